@@ -31,9 +31,9 @@ import pandas as pd
 from benchmarks.common import DATA, options_of, table
 from redraft import Store
 from redraft.domain import record_json
-from redraft.lab.agreement.correlation import bigram_baseline, filled_series, has_systems
 from redraft.lab.agreement.formats import FORMATS
-from redraft.lab.agreement.measures import between_systems, tau_b
+from redraft.lab.agreement.frames import by_judge, has_systems, judged_frame, system_correlation
+from redraft.lab.agreement.measures import tau_b
 from redraft.lab.agreement.people import Dataset, HumanItem
 from redraft.lab.agreement.report import agreements
 from redraft.lab.agreement.trial import AgreementDesign, AgreementOutcome, run_trial
@@ -98,19 +98,24 @@ def judged(dataset: Dataset, metric: str, human: str) -> Iterator[tuple[Agreemen
         yield asyncio.run(run_trial(dataset, AgreementDesign(metric, human, (EXTRACTIVE,)), runner)), store
 
 
-def per_summary(one: pd.DataFrame) -> float | None:
-    return tau_b(one.ours, one.people)
+def rows_by_judge(outcome: AgreementOutcome) -> list[pd.DataFrame]:
+    """The judge's scores beside people's, then those of the baseline."""
+    return [rows for _, rows in by_judge(judged_frame(outcome))]
 
 
-def per_system(one: pd.DataFrame) -> float | None:
-    return between_systems(one.ours, one.people, one.systems, one.documents).tau
+def per_summary(rows: pd.DataFrame) -> float | None:
+    return tau_b(rows["filled"], rows["people"])
+
+
+def per_system(rows: pd.DataFrame) -> float | None:
+    return system_correlation(rows, "filled").tau
 
 
 def rows_of(which: Set, dataset: Dataset, outcome: AgreementOutcome, name: str) -> Iterator[list[object]]:
     """What the table says of one half: by summary, and by system where there are any."""
-    ours, plain = filled_series(outcome, outcome.columns[0]), bigram_baseline(outcome)
+    ours, plain = rows_by_judge(outcome)
     scored = sum(score is not None for score in outcome.columns[0].scores)
-    head = [which.name, which.metric, name, len({item.document for item in dataset.items}), len(ours.ours), scored]
+    head = [which.name, which.metric, name, len({item.document for item in dataset.items}), len(ours), scored]
     yield [*head, "per summary", per_summary(ours), per_summary(plain)]
     if has_systems(ours):
         yield [*head, "per system", per_system(ours), per_system(plain)]

@@ -1,7 +1,6 @@
 """A batch of documents of 20 KB against a simulated server: rate, overhead, calls, memory, growth.
 
     python -m benchmarks.batch [--documents 50 500] [--workers 2 4] [--engine local] [--concurrency 16] [--seconds 4]
-                               [--dossiers]
 
 The calls' own time is what all of them take at as many at once as there may be; what a batch takes beyond that is
 overhead: starting the workers, slots that nothing fills, processor time. The least calls are the different requests
@@ -11,6 +10,7 @@ with Ray's own processes where `--engine ray` starts a Ray on this machine.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import random
@@ -38,69 +38,35 @@ def main() -> None:
     parser.add_argument("--concurrency", type=int, default=16)
     parser.add_argument("--characters", type=int, default=20_000, help="how long a document is")
     parser.add_argument("--seconds", type=float, default=4.0, help="what a call takes at least")
-    parser.add_argument("--dossiers", action="store_true", help="have the dossier of each document written, too")
-    given = parser.parse_args()
-    rows: list[tuple[object, ...]] = [
-        (
-            *(
-                "workers",
-                "documents",
-                "s",
-                "a minute",
-                "calls",
-                "least calls",
-                "calls' own s",
-                "overhead",
-                "CPU s each",
-            ),
-            *("MB a worker", "tokens in each", "tokens out each", "KB stored each"),
-        )
-    ]
-    for workers, count in product(given.workers, given.documents):
-        batch = ("--dossiers",) if given.dossiers else ()
-        rows.append(measured(count, workers, given.engine, given.concurrency, given.seconds, given.characters, batch))
+    options = parser.parse_args()
+    times = ("s", "a minute", "calls' own s", "overhead", "CPU s each")
+    rows: list[tuple[object, ...]] = [("workers", "documents", "calls", "least calls", *times, "MB a worker")]
+    for workers, count in product(options.workers, options.documents):
+        rows.append((workers, count, *measured(count, workers, options)))
         table(rows[:1] + rows[-1:])
     table(rows)
 
 
-def measured(
-    count: int, workers: int, engine: str, concurrency: int, seconds: float, characters: int, more: tuple[str, ...] = ()
-) -> tuple[object, ...]:
+def measured(count: int, workers: int, options: argparse.Namespace) -> tuple[object, ...]:
     """One batch of so many documents, from an empty database."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        write_documents(folder / "in", count, characters)
+        write_documents(folder / "in", count, options.characters)
         (folder / "prices.toml").write_text(_PRICES, "utf-8")
-        options = ["--latency-base", f"{seconds}", "--latency-jitter", "0"]
-        on = ("--engine", "ray", "--set", "address=local") if engine == "ray" else ()
-        with server(folder, *options) as it:
-            command = (
-                "batch",
-                str(folder / "in"),
-                "-m",
-                "openai:m",
-                "-w",
-                "200",
-                "--max-cost",
-                "1000",
-                "--skip",
-                "none",
-            )
+        ray = ("--engine", "ray", "--set", "address=local") if options.engine == "ray" else ()
+        with server(folder, "--latency-base", f"{options.seconds}", "--latency-jitter", "0") as chat:
             done, took, used, peak = run(
-                *(folder, it, *command, "--workers", str(workers), "--concurrency", str(concurrency)),
-                *("--name", "bench", "-o", str(folder / "out"), *on, *more),
+                *(folder, chat, "batch", str(folder / "in"), "-m", "openai:m", "-w", "200", "--max-cost", "1000"),
+                *("--skip", "none", "--workers", str(workers), "--concurrency", str(options.concurrency)),
+                *("--name", "bench", "-o", str(folder / "out"), *ray),
             )
-            served = it.served()
+            served = chat.served()
         assert done["items"]["done"] == count, done
         with closing(sqlite3.connect(folder / "redraft.db")) as ledger:
-            least, given, said = ledger.execute(
-                "SELECT count(DISTINCT key), sum(prompt_tokens), sum(completion_tokens) FROM calls"
-            ).fetchone()
-        stored = sum(file.stat().st_size for file in folder.glob("redraft*.db*")) / 1000
-        own = sum(one.seconds for one in served) / concurrency
-        overhead = f"{(took - own) / own:.1%}"
-        each = (given / count, said / count, stored / count)
-        return workers, count, took, 60 * count / took, len(served), least, own, overhead, used / count, peak, *each
+            (least,) = ledger.execute("SELECT count(DISTINCT key) FROM calls").fetchone()
+    own = sum(request.seconds for request in served) / options.concurrency
+    overhead = f"{(took - own) / own:.1%}"
+    return len(served), least, took, 60 * count / took, own, overhead, used / count, peak
 
 
 def write_documents(folder: Path, count: int, characters: int) -> None:

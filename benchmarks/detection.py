@@ -1,12 +1,11 @@
 """How well a text shows its language, at which length, and how long that takes.
 
-    python -m benchmarks.detection [--mans /usr/share/man] [--others]
+    python -m benchmarks.detection [--mans /usr/share/man]
 
 The texts are the manual pages of this machine in other languages, as far as their lines have no options and no English
 in them, and the sample book. `wrong` is another language than the page's, which is worse than none; languages that are
 written alike count as one another (Bosnian, Croatian and Serbian; Indonesian and Malay). `english` are sentences of the
-corpora under REDRAFT_DATA, of which none should be taken for another language. `--others` adds what is installed of
-py3langid, langdetect and lingua, without any bounds.
+corpora under REDRAFT_DATA, of which none should be taken for another language.
 """
 
 from __future__ import annotations
@@ -15,13 +14,12 @@ import gzip
 import json
 import random
 import re
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.common import DATA, options_of, prose
+from benchmarks.common import DATA, options_of, prose, seconds, table
 from benchmarks.languages import LANGUAGES, chapter
 from redraft.text.languages import declared_language, language_of
 
@@ -69,21 +67,20 @@ def samples(texts: dict[str, str], length: int) -> Iterator[tuple[str, str]]:
 def main() -> None:
     parser = options_of(__doc__)
     parser.add_argument("--mans", type=Path, default=Path("/usr/share/man"))
-    parser.add_argument("--others", action="store_true")
-    given = parser.parse_args()
-    texts = manuals(given.mans) | {_CODES[name]: chapter(asked) * 3 for name, asked in LANGUAGES.items()}
+    mans = parser.parse_args().mans
+    texts = manuals(mans) | {_CODES[name]: chapter(asked) * 3 for name, asked in LANGUAGES.items()}
     texts["en"] = prose(200_000)
     print(f"{len(texts)} languages: {' '.join(sorted(texts))}")
-    tellers: dict[str, Callable[[str], str]] = {"redraft": language_of} | (_others() if given.others else {})
-    for name, tell in tellers.items():
-        print(f"\n{name:<12} {'right':>6} {'none':>6} {'wrong':>6}")
-        for length in LENGTHS:
-            drawn = list(samples(texts, length))
-            counts = Counter(_verdict(tell(text), code) for code, text in drawn)
-            shares = (counts[one] / len(drawn) for one in ("right", "none", "wrong"))
-            print(f"{length:>5} chars  {' '.join(f'{share:6.3f}' for share in shares)}")
+    rows: list[tuple[object, ...]] = [("characters", "right", "none", "wrong")]
+    for length in LENGTHS:
+        drawn = list(samples(texts, length))
+        counts = Counter(_verdict(language_of(text), code) for code, text in drawn)
+        rows.append((length, *(counts[verdict] / len(drawn) for verdict in ("right", "none", "wrong"))))
+    table(rows)
     _false_alarms()
-    _speed()
+    for size in (1, 100):
+        text = prose(200_000) * (5 * size)
+        print(f"{len(text) / 1e6:.0f} MB of text: {seconds(lambda: declared_language('', text)):.4f} s")  # noqa: B023
 
 
 def _verdict(told: str, code: str) -> str:
@@ -111,44 +108,6 @@ def _english() -> Iterator[str]:
         if isinstance(one, str) and len(one) > 20:
             yield one
         waiting += one.values() if isinstance(one, dict) else one if isinstance(one, list) else ()
-
-
-def _speed() -> None:
-    for size in (1, 100):
-        text = prose(200_000) * (5 * size)
-        began = time.perf_counter()
-        declared_language("", text)
-        print(f"{len(text) / 1e6:.0f} MB of text: {time.perf_counter() - began:.4f} s")
-
-
-def _others() -> dict[str, Callable[[str], str]]:
-    found: dict[str, Callable[[str], str]] = {}
-    try:
-        import py3langid  # type: ignore[import-not-found]
-
-        found["py3langid"] = lambda text: str(py3langid.classify(text)[0])
-    except ImportError:
-        print("py3langid is not installed")
-    try:
-        from lingua import LanguageDetectorBuilder  # type: ignore[import-not-found]
-
-        lingua: Any = LanguageDetectorBuilder.from_all_languages().with_low_accuracy_mode().build()
-        found["lingua, low"] = lambda text: _lingua(lingua, text)
-    except ImportError:
-        print("lingua is not installed")
-    try:
-        import langdetect  # type: ignore[import-not-found]
-
-        langdetect.DetectorFactory.seed = 0
-        found["langdetect"] = lambda text: str(langdetect.detect(text)).split("-")[0]
-    except ImportError:
-        print("langdetect is not installed")
-    return found
-
-
-def _lingua(detector: Any, text: str) -> str:
-    told = detector.detect_language_of(text)
-    return str(told.iso_code_639_1.name).lower() if told else ""
 
 
 if __name__ == "__main__":

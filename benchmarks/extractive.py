@@ -17,6 +17,7 @@ from statistics import mean
 from rouge_score.rouge_scorer import RougeScorer
 
 from benchmarks.common import options_of, stories
+from benchmarks.refine import lead
 from redraft.builtin.draft import summarize
 from redraft.domain import Document, content_id
 from redraft.prompts.summarization import ChunkInput, MergeInput, WholeInput
@@ -28,11 +29,6 @@ from redraft.text.words import count_words
 KINDS = ("rouge1", "rouge2", "rougeL")
 CHUNK_TOKENS = 2_000
 CHUNK_WORDS = 200
-Story = tuple[str, list[str]]
-
-
-def lead(text: str, words: int) -> str:
-    return _filled([text[span.start : span.end] for span in sentences(text)], words)
 
 
 def random_sentences(text: str, words: int) -> str:
@@ -60,16 +56,6 @@ def hierarchical(text: str, words: int) -> str:
     return summarize(MergeInput(summaries=summaries, words=words))
 
 
-def _filled(found: list[str], words: int) -> str:
-    kept: list[str] = []
-    for sentence in found:
-        words -= count_words(sentence)
-        if words < 0:
-            break
-        kept.append(sentence)
-    return " ".join(kept)
-
-
 SYSTEMS: dict[str, Callable[[str, int], str]] = {
     "lead": lead,
     "random": random_sentences,
@@ -78,22 +64,18 @@ SYSTEMS: dict[str, Callable[[str, int], str]] = {
 }
 
 
-def read(start: int, end: int) -> list[Story]:
-    """Stories with the references for their plots."""
-    if not stories():
-        sys.exit("skipped: set REDRAFT_DATA to the folder that holds squality/dev.jsonl")
-    return [
-        (story["document"], [answer["response_text"] for answer in story["questions"][0]["responses"]])
-        for story in stories()[start:end]
-    ]
-
-
 def main() -> None:
     arguments = options_of(__doc__)
     arguments.add_argument("--words", type=int, default=250)
     arguments.add_argument("--stories", default="12:25", help="which of the 25, as START:END")
     options = arguments.parse_args()
-    told = read(*map(int, options.stories.split(":")))
+    start, end = map(int, options.stories.split(":"))
+    told = [
+        (story["document"], [response["response_text"] for response in story["questions"][0]["responses"]])
+        for story in stories()[start:end]
+    ]
+    if not told:
+        sys.exit("skipped: set REDRAFT_DATA to the folder that holds squality/dev.jsonl")
     scorer = RougeScorer(KINDS, use_stemmer=True)
     print(f"{len(told)} stories, {options.words} words; mean over the references / best reference")
     print(f"{'':16}{'words':>7}" + "".join(f"{kind:>16}" for kind in KINDS))

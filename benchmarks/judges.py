@@ -19,8 +19,9 @@ import contextlib
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -30,18 +31,12 @@ from benchmarks.common import DATA, ROOT, options_of, table, use_vocabulary
 from redraft import Store
 from redraft.evaluators.catalog import BUILT_IN
 from redraft.lab.agreement.formats import FORMATS
-from redraft.lab.agreement.people import Dataset, HumanField, HumanItem
-from redraft.lab.agreement.tables import (
-    class_table,
-    correlation_table,
-    cost_table,
-    count_table,
-    sentence_table,
-)
-from redraft.lab.agreement.trial import AgreementDesign, AgreementOutcome, Column, ItemOutcome, run_trial, sample_items
+from redraft.lab.agreement.people import Dataset, HumanField, HumanItem, sample_items
+from redraft.lab.agreement.tables import agreement_tables
+from redraft.lab.agreement.trial import AgreementDesign, AgreementOutcome, Column, ItemOutcome, run_trial
 from redraft.lab.doctor.checkup import JudgeUnderTest, examine_all
-from redraft.lab.doctor.expectations import KEPT
-from redraft.report.tables import Cell, Table
+from redraft.lab.doctor.controls import KEPT
+from redraft.report.tables import Cell
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import EXTRACTIVE, DraftConfig, JudgeConfig, Limits, ModelSettings
 from tests.nli.tiny import make
@@ -80,12 +75,15 @@ class Judged:
     outcome: AgreementOutcome
     seconds: float | None
 
-    def row(self, of: Callable[[AgreementOutcome], Table]) -> dict[str, Cell]:
+    @cached_property
+    def tables(self) -> dict[str, list[dict[str, Cell]]]:
+        """The rows of every table of `agree`, by its name."""
+        return {table.name: [dict(row) for row in table.records] for table in agreement_tables(self.outcome)}
+
+    def row(self, table: str) -> dict[str, Cell]:
         """The judge's row of a table of `agree`; empty where the table has none."""
-        rows = of(self.outcome).records
-        return next(
-            (dict(one) for one in rows if self.outcome.columns[0].name in (one.get("judge"), one.get("by"))), {}
-        )
+        name = self.outcome.columns[0].name
+        return next((row for row in self.tables.get(table, []) if name in (row.get("judge"), row.get("by"))), {})
 
 
 def claims() -> Dataset:
@@ -204,9 +202,9 @@ JUDGES: list[object] = [
 def judge_rows(found: Sequence[Judged]) -> Iterator[list[object]]:
     """A row for each set and judge; costs are those of a hundred claims."""
     for one in found:
-        tau, counts, cost = one.row(correlation_table), one.row(count_table), one.row(cost_table)
+        tau, counts, cost = one.row("agreement"), one.row("counts"), one.row("cost")
         # A verdict on a sentence needs no threshold, unlike one on a summary.
-        right = one.row(sentence_table if any(item.labels for item in one.outcome.dataset.items) else class_table)
+        right = one.row("sentences" if any(item.labels for item in one.outcome.dataset.items) else "classes")
         claims = sum(said.judged + said.unjudged for said in one.outcome.columns[0].said)
         calls, used = (sum(int(cost.get(name) or 0) for name in names) for names in _COSTS)
         yield [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -62,35 +62,10 @@ class Asked:
         return (found[1], int(found[2]), int(found[3] or found[2])) if found else None
 
 
-@dataclass(slots=True)
-class Tally:
-    """The requests of one prompt: how many there were, and what became of them."""
-
-    requests: int = 0
-    at_once: int = 0
-    in_part: int = 0
-    """Cut, and the entries read that were whole."""
-    repaired: int = 0
-    again: int = 0
-    """Not read, and asked for again in parts, or drawn once more with some temperature."""
-    lost: int = 0
-    """Neither read nor asked for again."""
-    cut: int = 0
-    """Replies, among all attempts, that were cut off at their limit."""
-    tokens: int = 0
-    seconds: float = 0.0
-
-    def count(self, one: Asked, again: bool) -> None:
-        """Add a request."""
-        self.requests += 1
-        self.at_once += one.whole and len(one.outcomes) == 1
-        self.repaired += one.whole and len(one.outcomes) > 1
-        self.in_part += one.read and not one.whole
-        self.again += again
-        self.lost += not one.read and not again
-        self.cut += sum(finish in _CUT for finish in one.finishes)
-        self.tokens += one.tokens
-        self.seconds += one.seconds
+COUNTS = ("requests", "read at once", "after repair", "in part", "asked again", "lost", "cut", "tokens", "s")
+"""What became of the requests of a prompt: `in part` are replies that were cut, of which the whole entries were read;
+`asked again` those that were not read, and asked for in parts or drawn once more with some temperature; `cut` all
+attempts whose replies were cut off at their limit."""
 
 
 def asked(database: Path) -> list[Asked]:
@@ -115,18 +90,24 @@ def asked(database: Path) -> list[Asked]:
     ]
 
 
-def tallies(requests: Sequence[Asked]) -> dict[str, Tally]:
-    """The requests by prompt, in the order in which the prompts were first used."""
-    found: dict[str, Tally] = defaultdict(Tally)
-    for at, one in enumerate(requests):
-        found[one.prompt].count(one, _is_asked_again(one, requests[at + 1 :]))
-    return dict(found)
+def tallies(requests: Sequence[Asked]) -> dict[str, Counter[str]]:
+    """What became of the requests by prompt, in the order in which the prompts were first used."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for at, request in enumerate(requests):
+        if request.whole:
+            outcome = "read at once" if len(request.outcomes) == 1 else "after repair"
+        elif request.read:
+            outcome = "in part"
+        else:
+            outcome = "asked again" if _is_asked_again(request, requests[at + 1 :]) else "lost"
+        cut = sum(finish in _CUT for finish in request.finishes)
+        counts[request.prompt].update({"requests": 1, outcome: 1, "cut": cut, "tokens": request.tokens})
+        counts[request.prompt]["s"] += round(request.seconds)
+    return dict(counts)
 
 
 def _is_asked_again(one: Asked, later: Iterable[Asked]) -> bool:
-    """Whether what could not be read was followed by a request for a part of it, or by another draw of the same."""
-    if one.read:
-        return False
+    """Whether a request that could not be read was followed by one for a part of it, or by another draw of the same."""
     return any((other.run, other.prompt) == (one.run, one.prompt) and _is_part(other, one) for other in later)
 
 

@@ -1,6 +1,6 @@
 """Whether the sentences of a summary are traced to where they come from, and what that costs.
 
-    python -m benchmarks.lineage [--embeddings FOLDER] [--seeds 3] [--calibrating] [--links 100] [--lost] [--evidence]
+    python -m benchmarks.lineage [--embeddings FOLDER] [--seeds 3] [--calibrating] [--lost] [--evidence]
 
 The documents are the stories in squality/ under $REDRAFT_DATA (by default ../shared/data) and the sample, each
 paragraph with a mark of its own. Their summaries are made of known sentences: copied; reworded, with synonyms of a kept
@@ -12,8 +12,6 @@ that are traced to nothing.
 
 The floors were set on every other story, on which `--calibrating` gives the same figures; those of the others are
 stated. With `--embeddings` meanings are compared as well, by the model of sentence-transformers in that folder.
-`--links` prints so many sentences that people wrote about the stories that are stated on, each with its places, to be
-read.
 """
 
 from __future__ import annotations
@@ -22,12 +20,12 @@ import random
 import resource
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from functools import partial
 
 from benchmarks import lineage_evidence, lineage_lost
-from benchmarks.common import SAMPLE, options_of, stories, table
+from benchmarks.common import SAMPLE, options_of, seconds, stories, table
 from benchmarks.lineage_texts import (
     KINDS,
     Made,
@@ -41,7 +39,7 @@ from benchmarks.lineage_texts import (
     stretches,
     summarized,
 )
-from benchmarks.statistics import source_of
+from benchmarks.tokens import source_of
 from redraft.text.languages import language_spans_in
 from redraft.text.origin_chains import ComposedOrigin, DerivedText, Excerpt, OriginPlace, compose
 from redraft.text.origins import OriginTracer, SentenceOrigin, indexed
@@ -55,7 +53,6 @@ WORDS = 900
 CHUNK = 8_000
 LOST = "true, but traced to nothing"
 
-T = TypeVar("T")
 Share = dict[tuple[str, str], list[bool]]
 
 
@@ -168,7 +165,7 @@ def _written(story: dict[str, object]) -> list[str]:
 
 def costs() -> None:
     print(f"\na summary of {WORDS} words; seconds of processor time, and the most memory so far in MB\n")
-    rows: list[Sequence[object]] = [("document", "sentences", "index", "traced at once", "with all pieces", "memory")]
+    rows: list[Sequence[object]] = [("document", "index", "traced at once", "with all pieces", "memory")]
     for characters in CHARACTERS:
         document, chance = marked(source_of(characters)), random.Random(1)
         parts = len(document) // CHUNK
@@ -177,35 +174,17 @@ def costs() -> None:
         summary = ""
         while len(summary.split()) < WORDS:
             summary += f"{reworded(chance.choice(pool), chance)} "
-        index, index_took = _timed(lambda: indexed(document, language_spans_in(document, "en")))  # noqa: B023
-        _, at_once_took = _timed(lambda: OriginTracer([document]).trace(summary))  # noqa: B023
-        _, all_took = _timed(lambda: compose(followed(made, None, {})))  # noqa: B023
+        times = [
+            seconds(action, time.process_time)
+            for action in (
+                partial(indexed, document, language_spans_in(document, "en")),
+                partial(OriginTracer([document]).trace, summary),
+                lambda: compose(followed(made, None, {})),  # noqa: B023
+            )
+        ]
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-        rows.append((f"{len(document):,}", f"{len(index):,}", index_took, at_once_took, all_took, memory))
+        rows.append((f"{len(document):,}", *times, memory))
     table(rows)
-
-
-def _timed(action: Callable[[], T]) -> tuple[T, float]:
-    begun = time.process_time()
-    found = action()
-    return found, time.process_time() - begun
-
-
-def links(count: int, encoder: Encoder | None) -> None:
-    """Sentences that people wrote, with the places that they are traced to, to be read."""
-    chance, shown = random.Random(1), 0
-    pool = [(story, text) for story in stories()[1::2] for text in _written(story)]
-    chance.shuffle(pool)
-    for story, text in pool:
-        for one in OriginTracer([story["document"]], encoder).trace(text):
-            if one.links and shown < count:
-                shown += 1
-                print(f"\n{shown}. {text[one.span.start : one.span.end]}")
-                for link in one.links:
-                    start, end = max(0, link.span.start - 150), link.span.end + 150
-                    before, after = story["document"][start : link.span.start], story["document"][link.span.end : end]
-                    place = story["document"][link.span.start : link.span.end]
-                    print(f"   {link.weight:.2f} {link.method}: …{before}[[{place}]]{after}…".replace("\n", " "))
 
 
 def main() -> None:
@@ -213,7 +192,6 @@ def main() -> None:
     parser.add_argument("--embeddings", metavar="FOLDER")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--calibrating", action="store_true")
-    parser.add_argument("--links", type=int, default=0)
     parser.add_argument("--lost", action="store_true", help="the steps at which facts were lost, and nothing else")
     parser.add_argument("--evidence", action="store_true", help="the passages that are shown, and nothing else")
     options = parser.parse_args()
@@ -223,9 +201,6 @@ def main() -> None:
         return
     if options.evidence:
         lineage_evidence.figures(documents(options.calibrating), encoder)
-        return
-    if options.links:
-        links(options.links, encoder)
         return
     known_sentences(documents(options.calibrating), encoder, options.seeds)
     if stories():

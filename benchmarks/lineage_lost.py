@@ -1,6 +1,6 @@
 """Whether the step is named at which a fact was lost, on trees of which that is known.
 
-    python -m benchmarks.lineage_lost [--half 0|1]
+    python -m benchmarks.lineage --lost
 
 Every document is in eight chunks. Of each chunk's sentences twelve are facts: key facts in other words, of which some
 are not in the summary of the chunk, some get lost in a merge of the first, the second or the third level, and some come
@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.common import options_of, stories, table
+from benchmarks.common import stories, table
 from benchmarks.lineage_texts import marked, reworded, sayings, stretches
 from redraft.domain import Chunk, Document, Evidence, KeyFact, KeyFacts, Parent, Piece, Span, Tree
 from redraft.report.history.lost import read_losses
@@ -149,13 +149,3 @@ def figures(half: int) -> None:
     lost = [(fate, name) for fate in FATES[:-1] for name in told[fate]]
     right = sum(fate == name for fate, name in lost)
     print(f"of {len(lost)} lost facts the step is named for {100 * right / len(lost):.1f}%")
-
-
-def main() -> None:
-    parser = options_of(__doc__)
-    parser.add_argument("--half", type=int, choices=(0, 1), default=1, help="0 is the half that the rules were made on")
-    figures(parser.parse_args().half)
-
-
-if __name__ == "__main__":
-    main()

@@ -17,11 +17,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.common import SAMPLE, options_of
-from redraft.domain import Document, Evidence, PassageLocation, Span
+from benchmarks.common import SAMPLE, markdown, options_of
+from redraft.domain import Evidence, PassageLocation, Span
 from redraft.readers.documents import load
 from redraft.report.dossier.build import read_dossier
-from redraft.report.dossier.contents import CallEntry, Dossier, FindingHistory, PlaceEntry, SentenceEntry, SourceEntry
+from redraft.report.dossier.contents import CallEntry, Dossier, FindingHistory
+from redraft.report.history.lineage import TracedSentence
 from redraft.report.pages.dossier import dossier_page
 from redraft.runs.session import Session
 from redraft.settings import DraftConfig, JudgeConfig, RefineConfig
@@ -43,8 +44,9 @@ def main() -> None:
         folder = options.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         small = asyncio.run(drafted(Path(temporary) / "redraft.db"))
-        columns = ("document", "findings", "calls", "made, s", "file, KB", "ready, s", "jump, ms", "memory, MB")
-        print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
+        rows: list[tuple[object, ...]] = [
+            ("document", "findings", "calls", "made, s", "file, KB", "ready, s", "jump, ms", "memory, MB")
+        ]
         for characters, findings, calls in SIZES:
             large = enlarged(small, characters, findings, calls)
             began = time.process_time()
@@ -55,7 +57,8 @@ def main() -> None:
             ready, jump, memory = looked_at(path)
             figures = (f"{characters / 1e6:g} MB", f"{findings:,}", f"{calls:,}", f"{made:.2f}")
             seen = (f"{path.stat().st_size / 1000:,.0f}", f"{ready:.2f}", f"{jump:.0f}", f"{memory:.0f}")
-            print(f"| {' | '.join((*figures, *seen))} |")
+            rows.append((*figures, *seen))
+        print(markdown(rows))
 
 
 async def drafted(database: Path) -> Dossier:
@@ -71,41 +74,35 @@ def enlarged(small: Dossier, characters: int, findings: int, calls: int) -> Doss
     """The same of a longer document, with more of everything."""
     book = small.document.text or ""
     text = "\n\n".join([book] * (characters // len(book) + 1))[:characters]
-    document = Document.from_text(text)
-    summary, sentences = [], []
+
+    def span(number: int, among: int) -> Span:
+        start = (characters - 500) * number // (among + 1)
+        return Span(start, start + 120)
+
+    sentences: list[TracedSentence] = []
     start = 0
     for number in range(1, SENTENCES + 1):
         like = small.sentences[number % len(small.sentences)]
-        sentences.append(_sentence(like, number, start, characters))
-        summary.append(like.text)
-        start += len(like.text) + 1
+        place, end = span(number, SENTENCES), start + len(like.text)
+        percent = 100 * place.start // characters
+        origins = tuple(replace(origin, span=place, percent=percent) for origin in like.origins[:1])
+        sentences.append(replace(like, number=number, span=Span(start, end), origins=origins, direct=(), judged=()))
+        start = end + 1
     return small.model_copy(
         update={
-            "document": small.document.model_copy(update={"text": text, "characters": len(document.text)}),
-            "summary": " ".join(summary),
+            "document": small.document.model_copy(update={"text": text, "characters": characters}),
+            "summary": " ".join(sentence.text for sentence in sentences),
             "sentences": tuple(sentences),
-            "findings": tuple(_finding(small.findings[0], n, findings, characters) for n in range(1, findings + 1)),
+            "findings": tuple(
+                _finding(small.findings[0], number, span(number, findings)) for number in range(1, findings + 1)
+            ),
             "calls": tuple(_call(small.calls[n % len(small.calls)], n) for n in range(calls)),
         }
     )
 
 
-def _sentence(like: SentenceEntry, number: int, start: int, characters: int) -> SentenceEntry:
-    place = _place(number, SENTENCES, characters, like.text)
-    sources = tuple(SourceEntry(place=place, weight=one.weight, way=one.way, by=one.by) for one in like.sources[:1])
-    end = start + len(like.text)
-    return like.model_copy(update={"number": number, "start": start, "end": end, "sources": sources, "findings": ()})
-
-
-def _place(number: int, among: int, characters: int, text: str) -> PlaceEntry:
-    start = (characters - 500) * number // (among + 1)
-    named = {"document": "", "chapter": "", "pages": "", "percent": 100 * start // characters}
-    return PlaceEntry(start=start, end=start + 120, text=text, **named)
-
-
-def _finding(like: FindingHistory, number: int, among: int, characters: int) -> FindingHistory:
-    place = _place(number, among, characters, "")
-    evidence = Evidence(like.finding.evidence.text if like.finding.evidence else "", Span(place.start, place.end))
+def _finding(like: FindingHistory, number: int, place: Span) -> FindingHistory:
+    evidence = Evidence(like.finding.evidence.text if like.finding.evidence else "", place)
     finding = replace(like.finding, evidence=evidence, sentence="", place=PassageLocation("", "", ""))
     return like.model_copy(update={"number": number, "finding": finding, "sentence": None, "state": "open"})
 

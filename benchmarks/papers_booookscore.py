@@ -11,8 +11,13 @@ from benchmarks.papers import Check
 from redraft.domain import Chunk, Document, Span
 from redraft.graphs.plan import Planner
 from redraft.lab.agreement.annotations import read_annotations, read_summaries
-from redraft.lab.experiments.booookscore.experiment import CoherenceDesign, CoherenceOutcome, measure_summaries
-from redraft.lab.experiments.booookscore.tables import EXPERIMENT
+from redraft.lab.experiments.booookscore import (
+    EXPERIMENT,
+    CoherenceDesign,
+    MeasuredSummaries,
+    annotated_outcome,
+    measure_summaries,
+)
 from redraft.presets import preset
 from redraft.prompts.book import PromptBook
 from redraft.report.tables import Cell
@@ -45,12 +50,12 @@ _UNITS = "by other units"
 class _Released:
     """The tables of released summaries with their annotations."""
 
-    outcome: CoherenceOutcome
+    measured: MeasuredSummaries
 
     @cached_property
     def rows(self) -> dict[str, list[dict[str, Cell]]]:
         """The rows of every table, by its name."""
-        tables = EXPERIMENT.report(self.outcome).tables
+        tables = EXPERIMENT.report(annotated_outcome(self.measured)).tables
         return {one.name: [dict(zip(one.columns, row, strict=True)) for row in one.rows] for one in tables}
 
     def figure(self, table: str, column: str, **of: str) -> float:
@@ -80,10 +85,10 @@ def checks() -> Iterator[Check]:
         if trigrams:
             repeated = its.figure("lengths", "% repeated trigrams")
             yield Check(PAPER, f"{place}, {name}: repeated trigrams", trigrams, round(repeated, 2), 0.4, _UNITS)
-        if tokens and its.outcome.tokenizer != ESTIMATE:
+        if tokens and its.measured.tokenizer != ESTIMATE:
             length = its.figure("lengths", "tokens")
             yield Check(PAPER, f"{place}, {name}: tokens", tokens, round(length, 1))
-            longest = max(one.tokens for one in its.outcome.summaries)
+            longest = max(one.tokens for one in its.measured.summaries)
             yield Check(PAPER, f"section 5, {name}: tokens of the longest, of 900", 900, longest, 2)
         if name == "gpt4-2048-inc":
             spread = its.figure("scores", "sd")
@@ -93,7 +98,7 @@ def checks() -> Iterator[Check]:
 def _of_people() -> Iterator[Check]:
     own = str(PEOPLE.relative_to(FOLDER))
     its = released(own, own)
-    marks = sum(len(one.marks) for one in its.outcome.systems[0].readings.values())
+    marks = sum(item.marks for item in its.measured.items)
     yield Check(PAPER, "section 3: errors that people marked", 353, marks)
     for kind, share in TABLE_1.items():
         found = its.figure("types", "% of sentences", type=kind)

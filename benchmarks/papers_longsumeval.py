@@ -10,7 +10,7 @@ from benchmarks.common import DATA
 from benchmarks.papers import Check
 from redraft.lab.agreement.formats import FORMATS
 from redraft.lab.agreement.people import Dataset
-from redraft.lab.experiments.experiment import percent_change
+from redraft.lab.experiments.frames import percent_change
 
 PAPER = "LongSumEval"
 SETS = {"qags": "qags/mturk_cnndm.jsonl", "summeval": "summeval/summaries.jsonl"}

@@ -12,33 +12,29 @@ them. A place is right if it is in the paragraph that a sentence comes from, of 
 
 from __future__ import annotations
 
+import argparse
 import random
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from benchmarks.common import options_of, stories, table
+from benchmarks.common import stories, table
 from benchmarks.lineage_texts import Told, marked, sayings, stretches, summarized
 from benchmarks.papers import Check
 from redraft.domain import THIRDS, TYPES, Span, TypedQuestion
-from redraft.lab.experiments.context.experiment import place_sentences
-from redraft.lab.experiments.context.records import (
-    LOWER,
-    PHASES,
+from redraft.lab.experiments.context import place_sentences
+from redraft.lab.experiments.context_frames import LOWER, PHASES, ContextItem, SummarySentencePlaces, parts_of
+from redraft.lab.experiments.qa_frames import QaItem, similarity_frame
+from redraft.lab.experiments.questioner import Response
+from redraft.lab.experiments.reading import (
     USUAL,
-    ContextContestant,
-    ContextItem,
+    EmbeddingSimilarity,
     ReadingStep,
-    SummarySentencePlaces,
-    half_of,
+    SentenceSimilarity,
+    TermSimilarity,
     parse_steps,
-    phase_of,
 )
-from redraft.lab.experiments.context.similarity import EmbeddingSimilarity, SentenceSimilarity, TermSimilarity
-from redraft.lab.experiments.qa.experiment import QaItem
-from redraft.lab.experiments.qa.questioner import Response
-from redraft.lab.experiments.qa.tables import similarity_table
 from redraft.text.origins import OriginTracer
 from redraft.text.sentences import sentences
 from redraft.text.vectors import Encoder, load_encoder
@@ -82,11 +78,10 @@ def checks() -> list[Check]:
 def _of_steps() -> Iterator[Check]:
     steps = parse_steps(USUAL)
     items = [
-        ContextItem("d", "", steps[-1], ContextContestant("m", "direct"), ReadingStep(n, one, one), one)
-        for n, one in enumerate(steps, 1)
+        ContextItem("d", "", steps[-1], "m", "direct", ReadingStep(n, one, one), one) for n, one in enumerate(steps, 1)
     ]
-    lower = [one.end for one in items if half_of(one, items) == LOWER]
-    ends = [max(one.end for one in items if phase_of(one, items) == phase) for phase in PHASES]
+    lower = [one.end for one in items if LOWER in parts_of(one, items)]
+    ends = [max(one.end for one in items if phase in parts_of(one, items)) for phase in PHASES]
     yield Check(_THESIS, "5.3: steps", 13, len(steps))
     yield Check(_THESIS, "6.1: end of the lower half, tokens", 60_000, lower[-1])
     for published, ours in zip((40_000, 80_000, 128_000), ends, strict=True):
@@ -115,15 +110,14 @@ def _answers(model: str, of: int) -> Iterator[QaItem]:
         for third, name in enumerate(THIRDS):
             asked = TypedQuestion(at * 3 + third + 1, of_type, "Why?", "", "", Span(300 * third, 300 * third + 100))
             alike = cells[3 * at + third]
-            yield QaItem(
-                _SETS[of], "", model, 1, 900, asked, name, 900, None, "done", Response(answer="So."), alike=alike
-            )
+            yield QaItem(_SETS[of], "", model, 1, 900, asked, name, 900, response=Response(answer="So."), alike=alike)
 
 
 def _row(items: Sequence[QaItem]) -> list[float]:
     """The similarities of all types: of the thirds, of all, and the number of answers."""
-    rows = similarity_table(items, "cosine").rows
-    return [round(float(cell or 0), 4) for cell in next(row[3:] for row in rows if row[1] == "all")]
+    frame = similarity_frame(items)
+    (cells,) = frame[frame["type"] == "all"].iloc[:, 3:].to_numpy()
+    return [round(float(cell or 0), 4) for cell in cells]
 
 
 _STORIES = 6
@@ -153,7 +147,7 @@ def _is_right(document: str, told: Told, span: Span) -> bool:
 
 def main() -> None:
     """Print how often each way finds the place of a sentence."""
-    options = options_of(__doc__)
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--embeddings", metavar="FOLDER")
     folder = options.parse_args().embeddings
     encoder = load_encoder(folder) if folder else None

@@ -3,7 +3,6 @@
     python -m benchmarks.readers                 # large files, each read as `redraft read` does it
     python -m benchmarks.readers --spoiled 300   # so many spoiled and cut-off files of each format
     python -m benchmarks.readers --pages         # sentences whose page is known
-    python -m benchmarks.readers --found /usr    # every document that is found below a folder
 
 Large files are made by `tests/readers/makers.py` out of the sample book, over and over. Times are in seconds: `wall` by
 the clock, `processor` of the process that reads, and of ours. Memory, in MB, is at most what the
@@ -19,13 +18,12 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from benchmarks.common import options_of
 from redraft.errors import DocumentError
 from redraft.readers import formats
-from redraft.readers.documents import load_bytes, read_in_subprocess
-from redraft.readers.formats import BY_SUFFIX, Format
+from redraft.readers.documents import load_bytes
+from redraft.readers.formats import Format
 from tests.readers import makers
 from tests.readers.test_formats import book, sentences_by_page
 from tests.readers.test_hostile_files import FORMS, spoiled
@@ -39,15 +37,12 @@ def main() -> None:
     parser = options_of(__doc__)
     parser.add_argument("--spoiled", type=int, metavar="N", help="read so many spoiled files of each format")
     parser.add_argument("--pages", action="store_true", help="count the sentences that are on the right page")
-    parser.add_argument("--found", type=Path, metavar="FOLDER", help="read every document below a folder")
     options = parser.parse_args()
     if options.spoiled:
         read_spoiled(options.spoiled)
     elif options.pages:
         right, known = sentences_by_page(PAGES)
         print(f"{right} of {known} sentences on {PAGES} pages have their printed page: {right / known:.2%}")
-    elif options.found:
-        read_found(options.found)
     else:
         read_large()
 
@@ -134,38 +129,19 @@ def _spoiled(form: Format, number: int) -> str:
     longest = 0.0
     for seed in range(number):
         data, began = spoiled(form, seed), time.perf_counter()
-        ended[_ending(lambda data=data: formats.read(form, data, f"a.{form}"))] += 1
+        try:
+            formats.read(form, data, f"a.{form}")
+            ended["document"] += 1
+        except DocumentError:
+            ended["sentence"] += 1
+        except Exception:  # noqa: BLE001 - that is what is looked for
+            traceback.print_exc()
         longest = max(longest, time.perf_counter() - began)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
     mistakes = number - ended["document"] - ended["sentence"]
     return (
         f"| {form} | {number} | {ended['document']} | {ended['sentence']} | {mistakes} | {longest:.2f} | {memory:.0f} |"
     )
-
-
-def _ending(read: Callable[[], object]) -> str:
-    try:
-        read()
-    except DocumentError:
-        return "sentence"
-    except Exception as error:  # noqa: BLE001 - that is what is looked for
-        traceback.print_exc()
-        return type(error).__name__
-    return "document"
-
-
-def read_found(folder: Path) -> None:
-    """Every file that has a reader, with what is odd of it."""
-    for path in sorted(one for one in folder.rglob("*") if one.suffix.lower() in BY_SUFFIX and one.is_file()):
-        if path.is_symlink():
-            continue
-        began = time.perf_counter()
-        try:
-            made = read_in_subprocess(BY_SUFFIX[path.suffix.lower()], path.read_bytes(), path.name)
-            said = f"{len(made.text):,} characters, {len(made.headings)} headings; {'; '.join(made.notes)}"
-        except DocumentError as error:
-            said = f"refused: {error.message}"
-        print(f"{time.perf_counter() - began:.1f} s  {path}: {said}", flush=True)
 
 
 if __name__ == "__main__":

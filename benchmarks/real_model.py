@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.common import ROOT, SAMPLE, markdown, options_of, use_vocabulary
-from benchmarks.ledger import asked, entries, tallies, unsound
+from benchmarks.ledger import COUNTS, asked, entries, tallies, unsound
 from redraft import (
     Document,
     DraftConfig,
@@ -144,13 +144,8 @@ def report(findings: Findings) -> Iterator[str]:
     """The tables, in Markdown."""
     requests = [request for database in findings.databases for request in asked(database)]
     yield f"{MODEL} (Q4_1, llama.cpp): runs of {findings.seconds / 60:.0f} minutes together\n"
-    rows: list[tuple[object, ...]] = [
-        ("prompt", "requests", "read at once", "after repair", "in part", "asked again", "lost", "cut", "tokens", "s")
-    ]
-    for prompt, tally in tallies(requests).items():
-        read = (tally.at_once, tally.repaired, tally.in_part)
-        rows.append((prompt, tally.requests, *read, tally.again, tally.lost, tally.cut, tally.tokens))
-        rows[-1] += (f"{tally.seconds:,.0f}",)
+    rows: list[tuple[object, ...]] = [("prompt", *COUNTS)]
+    rows += [(prompt, *(counts[name] for name in COUNTS)) for prompt, counts in tallies(requests).items()]
     yield markdown(rows) + "\n"
     judged: list[tuple[object, ...]] = [("metric", "drafts", "scored", "failed", "items judged", "items unjudged")]
     for metric in METRICS:

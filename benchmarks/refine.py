@@ -15,7 +15,7 @@ import sqlite3
 from contextlib import closing
 from statistics import fmean
 
-from benchmarks.common import SAMPLE, fresh, options_of, prose, stories, table
+from benchmarks.common import SAMPLE, fresh, options_of, prose, stories, table, tokens_by_prompt
 from redraft import Document, Result, Session, Store, load
 from redraft.readers.documents import parse
 from redraft.text.sentences import sentences
@@ -63,13 +63,6 @@ async def gains(words: int, rounds: int, most: int) -> None:
     after = {metric: fmean(result.scores[metric] or 0.0 for result in results) for metric in METRICS}
     for metric in METRICS:
         print(f"mean {metric}: {before[metric]:.3f} -> {after[metric]:.3f} ({after[metric] - before[metric]:+.3f})")
-    worse = [
-        result.title
-        for result in results
-        if any((result.scores[metric] or 0.0) < (result.initial_scores[metric] or 0.0) for metric in METRICS)
-    ]
-    print(f"runs that returned a draft with a lower score than the one they began with: {len(worse)} {worse or ''}")
-    print(f"longest result: {max(result.draft.words for result in results if result.draft)} words\n")
 
 
 def _row(result: Result) -> tuple[object, ...]:
@@ -85,23 +78,17 @@ async def costs(words: int) -> None:
     document = load(str(SAMPLE))
     pairs = [(name, document, first, second) for name, first, second in await _pairs(document, words)]
     book = parse(prose(_BOOK).encode(), name="book.txt")
-    pairs.append(
-        (
-            f"the same of a text of {_BOOK:,} characters",
-            book,
-            lead(book.text, words),
-            lead(book.text[_BOOK // 2 :], words),
-        )
-    )
+    leads = (lead(book.text, words), lead(book.text[_BOOK // 2 :], words))
+    pairs.append((f"the same of a text of {_BOOK:,} characters", book, *leads))
     print("prompt tokens of judging a draft, by the ledger (of the sample book, where nothing else is said)\n")
     rows: list[tuple[object, ...]] = [("", "first draft", "with the pack", "second draft", "share")]
     for name, source, first, second in pairs:
         async with fresh() as session:
-            one, other = [await session.evaluate(source, text) for text in (first, second)]
-            pack = _tokens(session.store, one.run.id, ("ask_document", "rank_questions"))
-        all_of_one, all_of_other = one.usage.prompt_tokens, other.usage.prompt_tokens
-        share = f"{100 * all_of_other / all_of_one:.1f}%"
-        rows.append((name, all_of_one - pack, all_of_one, all_of_other, share))
+            results = [await session.evaluate(source, text) for text in (first, second)]
+            sent = tokens_by_prompt(session.store.path, results[0].run.id)
+        pack = sum(sent[prompt][1] for prompt in ("ask_document", "rank_questions") if prompt in sent)
+        before, after = (result.usage.prompt_tokens for result in results)
+        rows.append((name, before - pack, before, after, f"{100 * after / before:.1f}%"))
     table(rows)
     print()
 
@@ -141,12 +128,6 @@ def _sentences_asked(store: Store, run: str) -> int:
     with closing(sqlite3.connect(store.path)) as database:
         query = "SELECT t.text FROM calls c JOIN texts t ON t.id = c.reply WHERE c.run = ? AND c.prompt = 'ask_summary'"
         return sum(len(json.loads(reply)["sentences"]) for (reply,) in database.execute(query, (run,)))
-
-
-def _tokens(store: Store, run: str, prompts: tuple[str, ...]) -> int:
-    with closing(sqlite3.connect(store.path)) as database:
-        rows = database.execute("SELECT prompt, sum(prompt_tokens) FROM calls WHERE run = ? GROUP BY prompt", (run,))
-        return sum(tokens for prompt, tokens in rows if prompt in prompts)
 
 
 def main() -> None:

@@ -86,6 +86,7 @@ from redraft.llm.base import ScriptError as ScriptError
 from redraft.llm.budget import PriceTable as PriceTable
 from redraft.llm.budget import price_table as price_table
 from redraft.llm.chat import ChatModel as ChatModel
+from redraft.order import Order as Order
 from redraft.presets import Preset as Preset
 from redraft.presets import preset as preset
 from redraft.prompts.book import PROMPTS as PROMPTS

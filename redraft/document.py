@@ -35,10 +35,10 @@ _BLOCK = 1_000_000
 
 def content_id(text: str) -> str:
     """Return the id of a text: the SHA-256 of its UTF-8 encoding."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for start in range(0, len(text), _BLOCK):
-        found.update(text[start : start + _BLOCK].encode("utf-8", "surrogatepass"))
-    return found.hexdigest()
+        digest.update(text[start : start + _BLOCK].encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
 
 
 _ID = re.compile(r"[0-9a-f]{64}")
@@ -62,13 +62,13 @@ class Span(NamedTuple):
 
 def merge_spans(spans: Iterable[Span]) -> list[Span]:
     """Return spans in document order, with overlapping ones joined."""
-    whole: list[Span] = []
+    merged: list[Span] = []
     for span in sorted(set(spans)):
-        if whole and span.start <= whole[-1].end:
-            whole[-1] = Span(whole[-1].start, max(whole[-1].end, span.end))
+        if merged and span.start <= merged[-1].end:
+            merged[-1] = Span(merged[-1].start, max(merged[-1].end, span.end))
         else:
-            whole.append(span)
-    return whole
+            merged.append(span)
+    return merged
 
 
 @dataclass(frozen=True, slots=True)

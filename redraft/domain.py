@@ -37,8 +37,8 @@ def adapter_of(kind: type) -> TypeAdapter[Any]:
 
 def record_json(record: object) -> dict[str, Any]:
     """Return a record as JSON: its fields by their aliases, and its computed properties."""
-    shown: dict[str, Any] = adapter_of(type(record)).dump_python(record, mode="json", by_alias=True)
-    return shown
+    fields: dict[str, Any] = adapter_of(type(record)).dump_python(record, mode="json", by_alias=True)
+    return fields
 
 
 Rounded = Annotated[float, PlainSerializer(lambda value: round(value, 3), when_used="json")]
@@ -156,9 +156,9 @@ class Parent:
     """The piece or draft with that text; empty for the document."""
 
     @classmethod
-    def of_piece(cls, piece: Piece, kind: ParentKind = "piece", shown: int | None = None) -> Parent:
+    def of_piece(cls, piece: Piece, kind: ParentKind = "piece", length: int | None = None) -> Parent:
         """Return a partial summary as a parent, or its beginning where no more was shown."""
-        return cls(kind, content_id(piece.text), Span(0, len(piece.text) if shown is None else shown), piece.name)
+        return cls(kind, content_id(piece.text), Span(0, len(piece.text) if length is None else length), piece.name)
 
     @classmethod
     def of_draft(cls, draft: Draft) -> Parent:
@@ -261,8 +261,8 @@ class Finding:
     evidence: Evidence | None = None
     said_by: Annotated[
         tuple[int, int] | None,
-        PlainSerializer(lambda it: it and {"judges": it[0], "of": it[1]}, when_used="json"),
-        BeforeValidator(lambda it: tuple(it.values()) if isinstance(it, dict) else it),
+        PlainSerializer(lambda pair: pair and {"judges": pair[0], "of": pair[1]}, when_used="json"),
+        BeforeValidator(lambda value: tuple(value.values()) if isinstance(value, dict) else value),
     ] = None
     """How many judges agree, and how many gave a verdict; None where a single judge decided."""
     read: str = ""
@@ -275,7 +275,9 @@ class Finding:
     """How much of the score depends on it: the weights, or else the number, of the items that object to the same."""
     missing: Annotated[str, Field(exclude_if=lambda missing: not missing)] = ""
     """What a partial answer lacks, in a judge's words."""
-    place: Annotated[PassageLocation | None, Field(exclude_if=lambda it: not it)] = field(default=None, compare=False)
+    place: Annotated[PassageLocation | None, Field(exclude_if=lambda place: not place)] = field(
+        default=None, compare=False
+    )
     """The place of the evidence. It is not stored: a run's result has it from the document."""
 
     @property
@@ -363,8 +365,8 @@ class Evaluation:
     @property
     def missing(self) -> tuple[str, ...]:
         """Return what the pack behind the score lacks, and why."""
-        found = self.details.get("missing") if self.outcome == "scored" else None
-        return tuple(map(str, found)) if isinstance(found, list | tuple) else ()
+        reasons = self.details.get("missing") if self.outcome == "scored" else None
+        return tuple(map(str, reasons)) if isinstance(reasons, list | tuple) else ()
 
 
 QuestionWord = Literal["what", "when", "where", "who", "how", "why"]
@@ -528,13 +530,13 @@ NO_REVISION_OF = "no revision of "
 def top_pieces(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
     """Return the highest pieces that together cover about as many chunks as there are summaries, each its own."""
     cover: list[Piece] = []
-    taken: set[int] = set()
-    for piece in sorted(pieces, key=lambda one: (-one.level, -one.last_chunk, -one.step)):
+    covered: set[int] = set()
+    for piece in sorted(pieces, key=lambda candidate: (-candidate.level, -candidate.last_chunk, -candidate.step)):
         chunks = set(range(piece.first_chunk, piece.last_chunk + 1))
-        if not chunks & taken:
+        if not chunks & covered:
             cover.append(piece)
-            taken |= chunks
-    return tuple(sorted(cover, key=lambda one: one.first_chunk))
+            covered |= chunks
+    return tuple(sorted(cover, key=lambda piece: piece.first_chunk))
 
 
 QuestionType = Literal["abstractive", "extractive", "binary", "unanswerable"]

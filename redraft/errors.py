@@ -1,39 +1,69 @@
-"""All errors of redraft: a code, a sentence, and the next step in the words of Python or of the command line."""
+"""All errors of redraft: a code, a sentence that is the same for all, and the next step, which each door words."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from difflib import get_close_matches
+from typing import Any
 
-_LIMITS = frozenset({"concurrency", "requests_per_minute", "tokens_per_minute", "max_cost", "max_calls", "timeout"})
-_VALUED = {
-    "db": "Session({})",
-    "judge": "judges=[{}]",
-    "judge_base_url": "JudgeConfig(base_url={})",
-    "max_source": "max_bytes={}",
-    "metric": "metrics=[{}]",
-    "prices": "prices=redraft.price_table(path)",
-    "replies": "ModelSettings(replies={})",
+
+@dataclass(frozen=True, slots=True)
+class Set:
+    """A setting by the name of its field, with the value that it should have; without one, the setting itself."""
+
+    name: str
+    value: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Raise:
+    """A higher limit: what it should be at least, and by how much the next call may exceed it."""
+
+    name: str
+    value: float | None = None
+    step: float = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Install:
+    """A package to install."""
+
+    package: str
+
+
+@dataclass(frozen=True, slots=True)
+class Choose:
+    """One of the options, where something that is none of them was named."""
+
+    options: tuple[str, ...]
+    wrong: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunCommand:
+    """What the command line does by a command, such as `RunCommand("resume", run)`; `more` are further words of it."""
+
+    command: str
+    run: str = ""
+    more: tuple[str, ...] = ()
+
+
+Fix = Set | Raise | Install | Choose | RunCommand
+Advice = str | Fix | Sequence[str | Fix]
+"""The next step: words, with values for what each door calls differently."""
+_KINDS: Mapping[str, Callable[..., Fix]] = {
+    kind.__name__.lower(): kind for kind in (Set, Raise, Install, Choose, RunCommand)
 }
-_BARE = {
-    "db": "store",
-    "goal": "goals",
-    "judge": "judges",
-    "judge_base_url": "JudgeConfig.base_url",
-    "max_source": "max_bytes",
-    "metric": "metrics",
-    "no_token": "guarded=False",
-    "replies": "ModelSettings.replies",
-}
-"""How Python names a setting whose option has another name, with a value and without."""
-_FLAGS = frozenset({"by_chapter", "review", "partial", "second_look"})
-_COMMANDS = {
+LIMITS = frozenset({"concurrency", "requests_per_minute", "tokens_per_minute", "max_cost", "max_calls", "timeout"})
+_NAMES_IN_PYTHON = {"judge_base_url": "JudgeConfig.base_url", "max_source": "max_bytes", "db": "store"}
+_LISTS = frozenset({"judges", "metrics", "goals"})
+_CALLS = {
     "resume": "await session.resume({})",
     "show": "await session.result({})",
     "trace": "redraft.read_trace(session.store, {})",
     "lineage": "await session.lineage({})",
+    "fork": "await session.fork({})",
     "runs": "session.store.runs.latest(20)",
     "keyfacts": 'await session.build(source, "keyfacts")',
     "pack build": "await session.build(source)",
@@ -43,72 +73,80 @@ _COMMANDS = {
     "batch resume": "await redraft.resume_batch(session, name)",
     "pack list": "session.store.packs.all()",
 }
-_RUN = r"[0-9a-f]{8}\b|RUN\b"
-_COMMAND = re.compile(
-    rf"`redraft (?P<verb>{'|'.join(_COMMANDS)})(?: (?P<run>{_RUN}))?[^`]*`(?: the run\b)?"
-    rf"|\bredraft (?P<bare>resume|show|trace) (?P<of>{_RUN})"
-)
-# A value is a number, an address, a placeholder, or the name of a metric, a model, prompts or a form of replies.
-_VALUE = (
-    r"\d[\d.,]*(?<![.,])|[a-z]+://\S+\b|[A-Z][A-Z|]*\b|[a-z]+:[\w.-]+|(?:extractive|local|simple|tools|plain|true|false)\b"
-    r"|(?<=metric )\w+"
-)
-# Options of pip and of pytest stay as they are, and so do those of commands that have no counterpart.
-_OPTION = re.compile(
-    rf"`redraft [^`]*`|(?<![\w-])--(?!upgrade\b|redraft-)(?:set (?=[a-z]))?(?P<name>[a-z][a-z_-]*[a-z])"
-    rf"(?:[ =](?P<value>{_VALUE}))?"
-)
-_OF_THE_SHELL = ", or use - for stdin"
-_on_command_line = False
+"""The call that does in Python what a command does."""
 
 
-@contextmanager
-def for_command_line() -> Iterator[None]:
-    """Word errors for the command line in this process."""
-    global _on_command_line
-    before, _on_command_line = _on_command_line, True
-    try:
-        yield
-    finally:
-        _on_command_line = before
+class Door:
+    """How the next step is worded for whoever came in by this door: here for programs, in Python."""
+
+    def render(self, advice: Iterable[str | Fix]) -> str:
+        """Return the words of a next step."""
+        return "".join(part if isinstance(part, str) else self._phrase(part) for part in advice)
+
+    def _phrase(self, fix: Fix) -> str:
+        match fix:
+            case Set(name, value):
+                return self.setting(name, value)
+            case Raise(name, value):
+                return self.limit(name, value)
+            case Install(package):
+                return f'pip install "{package}"' if "[" in package else f"pip install {package}"
+            case Choose(options, wrong):
+                near = get_close_matches(wrong, options, 1)
+                return f"did you mean {near[0]}?" if near else f"choose from: {', '.join(options)}"
+            case RunCommand(command, run, more):
+                return self.command(command, run, more)
+
+    def limit(self, name: str, value: float | None) -> str:
+        """Return a limit that has to be raised."""
+        return f"a higher {self.setting(name, None)}" if value is None else self.setting(name, value)
+
+    def setting(self, name: str, value: object) -> str:
+        """Return a setting with its value; without one, its name."""
+        if value is None:
+            return f"`{f'Limits.{name}' if name in LIMITS else _NAMES_IN_PYTHON.get(name, name)}`"
+        if name in LIMITS:
+            return f"limits=Limits({name}={value:g})" if isinstance(value, float) else f"limits=Limits({name}={value})"
+        if name == "db":
+            return f"Session({value!r})"
+        return f"{name}=[{value!r}]" if name in _LISTS else f"{name}={value!r}"
+
+    def command(self, command: str, run: str, more: Sequence[str]) -> str:
+        """Return the call that does what a command does; the command itself where there is none."""
+        if command not in _CALLS:
+            return f"`{' '.join(filter(None, ('redraft', command, run, *more)))}`"
+        numbers = [word for word in more if word.isdecimal()]
+        return f"`{_CALLS[command].format(', '.join([repr(run) if run else 'run', *numbers]))}`"
 
 
-def for_reader(text: str) -> str:
-    """Return the message or hint of an error for whoever reads it in this process."""
-    return text if _on_command_line else for_python(text)
+PYTHON = Door()
 
 
-def for_python(text: str) -> str:
-    """Return a message or hint with settings and next steps as Python has them."""
-    text = text.replace(_OF_THE_SHELL, "")
-    return _OPTION.sub(_setting, _COMMAND.sub(_call, text)) if "--" in text or "redraft " in text else text
+def parts_of(advice: Advice) -> tuple[str | Fix, ...]:
+    """Return a next step as a sequence of words and values."""
+    parts = (advice,) if isinstance(advice, str | Fix) else tuple(advice)
+    return tuple(part for part in parts if part != "")
 
 
-def _call(found: re.Match[str]) -> str:
-    verb, run = found["verb"] or found["bare"], found["run"] or found["of"]
-    return f"`{_COMMANDS[verb].format('run' if run in (None, 'RUN') else repr(run))}`"
+def fix_json(advice: Iterable[str | Fix]) -> list[str | dict[str, Any]]:
+    """Return a next step as it is stored: words, and values with their kind."""
+    return [part if isinstance(part, str) else {"kind": type(part).__name__.lower(), **asdict(part)} for part in advice]
 
 
-def _setting(found: re.Match[str]) -> str:
-    if not found["name"]:
-        return found[0]
-    name, value = found["name"].replace("-", "_"), found["value"] or ""
-    flag = name.removeprefix("no_")
-    if flag in _FLAGS:
-        it = f"{flag}={value != 'false' and not name.startswith('no_')}"
-        after = f" {value}" if value not in ("", "true", "false") else ""
-        return (f"limits=Limits({it})" if name in _LIMITS else it) + after
-    if not value:
-        return f"`{f'Limits.{name}' if name in _LIMITS else _BARE.get(name, name)}`"
-    if value.isupper():
-        value = "..."
-    elif not value[0].isdigit():
-        value = repr(value)
-    else:
-        value = value.replace(",", "")
-    if name in _LIMITS:
-        return f"limits=Limits({name}={value})"
-    return _VALUED.get(name, name + "={}").format(value)
+def stored_advice(error: Mapping[str, Any]) -> tuple[str | Fix, ...]:
+    """Return the next step of a stored error."""
+    if "fix" not in error:
+        return parts_of(error.get("hint", ""))
+    return tuple(part if isinstance(part, str) else _fix_of(**part) for part in error["fix"])
+
+
+def _fix_of(kind: str, **fields: Any) -> Fix:
+    return _KINDS[kind](**{name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()})
+
+
+def error_for(door: Door, error: Mapping[str, Any]) -> dict[str, str]:
+    """Return a stored error as a door shows it: its code, its message and the next step in the words of the door."""
+    return {"code": error["code"], "message": error["message"], "hint": door.render(stored_advice(error))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,53 +163,49 @@ class Usage:
 
 class RedraftError(RuntimeError):
     """The base class of all errors. `code` is stable, `place` names the document, chunk or prompt, `hint` is the next
-    step in one sentence, and `retryable` says whether the same request may succeed later. Message and hint name
-    settings as Python does, and within the `redraft` command as the command line does. LangGraph's server shows its
-    clients the message of a `RuntimeError`, and hides that of an unknown `Exception`."""
+    step in one sentence, in Python, and `retryable` says whether the same request may succeed later. `fix` is the next
+    step as words and values, such as `Raise("max_cost")`, which the command line, the pages and the tools word in their
+    own way. LangGraph's server shows its clients the message of a `RuntimeError`, and hides that of an unknown
+    `Exception`."""
 
     code = "failed"
     retryable = False
 
-    def __init__(self, message: str, *, place: str = "", hint: str = "") -> None:
+    def __init__(self, message: str, *, place: str = "", hint: str = "", fix: Advice = ()) -> None:
         super().__init__(message)
         self.message = message
         self.place = place
-        self.hint = hint
-        if hint:
+        self.fix = parts_of(fix) or parts_of(hint)
+        if self.fix:
             # For whoever reads a traceback.
-            self.add_note(for_python(hint))
-
-    @property
-    def message(self) -> str:
-        """What went wrong, in one sentence."""
-        return for_reader(self._message)
-
-    @message.setter
-    def message(self, message: str) -> None:
-        self._message = message
+            self.add_note(self.hint)
 
     @property
     def hint(self) -> str:
-        """The next step; empty if there is none."""
-        return for_reader(self._hint)
-
-    @hint.setter
-    def hint(self, hint: str) -> None:
-        self._hint = hint
+        """The next step, for programs; empty if there is none."""
+        return PYTHON.render(self.fix)
 
     @property
-    def cli_text(self) -> tuple[str, str]:
-        """The place with the message, and the hint, with settings as the command line names them."""
-        return f"{self.place}: {self._message}" if self.place else self._message, self._hint
+    def stored(self) -> dict[str, Any]:
+        """The error as it is stored and shown in JSON: `hint` words the next step in Python; `fix` is there
+        if it has values that others word in another way."""
+        words = {"code": self.code, "message": str(self), "hint": self.hint}
+        return words if all(isinstance(part, str) for part in self.fix) else {**words, "fix": fix_json(self.fix)}
 
     def __str__(self) -> str:
         return f"{self.place}: {self.message}" if self.place else self.message
 
 
 class UsageError(RedraftError):
-    """Invalid input: a bad option or an impossible combination."""
+    """Invalid input: a bad option or an impossible combination. `field` names the setting that is wrong, if it is one,
+    with a dot before what is in it, such as `goals.coverage`, and `problem` says what is wrong with it."""
 
     code = "usage"
+
+    def __init__(self, message: str, *, place: str = "", hint: str = "", fix: Advice = (), field: str = "") -> None:
+        super().__init__(f"{field}: {message}" if field else message, place=place, hint=hint, fix=fix)
+        self.field = field
+        self.problem = message
 
 
 class DocumentError(RedraftError):
@@ -211,7 +245,7 @@ class NoAnswerError(IncompleteError):
 
 
 class BudgetError(RedraftError):
-    """The next call could exceed --max-cost or --max-calls."""
+    """The next call could exceed the limit of cost or of calls."""
 
     code = "budget"
 
@@ -312,8 +346,10 @@ class RejectedRequest(ModelError):
 
     code = "rejected"
 
-    def __init__(self, message: str, *, place: str = "", hint: str = "", too_long: bool = False) -> None:
-        super().__init__(message, place=place, hint=hint)
+    def __init__(
+        self, message: str, *, place: str = "", hint: str = "", fix: Advice = (), too_long: bool = False
+    ) -> None:
+        super().__init__(message, place=place, hint=hint, fix=fix)
         self.too_long = too_long
 
 
@@ -327,9 +363,9 @@ class ReplyError(ModelError):
     """Whether it repeats itself endlessly."""
 
     def __init__(
-        self, message: str, *, text: str, usage: Usage, finish_reason: str = "", place: str = "", hint: str = ""
+        self, message: str, *, text: str, usage: Usage, finish_reason: str = "", place: str = "", fix: Advice = ()
     ) -> None:
-        super().__init__(message, place=place, hint=hint)
+        super().__init__(message, place=place, fix=fix)
         self.text = text
         self.usage = usage
         self.finish_reason = finish_reason
@@ -367,8 +403,8 @@ class TruncatedReply(ReplyError):
 
     code = "cut"
 
-    def __init__(self, message: str, *, text: str, usage: Usage, place: str = "", hint: str = "") -> None:
-        super().__init__(message, text=text, usage=usage, finish_reason="length", place=place, hint=hint)
+    def __init__(self, message: str, *, text: str, usage: Usage, place: str = "", fix: Advice = ()) -> None:
+        super().__init__(message, text=text, usage=usage, finish_reason="length", place=place, fix=fix)
 
 
 class LateReply(TruncatedReply):
@@ -384,9 +420,9 @@ class TruncatedReasoning(TruncatedReply):
     code = "cut_thought"
 
     def __init__(
-        self, message: str, *, text: str, usage: Usage, place: str = "", hint: str = "", retryable: bool = False
+        self, message: str, *, text: str, usage: Usage, place: str = "", fix: Advice = (), retryable: bool = False
     ) -> None:
-        super().__init__(message, text=text, usage=usage, place=place, hint=hint)
+        super().__init__(message, text=text, usage=usage, place=place, fix=fix)
         self.retryable = retryable
 
     @property

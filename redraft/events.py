@@ -247,8 +247,8 @@ def with_errors_logged(observer: Observer) -> Observer:
 
 def event_json(event: Event) -> dict[str, object]:
     """Return an event as JSON."""
-    shown: dict[str, object] = to_jsonable_python(event)
-    return shown
+    record: dict[str, object] = to_jsonable_python(event)
+    return record
 
 
 _part: ContextVar[tuple[str, str] | None] = ContextVar("redraft_part", default=None)
@@ -267,9 +267,9 @@ def stream_to(write: Observer) -> Iterator[None]:
 
 
 @contextmanager
-def nested_run(name: str, whole: str) -> Iterator[None]:
+def nested_run(name: str, run: str) -> Iterator[None]:
     """Mark events as those of a part of a larger run: only its calls and notes are reported."""
-    token = _part.set((name, whole))
+    token = _part.set((name, run))
     try:
         yield
     finally:
@@ -295,23 +295,16 @@ def current_run() -> str:
     return part[1] if part else _run.get()
 
 
-def _reportable(event: Event) -> Event | None:
-    """Return the event to report to an observer, or None where it does not concern the observed run."""
-    if (part := _part.get()) is None:
-        return event
-    if isinstance(event, Notice) and not event.everywhere:
-        return Notice(f"{part[0]}: {event.message}")
-    return event if isinstance(event, CallStarted | CallAnswered | CallFailed | Notice) else None
-
-
 def safe_observer(observer: Observer) -> Observer:
     """Return an observer for the caller's observer and all streams. Their exceptions are logged and end nothing."""
 
     def observe(event: Event) -> None:
-        told = _reportable(event)
-        if told is None:
-            return
-        for one in (observer, *_streams.get()):
-            with_errors_logged(one)(told)
+        if part := _part.get():
+            if not isinstance(event, CallStarted | CallAnswered | CallFailed | Notice):
+                return
+            if isinstance(event, Notice) and not event.everywhere:
+                event = Notice(f"{part[0]}: {event.message}")
+        for receiver in (observer, *_streams.get()):
+            with_errors_logged(receiver)(event)
 
     return observe

@@ -39,6 +39,10 @@ class SettingOption:
     environment: bool = True
     """Whether it can also be set by the environment and the settings file."""
     found: FoundRule = "no"
+    rare: bool = False
+    """Whether it is one of the less usual ones, which `--set NAME=VALUE` sets on the command line."""
+    label: str = ""
+    """Its label in a form, where that is not its name."""
 
     @property
     def parameter(self) -> str:
@@ -55,6 +59,8 @@ def setting(
     said: str | None = None,
     environment: bool = True,
     found: FoundRule = "no",
+    rare: bool = False,
+    label: str = "",
     **bounds: Any,
 ) -> Any:
     """Declare a field that is also an option; `...` as default makes it required.
@@ -63,12 +69,14 @@ def setting(
     variable, a file, a plugin or a price, that runs anything, or that hides what the file sets.
     """
     field: FieldInfo = Field(default=default, description=description, **bounds)
-    field.metadata.append(SettingOption(section, metavar, names, said, environment, found))
+    field.metadata.append(SettingOption(section, metavar, names, said, environment, found, rare, label))
     return field
 
 
 harmless = partial(setting, found="yes")
 """Declare a setting that a settings file may set although it is merely found."""
+unusual = partial(harmless, rare=True)
+"""Declare one of these that is rarely set."""
 
 
 class FoundSettings(BaseModel):
@@ -82,8 +90,8 @@ class FoundSettings(BaseModel):
 
     def __str__(self) -> str:
         folder, _, name = self.file.rpartition("/")
-        said = [f"{key} {value}" if "=" in value else f"{key}={value}" for key, value in self.values.items()]
-        return f"{name} in {folder or '/'} sets {', '.join(said)}"
+        assignments = [f"{key} {value}" if "=" in value else f"{key}={value}" for key, value in self.values.items()]
+        return f"{name} in {folder or '/'} sets {', '.join(assignments)}"
 
 
 def field_like(model: type[BaseModel], name: str) -> Any:
@@ -101,8 +109,8 @@ def option_of(model: type[BaseModel], name: str) -> SettingOption | None:
 
 def parameters_of(model: type[BaseModel]) -> dict[str, str]:
     """Return the fields by parameter name, in field order."""
-    found = {name: option_of(model, name) for name in model.model_fields}
-    return {option.parameter: name for name, option in found.items() if option is not None}
+    options = {name: option_of(model, name) for name in model.model_fields}
+    return {option.parameter: name for name, option in options.items() if option is not None}
 
 
 class Settings(BaseModel):
@@ -114,7 +122,8 @@ class Settings(BaseModel):
         try:
             super().__init__(**values)
         except ValidationError as error:
-            raise UsageError(f"{type(self).__name__}: {first_error(error)}") from None
+            field, problem = first_problem(error)
+            raise UsageError(problem, field=field) from None
 
     # Pydantic calls an `__init__` without this mark also for settings within other settings.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
@@ -147,19 +156,25 @@ def validated(model: type[M], values: object, named: Callable[[str], str] = str,
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        raise UsageError(first_error(error, named, between)) from error
+        field, problem = first_problem(error, named, between)
+        raise UsageError(problem, field=field) from error
 
 
 _NO_FIELDS = ("[key]", "constrained-int", "int", "float", "str")
 
 
-def first_error(error: ValidationError, named: Callable[[str], str] = str, between: str = ".") -> str:
+def first_error(error: ValidationError) -> str:
     """Return the first validation error as a sentence."""
+    field, problem = first_problem(error)
+    return f"{field}: {problem}" if field else problem
+
+
+def first_problem(error: ValidationError, named: Callable[[str], str] = str, between: str = ".") -> tuple[str, str]:
+    """Return the field of the first validation error, in which `named` translates the name, and what is wrong."""
     first = error.errors()[0]
     # A value of several types has the name of a type in its place.
     field, *inside = [str(part) for part in first["loc"] if part not in _NO_FIELDS] or [""]
-    where = between.join([named(field) if field else "", *inside])
-    return f"{where}: {error_text(first)}" if where else error_text(first)
+    return between.join([named(field) if field else "", *inside]), error_text(first)
 
 
 _FAULTS = {
@@ -188,28 +203,28 @@ _FAULTS = {
 
 def error_text(error: Mapping[str, Any]) -> str:
     """Return what is wrong with a value, as a phrase that follows its name: one entry of a `ValidationError`."""
-    said = _FAULTS.get(error["type"])
-    if said is None:
-        said = str(error["msg"]).removeprefix("Value error, ")
-        return f"{said[:1].lower()}{said[1:]}"
-    return said.format(**error.get("ctx") or {})
+    pattern = _FAULTS.get(error["type"])
+    if pattern is None:
+        pattern = str(error["msg"]).removeprefix("Value error, ")
+        return f"{pattern[:1].lower()}{pattern[1:]}"
+    return pattern.format(**error.get("ctx") or {})
 
 
 MAX_QUESTIONS = 1000
 _RANGE = re.compile(r"\s*([0-9]{1,4})\s*[-–]\s*([0-9]{1,4})\s*")
 
 
-def _questions(given: object) -> object:
+def _questions(value: object) -> object:
     """Parse a range such as 9-15."""
-    match = _RANGE.fullmatch(given) if isinstance(given, str) else None
-    return (int(match[1]), int(match[2])) if match else given
+    match = _RANGE.fullmatch(value) if isinstance(value, str) else None
+    return (int(match[1]), int(match[2])) if match else value
 
 
-def _counted(given: int | tuple[int, int]) -> int | tuple[int, int]:
-    ends = (given, given) if isinstance(given, int) else given
+def _counted(value: int | tuple[int, int]) -> int | tuple[int, int]:
+    ends = (value, value) if isinstance(value, int) else value
     if not 1 <= ends[0] <= ends[1] <= MAX_QUESTIONS:
         raise ValueError(f"a number from 1 to {MAX_QUESTIONS}, or a range of such numbers as in 9-15")
-    return given
+    return value
 
 
 Questions = Annotated[int | tuple[int, int], BeforeValidator(_questions), AfterValidator(_counted)]
@@ -218,12 +233,12 @@ Questions = Annotated[int | tuple[int, int], BeforeValidator(_questions), AfterV
 _KEYFACT_CHUNKS = re.compile(r"(?:25[6-9]|2[6-9]\d|[3-9]\d\d|[1-9]\d{3,6})\+?")
 
 
-def _chunks_of(given: object) -> object:
-    if not _KEYFACT_CHUNKS.fullmatch(str(given)):
+def _chunks_of(value: object) -> object:
+    if not _KEYFACT_CHUNKS.fullmatch(str(value)):
         raise ValueError(
             "must be a number of tokens, 256 or more, such as 4096, or 4000+ for 4000 and the rest of the last sentence"
         )
-    return str(given)
+    return str(value)
 
 
 KeyfactChunks = Annotated[str, BeforeValidator(_chunks_of)]
@@ -275,7 +290,11 @@ class ModelSettings(Settings):
         None, "Address of the model's server; for openai:NAME the default is OPENAI_BASE_URL.", "model", "URL"
     )
     key_env: str | None = setting(
-        None, "Environment variable with the key for openai:NAME, instead of OPENAI_API_KEY.", "model", "VARIABLE"
+        None,
+        "Environment variable with the key for openai:NAME, instead of OPENAI_API_KEY.",
+        "model",
+        "VARIABLE",
+        rare=True,
     )
     """For the model's own address only, or `NO_KEY`."""
     context_tokens: int | None = Field(default=None, ge=64)
@@ -292,6 +311,7 @@ class ModelSettings(Settings):
         found="yes",
         gt=0,
         le=1,
+        rare=True,
     )
     max_tokens: int | None = Field(default=None, ge=16)
     """The maximum tokens of a reply."""
@@ -303,6 +323,7 @@ class ModelSettings(Settings):
         said="from the model's name and replies",
         found="yes",
         ge=0,
+        rare=True,
     )
     prompts: PathOrName | None = None
     """A set of prompts or a directory; by default the run's."""
@@ -312,6 +333,7 @@ class ModelSettings(Settings):
         "model",
         said="the first that the server supports",
         found="yes",
+        rare=True,
     )
     price: Price | None = None
     """The price of the model, overriding price tables."""

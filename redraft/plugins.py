@@ -43,15 +43,15 @@ def _is_there(module: str) -> bool:
 @cache
 def names(kind: Kind) -> tuple[str, ...]:
     """Return the names of installed plugins of a kind in alphabetical order."""
-    return tuple(sorted({found.name for found in entry_points(group=f"redraft.{kind}")}))
+    return tuple(sorted({entry.name for entry in entry_points(group=f"redraft.{kind}")}))
 
 
 @cache
 def load(kind: Kind, name: str) -> Any:
     """Load a plugin. Errors name its package."""
-    found = _found(kind, name)
+    entry = _found(kind, name)
     try:
-        return found.load()
+        return entry.load()
     except Exception as error:
         package = package_of(kind, name)
         raise UsageError(
@@ -62,14 +62,14 @@ def load(kind: Kind, name: str) -> Any:
 
 def package_of(kind: Kind, name: str) -> str:
     """Return the name of the plugin's package."""
-    found = _found(kind, name)
-    return found.dist.name if found.dist else found.module
+    entry = _found(kind, name)
+    return entry.dist.name if entry.dist else entry.module
 
 
-def refuse_taken(kind: Kind, taken: Container[str]) -> None:
+def refuse_taken(kind: Kind, own_names: Container[str]) -> None:
     """Raise if a plugin uses a name of redraft's own."""
     for name in names(kind):
-        if name in taken:
+        if name in own_names:
             raise UsageError(
                 f"an installed package has {_ONE[kind]} named {name}, which is one of redraft's own",
                 hint=f"update {package_of(kind, name)}, or remove it: it is among its entry points redraft.{kind}",
@@ -78,9 +78,9 @@ def refuse_taken(kind: Kind, taken: Container[str]) -> None:
 
 def _found(kind: Kind, name: str) -> EntryPoint:
     first, *others = entry_points(group=f"redraft.{kind}", name=name)
-    if different := [other for other in others if other.value != first.value]:
-        offered = " and ".join(one.dist.name if one.dist else one.module for one in (first, *different))
+    if different := [entry for entry in others if entry.value != first.value]:
+        packages = " and ".join(entry.dist.name if entry.dist else entry.module for entry in (first, *different))
         raise UsageError(
-            f"several installed packages have {_ONE[kind]} named {name}: {offered}", hint="remove all but one of them"
+            f"several installed packages have {_ONE[kind]} named {name}: {packages}", hint="remove all but one of them"
         )
     return first

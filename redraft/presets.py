@@ -36,10 +36,10 @@ class Preset:
 
 def preset(name: str) -> Preset:
     """Return the preset of this name; raises `UsageError` for an unknown one, listing the known."""
-    known = _known()
-    if name not in known:
-        raise UsageError(f"there is no preset {name!r}", hint=f"choose from: {', '.join(known)}")
-    return known[name]
+    by_name = _known()
+    if name not in by_name:
+        raise UsageError(f"there is no preset {name!r}", hint=f"choose from: {', '.join(by_name)}")
+    return by_name[name]
 
 
 def presets() -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from redraft.fields import Price as Price
 from redraft.fields import Questions as Questions
 from redraft.fields import ReplyForm as ReplyForm
 from redraft.fields import RubricSettings as RubricSettings
-from redraft.fields import Settings, field_like, harmless, setting
+from redraft.fields import Settings, field_like, harmless, setting, unusual
 
 MERGING = "hierarchical"  # the strategy that merges summaries
 AUTO = "auto"  # in place of a strategy that is found out when the document is known, and then is on record
@@ -96,30 +96,39 @@ class DraftConfig(Settings):
     found: FoundSettings | None = None
     """What a settings file that was merely found has set for this run, its judges and their goals."""
     words: int | None = harmless(
-        None, "Maximum words in the summary.", "summary", "N", "--words", "-w", said="chosen for the document", ge=10
+        None,
+        "Maximum words in the summary.",
+        "summary",
+        "N",
+        "--words",
+        "-w",
+        said="chosen for the document",
+        ge=10,
+        label="word limit",
     )
-    words_as: WordsAs = harmless(
+    words_as: WordsAs = unusual(
         "limit",
-        "limit: a summary has at most --words; target: it is asked for --words, and may have a token for every 0.65 of"
-        " them, as in the BooookScore paper.",
+        "limit: the word limit is the most that a summary has; target: it is asked for as many words, and may have a"
+        " token for every 0.65 of them, as in the BooookScore paper.",
         "summary",
     )
     by_chapter: bool = setting(
         False,
-        "Summarize each chapter, and the whole from these. --words limits the whole; a chapter's summary has at most"
-        " half as many words, and a third of the chapter's.",
+        "Summarize each chapter, and the whole from these. The word limit is that of the whole; a chapter's summary has"
+        " at most half as many words, and a third of the chapter's.",
         "summary",
         environment=False,
     )
-    until: int | None = harmless(
+    until: int | None = unusual(
         None, "Read only the first N tokens of the document, up to the end of a sentence.", "summary", "N",
-        said="all", ge=64,
+        said="all", ge=64, label="read until token"
     )  # fmt: skip
     query: str | None = setting(
         None,
         "Question that the summary answers. If it is the query of a key-fact tree, that tree's facts are judged.",
         "summary",
         "TEXT",
+        label="question to answer",
     )
     language: str | None = harmless(
         None,
@@ -137,11 +146,12 @@ class DraftConfig(Settings):
         said="detected",
         environment=False,
         pattern=_LANGUAGES,
+        rare=True,
     )
     """Stored with a run as detected; for several documents, separated by commas."""
     model: str = setting(
         EXTRACTIVE,
-        "Model that writes, and judges unless there is a --judge: extractive (built in), openai:NAME, PROVIDER:NAME, or"
+        "Model that writes, and judges unless there is a judge: extractive (built in), openai:NAME, PROVIDER:NAME, or"
         " the NAME of a [models.NAME] in redraft.toml.",
         "model",
         "NAME",
@@ -153,13 +163,13 @@ class DraftConfig(Settings):
     base_url: str | None = field_like(ModelSettings, "base_url")
     key_env: str | None = field_like(ModelSettings, "key_env")
     chunk_tokens: int = harmless(2048, "Maximum tokens per chunk.", "summary", "N", ge=16)
-    chunking: Chunking = harmless(
+    chunking: Chunking = unusual(
         "natural",
         "natural: chunks end at chapters, scenes or paragraphs, and front and back matter (thanks, notes on the author,"
         " references) is left out; fixed: the whole text, in chunks of full size.",
         "summary",
     )
-    merge: Merging = harmless(
+    merge: Merging = unusual(
         "summaries",
         "What a merge reads: only summaries, or also the paragraphs of the document behind them, in a third of the"
         " window.",
@@ -168,7 +178,7 @@ class DraftConfig(Settings):
     drafts: int = harmless(
         1,
         "Make K drafts and keep the best: by score if drafts are judged, otherwise (or if equal) by comparing"
-        " pairs. With --strategy auto, one of them is drafted another way if the document fits the window.",
+        " pairs. With the strategy auto, one of them is drafted another way if the document fits the window.",
         "summary",
         "K",
         ge=1,
@@ -181,6 +191,7 @@ class DraftConfig(Settings):
         "N",
         said=f"the model's own if known, else {ASSUMED_WINDOW}",
         ge=64,
+        label="window, in tokens",
     )
     temperature: float | None = field_like(ModelSettings, "temperature")
     """The writer's. By default each prompt uses its paper's, as it does for judges."""
@@ -196,7 +207,7 @@ class DraftConfig(Settings):
         "SET|DIR",
         found="prompts",
     )
-    sample: int = harmless(0, "Seed: another number gives other replies.", "model", "N", ge=0)
+    sample: int = unusual(0, "Seed: another number gives other replies.", "model", "N", ge=0)
     """Another number draws different replies to the same requests."""
     replies: ReplyForm | None = field_like(ModelSettings, "replies")
 
@@ -219,8 +230,8 @@ class DraftConfig(Settings):
     ) -> str:
         """Return the identity: equal for two runs exactly if they ask the same of the same text. `asked` is what is
         asked of the draft."""
-        kept = self.model_dump(mode="json", exclude=_NO_MATTER)
-        drafted = _hashed([kept, document, tokenizer, prompt_hashes])
+        fields = self.model_dump(mode="json", exclude=_NO_MATTER)
+        drafted = _hashed([fields, document, tokenizer, prompt_hashes])
         return _hashed([drafted, *asked]) if asked else drafted
 
 
@@ -241,19 +252,20 @@ class JudgeConfig(Settings):
     )
     judges: tuple[str, ...] = setting(
         (),
-        "Model that judges, instead of --model; several decide by majority. The first one also writes the questions and"
-        " finds the key facts.",
+        "Model that judges, instead of the one that writes; several decide by majority. The first one also writes the"
+        " questions and finds the key facts.",
         "judging",
         "NAME",
         "--judge",
         found="model",
+        label="judge",
     )
     models: dict[str, ModelSettings] = Field(default={})
     """The settings of named judges, validator and decider. A name without an entry is a model name."""
     rubrics: dict[str, RubricSettings] = Field(default={})
     """Metrics that are stated in a sentence, by name."""
     base_url: str | None = setting(
-        None, "Address of the judges' server, if it is another one.", "judging", "URL", "--judge-base-url"
+        None, "Address of the judges' server, if it is another one.", "judging", "URL", "--judge-base-url", rare=True
     )
     """By default, judges of the writer's provider use the writer's address."""
     repeat: int = harmless(1, "Number of times that each judge judges.", "judging", "K", ge=1, le=50)
@@ -264,7 +276,7 @@ class JudgeConfig(Settings):
         "judging",
         "N|A-B",
     )
-    stretch_tokens: int = harmless(
+    stretch_tokens: int = unusual(
         6144,
         "Maximum tokens of a long document that questions are written about at once. One that fits the judge's window"
         " is asked about whole.",
@@ -272,23 +284,23 @@ class JudgeConfig(Settings):
         "N",
         ge=256,
     )
-    claims: Questions = harmless(
+    claims: Questions = unusual(
         120,
         "Maximum number of questions about one summary. Or A-B, the most important ones, such as 4-10.",
         "judging",
         "N|A-B",
     )
-    batch: int = harmless(10, "Sentences per request for booookscore; the paper uses 1.", "judging", "N", ge=1, le=100)
-    top_k: int | None = harmless(None, "Use only the K most important questions.", "judging", "K", ge=1)
-    similarity: SimilarityName = harmless(
+    batch: int = unusual(10, "Sentences per request for booookscore; the paper uses 1.", "judging", "N", ge=1, le=100)
+    top_k: int | None = unusual(None, "Use only the K most important questions.", "judging", "K", ge=1)
+    similarity: SimilarityName = unusual(
         "judge",
-        "How answers are compared: by the judge, or by a measure as in LongSumEval; cosine needs `embeddings`.",
+        "How answers are compared: by the judge, or by a measure as in LongSumEval; cosine needs embeddings.",
         "judging",
     )
-    threshold: float = harmless(
+    threshold: float = unusual(
         0.6, "Answers with no more than this similarity count as different.", "judging", "X", ge=0, lt=1
     )
-    evidence: EvidenceName = harmless(
+    evidence: EvidenceName = unusual(
         "auto",
         "What is read before a claim counts as not in the document: all of it (auto; whole also does so to confirm a"
         " contradiction), or only passages found by search, which may leave a claim undecided.",
@@ -300,8 +312,9 @@ class JudgeConfig(Settings):
         "How coverage counts: questions by weight, with a half for a part of an answer; or, as in the LongSumEval"
         " paper, any answer.",
         "judging",
+        rare=True,
     )
-    second_look: bool = harmless(
+    second_look: bool = unusual(
         True,
         "Before answers count as different, have the judge compare them again with more of the document.",
         "judging",
@@ -314,34 +327,37 @@ class JudgeConfig(Settings):
         "A sentence-transformers model, by name or path, that helps to find passages and sources.",
         "judging",
         "MODEL",
+        rare=True,
     )
     """Used for `cosine` and to find passages."""
     reference: str | None = None
     """Another summary of the document, whose position figures are shown for comparison."""
     pack: str | None = setting(
-        None, "Questions to judge by, instead of the document's own: see `redraft pack list`.", "judging", "ID"
+        None, "Questions to judge by, instead of the document's own; packs have a list.", "judging", "ID", rare=True
     )
     """The id of a pack; by default the document's is used or built."""
-    keyfacts: str | None = setting(None, "Key facts to judge by, instead of the document's own.", "judging", "ID")
+    keyfacts: str | None = setting(
+        None, "Key facts to judge by, instead of the document's own.", "judging", "ID", rare=True
+    )
     """The id of key facts; by default the document's are used or built."""
-    perspective: PerspectiveName = harmless(
+    perspective: PerspectiveName = unusual(
         "both",
         "Key facts of what the document argues (analytical), of what happens in it (narrative), or both.",
         "judging",
     )
     validator: str | None = setting(
-        None, "Model that validates key facts, instead of the first judge.", "judging", "NAME", found="model"
+        None, "Model that validates key facts, instead of the first judge.", "judging", "NAME", found="model", rare=True
     )
-    keyfact_chunks: KeyfactChunks = harmless(
+    keyfact_chunks: KeyfactChunks = unusual(
         "4096",
         "Tokens of a chunk for key facts; N+ also completes the last sentence, as in HAMLET (4000+).",
         "judging",
         "N|N+",
     )
-    keyfact_overlap: int = harmless(
+    keyfact_overlap: int = unusual(
         0, "Tokens of the text before it that a chunk for key facts repeats.", "judging", "N", ge=0, le=8192
     )
-    verify_against: Literal["chunk", "document"] = harmless(
+    verify_against: Literal["chunk", "document"] = unusual(
         "chunk", "What an answer to a key-fact query is verified against; FineSurE uses the document.", "judging"
     )
     confirm: str | None = setting(
@@ -350,6 +366,7 @@ class JudgeConfig(Settings):
         "judging",
         "NAME",
         found="model",
+        rare=True,
     )
     """It is the last of the `judges` of a run."""
 
@@ -358,9 +375,9 @@ class JudgeConfig(Settings):
         facts = ("keyfact_chunks", "keyfact_overlap", "verify_against")
         newer = ("rubrics", "confirm", "formula", *facts)
         unset = {name for name in newer if getattr(self, name) == type(self).model_fields[name].get_default()}
-        kept = self.model_dump(mode="json", exclude={"models", "reference", *unset})
+        fields = self.model_dump(mode="json", exclude={"models", "reference", *unset})
         models = {name: settings.model_dump(mode="json", exclude=_NO_MATTER) for name, settings in self.models.items()}
-        return {**kept, "models": models} if models else kept
+        return {**fields, "models": models} if models else fields
 
     @property
     def reported_metrics(self) -> tuple[str, ...]:
@@ -386,22 +403,22 @@ class RefineConfig(Settings):
         " preferred; agent: the same, but a model chooses what to change; paper: as in LongSumEval.",
         "refining",
     )
-    feedback: FeedbackName | None = harmless(
+    feedback: FeedbackName | None = unusual(
         None,
-        "What --policy paper tells the reviser: questions, as in LongSumEval; findings, with answers and places; or"
+        "What the policy paper tells the reviser: questions, as in LongSumEval; findings, with answers and places; or"
         " generic, its own criticism, as in Self-Refine.",
         "refining",
         said="questions",
     )
-    rounds: int = harmless(3, "Maximum number of revisions.", "refining", "N", ge=0, le=100)
-    free_length: bool = harmless(
+    rounds: int = harmless(3, "Maximum number of revisions.", "refining", "N", ge=0, le=100, label="maximum revisions")
+    free_length: bool = unusual(
         False,
-        "Let revisions be longer than --words or the given summary.",
+        "Let revisions be longer than the word limit or the given summary.",
         "refining",
         None,
         "--free-length/--no-free-length",
     )
-    judged_share: float = harmless(
+    judged_share: float = unusual(
         0.8,
         "Minimum share of a metric's items that must have a verdict for its goal to count as met.",
         "refining",
@@ -415,9 +432,15 @@ class RefineConfig(Settings):
         "refining",
         None,
         "--review/--no-review",
+        label="ask me before each revision",
     )
     decider: str | None = setting(
-        None, "Model that decides with --policy agent, instead of --model.", "refining", "NAME", found="model"
+        None,
+        "Model that decides with the policy agent, instead of the one that writes.",
+        "refining",
+        "NAME",
+        found="model",
+        rare=True,
     )
 
     @property
@@ -435,11 +458,15 @@ class Limits(Settings):
     """How much a run may spend, and how fast."""
 
     concurrency: int = harmless(16, "Maximum number of concurrent requests.", "limits", "N", ge=1, le=1000)
-    requests_per_minute: int | None = harmless(None, "Maximum requests per minute.", "limits", "N", ge=1)
-    tokens_per_minute: int | None = harmless(None, "Maximum tokens per minute.", "limits", "N", ge=1)
-    max_cost: float | None = harmless(None, "Stop before the cost exceeds this.", "limits", "USD", gt=0)
-    max_calls: int | None = harmless(None, "Stop before there are more calls than this.", "limits", "N", ge=1)
-    timeout: float = harmless(300.0, "Time limit of a request.", "limits", "SECONDS", gt=0)
+    requests_per_minute: int | None = unusual(None, "Maximum requests per minute.", "limits", "N", ge=1)
+    tokens_per_minute: int | None = unusual(None, "Maximum tokens per minute.", "limits", "N", ge=1)
+    max_cost: float | None = harmless(
+        None, "Stop before the cost exceeds this.", "limits", "USD", gt=0, label="stop before it costs more than"
+    )
+    max_calls: int | None = harmless(
+        None, "Stop before there are more calls than this.", "limits", "N", ge=1, label="limit of calls"
+    )
+    timeout: float = unusual(300.0, "Time limit of a request.", "limits", "SECONDS", gt=0)
 
 
 class _Purpose(BaseModel):

@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
-from redraft.errors import DocumentError, RedraftError, UsageError
+from redraft.errors import Advice, DocumentError, RedraftError, RunCommand, Set, UsageError
 
 STDIN = "-"
 MAX_BYTES = 200_000_000
@@ -28,9 +28,9 @@ _KINDS = {stat.S_IFIFO: "a named pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: 
 _allowed: ContextVar[int] = ContextVar("allowed", default=MAX_BYTES)
 
 
-def set_size_limit(most: int) -> None:
+def set_size_limit(limit: int) -> None:
     """Set the size limit of sources."""
-    _allowed.set(most)
+    _allowed.set(limit)
 
 
 def size_limit() -> int:
@@ -56,7 +56,7 @@ def path_of(source: str, instead: str) -> Path:
     """Return a path; raise for a text in its place, without quoting it, as it may be long or private. `instead` says
     what takes a text."""
     if not source:
-        raise UsageError("the file name is empty", hint="check the path, or use - for stdin")
+        raise UsageError("the file name is empty", hint="check the path")
     if is_inline_text(source):
         raise UsageError(
             f"a text of {len(source):,} characters was given where a path was expected",
@@ -65,29 +65,29 @@ def path_of(source: str, instead: str) -> Path:
     return Path(source).expanduser()
 
 
-def read_source(path: Path | None, source: str, most: int | None = None) -> bytes:
+def read_source(path: Path | None, source: str, limit: int | None = None) -> bytes:
     """Return the bytes of the file that a user calls `source`, or of standard input; raise `DocumentError` if it cannot
     be read."""
     try:
-        return read_stdin(most) if path is None else read_file(path, most)
+        return read_stdin(limit) if path is None else read_file(path, limit)
     except FileNotFoundError:
-        raise DocumentError("no such file", place=source, hint="check the path, or use - for stdin") from None
+        raise DocumentError("no such file", place=source, hint="check the path") from None
     except IsADirectoryError:
-        hint = f"to summarize each file in it: redraft batch {shlex.quote(source)}"
-        raise DocumentError("it is a directory", place=source, hint=hint) from None
+        fix = ("to summarize each file in it: ", RunCommand("batch", more=(shlex.quote(source),)))
+        raise DocumentError("it is a directory", place=source, fix=fix) from None
     except OSError as error:
-        hint = _ADVICE.get(error.errno or 0, "check the path")
+        advice = _ADVICE.get(error.errno or 0, "check the path")
         place = "stdin" if path is None else source
-        raise DocumentError(error.strerror or str(error), place=place, hint=hint) from error
+        raise DocumentError(error.strerror or str(error), place=place, fix=advice) from error
 
 
-_ADVICE = {
-    errno.EFBIG: "if that is intended, allow more with --set max_source",
+_ADVICE: dict[int, Advice] = {
+    errno.EFBIG: ("if that is intended, allow more with ", Set("max_source")),
     errno.EINVAL: "give a file, or pipe the text into - (stdin)",
 }
 
 
-def read_file(path: Path, most: int | None = None) -> bytes:
+def read_file(path: Path, limit: int | None = None) -> bytes:
     """Return the bytes of a file; raises `OSError` where it is missing, larger than `most`, or not a regular file (a
     pipe or device could block forever)."""
     if (kind := stat.S_IFMT(path.stat().st_mode)) in _KINDS:
@@ -95,7 +95,7 @@ def read_file(path: Path, most: int | None = None) -> bytes:
     with open(path, "rb", opener=_without_waiting) as file:
         if stat.S_IFMT(os.fstat(file.fileno()).st_mode) in _KINDS:
             raise OSError(errno.EINVAL, "it is not a file", str(path))
-        return _at_most(file, most, str(path))
+        return _at_most(file, limit, str(path))
 
 
 def strict_json(data: bytes) -> Any:
@@ -105,23 +105,23 @@ def strict_json(data: bytes) -> Any:
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     for name, value in pairs:
-        if name in found:
+        if name in members:
             raise ValueError(f'"{name:.60}" occurs twice in one object')
-        found[name] = value
-    return found
+        members[name] = value
+    return members
 
 
 def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is not a number")
 
 
-def read_stdin(most: int | None = None) -> bytes:
+def read_stdin(limit: int | None = None) -> bytes:
     """Return all of standard input; raises `OSError` where it has more than `most` bytes or is missing."""
     if sys.stdin is None:
         raise OSError(errno.EBADF, "standard input is closed", STDIN)
-    return _at_most(sys.stdin.buffer, most, STDIN)
+    return _at_most(sys.stdin.buffer, limit, STDIN)
 
 
 def readable_size(count: int) -> str:

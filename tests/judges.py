@@ -185,84 +185,81 @@ def sentence_of(item: Mapping[str, str]) -> str:
 
 
 Script = Callable[[Sheet], Said]
+Item = Mapping[str, str]
+
+
+def by_item(entries: str, field: str) -> Callable[[Callable[[Any, Sheet, Item], Json]], Callable[[Any, Sheet], Json]]:
+    """Make a reply with an entry for each item of a field out of a method that returns the entry of one item."""
+
+    def decorate(entry_of: Callable[[Any, Sheet, Item], Json]) -> Callable[[Any, Sheet], Json]:
+        def reply(self: Any, sheet: Sheet) -> Json:
+            return {entries: [{"id": n, **entry_of(self, sheet, item)} for n, item in sheet.items(field).items()]}
+
+        return reply
+
+    return decorate
 
 
 class Keepers:
-    """Judges without a fault, and mends what it is told to. Others inherit from it, and do something worse."""
+    """Judges without a fault, and corrects what a point asks for. Subclasses do something worse."""
 
     def __call__(self, sheet: Sheet) -> Said:
-        said: Said = getattr(self, sheet.prompt)(sheet)
-        return said
+        reply: Said = getattr(self, sheet.prompt)(sheet)
+        return reply
 
     def summarize_chunk(self, sheet: Sheet) -> Said:
-        """Tells of the first keepers of a part, as far as there is room."""
+        """Tell of the first keepers of a part, as far as there is room."""
         keepers = list(keepers_in(sheet.within("excerpt")))
         return told(*keepers[: max(1, sheet.limit(r"at most (\d+) words") // count_words(fact_of(1)))])
 
     def ask_document(self, sheet: Sheet) -> Said:
-        found = list(re.finditer(r"The keeper number (\d+) is called (\w+) and lives", sheet.shown))
-        asked = [
-            {"question": named(int(one[1])), "kind": "who", "answer": one[2], "quote": one.group(), "weight": 1}
-            for one in found
+        sentences = re.finditer(r"The keeper number (\d+) is called (\w+) and lives", sheet.shown)
+        questions = [
+            {"question": named(int(match[1])), "kind": "who", "answer": match[2], "quote": match.group(), "weight": 1}
+            for match in sentences
         ]
-        return {"questions": asked[: sheet.limit(WANTED)]}
+        return {"questions": questions[: sheet.limit(WANTED)]}
 
     def rank_questions(self, sheet: Sheet) -> Said:
         return {"essential": [], "important": [], "minor": sheet.ids}
 
-    def answer_from_summary(self, sheet: Sheet) -> Said:
+    @by_item("answers", "questions")
+    def answer_from_summary(self, sheet: Sheet, question: Item) -> Json:
+        number = asked_of(question["text"])
         sentences = {n: keepers_in(sentence_of(item)) for n, item in sheet.items("sentences").items()}
-        answers = []
-        for n, item in sheet.items("questions").items():
-            number = asked_of(item["text"])
-            places = [place for place, told_there in sentences.items() if number in told_there]
-            answer = sentences[places[0]][number] if places else ""
-            answers.append({"id": n, "sentences": places[:1], "answered": bool(places), "answer": answer})
-        return {"answers": answers}
+        places = [n for n, keepers in sentences.items() if number in keepers]
+        answer = sentences[places[0]][number] if places else ""
+        return {"sentences": places[:1], "answered": bool(places), "answer": answer}
 
-    def compare_answers(self, sheet: Sheet) -> Said:
+    @by_item("comparisons", "pairs")
+    def compare_answers(self, sheet: Sheet, pair: Item) -> Json:
+        """Compare names; a name that its sentence does not tell answers nothing."""
+        if "sentence" in pair and pair["summary"] not in keepers_in(pair["sentence"]).values():
+            return {"reason": "names", "verdict": "none"}
+        return {"reason": "names", "verdict": "full" if pair["document"] == pair["summary"] else "contradicts"}
+
+    @by_item("sentences", "sentences")
+    def ask_summary(self, sheet: Sheet, sentence: Item) -> Json:
         return {
-            "comparisons": [
-                {"id": n, "reason": "names", "verdict": _compared(one)} for n, one in sheet.items("pairs").items()
+            "questions": [
+                {"question": named(number), "answer": name, "search": "is called", "importance": 3}
+                for number, name in keepers_in(sentence_of(sentence)).items()
             ]
         }
 
-    def ask_summary(self, sheet: Sheet) -> Said:
-        return {
-            "sentences": [
-                {
-                    "id": n,
-                    "questions": [
-                        {"question": named(number), "answer": name, "search": "is called", "importance": 3}
-                        for number, name in keepers_in(sentence_of(item)).items()
-                    ],
-                }
-                for n, item in sheet.items("sentences").items()
-            ]
-        }
-
-    def answer_from_document(self, sheet: Sheet) -> Said:
-        known = keepers_in(sheet.shown)
-        return {
-            "answers": [
-                {
-                    "id": n,
-                    "quote": f"keeper number {number} is called" if number in known else "",
-                    "answered": number in known,
-                    "answer": known.get(number, ""),
-                }
-                for n, item in sheet.items("questions").items()
-                for number in [asked_of(item["text"])]
-            ]
-        }
+    @by_item("answers", "questions")
+    def answer_from_document(self, sheet: Sheet, question: Item) -> Json:
+        keepers, number = keepers_in(sheet.shown), asked_of(question["text"])
+        quote = f"keeper number {number} is called" if number in keepers else ""
+        return {"quote": quote, "answered": number in keepers, "answer": keepers.get(number, "")}
 
     def write_answer(self, sheet: Sheet) -> Said:
-        """The name of the keeper that is asked about, with the words that have it."""
-        known, number = keepers_in(sheet.shown), asked_of(sheet.within("question"))
-        if number not in known:
+        """Give the name of the keeper, with the words that have it."""
+        keepers, number = keepers_in(sheet.shown), asked_of(sheet.within("question"))
+        if number not in keepers:
             return {"answered": False, "sentences": []}
-        quote = fact_of(number, known[number])[:-1]
-        return {"answered": True, "sentences": [{"quote": quote, "sentence": fact_of(number, known[number])}]}
+        sentence = fact_of(number, keepers[number])
+        return {"answered": True, "sentences": [{"quote": sentence[:-1], "sentence": sentence}]}
 
     def keyfacts_analytical(self, sheet: Sheet) -> Said:
         return tree_of(list(keepers_in(sheet.within("excerpt")).items()))
@@ -270,73 +267,75 @@ class Keepers:
     def keyfacts_narrative(self, sheet: Sheet) -> Said:
         return tree_of(list(keepers_in(sheet.within("excerpt")).items())[::-1])
 
-    def facts_faithful(self, sheet: Sheet) -> Said:
-        known = keepers_in(sheet.within("excerpt"))
-        return {
-            "facts": [
-                {"id": n, "reason": "names", "quote": f"keeper number {number} is called", "verdict": verdict}
-                for n, item in sheet.items("facts").items()
-                for number, name in keepers_in(item["text"]).items()
-                for verdict in ["pass" if known.get(number) == name else "fail"]
-            ]
-        }
+    @by_item("facts", "facts")
+    def facts_faithful(self, sheet: Sheet, fact: Item) -> Json:
+        ((number, name),) = keepers_in(fact["text"]).items()
+        verdict = "pass" if keepers_in(sheet.within("excerpt")).get(number) == name else "fail"
+        return {"reason": "names", "quote": f"keeper number {number} is called", "verdict": verdict}
 
-    def facts_objective(self, sheet: Sheet) -> Said:
-        return {"facts": [{"id": n, "reason": "a bare name", "verdict": "pass"} for n in sheet.ids]}
+    @by_item("facts", "facts")
+    def facts_objective(self, sheet: Sheet, fact: Item) -> Json:
+        return {"reason": "a bare name", "verdict": "pass"}
 
-    def facts_significant(self, sheet: Sheet) -> Said:
-        return {"facts": [{"id": n, "reason": "who they are", "verdict": "pass"} for n in sheet.ids]}
+    @by_item("facts", "facts")
+    def facts_significant(self, sheet: Sheet, fact: Item) -> Json:
+        return {"reason": "who they are", "verdict": "pass"}
 
     def query_analytical(self, sheet: Sheet) -> Said:
-        return {"query": f"Why are the keepers {', '.join(map(str, _told_in(sheet)))} called so?"}
+        return {"query": f"Why are the keepers {', '.join(map(str, _numbers_of(sheet)))} called so?"}
 
     def query_narrative(self, sheet: Sheet) -> Said:
-        return {"query": f"Who came after whom of the keepers {', '.join(map(str, _told_in(sheet)))}?"}
+        return {"query": f"Who came after whom of the keepers {', '.join(map(str, _numbers_of(sheet)))}?"}
 
-    def align_facts(self, sheet: Sheet) -> Said:
-        told_in = {n: keepers_in(sentence_of(item)) for n, item in sheet.items("sentences").items()}
-        return {
-            "facts": [
-                {"id": n, "stated": "yes" if places else "no", "sentences": places}
-                for n, item in sheet.items("facts").items()
-                for places in [[m for m, told in told_in.items() if keepers_in(item["text"]).items() <= told.items()]]
-            ]
-        }
+    @by_item("facts", "facts")
+    def align_facts(self, sheet: Sheet, fact: Item) -> Json:
+        keepers = keepers_in(fact["text"]).items()
+        sentences = sheet.items("sentences").items()
+        places = [n for n, item in sentences if keepers <= keepers_in(sentence_of(item)).items()]
+        return {"stated": "yes" if places else "no", "sentences": places}
 
-    def split_facts(self, sheet: Sheet) -> Said:
-        return {
-            "sentences": [
-                {"id": n, "facts": [fact_of(*keeper) for keeper in keepers_in(sentence_of(item)).items()]}
-                for n, item in sheet.items("sentences").items()
-            ]
-        }
+    @by_item("sentences", "sentences")
+    def split_facts(self, sheet: Sheet, sentence: Item) -> Json:
+        return {"facts": [fact_of(*keeper) for keeper in keepers_in(sentence_of(sentence)).items()]}
 
-    def verify_sentences(self, sheet: Sheet) -> Said:
-        known = keepers_in(sheet.shown)
-        return {
-            "sentences": [
-                {"id": n, **_verified(keepers_in(sentence_of(item)), known)}
-                for n, item in sheet.items("sentences").items()
-            ]
-        }
+    @by_item("sentences", "sentences")
+    def verify_sentences(self, sheet: Sheet, sentence: Item) -> Json:
+        document = keepers_in(sheet.shown)
+        for number, name in keepers_in(sentence_of(sentence)).items():
+            if number not in document:
+                return {"reason": f"Keeper {number} is nowhere.", "quote": "", "category": "out_of_article"}
+            if document[number] != name:
+                reason = f"The sentence says {name}, the passages {document[number]}."
+                return {"reason": reason, "quote": fact_of(number, document[number])[4:-1], "category": "entity"}
+        return {"reason": "It is so.", "quote": "", "category": "none"}
 
-    def find_confusion(self, sheet: Sheet) -> Said:
-        summary = sheet.within("summary")
-        return {
-            "sentences": [
-                {"id": n, **_confusion(_place(item, summary), sentence_of(item), summary)}
-                for n, item in sheet.items("sentences").items()
-            ]
-        }
+    @by_item("sentences", "sentences")
+    def find_confusion(self, sheet: Sheet, sentence: Item) -> Json:
+        """Say what confuses: keepers without a name, told again, or by two names."""
+        summary, text = sheet.within("summary"), sentence_of(sentence)
+        statements = [statement.sentence for statement in statements_of(summary)]
+        places = [at for at, statement in enumerate(statements) if statement.split() == text.split()] or [0]
+        place = places[asked_of(sentence["place"]) - 1 if "place" in sentence else 0]
+        earlier, keepers = keepers_in(" ".join(statements[:place])), keepers_in(text)
+        confusions = [(named(number), "entity omission") for number in _unnamed(text, summary)]
+        confusions += [
+            (f"Is keeper number {number} called {name} or {earlier[number]}?", "inconsistency")
+            for number, name in keepers.items()
+            if earlier.get(number, name) != name
+        ]
+        if keepers and keepers.items() <= earlier.items():
+            confusions.append(("Why is this told again?", "duplication"))
+        types = list(dict.fromkeys(kind for _, kind in confusions))
+        return {"questions": [question for question, _ in confusions], "types": types or ["no confusion"]}
 
     def find_stops(self, sheet: Sheet) -> Said:
-        """Stops where a keeper is spoken of without a name."""
+        """Stop where a keeper is spoken of without a name."""
         summary = sheet.within("summary")
         return {
             "stops": [
                 {"words": f"keeper number {number}", "question": named(number), "type": "entity omission"}
-                for one in statements_of(summary)
-                for number in _unnamed(one.sentence, summary)
+                for statement in statements_of(summary)
+                for number in _unnamed(statement.sentence, summary)
             ]
         }
 
@@ -344,11 +343,12 @@ class Keepers:
         return {"kind": "other", "line": "Keepers live at stations by the sea.", "turning_points": [], "cast": []}
 
     def prefer_summary(self, sheet: Sheet) -> Said:
-        first, second = sheet.within("first"), sheet.within("second")
-        known = keepers_in(sheet.within("document")).items() or (keepers_in(first) | keepers_in(second)).items()
-        right = [len(keepers_in(text).items() & known) for text in (first, second)]
-        repeated = [len(_KEEPER.findall(text)) - len(keepers_in(text)) for text in (first, second)]
-        wrong = [len(keepers_in(text).items() - known) for text in (first, second)]
+        texts = [sheet.within(field) for field in ("first", "second")]
+        keepers = [keepers_in(text) for text in texts]
+        document = keepers_in(sheet.within("document")).items() or (keepers[0] | keepers[1]).items()
+        right = [len(own.items() & document) for own in keepers]
+        wrong = [len(own.items() - document) for own in keepers]
+        repeated = [len(_KEEPER.findall(text)) - len(own) for text, own in zip(texts, keepers, strict=True)]
         return {
             "reason": f"They tell of {right[0]} and {right[1]} keepers.",
             "detail": _choice(*right),
@@ -363,13 +363,24 @@ class Keepers:
         return {"major_facts": facts, "connections": 0, "explanation": "A list of keepers.", **marks}
 
     def decide(self, sheet: Sheet) -> Said:
-        """Leads as a careful person would: the first findings there are."""
         return {"why": "They are the first.", "mend": list(sheet.items("findings"))[:6], "instruction": ""}
 
-    def rule_on_findings(self, sheet: Sheet) -> Said:
-        """Reads for itself, and goes by what stands there."""
-        known = keepers_in(sheet.within("document") or sheet.within("passages"))
-        return {"points": [{"id": n, **_ruled(one, known)} for n, one in sheet.items("points").items()]}
+    @by_item("points", "points")
+    def rule_on_findings(self, sheet: Sheet, point: Item) -> Json:
+        document = keepers_in(sheet.within("document") or sheet.within("passages"))
+        keepers = keepers_in(point["sentence"])
+        number_asked = re.search(r"\d+", point.get("question", ""))
+        if number_asked and int(number_asked.group()) in keepers:
+            keepers = {int(number_asked.group()): keepers[int(number_asked.group())]}
+        for number, name in keepers.items():
+            if number not in document:
+                return {"reason": f"Keeper {number} is nowhere.", "quote": "", "verdict": "absent"}
+            if document[number] != name:
+                quote = fact_of(number, document[number])[:-1]
+                return {"reason": "Names.", "quote": quote, "verdict": "contradicted"}
+        if not keepers:
+            return {"reason": "It tells of nobody.", "quote": "", "verdict": "unclear"}
+        return {"reason": "It is so.", "quote": fact_of(*next(iter(keepers.items())))[:-1], "verdict": "supported"}
 
     def revise(self, sheet: Sheet) -> Said:
         text = sheet.within("summary")
@@ -378,96 +389,60 @@ class Keepers:
         return text
 
     def edit(self, sheet: Sheet) -> Said:
-        """Deals with the points, and tells what a reader must know as far as there is room."""
-        text = sheet.within("summary")
-        for point in sheet.items("points").values():
-            text = self.mended(text, looked_up(point, text, sheet.shown))
-        most = sheet.limit(r"at most (\d+) words") if "at most" in sheet.text else None
+        """Deal with the points, and tell what a reader must know as far as there is room."""
+        text = Keepers.revise(self, sheet)
+        limit = sheet.limit(r"at most (\d+) words") if "at most" in sheet.text else None
         for item in sheet.items("must_know").values():
             longer = f"{text} {told(wrong=_answered_by(item))}"
-            if item.get("draft") == "not at all" and (most is None or count_words(longer) <= most):
+            if item.get("draft") == "not at all" and (limit is None or count_words(longer) <= limit):
                 text = longer
         return f"<revision>\n{text}\n</revision>"
 
     def choose_draft(self, sheet: Sheet) -> Said:
-        """Prefers the draft that tells more keepers by the name that a reader must know."""
-        known = {n: name for item in sheet.items("must_know").values() for n, name in _answered_by(item).items()}
-        drafts = [keepers_in(sheet.within(field)) for field in ("first", "second")]
-        right = [len(draft.items() & known.items()) for draft in drafts]
-        choice = _choice(*right)
-        return {
-            "reason": f"They tell {right[0]} and {right[1]}.",
-            **dict.fromkeys(("clear", "content", "overall"), choice),
-        }
+        """Prefer the draft that tells more keepers by the name that a reader must know."""
+        names = {n: name for item in sheet.items("must_know").values() for n, name in _answered_by(item).items()}
+        right = [len(keepers_in(sheet.within(field)).items() & names.items()) for field in ("first", "second")]
+        aspects = dict.fromkeys(("clear", "content", "overall"), _choice(*right))
+        return {"reason": f"They tell {right[0]} and {right[1]}.", **aspects}
 
     def criticize(self, sheet: Sheet) -> Said:
         return "It could be better."
 
     def mended(self, text: str, point: dict[str, str]) -> str:
         """The summary when one point is dealt with."""
-        if point["task"] == "change":
+        task, sentence, evidence = point["task"], point.get("sentence", ""), point.get("evidence", "")
+        if task == "change":
             return f"{text} {point['instruction']}"
-        if point["task"] in {"drop", "remove"}:
+        if task in {"drop", "remove"}:
             # Told as in LongSumEval, a point has no sentence.
-            return "".join(text.rpartition(point["sentence"])[::2]) if "sentence" in point else text
-        if point["task"] == "connect":
-            return text.replace(point["sentence"], f"After that it is told: {point['sentence']}", 1)
-        if point["task"] == "clarify":
-            return text.replace(point["sentence"], f"{point['sentence']} {_borne_out(point)}".strip(), 1)
+            return "".join(text.rpartition(sentence)[::2]) if sentence else text
+        if task == "connect":
+            return text.replace(sentence, f"After that it is told: {sentence}", 1)
+        keepers = keepers_in(evidence)
+        supported = " ".join(fact_of(n, keepers[n]) for n in map(int, _MENTIONED.findall(sentence)) if n in keepers)
+        if task == "clarify":
+            return text.replace(sentence, f"{sentence} {supported}".strip(), 1)
         if "question" in point and "answer" not in point:
-            right = _borne_out(point)
+            right = supported
         elif "question" in point:
             right = f"The keeper number {asked_of(point['question'])} is called {point['answer']}."
         else:
-            source = point.get("evidence", "") if point["task"] == "correct" else point["answer"]
-            right = " ".join(fact_of(*known) for known in keepers_in(source).items())
-        return text.replace(point["sentence"], right) if point["task"] == "correct" else f"{text} {right}"
+            source = evidence if task == "correct" else point["answer"]
+            right = " ".join(fact_of(*keeper) for keeper in keepers_in(source).items())
+        return text.replace(sentence, right) if task == "correct" else f"{text} {right}"
 
 
-def _answered_by(item: Mapping[str, str]) -> dict[int, str]:
+def _answered_by(item: Item) -> dict[int, str]:
     """The keepers that the answer to a question, or a fact, tells of."""
     return {asked_of(item["question"]): item["answer"]} if "question" in item else keepers_in(item["answer"])
 
 
-def _compared(pair: Mapping[str, str]) -> str:
-    """How the names in a pair compare; a name that its sentence does not tell answers nothing."""
-    if "sentence" in pair and pair["summary"] not in keepers_in(pair["sentence"]).values():
-        return "none"
-    return "full" if pair["document"] == pair["summary"] else "contradicts"
-
-
-def _told_in(sheet: Sheet) -> list[int]:
+def _numbers_of(sheet: Sheet) -> list[int]:
     return sorted(number for item in sheet.items("facts").values() for number in keepers_in(item["fact"]))
 
 
-def _verified(told_of: Mapping[int, str], known: Mapping[int, str]) -> Json:
-    """What is wrong with a sentence that tells of these keepers, going by those that are known."""
-    for number, name in told_of.items():
-        if number not in known:
-            return {"reason": f"Keeper {number} is nowhere.", "quote": "", "category": "out_of_article"}
-        if known[number] != name:
-            reason = f"The sentence says {name}, the passages {known[number]}."
-            return {"reason": reason, "quote": fact_of(number, known[number])[4:-1], "category": "entity"}
-    return {"reason": "It is so.", "quote": "", "category": "none"}
-
-
-def _ruled(point: Mapping[str, str], known: Mapping[int, str]) -> Json:
-    """What the document says of the keepers that a point is about."""
-    told_of = {**keepers_in(point["sentence"])}
-    if (found := re.search(r"\d+", point.get("question", ""))) and int(found.group()) in told_of:
-        told_of = {int(found.group()): told_of[int(found.group())]}
-    for number, name in told_of.items():
-        if number not in known:
-            return {"reason": f"Keeper {number} is nowhere.", "quote": "", "verdict": "absent"}
-        if known[number] != name:
-            return {"reason": "Names.", "quote": fact_of(number, known[number])[:-1], "verdict": "contradicted"}
-    if not told_of:
-        return {"reason": "It tells of nobody.", "quote": "", "verdict": "unclear"}
-    return {"reason": "It is so.", "quote": fact_of(*next(iter(told_of.items())))[:-1], "verdict": "supported"}
-
-
 def looked_up(point: dict[str, str], summary: str, shown: str) -> dict[str, str]:
-    """A point with what a question by itself leaves to be found: the answer, and the sentence that is wrong."""
+    """A point with what a question by itself leaves open: the answer, and the sentence that is wrong."""
     if "question" not in point or "sentence" in point or "evidence" in point:
         return point
     number = asked_of(point["question"])
@@ -476,39 +451,10 @@ def looked_up(point: dict[str, str], summary: str, shown: str) -> dict[str, str]
     return {**point, "answer": right, **sentence}
 
 
-def _borne_out(point: Mapping[str, str]) -> str:
-    """What the evidence tells of the keepers that a sentence speaks of."""
-    known = keepers_in(point.get("evidence", ""))
-    return " ".join(fact_of(n, known[n]) for n in map(int, _MENTIONED.findall(point["sentence"])) if n in known)
-
-
 def _unnamed(sentence: str, summary: str) -> list[int]:
     """The keepers that a sentence speaks of and neither it nor the summary names."""
-    named_there = keepers_in(summary) | keepers_in(sentence)
-    return [number for number in map(int, _MENTIONED.findall(sentence)) if number not in named_there]
-
-
-def _place(item: Mapping[str, str], summary: str) -> int:
-    """Where in a summary a sentence stands that may stand there more than once."""
-    words = sentence_of(item).split()
-    places = [at for at, one in enumerate(statements_of(summary)) if one.sentence.split() == words] or [0]
-    return places[asked_of(item["place"]) - 1 if "place" in item else 0]
-
-
-def _confusion(place: int, sentence: str, summary: str) -> Json:
-    """What confuses in a sentence of a summary: keepers without a name, told again, or by two names."""
-    earlier = keepers_in(" ".join(one.sentence for one in statements_of(summary)[:place]))
-    here = keepers_in(sentence)
-    found = [(named(number), "entity omission") for number in _unnamed(sentence, summary)]
-    found += [
-        (f"Is keeper number {number} called {name} or {earlier[number]}?", "inconsistency")
-        for number, name in here.items()
-        if earlier.get(number, name) != name
-    ]
-    if here and here.items() <= earlier.items():
-        found.append(("Why is this told again?", "duplication"))
-    types = list(dict.fromkeys(kind for _, kind in found))
-    return {"questions": [question for question, _ in found], "types": types or ["no confusion"]}
+    names = keepers_in(summary) | keepers_in(sentence)
+    return [number for number in map(int, _MENTIONED.findall(sentence)) if number not in names]
 
 
 def _choice(first: int, second: int) -> str:

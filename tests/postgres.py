@@ -72,7 +72,7 @@ class Plain:
         self._raw = raw
 
     def execute(self, query: str, values: Sequence[object] = ()) -> Any:
-        from redraft.store.postgres.server import with_placeholders
+        from redraft.store.postgres import with_placeholders
 
         return self._raw.execute(with_placeholders(query), values)
 
@@ -82,7 +82,7 @@ def plain(address: str) -> Iterator[Plain]:
     """The database at an address."""
     import psycopg
 
-    from redraft.store.postgres.server import adapt, arguments
+    from redraft.store.postgres import adapt, arguments
 
     with psycopg.connect(**arguments(address)) as raw:
         adapt(raw)

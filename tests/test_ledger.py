@@ -37,9 +37,9 @@ def test_requests_are_counted_by_what_became_of_them(judged: tuple[Path, Evaluat
     found = tallies(requests)
     with sqlite3.connect(database) as ledger:
         assert sum(len(one.outcomes) for one in requests) == ledger.execute("SELECT count(*) FROM calls").fetchone()[0]
-    assert (found["ask_document"].requests, found["ask_document"].repaired, found["ask_document"].at_once) == (1, 1, 0)
-    assert found["answer_from_summary"].at_once == found["answer_from_summary"].requests > 0
-    assert not any(one.lost for one in found.values())
+    assert found["ask_document"].items() >= {"requests": 1, "after repair": 1}.items()
+    assert found["answer_from_summary"]["read at once"] == found["answer_from_summary"]["requests"] > 0
+    assert not any(counts["lost"] for counts in found.values())
 
 
 @pytest.mark.parametrize("outcome", ["sent", "lost", "cancelled"])
@@ -56,10 +56,11 @@ def test_a_reply_that_is_asked_again_in_parts_counts_as_asked_again(finish: str)
     whole = Asked("answer_from_summary", "answers 1 to 4", ("unreadable", "unreadable"), (finish, finish), 1.0, 9)
     first = replace(whole, label="answers 1 to 2", outcomes=("ok",), finishes=("stop",))
     tally = tallies([whole, first, replace(first, label="answers 3 to 4")])["answer_from_summary"]
-    assert (tally.requests, tally.at_once, tally.again, tally.lost, tally.cut) == (3, 2, 1, 0, 2 * (finish == "length"))
+    expected = {"requests": 3, "read at once": 2, "asked again": 1, "lost": 0, "cut": 2 * (finish == "length")}
+    assert {name: tally[name] for name in expected} == expected
 
     alone = tallies([whole, replace(first, prompt="ask_summary")])["answer_from_summary"]
-    assert (alone.again, alone.lost) == (0, 1)
+    assert (alone["asked again"], alone["lost"]) == (0, 1)
 
 
 def test_a_reply_that_is_drawn_once_more_or_asked_for_by_parts_of_the_text_is_not_lost() -> None:
@@ -68,9 +69,10 @@ def test_a_reply_that_is_drawn_once_more_or_asked_for_by_parts_of_the_text_is_no
     part = replace(fine, label=f"{whole.label}, part 1")
     for next_one in (replace(fine, temperature=0.7), part):
         tally = tallies([whole, next_one])["ask_document"]
-        assert (tally.requests, tally.at_once, tally.again, tally.lost) == (2, 1, 1, 0)
+        assert tally.items() >= {"requests": 2, "read at once": 1, "asked again": 1}.items()
+        assert not tally["lost"]
     for other in (fine, replace(part, run="s"), replace(part, label="questions on stretch 2 of 2, part 1")):
-        assert tallies([whole, other])["ask_document"].lost == 1
+        assert tallies([whole, other])["ask_document"]["lost"] == 1
 
 
 def test_a_score_stands_on_as_many_verdicts_as_it_says(judged: tuple[Path, Evaluation]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
 from redraft.errors import RejectedRequest, ReplyError, UnreadableReply
 from redraft.llm.base import Reply
@@ -22,25 +22,6 @@ async def gather_all(tasks: Iterable[Coroutine[Any, Any, ResultT]]) -> list[Resu
     return [result for result in results if not isinstance(result, BaseException)]
 
 
-class TaskCache:
-    """Creates each named thing once for all concurrent callers; the next caller retries a failed creation."""
-
-    def __init__(self) -> None:
-        self._tasks: dict[str, asyncio.Task[Any]] = {}
-
-    async def get_or_create(self, name: str, create: Callable[[], Coroutine[Any, Any, ResultT]]) -> ResultT:
-        """Return the named object, creating it if needed."""
-        task = self._tasks.get(name)
-        if task is None or (task.done() and (task.cancelled() or task.exception())):
-            task = self._tasks[name] = asyncio.create_task(create())
-        try:
-            return cast("ResultT", await asyncio.shield(task))
-        except asyncio.CancelledError:
-            # Cancelling one caller cancels the shared task.
-            task.cancel()
-            raise
-
-
 VerdictT = TypeVar("VerdictT")
 
 
@@ -55,9 +36,9 @@ class Entries(Generic[VerdictT]):
     """Whether the reply was cut off, so that missing items had no room rather than being skipped."""
 
     @classmethod
-    def of(cls, reply: Reply[Any], found: Iterable[tuple[int, VerdictT | None]]) -> Entries[VerdictT]:
+    def of(cls, reply: Reply[Any], entries: Iterable[tuple[int, VerdictT | None]]) -> Entries[VerdictT]:
         """Return the entries of a reply."""
-        return cls(list(found), reply.repaired, reply.is_truncated)
+        return cls(list(entries), reply.repaired, reply.is_truncated)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,9 +160,11 @@ def _attempt_after(error: ReplyError | RejectedRequest, attempt: Attempt, *, sin
     return None
 
 
-def _settled(found: Iterable[tuple[int, VerdictT | None]], numbers: Sequence[int]) -> tuple[dict[int, VerdictT], int]:
+def _settled(
+    reply_entries: Iterable[tuple[int, VerdictT | None]], numbers: Sequence[int]
+) -> tuple[dict[int, VerdictT], int]:
     """Return the verdicts on the items, and the number of entries that name no item."""
-    entries = list(found)
+    entries = list(reply_entries)
     verdicts: dict[int, VerdictT] = {}
     disputed: set[int] = set()
     for number, verdict in entries:

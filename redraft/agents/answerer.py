@@ -13,7 +13,7 @@ from redraft.agents.evidence import CitedPlace, EntryBudget, EvidenceQuery, Evid
 from redraft.agents.judge import Judge
 from redraft.agents.retrieval import EvidenceRequest, EvidenceSearch, ReadingPlan
 from redraft.domain import Span
-from redraft.errors import IncompleteError
+from redraft.errors import IncompleteError, Set
 from redraft.prompts import qa
 from redraft.prompts.silence import is_answer
 from redraft.text.quotes import locate
@@ -109,12 +109,12 @@ class Answerer:
 
         query = EvidenceQuery(question)
         plan = ReadingPlan(self.reader, [query], room, 1, 1)
-        search = EvidenceSearch(plan, ask, lambda one: not one.answered or not one.places)
+        search = EvidenceSearch(plan, ask, lambda answer: not answer.answered or not answer.places)
         item = [*self.reader.key(query), words, self.language]
         account = await self.judge.verdicts(qa.WRITE_ANSWER, FoundAnswer, [item], search.verdicts)
         if 0 not in account.verdicts:
-            hint = "try another --model, or --prompts simple for a weak one"
-            raise IncompleteError(f"there is no answer: {account.trouble or 'the replies disagree'}", hint=hint)
+            fix = ("try another ", Set("model"), ", or ", Set("prompts", "simple"), " for a weak one")
+            raise IncompleteError(f"there is no answer: {account.trouble or 'the replies disagree'}", fix=fix)
         answer = account.verdicts[0]
         # A statement without support in the document is not an answer from it.
         return answer if answer.places else answer.model_copy(update={"answered": False})
@@ -131,13 +131,13 @@ class Answerer:
         first = next(iter(answer.places), None)
         return answer.model_copy(update=CitedPlace.fields_of(self.reader.place(Span(*first)))) if first else answer
 
-    def _cited(self, said: qa.AnswerSentence, spans: Sequence[Span]) -> CitedSentence:
-        text = one_line(said.sentence, _LONGEST_SENTENCE)
-        quote = max(_GAP.split(said.quote), key=len).strip()
+    def _cited(self, answer_sentence: qa.AnswerSentence, spans: Sequence[Span]) -> CitedSentence:
+        text = one_line(answer_sentence.sentence, _LONGEST_SENTENCE)
+        quote = max(_GAP.split(answer_sentence.quote), key=len).strip()
         place = None
         if count_words(quote) >= _MIN_WORDS:
             place = locate(self.reader.document.text, quote, spans)
         if place is None:
-            return CitedSentence(text=text, lost=one_line(said.quote, _LONGEST_QUOTE))
-        whole = self.reader.sentences_at(place).span or place
-        return CitedSentence(text=text, start=whole.start, end=whole.end)
+            return CitedSentence(text=text, lost=one_line(answer_sentence.quote, _LONGEST_QUOTE))
+        full = self.reader.sentences_at(place).span or place
+        return CitedSentence(text=text, start=full.start, end=full.end)

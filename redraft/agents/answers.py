@@ -50,16 +50,16 @@ class KnownAnswers(BaseModel):
     silent: list[str] = []
     answers: list[AnswerSource] = []
 
-    def joined(self, other: KnownAnswers) -> KnownAnswers:
+    def joined(self, newer: KnownAnswers) -> KnownAnswers:
         """Return what both know."""
-        answers = [answer for answer in other.answers if answer not in self.answers]
-        return KnownAnswers(silent=list(dict.fromkeys(self.silent + other.silent)), answers=self.answers + answers)
+        answers = [answer for answer in newer.answers if answer not in self.answers]
+        return KnownAnswers(silent=list(dict.fromkeys(self.silent + newer.silent)), answers=self.answers + answers)
 
     @staticmethod
     def merge(stored: str, new: str) -> str:
         """Join what is stored with what is new."""
-        known = KnownAnswers.model_validate_json(stored).joined(KnownAnswers.model_validate_json(new))
-        return known.model_dump_json()
+        joined_answers = KnownAnswers.model_validate_json(stored).joined(KnownAnswers.model_validate_json(new))
+        return joined_answers.model_dump_json()
 
 
 def _name_of(*texts: str) -> str:
@@ -117,22 +117,22 @@ class SummaryAnswerSource:
         ]
         second: ItemResults[SummaryAnswer] = await read(self._statements, lost) if lost else ItemResults()
         self._learned |= {number: self._learn(answer, self._statements) for number, answer in second.verdicts.items()}
-        kept = {number: answer for number, answer in first.verdicts.items() if number not in lost}
-        return ItemResults(kept | second.verdicts, first.trouble or second.trouble)
+        confirmed = {number: answer for number, answer in first.verdicts.items() if number not in lost}
+        return ItemResults(confirmed | second.verdicts, first.trouble or second.trouble)
 
     def _known_of(self, number: int) -> KnownAnswers:
         return self._known.get(number, KnownAnswers())
 
-    def _settled(self, number: int, known: KnownAnswers) -> SummaryAnswer | None:
+    def _settled(self, number: int, memory: KnownAnswers) -> SummaryAnswer | None:
         """Return the known answer, preferably one for which all of these sentences were read, or that there is none;
         None if neither is known."""
         ids = {name: id_ for id_, name in reversed(self._names.items())}
-        standing = [answer for answer in known.answers if ids.keys() >= set(answer.sentences)]
-        read_whole = [answer for answer in standing if answer.read == _name_of(*sorted(ids))]
-        for source in read_whole or ([] if self._whole else standing):
+        valid_answers = [answer for answer in memory.answers if ids.keys() >= set(answer.sentences)]
+        read_whole = [answer for answer in valid_answers if answer.read == _name_of(*sorted(ids))]
+        for source in read_whole or ([] if self._whole else valid_answers):
             sentences = [ids[name] for name in source.sentences]
             return SummaryAnswer(id=number + 1, answered=source.answered, answer=source.answer, sentences=sentences)
-        if ids.keys() <= set(known.silent):
+        if ids.keys() <= set(memory.silent):
             return SummaryAnswer(id=number + 1, answered=False, answer="", sentences=[])
         return None
 
@@ -141,25 +141,25 @@ class SummaryAnswerSource:
         to each question; all of them, where that is most of them."""
         names, count = list(self._names.values()), len(self._statements)
         read_before: set[str] = set()
-        for known in self._known.values():
-            read_before.update(known.silent, *(answer.sentences for answer in known.answers))
+        for memory in self._known.values():
+            read_before.update(memory.silent, *(answer.sentences for answer in memory.answers))
         new = {
             at
             for number in numbers
-            for known in [self._known_of(number)]
+            for memory in [self._known_of(number)]
             for at, name in enumerate(names)
             # If a question had an answer, new sentences are read first.
-            if name not in (read_before if known.answers else known.silent)
+            if name not in (read_before if memory.answers else memory.silent)
         }
-        wanted = {at + step for at in new for step in range(-_AROUND, _AROUND + 1)} & set(range(count))
-        if len(wanted) <= _MAJORITY_SHARE * count:
+        chosen = {at + step for at in new for step in range(-_AROUND, _AROUND + 1)} & set(range(count))
+        if len(chosen) <= _MAJORITY_SHARE * count:
             vectors = SentenceVectors([statement.sentence for statement in self._statements])
             for number in numbers:
                 near = vectors.similarity_to(self._questions[number])
-                wanted |= {int(at) for at in (-near).argsort(kind="stable")[:_NEAREST] if near[at] > 0}
-        if len(wanted) > _MAJORITY_SHARE * count:
+                chosen |= {int(at) for at in (-near).argsort(kind="stable")[:_NEAREST] if near[at] > 0}
+        if len(chosen) > _MAJORITY_SHARE * count:
             return self._statements
-        return [self._statements[at] for at in sorted(wanted)]
+        return [self._statements[at] for at in sorted(chosen)]
 
     def _learn(self, answer: SummaryAnswer, read: Sequence[Statement]) -> KnownAnswers:
         """Return what an answer from these sentences says of its question."""
@@ -168,10 +168,7 @@ class SummaryAnswerSource:
             return KnownAnswers(silent=names)
         supporting = [self._names[id_] for id_ in dict.fromkeys(answer.sentences)] or names
         source = AnswerSource(
-            answer=answer.answer,
-            answered=answer.answered,
-            sentences=supporting,
-            read=_name_of(*sorted(set(names))),
+            answer=answer.answer, answered=answer.answered, sentences=supporting, read=_name_of(*sorted(set(names)))
         )
         return KnownAnswers(answers=[source])
 
@@ -215,14 +212,14 @@ class ReplyAnswers(Generic[Answer]):
     """Whether every answer is compared with its place afterwards, which finds those that say nothing."""
 
     async def settled(
-        self, answers: Sequence[Answer], again: Callable[[list[int]], Awaitable[Sequence[Answer]]]
+        self, answers: Sequence[Answer], ask_again: Callable[[list[int]], Awaitable[Sequence[Answer]]]
     ) -> list[tuple[int, Answer | None]]:
         """Return each settled answer by the number of its question, from 0; None means no verdict. `again` repeats the
         doubtful questions."""
         settled, doubted = self._weighed(answers)
         if doubted:
             try:
-                replies = await again(sorted(doubted))
+                replies = await ask_again(sorted(doubted))
             except (ReplyError, RejectedRequest):
                 replies = ()
             settled = [(number, answer) for number, answer in settled if number not in doubted]

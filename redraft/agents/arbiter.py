@@ -53,12 +53,12 @@ class Arbiter:
         if not requests or not self.judge.can_read(other_language_in(self.reader.document)):
             return []
         # The first search indexes the document, so it runs in a thread.
-        whole = await asyncio.to_thread(self._fits, requests)
-        size = min(AT_ONCE if whole else _PARTS, batch_size(self.judge.reply_tokens, self.judge.entry_tokens(RULED)))
+        is_whole = await asyncio.to_thread(self._fits, requests)
+        size = min(AT_ONCE if is_whole else _PARTS, batch_size(self.judge.reply_tokens, self.judge.entry_tokens(RULED)))
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[PointRuling]:
             places = [Span(0, len(self.reader.document.text))]
-            if not whole:
+            if not is_whole:
                 places = await asyncio.to_thread(self._passages, [requests[number] for number in numbers])
             points = [point_to_rule_on(number + 1, requests[number]) for number in numbers]
             contested = any(point.against for point in points)
@@ -67,14 +67,18 @@ class Arbiter:
             return Entries.of(reply, ((ruling.id - 1, ruling) for ruling in reply.value.points))
 
         replies: ItemResults[PointRuling] = await ask_all(in_batches(range(len(requests)), size), ask)
-        return [self._ruling(requests[number], replies.verdicts[number], whole) for number in sorted(replies.verdicts)]
+        return [
+            self._ruling(requests[number], replies.verdicts[number], is_whole) for number in sorted(replies.verdicts)
+        ]
 
     def _fits(self, requests: Sequence[RulingRequest]) -> bool:
         count = self.reader.tokenizer.count
-        most = requests[:AT_ONCE]
-        shown = [point_to_rule_on(0, request) for request in most]
-        points = sum(count(text) for point in shown for text in point.texts) + _FRAME * (len(most) + 1)
-        around = count(self.judge.book.source(RULE_ON_FINDINGS.name)) + len(most) * self.judge.entry_tokens(RULED)
+        first_requests = requests[:AT_ONCE]
+        listed = [point_to_rule_on(0, request) for request in first_requests]
+        points = sum(count(text) for point in listed for text in point.texts) + _FRAME * (len(first_requests) + 1)
+        around = count(self.judge.book.source(RULE_ON_FINDINGS.name)) + len(first_requests) * self.judge.entry_tokens(
+            RULED
+        )
         return self.reader.document_tokens + points + around <= self.reader.window
 
     def _passages(self, requests: Sequence[RulingRequest]) -> list[Span]:
@@ -97,12 +101,12 @@ class Arbiter:
                 spans = wider
         return spans
 
-    def _ruling(self, request: RulingRequest, reply: PointRuling, whole: bool) -> Ruling:
+    def _ruling(self, request: RulingRequest, reply: PointRuling, is_whole: bool) -> Ruling:
         quote = one_line(reply.quote, _LONGEST_QUOTE)
         decides = reply.verdict in ("supported", "contradicted")
         place = quoted_in(self.reader.document.text, reply.quote) if decides else None
         # A part of the document says nothing about the rest of it.
-        verdict = "unclear" if reply.verdict == "absent" and not whole else reply.verdict
+        verdict = "unclear" if reply.verdict == "absent" and not is_whole else reply.verdict
         return Ruling(
             document=self.reader.document.id,
             finding=request.finding.id,

@@ -97,12 +97,9 @@ GAP = 300
 _LONGEST_QUOTE = 600
 # How many sentences before and after a quote are looked at for the rest of an answer.
 _SENTENCES_BESIDE = 3
-# A question may quote the sentence it is about, with a gap or with marks around the part asked for.
+# A question may quote the sentence that it is about.
 _QUOTED = re.compile(r"[“«„]([^”»“]{3,2000})[”»“]|\"([^\"]{3,2000})\"")
 _GAP = re.compile(r"_{2,}|…|\.\.\.")
-_NAMED = re.compile(r"\s*\[[^\]]{1,100}\]\s*")
-_BEFORE_NAMED = 1
-_UNMARKED = str.maketrans("", "", "[]")
 # Tokens that number a sentence.
 _TAG_TOKENS = 16
 
@@ -222,11 +219,7 @@ class EvidenceReader:
     def evidence(self, question: str, count: int, *, wide: bool = False) -> list[Span]:
         """Return the places nearest to a question, best first: at most `count`, plus those it quotes. Quoted places
         suffice unless `wide`."""
-        spans: list[Span] = []
-        for place, named in self._quoted(question):
-            # If a quote has a name in brackets, the passages before it are included: they tell who is meant.
-            around = self.passages.around(place, _BEFORE_NAMED) if named else self.passages.holding(place)
-            spans += [passage.span for passage in around if passage.span.start <= place.end]
+        spans = [passage.span for place in self._quoted(question) for passage in self.passages.holding(place)]
         if spans and not wide:
             return spans
         near = [passage.span for passage in self.passages.nearest(question, count)]
@@ -235,31 +228,29 @@ class EvidenceReader:
     def wanted(self, item: EvidenceQuery, count: int, *, wide: bool = False) -> list[Span]:
         """Return the windows to read for an item: quoted and cited places, then the nearest; quoted places suffice
         unless `wide`."""
-        spans = [window for place, _ in self._quoted(item.text) for window in self.windows.holding(place)]
+        spans = [window for place in self._quoted(item.text) for window in self.windows.holding(place)]
         cited = [window for place in item.cited for window in self.windows.holding(place)]
         near = [] if spans and not wide else self.windows.nearest(item.query, count)
         return list(dict.fromkeys([*spans, *cited, *near]))
 
     def nearest(self, text: str, count: int, within: Span) -> list[Span]:
         """Return the places within a part of the document that are nearest to a text, best first."""
-        found = (passage.span for passage in self.passages.nearest(text, count, within))
-        return [Span(max(span.start, within.start), min(span.end, within.end)) for span in found]
+        spans = (passage.span for passage in self.passages.nearest(text, count, within))
+        return [Span(max(span.start, within.start), min(span.end, within.end)) for span in spans]
 
-    def _quoted(self, question: str) -> Iterator[tuple[Span, bool]]:
-        """Yield the places that a question quotes, and whether the quote follows a name in brackets."""
+    def _quoted(self, question: str) -> Iterator[Span]:
+        """Yield the places that a question quotes."""
         for match in _QUOTED.finditer(question):
-            quote = "".join(match.groups(default=""))
-            named = _NAMED.match(quote)
-            piece = max(_GAP.split(quote[named.end() :] if named else quote), key=len)
-            place = locate(self.document.text, piece.translate(_UNMARKED)) if count_words(piece) > 1 else None
+            piece = max(_GAP.split("".join(match.groups(default=""))), key=len)
+            place = locate(self.document.text, piece) if count_words(piece) > 1 else None
             if place:
-                yield place, named is not None
+                yield place
 
-    def joined(self, found: Sequence[Sequence[Span]]) -> list[Span]:
+    def joined(self, places: Sequence[Sequence[Span]]) -> list[Span]:
         """Return the evidence of several questions in document order; places that overlap, or have little text between
         them, are joined: a sentence left out would leave the next one without its subject."""
-        whole = merge_spans(span for spans in found for span in spans)
-        return merge_spans(chain(whole, (Span(a.end, b.start) for a, b in pairwise(whole) if b.start - a.end < GAP)))
+        merged = merge_spans(span for spans in places for span in spans)
+        return merge_spans(chain(merged, (Span(a.end, b.start) for a, b in pairwise(merged) if b.start - a.end < GAP)))
 
     def parts(self, statements: Sequence[Statement], room: int | None = None) -> list[list[Statement]]:
         """Return the sentences of a summary in parts that each fit a prompt, or have at most `room` tokens."""
@@ -302,7 +293,7 @@ class EvidenceReader:
         around = [passage.span for passage in self.passages.holding(span)] or [span]
         spans = [
             sentence
-            for sentence in sentences(self.document.text, Span(around[0].start, max(one.end for one in around)))
+            for sentence in sentences(self.document.text, Span(around[0].start, max(place.end for place in around)))
             if sentence.overlaps(span)
         ]
         return self.place(Span(spans[0].start, spans[-1].end) if spans else span)
@@ -316,14 +307,14 @@ class EvidenceReader:
             return evidence
         around = [passage.span for passage in self.passages.around(span, 1)]
         spans = sentences(self.document.text, Span(around[0].start, around[-1].end)) if around else []
-        own = [one for one in spans if one.overlaps(span)]
-        before = [one for one in reversed(spans) if one.end <= span.start][:_SENTENCES_BESIDE]
-        after = [one for one in spans if one.start >= span.end][:_SENTENCES_BESIDE]
-        for one in (*own, *chain.from_iterable(zip_longest(after, before))):
-            wider = span if one is None else Span(min(one.start, span.start), max(one.end, span.end))
-            found = missing & set(terms(self.text(wider), language))
-            if found and wider.end - wider.start <= _LONGEST_QUOTE:
-                span, missing = wider, missing - found
+        touching = [sentence for sentence in spans if sentence.overlaps(span)]
+        before = [sentence for sentence in reversed(spans) if sentence.end <= span.start][:_SENTENCES_BESIDE]
+        after = [sentence for sentence in spans if sentence.start >= span.end][:_SENTENCES_BESIDE]
+        for sentence in (*touching, *chain.from_iterable(zip_longest(after, before))):
+            wider = span if sentence is None else Span(min(sentence.start, span.start), max(sentence.end, span.end))
+            new_terms = missing & set(terms(self.text(wider), language))
+            if new_terms and wider.end - wider.start <= _LONGEST_QUOTE:
+                span, missing = wider, missing - new_terms
         return Evidence(self.text(span), span)
 
     def place(self, span: Span) -> Evidence:

@@ -61,8 +61,10 @@ class AskedQuestions(BaseModel):
         if len(changed_words(last, now)) > _CHANGED * len({*words(last), *words(now)}):
             return False
         changed = telling_terms(" ".join(sorted(changed_words(" ".join(self.meant), " ".join(meant)))))
-        asked = telling_terms(" ".join(f"{question.question} {question.answer}" for question in self.asked.questions))
-        return changed.isdisjoint(asked - telling_terms(sentence))
+        question_terms = telling_terms(
+            " ".join(f"{question.question} {question.answer}" for question in self.asked.questions)
+        )
+        return changed.isdisjoint(question_terms - telling_terms(sentence))
 
 
 class SentenceMemory(BaseModel):
@@ -93,17 +95,17 @@ class Examiner:
     judge: Judge
 
     async def ask_document(
-        self, asked: qa.AskDocumentInput, label: str, attempt: Attempt | None = None
+        self, document_input: qa.AskDocumentInput, label: str, attempt: Attempt | None = None
     ) -> tuple[list[qa.DocumentQuestion], bool]:
         """Return questions about a document or an excerpt, most important first, and whether the reply was cut. With an
         `attempt`, the caller retries a cut reply."""
         reply = await self.judge.ask(
-            qa.ASK_DOCUMENT, asked, asked.count * self.judge.entry_tokens(QUESTION), label, attempt
+            qa.ASK_DOCUMENT, document_input, document_input.count * self.judge.entry_tokens(QUESTION), label, attempt
         )
         questions = [
             question for question in reply.value.questions if question.question.strip() and is_answer(question.answer)
         ]
-        return questions[: asked.count], reply.is_truncated
+        return questions[: document_input.count], reply.is_truncated
 
     async def weights(self, candidates: Sequence[Candidate], label: str, outline: str | None = None) -> dict[int, int]:
         """Return the weights of the candidates in the whole document by number, without those that the reply leaves
@@ -123,7 +125,7 @@ class Examiner:
         parts = reader.parts(among)
         part_of = {statement.id: number for number, part in enumerate(parts) for statement in part}
         place = {statement.id: n for n, statement in enumerate(statements)}
-        each = at_most * self.judge.entry_tokens(CLAIM)
+        entry_tokens = at_most * self.judge.entry_tokens(CLAIM)
         rooms = [self.judge.reply_room(_FRAME_TOKENS + reader.tokens_of(part), reader.window) for part in parts]
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[qa.SentenceQuestions]:
@@ -132,7 +134,7 @@ class Examiner:
             summary_input = qa.AskSummaryInput(
                 **_shown(parts[number]), only=only, at_most=at_most, searched=reader.is_searched
             )
-            room = min(len(numbers) * each, rooms[number])
+            room = min(len(numbers) * entry_tokens, rooms[number])
             label = label_of("questions about", numbers)
             reply = await self.judge.ask(qa.ASK_SUMMARY, summary_input, room, label, attempt)
             return Entries.of(
@@ -144,20 +146,20 @@ class Examiner:
             batches: list[Sequence[int]] = []
             for at in range(len(parts)):
                 group = [n for n in numbers if part_of[statements[n].id] == at]
-                batches += in_batches(group, entries_per_request(rooms[at], each * _ASKED_AS_A_RULE))
+                batches += in_batches(group, entries_per_request(rooms[at], entry_tokens * _ASKED_AS_A_RULE))
             return await ask_all(batches, ask)
 
         meant = antecedents(among)
 
         def recall(number: int, text: str) -> qa.SentenceQuestions | None:
             statement = statements[number]
-            asked = SentenceMemory.model_validate_json(text).asked
-            return next((e.asked for e in asked if e.applies_to(statement.sentence, meant[statement.id])), None)
+            earlier = SentenceMemory.model_validate_json(text).asked
+            return next((e.asked for e in earlier if e.applies_to(statement.sentence, meant[statement.id])), None)
 
         def note(number: int, questions: qa.SentenceQuestions) -> str | None:
             before = meant[statements[number].id]
-            asked = AskedQuestions(meant=before, asked=questions)
-            return SentenceMemory(asked=[asked]).model_dump_json() if before else None
+            questions_asked = AskedQuestions(meant=before, asked=questions)
+            return SentenceMemory(asked=[questions_asked]).model_dump_json() if before else None
 
         document = reader.document.id
         memory = Memory(
@@ -167,36 +169,45 @@ class Examiner:
         return await self.judge.verdicts(qa.ASK_SUMMARY, qa.SentenceQuestions, items, judged, memory)
 
     async def answers_from_summary(
-        self, statements: Sequence[Statement], questions: Sequence[str], reader: EvidenceReader, *, whole: bool = False
+        self,
+        statements: Sequence[Statement],
+        questions: Sequence[str],
+        reader: EvidenceReader,
+        *,
+        read_whole: bool = False,
     ) -> ItemResults[list[qa.SummaryAnswer]]:
         """Return the answers that a summary gives to each question, without those it does not answer; a long summary is
         read in parts. An earlier summary's answer stands while its sentences do, unless the `whole` summary is to be
         read for each answer."""
         meant = antecedents(statements)
 
-        async def read(some: Sequence[Statement], numbers: Sequence[int]) -> ItemResults[qa.SummaryAnswer]:
-            return await self._read_summary(some, numbers, questions, reader)
+        async def read(sentences: Sequence[Statement], numbers: Sequence[int]) -> ItemResults[qa.SummaryAnswer]:
+            return await self._read_summary(sentences, numbers, questions, reader)
 
         accounts = await gather_all(
-            SummaryAnswerSource(questions, part, meant, whole=whole).look_up(self.judge, reader.document.id, read)
+            SummaryAnswerSource(questions, part, meant, whole=read_whole).look_up(self.judge, reader.document.id, read)
             for part in reader.parts(statements)
         )
         verdicts: dict[int, list[qa.SummaryAnswer]] = {}
         for n in range(len(questions)):
             answers = [results.verdicts[n] for results in accounts if n in results.verdicts]
             sure = [answer for answer in answers if answer.answered != UNSURE]
-            given = [answer for answer in sure if answer.answered]
+            affirmative = [answer for answer in sure if answer.answered]
             # A summary is silent only if every part was read and none left it open.
-            if given or len(sure) == len(accounts):
-                verdicts[n] = given
+            if affirmative or len(sure) == len(accounts):
+                verdicts[n] = affirmative
         return ItemResults(verdicts, first_error(accounts))
 
     async def _read_summary(
-        self, statements: Sequence[Statement], wanted: Sequence[int], questions: Sequence[str], reader: EvidenceReader
+        self,
+        statements: Sequence[Statement],
+        asked_numbers: Sequence[int],
+        questions: Sequence[str],
+        reader: EvidenceReader,
     ) -> ItemResults[qa.SummaryAnswer]:
         """Return the answers that some sentences give to some questions."""
-        each = self.judge.entry_tokens(ANSWER)
-        asking = sum(reader.tokenizer.count(questions[n]) + _AROUND for n in wanted)
+        entry_tokens = self.judge.entry_tokens(ANSWER)
+        asking = sum(reader.tokenizer.count(questions[n]) + _AROUND for n in asked_numbers)
         limit = self.judge.reply_room(_FRAME_TOKENS + reader.tokens_of(statements) + asking, reader.window)
         ids = {statement.id for statement in statements}
         answers: ReplyAnswers[qa.SummaryAnswer] = ReplyAnswers(
@@ -206,24 +217,26 @@ class Examiner:
         )
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[qa.SummaryAnswer]:
-            async def send(some: Sequence[int], label: str, *, again: bool) -> Reply[qa.SummaryAnswers]:
-                items = [QuestionItem(id=n + 1, question=questions[n]) for n in some]
-                summary_input = qa.AnswerFromSummaryInput(**_shown(statements), questions=items, again=again)
-                room = min(len(some) * each, limit)
-                return await self.judge.ask(qa.ANSWER_FROM_SUMMARY, summary_input, room, label_of(label, some), attempt)
+            async def send(chosen: Sequence[int], label: str, *, repeat: bool) -> Reply[qa.SummaryAnswers]:
+                items = [QuestionItem(id=n + 1, question=questions[n]) for n in chosen]
+                summary_input = qa.AnswerFromSummaryInput(**_shown(statements), questions=items, again=repeat)
+                room = min(len(chosen) * entry_tokens, limit)
+                return await self.judge.ask(
+                    qa.ANSWER_FROM_SUMMARY, summary_input, room, label_of(label, chosen), attempt
+                )
 
-            async def doubt(some: Sequence[int]) -> Sequence[qa.SummaryAnswer]:
-                return (await send([number - 1 for number in some], "doubted", again=True)).value.answers
+            async def doubt(chosen: Sequence[int]) -> Sequence[qa.SummaryAnswer]:
+                return (await send([number - 1 for number in chosen], "doubted", repeat=True)).value.answers
 
-            reply = await send(numbers, "answers", again=False)
+            reply = await send(numbers, "answers", repeat=False)
             return Entries.of(reply, await answers.settled(reply.value.answers, doubt))
 
-        return await ask_all(in_batches(wanted, entries_per_request(limit, each)), ask)
+        return await ask_all(in_batches(asked_numbers, entries_per_request(limit, entry_tokens)), ask)
 
     async def compare_answers(self, pairs: Sequence[Pair]) -> ItemResults[qa.Comparison]:
         """Return how much of the document's answer the summary's gives, for each pair; undecidable pairs are left
         out."""
-        each = self.judge.entry_tokens(COMPARISON)
+        entry_tokens = self.judge.entry_tokens(COMPARISON)
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[qa.Comparison]:
             compare_input = qa.CompareInput(pairs=[pairs[n].model_copy(update={"id": n + 1}) for n in numbers])
@@ -236,43 +249,43 @@ class Examiner:
             qa.COMPARE_ANSWERS,
             qa.Comparison,
             [[pair.question, pair.document, pair.summary, pair.sentence] for pair in pairs],
-            lambda numbers: ask_all(in_batches(numbers, batch_size(self.judge.reply_tokens, each)), ask),
+            lambda numbers: ask_all(in_batches(numbers, batch_size(self.judge.reply_tokens, entry_tokens)), ask),
         )
         return results.decided(lambda comparison: comparison.verdict != "unclear")
 
     async def answers_from_document(
-        self, wanted: Sequence[EvidenceQuery], reader: EvidenceReader, *, wide: bool = False
+        self, queries: Sequence[EvidenceQuery], reader: EvidenceReader, *, wide: bool = False
     ) -> ItemResults[StoredAnswer]:
         """Return the document's answers. The whole document is read before an answer counts as absent; `wide` reads
         more windows at first."""
-        each = self.judge.entry_tokens(ANSWER)
+        entry_tokens = self.judge.entry_tokens(ANSWER)
 
         async def ask(reading: EvidenceRequest) -> Entries[StoredAnswer]:
-            return await self._read_document(reading, wanted, reader)
+            return await self._read_document(reading, queries, reader)
 
-        fitting = entries_per_request(self.judge.longest_reply, each)
-        plan = ReadingPlan(reader, wanted, each, min(fitting, QUESTIONS_NEAR), fitting)
+        fitting = entries_per_request(self.judge.longest_reply, entry_tokens)
+        plan = ReadingPlan(reader, queries, entry_tokens, min(fitting, QUESTIONS_NEAR), fitting)
         search = EvidenceSearch(
             plan, ask, lambda answer: answer.answered is not True, unsure=lambda answer: answer.answered == UNSURE
         )
         # An answer in the document depends neither on what a summary says nor on how it was found.
         document_key = reader.document.id, language_key(reader.document), reader.reading
         memory: Memory[StoredAnswer] = Memory(
-            [[*document_key, "answered", query.text] for query in wanted],
+            [[*document_key, "answered", query.text] for query in queries],
             lambda _, text: StoredAnswer.model_validate_json(text),
             lambda _, answer: answer.model_dump_json() if answer.answered is True else None,
         )
         results = await self.judge.verdicts(
             qa.ANSWER_FROM_DOCUMENT,
             StoredAnswer,
-            [[*reader.key(query, wide=wide), *(["wide"] if wide else [])] for query in wanted],
+            [[*reader.key(query, wide=wide), *(["wide"] if wide else [])] for query in queries],
             search.closer if wide else search.verdicts,
             None if wide else memory,
         )
         return results.decided(lambda answer: answer.answered != UNSURE)
 
     async def _read_document(
-        self, reading: EvidenceRequest, wanted: Sequence[EvidenceQuery], reader: EvidenceReader
+        self, reading: EvidenceRequest, queries: Sequence[EvidenceQuery], reader: EvidenceReader
     ) -> Entries[StoredAnswer]:
         """Return the answers to some questions from some places of the document."""
         spans = reading.spans
@@ -283,16 +296,16 @@ class Examiner:
             lambda answer: reader.quoted(answer.quote, spans).span is not None,
         )
 
-        async def send(some: Sequence[int], label: str, *, again: bool) -> Reply[qa.DocumentAnswers]:
-            items = [QuestionItem(id=n + 1, question=wanted[n].text) for n in some]
-            document_input = qa.AnswerFromDocumentInput(**document_fields(reader, spans), questions=items, again=again)
-            room = min(len(some) * self.judge.entry_tokens(ANSWER), self.judge.longest_reply)
-            return await self.judge.ask(qa.ANSWER_FROM_DOCUMENT, document_input, room, label_of(label, some), attempt)
+        async def send(chosen: Sequence[int], label: str, *, repeat: bool) -> Reply[qa.DocumentAnswers]:
+            items = [QuestionItem(id=n + 1, question=queries[n].text) for n in chosen]
+            document_input = qa.AnswerFromDocumentInput(**document_fields(reader, spans), questions=items, again=repeat)
+            room = min(len(chosen) * self.judge.entry_tokens(ANSWER), self.judge.longest_reply)
+            return await self.judge.ask(qa.ANSWER_FROM_DOCUMENT, document_input, room, label_of(label, chosen), attempt)
 
-        async def doubt(some: Sequence[int]) -> Sequence[qa.DocumentAnswer]:
-            return (await send([number - 1 for number in some], "doubted", again=True)).value.answers
+        async def doubt(chosen: Sequence[int]) -> Sequence[qa.DocumentAnswer]:
+            return (await send([number - 1 for number in chosen], "doubted", repeat=True)).value.answers
 
-        reply = await send(reading.numbers, "read more for" if reading.wide else "looked up", again=False)
+        reply = await send(reading.numbers, "read more for" if reading.wide else "looked up", repeat=False)
         settled = await answers.settled(reply.value.answers, doubt)
         return Entries.of(reply, ((n, _stored(answer, reader, spans) if answer else None) for n, answer in settled))
 
@@ -322,9 +335,9 @@ def antecedents(statements: Sequence[Statement]) -> dict[int, list[str]]:
 def cited_text(statements: Sequence[Statement], question: str, answer: qa.SummaryAnswer) -> str:
     """Return the sentences that an answer cites, with what they refer back to; those that have most of its words where
     there are many, and the nearest sentence where it cites none."""
-    wanted = telling(f"{question} {answer.answer}")
+    answer_words = telling(f"{question} {answer.answer}")
     cited = [statement for statement in statements if statement.id in answer.sentences]
-    ranked = sorted(cited or statements, key=lambda statement: -len(wanted & telling(statement.sentence)))
+    ranked = sorted(cited or statements, key=lambda statement: -len(answer_words & telling(statement.sentence)))
     chosen = ranked[: _MOST_CITED if cited else 1]
     meant = antecedents(statements)
     before = {sentence for statement in chosen for sentence in meant[statement.id][-_LAST:]}
@@ -362,7 +375,7 @@ class AnswerComparison:
 async def compare_twice(
     examiner: Examiner,
     pairs: Sequence[Pair],
-    wanted: Sequence[EvidenceQuery],
+    queries: Sequence[EvidenceQuery],
     reader: EvidenceReader,
     *,
     confirm: bool = True,
@@ -374,17 +387,17 @@ async def compare_twice(
     doubted = [n for n, comparison in sorted(compared.items()) if confirm and comparison.verdict == "contradicts"]
     if not doubted:
         return ItemResults(compared, first.trouble)
-    wider = await examiner.answers_from_document([wanted[n] for n in doubted], reader, wide=True)
+    wider = await examiner.answers_from_document([queries[n] for n in doubted], reader, wide=True)
     read = {n: wider.verdicts[at] for at, n in enumerate(doubted) if at in wider.verdicts}
     # Where the second look gave another answer, that is the one to compare.
-    other = [n for n, answer in read.items() if answer.answered and not same_words(answer.answer, pairs[n].document)]
-    second = await examiner.compare_answers([pairs[n].model_copy(update={"document": read[n].answer}) for n in other])
-    again = dict(zip(other, map(second.verdicts.get, range(len(other))), strict=True))
+    changed = [n for n, answer in read.items() if answer.answered and not same_words(answer.answer, pairs[n].document)]
+    second = await examiner.compare_answers([pairs[n].model_copy(update={"document": read[n].answer}) for n in changed])
+    recompared = dict(zip(changed, map(second.verdicts.get, range(len(changed))), strict=True))
     for n in doubted:
-        if n not in read or (n in again and again[n] is None):
+        if n not in read or (n in recompared and recompared[n] is None):
             del compared[n]
             continue
         compared[n] = replace(compared[n], scope=read[n].scope, quoted=bool(read[n].evidence))
-        if (comparison := again.get(n)) is not None:
+        if (comparison := recompared.get(n)) is not None:
             compared[n] = replace(compared[n], verdict=comparison.verdict, reason=comparison.reason, read=read[n])
     return ItemResults(compared, first.trouble or wider.trouble)

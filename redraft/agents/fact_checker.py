@@ -106,11 +106,11 @@ class FactChecker:
     ) -> ItemResults[FactVerdict]:
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[FactVerdict]:
             listed = [factual.TreeFact(id=n + 1, level=facts[n].level, fact=facts[n].text) for n in numbers]
-            given = factual.ValidateFactsInput(excerpt=excerpt, facts=listed)
-            reply = await self.judge.ask_items(prompt, given, numbers, entry, label, attempt)
+            facts_input = factual.ValidateFactsInput(excerpt=excerpt, facts=listed)
+            reply = await self.judge.ask_items(prompt, facts_input, numbers, entry, label, attempt)
             return Entries.of(reply, ((fact.id - 1, _vetted(fact)) for fact in reply.value.facts))
 
-        return (await ask_all(self._batches(len(facts), entry), ask)).decided(lambda one: one.passed is not None)
+        return (await ask_all(self._batches(len(facts), entry), ask)).decided(lambda fact: fact.passed is not None)
 
     async def query(
         self, excerpt: str, facts: Sequence[KeyFact], perspective: Perspective, label: str, reader: EvidenceReader
@@ -120,10 +120,10 @@ class FactChecker:
         count = reader.tokenizer.count
         # The facts that fit; leaves are left out first, and the first fact never is.
         main: dict[int, KeyFact] = {}
-        left = room
+        tokens_left = room
         for n in sorted(range(len(facts)), key=lambda n: get_args(Level).index(facts[n].level)):
-            left -= count(facts[n].text) + _LEVEL_TOKENS
-            if main and left < 0:
+            tokens_left -= count(facts[n].text) + _LEVEL_TOKENS
+            if main and tokens_left < 0:
                 break
             main[n] = facts[n]
         room -= sum(count(fact.text) + _LEVEL_TOKENS for fact in main.values())
@@ -131,8 +131,8 @@ class FactChecker:
             factual.FactWithLevel(id=n, level=fact.level, fact=fact.text)
             for n, (_, fact) in enumerate(sorted(main.items()), 1)
         ]
-        beside = excerpt if count(excerpt) <= room else None
-        query_input = factual.QueryInput(excerpt=beside, facts=levels)
+        shown_excerpt = excerpt if count(excerpt) <= room else None
+        query_input = factual.QueryInput(excerpt=shown_excerpt, facts=levels)
         reply = await self.judge.ask(factual.QUERY_PROMPTS[perspective], query_input, QUERY_TOKENS, label)
         return one_line(reply.value.query)
 
@@ -154,12 +154,12 @@ class FactChecker:
         return ItemResults(verdicts, first_error(parts), undecided)
 
     async def _align_with(self, statements: Sequence[Statement], facts: Sequence[str]) -> ItemResults[FactAlignment]:
-        known = {statement.id for statement in statements}
+        ids = {statement.id for statement in statements}
 
-        def told(one: factual.Alignment) -> FactAlignment:
+        def told(alignment: factual.Alignment) -> FactAlignment:
             """Return the alignment. Only the answer counts, as in the paper; the sentences are optional."""
-            stated = None if one.stated == UNSURE else one.stated == "yes"
-            sentences = frozenset(known.intersection(one.sentences)) if stated else frozenset[int]()
+            stated = None if alignment.stated == UNSURE else alignment.stated == "yes"
+            sentences = frozenset(ids.intersection(alignment.sentences)) if stated else frozenset[int]()
             return FactAlignment(stated, sentences)
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[FactAlignment]:
@@ -176,9 +176,9 @@ class FactChecker:
         """Return the error of each sentence according to the document, or to the part `within` it."""
 
         async def ask(reading: EvidenceRequest) -> Entries[SentenceVerdict]:
-            asked = [statements[n].model_copy(update={"id": n + 1}) for n in reading.numbers]
+            batch = [statements[n].model_copy(update={"id": n + 1}) for n in reading.numbers]
             label = "read more for" if reading.wide else "verified"
-            return await verify_batch(self.judge, reader, reading.spans, asked, label, reading.attempt)
+            return await verify_batch(self.judge, reader, reading.spans, batch, label, reading.attempt)
 
         fitting = batch_size(self.judge.reply_tokens, self.judge.entry_tokens(VERIFICATION))
         sought = [EvidenceQuery(f"{statement.before} “{statement.sentence}”") for statement in statements]
@@ -188,9 +188,9 @@ class FactChecker:
         search = EvidenceSearch(
             looks,
             ask,
-            lambda one: one.category != SUPPORTED,
-            objects=lambda one: bool(one.evidence) and one.category not in (SUPPORTED, NOT_SAID, UNSURE),
-            unsure=lambda one: one.category == UNSURE,
+            lambda verdict: verdict.category != SUPPORTED,
+            objects=lambda verdict: bool(verdict.evidence) and verdict.category not in (SUPPORTED, NOT_SAID, UNSURE),
+            unsure=lambda verdict: verdict.category == UNSURE,
         )
         results = await self.judge.verdicts(
             factual.VERIFY_SENTENCES,
@@ -198,7 +198,7 @@ class FactChecker:
             [[reader.name, within, statement.before, statement.sentence] for statement in statements],
             search.verdicts,
         )
-        return results.decided(lambda one: one.category != UNSURE)
+        return results.decided(lambda verdict: verdict.category != UNSURE)
 
     def _batches(self, count: int, entry: EntryBudget) -> list[Sequence[int]]:
         size = facts_per_request(self.judge.reply_tokens, self.judge.entry_tokens(entry))
@@ -207,8 +207,8 @@ class FactChecker:
 
 def facts_per_request(room: int, tokens: int) -> int:
     """Return how many facts to ask about at once, given the tokens of an entry and the room of the reply."""
-    left = int(smallest_window(room) * _SHARE_OF_WINDOW) - _PROMPT_TOKENS
-    return max(1, min(FACTS_PER_REQUEST, batch_size(room, tokens), left // (tokens + FACT_TOKENS)))
+    tokens_left = int(smallest_window(room) * _SHARE_OF_WINDOW) - _PROMPT_TOKENS
+    return max(1, min(FACTS_PER_REQUEST, batch_size(room, tokens), tokens_left // (tokens + FACT_TOKENS)))
 
 
 def _vetted(entry: factual.FactSupport | factual.FactAssessment) -> FactVerdict:
@@ -218,11 +218,16 @@ def _vetted(entry: factual.FactSupport | factual.FactAssessment) -> FactVerdict:
 
 
 async def verify_batch(
-    judge: Judge, reader: EvidenceReader, spans: Sequence[Span], asked: list[Statement], label: str, attempt: Attempt
+    judge: Judge,
+    reader: EvidenceReader,
+    spans: Sequence[Span],
+    sentences: list[Statement],
+    label: str,
+    attempt: Attempt,
 ) -> Entries[SentenceVerdict]:
     """Ask for the errors of some sentences according to some places of the document."""
-    verify_input = factual.VerifyInput(**document_fields(reader, spans), sentences=asked)
-    numbers = [statement.id - 1 for statement in asked]
+    verify_input = factual.VerifyInput(**document_fields(reader, spans), sentences=sentences)
+    numbers = [statement.id - 1 for statement in sentences]
     reply = await judge.ask_items(factual.VERIFY_SENTENCES, verify_input, numbers, VERIFICATION, label, attempt)
     entries: list[tuple[int, SentenceVerdict]] = []
     for entry in reply.value.sentences:

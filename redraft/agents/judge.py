@@ -83,53 +83,55 @@ class Judge:
         return self.model.identity != IDENTITY or reads(language)
 
     async def ask(
-        self, prompt: Prompt[InputT, ValueT], given: InputT, room: int, label: str, attempt: Attempt | None = None
+        self, prompt: Prompt[InputT, ValueT], inputs: InputT, room: int, label: str, attempt: Attempt | None = None
     ) -> Reply[ValueT]:
         """Ask, doubling the reply's room while it is cut; return a partial reply if none is complete. With an
         `attempt`, the caller retries a cut reply."""
         if attempt is not None:
-            return await self._asked(prompt, given, room, label, attempt)
+            return await self._asked(prompt, inputs, room, label, attempt)
         following: Attempt | None = FIRST_TRY
-        begun: Reply[ValueT] | None = None
+        partial: Reply[ValueT] | None = None
         while following is not None:
             attempt, following = following, following.with_more_room()
             try:
-                reply = await self._asked(prompt, given, room, label, attempt)
+                reply = await self._asked(prompt, inputs, room, label, attempt)
             except ReplyError as error:
                 if error.loops and not attempt.loosely:
                     following = replace(attempt, loosely=True)
                 elif not error.needs_more_tokens or error.needs_fewer_items:
                     following = None
-                if following is None and begun is None:
+                if following is None and partial is None:
                     raise
             else:
                 if not reply.is_truncated:
                     return reply
-                begun = reply
-        assert begun is not None
-        return begun
+                partial = reply
+        assert partial is not None
+        return partial
 
     async def ask_items(
         self,
         prompt: Prompt[InputT, ValueT],
-        given: InputT,
+        inputs: InputT,
         numbers: Sequence[int],
         entry: EntryBudget,
         label: str,
         attempt: Attempt,
     ) -> Reply[ValueT]:
         """Ask about some items, with room for an entry of each."""
-        return await self.ask(prompt, given, len(numbers) * self.entry_tokens(entry), label_of(label, numbers), attempt)
+        return await self.ask(
+            prompt, inputs, len(numbers) * self.entry_tokens(entry), label_of(label, numbers), attempt
+        )
 
     async def _asked(
-        self, prompt: Prompt[InputT, ValueT], given: InputT, room: int, label: str, attempt: Attempt
+        self, prompt: Prompt[InputT, ValueT], inputs: InputT, room: int, label: str, attempt: Attempt
     ) -> Reply[ValueT]:
         temperature = prompt.temperature if self.temperature is None else self.temperature
         temperature = max(temperature, _LOOSELY) if attempt.loosely else temperature
         # The same request would be answered from the cache, so it is another sample.
         draw = 2 * self.sample + attempt.again * (1 + 2 * _APART * (self.visit % _APART))
         sampling = Sampling(temperature, room * attempt.times + _REPLY_FRAME, draw)
-        reply = await self.model.ask(Request(prompt, given, sampling, label))
+        reply = await self.model.ask(Request(prompt, inputs, sampling, label))
         # An old repair is no reason not to ask about the rest now.
         return replace(reply, repaired=False) if self.visit and reply.cached else reply
 
@@ -149,9 +151,11 @@ class Judge:
         keys = self.keys(prompt, items) or [f"{number}" for number in range(len(shared))]
         stored = await off_loop(self.judgments.verdicts, [*(keys if items else []), *shared])
         verdicts = {key: kind.model_validate_json(stored[key]) for key in keys if key in stored}
-        for number, (key, other) in enumerate(zip(keys, shared, strict=False)):
+        for number, (key, shared_key) in enumerate(zip(keys, shared, strict=False)):
             recalled = (
-                memory.recall(number, stored[other]) if memory and other in stored and key not in verdicts else None
+                memory.recall(number, stored[shared_key])
+                if memory and shared_key in stored and key not in verdicts
+                else None
             )
             verdicts |= {key: recalled} if recalled is not None else {}
         first = {key: number for number, key in reversed(list(enumerate(keys))) if key not in verdicts}
@@ -185,9 +189,9 @@ def reply_tokens(window: int) -> int:
     return min(_REPLY_TOKENS, int(window * _SHARE_OF_WINDOW))
 
 
-def longest_reply(most: int | None) -> int:
+def longest_reply(limit: int | None) -> int:
     """Return the most tokens of one reply, or the user's own limit."""
-    return min(_LONGEST_REPLY, most or _LONGEST_REPLY)
+    return min(_LONGEST_REPLY, limit or _LONGEST_REPLY)
 
 
 def in_batches(numbers: Sequence[int], size: int) -> list[Sequence[int]]:

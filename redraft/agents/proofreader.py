@@ -67,19 +67,21 @@ class Proofreader:
         summary, and the first goes ahead so that a provider can cache that prefix."""
         size = min(self.batch, batch_size(self.judge.reply_tokens, self.judge.entry_tokens(CONFUSION)))
         room = self.room(size, statements)
-        whole = self.tokenizer.count(summary) <= room
+        fits = self.tokenizer.count(summary) <= room
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceConfusion]:
-            beside = summary if whole else self._stretch(statements, numbers, room)
+            shown_text = summary if fits else self._stretch(statements, numbers, room)
             sentences = [_numbered(statements, n) for n in numbers]
-            given = ConfusionInput(summary=beside, sentences=sentences)
-            reply = await self.judge.ask_items(FIND_CONFUSION, given, numbers, CONFUSION, "coherence", attempt)
+            confusion_input = ConfusionInput(summary=shown_text, sentences=sentences)
+            reply = await self.judge.ask_items(
+                FIND_CONFUSION, confusion_input, numbers, CONFUSION, "coherence", attempt
+            )
             place = {statements[n].id: n for n in numbers}
             entries = ((place.get(entry.id, NO_ITEM), _verdict(entry)) for entry in reply.value.sentences)
             return Entries.of(reply, entries)
 
         # The verdict depends on how much of the summary is shown.
-        beside_it = [content_id(summary)] if whole else [content_id(summary), room, size]
+        beside_it = [content_id(summary)] if fits else [content_id(summary), room, size]
         results = await self.judge.verdicts(
             FIND_CONFUSION,
             SentenceConfusion,
@@ -94,31 +96,28 @@ class Proofreader:
         frame = _frame(self.judge.book, self.tokenizer, FIND_CONFUSION)
         return self.window - frame - sum(longest) - size * self.judge.entry_tokens(CONFUSION)
 
-    def _stretch(self, statements: Sequence[Statement], numbers: Sequence[int], left: int) -> str:
+    def _stretch(self, statements: Sequence[Statement], numbers: Sequence[int], tokens_left: int) -> str:
         """Return as much of the summary around these sentences as fits, most of it before them."""
-        found = list[str]()
+        texts = list[str]()
         for statement in reversed(statements[: numbers[-1] + 1 + _AFTER]):
-            left -= self.tokenizer.count(statement.sentence) + 1
-            if left < 0 and statement.id < statements[numbers[0]].id:
+            tokens_left -= self.tokenizer.count(statement.sentence) + 1
+            if tokens_left < 0 and statement.id < statements[numbers[0]].id:
                 break
-            found.append(statement.sentence)
-        return " ".join(reversed(found))
+            texts.append(statement.sentence)
+        return " ".join(reversed(texts))
 
 
 def _numbered(statements: Sequence[Statement], n: int) -> SummarySentence:
     """Return a sentence to be judged, with its position among identical ones."""
     statement, place = statements[n], ""
-    alike = [other.id for other in statements if other.sentence == statement.sentence]
+    alike = [candidate.id for candidate in statements if candidate.sentence == statement.sentence]
     if len(alike) > 1:
         place = f"number {alike.index(statement.id) + 1} of {len(alike)} sentences with these words"
     return SummarySentence(id=statement.id, place=place, sentence=statement.sentence)
 
 
 def least_window(
-    book: PromptBook,
-    tokenizer: Tokenizer,
-    prompt: Prompt[Any, Any] = FIND_CONFUSION,
-    reply: EntryBudget = CONFUSION,
+    book: PromptBook, tokenizer: Tokenizer, prompt: Prompt[Any, Any] = FIND_CONFUSION, reply: EntryBudget = CONFUSION
 ) -> int:
     """Return the smallest window in which a summary can be read, if need be in parts, with room for this reply."""
     return _frame(book, tokenizer, prompt) + _MIN_STRETCH + reply.tokens(USUAL)
@@ -170,8 +169,10 @@ class Newcomer:
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[PartReading]:
             (number,) = numbers
             part = parts[number]
-            given = FindStopsInput(context=part.context, summary=part.text, goes_on=part.goes_on, query=self.query)
-            reply = await self.judge.ask(FIND_STOPS, given, self._reply_tokens, "stops", attempt)
+            stops_input = FindStopsInput(
+                context=part.context, summary=part.text, goes_on=part.goes_on, query=self.query
+            )
+            reply = await self.judge.ask(FIND_STOPS, stops_input, self._reply_tokens, "stops", attempt)
             # The stops after a cut are not known, so the reply is asked for again with more room.
             return Entries.of(reply, [(number, None if reply.is_truncated else _reading(reply.value))])
 
@@ -207,5 +208,5 @@ def _reading(reply: Stops) -> PartReading:
         for stop in reply.stops
     ]
     distinct = {(stop.words, stop.question): stop for stop in reversed(stops)}
-    kept = [stop for stop in stops if distinct[stop.words, stop.question] is stop]
-    return PartReading(stops=tuple(kept[:MAX_STOPS]), unsure=reply.unsure)
+    first_stops = [stop for stop in stops if distinct[stop.words, stop.question] is stop]
+    return PartReading(stops=tuple(first_stops[:MAX_STOPS]), unsure=reply.unsure)

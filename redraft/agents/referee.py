@@ -50,7 +50,7 @@ class Referee:
             return SwappedAnswers(self.judge.name, None, None, False, trouble)
         needed = prompt_tokens(self.judge.book, self.tokenizer, a, b)
         if not fits(needed, self.window):
-            trouble = f"the two summaries need {needed:,} tokens, and the window has {self.window:,} (--context-tokens)"
+            trouble = f"the two summaries need {needed:,} tokens, and the window has {self.window:,}"
             return SwappedAnswers(self.judge.name, None, None, False, trouble)
         read = fits(needed + document_tokens, self.window)
         results = await self._both_orders(
@@ -81,7 +81,7 @@ class Referee:
         self,
         prompt: Prompt[InputT, Any],
         kind: type[ChoiceT],
-        given: Callable[[str, str], InputT],
+        build_input: Callable[[str, str], InputT],
         a: str,
         b: str,
         key: list[object],
@@ -92,7 +92,7 @@ class Referee:
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[ChoiceT]:
             (number,) = numbers
             label = f"preference, {'AB'[number]} first"
-            reply = await self.judge.ask(prompt, given(*orders[number]), PREFERENCE_TOKENS, label, attempt)
+            reply = await self.judge.ask(prompt, build_input(*orders[number]), PREFERENCE_TOKENS, label, attempt)
             choice = reply.value.model_copy(update={"reason": one_line(reply.value.reason, _LONGEST_REASON)})
             return Entries([(number, choice)], reply.repaired)
 

@@ -78,16 +78,16 @@ class ReadingPlan:
         comes first in each prompt, so that a provider can cache it."""
         room = self.reader.window - _FRAME_TOKENS - _AROUND - self.all_tokens
         size = min(self.far, self._beside(numbers, room)) if has_room(self.reader.window, self.all_tokens) else 0
-        return [EvidenceBatch(some, (self.all,)) for some in _equal(numbers, size)] if size else []
+        return [EvidenceBatch(batch, (self.all,)) for batch in _equal(numbers, size)] if size else []
 
     def parts(self, numbers: Sequence[int]) -> list[list[EvidenceBatch]]:
         """Return, for each part of a document that does not fit, the batches that ask about all items."""
         room = self.reader.window - _FRAME_TOKENS - _AROUND
         size = max(1, min(self.far, len(numbers), self._beside(numbers, int(_SHARE_OF_ITEMS * room))))
         batches = _equal(numbers, size)
-        taken = max(sum(map(self._cost, some)) for some in batches)
-        spans = self.reader.windows.parts(max(1, room - taken), self.all)
-        return [[EvidenceBatch(some, (span,)) for some in batches] for span in spans]
+        item_tokens = max(sum(map(self._cost, batch)) for batch in batches)
+        spans = self.reader.windows.parts(max(1, room - item_tokens), self.all)
+        return [[EvidenceBatch(batch, (span,)) for batch in batches] for span in spans]
 
     def first(self, numbers: Sequence[int]) -> list[EvidenceBatch]:
         """Return batches that read the windows nearest to each item."""
@@ -114,28 +114,28 @@ class ReadingPlan:
 
     def beside(self, places: Mapping[int, Sequence[Span]]) -> list[EvidenceBatch]:
         """Return batches that read the windows around given places of each item together."""
-        held = {
+        windows_of = {
             n: [window for span in spans for window in self.reader.windows.holding(span)] for n, spans in places.items()
         }
-        return self._filled({n: list(dict.fromkeys(spans)) for n, spans in held.items()}, self.far)
+        return self._filled({n: list(dict.fromkeys(spans)) for n, spans in windows_of.items()}, self.far)
 
     def _beside(self, numbers: Sequence[int], room: int) -> int:
         """Return how many of the items fit the room."""
         return max(0, room) // max((self._cost(n) for n in numbers), default=1)
 
-    def _filled(self, found: Mapping[int, Sequence[Span]], most: int) -> list[EvidenceBatch]:
+    def _filled(self, windows_of: Mapping[int, Sequence[Span]], limit: int) -> list[EvidenceBatch]:
         """Group the items by their best windows into batches, as many at once as fit; items of one window stay together
         if they can."""
         end = len(self.reader.document.text)
-        best = {n: spans[0] if spans else Span(end, end) for n, spans in found.items()}
+        best = {n: spans[0] if spans else Span(end, end) for n, spans in windows_of.items()}
         chosen: list[dict[int, Sequence[Span]]] = []
-        for _, group in groupby(sorted(found, key=lambda n: (best[n], n)), key=best.__getitem__):
-            same_window = {n: self._fitting(n, found[n]) for n in group}
-            if chosen and self._fits(chosen[-1] | same_window, most):
+        for _, group in groupby(sorted(windows_of, key=lambda n: (best[n], n)), key=best.__getitem__):
+            same_window = {n: self._fitting(n, windows_of[n]) for n in group}
+            if chosen and self._fits(chosen[-1] | same_window, limit):
                 chosen[-1] |= same_window
                 continue
             for at, (n, spans) in enumerate(same_window.items()):
-                if at and self._fits(chosen[-1] | {n: spans}, most):
+                if at and self._fits(chosen[-1] | {n: spans}, limit):
                     chosen[-1][n] = spans
                 else:
                     chosen.append({n: spans})
@@ -148,23 +148,25 @@ class ReadingPlan:
             left_out = text[everything.start : spans[0].start] + text[spans[0].end : everything.end]
             if not left_out.strip():
                 return EvidenceBatch(numbers, (everything,))
-        return EvidenceBatch(numbers, tuple(spans), len({span for some in chosen.values() for span in some}))
+        return EvidenceBatch(
+            numbers, tuple(spans), len({span for item_spans in chosen.values() for span in item_spans})
+        )
 
-    def _fits(self, chosen: Mapping[int, Sequence[Span]], most: int) -> bool:
+    def _fits(self, chosen: Mapping[int, Sequence[Span]], limit: int) -> bool:
         spans = self.reader.joined(list(chosen.values()))
-        return len(chosen) <= most and self._tokens(spans) <= self._room(list(chosen))
+        return len(chosen) <= limit and self._tokens(spans) <= self._room(list(chosen))
 
     def _fitting(self, n: int, spans: Sequence[Span]) -> list[Span]:
         """Return the places that fit, best first; always at least one, shortened if necessary."""
         room = self._room([n])
-        kept = [
+        fitting = [
             span
             for at, span in enumerate(spans)
             if not at or self._tokens(self.reader.joined([spans[: at + 1]])) <= room
         ]
-        if kept and self._tokens(kept[:1]) > room:
-            kept[0] = self.reader.windows.parts(max(1, room - _AROUND), kept[0])[0]
-        return kept
+        if fitting and self._tokens(fitting[:1]) > room:
+            fitting[0] = self.reader.windows.parts(max(1, room - _AROUND), fitting[0])[0]
+        return fitting
 
     def _room(self, numbers: Sequence[int]) -> int:
         """Return the tokens of the document that fit next to some items and their reply."""
@@ -184,7 +186,7 @@ def _equal(numbers: Sequence[int], size: int) -> list[tuple[int, ...]]:
     """Return the numbers in as few, and as equal, batches of at most this size as possible."""
     count = ceil(len(numbers) / size) if numbers else 0
     bounds = [at * len(numbers) // count for at in range(count + 1)] if count else []
-    return [tuple(numbers[one:other]) for one, other in pairwise(bounds)]
+    return [tuple(numbers[start:end]) for start, end in pairwise(bounds)]
 
 
 Verdict = TypeVar("Verdict", bound=CitedPlace)
@@ -238,10 +240,14 @@ class EvidenceSearch(Generic[Verdict]):
         if fits:
             # One reading is for all: a contradiction that passages show would be the next one.
             open_ = list(numbers)
-        known = {n: verdict for n, verdict in near.verdicts.items() if n not in open_}
-        seen = {n: near.verdicts[n] for n in open_ if n in near.verdicts}
-        more = await (self._wider(open_, seen) if reader.reading == "retrieved" else self._in_all(open_, seen))
-        return ItemResults(known | more.verdicts, near.trouble or more.trouble)
+        settled = {n: verdict for n, verdict in near.verdicts.items() if n not in open_}
+        silent_verdicts = {n: near.verdicts[n] for n in open_ if n in near.verdicts}
+        more = await (
+            self._wider(open_, silent_verdicts)
+            if reader.reading == "retrieved"
+            else self._in_all(open_, silent_verdicts)
+        )
+        return ItemResults(settled | more.verdicts, near.trouble or more.trouble)
 
     async def closer(self, numbers: Sequence[int]) -> ItemResults[Verdict]:
         """Return the verdicts on doubted items: from newly chosen windows, or from all if that is requested, or fits
@@ -249,16 +255,16 @@ class EvidenceSearch(Generic[Verdict]):
         looks, reader = self.looks, self.looks.reader
         unread = set() if reader.is_searched else {n for n in numbers if looks.items[n].glanced}
         entire = [n for n in numbers if reader.reading == "whole" or n in unread]
-        if whole := await asyncio.to_thread(looks.whole, entire):
+        if whole_batches := await asyncio.to_thread(looks.whole, entire):
             numbers = [n for n in numbers if n not in entire]
         closer = await asyncio.to_thread(looks.closer, numbers)
-        return joined([await self._read(whole, wide=True), await self._read(closer, wide=True)])
+        return joined([await self._read(whole_batches, wide=True), await self._read(closer, wide=True)])
 
-    async def _wider(self, numbers: Sequence[int], seen: Mapping[int, Verdict]) -> ItemResults[Verdict]:
+    async def _wider(self, numbers: Sequence[int], earlier: Mapping[int, Verdict]) -> ItemResults[Verdict]:
         """Return the verdicts of a wider look, without silent ones that rely on passages alone."""
         far = await self._read(await asyncio.to_thread(self.looks.wider, numbers), wide=True)
         settled: dict[int, Verdict] = {}
-        for verdicts in (seen, far.verdicts):
+        for verdicts in (earlier, far.verdicts):
             settled |= {
                 n: verdict
                 for n, verdict in verdicts.items()
@@ -266,10 +272,10 @@ class EvidenceSearch(Generic[Verdict]):
             }
         return ItemResults(settled, far.trouble or (_LEFT_OPEN if len(settled) < len(numbers) else ""))
 
-    async def _in_all(self, numbers: Sequence[int], seen: Mapping[int, Verdict]) -> ItemResults[Verdict]:
+    async def _in_all(self, numbers: Sequence[int], earlier: Mapping[int, Verdict]) -> ItemResults[Verdict]:
         """Return the verdicts after reading all of the document: at once if it fits, else each part for each item."""
-        if whole := await asyncio.to_thread(self.looks.whole, numbers):
-            return await self._read(whole, wide=bool(seen))
+        if whole_batches := await asyncio.to_thread(self.looks.whole, numbers):
+            return await self._read(whole_batches, wide=bool(earlier))
         parts = await asyncio.to_thread(self.looks.parts, numbers)
         read = await gather_all(self._read(part, wide=True) for part in parts)
         verdicts: dict[int, Verdict] = {}
@@ -283,14 +289,14 @@ class EvidenceSearch(Generic[Verdict]):
                 verdicts[n] = telling[0]
             elif len(of_parts) == len(parts):
                 # Of silent verdicts the one that quotes the document counts, else one that cannot tell.
-                silent = [*of_parts, *([seen[n]] if n in seen else [])]
+                silent = [*of_parts, *([earlier[n]] if n in earlier else [])]
                 ranked = [*filter(self.objects, silent), *filter(self.unsure, silent), *silent]
                 verdicts[n] = ranked[0]
-        again: ItemResults[Verdict] = await self._settled(disputed) if disputed else ItemResults()
+        reread: ItemResults[Verdict] = await self._settled(disputed) if disputed else ItemResults()
         settled = {
-            n: verdict.model_copy(update={"scope": self._all}) for n, verdict in (verdicts | again.verdicts).items()
+            n: verdict.model_copy(update={"scope": self._all}) for n, verdict in (verdicts | reread.verdicts).items()
         }
-        return ItemResults(settled, first_error(read) or again.trouble)
+        return ItemResults(settled, first_error(read) or reread.trouble)
 
     async def _settled(self, disputed: Mapping[int, Sequence[Verdict]]) -> ItemResults[Verdict]:
         """Return the verdicts on items on which parts disagree, with all cited places in view."""
@@ -301,15 +307,15 @@ class EvidenceSearch(Generic[Verdict]):
         looks = await asyncio.to_thread(self.looks.beside, placed)
         if rest := [n for n in places if n not in placed]:
             looks += await asyncio.to_thread(self.looks.closer, rest)
-        again = await self._read(looks, wide=True)
-        return again.decided(lambda verdict: not self.silent(verdict) or self.objects(verdict))
+        reread = await self._read(looks, wide=True)
+        return reread.decided(lambda verdict: not self.silent(verdict) or self.objects(verdict))
 
     async def _read(self, looks: Sequence[EvidenceBatch], *, wide: bool) -> ItemResults[Verdict]:
         looks = [look for look in looks if look.spans]
         of = {n: look for look in looks for n in look.numbers}
 
-        async def ask(some: Sequence[int], attempt: Attempt) -> Entries[Verdict]:
-            return await self.ask(EvidenceRequest(some, of[some[0]].spans, wide, attempt))
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Verdict]:
+            return await self.ask(EvidenceRequest(numbers, of[numbers[0]].spans, wide, attempt))
 
         # What all read in one place is the beginning of every prompt.
         same = bool(looks) and looks[0].spans == looks[-1].spans

@@ -184,8 +184,8 @@ class Reviser:
             else finding
             for finding in request.findings
         ]
-        shown = point_in_paper if self.bare else point_to_fix
-        points = [shown(number, finding) for number, finding in enumerate(findings, 1)]
+        point_of = point_in_paper if self.bare else point_to_fix
+        points = [point_of(number, finding) for number, finding in enumerate(findings, 1)]
         fields: dict[str, Any] = dict(
             summary=request.summary,
             **_point_fields(points),
@@ -238,8 +238,8 @@ class Reviser:
             if isinstance(bare, EditInput) and bare.may_go:
                 bare = bare.model_copy(update={"may_go": []})
             elif isinstance(bare, EditInput) and (bare.must_know or bare.stops):
-                least = "must_know" if bare.must_know else "stops"
-                bare = bare.model_copy(update={least: getattr(bare, least)[:-1]})
+                field_name = "must_know" if bare.must_know else "stops"
+                bare = bare.model_copy(update={field_name: getattr(bare, field_name)[:-1]})
             elif len(bare.points) > 1:
                 bare = bare.model_copy(update=_point_fields(bare.points[:-1]))
             else:
@@ -269,60 +269,60 @@ class Reviser:
                 near = [] if span else self.reader.passages.nearest(text or finding.explanation, NEAR)
                 places += [passage.span for passage in near]
             places_of.append(places)
-        places = [place for rank in range(NEAR) for those in places_of for place in those[rank : rank + 1]]
-        most = room - min(_ACROSS, room // 2) if across else room
+        places = [place for rank in range(NEAR) for item_places in places_of for place in item_places[rank : rank + 1]]
+        limit = room - min(_ACROSS, room // 2) if across else room
         spans: list[Span] = []
-        for beside in range(BESIDE + 1):
+        for distance in range(BESIDE + 1):
             for place in places:
-                around = [passage.span for passage in self.reader.passages.around(place, beside)]
+                around = [passage.span for passage in self.reader.passages.around(place, distance)]
                 wider = self.reader.joined([spans, around])
-                if self._tokens(wider) <= most:
+                if self._tokens(wider) <= limit:
                     spans = wider
         return self._filled(spans, min(room, self._tokens(spans) + _ACROSS)) if across else spans
 
-    def _filled(self, found: list[Span], room: int) -> list[Span]:
+    def _filled(self, spans: list[Span], room: int) -> list[Span]:
         """Add passages from all over the document: a request in a person's words may be about any part of it."""
         for passage in self.reader.passages.across():
-            wider = self.reader.joined([found, [passage.span]])
+            wider = self.reader.joined([spans, [passage.span]])
             if self._tokens(wider) > room:
                 break
-            found = wider
-        return found
+            spans = wider
+        return spans
 
     def _tokens(self, spans: Sequence[Span]) -> int:
         return sum(self.reader.tokenizer.count(self.reader.text(span)) for span in spans)
 
-    async def revise(self, request: RevisionRequest, given: ReviseInput | EditInput, label: str) -> Revision:
+    async def revise(self, request: RevisionRequest, inputs: ReviseInput | EditInput, label: str) -> Revision:
         """Ask for the revision, and shorten one that is slightly over its limit."""
-        told: dict[str, tuple[PointOutcome, str]] = {}
+        outcomes: dict[str, tuple[PointOutcome, str]] = {}
 
         def read(reply: str) -> str:
             revision_reply = read_reply(reply)
             # A reply that was sent back may have answered points that the next one skips.
-            told.update(revision_reply.points)
+            outcomes.update(revision_reply.points)
             return revision_reply.text
 
-        writer = replace(self._writer(request.number), read=read, beside=_SECTIONS + _A_POINT * len(given.points))
+        writer = replace(self._writer(request.number), read=read, beside=_SECTIONS + _A_POINT * len(inputs.points))
         words, free = request.usual, request.words is None
         completion = await writer.within(
-            _prompt_for(given),
+            _prompt_for(inputs),
             # A shorter text is only asked for where one without a limit had no room.
-            lambda limit: given.model_copy(update={"words": None if free and limit >= words else limit}),
+            lambda limit: inputs.model_copy(update={"words": None if free and limit >= words else limit}),
             words,
             label,
             max_intermediate_words(words),
             at_worst=max_fallback_words(words),
             free=free,
         )
-        if not completion.flaw and _is_no_revision(completion.text, request, given, self.structured_writer.language):
+        if not completion.flaw and _is_no_revision(completion.text, request, inputs, self.structured_writer.language):
             completion = replace(completion, flaw="it has almost nothing in common with the summary")
         if request.words and not completion.flaw and completion.words > request.words:
             completion = await self.shorten(completion.text, request.words, request.number, f"{label}, shortened")
-        return Revision(completion, tuple(self._answered(request, given, told)))
+        return Revision(completion, tuple(self._answered(request, inputs, outcomes)))
 
     async def shorten(self, text: str, words: int, number: int, label: str) -> Completion:
         """Return the text within a limit. If no reply keeps to it, sentences are left out."""
-        given = ReviseInput(
+        inputs = ReviseInput(
             summary=text,
             points=[],
             length=count_words(text),
@@ -332,13 +332,13 @@ class Reviser:
             characters=self.structured_writer.characters,
         )
         completion = await self._writer(number).within(
-            REVISE, lambda limit: given.model_copy(update={"words": limit}), words, label
+            REVISE, lambda limit: inputs.model_copy(update={"words": limit}), words, label
         )
         request = RevisionRequest(text, (), words, number)
         if (
             completion.text
             and not completion.flaw
-            and not _is_no_revision(completion.text, request, given, self.structured_writer.language)
+            and not _is_no_revision(completion.text, request, inputs, self.structured_writer.language)
         ):
             return completion
         cut = shortened([text], words)
@@ -352,26 +352,29 @@ class Reviser:
     async def criticize(self, summary: str, number: int) -> str:
         """Return the writer's own criticism of a summary, in general: the first step of Self-Refine."""
         writer = self._writer(number)
-        given = CriticizeInput(summary=summary, query=self.query, language=writer.language)
+        inputs = CriticizeInput(summary=summary, query=self.query, language=writer.language)
         room = None
         if writer.spare is not None:
-            room = await asyncio.to_thread(writer.spare, CRITICIZE, given) - writer.tokens(2 * given.words)
+            room = await asyncio.to_thread(writer.spare, CRITICIZE, inputs) - writer.tokens(2 * inputs.words)
         if room is None or self.reader.document_tokens <= room:
-            given = given.model_copy(update={"document": self.reader.document.text})
+            inputs = inputs.model_copy(update={"document": self.reader.document.text})
         else:
             spans = await asyncio.to_thread(self._filled, [], room)
-            given = given.model_copy(update={"passages": [self.reader.text(span) for span in spans]})
+            inputs = inputs.model_copy(update={"passages": [self.reader.text(span) for span in spans]})
         label = f"criticism before revision {number}"
-        completion = await writer.within(CRITICIZE, lambda _: given, given.words, label, free=True)
+        completion = await writer.within(CRITICIZE, lambda _: inputs, inputs.words, label, free=True)
         return one_line(completion.text, _LONGEST_CRITICISM)
 
     def _answered(
-        self, request: RevisionRequest, given: ReviseInput | EditInput, said: Mapping[str, tuple[PointOutcome, str]]
+        self,
+        request: RevisionRequest,
+        inputs: ReviseInput | EditInput,
+        outcomes: Mapping[str, tuple[PointOutcome, str]],
     ) -> Iterator[PointAnswer]:
         """Yield the outcome of each finding; a point kept without a quote that the document has counts as left."""
-        tags = Tags(given)
-        for point, finding in zip(given.points, request.findings, strict=False):
-            became, words_said = said.get(tags.tag("points", point.id), ("", ""))
+        tags = Tags(inputs)
+        for point, finding in zip(inputs.points, request.findings, strict=False):
+            became, words_said = outcomes.get(tags.tag("points", point.id), ("", ""))
             words_said = one_line(words_said, _LONGEST_SAID)
             if became == "kept" and quoted_in(self.reader.document.text, words_said) is None:
                 became, words_said = "left", f"its quote is not in the document: {words_said or 'there is none'}"
@@ -379,21 +382,21 @@ class Reviser:
                 yield PointAnswer(finding.id, became, words_said)
 
 
-def _prompt_for(given: ReviseInput | EditInput) -> Prompt[Any, str]:
-    return EDIT if isinstance(given, EditInput) else REVISE
+def _prompt_for(inputs: ReviseInput | EditInput) -> Prompt[Any, str]:
+    return EDIT if isinstance(inputs, EditInput) else REVISE
 
 
-def _is_no_revision(text: str, request: RevisionRequest, given: ReviseInput | EditInput, language: str | None) -> bool:
+def _is_no_revision(text: str, request: RevisionRequest, inputs: ReviseInput | EditInput, language: str | None) -> bool:
     """Return whether a reply is not a revision, such as an excuse or another language; always False for a person's
     requests."""
     if any(finding.metric in (REVIEW, INSTRUCTION) for finding in request.findings):
         return False
-    sources = [request.summary, given.document or "", *given.passages]
+    sources = [request.summary, inputs.document or "", *inputs.passages]
     sources += [
         f"{finding.expected} {finding.evidence.text if finding.evidence else ''}" for finding in request.findings
     ]
-    if isinstance(given, EditInput):
-        sources += [*given.parts, *(item.answer for item in given.must_know)]
+    if isinstance(inputs, EditInput):
+        sources += [*inputs.parts, *(item.answer for item in inputs.must_know)]
     source_pairs = {pair for source in sources for pair in ngrams(words(source), 2)}
     pairs = list(ngrams(words(text), 2))
     if sum(pair in source_pairs for pair in pairs) >= _IN_COMMON * len(pairs):

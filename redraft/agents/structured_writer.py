@@ -5,7 +5,7 @@ with a note. A text that does not summarize its source is never kept, and raises
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, Literal
 
@@ -55,10 +55,10 @@ _CHARACTERS_A_TOKEN, _SPARE_CHARACTERS = 16, 20_000
 
 # The number of replies that are not summaries and count as a refusal.
 _REFUSALS = 2
-_LONGEST_SAID = 200
+_LONGEST_QUOTE = 200
 
 Kind = Literal["empty", "cut", "unfinished", "long", "short", "loop", "echo", "foreign"]
-_ACCIDENTS = ("empty", "cut")
+_ACCIDENTS: tuple[Kind, ...] = ("empty", "cut")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Flaw:
     """A flaw of a text: its kind, and a description for the record."""
 
     kind: Kind
-    said: str
+    description: str
 
 
 Examine = Callable[[str], Flaw | None]
@@ -88,76 +88,102 @@ class Completion:
 
 
 @dataclass(frozen=True, slots=True)
-class _WriterReply:
-    """The text of a reply; empty if the model wrote nothing."""
+class _Reply:
+    """The text of a reply, empty if the model wrote nothing, and its flaw."""
 
+    request: Request[Any, str]
     text: str
-    cut: bool = False
+    distinct: str
+    """The text up to its first repetition."""
+    cut: bool
     """Whether it was cut off for lack of room."""
-    echo: bool = False
-    """Whether most of the reply repeated the prompt's own words, which are left out of the text."""
-    loops: bool = False
-    """Whether it was cut off in a loop."""
-    request: Request[Any, str] | None = None
-    """The request, if the model wrote anything."""
+    is_silent: bool
+    """Whether the model wrote nothing at all."""
+    flaw: Flaw | None
+
+    @property
+    def words(self) -> int:
+        """Return the number of words."""
+        return count_words(self.text)
+
+    def has_flaw(self, *kinds: Kind) -> bool:
+        """Return whether its flaw is one of these."""
+        return self.flaw is not None and self.flaw.kind in kinds
+
+    @property
+    def is_lost(self) -> bool:
+        """Return whether it was lost by accident, which says nothing about what the model writes."""
+        return self.has_flaw(*_ACCIDENTS)
+
+    @property
+    def is_only_long(self) -> bool:
+        """Return whether its length is its only flaw."""
+        return self.has_flaw("long") and not self.cut and unfinished(self.text) is None
+
+    def usable_part(self, examine: Examine) -> tuple[bool, Completion]:
+        """Return the part of a flawed text that can be used, with its flaws, and whether that is all of it."""
+        assert self.flaw is not None, "a text without a flaw is used as it is"
+        if self.flaw.kind == "foreign":
+            return False, Completion("", 0, 1, self.flaw.description)
+        part = without_unfinished(self.distinct)
+        flaws = [self.flaw.description] if part == self.text or self.flaw.kind != "long" else []
+        if self.distinct != self.text:
+            flaws.append("kept up to its first repetition")
+        if part != self.distinct:
+            flaws.append("kept without its unfinished last sentence")
+        if part and part != self.text and (remaining := examine(part)):
+            flaws.append(remaining.description)
+        is_whole = part == self.text and ends_sentence(self.text) and self.flaw.kind != "echo"
+        return is_whole, Completion(part, count_words(part), 1, ", ".join(flaws))
 
 
-@dataclass(slots=True)
-class _Progress:
-    """The state of the tries for one text."""
+class _Tries:
+    """The tries for one text: the flawed replies so far, and the limits of the next request."""
 
-    limits: Sequence[int]
-    """The word limit of the first try, and of each further one."""
-    room: int
-    limit: int = 0
-    """The limit of the next try."""
-    shrunk: int = 0
-    told: int = 0
-    lost: int = 0
-    lost_in_a_row: int = 0
-    told_of_limit: bool = False
-    """Whether the model was told that its text was too long, and asked again within the same limit."""
-    doubled: int = 0
-    complaint: Complaint | None = None
-    flawed: list[tuple[bool, Completion]] = field(default_factory=list)
-    """The usable part of each try, and whether that is all of it."""
-    long: list[Completion] = field(default_factory=list)
-    """The tries whose only flaw is their length."""
-    answered: list[tuple[object, ...]] = field(default_factory=list)
-    refused: list[Request[Any, str]] = field(default_factory=list)
-    """The requests answered with something other than a summary."""
+    def __init__(self, limits: Sequence[int], room: int) -> None:
+        """`limits` are the word limits of the first try and of each further one, `room` the tokens of a reply."""
+        self.limits, self.limit, self.first_room, self.room = limits, limits[0], room, room
+        self.complaint: Complaint | None = None
+        self.replies: list[_Reply] = []
+        self._times_shrunk = 0
 
-    def __post_init__(self) -> None:
-        self.limit = self.limits[0]
+    @property
+    def are_left(self) -> bool:
+        """Return whether to ask again; lost replies are counted apart."""
+        lost = sum(reply.is_lost for reply in self.replies)
+        return len(self.replies) - lost < len(self.limits) and lost <= MAX_TRIES
 
-    def count(self, flaw: Flaw) -> None:
-        """Count a flaw; lost replies are counted apart."""
-        accident = flaw.kind in _ACCIDENTS
-        self.lost += accident
-        self.told += not accident
-        self.lost_in_a_row = self.lost_in_a_row + 1 if accident else 0
+    def sample_of(self, request: Request[Any, str]) -> int:
+        """Return how often this very request was answered: the same sample would be answered from the cache."""
+        answered = (reply.request for reply in self.replies if not reply.is_silent)
+        return sum(
+            (earlier.given, earlier.sampling.max_tokens, earlier.complaint)
+            == (request.given, request.sampling.max_tokens, request.complaint)
+            for earlier in answered
+        )
 
-    def widen(self, room: int, left: float) -> bool:
+    def widen(self, tokens_left: float) -> bool:
         """Double the room of a cut reply, up to the maximum; return whether it was doubled."""
-        before, self.doubled = self.room, self.doubled + 1
-        if self.doubled <= _DOUBLED:
-            self.room = max(self.room, int(min(room * 2**self.doubled, left)))
+        before, times = self.room, sum(reply.cut and reply.is_lost for reply in self.replies)
+        if times <= _DOUBLED:
+            self.room = max(self.room, int(min(self.first_room * 2**times, tokens_left)))
         return self.room >= 2 * before
 
-    def shrink(self, flaw: Flaw, words: int) -> None:
-        """Lower the limit, if that may fix the flaw."""
-        # An empty reply is first reported, and a text that is too short needs no lower limit.
-        if flaw.kind in ("short", "loop", "echo", "foreign") or (flaw.kind == "empty" and self.lost_in_a_row == 1):
+    def shrink(self, reply: _Reply) -> None:
+        """Lower the limit, if that may fix the flaw of the last reply."""
+        if reply.has_flaw("short", "loop", "echo", "foreign"):
             return
-        if flaw.kind == "long" and not self.told_of_limit:
+        if reply.has_flaw("empty") and not (len(self.replies) > 1 and self.replies[-2].is_lost):
+            # The first empty reply is only reported.
+            return
+        if reply.has_flaw("long") and sum(earlier.has_flaw("long") for earlier in self.replies) == 1:
             # The limit stays the same, and the complaint says by how much it was missed.
-            self.told_of_limit = True
             return
-        self.shrunk += 1
-        first, last = self.limits[0], self.limits[-1]
-        lower = self.limits[min(self.shrunk, len(self.limits) - 1)]
+        self._times_shrunk += 1
+        first, last, words = self.limits[0], self.limits[-1], reply.words
+        lower = self.limits[min(self._times_shrunk, len(self.limits) - 1)]
         if words <= _SLIGHTLY * first:
-            lower = self.limit - (words - first) if first < words and flaw.kind == "long" else lower
+            lower = self.limit - (words - first) if first < words and reply.has_flaw("long") else lower
             lower = max(lower, last, round(_MIN_SHARE * first))
         # At least one word less: the same limit would be the same request.
         self.limit = max(MIN_WORDS, min(self.limit - 1, lower))
@@ -188,11 +214,11 @@ class StructuredWriter:
     async def within(
         self,
         prompt: Prompt[Any, str],
-        given: Callable[[int], BaseModel],
+        input_within: Callable[[int], BaseModel],
         words: int,
         label: str,
-        most: int = 0,
-        sign: Callable[[str], bool] | None = None,
+        maximum: int = 0,
+        is_sign: Callable[[str], bool] | None = None,
         at_worst: int = 0,
         source: str = "",
         cap: int = 0,
@@ -200,110 +226,115 @@ class StructuredWriter:
         free: bool = False,
     ) -> Completion:
         """Ask until the reply has at most `words` (or `most`) words, or `cap` tokens if there is a cap, and ends a
-        sentence, or is the `sign` that there is nothing to write; else keep the closest, or one of up to `at_worst`
-        words. With a `source` the text has to be a summary of it. A `free` text may be longer: `words` is what it
-        usually needs, and `most` what there is room for."""
+        sentence, or is the sign that there is nothing to write; else keep the closest, or one of up to `at_worst`
+        words. `input_within` returns the prompt's input for a word limit. With a `source` the text has to be a summary
+        of it. A `free` text may be longer: `words` is what it usually needs, and `most` what there is room for."""
 
         def examine(text: str) -> Flaw | None:
-            if sign and sign(text):
+            if is_sign and is_sign(text):
                 return None
-            long = None if free else self.too_long(text, words, most, cap)
+            long = None if free else self.too_long(text, words, maximum, cap)
             return self.foreign(text, source, words) or long or unfinished(text)
 
-        room = max(self.tokens(max(words, most)), cap) + self.beside
+        room = max(self.tokens(max(words, maximum)), cap) + self.beside
         # The full limit, then each time a tenth less.
         limits = [max(MIN_WORDS, round(words * (1 - _SHRINK_REGENERATION * n))) for n in range(MAX_TRIES + 1)]
-        return await self.tries(prompt, given, limits, examine, words, room, label, at_worst)
+        return await self.tries(prompt, input_within, limits, examine, words, room, label, at_worst)
 
     async def tries(
         self,
         prompt: Prompt[Any, str],
-        given: Callable[[int], BaseModel],
+        input_within: Callable[[int], BaseModel],
         limits: Sequence[int],
         examine: Examine,
-        wanted: int,
+        target: int,
         max_tokens: int,
         label: str,
         at_worst: int = 0,
     ) -> Completion:
-        """Ask until a reply has no flaw, once per limit; then keep the one closest to `wanted` words. Lost replies are
+        """Ask until a reply has no flaw, once per limit; then keep the one closest to `target` words. Lost replies are
         not counted. After a few tries a whole text of up to `at_worst` words is accepted. Raises `RefusedReply` if two
         replies are not a summary."""
-        progress = _Progress(limits, max_tokens)
-        while progress.told < len(limits) and progress.lost <= MAX_TRIES:
-            asked = given(progress.limit)
-            reply = await self._reply(prompt, asked, progress, label)
-            text, words, once = reply.text, count_words(reply.text), strip_loops(reply.text)
-            flaw = _flaw(reply, once, examine)
-            if flaw is None:
-                return Completion(text, words, len(progress.flawed) + 1)
-            progress.flawed.append(_usable_part(text, once, flaw, examine, len(progress.flawed) + 1))
-            if flaw.kind == "long" and not reply.cut and not unfinished(text):
-                progress.long.append(progress.flawed[-1][1])
-            if flaw.kind == "foreign" and reply.request:
-                await self._refused(progress, reply.request, text)
-            progress.count(flaw)
-            shortest = min(progress.long, key=lambda completion: completion.words, default=None)
-            if progress.told >= _FEW_TRIES and shortest and shortest.words <= at_worst:
-                return replace(shortest, attempts=len(progress.flawed), flaw="")
-            left = await off_loop(self.spare, prompt, asked) if self.spare else inf
+        tries = _Tries(limits, max_tokens)
+        while tries.are_left:
+            prompt_input = input_within(tries.limit)
+            reply = await self._reply(prompt, prompt_input, tries, label, examine)
+            if reply.flaw is None:
+                return Completion(reply.text, reply.words, len(tries.replies) + 1)
+            tries.replies.append(reply)
+            await self._refuse(reply, tries)
+            if sum(not earlier.is_lost for earlier in tries.replies) >= _FEW_TRIES:
+                long = [earlier for earlier in tries.replies if earlier.is_only_long and earlier.words <= at_worst]
+                if shortest := min(long, key=lambda earlier: earlier.words, default=None):
+                    return Completion(shortest.text, shortest.words, len(tries.replies))
+            tokens_left = await off_loop(self.spare, prompt, prompt_input) if self.spare else inf
             # A text that is too long had room enough.
-            wider = reply.cut and flaw.kind in _ACCIDENTS and progress.widen(max_tokens, left)
-            if not wider:
-                progress.shrink(flaw, words)
-                progress.room = max(max_tokens, int(min(progress.room, left - _COMPLAINT_TOKENS)))
-                fits = left >= self.tokens(words) + _COMPLAINT_TOKENS + progress.room
-                told = _complaint_about(flaw, words, progress.limit, self.characters)
-                progress.complaint = Complaint.about(once if fits else "", told)
-        _, best = min(progress.flawed, key=lambda part: (not part[1].text, not part[0], abs(part[1].words - wanted)))
-        return replace(best, attempts=len(progress.flawed))
+            if not (reply.cut and reply.is_lost and tries.widen(tokens_left)):
+                tries.shrink(reply)
+                tries.room = max(max_tokens, int(min(tries.room, tokens_left - _COMPLAINT_TOKENS)))
+                fits = tokens_left >= self.tokens(reply.words) + _COMPLAINT_TOKENS + tries.room
+                complaint = _complaint_about(reply.flaw, reply.words, tries.limit, self.characters)
+                tries.complaint = Complaint.about(reply.distinct if fits else "", complaint)
+        parts = [reply.usable_part(examine) for reply in tries.replies]
+        _, best = min(parts, key=lambda part: (not part[1].text, not part[0], abs(part[1].words - target)))
+        return replace(best, attempts=len(tries.replies))
 
-    async def _reply(self, prompt: Prompt[Any, str], given: BaseModel, progress: _Progress, label: str) -> _WriterReply:
-        same = (given, progress.room, progress.complaint)
-        # The same request would be answered from the cache, so it is another sample.
-        sample = self.sample * MAX_TRIES + progress.answered.count(same)
+    async def _reply(
+        self, prompt: Prompt[Any, str], prompt_input: BaseModel, tries: _Tries, label: str, examine: Examine
+    ) -> _Reply:
         temperature = prompt.temperature if self.temperature is None else self.temperature
-        sampling = Sampling(temperature, progress.room, sample)
-        tried = f"{label} try {len(progress.flawed) + 1}" if progress.flawed else label
-        request = Request(prompt, given, sampling, tried, progress.complaint)
+        if tries.replies:
+            label = f"{label} try {len(tries.replies) + 1}"
+        request = Request(prompt, prompt_input, Sampling(temperature, tries.room), label, tries.complaint)
+        sample = self.sample * MAX_TRIES + tries.sample_of(request)
+        request = replace(request, sampling=Sampling(temperature, tries.room, sample))
         try:
             reply = await self.model.ask(request)
         except EmptyReply as error:
-            return _WriterReply("", error.finish_reason == "length")
+            return _Reply(request, "", "", error.finish_reason == "length", True, Flaw("empty", "empty"))
         # A server that ignores the limit of a reply may go on for megabytes, each of which takes seconds to check.
-        said = prose_in(self.read(reply.value)[: _CHARACTERS_A_TOKEN * progress.room + _SPARE_CHARACTERS])
-        if said:
-            progress.answered.append(same)
+        prose = prose_in(self.read(reply.value)[: _CHARACTERS_A_TOKEN * tries.room + _SPARE_CHARACTERS])
         # A rule, or a row of stars, is not text.
-        text = said if has_words(said) else ""
+        text = prose if has_words(prose) else ""
         if self.instructions is not None:
-            text = without_copies(text, await off_loop(self.instructions, prompt, given), list(_texts(given)))
+            instructions = await off_loop(self.instructions, prompt, prompt_input)
+            text = without_copies(text, instructions, list(_texts(prompt_input)))
         cut = reply.finish_reason == "length" and not has_whole_text(reply.value)
-        # A loop of openings may be cleaned up entirely, so the raw reply is checked.
-        echo = has_words(said) and 2 * count_words(text) < count_words(said)
-        loops = cut and ends_in_loop(reply.value)
-        return _WriterReply(text, cut, echo, loops, request)
+        distinct = strip_loops(text)
+        if has_words(prose) and 2 * count_words(text) < count_words(prose):
+            flaw: Flaw | None = Flaw("echo", "repeats the instructions")
+        elif distinct != text or (cut and ends_in_loop(reply.value)):
+            # A loop of openings may be cleaned up entirely, so the raw reply is checked.
+            flaw = Flaw("loop", "says the same over and over")
+        elif not text:
+            flaw = Flaw("empty", "empty")
+        else:
+            flaw = examine(text)
+            # A text that is too long was not cut for lack of room.
+            if cut and (flaw is None or flaw.kind not in ("long", "foreign")):
+                flaw = Flaw("cut", "breaks off before its end")
+        return _Reply(request, text, distinct, cut, not prose, flaw)
 
-    async def _refused(self, progress: _Progress, request: Request[Any, str], text: str) -> None:
-        """Record a reply that is not a summary; raise `RefusedReply` the second time."""
-        progress.refused.append(request)
-        if len(progress.refused) < _REFUSALS:
+    async def _refuse(self, reply: _Reply, tries: _Tries) -> None:
+        """Raise `RefusedReply` if this is the second reply that is not a summary; their calls are withdrawn."""
+        foreign = [earlier for earlier in tries.replies if earlier.has_flaw("foreign")]
+        if not reply.has_flaw("foreign") or len(foreign) < _REFUSALS:
             return
-        said = f"the model wrote something other than a summary: {one_line(text, _LONGEST_SAID)}"
+        reason = f"the model wrote something other than a summary: {one_line(reply.text, _LONGEST_QUOTE)}"
         if isinstance(self.model, Withdrawable):
-            for one in progress.refused:
-                await self.model.withdraw(one, said)
-        raise RefusedReply(said, text=text, usage=Usage(), place=request.label)
+            for earlier in foreign:
+                await self.model.withdraw(earlier.request, reason)
+        raise RefusedReply(reason, text=reply.text, usage=Usage(), place=reply.request.label)
 
     def foreign(self, text: str, source: str, words: int) -> Flaw | None:
         """Return the flaw of a text that does not summarize its source."""
         strange = source and is_no_summary(text, source, words, self.language)
         return Flaw("foreign", "has almost nothing in common with its source") if strange else None
 
-    def too_long(self, text: str, words: int, most: int = 0, cap: int = 0) -> Flaw | None:
+    def too_long(self, text: str, words: int, maximum: int = 0, cap: int = 0) -> Flaw | None:
         """Return the flaw of a text that has more than `cap` tokens, or without a cap more than its words."""
         if not cap:
-            return too_long(text, words, most)
+            return too_long(text, words, maximum)
         tokens = self.count(text)
         return Flaw("long", f"{tokens} tokens, over the limit of {cap}") if tokens > cap else None
 
@@ -322,10 +353,10 @@ def max_fallback_words(words: int) -> int:
     return int(words * (1 + _TOLERANCE_AT_WORST))
 
 
-def too_long(text: str, words: int, most: int = 0) -> Flaw | None:
+def too_long(text: str, words: int, maximum: int = 0) -> Flaw | None:
     """Return the flaw of a text that has more than `words` or `most` words."""
     written = count_words(text)
-    return Flaw("long", f"{written} words, over the limit of {words}") if written > max(words, most) else None
+    return Flaw("long", f"{written} words, over the limit of {words}") if written > max(words, maximum) else None
 
 
 def unfinished(text: str) -> Flaw | None:
@@ -333,43 +364,14 @@ def unfinished(text: str) -> Flaw | None:
     return None if ends_sentence(text) else Flaw("unfinished", "ends in the middle of a sentence")
 
 
-def _flaw(reply: _WriterReply, once: str, examine: Examine) -> Flaw | None:
-    if reply.echo:
-        return Flaw("echo", "repeats the instructions")
-    if not reply.text and not reply.loops:
-        return Flaw("empty", "empty")
-    if once != reply.text or reply.loops:
-        return Flaw("loop", "says the same over and over")
-    flaw = examine(reply.text)
-    # A text that is too long was not cut for lack of room.
-    cut = reply.cut and (flaw is None or flaw.kind not in ("long", "foreign"))
-    return Flaw("cut", "breaks off before its end") if cut else flaw
-
-
-def _usable_part(text: str, once: str, flaw: Flaw, examine: Examine, tries: int) -> tuple[bool, Completion]:
-    """Return the part of a flawed text that can be used, with its flaws, and whether that is all of it."""
-    if flaw.kind == "foreign":
-        return False, Completion("", 0, tries, flaw.said)
-    part = without_unfinished(once)
-    flaws = [flaw.said] if part == text or flaw.kind != "long" else []
-    if once != text:
-        flaws.append("kept up to its first repetition")
-    if part != once:
-        flaws.append("kept without its unfinished last sentence")
-    if part and part != text and (remaining := examine(part)):
-        flaws.append(remaining.said)
-    whole = part == text and ends_sentence(text) and flaw.kind != "echo"
-    return whole, Completion(part, count_words(part), tries, ", ".join(flaws))
-
-
-def _texts(given: BaseModel) -> Iterator[str]:
-    for name in type(given).model_fields:
-        value = getattr(given, name)
-        for one in value if isinstance(value, list) else [value]:
-            if isinstance(one, BaseModel):
-                yield from _texts(one)
-            elif isinstance(one, str):
-                yield one
+def _texts(prompt_input: BaseModel) -> Iterator[str]:
+    for name in type(prompt_input).model_fields:
+        value = getattr(prompt_input, name)
+        for part in value if isinstance(value, list) else [value]:
+            if isinstance(part, BaseModel):
+                yield from _texts(part)
+            elif isinstance(part, str):
+                yield part
 
 
 def _complaint_about(flaw: Flaw, words: int, limit: int, characters: bool) -> str:

@@ -71,17 +71,17 @@ class Writer:
         return self._sign is not None and self._sign(text)
 
     async def summarize_chunk(
-        self, excerpt: str, words: int, label: str, most: int = 0, *, place: str = "", before: str = "", cap: int = 0
+        self, excerpt: str, words: int, label: str, maximum: int = 0, *, place: str = "", before: str = "", cap: int = 0
     ) -> Completion:
         """Summarize one chunk within `words`, or `most` if that is more, or `cap` tokens. `place` describes its
         position in the document, and `before` holds the preceding lines."""
-        given = {"excerpt": excerpt, "place": place, "before": before}
-        return await self._within(summarization.SUMMARIZE_CHUNK, given, words, label, most, source=excerpt, cap=cap)
+        fields = {"excerpt": excerpt, "place": place, "before": before}
+        return await self._within(summarization.SUMMARIZE_CHUNK, fields, words, label, maximum, source=excerpt, cap=cap)
 
     async def summarize_whole(self, document: str, words: int, label: str, *, cap: int = 0) -> Completion:
         """Summarize a whole document within `words`, or `cap` tokens."""
-        given = {"document": document}
-        return await self._within(summarization.SUMMARIZE_WHOLE, given, words, label, source=document, cap=cap)
+        fields = {"document": document}
+        return await self._within(summarization.SUMMARIZE_WHOLE, fields, words, label, source=document, cap=cap)
 
     async def merge(
         self,
@@ -89,7 +89,7 @@ class Writer:
         context: str,
         words: int,
         label: str,
-        most: int = 0,
+        maximum: int = 0,
         *,
         outline: Outline | None = None,
         sources: Sequence[str] = (),
@@ -98,21 +98,21 @@ class Writer:
         """Merge consecutive summaries within `words`, or `most` if that is more, or `cap` tokens. `context` is the
         merged summary before them; `sources` are the paragraphs that each is based on, if they are shown."""
         source = "\n".join([context, *summaries, *sources])
-        given: dict[str, Any] = {"summaries": list(summaries), "sources": list(sources)}
+        fields: dict[str, Any] = {"summaries": list(summaries), "sources": list(sources)}
         if outline is not None:
-            given |= {"outline": outline_text(outline), "kind": outline.kind}
+            fields |= {"outline": outline_text(outline), "kind": outline.kind}
         prompt: Prompt[Any, str] = summarization.MERGE
         if context:
-            prompt, given["context"] = summarization.MERGE_ONWARD, context
-        return await self._within(prompt, given, words, label, most, source=source, cap=cap)
+            prompt, fields["context"] = summarization.MERGE_ONWARD, context
+        return await self._within(prompt, fields, words, label, maximum, source=source, cap=cap)
 
     async def _within(
         self,
         prompt: Prompt[Any, str],
-        given: dict[str, Any],
+        fields: dict[str, Any],
         words: int,
         label: str,
-        most: int = 0,
+        maximum: int = 0,
         *,
         source: str,
         cap: int = 0,
@@ -120,10 +120,10 @@ class Writer:
     ) -> Completion:
         return await self._structured_writer.within(
             prompt,
-            lambda limit: prompt.given(words=limit, **{**self._asked, **given}),
+            lambda limit: prompt.given(words=limit, **{**self._asked, **fields}),
             words,
             label,
-            most,
+            maximum,
             self._sign,
             source=source,
             cap=cap,
@@ -132,15 +132,15 @@ class Writer:
 
     async def begin(self, excerpt: str, words: int, room: int, label: str, *, place: str = "") -> Completion:
         """Begin a running summary of about `words` words; up to `room` words the reply is not cut."""
-        given = {"excerpt": excerpt, "place": place}
-        return await self._within(summarization.BEGIN, given, words, label, room, source=excerpt, free=True)
+        fields = {"excerpt": excerpt, "place": place}
+        return await self._within(summarization.BEGIN, fields, words, label, room, source=excerpt, free=True)
 
     async def update(
         self, excerpt: str, summary: str, words: int, room: int, label: str, *, place: str = ""
     ) -> Completion:
         """Update a running summary with a chunk."""
-        given, source = {"excerpt": excerpt, "summary": summary, "place": place}, f"{summary}\n{excerpt}"
-        return await self._within(summarization.UPDATE, given, words, label, room, source=source, free=True)
+        fields, source = {"excerpt": excerpt, "summary": summary, "place": place}, f"{summary}\n{excerpt}"
+        return await self._within(summarization.UPDATE, fields, words, label, room, source=source, free=True)
 
     async def compress(self, summary: str, target: int, limit: int, label: str, *, cap: int = 0) -> Completion:
         """Shorten a running summary to within a fifth of `target` words; the closest of six tries is kept."""
@@ -203,9 +203,11 @@ def is_no_answer(text: str) -> bool:
     if len(text) > _LONGEST:
         return False
     reason = after_sign(text)
-    said = [reason[span.start : span.end] for span in sentences(reason)]
+    texts = [reason[span.start : span.end] for span in sentences(reason)]
     # The sign alone suffices; any other text has to say the same.
-    return (bool(said) or reason != text) and all(is_sign(one) or not is_answer(one) for one in said)
+    return (bool(texts) or reason != text) and all(
+        is_sign(statement) or not is_answer(statement) for statement in texts
+    )
 
 
 _REPLY_TOKENS, _TAG_TOKENS = 900, 5
@@ -232,29 +234,29 @@ class Outliner:
 
     async def known(self) -> DocumentOutline | None:
         """Return the stored outline, if there is one."""
-        found = await off_loop(self.judge.judgments.verdicts, [self._key])
-        return DocumentOutline.model_validate_json(found[self._key]) if found else None
+        stored = await off_loop(self.judge.judgments.verdicts, [self._key])
+        return DocumentOutline.model_validate_json(stored[self._key]) if stored else None
 
     async def of_summaries(self, summaries: Sequence[tuple[Span, str]]) -> DocumentOutline | None:
         """Return the outline of a document from the summaries of its parts, shortened to fit the window; None if no
         reply is readable."""
         if (outline := await self.known()) is not None:
             return outline
-        shown = await off_loop(self._fitting, [summary for _, summary in summaries])
-        if not shown:
+        parts = await off_loop(self._fitting, [summary for _, summary in summaries])
+        if not parts:
             return None
-        outline_input = OutlineInput(summaries=shown, language=self.language)
+        outline_input = OutlineInput(summaries=parts, language=self.language)
         try:
-            reply = await self.judge.ask(OUTLINE, outline_input, _reply_room(len(shown)), "outline")
+            reply = await self.judge.ask(OUTLINE, outline_input, _reply_room(len(parts)), "outline")
         except (ReplyError, RejectedRequest):
             return None
         values = reply.value.model_dump()
         values["turning_points"], values["cast"] = values["turning_points"][:MAX_POINTS], values["cast"][:MAX_NAMES]
-        outline = DocumentOutline(**values, places={part.id: summaries[part.id][0] for part in shown})
+        outline = DocumentOutline(**values, places={part.id: summaries[part.id][0] for part in parts})
         if not outline.line.strip():
             return None
-        said = {self._key: outline.model_dump_json()}
-        await off_loop(self.judge.judgments.keep_verdicts, said, self.judge.document)
+        texts_by_key = {self._key: outline.model_dump_json()}
+        await off_loop(self.judge.judgments.keep_verdicts, texts_by_key, self.judge.document)
         return outline
 
     @property
@@ -263,8 +265,8 @@ class Outliner:
 
     def _fitting(self, summaries: Sequence[str]) -> list[PartSummary]:
         """Return the summaries, each cut to its share of the window at a sentence."""
-        asked = self.tokenizer.count(self.judge.book.render(OUTLINE, OutlineInput(summaries=[])))
-        room = self.window - asked - _reply_room(len(summaries)) - 2 * _AROUND
+        prompt_tokens = self.tokenizer.count(self.judge.book.render(OUTLINE, OutlineInput(summaries=[])))
+        room = self.window - prompt_tokens - _reply_room(len(summaries)) - 2 * _AROUND
         sizes = [self.tokenizer.count(summary) + _AROUND for summary in summaries]
         if sum(sizes) > room:
             share = room // len(summaries) - _AROUND

@@ -39,6 +39,7 @@ from redraft.graphs.strategies import is_object
 from redraft.llm.langsmith import tracing
 from redraft.readers.documents import no_document
 from redraft.runs.inputs import Source
+from redraft.runs.order import OrderParts
 from redraft.runs.session import Session, check_session
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.store.batches import Batch, BatchItemRow
@@ -81,12 +82,13 @@ async def batch(
     observer receives `BatchProgress` on every change and, without `workers`, the events of the runs.
     """
     check_session(session)
-    request, limits = _asked(session, metrics, settings, judging, refinement, options), session.terms.limits or Limits()
+    request = _request(session, metrics, settings, judging, refinement, options)
     _check_workers(session, workers, request.settings.strategy)
-    meant = await off_loop(_meant, session.store, sources)
-    await off_loop(check, meant, folder)
-    named = await off_loop(folder_named, folder, dossiers=dossiers)
-    opened = await off_loop(open_batch, session.store, meant, request, limits, folder=named, name=name)
+    batch_sources = await off_loop(_batch_sources, session.store, sources)
+    await off_loop(check, batch_sources, folder)
+    path = await off_loop(folder_named, folder, dossiers=dossiers)
+    limits = session.terms.limits or Limits()
+    opened = await off_loop(open_batch, session.store, batch_sources, request, limits, folder=path, name=name)
     return await run_batch(session, opened, workers)
 
 
@@ -111,7 +113,17 @@ async def run_batch(session: Session, opened: Batch, workers: int | None = None)
     progresses: list[BatchProgress] = []
 
     def watch(snapshot: BatchSnapshot, pace: BatchPace) -> None:
-        now = _progress(snapshot, pace)
+        counts = snapshot.counts
+        now = BatchProgress(
+            batch=snapshot.name,
+            status=snapshot.status,
+            **{name: getattr(counts, name) for name in ("all", "done", "short", "failed", "aside")},
+            at_work=counts.leased,
+            calls=snapshot.calls,
+            cost_usd=snapshot.cost_usd,
+            a_minute=pace.a_minute,
+            seconds_left=pace.seconds_left,
+        )
         if not progresses or progresses[-1].differs_from(now):
             progresses[:] = [now]
             tell(now)
@@ -153,19 +165,19 @@ async def _by_processes(session: Session, opened: Batch, workers: int, tell: Obs
     terms = await off_loop(terms_of, session.store, opened.name, useful, traced=session.terms.traced)
     loop, stopping = asyncio.get_running_loop(), threading.Event()
 
-    def seen(snapshot: BatchSnapshot, pace: BatchPace) -> None:
+    def show(snapshot: BatchSnapshot, pace: BatchPace) -> None:
         if stopping.is_set():
             raise _StoppedError
         loop.call_soon_threadsafe(watch, snapshot, pace)
 
-    def noted(said: str) -> None:
-        loop.call_soon_threadsafe(tell, Notice(said))
+    def note(message: str) -> None:
+        loop.call_soon_threadsafe(tell, Notice(message))
 
-    def worked() -> BatchSnapshot:
+    def work() -> BatchSnapshot:
         with engine_named(_ENGINE, None, terms.db) as engine:
-            return drive(session.store, engine, terms, noted, seen)
+            return drive(session.store, engine, terms, note, show)
 
-    driving = asyncio.ensure_future(asyncio.to_thread(worked))
+    driving = asyncio.ensure_future(asyncio.to_thread(work))
     try:
         return await asyncio.shield(driving)
     except asyncio.CancelledError:
@@ -179,7 +191,7 @@ class _StoppedError(Exception):
     """The caller was cancelled."""
 
 
-def _asked(
+def _request(
     session: Session,
     metrics: Sequence[Metric],
     settings: DraftConfig | None,
@@ -188,8 +200,8 @@ def _asked(
     options: Options,
 ) -> BatchRequest:
     """Return the settings for all documents; raises for options that concern a single document or ask a person."""
-    draft_config, order = session.order(metrics, settings, judging, refinement, options)
-    if order.judging is not None and (stray := [one for one in _ABOUT_ONE if getattr(order.judging, one)]):
+    draft_config, order = session.order(OrderParts(settings, judging, refinement), metrics, options)
+    if order.judging is not None and (stray := [name for name in _ABOUT_ONE if getattr(order.judging, name)]):
         raise UsageError(f"{stray[0]} applies to one document only", hint="leave it out")
     if order.refinement is not None and order.refinement.review:
         raise UsageError(
@@ -207,8 +219,8 @@ def _check_workers(session: Session, workers: int | None, strategy: str = "") ->
         raise UsageError("there must be at least 1 worker", hint="give 1 or more, or leave workers out")
     terms, hint = session.terms, "leave workers out to run the batch in this process"
     # Rubrics are part of the settings.
-    own = [name for name, metric in terms.own.items() if not isinstance(metric, Rubric)]
-    if objects := [*terms.model_roles.objects, *own, *([strategy] if is_object(strategy) else ())]:
+    metrics = [name for name, metric in terms.own.items() if not isinstance(metric, Rubric)]
+    if objects := [*terms.model_roles.objects, *metrics, *([strategy] if is_object(strategy) else ())]:
         raise UsageError(
             f"{objects[0]} is an object of this process, and other workers can only be given names", hint=hint
         )
@@ -221,37 +233,19 @@ def _check_workers(session: Session, workers: int | None, strategy: str = "") ->
         raise UsageError("other workers cannot see a database in memory", hint=f"name a file, or {hint}")
 
 
-def _meant(store: Store, sources: Sequence[Source]) -> list[str | BatchItemRow]:
+def _batch_sources(store: Store, sources: Sequence[Source]) -> list[str | BatchItemRow]:
     """Return the sources as a batch stores them; documents passed as objects are added to the store."""
     listed = list_argument([sources] if isinstance(sources, str | Path | Document) else sources, "sources")
     if not listed:
         raise UsageError("no document was given", hint="give the path of one, or of several")
-    return [_in_store(store, one) for one in listed]
-
-
-def _in_store(store: Store, source: Source) -> str | BatchItemRow:
-    if not isinstance(source, str | Path | Document):
-        raise no_document(source)
-    if isinstance(source, Document):
-        return of_document(store, source)
-    path = str(source)
-    known = is_content_id(path) and store.documents.has(path)
-    return of_document(store, store.documents.get(path)) if known else path
-
-
-def _progress(snapshot: BatchSnapshot, pace: BatchPace) -> BatchProgress:
-    counts = snapshot.counts
-    return BatchProgress(
-        batch=snapshot.name,
-        status=snapshot.status,
-        all=counts.all,
-        done=counts.done,
-        short=counts.short,
-        failed=counts.failed,
-        aside=counts.aside,
-        at_work=counts.leased,
-        calls=snapshot.calls,
-        cost_usd=snapshot.cost_usd,
-        a_minute=pace.a_minute,
-        seconds_left=pace.seconds_left,
-    )
+    batch_sources: list[str | BatchItemRow] = []
+    for source in listed:
+        if isinstance(source, Document):
+            batch_sources.append(of_document(store, source))
+        elif not isinstance(source, str | Path):
+            raise no_document(source)
+        elif is_content_id(path := str(source)) and store.documents.has(path):
+            batch_sources.append(of_document(store, store.documents.get(path)))
+        else:
+            batch_sources.append(path)
+    return batch_sources

@@ -57,7 +57,7 @@ def write_page(store: Store, key: str, page: Path) -> bool | None:
     return True
 
 
-def write_pages(store: Store, name: str, folder: Path, told: OnWritten = ignore_count) -> None:
+def write_pages(store: Store, name: str, folder: Path, on_written: OnWritten = ignore_count) -> None:
     """Write the dossiers of a batch into their place in a folder, if there is one: of all that is done, what is not
     there or not true any more."""
     if (place := dossiers_folder(folder)) is None:
@@ -66,7 +66,7 @@ def write_pages(store: Store, name: str, folder: Path, told: OnWritten = ignore_
     for item in store.batches.items(name):
         if item.state == "done" and item.run and write_page(store, item.run, dossier_path(place, item.file)):
             written += 1
-            told(written)
+            on_written(written)
 
 
 def _head(page: Path) -> str:

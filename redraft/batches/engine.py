@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -21,7 +20,7 @@ from typing import NamedTuple, Protocol, Self
 
 from redraft import plugins
 from redraft.batches.worker import FAILED_FOR_GOOD, Tell, WorkerTerms
-from redraft.errors import RedraftError, StoreError, UsageError
+from redraft.errors import RedraftError, RunCommand, Set, StoreError, UsageError
 from redraft.store.store import Store
 
 OWN = {"local": "redraft.batches.engine:ProcessEngine", "ray": "redraft.batches.ray_engine:RayEngine"}
@@ -91,23 +90,18 @@ def engine_named(name: str, address: str | None, db: str) -> Engine:
     """Return the engine of this name for an address; nothing is started yet."""
     plugins.refuse_taken(_KIND, OWN)
     if name in OWN:
-        return _own(name)(address, db)
-    if name not in (installed := plugins.names(_KIND)):
-        *others, last = (*OWN, *installed)
-        raise UsageError(f"there is no engine {name!r}; choose from {', '.join(others)} and {last}")
-    make: Make = plugins.load(_KIND, name)
+        plugins.require(f"the engine {name}", name, *_NEEDS.get(name, ()))
+        make: Make = EntryPoint(name, OWN[name], f"redraft.{_KIND}").load()
+    elif name in (installed := plugins.names(_KIND)):
+        make = plugins.load(_KIND, name)
+    else:
+        *names, last = (*OWN, *installed)
+        raise UsageError(f"there is no engine {name!r}; choose from {', '.join(names)} and {last}")
     return make(address, db)
-
-
-def _own(name: str) -> Make:
-    plugins.require(f"the engine {name}", name, *_NEEDS.get(name, ()))
-    make: Make = EntryPoint(name, OWN[name], f"redraft.{_KIND}").load()
-    return make
 
 
 _START = "import json, sys; sys.path[:] = json.loads(sys.argv[1])\nfrom redraft.batches.worker import main; main()"
 _MIN = 2
-_KEPT_LINES = 20
 _LAST_WORDS = 1.0
 
 
@@ -116,7 +110,9 @@ class ProcessEngine:
 
     def __init__(self, address: str | None = None, _db: str = "") -> None:
         if address is not None:
-            raise UsageError("local workers have no address", hint="leave address out, or name another --engine")
+            raise UsageError(
+                "local workers have no address", fix=("leave ", Set("address"), " out, or name another ", Set("engine"))
+            )
 
     def __enter__(self) -> Self:
         return self
@@ -140,7 +136,7 @@ class WorkerProcess:
 
     def __init__(self, terms: WorkerTerms, tell: Tell) -> None:
         self.process = subprocess.Popen(  # noqa: S603 - our own interpreter
-            [sys.executable, "-I", "-c", _START, json.dumps([os.path.abspath(one) for one in sys.path])],
+            [sys.executable, "-I", "-c", _START, json.dumps([os.path.abspath(folder) for folder in sys.path])],
             stdin=subprocess.PIPE,
             stderr=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
@@ -151,7 +147,7 @@ class WorkerProcess:
             # glibc would reserve some memory for each short-lived thread.
             env={"MALLOC_ARENA_MAX": "2", **os.environ},
         )
-        self._said: deque[str] = deque(maxlen=_KEPT_LINES)
+        self._last_line = ""
         assert self.process.stdin is not None
         with contextlib.suppress(BrokenPipeError):
             self.process.stdin.write(json.dumps(asdict(terms)) + "\n")
@@ -170,11 +166,12 @@ class WorkerProcess:
         self.stop()
         self._listening.join(_LAST_WORDS)
         if code < 0:
-            return WorkerExit(f"it was stopped by {_signal(-code)}")
-        if code == FAILED_FOR_GOOD and self._said:
-            return WorkerExit(self._said[-1], for_good=True)
-        told = f": {self._said[-1]}" if self._said else ""
-        return WorkerExit(f"it ended with code {code}{told}" if code else "")
+            names = {number.value: number.name for number in signal.Signals}
+            return WorkerExit(f"it was stopped by {names.get(-code, f'signal {-code}')}")
+        if code == FAILED_FOR_GOOD and self._last_line:
+            return WorkerExit(self._last_line, for_good=True)
+        message = f": {self._last_line}" if self._last_line else ""
+        return WorkerExit(f"it ended with code {code}{message}" if code else "")
 
     def stop(self) -> None:
         assert self.process.stdin is not None
@@ -189,22 +186,14 @@ class WorkerProcess:
         assert self.process.stderr is not None
         with self.process.stderr as lines:
             for line in lines:
-                said = line.rstrip("\n")
-                self._said.append(said)
-                tell(said)
-
-
-def _signal(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
+                self._last_line = line.rstrip("\n")
+                tell(self._last_line)
 
 
 _TO_END = 20.0
 """Seconds that a stopping worker gets to clean up."""
 _LOOK_AGAIN = 0.05
-_RESUME = "fix that, then run `redraft batch resume`: stored results are safe"
+_RESUME = ("fix that, then ", RunCommand("batch resume"), ": stored results are safe")
 _VAIN_STARTS = 3
 """Give up after this many consecutive workers that died early without leasing an item."""
 _SOON = 30.0
@@ -221,14 +210,14 @@ class _RunningWorker:
     terms: WorkerTerms
     handle: WorkerHandle
     since: float
-    begun: float | None = None
+    start: float | None = None
     """When it was first seen working."""
 
-    def waits(self) -> bool:
+    def is_waiting(self) -> bool:
         """Return whether it waits for resources."""
-        if self.begun is None and self.handle.place() is not None:
-            self.begun = time.monotonic()
-        return self.begun is None
+        if self.start is None and self.handle.place() is not None:
+            self.start = time.monotonic()
+        return self.start is None
 
 
 @dataclass(slots=True)
@@ -242,7 +231,7 @@ class WorkerPool:
     tell: Tell
     """Receives each message of the workers once."""
     _running: list[_RunningWorker] = field(default_factory=list)
-    _told: set[str] = field(default_factory=set)
+    _messages: set[str] = field(default_factory=set)
     _vain: int = 0
 
     def __enter__(self) -> Self:
@@ -257,10 +246,10 @@ class WorkerPool:
             if ended is not None:
                 self._running.remove(worker)
                 if ended.for_good:
-                    raise RedraftError(f"no worker can continue: {ended.died}", hint=_RESUME)
+                    raise RedraftError(f"no worker can continue: {ended.died}", fix=_RESUME)
                 if ended.died:
                     self._lost(worker, ended.died)
-        waiting = [worker for worker in self._running if worker.waits()]
+        waiting = [worker for worker in self._running if worker.is_waiting()]
         if len(waiting) == len(self._running) and self.store.batches.is_over(self.terms.batch):
             return False
         self._tell_of(waiting)
@@ -285,7 +274,7 @@ class WorkerPool:
         """Release the leases of a dead worker and start another."""
         leased = self.store.batches.release(worker.terms.batch, worker.terms.worker, how)
         # A worker that found every document leased may have none for hours.
-        soon = worker.begun is None or time.monotonic() - worker.begun < _SOON
+        soon = worker.start is None or time.monotonic() - worker.start < _SOON
         self._vain = self._vain + 1 if soon and not leased else 0
         if self._vain >= _VAIN_STARTS:
             raise RedraftError(
@@ -298,8 +287,8 @@ class WorkerPool:
         self._running.append(_RunningWorker(terms, self.engine.start(terms, self._hear), time.monotonic()))
 
     def _hear(self, line: str) -> None:
-        if line not in self._told:
-            self._told.add(line)
+        if line not in self._messages:
+            self._messages.add(line)
             self.tell(line)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:

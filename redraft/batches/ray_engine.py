@@ -72,7 +72,7 @@ class WorkerActor:
     """A worker as an actor. Its methods run concurrently in threads."""
 
     def __init__(self) -> None:
-        self._said: SimpleQueue[str] = SimpleQueue()
+        self._messages: SimpleQueue[str] = SimpleQueue()
         self._stopped = Event()
         self._node = ray.get_runtime_context().get_node_id()
 
@@ -83,23 +83,23 @@ class WorkerActor:
     def work(self, setup: WorkerSetup) -> WorkerExit:
         """Work until nothing is left to do; returns how it ended."""
         os.environ.update(setup.environment)
-        here = setup.node == self._node
-        if here:
+        is_home = setup.node == self._node
+        if is_home:
             os.chdir(setup.folder)
         try:
-            with open_worker(setup.terms, setup.prices, self._said.put, delivers=here) as worker:
+            with open_worker(setup.terms, setup.prices, self._messages.put, delivers=is_home) as worker:
                 asyncio.run(work(worker, self._stopped.wait))
         except RedraftError as error:
-            said = one_line(f"{error} {error.hint}".strip())
-            self._said.put(said)
-            return WorkerExit(said, for_good=True) if is_for_good(error) else WorkerExit(f"it ended with: {said}")
+            message = one_line(f"{error} {error.hint}".strip())
+            self._messages.put(message)
+            return WorkerExit(message, for_good=True) if is_for_good(error) else WorkerExit(f"it ended with: {message}")
         finally:
-            self._said.put("")
+            self._messages.put("")
         return WorkerExit()
 
     def heard(self) -> str:
         """Return the next message for users, waiting for it; empty after the last."""
-        return self._said.get()
+        return self._messages.get()
 
     def stop(self) -> None:
         """Return the current items to the queue and stop."""
@@ -112,10 +112,10 @@ class RayEngine:
     def __init__(self, address: str | None, db: str) -> None:
         _refuse_a_password_to_be_seen(db)
         self._is_client = bool(address and address.startswith(_CLIENT))
-        self._kept = f"at {shown(db)}" if is_server(db) else "a file"
+        self._database = f"at {shown(db)}" if is_server(db) else "a file"
         if self._is_client and is_only_here(db):
             raise UsageError(
-                f"the database is {self._kept} on this machine, where the cluster's workers cannot read it",
+                f"the database is {self._database} on this machine, where the cluster's workers cannot read it",
                 hint=f"use {_REACHED}, or start the batch on a machine of the cluster",
             )
         self._address = address
@@ -157,16 +157,16 @@ class RayEngine:
 
     def start(self, terms: WorkerTerms, tell: Tell) -> RayWorker:
         """Ask for an actor. One that there is no room for waits, which is how a cluster knows that it shall grow."""
-        asked: dict[str, Any] = {"num_cpus": 1, "max_concurrency": _CALLS_AT_ONCE, "runtime_env": _OF_ITS_PROCESS}
+        options: dict[str, Any] = {"num_cpus": 1, "max_concurrency": _CALLS_AT_ONCE, "runtime_env": _OF_ITS_PROCESS}
         if self._is_own:
-            asked["num_cpus"] = 0  # no other user shares the processors
+            options["num_cpus"] = 0  # no other user shares the processors
         elif self._pinned:
-            asked["scheduling_strategy"] = NodeAffinitySchedulingStrategy(self._node, soft=False)
+            options["scheduling_strategy"] = NodeAffinitySchedulingStrategy(self._node, soft=False)
             if len([node for node in ray.nodes() if node["Alive"]]) > 1:
-                tell(f"the database is {self._kept}, so all workers are on this machine; for others use {_REACHED}")
+                tell(f"the database is {self._database}, so all workers are on this machine; for others use {_REACHED}")
         carried = {name: value for name, value in os.environ.items() if name in terms.keys or _CARRIED.fullmatch(name)}
         setup = WorkerSetup(terms, price_table(terms.prices), carried, os.getcwd(), self._node)
-        return RayWorker(ray.remote(WorkerActor).options(**asked).remote(), setup, tell)
+        return RayWorker(ray.remote(WorkerActor).options(**options).remote(), setup, tell)
 
     def _join(self) -> None:
         if self._address != "local":
@@ -247,7 +247,7 @@ def _check_reach(address: str) -> None:
 
 
 def _not_joined(address: str, error: BaseException) -> RedraftError:
-    said = f"no Ray cluster can be joined at {address}: {_in_short(error)}"
+    message = f"no Ray cluster can be joined at {address}: {_in_short(error)}"
     allowed = "its token is here (RAY_AUTH_MODE=token)"
     if address.startswith(_CLIENT):
         hint = f'check that Ray runs there with pip install "ray[client]", and that {allowed}'
@@ -256,7 +256,7 @@ def _not_joined(address: str, error: BaseException) -> RedraftError:
         hint = f"is this machine in the cluster? From outside use ray://HOST:10001; and check that {allowed}"
     else:
         hint = f"check that Ray runs there, and that {allowed}; or use --set address=local"
-    return RedraftError(said, hint=hint)
+    return RedraftError(message, hint=hint)
 
 
 def _refuse_a_password_to_be_seen(db: str) -> None:

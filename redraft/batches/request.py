@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Annotated, Any
 
 from pydantic import PlainSerializer, TypeAdapter
@@ -36,7 +36,7 @@ _NAME_LENGTH = 8
 class BatchRequest:
     """How each document is read, summarized, judged and refined."""
 
-    settings: Annotated[DraftConfig, PlainSerializer(lambda one: one.model_dump(mode="json", exclude_unset=True))]
+    settings: Annotated[DraftConfig, PlainSerializer(lambda config: config.model_dump(mode="json", exclude_unset=True))]
     """Unset ones are not stored, but determined for each run."""
     judging: JudgeConfig | None = None
     refinement: RefineConfig | None = None
@@ -58,9 +58,9 @@ class BatchRequest:
 
     def name(self, sources: Sequence[str], folder: str) -> str:
         """Return the default name of a batch of these sources: the same for the same command."""
-        asked = record_json(self)
-        asked["settings"].pop("found", None)
-        return content_id(json.dumps([asked, list(sources), folder], sort_keys=True))[:_NAME_LENGTH]
+        request = record_json(self)
+        request["settings"].pop("found", None)
+        return content_id(json.dumps([request, list(sources), folder], sort_keys=True))[:_NAME_LENGTH]
 
 
 def budget_key_of(batch: str) -> str:
@@ -68,23 +68,21 @@ def budget_key_of(batch: str) -> str:
     return content_id(f"{BATCH}\n{batch}")
 
 
-def _key_variables(asked: Any) -> Iterator[str]:
-    """Return the values of every `key_env` in some settings."""
-    if isinstance(asked, Mapping):
-        for name, value in asked.items():
-            if name == "key_env" and value:
-                yield value
-            else:
-                yield from _key_variables(value)
-    elif isinstance(asked, list):
-        for one in asked:
-            yield from _key_variables(one)
+def _key_variables(settings: Any) -> Iterator[str]:
+    """Yield the values of every `key_env` in some settings."""
+    if isinstance(settings, Mapping):
+        if settings.get("key_env"):
+            yield settings["key_env"]
+        settings = list(settings.values())
+    if isinstance(settings, list):
+        for part in settings:
+            yield from _key_variables(part)
 
 
 def open_batch(
     store: Store,
     sources: Sequence[str | BatchItemRow],
-    asked: BatchRequest,
+    request: BatchRequest,
     limits: Limits,
     *,
     folder: str,
@@ -95,12 +93,13 @@ def open_batch(
 
     `left_out` says which files could not be read, and why: it is stored beside the settings, and is none of them.
     """
-    called = name or asked.name([_called(source) for source in sources], folder)
-    stored = record_json(asked) | ({"left_out": list(left_out)} if left_out else {})
-    store.batches.open(Batch(called, stored, limits.model_dump(mode="json"), folder))
-    store.batches.try_again(called)
-    add_items(store, called, sources)
-    return store.batches.get(called)
+    keys = [source if isinstance(source, str) else source.document or source.source for source in sources]
+    stored = record_json(request) | ({"left_out": list(left_out)} if left_out else {})
+    batch = Batch(name or request.name(keys, folder), stored, limits.model_dump(mode="json"), folder)
+    store.batches.open(batch)
+    store.batches.try_again(batch.name)
+    add_items(store, batch.name, sources)
+    return store.batches.get(batch.name)
 
 
 def open_again(store: Store, name: str, places: OwnPlaces, limits: Limits | None = None) -> Batch:
@@ -110,22 +109,17 @@ def open_again(store: Store, name: str, places: OwnPlaces, limits: Limits | None
     own.
     """
     batch = store.batches.get(name)
-    asked = BatchRequest.from_json(batch.asked)
-    places.check(f"of batch {name}", asked.settings, asked.judging, asked.refinement)
-    bounds = batch.limits if limits is None else limits.model_dump(mode="json")
-    store.batches.open(Batch(name, batch.asked, bounds, batch.folder))
+    request = BatchRequest.from_json(batch.asked)
+    places.check(f"of batch {name}", request.settings, request.judging, request.refinement)
+    store.batches.open(batch if limits is None else replace(batch, limits=limits.model_dump(mode="json")))
     store.batches.try_again(name)
     return store.batches.get(name)
 
 
-def needed_workers(wanted: int | None, usual: int, limits: Limits, left: int) -> int:
+def needed_workers(requested: int | None, usual: int, limits: Limits, unfinished: int) -> int:
     """Return how many workers have something to do, at most the requested or default number. A worker without a
     document, or without a share of the concurrent requests, has nothing to do."""
-    return max(1, min(wanted or usual, limits.concurrency, left))
-
-
-def _called(source: str | BatchItemRow) -> str:
-    return source if isinstance(source, str) else source.document or source.source
+    return max(1, min(requested or usual, limits.concurrency, unfinished))
 
 
 class BatchEstimate(Entry):
@@ -161,8 +155,8 @@ class BatchEstimate(Entry):
             ("reply tokens", self.completion_tokens),
             ("reasoning tokens, at most", self.reasoning_tokens),
             ("USD, without reasoning", self.cost_usd),
+            ("USD, at most", self.max_cost_usd),
         ]
-        rows += [("USD, at most", self.max_cost_usd)]
         rows += [(f"cannot be read: {message}", n) for message, n in self.troubles.items()]
         return Table(
             "plan",
@@ -178,7 +172,7 @@ _SHARED = ("calls", "prompt_tokens", "completion_tokens", "reasoning_tokens")
 """The figures in which documents of similar size differ by their tokens."""
 
 
-def estimate(sources: Sequence[str | Document], asked: BatchRequest, prices: PriceTable) -> BatchEstimate:
+def estimate(sources: Sequence[str | Document], request: BatchRequest, prices: PriceTable) -> BatchEstimate:
     """Return the estimated cost of all documents, read one after the other. Of documents of similar size, one is
     planned by a dry run, and the others count in proportion to their tokens."""
     sums: dict[str, Any] = dict.fromkeys(("documents", "words", "chunks", *_SHARED), 0)
@@ -189,17 +183,17 @@ def estimate(sources: Sequence[str | Document], asked: BatchRequest, prices: Pri
     unpriced: dict[str, None] = {}
     for _, source in documents_in(sources):
         try:
-            document = load(source, wanted=asked.reading) if isinstance(source, str) else source
-            prepared, order, _ = prepare_plan(document, asked.settings, asked.order)
+            document = load(source, selection=request.reading) if isinstance(source, str) else source
+            prepared, order, _ = prepare_plan(document, request.settings, request.order)
             like, share = sampled.of(prepared, order)
         except UsageError:
             raise
         except RedraftError as error:
             troubles[error.message] += 1
             continue
-        own = {"documents": 1, "words": prepared.plan.document_words, "chunks": prepared.plan.chunks}
-        own |= {name: round(share * getattr(like, name)) for name in _SHARED}
-        sums = {name: sums[name] + value for name, value in own.items()}
+        figures = {"documents": 1, "words": prepared.plan.document_words, "chunks": prepared.plan.chunks}
+        figures |= {name: round(share * getattr(like, name)) for name in _SHARED}
+        sums = {name: sums[name] + value for name, value in figures.items()}
         costs.append(like.cost_usd and share * like.cost_usd)
         dearest.append(like.max_cost_usd and share * like.max_cost_usd)
         unpriced |= dict.fromkeys(like.unpriced)

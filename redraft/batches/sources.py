@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from glob import glob
 from itertools import islice
@@ -16,13 +16,12 @@ from typing import Any
 
 from redraft.batches.dossiers import FOLDER, dossier_path, dossiers_folder, is_current
 from redraft.domain import Document
-from redraft.errors import DocumentError, RedraftError, UsageError
+from redraft.errors import DocumentError, RedraftError, Set, UsageError
 from redraft.readers.documents import is_readable, load, prepared, unknown_type_hint
 from redraft.report.history.results import Result, read_result
 from redraft.runs.inputs import document_of
 from redraft.sources import STDIN
 from redraft.store.batches import BatchItemRow, Error, State
-from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count_words
@@ -31,7 +30,7 @@ SUMMARY = ".md"
 """The suffix of summary files."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BatchItem:
     """A document of a batch and its result. Fields that come from a run are None where there is no run. For the rest,
     see `session.result(run)`, `redraft.read_dossier(store, run)`, or `redraft export RUN -o FILE`."""
@@ -39,28 +38,28 @@ class BatchItem:
     source: str
     state: State
     run: str | None
-    title: str | None
+    title: str | None = None
     document: str | None
     """Its id in the store."""
-    summary: str | None
-    words: int | None
-    complete: bool | None
+    summary: str | None = None
+    words: int | None = None
+    complete: bool | None = None
     """Whether the summary is based on the whole document."""
-    stop_reason: str | None
-    scores: Mapping[str, float | None]
-    offline_check: bool
+    stop_reason: str | None = None
+    scores: Mapping[str, float | None] = field(default_factory=dict)
+    offline_check: bool = False
     """Whether the built-in model judged its own summary."""
-    goals: Mapping[str, bool | None]
+    goals: Mapping[str, bool | None] = field(default_factory=dict)
     """Whether each goal is met; None where too few items have a verdict."""
-    gaps: int | None
-    calls: int | None
-    prompt_tokens: int | None
-    completion_tokens: int | None
-    cost_usd: float | None
-    seconds: float | None
-    file: str | None
+    gaps: int | None = None
+    calls: int | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cost_usd: float | None = None
+    seconds: float | None = None
+    file: str | None = None
     """The name of the summary's file in the folder, if there is one."""
-    dossier: str | None
+    dossier: str | None = None
     """The path of its dossier relative to the folder, if there is one for the run's current state."""
     priority: int
     attempts: int
@@ -77,43 +76,28 @@ def items_of(store: Store, name: str, folder: str | None = None) -> Iterator[Bat
 
 def item_of(store: Store, item: BatchItemRow, folder: str = "") -> BatchItem:
     """Return a document with the result of its run."""
-    result = result_of(store, item)
-    usage = result.usage if result else None
+    stored = ("source", "state", "run", "document", "priority", "attempts", "error")
+    fields: dict[str, Any] = {name: getattr(item, name) for name in stored}
+    if (result := result_of(store, item)) is None:
+        return BatchItem(**fields)
+    usage = ("calls", "prompt_tokens", "completion_tokens", "cost_usd", "seconds")
+    fields |= {name: getattr(result.usage, name) for name in usage}
+    dossiers = dossiers_folder(folder) if item.state == "done" else None
+    page = dossier_path(dossiers, item.file) if dossiers else None
     return BatchItem(
-        source=item.source,
-        state=item.state,
-        run=item.run,
-        title=result.title if result else None,
-        document=result.run.document if result else item.document,
-        summary=result.summary if result else None,
-        words=count_words(result.summary) if result and result.summary else None,
-        complete=result.complete if result else None,
-        stop_reason=result.run.stop_reason if result else None,
-        scores=result.scores if result else {},
-        offline_check=bool(result and result.offline_checked),
-        goals={name: _met(goal["met"]) for name, goal in result.goals.items()} if result else {},
-        gaps=len(result.gaps) if result else None,
-        calls=usage.calls if usage else None,
-        prompt_tokens=usage.prompt_tokens if usage else None,
-        completion_tokens=usage.completion_tokens if usage else None,
-        cost_usd=usage.cost_usd if usage else None,
-        seconds=usage.seconds if usage else None,
-        file=f"{item.file}{SUMMARY}" if result and result.summary else None,
-        dossier=_dossier(folder, item, result.run) if result and item.state == "done" else None,
-        priority=item.priority,
-        attempts=item.attempts,
-        error=item.error,
+        **{**fields, "document": result.run.document},
+        title=result.title,
+        summary=result.summary,
+        words=count_words(result.summary) if result.summary else None,
+        complete=result.complete,
+        stop_reason=result.run.stop_reason,
+        scores=result.scores,
+        offline_check=bool(result.offline_checked),
+        goals={name: None if goal["met"] is None else bool(goal["met"]) for name, goal in result.goals.items()},
+        gaps=len(result.gaps),
+        file=f"{item.file}{SUMMARY}" if result.summary else None,
+        dossier=f"{FOLDER}/{page.name}" if page and is_current(page, result.run) else None,
     )
-
-
-def _dossier(folder: str, item: BatchItemRow, run: Run) -> str | None:
-    place = dossiers_folder(folder)
-    page = dossier_path(place, item.file) if place else None
-    return f"{FOLDER}/{page.name}" if page and is_current(page, run) else None
-
-
-def _met(verdict: object) -> bool | None:
-    return None if verdict is None else bool(verdict)
 
 
 def result_of(store: Store, item: BatchItemRow) -> Result | None:
@@ -152,12 +136,12 @@ def check(sources: Iterable[str | BatchItemRow], folder: str | Path | None = Non
     files exists. A source in the `folder` for summaries, with their suffix, is refused, since a summary might overwrite
     it."""
     place = None if folder is None else Path(folder).expanduser().resolve()
-    sources, found = list(sources), 0
+    sources, count = list(sources), 0
     missing = [source for source in sources if isinstance(source, str) and _is_missing(source)]
     if missing and len(missing) == len(sources):
         raise DocumentError("no such file", place=missing[0], hint="check the path")
     for item in _items(sources, None):
-        found += 1
+        count += 1
         path = Path(item.source)
         if place is None or path.suffix.lower() != SUMMARY or not exists(path):
             continue
@@ -167,7 +151,7 @@ def check(sources: Iterable[str | BatchItemRow], folder: str | Path | None = Non
                 place=str(path),
                 hint="name another folder with -o",
             )
-    return found
+    return count
 
 
 def documents_in(sources: Iterable[str | Document]) -> Iterator[tuple[str, str | Document]]:
@@ -199,7 +183,7 @@ def _items(sources: Iterable[str | BatchItemRow], store: Store | None) -> Iterat
             continue
         for path in _files(source):
             if path is None:
-                yield BatchItemRow(STDIN, "stdin", document=_kept(store, load(STDIN)) if store else None)
+                yield BatchItemRow(STDIN, "stdin", document=_keep(store, load(STDIN)) if store else None)
             elif path.suffix.lower() == LINES:
                 yield from _of_lines(path, store)
             else:
@@ -216,11 +200,11 @@ def _files(source: str) -> Iterator[Path | None]:
     elif path.exists() or not _PATTERN & {*source}:
         yield path.absolute()
     else:
-        fitting = sorted(Path(one) for one in glob(str(path), recursive=True))
-        if not fitting:
+        paths = sorted(map(Path, glob(str(path), recursive=True)))
+        if not paths:
             raise DocumentError("no file fits the pattern", place=source, hint="check the path")
-        for one in fitting:
-            yield from _folder(one) if one.is_dir() else [one.absolute()]
+        for path in paths:
+            yield from _folder(path) if path.is_dir() else [path.absolute()]
 
 
 def _is_missing(source: str) -> bool:
@@ -260,19 +244,19 @@ def _of_lines(path: Path, store: Store | None) -> Iterator[BatchItemRow]:
             yield BatchItemRow(str(_beside(path, entry)), file_name(name), priority)
 
 
-def _of_text(source: str, name: str, made: Callable[[], Document], priority: int, store: Store | None) -> BatchItemRow:
+def _of_text(source: str, name: str, make: Callable[[], Document], priority: int, store: Store | None) -> BatchItemRow:
     """Return an item whose text is stored now, or of its error."""
     try:
-        document = _kept(store, made()) if store else None
+        document = _keep(store, make()) if store else None
     except DocumentError as error:
-        told = {"code": error.code, "message": error.message, "hint": "fix the text, and repeat the command"}
-        return BatchItemRow(source, file_name(name), priority, error=told)
+        problem = {"code": error.code, "message": error.message, "hint": "fix the text, and repeat the command"}
+        return BatchItemRow(source, file_name(name), priority, error=problem)
     return BatchItemRow(source, file_name(name), priority, document)
 
 
 def _lines(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the entries of a JSON-lines file with their ids or line numbers."""
-    seen: set[str] = set()
+    names: set[str] = set()
     try:
         with path.open("rb") as file:
             for number, line in enumerate(iter(lambda: file.readline(_LONGEST_LINE), b""), 1):
@@ -280,9 +264,9 @@ def _lines(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
                     continue
                 entry = _entry(line, f"{path}:{number}")
                 name = entry.get("id") or (Path(entry["path"]).stem if "path" in entry else str(number))
-                if name in seen:
+                if name in names:
                     raise UsageError(f"two lines have the id {name!r}", place=f"{path}:{number}", hint=_HINT)
-                seen.add(name)
+                names.add(name)
                 yield name, entry
     except OSError as error:
         raise DocumentError(error.strerror or str(error), place=str(path), hint="check the path") from error
@@ -316,7 +300,7 @@ def _beside(lines: Path, entry: Mapping[str, Any]) -> Path:
         raise UsageError(
             f"a line names a file outside its folder: {one_line(entry['path'])}",
             place=str(lines),
-            hint="if you trust it, add --allow-paths",
+            fix=("if you trust it, add ", Set("allow_paths")),
         )
     return path
 
@@ -336,7 +320,7 @@ def source_name(source: str) -> str:
     return line or PurePath(_OF_TEXT.sub("", path)).name or source
 
 
-def _kept(store: Store, document: Document) -> str:
+def _keep(store: Store, document: Document) -> str:
     store.documents.add(document)
     return document.id
 

@@ -1,4 +1,4 @@
-"""The status, tables and folder of a batch, computed item by item so that memory does not grow with their number."""
+"""The status, tables and folder of a batch, computed item by item so that memory hardly grows with their number."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from itertools import islice
 from math import sqrt
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
@@ -40,7 +41,7 @@ _LATELY = 600.0
 class BatchSnapshot:
     """The status of a batch at one moment."""
 
-    batch: Annotated[Batch, PlainSerializer(lambda it: it.name)]
+    batch: Annotated[Batch, PlainSerializer(lambda batch: batch.name)]
     counts: Annotated[ItemCounts, Field(serialization_alias="items")]
     calls: int
     cost_usd: float | None
@@ -151,47 +152,24 @@ _EXAMPLES = 12
 _MESSAGES, NAMED = 200, 3
 """How many messages are counted apart, and how many documents are named with each."""
 _RESAMPLED = 500
-"""How many values are kept for resampling. For more, the interval of the mean is computed from the normal distribution.
-"""
+"""For more values, the interval of the mean is computed from the normal distribution."""
 _OF_95 = 1.96
 
 
-@dataclass(slots=True)
-class _RunningMean:
-    """A running mean and variance with a limited number of values."""
-
-    n: int = 0
-    sum: float = 0.0
-    least: float | None = None
-    most: float | None = None
-    first: list[float] = field(default_factory=list)
-    mean: float = 0.0
-    off: float = 0.0
-    """The sum of squared deviations from the mean."""
-
-    def add(self, value: float) -> None:
-        self.n, self.sum = self.n + 1, self.sum + value
-        self.least = value if self.least is None else min(self.least, value)
-        self.most = value if self.most is None else max(self.most, value)
-        before, self.mean = self.mean, self.mean + (value - self.mean) / self.n
-        self.off += (value - before) * (value - self.mean)
-        if len(self.first) < _RESAMPLED:
-            self.first.append(value)
-
-    def interval(self) -> tuple[float | None, float | None]:
-        """Return the 95% interval of the mean over documents; None for too few."""
-        if self.n <= _RESAMPLED:
-            found = interval_of_mean(self.first)
-            return (found.low, found.high) if found else (None, None)
-        half = _OF_95 * sqrt(self.off / (self.n - 1) / self.n)
-        return self.mean - half, self.mean + half
+def _interval(values: Sequence[float]) -> tuple[float | None, float | None]:
+    """Return the 95% interval of the mean over documents; None for too few."""
+    if len(values) <= _RESAMPLED:
+        interval = interval_of_mean(values)
+        return (interval.low, interval.high) if interval else (None, None)
+    half = _OF_95 * stdev(values) / sqrt(len(values))
+    return fmean(values) - half, fmean(values) + half
 
 
 @dataclass(slots=True)
 class BatchTotals:
     """Totals over all items of a batch, updated one item at a time."""
 
-    figures: dict[str, _RunningMean] = field(default_factory=dict)
+    figures: dict[str, list[float]] = field(default_factory=dict)
     unscored: Counter[str] = field(default_factory=Counter)
     goals: dict[str, Counter[str]] = field(default_factory=dict)
     offline_checked: set[str] = field(default_factory=set)
@@ -199,91 +177,90 @@ class BatchTotals:
     troubles: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     """The number of items by state, code and message."""
     examples: dict[tuple[str, str, str], list[str]] = field(default_factory=dict)
-
     texts: dict[str, list[str]] = field(default_factory=dict)
     """The names of the items by document: those of one text are one document."""
 
     def add(self, item: BatchItem) -> None:
+        """Count an item."""
         if item.document:
             self.texts.setdefault(item.document, []).append(source_name(item.source))
         if item.error:
-            which = (item.state, item.error["code"], _error(item.source, item.error))
-            if which not in self.troubles and len(self.troubles) >= _MESSAGES:
-                which = (*which[:2], "various messages")
-            self.troubles[which] += 1
-            named = self.examples.setdefault(which, [])
-            if len(named) < NAMED:
-                named.append(source_name(item.source))
+            trouble = (item.state, item.error["code"], _error(item.source, item.error))
+            if trouble not in self.troubles and len(self.troubles) >= _MESSAGES:
+                trouble = (*trouble[:2], "various messages")
+            self.troubles[trouble] += 1
+            examples = self.examples.setdefault(trouble, [])
+            if len(examples) < NAMED:
+                examples.append(source_name(item.source))
         if item.state != "done" or item.title is None:
             return
-        told = {WORDS: item.words, "calls": item.calls, "USD": item.cost_usd}
-        told |= {"prompt tokens": item.prompt_tokens, "reply tokens": item.completion_tokens}
-        for name, value in {**item.scores, **told, "seconds": item.seconds}.items():
+        usage = {WORDS: item.words, "calls": item.calls, "USD": item.cost_usd, "prompt tokens": item.prompt_tokens}
+        usage |= {"reply tokens": item.completion_tokens, "seconds": item.seconds}
+        for name, value in {**item.scores, **usage}.items():
             if value is not None:
-                self.figures.setdefault(name, _RunningMean()).add(value)
+                self.figures.setdefault(name, []).append(value)
             elif name in item.scores:
                 self.unscored[name] += 1
         self.offline_checked |= set(item.scores) if item.offline_check else set()
-        for name, met in item.goals.items():
-            stands = "unsure" if met is None else "met" if met else "missed"
-            self.goals.setdefault(name, Counter())[stands] += 1
+        for name, is_met in item.goals.items():
+            outcome = "unsure" if is_met is None else "met" if is_met else "missed"
+            self.goals.setdefault(name, Counter())[outcome] += 1
 
     def report(self, snapshot: BatchSnapshot) -> Report:
         """Return the tables and notes."""
-        tables = [_items(snapshot)]
+        counts = snapshot.counts
+        states: tuple[tuple[Cell, ...], ...] = (
+            ("done", counts.done),
+            ("done, but incomplete or below a goal", counts.short),
+            ("failed", counts.failed),
+            ("set aside", counts.aside),
+            ("running", counts.leased),
+            ("waiting", counts.waiting),
+            ("all", counts.all),
+        )
+        rows = tuple(row for row in states if row[1] or row[0] in ("done", "all"))
+        basis = "One item is one document."
+        tables = [Table("items", "Items", "Documents by state.", basis, ("state", "items"), rows)]
         tables += [self._figures()] if self.figures else []
-        tables += [self._goals()] if self.goals else []
-        tables += [self._troubles()] if self.troubles else []
-        tables += [_alike(same)] if (same := [names for names in self.texts.values() if len(names) > 1]) else []
+        if self.goals:
+            rows = tuple((name, count["met"], count["missed"], count["unsure"]) for name, count in self.goals.items())
+            columns: tuple[str, ...] = ("goal", "met", "missed", "unsure")
+            basis = "Unsure: too few items have a verdict."
+            tables += [Table("goals", "Goals", "Documents that meet each goal.", basis, columns, rows)]
+        if self.troubles:
+            rows = tuple(
+                (state, code, n, ", ".join(self.examples[state, code, message]), message)
+                for (state, code, message), n in self.troubles.most_common(_EXAMPLES)
+            )
+            columns = ("state", "code", "items", "such as", "which says")
+            basis = "The message of each is in `redraft batch results`."
+            tables += [Table("troubles", "What went wrong", "By state and message.", basis, columns, rows)]
+        if same_texts := [names for names in self.texts.values() if len(names) > 1]:
+            rows = tuple((len(names), ", ".join(names[:NAMED])) for names in same_texts[:_EXAMPLES])
+            basis = "An answer for one of them is reused for the others."
+            columns = ("items", "such as")
+            tables += [Table("alike", "The same text", "Documents with the same text.", basis, columns, rows)]
         return Report("batch", f"Batch {snapshot.name}", (_line(snapshot),), {}, tuple(tables), ())
 
     def _figures(self) -> Table:
-        named = {name: f"{name} ({OFFLINE_CHECK})" if name in self.offline_checked else name for name in self.figures}
         rows = tuple(
             (
-                named[name],
-                mean.n,
-                self.unscored[name],
-                mean.sum / mean.n,
-                *mean.interval(),
-                mean.least,
-                mean.most,
-                mean.sum,
+                f"{name} ({OFFLINE_CHECK})" if name in self.offline_checked else name,
+                *(len(values), self.unscored[name], fmean(values)),
+                *(*_interval(values), min(values), max(values), sum(values)),
             )
-            for name, mean in self.figures.items()
+            for name, values in self.figures.items()
         )
-        caption = "Figures on the documents that are done. Missing scores are left out."
         basis = (
             "Cached answers do not count as calls, tokens or USD. 95% of the means of"
-            f" {RESAMPLES:,} resamples of the documents are between low and high (fewer resamples for more than"
-            f" {_RESAMPLED} documents); with fewer than {MIN_VALUES} documents there is no interval."
+            f" {RESAMPLES:,} resamples of the documents are between low and high (computed from the normal distribution"
+            f" for more than {_RESAMPLED} documents); with fewer than {MIN_VALUES} documents there is no interval."
         )
         if self.offline_checked:
             basis += f" {COMPARES_WORDS}"
+        caption = "Figures on the documents that are done. Missing scores are left out."
         columns = ("figure", "documents", "without", "mean", "low", "high", "least", "most", "sum")
         return Table("figures", "Figures", caption, basis, columns, rows)
-
-    def _goals(self) -> Table:
-        rows = tuple((name, one["met"], one["missed"], one["unsure"]) for name, one in self.goals.items())
-        basis = "Unsure: too few items have a verdict."
-        return Table(
-            "goals", "Goals", "Documents that meet each goal.", basis, ("goal", "met", "missed", "unsure"), rows
-        )
-
-    def _troubles(self) -> Table:
-        rows = tuple(
-            (state, code, n, ", ".join(self.examples[state, code, says]), says)
-            for (state, code, says), n in self.troubles.most_common(_EXAMPLES)
-        )
-        columns = ("state", "code", "items", "such as", "which says")
-        basis = "The message of each is in `redraft batch results`."
-        return Table("troubles", "What went wrong", "By state and message.", basis, columns, rows)
-
-
-def _alike(same: Sequence[Sequence[str]]) -> Table:
-    rows = tuple((len(names), ", ".join(names[:NAMED])) for names in same[:_EXAMPLES])
-    basis = "An answer for one of them is reused for the others."
-    return Table("alike", "The same text", "Documents with the same text.", basis, ("items", "such as"), rows)
 
 
 def report_on(store: Store, snapshot: BatchSnapshot) -> Report:
@@ -293,25 +270,10 @@ def report_on(store: Store, snapshot: BatchSnapshot) -> Report:
 
 def report_of(items: Iterable[BatchItem], snapshot: BatchSnapshot) -> Report:
     """Return the tables of the items of a batch."""
-    tally = BatchTotals()
+    totals = BatchTotals()
     for item in items:
-        tally.add(item)
-    return tally.report(snapshot)
-
-
-def _items(snapshot: BatchSnapshot) -> Table:
-    counts = snapshot.counts
-    rows: list[tuple[Cell, ...]] = [
-        ("done", counts.done),
-        ("done, but incomplete or below a goal", counts.short),
-        ("failed", counts.failed),
-        ("set aside", counts.aside),
-        ("running", counts.leased),
-        ("waiting", counts.waiting),
-        ("all", counts.all),
-    ]
-    kept = tuple(row for row in rows if row[1] or row[0] in ("done", "all"))
-    return Table("items", "Items", "Documents by state.", "One item is one document.", ("state", "items"), kept)
+        totals.add(item)
+    return totals.report(snapshot)
 
 
 def _line(snapshot: BatchSnapshot) -> str:
@@ -365,59 +327,59 @@ _HOW = (
 )
 
 
-def folder_named(given: str | Path | None, *, dossiers: bool = False) -> str:
+def folder_named(path: str | Path | None, *, dossiers: bool = False) -> str:
     """Return the absolute path of the folder for summaries, created before anything is spent; with a subfolder if
     `dossiers` are wanted."""
-    if given is None:
+    if path is None:
         if dossiers:
             raise UsageError("dossiers need a folder", hint="name one with -o")
         return ""
-    folder = Path(given).expanduser().absolute()
+    folder = Path(path).expanduser().absolute()
     try:
         (folder / FOLDER if dossiers else folder).mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"the directory cannot be created: {error.strerror}", place=str(given)) from error
+        raise UsageError(f"the directory cannot be created: {error.strerror}", place=str(path)) from error
     return str(folder)
 
 
-def write_folder(store: Store, snapshot: BatchSnapshot, report: Report, told: OnWritten = ignore_count) -> None:
+def write_folder(store: Store, snapshot: BatchSnapshot, report: Report, on_written: OnWritten = ignore_count) -> None:
     """Put what came of a batch into its folder, if it has one: the summaries, the tables, and a line for each item."""
     if not snapshot.batch.folder:
         return
     folder, name = Path(snapshot.batch.folder), snapshot.name
-    write_results(store, name, folder, told)
+    write_results(store, name, folder, on_written)
     write(folder / "report.md", f"{report.to_markdown()}\n{listed(store, snapshot)}", _ELSEWHERE)
     write(folder / "items.jsonl", "".join(map(_item_line, items_of(store, name))), _ELSEWHERE)
 
 
-def write_results(store: Store, name: str, folder: Path, told: OnWritten) -> None:
+def write_results(store: Store, name: str, folder: Path, on_written: OnWritten) -> None:
     """Write what is done and not there, or not true any more: after the folder was changed, or a file of it removed."""
     for item in store.batches.items(name):
         if item.state == "done" and not (folder / f"{item.file}{SUMMARY}").exists():
             result = result_of(store, item)
             if result is not None and result.summary is not None:
                 deliver(folder, item, result.summary)
-    write_pages(store, name, folder, told)
+    write_pages(store, name, folder, on_written)
 
 
-def add_dossiers(store: Store, name: str, beside: Path | None, told: OnWritten = ignore_count) -> str:
+def add_dossiers(store: Store, name: str, output: Path | None, on_written: OnWritten = ignore_count) -> str:
     """Write the dossiers of a batch that has none: into its folder, with links to them there; if it has no folder,
     beside another file. Returns the folder that they are in."""
     snapshot = read_snapshot(store, name)
-    folder = folder_named(snapshot.batch.folder or (beside and beside.parent), dossiers=True)
+    folder = folder_named(snapshot.batch.folder or (output and output.parent), dossiers=True)
     if snapshot.batch.folder:
-        write_folder(store, snapshot, report_on(store, snapshot), told)
+        write_folder(store, snapshot, report_on(store, snapshot), on_written)
     else:
-        write_pages(store, name, Path(folder), told)
+        write_pages(store, name, Path(folder), on_written)
     return folder
 
 
 def listed(store: Store, snapshot: BatchSnapshot) -> str:
     """Return the documents as a Markdown list with links to summaries and dossiers."""
-    shown = [_entry(item) for item in islice(items_of(store, snapshot.name), _LISTED)]
-    more = snapshot.counts.all - len(shown)
+    entries = [_entry(item) for item in islice(items_of(store, snapshot.name), _LISTED)]
+    more = snapshot.counts.all - len(entries)
     rest = f"\n{more:,} more are in items.jsonl.\n" if more > 0 else ""
-    return f"## Documents\n\n{_HOW}\n\n" + "\n".join(shown) + f"\n{rest}"
+    return f"## Documents\n\n{_HOW}\n\n" + "\n".join(entries) + f"\n{rest}"
 
 
 def _error(source: str, error: Mapping[str, str]) -> str:
@@ -428,10 +390,10 @@ def _error(source: str, error: Mapping[str, str]) -> str:
 
 def _entry(item: BatchItem) -> str:
     name = plain(source_name(item.source))
-    shown = f"[{name}]({quote(item.file)})" if item.file and item.state == "done" else name
-    parts = [f"- {shown}: {item.state}"]
+    link = f"[{name}]({quote(item.file)})" if item.file and item.state == "done" else name
+    parts = [f"- {link}: {item.state}"]
     parts += [f"[dossier]({quote(item.dossier)})"] if item.dossier else []
-    parts += [*(f"{plain(metric)} {figure(of)}" for metric, of in item.scores.items())]
+    parts += [*(f"{plain(metric)} {figure(score)}" for metric, score in item.scores.items())]
     parts += [OFFLINE_CHECK] if item.scores and item.offline_check else []
     parts += [f"run `{item.run}`"] if item.run else []
     parts += [unmarked(_error(item.source, item.error))] if item.error else []

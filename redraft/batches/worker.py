@@ -30,7 +30,6 @@ from redraft.errors import (
     ServerUnreachable,
     StoreError,
     StoreLost,
-    for_command_line,
 )
 from redraft.events import Event, Notice, Observer, RunStarted, ignore_event
 from redraft.llm.budget import Budget, PriceTable, price_table
@@ -64,38 +63,37 @@ def count_files(store: Store, batch: str) -> int:
 
 def keep_texts(store: Store, batch: str, reading: Selection) -> None:
     """Put into the database what are files of this machine, side by side. One that cannot be read has failed."""
+
+    def read(item: BatchItemRow) -> Document | dict[str, str]:
+        try:
+            return _read(item, reading)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
+            return describe_error(error)
+
     files = _files(store, batch)
     with ThreadPoolExecutor() as readers:
-        while rows := list(islice(files, _AT_ONCE)):
-            read = list(readers.map(partial(_attempt, reading=reading), rows))
+        while items := list(islice(files, _AT_ONCE)):
+            documents = list(readers.map(read, items))
             with store.transaction():
-                store.batches.add(batch, [_kept(store, *one) for one in zip(rows, read, strict=True)])
+                rows = []
+                for item, document in zip(items, documents, strict=True):
+                    row = BatchItemRow(item.source, item.file, item.priority)
+                    if isinstance(document, dict):
+                        rows.append(replace(row, error=document))
+                    else:
+                        store.documents.add(document)
+                        rows.append(replace(row, document=document.id))
+                store.batches.add(batch, rows)
 
 
 def _files(store: Store, batch: str) -> Iterator[BatchItemRow]:
     return (row for row in store.batches.items(batch) if row.state == "waiting" and row.document is None)
 
 
-def _attempt(item: BatchItemRow, reading: Selection) -> Document | dict[str, str]:
-    """Return the document of an item, or its error."""
-    try:
-        return _read(item, reading)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
-        return describe_error(error)
-
-
-def _kept(store: Store, item: BatchItemRow, read: Document | dict[str, str]) -> BatchItemRow:
-    new_item = BatchItemRow(item.source, item.file, item.priority)
-    if isinstance(read, dict):
-        return replace(new_item, error=read)
-    store.documents.add(read)
-    return replace(new_item, document=read.id)
-
-
 def _read(item: BatchItemRow, reading: Selection) -> Document:
     if "#" in item.source and not Path(item.source).exists():
         raise DocumentError(_LOST_TEXT, hint="repeat the command that started the batch")
-    return load(item.source, wanted=reading)
+    return load(item.source, selection=reading)
 
 
 # Errors that affect every item.
@@ -111,12 +109,12 @@ Key = tuple[int, int]
 class _ItemWatch(RunWatch):
     """Follows the run of an item, and reports when it starts or resumes."""
 
-    begun: Callable[[str], object] = str
+    on_start: Callable[[str], object] = str
 
     def __call__(self, event: Event) -> None:
         """Take note of an event."""
         if isinstance(event, RunStarted):
-            self.begun(event.run)
+            self.on_start(event.run)
         RunWatch.__call__(self, event)
 
 
@@ -136,10 +134,10 @@ class BatchWorker:
     """Whether the batch's folder is on this machine."""
     session: Session | None = None
     """The session whose models make the runs, for a worker in an application's process."""
-    _bench: ExperimentRunner = field(init=False)
-    _asked: BatchRequest = field(init=False)
+    _runner: ExperimentRunner = field(init=False)
+    _request: BatchRequest = field(init=False)
     _folder: Path | None = field(init=False)
-    _at_work: dict[Key, asyncio.Task[None]] = field(default_factory=dict)
+    _tasks: dict[Key, asyncio.Task[None]] = field(default_factory=dict)
     _stopped: asyncio.Event = field(default_factory=asyncio.Event)
 
     def stop(self) -> None:
@@ -149,16 +147,16 @@ class BatchWorker:
     async def work(self) -> None:
         """Work until nothing is left to do or the batch is no longer open."""
         batch = await off_loop(self.store.batches.get, self.batch)
-        self._asked = BatchRequest.from_json(batch.asked)
+        self._request = BatchRequest.from_json(batch.asked)
         self._folder = Path(batch.folder) if batch.folder and self.delivers else None
-        self._bench = ExperimentRunner(self.store, self.limits, self.prices, self.observer, self.session)
+        self._runner = ExperimentRunner(self.store, self.limits, self.prices, self.observer, self.session)
         calls, cost = self.limits.max_calls, self.limits.max_cost
-        self._bench.budget = Budget(max_calls=calls, max_cost=cost, budget_key=budget_key_of(self.batch), paced=True)
+        self._runner.budget = Budget(max_calls=calls, max_cost=cost, budget_key=budget_key_of(self.batch), paced=True)
         beating = asyncio.create_task(self._beat())
         try:
             await self._take_turns(beating)
         finally:
-            ending = [beating, *self._at_work.values()]
+            ending = [beating, *self._tasks.values()]
             for task in ending:
                 task.cancel()
             await asyncio.gather(*ending, return_exceptions=True)
@@ -168,92 +166,85 @@ class BatchWorker:
         stopping = asyncio.create_task(self._stopped.wait())
         try:
             while not self._stopped.is_set():
-                self._put_away()
-                room = self.limits.concurrency - len(self._at_work)
+                for key, task in list(self._tasks.items()):
+                    if task.done():
+                        del self._tasks[key]
+                        # Where even the failure of an item could not be stored there is no going on.
+                        if not task.cancelled():
+                            task.result()
+                room = self.limits.concurrency - len(self._tasks)
                 lease = partial(self.store.batches.lease, self.batch, self.name, room, self.lease_seconds)
                 for item in await off_loop(lease) if room else []:
-                    self._at_work[item.idx, item.attempts] = asyncio.create_task(self._one(item))
-                if not self._at_work and await off_loop(self.store.batches.is_over, self.batch):
+                    self._tasks[item.idx, item.attempts] = asyncio.create_task(self._finish(item))
+                if not self._tasks and await off_loop(self.store.batches.is_over, self.batch):
                     return
-                waiting = [stopping, beating, *self._at_work.values()]
-                pause = _LOOK_AGAIN if self._at_work else _LOOK_AGAIN_IDLY
+                waiting = [stopping, beating, *self._tasks.values()]
+                pause = _LOOK_AGAIN if self._tasks else _LOOK_AGAIN_IDLY
                 await asyncio.wait(waiting, timeout=pause, return_when=asyncio.FIRST_COMPLETED)
                 if beating.done():
                     beating.result()
         finally:
             stopping.cancel()
 
-    def _put_away(self) -> None:
-        """Forget what has come to its end. Where even that could not be stored there is no going on."""
-        for key, task in list(self._at_work.items()):
-            if task.done():
-                del self._at_work[key]
-                if not task.cancelled():
-                    task.result()
-
     async def _beat(self) -> None:
-        """Keep what is leased, let go of what is not any more, and look whether the batch was cancelled."""
+        """Renew the leases, cancel what is not leased any more, and look whether the batch was cancelled."""
         while True:
             await asyncio.sleep(min(_MAX_HEARTBEAT_SECONDS, self.lease_seconds / _RENEWALS_A_LEASE))
             # Workers report a database that cannot be written themselves.
             with suppress(StoreError):
-                if self._at_work:
+                if self._tasks:
                     # Items leased meanwhile are not renewed here.
-                    held = list(self._at_work.items())
-                    ours = await off_loop(self.store.batches.renew, self.batch, self.name, self.lease_seconds)
-                    for key, task in held:
-                        if key not in ours:
+                    tasks = list(self._tasks.items())
+                    leased = await off_loop(self.store.batches.renew, self.batch, self.name, self.lease_seconds)
+                    for key, task in tasks:
+                        if key not in leased:
                             task.cancel()
                 if (await off_loop(self.store.batches.get, self.batch)).status == "cancelled":
                     self.stop()
 
-    async def _one(self, item: BatchItemRow) -> None:
+    async def _finish(self, item: BatchItemRow) -> None:
         """Finish an item or return it to the queue."""
-        batches = self.store.batches
+        settle = partial(self.store.batches.settle, item)
         noting: list[asyncio.Task[None]] = []
-        watch = _ItemWatch(
-            item.source,
-            self.observer,
-            begun=lambda run: noting.append(asyncio.create_task(off_loop(self._note, item, run))),
-        )
+
+        def note(run: str) -> None:
+            noting.append(asyncio.create_task(off_loop(self._note, item, run)))
+
+        watch = _ItemWatch(item.source, self.observer, on_start=note)
         try:
-            result = await self._made(item, watch)
+            result = await self._run(item, watch)
         except asyncio.CancelledError:
-            await off_loop(batches.settle, item, "waiting", run=watch.run)
+            await off_loop(settle, "waiting", run=watch.run)
             raise
         except StoreLost:
             # The server may be restarting. If it stays away, the next statement reports it.
             await asyncio.sleep(_LOOK_AGAIN)
-            await off_loop(batches.settle, item, "waiting", run=watch.run)
+            await off_loop(settle, "waiting", run=watch.run)
         except _HOPELESS as error:
-            await off_loop(batches.settle, item, "waiting", run=watch.run)
-            await off_loop(batches.set_status, self.batch, "stopped", describe_error(error))
+            await off_loop(settle, "waiting", run=watch.run)
+            await off_loop(self.store.batches.set_status, self.batch, "stopped", describe_error(error))
         except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
             if isinstance(error, RunError) and watch.run and await off_loop(self.store.is_claimed, watch.run):
                 # The same document under another name: finishing one finishes both.
                 await asyncio.sleep(_LOOK_AGAIN)
-                await off_loop(batches.settle, item, "waiting")
+                await off_loop(settle, "waiting")
                 return
-            await off_loop(batches.settle, item, "failed", run=watch.run, error=describe_error(error))
+            await off_loop(settle, "failed", run=watch.run, error=describe_error(error))
         else:
-            await off_loop(batches.settle, item, "done", run=result.run.id, short=not result.complete)
+            await off_loop(settle, "done", run=result.run.id, short=not result.complete)
         finally:
             await asyncio.gather(*noting, return_exceptions=True)
 
-    async def _made(self, item: BatchItemRow, watch: RunWatch) -> Result:
-        document = await off_loop(text_of, self.store, item, self._asked.reading)
-        result = await self._bench.find_or_run(document, self._asked.settings, self._asked.order, watch)
+    async def _run(self, item: BatchItemRow, watch: RunWatch) -> Result:
+        document = await off_loop(text_of, self.store, item, self._request.reading)
+        result = await self._runner.find_or_run(document, self._request.settings, self._request.order, watch)
         if self._folder is not None and result.summary is not None:
             await off_loop(deliver, self._folder, item, result.summary)
-            await self._show(item, result, self._folder)
+            if (dossiers := dossiers_folder(self._folder)) is not None:
+                # This does not fail the document. Missing files are written at the end, when the error is reported.
+                with suppress(Exception):
+                    await off_loop(write_page, self.store, result.run.id, dossier_path(dossiers, item.file))
         return result
-
-    async def _show(self, item: BatchItemRow, result: Result, folder: Path) -> None:
-        """Write the dossier of a document where they are wanted: others are waited for meanwhile."""
-        if (dossiers := dossiers_folder(folder)) is not None:
-            # This does not fail the document. Missing files are written at the end, when the error is reported.
-            with suppress(Exception):
-                await off_loop(write_page, self.store, result.run.id, dossier_path(dossiers, item.file))
 
     def _note(self, item: BatchItemRow, run: str) -> None:
         """Record the item's run and count its usage against the batch's budget."""
@@ -271,8 +262,8 @@ def deliver(folder: Path, item: BatchItemRow, summary: str) -> Path:
 def share_of(batch: Batch, worker: int, workers: int) -> Limits:
     """Return the limits of one of several workers: those of the batch, with its share of the concurrent requests."""
     limits = Limits.model_validate(batch.limits)
-    each, over = divmod(limits.concurrency, workers)
-    return limits.model_copy(update={"concurrency": max(1, each + (worker < over))})
+    share, rest = divmod(limits.concurrency, workers)
+    return limits.model_copy(update={"concurrency": max(1, share + (worker < rest))})
 
 
 Tell = Callable[[str], object]
@@ -304,8 +295,8 @@ def terms_of(
 ) -> WorkerTerms:
     """Return the arguments of a batch's workers, apart from their names and numbers."""
     keys = BatchRequest.from_json(store.batches.get(batch).asked).keys()
-    most = sources.size_limit()
-    return WorkerTerms(store.address, batch, "", 0, workers, prices, most, traced, keys=keys, spans=spans)
+    max_source = sources.size_limit()
+    return WorkerTerms(store.address, batch, "", 0, workers, prices, max_source, traced, keys=keys, spans=spans)
 
 
 @contextmanager
@@ -354,7 +345,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     terms = WorkerTerms(**json.loads(sys.stdin.readline()))
     try:
-        with for_command_line(), open_worker(terms, price_table(terms.prices), _say) as worker:
+        with open_worker(terms, price_table(terms.prices), _say) as worker:
             asyncio.run(work(worker, sys.stdin.read))
     except RedraftError as error:
         _say(one_line(f"{error} {error.hint}".strip()))

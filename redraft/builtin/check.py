@@ -88,7 +88,7 @@ class SourceText:
 
     def __init__(self, texts: Sequence[str]) -> None:
         split = [text[span.start : span.end] for text in texts for span in sentences(text)]
-        self.lines = [Line(text, found) for text in split if (found := words(text))]
+        self.lines = [Line(text, line_words) for text in split if (line_words := words(text))]
         self._folded = "\n".join(texts).casefold()
         self._by_term: dict[str | tuple[str, str], list[int]] = defaultdict(list)
         for number, line in enumerate(self.lines):
@@ -115,84 +115,91 @@ class SourceText:
             :_PLACES
         ]
 
-    def check(self, sentence: str) -> Checked:
+    def check(self, text: str) -> Checked:
         """Return what the texts say about a sentence."""
-        own = Line(sentence, words(sentence))
-        if line := self.find(own.keys):
+        sentence = Line(text, words(text))
+        if line := self.find(sentence.keys):
             return Checked(1.0, line.text)
-        own_pairs = list(pairs(own.keys))
-        share = sum(pair in self._by_term for pair in own_pairs) / max(1, len(own_pairs))
-        aligned = [(line, _aligned(own.keys, line.keys)) for line in self.nearest(own.keys)]
-        line, steps = max(aligned, key=lambda one: (_shared(one[1]), -len(one[1])), default=(None, []))
-        fault = self._differing(own, line, steps) if line and _shared(steps) >= _SAME * len(own.keys) else None
-        return Checked(share, line.text if line else "", fault or self._absent(own))
+        sentence_pairs = list(pairs(sentence.keys))
+        share = sum(pair in self._by_term for pair in sentence_pairs) / max(1, len(sentence_pairs))
+        lines = self.nearest(sentence.keys)
+        matchers = [(line, SequenceMatcher(None, sentence.keys, line.keys, autojunk=False)) for line in lines]
+        aligned: list[tuple[Line, Sequence[Step]]] = [(line, matcher.get_opcodes()) for line, matcher in matchers]
+        line, steps = max(aligned, key=lambda match: (_shared(match[1]), -len(match[1])), default=(None, []))
+        is_same = line is not None and _shared(steps) >= _SAME * len(sentence.keys)
+        fault = self._differing(sentence, line, steps) if line and is_same else None
+        return Checked(share, line.text if line else "", fault or self._absent(sentence))
 
-    def _differing(self, own: Line, line: Line, steps: Sequence[Step]) -> Mismatch | None:
+    def _differing(self, sentence: Line, line: Line, steps: Sequence[Step]) -> Mismatch | None:
         """Return how a line that otherwise says the same contradicts a sentence."""
         for kind, first, end, other_first, other_end in steps:
             if kind != "replace":
                 continue
             # At either end the line may say more than the sentence.
             size = max(end - first, 1)
-            if end == len(own.keys):
+            if end == len(sentence.keys):
                 other_end = min(other_end, other_first + size)
             elif first == 0:
                 other_first = max(other_first, other_end - size)
-            here, there = range(first, end), range(other_first, other_end)
-            for detail in own.details:
-                if detail.sure and (other := self._instead(detail, own.keys, here, line, there)):
-                    said = own.text[detail.start : detail.end]
-                    return Mismatch(detail.kind, said, line.text[other.start : other.end])
-        return Mismatch("opposite", own.text, line.text) if _is_denied(own.keys, line.keys, steps) else None
+            place, other_place = range(first, end), range(other_first, other_end)
+            for detail in sentence.details:
+                if detail.sure and (replacement := self._instead(detail, sentence.keys, place, line, other_place)):
+                    wording = sentence.text[detail.start : detail.end]
+                    return Mismatch(detail.kind, wording, line.text[replacement.start : replacement.end])
+        return Mismatch("opposite", sentence.text, line.text) if _is_denied(sentence.keys, line.keys, steps) else None
 
-    def _instead(self, detail: Detail, keys: Sequence[str], here: range, line: Line, there: range) -> Detail | None:
+    def _instead(
+        self, detail: Detail, keys: Sequence[str], place: range, line: Line, line_place: range
+    ) -> Detail | None:
         """Return the name or number that a line has in place of the sentence's, if nothing else there differs."""
-        own = _within(detail, keys, here)
-        if not own or _says_more(keys, here, own):
+        own_keys = _within(detail, keys, place)
+        if not own_keys or _says_more(keys, place, own_keys):
             return None
-        for other in line.details:
-            instead = _within(other, line.keys, there)
-            if not instead or other.kind != detail.kind or _says_more(line.keys, there, instead):
+        for candidate in line.details:
+            instead = _within(candidate, line.keys, line_place)
+            if not instead or candidate.kind != detail.kind or _says_more(line.keys, line_place, instead):
                 continue
             # "Mr. Crane" may be Matthias Crane but not Mrs. Crane.
-            titled = TITLES.issuperset(own) == TITLES.issuperset(instead)
-            if titled and not self._may_be_same(detail.kind, own, instead):
-                return other
+            titled = TITLES.issuperset(own_keys) == TITLES.issuperset(instead)
+            if titled and not self._may_be_same(detail.kind, own_keys, instead):
+                return candidate
         return None
 
-    def _may_be_same(self, kind: str, own: Sequence[str], other: Sequence[str]) -> bool:
+    def _may_be_same(self, kind: str, keys: Sequence[str], other_keys: Sequence[str]) -> bool:
         """Return whether two numbers are equal, or two names are alike or parts of one name, such as "Hester" and "Miss
         Vane"."""
-        if set(own) & set(other) or kind == "number":
-            return bool(set(own) & set(other)) or amounts(own) == amounts(other)
-        if any(list(short) == [key[0] for key in long] for short, long in ((own, other), (other, own))):  # "J. R."
+        if set(keys) & set(other_keys) or kind == "number":
+            return bool(set(keys) & set(other_keys)) or amounts(keys) == amounts(other_keys)
+        initials, other_initials = ([key[0] for key in name] for name in (keys, other_keys))
+        if list(keys) == other_initials or list(other_keys) == initials:  # "J. R."
             return True
-        if {key[:_ALIKE_FROM] for key in own} & {key[:_ALIKE_FROM] for key in other if len(key) >= _ALIKE_FROM}:
+        starts = {key[:_ALIKE_FROM] for key in other_keys if len(key) >= _ALIKE_FROM}
+        if starts & {key[:_ALIKE_FROM] for key in keys}:
             return True
-        first, second = set(own) - TITLES, set(other) - TITLES
+        first, second = set(keys) - TITLES, set(other_keys) - TITLES
         return any(first & name and second & name for name in self._names)
 
     @cached_property
     def _names(self) -> list[set[str]]:
         """Return the names of several words in the texts."""
-        found = [(line, detail) for line in self.lines for detail in line.details if detail.last > detail.first]
-        return [set(line.keys[detail.words]) for line, detail in found if detail.kind == "name"]
+        names = [(line, detail) for line in self.lines for detail in line.details if detail.last > detail.first]
+        return [set(line.keys[detail.words]) for line, detail in names if detail.kind == "name"]
 
-    def _absent(self, own: Line) -> Mismatch | None:
+    def _absent(self, sentence: Line) -> Mismatch | None:
         """Return a name or figure of a sentence that the texts lack; the sentence where they have none of its words."""
-        telling = [key for key in own.keys if carries(key) and not is_negation(key)]
+        telling = [key for key in sentence.keys if carries(key) and not is_negation(key)]
         if len(telling) >= _MIN_STRANGE and not any(key in self._by_term for key in telling):
-            return Mismatch("absent", own.text)
-        for detail in own.details:
+            return Mismatch("absent", sentence.text)
+        for detail in sentence.details:
             for at in range(detail.first, detail.last + 1):
-                word = own.words[at]
-                spelt = own.text[word.start : word.end].casefold()
+                word = sentence.words[at]
+                spelt = sentence.text[word.start : word.end].casefold()
                 figure = word.key.isdigit() and len(word.key) >= _MIN_FIGURES and word.key not in self._figures
                 # A word that starts like a name may be another spelling of it.
                 start = spelt[: max(_ALIKE_FROM, len(spelt) // 2)]
                 name = at > 0 and start not in self._folded and spelt not in TITLES
                 if detail.sure and (figure if detail.kind == "number" else name):
-                    return Mismatch("absent", own.text[detail.start : detail.end])
+                    return Mismatch("absent", sentence.text[detail.start : detail.end])
         return None
 
     @cached_property
@@ -205,10 +212,6 @@ class SourceText:
 def source_text(texts: tuple[str, ...]) -> SourceText:
     """Return the index of some texts; cached, since one document is used repeatedly."""
     return SourceText(texts)
-
-
-def _aligned(keys: Sequence[str], others: Sequence[str]) -> Sequence[Step]:
-    return SequenceMatcher(None, keys, others, autojunk=False).get_opcodes()
 
 
 def _shared(steps: Sequence[Step]) -> int:
@@ -225,14 +228,14 @@ def _says_more(keys: Sequence[str], place: range, apart_from: Sequence[str]) -> 
     return any(carries(keys[at]) and keys[at] not in apart_from for at in place)
 
 
-def _is_denied(keys: Sequence[str], others: Sequence[str], steps: Sequence[Step]) -> bool:
+def _is_denied(keys: Sequence[str], other_keys: Sequence[str], steps: Sequence[Step]) -> bool:
     """Return whether one of the two negates what the other says in the same words."""
     equal = [step for step in steps if step[0] == "equal"]
     start, end = (equal[0][3], equal[-1][4]) if equal else (0, 0)
-    if (sum(map(is_negation, keys)) - sum(map(is_negation, others[start:end]))) % 2 == 0:
+    if (sum(map(is_negation, keys)) - sum(map(is_negation, other_keys[start:end]))) % 2 == 0:
         return False
     for kind, first, last, other_first, other_last in steps:
-        sides = keys[first:last], others[other_first:other_last]
+        sides = keys[first:last], other_keys[other_first:other_last]
         turned = kind != "equal" and any(map(is_negation, sides[0])) != any(map(is_negation, sides[1]))
         only = kind == "replace" and any(len(side) == 1 and is_negation(side[0]) for side in sides)
         telling = any(carries(key) and not is_negation(key) and key not in _HELPERS for side in sides for key in side)

@@ -42,27 +42,27 @@ _UNSPACED_END = re.compile(r"(?<=[。！？」])[ ]")
 DraftingInput = BeginInput | ChunkInput | WholeInput | MergeInput | UpdateInput | CompressInput | TidyInput
 
 
-def summarize(given: DraftingInput) -> str:
+def summarize(inputs: DraftingInput) -> str:
     """Return the most important sentences of a document, an excerpt or a summary. Of summaries to merge, each gets room
     in proportion to its length, so that beginning, middle and end all survive; what comes before them gets that of an
     average one. An excerpt that is added to a summary gets the room that the summary leaves, or that of a sentence."""
-    match given:
+    match inputs:
         case TidyInput():
-            return given.summary
+            return inputs.summary
         case CompressInput():
-            return compose([given.summary], [1], given.words - 1, given.query)
+            return compose([inputs.summary], [1], inputs.words - 1, inputs.query)
         case UpdateInput():
-            added = max(given.words - count_words(given.summary), min(_NEWS_WORDS, given.words * _NEWS_SHARE))
-            shares = [given.words - added, added]
-            return compose([given.summary, given.excerpt], shares, given.words, given.query, stages=False)
+            added = max(inputs.words - count_words(inputs.summary), min(_NEWS_WORDS, inputs.words * _NEWS_SHARE))
+            shares = [inputs.words - added, added]
+            return compose([inputs.summary, inputs.excerpt], shares, inputs.words, inputs.query, stages=False)
         case MergeInput():
-            sizes: list[float] = [count_words(summary) for summary in given.summaries]
-            before = [given.context] if isinstance(given, MergeOnwardInput) else []
+            sizes: list[float] = [count_words(summary) for summary in inputs.summaries]
+            before = [inputs.context] if isinstance(inputs, MergeOnwardInput) else []
             usual = [min(count_words(text), sum(sizes) / max(1, len(sizes))) for text in before]
-            return compose([*before, *given.summaries], [*usual, *sizes], given.words, given.query)
+            return compose([*before, *inputs.summaries], [*usual, *sizes], inputs.words, inputs.query)
         case BeginInput() | ChunkInput():
-            return compose([given.excerpt], [1], given.words, given.query)
-    return compose([given.document], [1], given.words, given.query)
+            return compose([inputs.excerpt], [1], inputs.words, inputs.query)
+    return compose([inputs.document], [1], inputs.words, inputs.query)
 
 
 def compose(
@@ -78,10 +78,10 @@ def compose(
         # Only punctuation, of which an underscore counts as a word.
         rest = " ".join(" ".join(parts).split())
         return cut(rest, limit, language) if has_words(rest) else ""
-    asked = (query or "").strip()
+    question = (query or "").strip()
     room = limit * np.asarray(shares, dtype=np.float64) / max(sum(shares), 1e-9)
     vectors = SentenceVectors([sentence.text for sentence in prose], [languages[sentence.part] for sentence in prose])
-    chosen = _chosen(vectors, prose, limit, room, asked, stages=stages and not asked)
+    chosen = _chosen(vectors, prose, limit, room, question, stages=stages and not question)
     if not chosen:
         best = max(prose, key=lambda sentence: sentence.standing)
         return cut(best.text, limit, languages[best.part])
@@ -94,11 +94,11 @@ def _by_language(parts: Sequence[str], shares: Sequence[float]) -> tuple[list[st
     room: list[float] = []
     languages: list[str] = []
     for part, share, tongues in zip(parts, shares, language_spans_beside(parts), strict=True):
-        each = [part[start:end] for (start, end), _ in tongues]
-        words = [count_words(text) for text in each]
-        texts += each
+        own_texts = [part[start:end] for (start, end), _ in tongues]
+        words = [count_words(text) for text in own_texts]
+        texts += own_texts
         languages += [language for _, language in tongues]
-        room += [share] if len(each) == 1 else [share * its / max(1, sum(words)) for its in words]
+        room += [share] if len(own_texts) == 1 else [share * count / max(1, sum(words)) for count in words]
     return texts, room, languages
 
 
@@ -106,34 +106,34 @@ def _in_their_order(parts: Sequence[str], languages: Sequence[str]) -> list[Pros
     """Return the sentences of all parts, scored together per language."""
     sentences: list[ProseSentence] = []
     for language in dict.fromkeys(languages):
-        of_it = [part if its == language else "" for part, its in zip(parts, languages, strict=True)]
-        sentences += with_dependent_last(read(of_it, language), language)
+        own_parts = [part if languages[at] == language else "" for at, part in enumerate(parts)]
+        sentences += with_dependent_last(read(own_parts, language), language)
     return sorted(sentences, key=lambda sentence: sentence.part)
 
 
-def with_dependent_last(found: Sequence[ProseSentence], language: str) -> list[ProseSentence]:
+def with_dependent_last(prose: Sequence[ProseSentence], language: str) -> list[ProseSentence]:
     """Return the sentences with those that need their context, and dialogue, marked as a last resort."""
     return [
         replace(sentence, standing=min(sentence.standing, LAST_RESORT))
         if sentence.spoken or (not is_foreign(language) and has_outside_reference(sentence.text))
         else sentence
-        for sentence in found
+        for sentence in prose
     ]
 
 
 def _chosen(
-    vectors: SentenceVectors, found: Sequence[ProseSentence], limit: int, room: Weights, asked: str, *, stages: bool
+    vectors: SentenceVectors, prose: Sequence[ProseSentence], limit: int, room: Weights, question: str, *, stages: bool
 ) -> list[int]:
     """Return the chosen sentences; last resorts, and then non-sentences, only where there is nothing else."""
-    words = np.asarray([sentence.words for sentence in found], dtype=np.int64)
-    part = np.asarray([sentence.part for sentence in found], dtype=np.int64)
-    standing = np.asarray([sentence.standing for sentence in found])
-    worth = rank_towards(vectors, asked) * standing if asked else _centrality(vectors, found)
-    if asked:
+    words = np.asarray([sentence.words for sentence in prose], dtype=np.int64)
+    part = np.asarray([sentence.part for sentence in prose], dtype=np.int64)
+    standings = np.asarray([sentence.standing for sentence in prose])
+    worth = rank_towards(vectors, question) * standings if question else _centrality(vectors, prose)
+    if question:
         # The answer to a question may be anywhere, so no part is guaranteed a share.
         part, room = np.zeros_like(part), np.asarray([float(limit)])
-    first = _of_each_stage(np.where(standing >= _FAIR, worth, 0.0), words, limit) if stages else []
-    for allowed in (standing > LAST_RESORT, standing > NO_SENTENCE, standing > 0):
+    first = _of_each_stage(np.where(standings >= _FAIR, worth, 0.0), words, limit) if stages else []
+    for allowed in (standings > LAST_RESORT, standings > NO_SENTENCE, standings > 0):
         if chosen := choose(vectors, RankedSentences(np.where(allowed, worth, 0.0), words, part), limit, room, first):
             break
     return chosen
@@ -144,9 +144,9 @@ def _of_each_stage(worth: Weights, words: np.ndarray, limit: int) -> list[int]:
     place = np.cumsum(words) / words.sum()
     chosen, begin = list[int](), 0.0
     for end in _STAGES:
-        own = np.where((place > begin) & (place <= end) & (words <= limit * _SHARE_OF_STAGE), worth, 0.0)
-        best = int(np.argmax(own))
-        if own[best] > 0:
+        stage_worth = np.where((place > begin) & (place <= end) & (words <= limit * _SHARE_OF_STAGE), worth, 0.0)
+        best = int(np.argmax(stage_worth))
+        if stage_worth[best] > 0:
             chosen.append(best)
         begin = end
     return chosen
@@ -159,12 +159,12 @@ def ranked_prose(text: str) -> tuple[list[ProseSentence], Weights]:
     return prose, worth
 
 
-def _centrality(vectors: SentenceVectors, found: Sequence[ProseSentence]) -> Weights:
+def _centrality(vectors: SentenceVectors, prose: Sequence[ProseSentence]) -> Weights:
     """Return each sentence's value for a summary: central, well formed, and early rather than late."""
-    words = np.asarray([sentence.words for sentence in found], dtype=np.int64)
+    words = np.asarray([sentence.words for sentence in prose], dtype=np.int64)
     earliness = np.maximum(0.0, 1 - (np.cumsum(words) - words) / _OPENING_WORDS)
-    standing = np.asarray([sentence.standing for sentence in found])
-    worth: Weights = rank(vectors) ** _RANK_POWER * standing * (1 + _OPENING_BONUS * earliness)
+    standings = np.asarray([sentence.standing for sentence in prose])
+    worth: Weights = rank(vectors) ** _RANK_POWER * standings * (1 + _OPENING_BONUS * earliness)
     return worth
 
 

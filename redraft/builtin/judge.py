@@ -40,46 +40,46 @@ _CATEGORIES: Mapping[str, factual.Category] = {
 }
 
 
-def key_sentences(text: str, most: int) -> list[str]:
+def key_sentences(text: str, count: int) -> list[str]:
     """Return the most central sentences of an English text that can stand alone, from all its stretches, best first."""
     prose, worth = ranked_prose(text)
     worded = [at for at, sentence in enumerate(prose) if telling(sentence.text)]
     proper = [at for at in worded if prose[at].is_suitable and _SHORTEST <= prose[at].words <= _LONGEST]
     usable = proper if len(proper) > 1 else worded
-    stretches, chosen = max(1, most // _A_STRETCH), list[int]()
-    taken: Counter[int] = Counter()
-    while usable and len(chosen) < most:
-        best = max(usable, key=lambda at: worth[at] * _AGAIN ** taken[at * stretches // len(prose)])
+    stretches, chosen = max(1, count // _A_STRETCH), list[int]()
+    counts: Counter[int] = Counter()
+    while usable and len(chosen) < count:
+        best = max(usable, key=lambda at: worth[at] * _AGAIN ** counts[at * stretches // len(prose)])
         usable.remove(best)
-        taken[best * stretches // len(prose)] += 1
+        counts[best * stretches // len(prose)] += 1
         chosen.append(best)
     return [prose[at].text for at in sorted(chosen, key=lambda at: -worth[at])]
 
 
 def _held_by(sentence: str, lines: Sequence[tuple[int, frozenset[str]]]) -> int | None:
     """Return which line, by number, has most of a key sentence; None if none has enough of it."""
-    wanted = telling(sentence)
-    shares = {number: len(wanted & words) / max(1, len(wanted)) for number, words in reversed(lines)}
+    terms = telling(sentence)
+    shares = {number: len(terms & words) / max(1, len(terms)) for number, words in reversed(lines)}
     best = max(shares, key=shares.__getitem__, default=None)
     return best if best is not None and shares[best] >= _HELD else None
 
 
-def ask_document(given: qa.AskDocumentInput) -> qa.DocumentQuestions:
+def ask_document(inputs: qa.AskDocumentInput) -> qa.DocumentQuestions:
     """Return the key sentences of a document."""
-    text = given.excerpt or given.document or ""
-    body = text if given.excerpt else text[slice(*body_of(Document.from_text(text)).span)]
+    text = inputs.excerpt or inputs.document or ""
+    body = text if inputs.excerpt else text[slice(*body_of(Document.from_text(text)).span)]
     questions = [
         qa.DocumentQuestion(question=qa.key_sentence(text), kind="what", answer=text, quote=text, weight=1)
-        for text in key_sentences(body, given.count)
+        for text in key_sentences(body, inputs.count)
     ]
     return qa.DocumentQuestions(questions=questions)
 
 
-def answer_from_summary(given: qa.AnswerFromSummaryInput) -> qa.SummaryAnswers:
+def answer_from_summary(inputs: qa.AnswerFromSummaryInput) -> qa.SummaryAnswers:
     """Return which key sentences a summary has; other questions are left open."""
-    lines = [(line.id, telling(line.sentence)) for line in given.sentences]
+    lines = [(line.id, telling(line.sentence)) for line in inputs.sentences]
     answers: list[qa.SummaryAnswer] = []
-    for item in given.questions:
+    for item in inputs.questions:
         sentence = qa.sentence_in(item.question)
         place = _held_by(sentence, lines)
         answered: bool | Unsure = place is not None if sentence else UNSURE
@@ -88,7 +88,7 @@ def answer_from_summary(given: qa.AnswerFromSummaryInput) -> qa.SummaryAnswers:
     return qa.SummaryAnswers(answers=answers)
 
 
-def compare_answers(given: qa.CompareInput) -> qa.Comparisons:
+def compare_answers(inputs: qa.CompareInput) -> qa.Comparisons:
     """Compare what the document has instead of a claim, or the same key sentence twice; leave other pairs open."""
 
     def verdict(pair: qa.Pair) -> qa.Verdict:
@@ -97,13 +97,13 @@ def compare_answers(given: qa.CompareInput) -> qa.Comparisons:
         return "full" if qa.sentence_in(pair.question) and pair.summary == pair.document else "unclear"
 
     return qa.Comparisons(
-        comparisons=[qa.Comparison(id=pair.id, reason="by words", verdict=verdict(pair)) for pair in given.pairs]
+        comparisons=[qa.Comparison(id=pair.id, reason="by words", verdict=verdict(pair)) for pair in inputs.pairs]
     )
 
 
-def answer_from_document(given: qa.AnswerFromDocumentInput) -> qa.DocumentAnswers:
+def answer_from_document(inputs: qa.AnswerFromDocumentInput) -> qa.DocumentAnswers:
     """Return what the text says about each claim; other questions are left open."""
-    source = source_text(tuple(given.texts))
+    source = source_text(tuple(inputs.texts))
 
     def answer(number: int, claim: str) -> qa.DocumentAnswer:
         if not keys(claim):
@@ -117,19 +117,19 @@ def answer_from_document(given: qa.AnswerFromDocumentInput) -> qa.DocumentAnswer
             id=number, quote=quote, answered=bool(text), answer=text, share=None if fault else checked.share
         )
 
-    return qa.DocumentAnswers(answers=[answer(item.id, claim_in(item.question)) for item in given.questions])
+    return qa.DocumentAnswers(answers=[answer(item.id, claim_in(item.question)) for item in inputs.questions])
 
 
-def verify_sentences(given: factual.VerifyInput) -> factual.Verifications:
+def verify_sentences(inputs: factual.VerifyInput) -> factual.Verifications:
     """Return what is wrong with each sentence; one that is no near quotation of the text is left open."""
-    source = source_text(tuple(given.texts))
+    source = source_text(tuple(inputs.texts))
 
     def category(checked: Checked) -> factual.Category | Unsure:
         if checked.fault:
             return _CATEGORIES[checked.fault.kind]
         return "none" if checked.share >= _NEAR_QUOTATION else UNSURE
 
-    checks = [(statement.id, source.check(statement.sentence)) for statement in given.sentences]
+    checks = [(statement.id, source.check(statement.sentence)) for statement in inputs.sentences]
     return factual.Verifications(
         sentences=[
             factual.Verification(id=at, reason=checked.reason, quote=checked.nearest, category=category(checked))
@@ -138,17 +138,17 @@ def verify_sentences(given: factual.VerifyInput) -> factual.Verifications:
     )
 
 
-def grow(given: factual.ExtractFactsInput) -> factual.FactTree:
+def grow(inputs: factual.ExtractFactsInput) -> factual.FactTree:
     """Return the key sentences of an excerpt as trees: the most central ones as roots."""
-    count = max(1, min(_MAX_ROOTS, round(count_words(given.excerpt) / _WORDS_A_ROOT)))
-    facts = key_sentences(given.excerpt, count * _FACTS_A_ROOT)
+    count = max(1, min(_MAX_ROOTS, round(count_words(inputs.excerpt) / _WORDS_A_ROOT)))
+    facts = key_sentences(inputs.excerpt, count * _FACTS_A_ROOT)
     if len(facts) < _A_STRETCH:
         raise RejectedRequest("it does not have two sentences that can serve as facts")
 
-    def root(own: Sequence[str]) -> factual.Root:
-        branches, leaves = own[1 : 1 + _BRANCHES], own[1 + _BRANCHES :]
+    def root(root_facts: Sequence[str]) -> factual.Root:
+        branches, leaves = root_facts[1 : 1 + _BRANCHES], root_facts[1 + _BRANCHES :]
         return factual.Root(
-            fact=own[0],
+            fact=root_facts[0],
             branches=[
                 factual.Branch(fact=fact, leaves=list(leaves[at :: len(branches)])) for at, fact in enumerate(branches)
             ],
@@ -157,23 +157,23 @@ def grow(given: factual.ExtractFactsInput) -> factual.FactTree:
     return factual.FactTree(roots=[root(facts[at::count]) for at in range(min(count, len(facts) // _A_STRETCH))])
 
 
-def validate_facts(given: factual.ValidateFactsInput) -> factual.FactSupports:
+def validate_facts(inputs: factual.ValidateFactsInput) -> factual.FactSupports:
     """Pass the facts that the excerpt has word for word; nothing can be said about others."""
-    source = source_text((given.excerpt,))
-    found = [(fact.id, source.find(keys(fact.fact))) for fact in given.facts]
+    source = source_text((inputs.excerpt,))
+    lines = [(fact.id, source.find(keys(fact.fact))) for fact in inputs.facts]
     reason = "It is a sentence of the text."
     return factual.FactSupports(
         facts=[
             factual.FactSupport(id=number, reason=reason, quote=line.text, verdict="pass")
-            for number, line in found
+            for number, line in lines
             if line
         ]
     )
 
 
-def ask_query(given: factual.QueryInput) -> factual.Query:
+def ask_query(inputs: factual.QueryInput) -> factual.Query:
     """Return the question that the first of some facts answers."""
-    words = one_line(given.facts[0].fact).split(" ")
+    words = one_line(inputs.facts[0].fact).split(" ")
     dots = "…" if len(words) > _QUERY_WORDS else ""
     try:
         return factual.Query(query=f"What is said about this: “{' '.join(words[:_QUERY_WORDS])}{dots}”?")
@@ -181,10 +181,10 @@ def ask_query(given: factual.QueryInput) -> factual.Query:
         return factual.Query(query="What happens, and why?")
 
 
-def align_facts(given: factual.AlignInput) -> factual.Alignments:
+def align_facts(inputs: factual.AlignInput) -> factual.Alignments:
     """Return which facts a summary has, as key sentences."""
-    lines = [(statement.id, telling(statement.sentence)) for statement in given.sentences]
-    places = [(fact.id, _held_by(fact.fact, lines)) for fact in given.facts]
+    lines = [(statement.id, telling(statement.sentence)) for statement in inputs.sentences]
+    places = [(fact.id, _held_by(fact.fact, lines)) for fact in inputs.facts]
     return factual.Alignments(
         facts=[
             factual.Alignment(id=number, stated="yes", sentences=[place])
@@ -195,35 +195,35 @@ def align_facts(given: factual.AlignInput) -> factual.Alignments:
     )
 
 
-def split_facts(given: factual.SplitFactsInput) -> factual.AllFacts:
+def split_facts(inputs: factual.SplitFactsInput) -> factual.AllFacts:
     """Return each sentence as one fact."""
-    facts = [(statement.id, one_line(statement.sentence)) for statement in given.sentences]
+    facts = [(statement.id, one_line(statement.sentence)) for statement in inputs.sentences]
     return factual.AllFacts(sentences=[factual.SentenceFacts(id=number, facts=[fact]) for number, fact in facts])
 
 
-def write_answer(given: qa.AnswerInput) -> qa.WrittenAnswer:
+def write_answer(inputs: qa.AnswerInput) -> qa.WrittenAnswer:
     """Return the sentences that have most of the telling words of a question; none where no sentence has enough."""
-    wanted = {key for key in keys(given.question) if carries(key)}
-    lines = source_text(tuple(given.texts)).nearest(list(wanted))
-    shares = {line.text: len(wanted.intersection(line.keys)) / len(wanted) for line in lines}
-    least = max(_ANSWERS, *shares.values()) if shares else 1.0
-    best = [text for text, share in shares.items() if share >= least][:_SENTENCES]
+    terms = {key for key in keys(inputs.question) if carries(key)}
+    lines = source_text(tuple(inputs.texts)).nearest(list(terms))
+    shares = {line.text: len(terms.intersection(line.keys)) / len(terms) for line in lines}
+    threshold = max(_ANSWERS, *shares.values()) if shares else 1.0
+    best = [text for text, share in shares.items() if share >= threshold][:_SENTENCES]
     return qa.WrittenAnswer(
         answered=bool(best), sentences=[qa.AnswerSentence(quote=text, sentence=text) for text in best]
     )
 
 
-def ask_typed(given: qa.AskTypedInput) -> qa.TypedReply:
+def ask_typed(inputs: qa.AskTypedInput) -> qa.TypedReply:
     """Return the question whether the key sentence of a paragraph is true; questions of other types are left out."""
-    sentence = next(iter(key_sentences(given.excerpt, 1)), "") if given.type == "binary" else ""
+    sentence = next(iter(key_sentences(inputs.excerpt, 1)), "") if inputs.type == "binary" else ""
     question = claim_question(sentence) if sentence else ""
     return qa.TypedReply(question=question, answer="yes" if sentence else "", reason=sentence)
 
 
-def answer_questions(given: qa.AnswerQuestionsInput) -> qa.GivenAnswers:
+def answer_questions(inputs: qa.AnswerQuestionsInput) -> qa.GivenAnswers:
     """Return whether a document has the sentence that a question quotes; other questions are left open."""
-    source = source_text((given.document,))
-    lines = [(item.id, source.find(keys(claim_in(item.question)))) for item in given.questions]
+    source = source_text((inputs.document,))
+    lines = [(item.id, source.find(keys(claim_in(item.question)))) for item in inputs.questions]
     return qa.GivenAnswers(
         answers=[
             qa.GivenAnswer(id=number, answered=True, answer="yes", reason=line.text)
@@ -231,6 +231,18 @@ def answer_questions(given: qa.AnswerQuestionsInput) -> qa.GivenAnswers:
             else qa.GivenAnswer(id=number, answered=UNSURE, answer="", reason="")
             for number, line in lines
         ]
+    )
+
+
+def judge_answers(given: qa.JudgeAnswersInput) -> qa.AnswerVerdicts:
+    """Judge an answer right if it has all telling words of its reference; leave other answers open."""
+
+    def verdict(pair: qa.AnswerPair) -> qa.Correctness | Unsure:
+        wanted = telling(pair.reference)
+        return "right" if wanted and wanted <= telling(pair.answer) else UNSURE
+
+    return qa.AnswerVerdicts(
+        answers=[qa.AnswerVerdict(id=pair.id, reason="by words", verdict=verdict(pair)) for pair in given.answers]
     )
 
 
@@ -243,6 +255,7 @@ JUDGING: Mapping[str, Callable[[Any], Any]] = {
     qa.WRITE_ANSWER.name: write_answer,
     qa.ASK_TYPED.name: ask_typed,
     qa.ANSWER_QUESTIONS.name: answer_questions,
+    qa.JUDGE_ANSWERS.name: judge_answers,
     factual.VERIFY_SENTENCES.name: verify_sentences,
     factual.KEYFACTS_ANALYTICAL.name: grow,
     factual.KEYFACTS_NARRATIVE.name: grow,

@@ -44,7 +44,7 @@ class Detail(NamedTuple):
 def details(text: str, of: Sequence[Word]) -> list[Detail]:
     """Return the names and numbers among the words `of` the sentence `text`, in order. Dates count as numbers."""
     kinds = _kinds(text, of)
-    found: list[Detail] = []
+    spans: list[Detail] = []
     at = 0
     while at < len(of):
         kind, last = kinds[at], at
@@ -54,14 +54,14 @@ def details(text: str, of: Sequence[Word]) -> list[Detail]:
             sure = kind == "number" or last > at or not _opens_as_common_word(text, of[at])
             possessive = _POSSESSIVE.search(text, of[last].start, of[last].end)
             end = possessive.start() if possessive else of[last].end
-            found.append(Detail(kind, of[at].start, end, at, last, sure))
+            spans.append(Detail(kind, of[at].start, end, at, last, sure))
         at = last + 1
-    return found
+    return spans
 
 
 def amounts(keys: Iterable[str]) -> frozenset[str]:
     """Return the values of adjacent number words: 22 of "twenty-two", 1500 of "one thousand five hundred"."""
-    found: set[str] = set()
+    values: set[str] = set()
     number = 0
     for key in (*keys, ""):
         figure = int(key) if key.isdecimal() and len(key) < _LONGEST_NUMBER else 0
@@ -73,10 +73,10 @@ def amounts(keys: Iterable[str]) -> frozenset[str]:
         elif figure and 0 < number < 1_000_000 and len(key) == 3:
             number = number * 1_000 + figure
         else:
-            found |= {str(number)} if number else set()
-            found |= {key} if key and not figure else set()
+            values |= {str(number)} if number else set()
+            values |= {key} if key and not figure else set()
             number = figure
-    return frozenset(found)
+    return frozenset(values)
 
 
 def _kinds(text: str, of: Sequence[Word]) -> list[DetailKind | None]:
@@ -87,10 +87,10 @@ def _kinds(text: str, of: Sequence[Word]) -> list[DetailKind | None]:
         capital = surface[0].isupper()
         beside_figure = any(near.key[0].isdigit() for near in of[max(0, at - 1) : at + 2])
         no_name = surface in ("I", "O", "Vol") or is_negation(word.key) or is_number(word.key)
-        named = capital and (carries(word.key) or word.key in TITLES) and not no_name
+        is_name = capital and (carries(word.key) or word.key in TITLES) and not no_name
         dated = surface.lower() in MONTHS | DAYS and (capital or beside_figure)
         counted = is_number(word.key) and surface.lower() not in _LOOSE
-        kinds.append("number" if dated or counted else "name" if named else None)
+        kinds.append("number" if dated or counted else "name" if is_name else None)
     return kinds
 
 

@@ -113,11 +113,11 @@ class ProseSentence:
 
 def read(parts: Sequence[str], language: str) -> list[ProseSentence]:
     """Return the sentences of all `parts` in order, scored together, without repetitions."""
-    once: dict[str, ProseSentence] = {}
+    unique: dict[str, ProseSentence] = {}
     for number, part in enumerate(parts):
         for sentence in _sentences_of(part, number, language):
-            once.setdefault(sentence.text.casefold(), sentence)
-    narrated = [sentence.text for sentence in once.values() if not sentence.spoken]
+            unique.setdefault(sentence.text.casefold(), sentence)
+    narrated = [sentence.text for sentence in unique.values() if not sentence.spoken]
     foreign = is_foreign(language)
     # In a first-person text, "I" and "you" are no drawback.
     of_others = not foreign and sum(bool(FIRST_PERSON.search(text)) for text in narrated) <= 0.2 * len(narrated)
@@ -126,7 +126,7 @@ def read(parts: Sequence[str], language: str) -> list[ProseSentence]:
         replace(sentence, standing=_manner(sentence, of_others, foreign) * _substance(sentence.text, names))
         if sentence.is_suitable
         else sentence
-        for sentence in once.values()
+        for sentence in unique.values()
     ]
 
 
@@ -177,21 +177,21 @@ def _sentences_of(text: str, part: int, language: str) -> Iterator[ProseSentence
     referred = set(_REFERENCE.findall(text))
     for paragraph in paragraphs(text):
         body = text[paragraph.start : paragraph.end]
-        whole = plain(body)
-        words = count_words(whole)
-        heading = body.lstrip().startswith("#") or (not ends_sentence(whole) and words <= _HEADING_WORDS)
+        line_text = plain(body)
+        words = count_words(line_text)
+        heading = body.lstrip().startswith("#") or (not ends_sentence(line_text) and words <= _HEADING_WORDS)
         if heading:
             # Text under the heading of an author's note belongs to it, up to the next heading.
-            outside = bool(around.search(whole))
-        note = (whole.startswith("[") and whole.endswith("]")) or _is_note(body.strip(), referred)
-        matter = heading or outside or note or (words <= _NOTICE_WORDS and bool(around.search(whole)))
+            outside = bool(around.search(line_text))
+        note = (line_text.startswith("[") and line_text.endswith("]")) or _is_note(body.strip(), referred)
+        matter = heading or outside or note or (words <= _NOTICE_WORDS and bool(around.search(line_text)))
         speeches = [match.span() for match in _SPEECH.finditer(body)]
         for span in sentences(body):
             spoken = any(start < span.end and span.start < end for start, end in speeches)
-            said = plain(body[span.start : span.end])
+            sentence = plain(body[span.start : span.end])
             # A text without full stops is split into runs of words.
-            longest = _LONGEST_WORDS if ends_sentence(said) else _RUNAWAY_WORDS
-            for piece in [said] if count_words(said) <= longest else _runs(said, _RUN_WORDS):
+            longest = _LONGEST_WORDS if ends_sentence(sentence) else _RUNAWAY_WORDS
+            for piece in [sentence] if count_words(sentence) <= longest else _runs(sentence, _RUN_WORDS):
                 line = as_sentence(piece, language)
                 if count := count_words(line):
                     aside = matter or bool(around.search(line)) or _says_nothing(piece)
@@ -225,11 +225,11 @@ def _manner(sentence: ProseSentence, of_others: bool, foreign: bool) -> float:
         (of_others and bool(FIRST_PERSON.search(text)), 0.4),
         (not foreign and bool(_SECOND_PERSON.search(text)), 0.4),
     ]
-    length = next((worth for most, worth in _WORTH_BY_LENGTH if words <= most), max(0.3, 1 - (words - 40) / 60))
+    length = next((worth for longest, worth in _WORTH_BY_LENGTH if words <= longest), max(0.3, 1 - (words - 40) / 60))
     return length * prod(factor for applies, factor in drawbacks if applies)
 
 
 def _substance(text: str, names: Counter[str]) -> float:
     """Score how much a sentence says about named people, places and numbers."""
-    known = {name for name in _NAME.findall(text) if names[name]}
-    return 0.7 + 0.15 * min(len(known), 2) + (0.05 if _FIGURE.search(text) else 0.0)
+    known_names = {name for name in _NAME.findall(text) if names[name]}
+    return 0.7 + 0.15 * min(len(known_names), 2) + (0.05 if _FIGURE.search(text) else 0.0)

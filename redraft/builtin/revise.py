@@ -50,62 +50,62 @@ class _SourceText:
 
     def quoted(self, evidence: str) -> list[str]:
         """Return the sentences of a quotation that can stand alone, without headings and fragments."""
-        here = _source((evidence,)).quotable
-        found = map(self.key, sentences_in(evidence))
-        texts = [(self.quotable if key in self.places else here).get(key, "") for key in found]
+        evidence_sentences = _source((evidence,)).quotable
+        quoted_keys = map(self.key, sentences_in(evidence))
+        texts = [(self.quotable if key in self.places else evidence_sentences).get(key, "") for key in quoted_keys]
         return [text for text in texts if text and not text[0].islower()]
 
 
 _source = lru_cache(maxsize=8)(_SourceText)
 
 
-def revise(given: ReviseInput, needed: Sequence[str] = (), tags: Tags | None = None) -> str:
+def revise(inputs: ReviseInput, needed: Sequence[str] = (), tags: Tags | None = None) -> str:
     """Add what is missing, and correct, replace or drop what is wrong; the rest stays literally the same, the `needed`
     sentences above all. Requests in words are left."""
-    texts = [given.document] if given.document else given.passages
-    revision = _SentenceRevision(_source(tuple(texts or [given.summary])), given, needed)
-    for point in given.points:
+    texts = [inputs.document] if inputs.document else inputs.passages
+    revision = _SentenceRevision(_source(tuple(texts or [inputs.summary])), inputs, needed)
+    for point in inputs.points:
         revision.apply(point)
     text = revision.within_limit()
-    changes = [point for point in given.points if point.task == "change"]
+    changes = [point for point in inputs.points if point.task == "change"]
     if not (points := [change for change in changes if not (change.sentence or change.question or change.evidence)]):
         return text
-    tags = tags or Tags(given)
+    tags = tags or Tags(inputs)
     lines = "\n".join(f"{tags.tag('points', point.id)}: left: {NOT_UNDERSTOOD}" for point in points)
     return f"<points>\n{lines}\n</points>\n<revision>\n{text}\n</revision>"
 
 
-def edit(given: EditInput) -> str:
+def edit(inputs: EditInput) -> str:
     """Deal with the points, and add sentences that answer what a reader must know. Only what may go is dropped, and
     nothing that a person asked for."""
-    missing = [item for item in given.must_know if item.draft in ("not at all", "in part")]
+    missing = [item for item in inputs.must_know if item.draft in ("not at all", "in part")]
     added = [
         Point(id=number, task="add", question=item.question, answer=item.answer, evidence=item.quote)
-        for number, item in enumerate(missing, len(given.points) + 1)
+        for number, item in enumerate(missing, len(inputs.points) + 1)
     ]
-    shared = {name: getattr(given, name) for name in ReviseInput.model_fields if name != "points"}
-    requested = " ".join(given.keep)
+    shared = {name: getattr(inputs, name) for name in ReviseInput.model_fields if name != "points"}
+    requested = " ".join(inputs.keep)
     needed = [
         sentence
-        for sentence in sentences_in(given.summary)
-        if (given.may_go and sentence not in given.may_go) or sentence in requested
+        for sentence in sentences_in(inputs.summary)
+        if (inputs.may_go and sentence not in inputs.may_go) or sentence in requested
     ]
-    return revise(ReviseInput(**shared, points=[*given.points, *added]), needed, Tags(given))
+    return revise(ReviseInput(**shared, points=[*inputs.points, *added]), needed, Tags(inputs))
 
 
 class _SentenceRevision:
     """A draft during its revision."""
 
-    def __init__(self, source: _SourceText, given: ReviseInput, needed: Sequence[str]) -> None:
-        self._source, self._limit, self._reads_all = source, given.words, bool(given.document)
+    def __init__(self, source: _SourceText, inputs: ReviseInput, needed: Sequence[str]) -> None:
+        self._source, self._limit, self._reads_all = source, inputs.words, bool(inputs.document)
         fixed = {source.key(sentence) for sentence in needed}
         self._sentences: list[_DraftSentence] = []
         end = 0
-        for span in sentences(given.summary):
-            text = given.summary[span.start : span.end]
-            self._sentences.append(_DraftSentence(given.summary[end : span.start], text, source.key(text) in fixed))
+        for span in sentences(inputs.summary):
+            text = inputs.summary[span.start : span.end]
+            self._sentences.append(_DraftSentence(inputs.summary[end : span.start], text, source.key(text) in fixed))
             end = span.end
-        self._tail = given.summary[end:]
+        self._tail = inputs.summary[end:]
 
     def apply(self, point: Point) -> None:
         """Do what a point asks for, where that can be had within the limit."""
@@ -139,27 +139,29 @@ class _SentenceRevision:
 
     def _needed(self, point: Point) -> str:
         """Return the sentence of the evidence that has most of what a point asks for and is not in the draft."""
-        wanted = telling(f"{point.question} {point.answer}", self._source.language)
+        terms = telling(f"{point.question} {point.answer}", self._source.language)
         # A question by itself is looked up in all of the source.
         everywhere = [*self._source.quotable.values()] if point.question else []
         texts = self._source.quoted(point.evidence) if point.evidence else everywhere
         absent = [text for text in texts if self._place_of(text) is None]
-        best = max(absent, key=lambda text: len(wanted.intersection(self._source.key(text))), default="")
-        return best if point.evidence or wanted.intersection(self._source.key(best)) else ""
+        best = max(absent, key=lambda text: len(terms.intersection(self._source.key(text))), default="")
+        return best if point.evidence or terms.intersection(self._source.key(best)) else ""
 
     def _place_of(self, sentence: str, *, last: bool = False) -> int | None:
         key = self._source.key(sentence)
-        places = [at for at, own in enumerate(self._sentences) if key and self._source.key(own.text) == key]
+        keys_of_draft = [self._source.key(sentence.text) for sentence in self._sentences]
+        places = [at for at, draft_key in enumerate(keys_of_draft) if key and draft_key == key]
         return places[-1 if last else 0] if places else None
 
     def _with(self, text: str) -> list[_DraftSentence]:
         """Return the draft with a sentence added in document order; at the end where the document lacks it."""
         places = self._source.places
-        own = places.get(self._source.key(text))
-        known = [places.get(self._source.key(sentence.text)) for sentence in self._sentences]
-        at = len(known)
-        if own is not None:
-            at = max((place + 1 for place, other in enumerate(known) if other is not None and other < own), default=0)
+        own_place = places.get(self._source.key(text))
+        draft_places = [places.get(self._source.key(sentence.text)) for sentence in self._sentences]
+        at = len(draft_places)
+        if own_place is not None:
+            ends = [at + 1 for at, place in enumerate(draft_places) if place is not None and place < own_place]
+            at = max(ends, default=0)
         before, after = self._sentences[:at], self._sentences[at:]
         if before or not after:
             return [*before, _DraftSentence(" " if at else "", text), *after]
@@ -173,9 +175,9 @@ class _SentenceRevision:
             loose = [at for at, sentence in enumerate(changed) if not sentence.fixed]
             if not loose:
                 return None
-            least = min(loose, key=worth.__getitem__)
-            changed = _without(changed, least)
-            del worth[least]
+            least_central = min(loose, key=worth.__getitem__)
+            changed = _without(changed, least_central)
+            del worth[least_central]
         return changed
 
     def _text(self, draft: Sequence[_DraftSentence]) -> str:
@@ -184,10 +186,10 @@ class _SentenceRevision:
 
 def _without(draft: Sequence[_DraftSentence], at: int) -> list[_DraftSentence]:
     """Return the sentences without one of them; if it started a paragraph, the next one does."""
-    others, gap = [*draft[:at], *draft[at + 1 :]], draft[at].gap
-    if at < len(others) and (at == 0 or ("\n" in gap and "\n" not in others[at].gap)):
-        others[at] = replace(others[at], gap=gap)
-    return others
+    remaining, gap = [*draft[:at], *draft[at + 1 :]], draft[at].gap
+    if at < len(remaining) and (at == 0 or ("\n" in gap and "\n" not in remaining[at].gap)):
+        remaining[at] = replace(remaining[at], gap=gap)
+    return remaining
 
 
 def corrected(text: str, point: Point, language: str) -> str:
@@ -197,11 +199,11 @@ def corrected(text: str, point: Point, language: str) -> str:
     right = [] if is_foreign(language) else details(point.answer, answer)
     if len(right) != 1 or not point.evidence or right[0].last - right[0].first + 1 < len(answer):
         return ""
-    supported, own = set(keys(point.evidence)), words(text)
+    supported, text_words = set(keys(point.evidence)), words(text)
     wrong = [
         detail
-        for detail in details(text, own)
-        if detail.kind == right[0].kind and not supported.issuperset(word.key for word in own[detail.words])
+        for detail in details(text, text_words)
+        if detail.kind == right[0].kind and not supported.issuperset(word.key for word in text_words[detail.words])
     ]
     if len(wrong) != 1:
         return ""

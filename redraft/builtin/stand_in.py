@@ -76,23 +76,23 @@ class StandIn:
         prompt, reply = (ceil(len(part) / _CHARACTERS_PER_TOKEN) for part in (request.given.model_dump_json(), text))
         return Reply(value, text, Usage(prompt, reply, reported=False))
 
-    def answer(self, prompt: Prompt[InputT, ValueT], given: InputT) -> ValueT:
+    def answer(self, prompt: Prompt[InputT, ValueT], inputs: InputT) -> ValueT:
         """Return the reply to a prompt. Raises `UnreadableReply` if the schema alone does not tell how to abstain."""
         if handler := self.handlers.get(prompt.name):
-            value: ValueT = handler(given)
+            value: ValueT = handler(inputs)
             return value
-        return derived_reply(prompt, given, self.typical or {})
+        return derived_reply(prompt, inputs, self.typical or {})
 
 
-def derived_reply(prompt: Prompt[InputT, ValueT], given: InputT, typical: Mapping[str, int]) -> ValueT:
+def derived_reply(prompt: Prompt[InputT, ValueT], inputs: InputT, typical: Mapping[str, int]) -> ValueT:
     """Return the reply that the schema of a prompt gives; without typical lengths it abstains."""
     shape: Any = prompt.returns
     if not issubclass(shape, BaseModel):
-        sources = [text for name in _WRITTEN_FROM for text in texts_in(getattr(given, name, None))]
-        value: Any = prose(sources, getattr(given, "words", None) or 100) if typical else ""
+        sources = [text for name in _WRITTEN_FROM for text in texts_in(getattr(inputs, name, None))]
+        value: Any = prose(sources, getattr(inputs, "words", None) or 100) if typical else ""
         return shape(value)  # type: ignore[no-any-return]
     try:
-        reply = _SchemaReply(given, typical, crc32(prompt.name.encode()) % _PROMPTS)
+        reply = _SchemaReply(inputs, typical, crc32(prompt.name.encode()) % _PROMPTS)
         value = shape.model_validate(reply.entry(shape, None, ""))
     except ValidationError as error:
         raise UnreadableReply(f"the schema of {prompt.name} gives no reply", text="", usage=Usage(0, 0)) from error
@@ -103,11 +103,11 @@ class _SchemaReply:
     """Builds a reply from its schema and the prompt's input. An entry is about an item of the prompt, or about a
     stretch of its texts, from which its words are taken."""
 
-    def __init__(self, given: BaseModel, typical: Mapping[str, int], first: int) -> None:
+    def __init__(self, inputs: BaseModel, typical: Mapping[str, int], first: int) -> None:
         """Number the texts from `first` on, so that no two texts of the same words are equal."""
-        self._given, self._typical = given, typical
-        shown = [value for name in _SHOWN if (value := getattr(given, name, None))]
-        self._texts = list(texts_in(shown or given))
+        self._given, self._typical = inputs, typical
+        visible = [value for name in _SHOWN if (value := getattr(inputs, name, None))]
+        self._texts = list(texts_in(visible or inputs))
         self._numbers = count(first)
 
     def entry(self, shape: type[BaseModel], item: BaseModel | None, stretch: str) -> dict[str, Any]:
@@ -129,11 +129,11 @@ class _SchemaReply:
         if origin is list:
             return self._entries(key, inner[0], marks, item, stretch)
         if origin in (Union, UnionType):
-            abstains = not self._typical and any(UNSURE in get_args(one) for one in inner)
+            abstains = not self._typical and any(UNSURE in get_args(choice) for choice in inner)
             return UNSURE if abstains else self._value(key, inner[0], (), item, stretch)
         if origin is Literal:
-            wanted = _FAVOURABLE if self._typical else _ABSTAINING
-            return next((choice for choice in wanted if choice in inner), inner[0])
+            preferred = _FAVOURABLE if self._typical else _ABSTAINING
+            return next((choice for choice in preferred if choice in inner), inner[0])
         if isinstance(kind, type) and issubclass(kind, BaseModel):
             return self.entry(kind, item, stretch)
         if kind is str:
@@ -146,23 +146,23 @@ class _SchemaReply:
         limits = [bound if isinstance(bound, int) else int(getattr(self._given, bound)) for bound in bounds]
         if key == "FactTree.roots":
             limits.append(min(8, round(1.3 + len(getattr(self._given, "excerpt", "")) / _CHARACTERS_A_ROOT)))
-        most = min([self._typical.get(key, 0), *limits])
-        named = _reference(get_args(kind)[1:])
-        if named:
-            numbers = [one.id for one in getattr(self._given, named)]
+        count = min([self._typical.get(key, 0), *limits])
+        field = _reference(get_args(kind)[1:])
+        if field:
+            numbers = [entry.id for entry in getattr(self._given, field)]
             first = next(self._numbers)
-            return [numbers[(first + at) % len(numbers)] for at in range(min(most, len(numbers)))]
+            return [numbers[(first + at) % len(numbers)] for at in range(min(count, len(numbers)))]
         if not (isinstance(kind, type) and issubclass(kind, BaseModel)):
             abstains = not self._typical and self._value(key, kind, (), None, "") == UNSURE
-            return [self._value(key, kind, (), item, stretch) for _ in range(1 if abstains else most)]
+            return [self._value(key, kind, (), item, stretch) for _ in range(1 if abstains else count)]
         about = _reference(kind.model_fields["id"].metadata) if "id" in kind.model_fields else ""
         if not about:
-            return [self.entry(kind, item, stretch or self._stretch(at, most)) for at in range(most)]
-        items = {one.id: one for one in getattr(self._given, about)}
-        wanted = asked_about(self._given, about)
+            return [self.entry(kind, item, stretch or self._stretch(at, count)) for at in range(count)]
+        items = {entry.id: entry for entry in getattr(self._given, about)}
+        numbers = asked_about(self._given, about)
         return [
-            self.entry(kind, items[number], getattr(items[number], "sentence", "") or self._stretch(at, len(wanted)))
-            for at, number in enumerate(wanted)
+            self.entry(kind, items[number], getattr(items[number], "sentence", "") or self._stretch(at, len(numbers)))
+            for at, number in enumerate(numbers)
         ]
 
     def _stretch(self, at: int, of: int) -> str:
@@ -208,24 +208,24 @@ def stretch_of(texts: Sequence[str], at: int, of: int) -> str:
     return "this"
 
 
-def first_words(text: str, most: int) -> list[str]:
+def first_words(text: str, limit: int) -> list[str]:
     """Return at most so many words from the beginning of a text."""
-    return [match.group() for match in islice(WORD.finditer(text), most)]
+    return [match.group() for match in islice(WORD.finditer(text), limit)]
 
 
 def prose(sources: Sequence[str], words: int) -> str:
     """Return a text of `words` words, or fewer if there are no more, from the beginnings of its sources. Some words are
     left out, because a summary is no quote."""
     share = ceil(words / max(1, len(sources)))
-    taken: list[str] = []
+    chosen_words: list[str] = []
     for source in sources:
-        found = first_words(source, share * _LEFT_OUT_OF // (_LEFT_OUT_OF - 1) + 1)
-        taken += [word for at, word in enumerate(found, 1) if at % _LEFT_OUT_OF][:share]
-    taken = taken[:words]
-    between = "" if is_unspaced("".join(taken[:100])) else " "
+        beginning = first_words(source, share * _LEFT_OUT_OF // (_LEFT_OUT_OF - 1) + 1)
+        chosen_words += [word for at, word in enumerate(beginning, 1) if at % _LEFT_OUT_OF][:share]
+    chosen_words = chosen_words[:words]
+    between = "" if is_unspaced("".join(chosen_words[:100])) else " "
     sentences: dict[str, None] = {}
-    for at in range(0, len(taken), _WORDS_A_SENTENCE):
-        part = taken[at : at + _WORDS_A_SENTENCE]
+    for at in range(0, len(chosen_words), _WORDS_A_SENTENCE):
+        part = chosen_words[at : at + _WORDS_A_SENTENCE]
         sentence = sentence_of(part, between)
         # A repeated sentence looks like a loop, so it gets another first word.
         sentences[sentence_of([str(at), *part[1:]], between) if sentence in sentences else sentence] = None

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 
+from redraft.cli.hints import SHELL
 from redraft.cli.overview import Commands, HelpEntry, Overview
 from redraft.cli.settings_file import NAMED_FILE, read_config
 from redraft.cli.terminal import (
@@ -26,7 +27,7 @@ from redraft.cli.terminal import (
     json_text,
     say,
 )
-from redraft.errors import BudgetError, RedraftError, UsageError, for_command_line
+from redraft.errors import BudgetError, RedraftError, UsageError
 
 _OBJECTS_BEFORE_COLLECTING = 200_000
 _EXIT_CODES = {UsageError.code: WRONG_USAGE, BudgetError.code: SHORT, "interrupted": INTERRUPTED}
@@ -108,8 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     gc.set_threshold(_OBJECTS_BEFORE_COLLECTING)
     clean_streams()
     try:
-        with for_command_line():
-            code = _run(words)
+        code = _run(words)
         sys.stdout.flush()
     except OutputError as error:
         # The interpreter must not complain when it flushes at exit.
@@ -138,7 +138,7 @@ def _run(words: Sequence[str]) -> int:
         where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "redraft"
         return _tell(words, "usage", error.format_message(), f"see `{where} --help`", WRONG_USAGE, shown=True)
     except RedraftError as error:
-        return _tell(words, error.code, str(error), error.hint, _EXIT_CODES.get(error.code, FAILED))
+        return _tell(words, error.code, str(error), SHELL.render(error.fix), _EXIT_CODES.get(error.code, FAILED))
     except (KeyboardInterrupt, click.Abort):
         return _tell(words, "interrupted", "interrupted", "", INTERRUPTED)
     return int(code or DONE)

@@ -6,21 +6,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cached_property
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import click
 from click.core import ParameterSource
-from pydantic import BaseModel
-from pydantic.fields import FieldInfo
+from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import PydanticUndefined
 
 from redraft.cli import parse_options
 from redraft.cli.sections import CHECK, LISTED, SectionOption, SourceArgument
 from redraft.cli.terminal import say
 from redraft.errors import UsageError
-from redraft.fields import Section, option_of
-from redraft.settings import MAX_QUESTIONS, USUAL_METRICS, DraftConfig, JudgeConfig, Limits, RefineConfig
+from redraft.fields import Section, first_problem, option_of
+from redraft.settings import USUAL_METRICS, DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.sources import set_size_limit
 
 if TYPE_CHECKING:
@@ -28,17 +28,6 @@ if TYPE_CHECKING:
 
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-RARE = frozenset(
-    {
-        *("words-as", "chunking", "until", "merge", "source-language", "key-env", "timeout", "embeddings"),
-        *("reasoning-tokens", "replies", "top-p", "sample", "requests-per-minute", "tokens-per-minute"),
-        *("judge-base-url", "confirm", "stretch-tokens", "perspective", "validator", "keyfact-chunks"),
-        *("keyfact-overlap", "claims", "batch", "top-k", "formula", "similarity", "evidence", "second-look"),
-        *("threshold", "pack", "keyfacts", "verify-against", "decider", "judged-share", "feedback", "free-length"),
-    }
-)
-"""The settings fields that `--set NAME=VALUE` sets: every command has at most 40 options of its own."""
 
 
 def option(*names: str, section: Section, **settings: Any) -> Callable[[F], F]:
@@ -93,10 +82,10 @@ def of_field(model: type[BaseModel], name: str, **otherwise: Any) -> Callable[[F
         "metavar": setting_option.metavar,
         "found": setting_option.found,
         # An experiment that compares values of a setting has an option for it.
-        "rare": setting_option.names[0].split("/")[0].removeprefix("--") in RARE and not otherwise.get("multiple"),
+        "rare": setting_option.rare and not otherwise.get("multiple"),
         "help": text if has_default or not said else f"{text}  [default: {said}]",
         "default": field.default if has_default else None,
-        **_kind(field, setting_option.names),
+        **_kind(model, name, setting_option.names),
         **otherwise,
     }
     # A name without dashes is the name of the function's parameter.
@@ -111,26 +100,37 @@ def _in_words(default: object) -> str:
     return f"{default:g}" if isinstance(default, float) else str(default)
 
 
-def _kind(field: FieldInfo, names: tuple[str, ...]) -> dict[str, Any]:
-    """Return click's type arguments for a field."""
-    annotation: Any = field.annotation
+class FieldType(click.ParamType[Any]):
+    """The type of an option whose value is that of a settings field, checked as it is everywhere else."""
+
+    def __init__(self, model: type[BaseModel], name: str) -> None:
+        self.name = name
+        self._model = model
+
+    @cached_property
+    def _adapter(self) -> TypeAdapter[Any]:
+        field = self._model.model_fields[self.name]
+        annotated: Any = Annotated[field.annotation, field]
+        return TypeAdapter(annotated)
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:  # noqa: ARG002
+        try:
+            return self._adapter.validate_python(value)
+        except ValidationError as error:
+            raise UsageError(first_problem(error)[1], field=self.name) from None
+
+
+def _kind(model: type[BaseModel], name: str, names: tuple[str, ...]) -> dict[str, Any]:
+    """Return click's arguments for the type of a field."""
+    annotation: Any = model.model_fields[name].annotation
     ends = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
-    kind = next(one for one in ends if one is not type(None))
-    if get_origin(kind) is Literal:
-        return {"type": click.Choice(get_args(kind))}
+    kind = next(end for end in ends if end is not type(None))
     if get_origin(kind) in (tuple, dict):
         return {"multiple": True}
     if kind is bool:
         return {} if "/" in names[0] else {"is_flag": True}
-    if kind not in (int, float):
-        return {}
-    bounds = {key: getattr(one, key) for one in field.metadata for key in ("ge", "gt", "le", "lt") if hasattr(one, key)}
-    ranged = click.IntRange if kind is int else click.FloatRange
-    least, most = bounds.get("ge", bounds.get("gt")), bounds.get("le", bounds.get("lt"))
-    made = ranged(least, most, min_open="gt" in bounds, max_open="lt" in bounds)
-    # What click's message calls it.
-    made.name = "whole number" if kind is int else "number"
-    return {"type": made}
+    choices = {"metavar": f"[{'|'.join(get_args(kind))}]"} if get_origin(kind) is Literal else {}
+    return {"type": FieldType(model, name), **choices}
 
 
 _SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?) ?(|B|kB|MB|GB)", re.IGNORECASE)
@@ -144,18 +144,6 @@ def size(value: str) -> int:
     if not most:
         raise click.BadParameter(f"{value!r} is not a size. Write it as 50MB or 2GB.")
     return most
-
-
-_COUNT = re.compile(r"\s*([0-9]{1,6})(?:\s*-\s*([0-9]{1,6}))?\s*")
-
-
-def count(value: str) -> int | tuple[int, int]:
-    """Return a number such as 40, or both ends of a range such as 9-15."""
-    match = _COUNT.fullmatch(value)
-    first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
-    if match is None or not 1 <= first <= last <= MAX_QUESTIONS:
-        raise click.BadParameter(f"{value!r} is not a number from 1 to {MAX_QUESTIONS:,} or a range such as 9-15.")
-    return (first, last) if match[2] else first
 
 
 def set_source_limit(context: click.Context, parameter: click.Parameter, most: int) -> None:  # noqa: ARG001
@@ -351,7 +339,7 @@ required_judges = of_field(
     required=True,
     help="Model that judges: extractive, openai:NAME, PROVIDER:NAME, or the NAME of a [models.NAME] in redraft.toml.",
 )
-questions = grouped(of_field(JudgeConfig, "questions", type=count), of_field(JudgeConfig, "stretch_tokens"))
+questions = grouped(of_field(JudgeConfig, "questions"), of_field(JudgeConfig, "stretch_tokens"))
 validator = of_field(JudgeConfig, "validator")
 keyfact_chunks = grouped(of_field(JudgeConfig, "keyfact_chunks"), of_field(JudgeConfig, "keyfact_overlap"))
 perspective = of_field(JudgeConfig, "perspective")
@@ -359,7 +347,7 @@ keyfact_options = grouped(perspective, validator, keyfact_chunks)
 repeat = of_field(JudgeConfig, "repeat")
 verdict_options = grouped(
     repeat,
-    of_field(JudgeConfig, "claims", type=count),
+    of_field(JudgeConfig, "claims"),
     *(of_field(JudgeConfig, name) for name in ("batch", "top_k", "formula", "similarity", "evidence", "second_look")),
     of_field(JudgeConfig, "threshold"),
     embeddings,

@@ -115,11 +115,9 @@ def form_of(form: Form | None, output: str | None, hint: str) -> Form:
     return wanted
 
 
-def render_content(content: C, form: Form, page: Callable[[C], str], markdown: Callable[[C], str] | None = None) -> str:
-    """Return the content as JSON, Markdown or HTML."""
-    if form == "json":
-        return content.model_dump_json(indent=2) + "\n"
-    return markdown(content) if form == "markdown" and markdown else page(content)
+def render_content(content: C, form: Form, page: Callable[[C], str]) -> str:
+    """Return the content as JSON or HTML."""
+    return content.model_dump_json(indent=2) + "\n" if form == "json" else page(content)
 
 
 def write_text(text: str, output: str | None, hint: str = "name another file with -o") -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -12,8 +11,9 @@ from click.core import ParameterSource
 
 from redraft.cli.sections import FOUND, options_of
 from redraft.cli.terminal import say
-from redraft.errors import DocumentError, UsageError
+from redraft.errors import DocumentError, Set, UsageError
 from redraft.fields import parameters_of, validated
+from redraft.order import Order
 from redraft.settings import DEFAULT_GOALS, EXTRACTIVE, USUAL_METRICS, DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.sources import STDIN
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from redraft.text.vectors import Encoder
 
 M = TypeVar("M", bound="BaseModel")
-Given = Mapping[str, Any]
+Values = Mapping[str, Any]
 
 METRICS_OF_A_PRESET = "redraft.metrics_of_a_preset"
 """The key of the context's `meta` with the metrics of the given preset."""
@@ -48,30 +48,32 @@ def store_to_read(db: str | None) -> Store:
     return Store(db, must_exist=here, to_read=True)
 
 
-def typed(given: Given, names: Collection[str] = ("rubric", *JUDGING, *REFINEMENT)) -> dict[str, Any]:
+def typed(values: Values, names: Collection[str] = ("rubric", *JUDGING, *REFINEMENT)) -> dict[str, Any]:
     """Return those of the named options that were given on the command line itself."""
     context = click.get_current_context()
     here = ParameterSource.COMMANDLINE
-    return {name: given[name] for name in names if name in given and context.get_parameter_source(name) is here}
+    return {name: values[name] for name in names if name in values and context.get_parameter_source(name) is here}
 
 
-def settings(given: Given) -> DraftConfig:
+def settings(typed_values: Values) -> DraftConfig:
     """Return the drafting settings. `--model` may name a model of the settings file."""
     from redraft.cli.settings_file import model_tables
 
-    if given.get("source_language"):
-        document_part(given)  # gives a more specific error than the field's pattern
-    values = {name: value for name, value in given.items() if name in DraftConfig.model_fields and value is not None}
+    if typed_values.get("source_language"):
+        document_part(typed_values)  # gives a more specific error than the field's pattern
+    values = {
+        name: value for name, value in typed_values.items() if name in DraftConfig.model_fields and value is not None
+    }
     table = model_tables().get(values.get("model", ""))
     if table is not None:
-        here = typed(given, _PLACES)
+        here = typed(typed_values, _PLACES)
         # An address and its key belong together: neither may come from another model.
         own = {**dict.fromkeys(_PLACES), **{name: getattr(table, name) for name in table.model_fields_set}}
         own |= {"key_env": None} if "base_url" in here else {}
         values |= {name: value for name, value in own.items() if name not in here and not _is_said(name)}
     context = click.get_current_context(silent=True)
     values |= {"found": context.meta[FOUND]} if context and context.meta.get(FOUND) else {}
-    return _checked(DraftConfig, values)
+    return Order().edited({name: _readable(value) for name, value in values.items()}).settings
 
 
 def _is_said(name: str) -> bool:
@@ -80,7 +82,7 @@ def _is_said(name: str) -> bool:
     return name in _DRAWING and source in (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
 
 
-def own_places(given: Given) -> OwnPlaces:
+def own_places(values: Values) -> OwnPlaces:
     """Return the servers, keys and files that the options, the environment and the user's configuration name now."""
     from redraft.cli.settings_file import model_tables
     from redraft.prompts.book import prompt_choice
@@ -89,24 +91,24 @@ def own_places(given: Given) -> OwnPlaces:
     places = OwnPlaces()
     for table in model_tables().values():
         places.add_model(table)
-    address, judges_address, key_env = (given.get(name) for name in ("base_url", "judge_base_url", "key_env"))
+    address, judges_address, key_env = (values.get(name) for name in ("base_url", "judge_base_url", "key_env"))
     if judges_address:
         places.add_address(judges_address)
     if address or key_env:
         places.add_address(address, key_env)
-    names = (*given.get("judge", ()), *(given.get(name) for name in ("model", "validator", "embeddings")))
-    prompts = given.get("prompts")
+    names = (*values.get("judge", ()), *(values.get(name) for name in ("model", "validator", "embeddings")))
+    prompts = values.get("prompts")
     places.names |= {name for name in names if name} | ({prompt_choice(prompts)} if prompts else set())
     return places
 
 
-def named_models(given: Given) -> dict[str, ModelSettings]:
+def named_models(values: Values) -> dict[str, ModelSettings]:
     """Return the settings file's models of judges, validator and decider. They do not inherit the prompts of the
     writer's table."""
     from redraft.cli.settings_file import model_tables
 
-    names = {*given.get("judge", ()), given.get("validator"), given.get("confirm"), given.get("decider")}
-    prompts = given.get("prompts")
+    names = {*values.get("judge", ()), values.get("validator"), values.get("confirm"), values.get("decider")}
+    prompts = values.get("prompts")
     return {
         name: table.model_copy(update={"prompts": table.prompts or prompts})
         for name, table in model_tables().items()
@@ -114,17 +116,17 @@ def named_models(given: Given) -> dict[str, ModelSettings]:
     }
 
 
-def limits(given: Given, before: Limits | None = None) -> Limits:
+def limits(values: Values, before: Limits | None = None) -> Limits:
     """Return the given limits; the rest are those of the earlier run, if any, else the defaults."""
-    named = {name: given[name] for name in Limits.model_fields if given[name] is not None}
-    return _checked(Limits, {**(before or Limits()).model_dump(), **named})
+    named = {name: values[name] for name in Limits.model_fields if values[name] is not None}
+    return Order(limits=before or Limits()).edited(named).limits
 
 
-def prices(given: Given) -> PriceTable:
+def prices(values: Values) -> PriceTable:
     """Return the built-in prices of models, overridden by those of the setting `prices`."""
     from redraft.llm.budget import price_table
 
-    return price_table(given["prices"])
+    return price_table(values["prices"])
 
 
 def encoder(name: str | None) -> Encoder | None:
@@ -136,51 +138,50 @@ def encoder(name: str | None) -> Encoder | None:
     return load_encoder(name)
 
 
-def judging(given: Given, refinement: RefineConfig | None = None) -> JudgeConfig:
+def judging(values: Values, refinement: RefineConfig | None = None) -> JudgeConfig:
     """Return the judging settings: with the given metrics and those of the goals, else the usual ones."""
     from redraft.cli.settings_file import rubric_tables, rubrics_given
     from redraft.evaluators.catalog import evaluators
     from redraft.evaluators.similarity import similarity
 
-    named = {**_named(given, JUDGING), "models": named_models(given)}
-    stated = rubrics_given(given.get("rubric", ()))
+    named = {**_named(values, JUDGING), "models": named_models(values)}
+    stated = rubrics_given(values.get("rubric", ()))
     if missing := [name for name in stated if refinement and name not in refinement.goals]:
-        raise UsageError(f"--rubric: {missing[0]} is not a goal", hint=f"add --goal {missing[0]}=0.75")
+        raise UsageError(f"{missing[0]} is not a goal", field="rubrics", hint=f"add --goal {missing[0]}=0.75")
     metrics = tuple(dict.fromkeys([*named.get("metrics", ()), *stated, *(refinement.goals if refinement else ())]))
     named["rubrics"] = {
         name: rubric_settings for name, rubric_settings in {**rubric_tables(), **stated}.items() if name in metrics
     }
-    judging = _checked(JudgeConfig, {**named, "metrics": metrics or USUAL_METRICS}, JUDGING)
-    with _said_of("--metric"):
-        evaluators(judging)
+    judging = validated(JudgeConfig, {**named, "metrics": metrics or USUAL_METRICS})
+    evaluators(judging)
     if judging.embeddings is None:
         # Refuse a similarity that needs an embedding model before anything is spent.
         similarity(judging.similarity, None)
     return judging
 
 
-def refined(given: Given, what: str) -> tuple[JudgeConfig | None, RefineConfig | None]:
+def refined(values: Values, what: str) -> tuple[JudgeConfig | None, RefineConfig | None]:
     """Return the settings of `--refine`; without it, return None and refuse judging and refining options."""
-    if not given["refine"]:
-        if stray := typed(given):
+    if not values["refine"]:
+        if stray := typed(values):
             options = {option.name: option for option in options_of(click.get_current_context().command)}
             option, are = options[next(iter(stray))].typed_name, "are" if what.endswith("ies") else "is"
             raise UsageError(f"{option} only applies when {what} {are} judged and refined", hint="add --refine")
         return None, None
-    refine_config = refinement(given)
-    return judging(given, refine_config), refine_config
+    refine_config = refinement(values)
+    return judging(values, refine_config), refine_config
 
 
-def judging_without_draft(given: Given) -> JudgeConfig:
+def judging_without_draft(values: Values) -> JudgeConfig:
     """Return the judging settings of a command that judges no draft by metrics."""
-    return judging(given).model_copy(update={"metrics": ()})
+    return judging(values).model_copy(update={"metrics": ()})
 
 
-def check_query(given: Given, judging: JudgeConfig, writer: str = "") -> None:
+def check_query(values: Values, judging: JudgeConfig, writer: str = "") -> None:
     """Raise if the command line has a query that none of the metrics uses, nor the `writer`."""
     from redraft.evaluators.catalog import BUILT_IN, evaluators
 
-    if typed(given, ("query",)) and not any(evaluator.heeds_query for evaluator in evaluators(judging)):
+    if typed(values, ("query",)) and not any(evaluator.heeds_query for evaluator in evaluators(judging)):
         heeding = (f"--metric {name}" for name, evaluator in BUILT_IN.items() if evaluator.heeds_query)
         hint = f"{'name another --model, or ' if writer else ''}add {', or '.join(heeding)}"
         raise UsageError(f"--query is not used by {writer or ' and '.join(judging.metrics)}", hint=hint)
@@ -230,26 +231,26 @@ def read_text(source: str, *, quiet: bool) -> str:
     return clean_text.text
 
 
-def document_part(given: Given) -> Selection:
+def document_part(values: Values) -> Selection:
     """Return which part of the document to read, and its language."""
     from redraft.readers.parts import read_selection
 
-    ranges = (given["chapters"] or "", given["pages"] or "")
-    return read_selection(*ranges, given["skip"], given["source_language"] or "", partial=given["partial"])
+    ranges = (values["chapters"] or "", values["pages"] or "")
+    return read_selection(*ranges, values["skip"], values["source_language"] or "", partial=values["partial"])
 
 
-def document_at(sources: Sequence[str], given: Given) -> Document:
+def document_at(sources: Sequence[str], values: Values) -> Document:
     """Return the document at a path, or several read as one, or the part that is asked for; or a stored one by its
     id."""
     from redraft.document import is_content_id
     from redraft.readers.documents import load_all
 
-    wanted = any(given.get(name) for name in ("chapters", "pages", "skip", "source_language", "partial"))
+    wanted = any(values.get(name) for name in ("chapters", "pages", "skip", "source_language", "partial"))
     if not wanted and len(sources) == 1 and is_content_id(sources[0]):
-        with store_to_read(given["db"]) as store:
+        with store_to_read(values["db"]) as store:
             if store.documents.has(sources[0]):
                 return store.documents.get(sources[0])
-    return load_all(sources, wanted=document_part(given) if wanted else None)
+    return load_all(sources, selection=document_part(values) if wanted else None)
 
 
 def read_document(sources: Sequence[str], *, quiet: bool) -> Document:
@@ -266,26 +267,27 @@ def _tell(source: str, notes: Collection[str], *, quiet: bool) -> None:
         say(f"note: {source}: {note}")
 
 
-def refinement(given: Given, run: Run | None = None) -> RefineConfig:
+def refinement(typed_values: Values, run: Run | None = None) -> RefineConfig:
     """Return the refinement settings: the given ones, then those of an earlier run, then the defaults."""
     from redraft.cli.settings_file import rubric_tables, rubrics_given
     from redraft.evaluators.catalog import check_goals, metrics, names, with_rubrics
 
     known = run.refinement.model_dump() if run and run.refinement else {}
-    stated = {**rubric_tables(), **rubrics_given(given.get("rubric", ()))}
+    stated = {**rubric_tables(), **rubrics_given(typed_values.get("rubric", ()))}
     evaluators = with_rubrics(run.judging if run else JudgeConfig(rubrics=stated), ())
-    goals = {**known.get("goals", {}), **_goals(given.get("goal", ()))} or _usual_goals()
-    values = {**known, **_named(given, REFINEMENT), "goals": goals}
-    if typed(given, ("words",)) and not typed(given, ("free_length",)):
+    goals = {**known.get("goals", {}), **_goals(typed_values.get("goal", ()))} or _usual_goals()
+    values = {**known, **_named(typed_values, REFINEMENT), "goals": goals}
+    if typed(typed_values, ("words",)) and not typed(typed_values, ("free_length",)):
         # A limit that is typed holds for revisions too, whatever the preset.
         values["free_length"] = False
-    refinement = _checked(RefineConfig, values, REFINEMENT)
-    if refinement.decider and refinement.policy != "agent" and typed(given, ("decider",)):
-        raise UsageError(f"--set decider is not used by --policy {refinement.policy}", hint="add --policy agent")
-    if refinement.feedback and refinement.policy != "paper" and typed(given, ("feedback",)):
-        raise UsageError(f"--set feedback is not used by --policy {refinement.policy}", hint="add --policy paper")
-    with _said_of("--goal"):
-        check_goals(refinement.goals, metrics(names(evaluators), evaluators))
+    refinement = validated(RefineConfig, values)
+    if refinement.decider and refinement.policy != "agent" and typed(typed_values, ("decider",)):
+        fix = ("add ", Set("policy", "agent"))
+        raise UsageError(f"the policy {refinement.policy} has no use for it", field="decider", fix=fix)
+    if refinement.feedback and refinement.policy != "paper" and typed(typed_values, ("feedback",)):
+        fix = ("add ", Set("policy", "paper"))
+        raise UsageError(f"the policy {refinement.policy} has no use for it", field="feedback", fix=fix)
+    check_goals(refinement.goals, metrics(names(evaluators), evaluators))
     return refinement
 
 
@@ -308,36 +310,19 @@ def _goals(words: Collection[str]) -> dict[str, float]:
         try:
             goals[metric.strip()] = float(value)
         except ValueError:
-            raise UsageError(
-                f"--goal: {word!r} is not a goal", hint="write METRIC=VALUE, such as coverage=0.8"
-            ) from None
+            problem = f"{word!r} is not a goal"
+            raise UsageError(problem, field="goals", hint="write METRIC=VALUE, such as coverage=0.8") from None
         if 1 < goals[metric.strip()] <= 100:
-            meant = f"{metric.strip()}={goals[metric.strip()] / 100:g}"
-            raise UsageError(f"--goal: {word} is above 1, the best score", hint=f"did you mean {meant}?")
+            meant = f"did you mean {metric.strip()}={goals[metric.strip()] / 100:g}?"
+            raise UsageError("must be at most 1", field=f"goals.{metric.strip()}", hint=meant)
     if len(goals) < len(words):
-        raise UsageError("--goal: a metric has two goals", hint="give one for each metric")
+        raise UsageError("a metric has two goals", field="goals", hint="give one for each metric")
     return goals
 
 
-def _named(given: Given, fields: Mapping[str, str]) -> dict[str, Any]:
+def _named(values: Values, fields: Mapping[str, str]) -> dict[str, Any]:
     """Return the options that have a value, by the names of their settings fields."""
-    return {field: given[name] for name, field in fields.items() if given.get(name) not in (None, ())}
-
-
-def _checked(model: type[M], values: Given, options: Mapping[str, str] | None = None) -> M:
-    """Validate the values; errors name the options. Bytes that are not valid text become question marks."""
-    names = {field: name for name, field in (options or {}).items()}
-    readable = {name: _readable(value) for name, value in values.items()}
-    return validated(model, readable, lambda field: f"--{names.get(field, field).replace('_', '-')}", " ")
-
-
-@contextmanager
-def _said_of(option: str) -> Iterator[None]:
-    """Prefix usage errors raised within with the option's name."""
-    try:
-        yield
-    except UsageError as error:
-        raise UsageError(f"{option}: {error.message}", hint=error.hint) from error
+    return {field: _readable(values[name]) for name, field in fields.items() if values.get(name) not in (None, ())}
 
 
 def _readable(value: object) -> object:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -22,10 +22,9 @@ from redraft.cli.output_files import OutputTarget
 from redraft.cli.terminal import DONE, FAILED, SHORT, echo_json, on_stderr, on_termination, say
 from redraft.cli.views.markdown import say_markdown
 from redraft.cli.views.outcome import close_form, deliver, finish
-from redraft.cli.views.plans import print_plan, show_form_plan
 from redraft.cli.views.progress import Display, open_progress
 from redraft.domain import Document, ReviewQuestion, record_json
-from redraft.errors import BudgetError, RedraftError, StoreError, UsageError
+from redraft.errors import BudgetError, Fix, RedraftError, RunCommand, StoreError, UsageError
 from redraft.events import Event, RunStarted
 from redraft.llm.budget import PriceTable
 from redraft.llm.langsmith import tracing
@@ -36,18 +35,18 @@ from redraft.report.markdown.layout import table
 from redraft.report.markdown.result import score_items
 from redraft.report.outputs.formats import Template
 from redraft.runs.driver import Reviewer
-from redraft.runs.dry_run import plan_run
-from redraft.runs.experiment_runner import ExperimentRunner
-from redraft.runs.forms import fill, form_paper, form_plans
-from redraft.runs.model_pool import ModelLike
+from redraft.runs.models import ModelLike
+from redraft.runs.order import with_places
 from redraft.runs.own_places import OwnPlaces
 from redraft.runs.prepare import RunSpec
-from redraft.runs.request import with_places
 from redraft.runs.session import Session
 from redraft.settings import EXTRACTIVE, DraftConfig, Limits, Purpose
 from redraft.store.store import Store
 from redraft.text.sanitizer import clean, one_line
 from redraft.text.words import count, count_words
+
+if TYPE_CHECKING:
+    from redraft.runs.experiment_runner import ExperimentRunner
 
 _HTTP = "http/protobuf"
 _KEYS = (
@@ -210,23 +209,26 @@ def carry_out(
     document: Document,
     settings: DraftConfig,
     order: RunSpec,
-    given: Mapping[str, Any],
+    values: Mapping[str, Any],
     *,
     target: OutputTarget | None = None,
     pruned: bool = False,
 ) -> int:
     """Carry out an order and print the result, or show its plan; return the exit code."""
-    limits, prices, quiet = parse_options.limits(given), parse_options.prices(given), given["quiet"]
-    as_json = target.as_json if target else given["as_json"]
-    if given["dry_run"]:
-        with _known(given["db"]) as known:
+    limits, prices, quiet = parse_options.limits(values), parse_options.prices(values), values["quiet"]
+    as_json = target.as_json if target else values["as_json"]
+    if values["dry_run"]:
+        from redraft.cli.views.plans import print_plan
+        from redraft.runs.dry_run import plan_run
+
+        with _known(values["db"]) as known:
             plan = plan_run(document, settings, order, prices, known)
         if as_json:
             echo_json(plan.model_dump(mode="json"))
         else:
             print_plan(plan, limits)
         return DONE
-    with Store(given["db"]) as store:
+    with Store(values["db"]) as store:
         run_spec = with_places(_with_packs(order, store), settings)
         result = run_task(
             store,
@@ -235,7 +237,7 @@ def carry_out(
             prices=prices,
             quiet=quiet,
         )
-        shown = given.get("show_all", False)
+        shown = values.get("show_all", False)
         return finish(store, result, target=target, as_json=as_json, quiet=quiet, show_all=shown, pruned=pruned)
 
 
@@ -256,16 +258,19 @@ def fill_form(
     template: Template,
     settings: DraftConfig,
     purpose: Purpose,
-    given: Mapping[str, Any],
+    values: Mapping[str, Any],
     to: OutputTarget,
 ) -> int:
     """Draft every section of the template, then write and print the form; return the exit code."""
-    wanted, prices, quiet = (document, settings, template, purpose), parse_options.prices(given), given["quiet"]
-    if given["dry_run"]:
+    from redraft.cli.views.plans import show_form_plan
+    from redraft.runs.forms import fill, form_paper, form_plans
+
+    wanted, prices, quiet = (document, settings, template, purpose), parse_options.prices(values), values["quiet"]
+    if values["dry_run"]:
         return show_form_plan(template, form_plans(*wanted, prices), as_json=to.as_json)
-    with Store(given["db"]) as store:
+    with Store(values["db"]) as store:
         form = run_experiment(
-            lambda runner: fill(runner, *wanted), store, parse_options.limits(given), prices, quiet=quiet
+            lambda runner: fill(runner, *wanted), store, parse_options.limits(values), prices, quiet=quiet
         )
         advice = "the drafts are stored: repeat the command with another file"
         deliver(lambda notes: form_paper(store, form, notes=notes), record_json(form), to, advice)
@@ -309,7 +314,7 @@ def run_task(
             progress.observe(event)
 
         async def worked() -> T:
-            person = reviewer(store, Display(observe, progress.paused))
+            person = reviewer(store, progress)
             session = Session(
                 store,
                 decider=decider,
@@ -333,12 +338,17 @@ def run_task(
             raise KeyboardInterrupt from None
         except RedraftError as error:
             if loss := store.connection.loss:
-                error.hint = loss
+                error.fix = (loss,)
                 raise
             # The settings of a run cannot change: one begun by mistake has to be begun again.
-            if run and not isinstance(error, UsageError) and f"redraft resume {run}" not in error.hint:
-                error.hint = f"{error.hint}\n  Resume: {hints.resume_hint(run, limits, error.message)}".strip()
+            if run and not isinstance(error, UsageError) and not any(_resumes(part, run) for part in error.fix):
+                first = (*error.fix, "\n  ") if error.fix else ()
+                error.fix = (*first, f"Resume: {hints.resume_hint(run, limits, error.stored)}")
             raise
+
+
+def _resumes(part: str | Fix, run: str) -> bool:
+    return isinstance(part, RunCommand) and (part.command, part.run) == ("resume", run)
 
 
 def run_experiment(
@@ -350,6 +360,8 @@ def run_experiment(
     quiet: bool,
 ) -> T:
     """Run a task of many runs to its end; a `StoppedError` says how to continue after an interruption."""
+    from redraft.runs.experiment_runner import ExperimentRunner
+
     with open_progress(quiet=quiet) as display:
         try:
             return asyncio.run(run_until_stopped(task(ExperimentRunner(store, limits, prices, display.observe))))
@@ -394,9 +406,9 @@ async def run_until_stopped(task: Coroutine[Any, Any, T]) -> T:
     current, loop = asyncio.current_task(), asyncio.get_running_loop()
     assert current is not None
     stopping = on_termination(lambda: loop.call_soon_threadsafe(current.cancel))
-    given = click.get_current_context().params
+    values = click.get_current_context().params
     try:
-        with stopping, tracing(bool(given.get("trace_to_langsmith"))), _spans(bool(given.get("send_spans"))):
+        with stopping, tracing(bool(values.get("trace_to_langsmith"))), _spans(bool(values.get("send_spans"))):
             return await task
     finally:
         task.close()  # If tracing or spans are unavailable, it was never awaited.

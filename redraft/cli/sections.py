@@ -13,7 +13,7 @@ from click.types import OptionHelpExtra
 from redraft.cli import hints
 from redraft.cli.settings_file import found_settings
 from redraft.cli.terminal import say, say_reading
-from redraft.errors import RedraftError
+from redraft.errors import RedraftError, parts_of
 from redraft.fields import FoundRule, Section
 
 Record = tuple[str, str]
@@ -98,8 +98,10 @@ class SourceArgument(click.Argument):
 
     def names(self, context: click.Context) -> list[str]:
         """Return the names that were given, the first of many."""
-        given = context.params[str(self.name)]
-        return [given] if isinstance(given, str) else [*given[:_MAX_NAMED], *(["..."] if given[_MAX_NAMED:] else [])]
+        values = context.params[str(self.name)]
+        return (
+            [values] if isinstance(values, str) else [*values[:_MAX_NAMED], *(["..."] if values[_MAX_NAMED:] else [])]
+        )
 
 
 FOUND = "redraft.found"
@@ -196,7 +198,7 @@ class Command(click.Command):
             raise click.UsageError(message, context) from None
 
     def invoke(self, context: click.Context) -> Any:
-        """Say what is read, then run the command; complete the commands in an error's hint, to be copied."""
+        """Say what is read, then run the command; word the next step of an error for the shell."""
         try:
             quiet = bool(context.params.get("quiet"))
             context.meta[FOUND] = found = found_settings(context)
@@ -213,7 +215,7 @@ class Command(click.Command):
             say_reading(*read, quiet=not read or context.params.get("quiet", True))
             return super().invoke(context)
         except RedraftError as error:
-            error.hint = hints.complete_commands(error.hint)
+            error.fix = parts_of(hints.SHELL.render(error.fix))
             raise
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:

@@ -19,8 +19,8 @@ from typing import Any, TextIO, cast
 import click
 
 from redraft.sources import STDIN, is_inline_text
-from redraft.text.columns import columns, lines_of
 from redraft.text.sanitizer import clean
+from redraft.text.words import columns, lines_of
 
 DONE, FAILED, WRONG_USAGE, SHORT, INTERRUPTED = 0, 1, 2, 3, 130
 _WIDEST, _NARROWEST = 100, 40

@@ -34,18 +34,6 @@ METRIC: ContextVar[str] = ContextVar("metric", default="")
 PackPart = Literal["questions", "keyfacts"]
 """The parts of a document's pack: questions, and trees of key facts."""
 
-# How many preceding sentences are shown with one that refers back.
-_BEFORE = 1
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentPack:
-    """The available parts of a document's pack: its questions, and its key facts from these perspectives."""
-
-    pack: Pack | None = None
-    keyfacts: KeyFacts | None = None
-    perspectives: tuple[Perspective, ...] = get_args(Perspective)
-
 
 @dataclass(frozen=True, slots=True)
 class Case:
@@ -60,8 +48,12 @@ class Case:
     the reply's `value` is the prompt's return type."""
     reader: EvidenceReader
     """Finds the passages of the document nearest to a question."""
-    yardstick: DocumentPack = DocumentPack()
-    """The part of the document's pack that the metric `needs` or `uses`."""
+    pack: Pack | None = None
+    """The document's questions, for a metric that `needs` or `uses` them."""
+    keyfacts: KeyFacts | None = None
+    """The document's key facts, likewise."""
+    perspectives: tuple[Perspective, ...] = get_args(Perspective)
+    """The perspectives of the key facts that the summary is judged by."""
     query: str | None = None
     """The question that the summary answers; None for a summary of the whole document."""
     text: str = ""
@@ -76,13 +68,12 @@ class Case:
 
     def cited_for(self, text: str) -> tuple[Span, ...]:
         """Return the places cited by the pack's questions that are closest to a text."""
-        return cited_for(text, self.yardstick.pack)
+        return cited_for(text, self.pack)
 
     @property
     def trees(self) -> tuple[Tree, ...]:
         """Return the key facts that the summary is judged by."""
-        facts = self.yardstick.keyfacts
-        return trees_for(facts, self.query, self.yardstick.perspectives) if facts else ()
+        return trees_for(self.keyfacts, self.query, self.perspectives) if self.keyfacts else ()
 
 
 class Evaluator(ABC):
@@ -150,18 +141,12 @@ class Evaluator(ABC):
         )
 
     def measured(
-        self,
-        details: Mapping[str, object],
-        *,
-        judged: int = 0,
-        unjudged: int = 0,
-        findings: Iterable[Finding] = (),
+        self, details: Mapping[str, object], *, judged: int = 0, unjudged: int = 0, findings: Iterable[Finding] = ()
     ) -> Evaluation:
         """Return figures that are not a score, with the number of items and of items without a figure, and the
         findings."""
-        found = tuple(findings)
         return self.checked(
-            Evaluation(self.name, self.version, "measured", None, judged, unjudged, found, details=details)
+            Evaluation(self.name, self.version, "measured", None, judged, unjudged, tuple(findings), details=details)
         )
 
     def not_applicable(self, reason: str) -> Evaluation:
@@ -179,35 +164,35 @@ class Evaluator(ABC):
         return evaluation
 
 
-def _problem(given: object, name: str) -> str:
+def _problem(evaluation: object, name: str) -> str:
     """Return why this is not a valid evaluation by the metric of this name, or an empty string."""
-    if not isinstance(given, Evaluation):
-        return f"returned {given!r:.80} instead of an Evaluation, such as self.scored(0.5)"
-    if given.metric != name:
-        return f"gave an evaluation of the metric {given.metric}"
-    if (given.outcome == "scored") != (given.score is not None):
-        return f"gave the score {given.score} with the outcome {given.outcome}"
-    if given.score is not None and not 0 <= given.score <= 1:
-        return f"gave a score of {given.score}, which is not from 0 to 1"
-    if given.judged < 0 or given.unjudged < 0:
-        return f"judged {given.judged} items and left out {given.unjudged}"
-    if foreign := next((finding.metric for finding in given.findings if finding.metric != name), ""):
+    if not isinstance(evaluation, Evaluation):
+        return f"returned {evaluation!r:.80} instead of an Evaluation, such as self.scored(0.5)"
+    if evaluation.metric != name:
+        return f"gave an evaluation of the metric {evaluation.metric}"
+    if (evaluation.outcome == "scored") != (evaluation.score is not None):
+        return f"gave the score {evaluation.score} with the outcome {evaluation.outcome}"
+    if evaluation.score is not None and not 0 <= evaluation.score <= 1:
+        return f"gave a score of {evaluation.score}, which is not from 0 to 1"
+    if evaluation.judged < 0 or evaluation.unjudged < 0:
+        return f"judged {evaluation.judged} items and left out {evaluation.unjudged}"
+    if foreign := next((finding.metric for finding in evaluation.findings if finding.metric != name), ""):
         return f"gave a finding of the metric {foreign}"
     try:
-        json.dumps(dict(given.details), allow_nan=False)
+        json.dumps(dict(evaluation.details), allow_nan=False)
     except (TypeError, ValueError) as error:
         return f"gave details that are not JSON: {error}"
     return ""
 
 
 def statements_of(summary: str) -> tuple[Statement, ...]:
-    """Return the sentences of a summary, numbered from 1, each with the text before it where it refers back."""
+    """Return the sentences of a summary, numbered from 1, each with the one before it where it refers back."""
     texts, language = sentences_in(summary), language_of(summary)
-
-    def before(at: int) -> str:
-        return " ".join(texts[max(0, at - _BEFORE) : at]) if needs_context(texts[at], language) else ""
-
-    return tuple(Statement(id=at + 1, before=before(at), sentence=text) for at, text in enumerate(texts))
+    befores = ["", *texts]
+    return tuple(
+        Statement(id=at + 1, before=befores[at] if needs_context(text, language) else "", sentence=text)
+        for at, text in enumerate(texts)
+    )
 
 
 def conciseness(statements: Sequence[Statement], needed: Collection[int]) -> dict[str, object] | None:
@@ -237,17 +222,16 @@ class FunctionMetric(Evaluator):
 
     async def evaluate(self, case: Case) -> Evaluation:
         """Call the function, in a thread unless it is asynchronous."""
-        said = await asyncio.to_thread(self.function, case)
-        score: object = await said if inspect.isawaitable(said) else said
+        returned = await asyncio.to_thread(self.function, case)
+        score: object = await returned if inspect.isawaitable(returned) else returned
         if score is None:
             return self.not_applicable(f"{self.name} returned None")
         if not isinstance(score, Real):
             raise TypeError(f"{self.name} returned {score!r:.80}, which is not a number from 0 to 1, a bool or None")
-        wanted = " ".join((inspect.getdoc(self.function) or "").partition("\n\n")[0].split())
-        finding = Finding(self.name, self.name, "change", f"Change the summary so that this is true: {wanted}")
-        return self.scored(
-            float(score), findings=[finding] if score < 1 and wanted else [], details={WITHOUT_JUDGE: True}
-        )
+        requirement = " ".join((inspect.getdoc(self.function) or "").partition("\n\n")[0].split())
+        finding = Finding(self.name, self.name, "change", f"Change the summary so that this is true: {requirement}")
+        findings = [finding] if score < 1 and requirement else []
+        return self.scored(float(score), findings=findings, details={WITHOUT_JUDGE: True})
 
 
 def as_evaluator(metric: Evaluator | MetricFunction) -> Evaluator:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from typing_extensions import override
@@ -14,15 +14,9 @@ from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge
 from redraft.agents.proofreader import Proofreader, SentenceConfusion, least_window
 from redraft.domain import Evaluation, Evidence, Finding, Span, Task
-from redraft.errors import UsageError
+from redraft.errors import Set, UsageError
 from redraft.evaluators.base import Case, Evaluator
-from redraft.evaluators.panel import (
-    ItemVotes,
-    JudgeVerdicts,
-    disputed_items,
-    mean_evaluation,
-    panel_verdicts,
-)
+from redraft.evaluators.votes import JudgeVerdicts, mean_evaluation, panel_verdicts
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import ERROR_TYPES, FIND_CONFUSION, StopType
 from redraft.prompts.qa import Statement
@@ -75,11 +69,14 @@ class Booookscore(Evaluator):
 
     def check(self, book: PromptBook, tokenizer: Tokenizer, window: int | None) -> None:
         """Raise if the judge's window is too small for the prompt."""
-        least = least_window(book, tokenizer)
-        if window is not None and window < least:
+        smallest_window = least_window(book, tokenizer)
+        if window is not None and window < smallest_window:
             raise UsageError(
                 f"the prompt of booookscore does not fit into a window of {window:,} tokens",
-                hint=f"use --context-tokens {least} or more, or --prompts simple, which has a short one",
+                fix=(
+                    *("use ", Set("context_tokens", smallest_window), " or more, or "),
+                    *(Set("prompts", "simple"), ", which has a short one"),
+                ),
             )
 
     async def evaluate(self, case: Case) -> Evaluation:
@@ -89,17 +86,24 @@ class Booookscore(Evaluator):
         if not statements:
             return self.not_applicable("the summary has no sentence")
 
-        async def judged(judge: Judge, some: Sequence[Statement]) -> JudgeVerdicts[SentenceConfusion]:
+        async def ask(judge: Judge, sentences: Sequence[Statement]) -> JudgeVerdicts[SentenceConfusion]:
             reader = Proofreader(judge, case.reader.tokenizer, case.reader.window, self.batch)
-            results = await reader.read(case.text, some)
-            return JudgeVerdicts.of(judge, results, lambda said: CONFUSING if said.confusing else CLEAR, CLEAR)
+            results = await reader.read(case.text, sentences)
+            return JudgeVerdicts.of(judge, results, lambda reply: CONFUSING if reply.confusing else CLEAR, CLEAR)
 
-        panel = await panel_verdicts(case, statements, CLEAR, judged)
+        def findings() -> list[Finding]:
+            return [
+                replace(_finding(statements[n], confusions[n], case.reader), said_by=panel.items[n].said_by(CLEAR))
+                for n in panel.disputed_items(CLEAR)
+            ]
+
+        panel = await panel_verdicts(case, statements, CLEAR, ask)
         confusions = {n: _objections(panel.answers(n, CONFUSING)) for n in panel.items}
         evaluation = mean_evaluation(
             self,
             panel,
-            findings=await asyncio.to_thread(_findings, statements, panel.items, confusions, case.reader),
+            # Those that most judges object to first, then in order; the document is searched, so in a thread.
+            findings=await asyncio.to_thread(findings),
             details={
                 "types": by_type([confusion for confusion in confusions.values() if confusion.confusing]),
                 "headings": len(case.statements) - len(statements),
@@ -129,8 +133,8 @@ def sentences_of(statements: Sequence[Statement]) -> tuple[Statement, ...]:
 
 def by_type(confusing: Sequence[SentenceConfusion]) -> dict[str, int]:
     """Count each type among the confusing sentences, and those without a known type."""
-    found = Counter(kind for confusion in confusing for kind in confusion.types or (UNTYPED,))
-    return {kind: found[kind] for kind in (*ERROR_TYPES, UNTYPED) if found[kind] or kind != UNTYPED}
+    counts = Counter(kind for confusion in confusing for kind in confusion.types or (UNTYPED,))
+    return {kind: counts[kind] for kind in (*ERROR_TYPES, UNTYPED) if counts[kind] or kind != UNTYPED}
 
 
 def _objections(confused: Sequence[SentenceConfusion]) -> SentenceConfusion:
@@ -140,19 +144,6 @@ def _objections(confused: Sequence[SentenceConfusion]) -> SentenceConfusion:
         questions=tuple(dict.fromkeys(question for confusion in confused for question in confusion.questions)),
         types=tuple(dict.fromkeys(kind for confusion in confused for kind in confusion.types)),
     )
-
-
-def _findings(
-    statements: Sequence[Statement],
-    polls: Mapping[int, ItemVotes],
-    confusions: Mapping[int, SentenceConfusion],
-    reader: EvidenceReader,
-) -> list[Finding]:
-    """Return a finding for each confusing sentence: those that most judges object to first, then in order."""
-    return [
-        replace(_finding(statements[n], confusions[n], reader), said_by=polls[n].said_against(CLEAR))
-        for n in disputed_items(polls, CLEAR)
-    ]
 
 
 def _finding(statement: Statement, confusion: SentenceConfusion, reader: EvidenceReader) -> Finding:

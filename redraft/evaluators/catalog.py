@@ -8,79 +8,112 @@ from pkgutil import resolve_name
 from typing import get_args
 
 from redraft import plugins
-from redraft.errors import UsageError
+from redraft.errors import Choose, UsageError
 from redraft.evaluators.base import Evaluator, PackPart
-from redraft.evaluators.metric_info import OWN, PREFERENCE, MetricAim
+from redraft.evaluators.metric_info import METRICS, PREFERENCE, MetricAim
 from redraft.evaluators.rubric import rubrics_of
 from redraft.prompts.book import PROMPTS
 from redraft.settings import JudgeConfig
 from redraft.text.vectors import Encoder
 
 BUILT_IN: Mapping[str, Evaluator] = {
-    name: resolve_name(f"redraft.evaluators.{info.place}")() for name, info in OWN.items()
+    name: resolve_name(f"redraft.evaluators.{info.place}")() for name, info in METRICS.items()
 }
 """redraft's own metrics in listing order."""
 
 _KIND: plugins.Kind = "metrics"
 _NAME = re.compile(r"[^\W\d][\w-]*")
 # Names of stored evaluations that are not metrics; the first holds a person's requests.
-TAKEN = ("review", PREFERENCE)
+RESERVED_NAMES = ("review", PREFERENCE)
 
 
-def names(own: Sequence[Evaluator] = ()) -> tuple[str, ...]:
-    """Return the names of all metrics: redraft's own, those of installed packages, and `own`."""
+def names(extra: Sequence[Evaluator] = ()) -> tuple[str, ...]:
+    """Return the names of all metrics: redraft's own, those of installed packages, and the `extra` ones."""
     plugins.refuse_taken(_KIND, BUILT_IN)
-    taken = [*BUILT_IN, *plugins.names(_KIND)]
-    for evaluator in own:
-        name = named(evaluator)
-        if name in taken:
+    listed = [*BUILT_IN, *plugins.names(_KIND)]
+    for evaluator in extra:
+        name = valid_name(evaluator)
+        if name in listed:
             raise UsageError(f"there are two metrics named {name}", hint="give yours another name")
-        taken.append(name)
-    return tuple(taken)
+        listed.append(name)
+    return tuple(listed)
 
 
-def metrics(wanted: Iterable[str], own: Sequence[Evaluator] = ()) -> tuple[Evaluator, ...]:
-    """Return the metrics of these names in order. Raises `UsageError` for an unknown name, listing the known ones."""
-    there, given = names(own), {evaluator.name: evaluator for evaluator in own}
-    found: list[Evaluator] = []
-    for name in wanted:
-        if name not in there:
-            raise UsageError(no_metric(name, there))
-        found.append(given.get(name) or BUILT_IN.get(name) or _installed(name))
-    _check_prompts(found)
-    return tuple(found)
+def metrics(chosen: Iterable[str], extra: Sequence[Evaluator] = ()) -> tuple[Evaluator, ...]:
+    """Return the metrics of these names in order. Raises `UsageError` for an unknown name, listing the known ones, and
+    for two prompts of one name, since prompts are stored by name."""
+    listed, by_name = names(extra), {**BUILT_IN, **{evaluator.name: evaluator for evaluator in extra}}
+    evaluators: list[Evaluator] = []
+    prompts = dict(PROMPTS)
+    for name in chosen:
+        if name not in listed:
+            raise UsageError(f"there is no metric {name!r}", fix=Choose(tuple(listed), name))
+        evaluator = by_name[name] if name in by_name else _installed(name)
+        evaluators.append(evaluator)
+        for prompt in evaluator.prompts:
+            if prompts.setdefault(prompt.name, prompt) != prompt:
+                raise UsageError(
+                    f"the metric {evaluator.name} has a prompt named {prompt.name}, but another prompt has that name",
+                    hint="give the prompt another name, such as that of the metric",
+                )
+            if prompt.name not in PROMPTS and not prompt.template:
+                raise UsageError(
+                    f"the prompt {prompt.name} of the metric {evaluator.name} has no template",
+                    hint="pass it: Prompt(..., template=...)",
+                )
+    return tuple(evaluators)
 
 
 def evaluators(
-    judging: JudgeConfig, encoder: Encoder | None = None, own: Sequence[Evaluator] = ()
+    judging: JudgeConfig, encoder: Encoder | None = None, extra: Sequence[Evaluator] = ()
 ) -> tuple[Evaluator, ...]:
-    """Return the metrics to judge a draft by, and the statistics, which need no judge. `own` are metrics passed as
+    """Return the metrics to judge a draft by, and the statistics, which need no judge. `extra` are metrics passed as
     objects."""
-    found = metrics(judging.reported_metrics, with_rubrics(judging, own))
-    return tuple(evaluator.configured(judging, encoder) for evaluator in found)
+    chosen = metrics(judging.reported_metrics, with_rubrics(judging, extra))
+    return tuple(evaluator.configured(judging, encoder) for evaluator in chosen)
 
 
-def with_rubrics(judging: JudgeConfig | None, own: Sequence[Evaluator]) -> tuple[Evaluator, ...]:
+def with_rubrics(judging: JudgeConfig | None, extra: Sequence[Evaluator]) -> tuple[Evaluator, ...]:
     """Return the metrics that are not redraft's: those passed as objects, and the rubrics of the settings."""
-    passed = {evaluator.name for evaluator in own}
-    return (*own, *(rubric for rubric in rubrics_of(judging or JudgeConfig()) if rubric.name not in passed))
+    passed = {evaluator.name for evaluator in extra}
+    return (*extra, *(rubric for rubric in rubrics_of(judging or JudgeConfig()) if rubric.name not in passed))
 
 
 def check_goals(goals: Iterable[str], evaluators: Sequence[Evaluator]) -> None:
     """Refuse a goal for what is not a metric, or has no score that could reach it."""
-    known = {evaluator.name: evaluator for evaluator in evaluators}
+    by_name = {evaluator.name: evaluator for evaluator in evaluators}
     for goal in goals:
-        if goal not in known:
-            raise UsageError(no_metric(goal, [evaluator.name for evaluator in evaluators if evaluator.aim]))
-        if known[goal].aim is None:
-            nothing = "give no score, so they" if goal.endswith("s") else "gives no score, so it"
-            raise UsageError(f"{goal} {nothing} cannot be a goal")
+        if goal not in by_name:
+            scored = tuple(evaluator.name for evaluator in evaluators if evaluator.aim)
+            raise UsageError(f"there is no metric {goal!r}", fix=Choose(scored, goal))
+        if by_name[goal].aim is None:
+            reason = "give no score, so they" if goal.endswith("s") else "gives no score, so it"
+            raise UsageError(f"{goal} {reason} cannot be a goal")
 
 
-def no_metric(name: str, there: Sequence[str]) -> str:
-    """Return the error message for an unknown name."""
-    *others, last = there
-    return f"there is no metric {name!r}; choose from {', '.join(others)} and {last}"
+def scoring(extra: Sequence[Evaluator] = ()) -> tuple[str, ...]:
+    """Return the names of the metrics that can be goals."""
+    return tuple(evaluator.name for evaluator in metrics(names(extra), extra) if evaluator.aim)
+
+
+def valid_name(metric: object) -> str:
+    """Return the name of a metric passed as an object; raises `UsageError` if it is no valid metric."""
+    if not isinstance(metric, Evaluator):
+        raise UsageError(f"{metric!r:.80} is not a metric", hint="pass an instance of a subclass of Evaluator")
+    kind, name = type(metric).__name__, getattr(metric, "name", None)
+    if name is None:
+        raise UsageError(f"the metric {kind} has no name", hint='set it in the class: name = "my_metric"')
+    if not isinstance(name, str) or not _NAME.fullmatch(name) or name in RESERVED_NAMES:
+        raise UsageError(
+            f"{name!r} is not a valid name for a metric ({kind})",
+            hint=f"use letters, digits, hyphens and underscores, and none of {', '.join(RESERVED_NAMES)}",
+        )
+    for field, options in (("aim", get_args(MetricAim)), ("needs", get_args(PackPart)), ("uses", get_args(PackPart))):
+        value = getattr(metric, field)
+        if value is not None and value not in options:
+            hint = f"use None or one of {', '.join(map(repr, options))}"
+            raise UsageError(f"the metric {name} has the {field} {value!r}", hint=hint)
+    return name
 
 
 def _installed(name: str) -> Evaluator:
@@ -93,57 +126,9 @@ def _installed(name: str) -> Evaluator:
             f"the installed metric {name} cannot be made: {type(error).__name__}: {error}",
             hint="its entry point must be callable without arguments; update its package, or remove it",
         ) from error
-    if not isinstance(evaluator, Evaluator) or named(evaluator) != name:
-        what = (
-            f"calls itself {evaluator.name}"
-            if isinstance(evaluator, Evaluator)
-            else f"is not an Evaluator but {evaluator!r:.80}"
-        )
-        raise UsageError(
-            f"the installed metric {name} {what}",
-            hint="an entry point of redraft.metrics must have its metric's name, and return an Evaluator when called",
-        )
+    hint = "an entry point of redraft.metrics must have its metric's name, and return an Evaluator when called"
+    if not isinstance(evaluator, Evaluator):
+        raise UsageError(f"the installed metric {name} is not an Evaluator but {evaluator!r:.80}", hint=hint)
+    if valid_name(evaluator) != name:
+        raise UsageError(f"the installed metric {name} calls itself {evaluator.name}", hint=hint)
     return evaluator
-
-
-def named(one: object) -> str:
-    """Return the name of a metric passed as an object, if it is one."""
-    if not isinstance(one, Evaluator):
-        raise UsageError(f"{one!r:.80} is not a metric", hint="pass an instance of a subclass of Evaluator")
-    name = getattr(one, "name", None)
-    if name is None:
-        raise UsageError(f"the metric {type(one).__name__} has no name", hint='set it in the class: name = "my_metric"')
-    if not isinstance(name, str) or not _NAME.fullmatch(name) or name in TAKEN:
-        raise UsageError(
-            f"{name!r} is not a valid name for a metric ({type(one).__name__})",
-            hint=f"use letters, digits, hyphens and underscores, and none of {', '.join(TAKEN)}",
-        )
-    for field, known in (("aim", get_args(MetricAim)), ("needs", get_args(PackPart)), ("uses", get_args(PackPart))):
-        value = getattr(one, field)
-        if value is not None and value not in known:
-            raise UsageError(
-                f"the metric {name} has the {field} {value!r}", hint=f"use None or one of {', '.join(map(repr, known))}"
-            )
-    return name
-
-
-def _check_prompts(found: Sequence[Evaluator]) -> None:
-    """Raise if two prompts share a name, since prompts are stored by name."""
-    known = dict(PROMPTS)
-    for evaluator in found:
-        for prompt in evaluator.prompts:
-            if known.setdefault(prompt.name, prompt) != prompt:
-                raise UsageError(
-                    f"the metric {evaluator.name} has a prompt named {prompt.name}, but another prompt has that name",
-                    hint="give the prompt another name, such as that of the metric",
-                )
-            if prompt.name not in PROMPTS and not prompt.template:
-                raise UsageError(
-                    f"the prompt {prompt.name} of the metric {evaluator.name} has no template",
-                    hint="pass it: Prompt(..., template=...)",
-                )
-
-
-def scoring(own: Sequence[Evaluator] = ()) -> tuple[str, ...]:
-    """Return the names of the metrics that can be goals."""
-    return tuple(evaluator.name for evaluator in metrics(names(own), own) if evaluator.aim)

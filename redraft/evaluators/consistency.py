@@ -18,9 +18,9 @@ from redraft.domain import Evaluation, Finding, PackQuestion, Span
 from redraft.evaluators.base import Case, Evaluator
 from redraft.evaluators.findings import distinct_errors
 from redraft.evaluators.metric_info import UNSUPPORTED
-from redraft.evaluators.panel import JudgeVerdicts, PanelVerdicts, disputed_items, mean_evaluation, panel_verdicts
 from redraft.evaluators.reference.questions import evenly_spread
 from redraft.evaluators.similarity import Similarity, is_doubtful, is_same, similarity
+from redraft.evaluators.votes import JudgeVerdicts, PanelVerdicts, mean_evaluation, panel_verdicts
 from redraft.prompts.book import PromptBook
 from redraft.prompts.qa import (
     ANSWER_FROM_DOCUMENT,
@@ -127,11 +127,13 @@ class Consistency(Evaluator):
             return self.not_applicable("the summary has no sentence")
         examined = case.statements if isinstance(self.claims, tuple) else evenly_spread(case.statements, self.claims)
         results = await Examiner(case.panel[0]).questions_about(examined, case.statements, A_SENTENCE, case.reader)
-        most = A_SENTENCE if isinstance(self.claims, tuple) else max(1, min(A_SENTENCE, self.claims // len(examined)))
-        claims = _claims(examined, results, most, self.claims, self.top_k)
+        at_most = A_SENTENCE
+        if not isinstance(self.claims, tuple):
+            at_most = max(1, min(A_SENTENCE, self.claims // len(examined)))
+        claims = _claims(examined, results, at_most, self.claims, self.top_k)
         # The questions dropped because the judge did not give the sentence's answer.
         replies = [entry.questions for entry in results.verdicts.values()]
-        empty = sum(min(most, len(questions)) - len(_most_important(questions, most)) for questions in replies)
+        empty = sum(min(at_most, len(questions)) - len(_most_important(questions, at_most)) for questions in replies)
         passed_over = len(results.open(range(len(examined))))
         if not claims:
             if passed_over or empty:
@@ -151,9 +153,7 @@ class Consistency(Evaluator):
             self,
             panel,
             unasked=unasked,
-            findings=distinct_errors(
-                _finding(n, claims[n], panel) for n in disputed_items(panel.items, CONSISTENT, order)
-            ),
+            findings=distinct_errors(_finding(n, claims[n], panel) for n in panel.disputed_items(CONSISTENT, order)),
             details={
                 "sentences": len(case.statements),
                 "examined": len(examined) - passed_over,
@@ -164,7 +164,7 @@ class Consistency(Evaluator):
     async def _verdicts(
         self, case: Case, alike: Similarity, judge: Judge, claims: Sequence[_Claim]
     ) -> JudgeVerdicts[_ScoredAnswer]:
-        pack = case.yardstick.pack.questions if case.yardstick.pack else ()
+        pack = case.pack.questions if case.pack else ()
         queries = [claim.wanted(case) for claim in claims]
         results = await Examiner(judge).answers_from_document(queries, case.reader)
         answers: dict[int, StoredAnswer] = {}
@@ -218,21 +218,21 @@ class Consistency(Evaluator):
 
 def _claims(
     examined: Sequence[Statement],
-    asked: ItemResults[SentenceQuestions],
+    results: ItemResults[SentenceQuestions],
     at_most: int,
-    wanted: int | tuple[int, int],
+    question_range: int | tuple[int, int],
     top_k: int | None,
 ) -> list[_Claim]:
     """Return the claims in summary order: the `top_k` most important where that is set; of a range, as many as are
     important, within its ends."""
     claims = [
         _Claim(examined[n], question)
-        for n in sorted(asked.verdicts)
-        for question in _most_important(asked.verdicts[n].questions, at_most)
+        for n in sorted(results.verdicts)
+        for question in _most_important(results.verdicts[n].questions, at_most)
     ]
-    if isinstance(wanted, tuple):
+    if isinstance(question_range, tuple):
         important = sum(claim.asked.importance >= _IMPORTANT for claim in claims)
-        number = min(wanted[1], max(wanted[0], important))
+        number = min(question_range[1], max(question_range[0], important))
         top_k = number if top_k is None else min(top_k, number)
     if top_k is None:
         return claims
@@ -263,7 +263,7 @@ def _finding(n: int, claim: _Claim, panel: _Answers) -> Finding:
         found=claim.asked.answer,
         expected="" if silent else answer.answer,
         evidence=None if silent else answer.as_evidence,
-        said_by=item.said_against(CONSISTENT),
+        said_by=item.said_by(CONSISTENT),
         read=read,
         value=item.value,
     )

@@ -17,16 +17,9 @@ from redraft.domain import Evaluation, Finding, PackQuestion
 from redraft.evaluators.base import Case, Evaluator, conciseness
 from redraft.evaluators.figures import weighted_mean
 from redraft.evaluators.findings import distinct_errors
-from redraft.evaluators.panel import (
-    ItemVotes,
-    JudgeVerdicts,
-    PanelVerdicts,
-    disputed_items,
-    mean_evaluation,
-    panel_verdicts,
-)
 from redraft.evaluators.reference.keyfacts import bin_of
 from redraft.evaluators.similarity import is_same
+from redraft.evaluators.votes import ItemVotes, JudgeVerdicts, PanelVerdicts, mean_evaluation, panel_verdicts
 from redraft.prompts import qa
 from redraft.prompts.qa import (
     ANSWER_FROM_DOCUMENT,
@@ -102,8 +95,8 @@ class Coverage(Evaluator):
         """Score the draft, and find what it does not answer or answers differently from the document."""
         if not case.statements:
             return self.not_applicable("the summary has no sentence")
-        questions = case.yardstick.pack.questions[: self.top_k] if case.yardstick.pack else ()
-        if case.yardstick.pack is None or not questions:
+        questions = case.pack.questions[: self.top_k] if case.pack else ()
+        if not questions:
             return self.not_applicable("the document's pack has no questions")
         weights = [question.weight for question in questions] if self.formula == "weighted" else []
         ones = weights or [1] * len(questions)
@@ -119,7 +112,7 @@ class Coverage(Evaluator):
             # Questions without a full answer: those with most votes first, then by importance.
             findings=distinct_errors(
                 _finding(case, n, questions[n], panel, weights[n] if weights else 0)
-                for n in disputed_items(panel.items, ANSWERED)
+                for n in panel.disputed_items(ANSWERED)
             ),
             held=[statement.sentence for statement in case.statements if statement.id in needed],
             details={
@@ -134,19 +127,21 @@ class Coverage(Evaluator):
         self, case: Case, judge: Judge, questions: Sequence[PackQuestion]
     ) -> JudgeVerdicts[_CheckedAnswer]:
         """Return a judge's verdicts on the answers that the summary gives."""
-        checked, trouble = await self._checked(judge, case, questions, whole=False)
+        checked, trouble = await self._checked(judge, case, questions, whole_summary=False)
         # A draft may add to the answer that an earlier one gave.
         incomplete = [
             n for n, answers in checked.items() if answers and all(one.comparison.verdict != "full" for one in answers)
         ]
         if incomplete:
-            again, more_trouble = await self._checked(judge, case, [questions[n] for n in incomplete], whole=True)
-            checked |= {incomplete[at]: answers for at, answers in again.items()}
+            reread, more_trouble = await self._checked(
+                judge, case, [questions[n] for n in incomplete], whole_summary=True
+            )
+            checked |= {incomplete[at]: answers for at, answers in reread.items()}
             trouble = trouble or more_trouble
         by_item: dict[int, str] = {}
         answers: dict[int, _CheckedAnswer] = {}
-        for n, given in sorted(checked.items()):
-            by_comparison = {answer.comparison.verdict: answer for answer in reversed(given)}
+        for n, summary_answers in sorted(checked.items()):
+            by_comparison = {answer.comparison.verdict: answer for answer in reversed(summary_answers)}
             best: Verdict = next((verdict for verdict in _VERDICTS if verdict in by_comparison), "none")
             if (verdict := _VERDICTS[best]) is None:
                 continue
@@ -157,20 +152,20 @@ class Coverage(Evaluator):
         return JudgeVerdicts(judge.name, by_item, points, trouble, answers=answers)
 
     async def _checked(
-        self, judge: Judge, case: Case, questions: Sequence[PackQuestion], *, whole: bool
+        self, judge: Judge, case: Case, questions: Sequence[PackQuestion], *, whole_summary: bool
     ) -> tuple[_Checked, str]:
         """Return the summary's answers to the questions that have a verdict, compared with the document's, and what
         went wrong. An answer in the document's words that its sentence has too needs no comparison."""
         examiner = Examiner(judge)
         results = await examiner.answers_from_summary(
-            case.statements, [question.text for question in questions], case.reader, whole=whole
+            case.statements, [question.text for question in questions], case.reader, read_whole=whole_summary
         )
         checked: _Checked = {n: [] for n in results.verdicts}
         open_answers: list[tuple[int, SummaryAnswer]] = []
-        for n, given in sorted(results.verdicts.items()):
-            same = [answer for answer in given if _is_in_words(answer, questions[n], case.statements)]
+        for n, summary_answers in sorted(results.verdicts.items()):
+            same = [answer for answer in summary_answers if _is_in_words(answer, questions[n], case.statements)]
             checked[n] += [_CheckedAnswer(answer, _SAME) for answer in same]
-            open_answers += [] if same else [(n, answer) for answer in given]
+            open_answers += [] if same else [(n, answer) for answer in summary_answers]
         pairs = [
             Pair(
                 id=0,
@@ -195,8 +190,8 @@ class Coverage(Evaluator):
 def _is_in_words(answer: SummaryAnswer, question: PackQuestion, statements: Sequence[Statement]) -> bool:
     """Return whether an answer is the document's in its words, and the sentences that it cites have them too."""
     cited = [statement.sentence for statement in statements if statement.id in answer.sentences]
-    wanted = telling(answer.answer)
-    return is_same(answer.answer, question.answer) and bool(wanted) and wanted <= telling(" ".join(cited))
+    answer_words = telling(answer.answer)
+    return is_same(answer.answer, question.answer) and bool(answer_words) and answer_words <= telling(" ".join(cited))
 
 
 def _finding(case: Case, n: int, question: PackQuestion, panel: _Answers, weight: int) -> Finding:
@@ -209,7 +204,7 @@ def _finding(case: Case, n: int, question: PackQuestion, panel: _Answers, weight
         question=question.text,
         expected=question.answer,
         evidence=question.evidence,
-        said_by=item.said_against(ANSWERED),
+        said_by=item.said_by(ANSWERED),
         value=item.value,
         weight=weight,
         counts=weight or 1,
@@ -221,11 +216,11 @@ def _finding(case: Case, n: int, question: PackQuestion, panel: _Answers, weight
     if objection == UNANSWERED:
         return finding
     answers = panel.answers(n, objection)
-    given, comparison = answers[0]
+    summary_answer, comparison = answers[0]
     if objection == PARTLY:
         missing = one_line(comparison.reason, _LONGEST_REASON)
         explanation = "The summary gives a part of the document's answer: add what is missing."
-        return replace(finding, kind=PARTLY, explanation=explanation, found=given.answer, missing=missing)
+        return replace(finding, kind=PARTLY, explanation=explanation, found=summary_answer.answer, missing=missing)
     read = (
         comparison.described(_PLACE) if comparison.quoted else comparison.scope.description
         for _, comparison in answers
@@ -236,16 +231,16 @@ def _finding(case: Case, n: int, question: PackQuestion, panel: _Answers, weight
         kind=CONTRADICTED,
         task="correct",
         explanation="The summary answers this question differently from the document.",
-        sentence=wrong_sentence(case.statements, given),
-        found=given.answer,
+        sentence=wrong_sentence(case.statements, summary_answer),
+        found=summary_answer.answer,
         read=next(read, ""),
     )
 
 
 def wrong_sentence(statements: Sequence[Statement], answer: SummaryAnswer) -> str:
     """Return the sentence that has most of the answer's words among those the answer rests on."""
-    known = {statement.id: statement.sentence for statement in statements}
-    rests_on = [known[number] for number in answer.sentences if number in known]
+    sentence_of = {statement.id: statement.sentence for statement in statements}
+    rests_on = [sentence_of[number] for number in answer.sentences if number in sentence_of]
     words = telling(answer.answer)
     return max(rests_on, key=lambda sentence: len(words & telling(sentence)), default="")
 
@@ -272,4 +267,7 @@ def shares(
     for n, group in sorted(enumerate(groups), key=lambda item: item[1]):
         if n in items:
             values[group][n] = items[n].value
-    return {group: {"score": weighted_mean(own, weights), "judged": len(own)} for group, own in values.items()}
+    return {
+        group: {"score": weighted_mean(group_values, weights), "judged": len(group_values)}
+        for group, group_values in values.items()
+    }

@@ -17,15 +17,8 @@ from redraft.evaluators.base import Case, Evaluator
 from redraft.evaluators.figures import mean, total
 from redraft.evaluators.keyfact_recall import align, stating
 from redraft.evaluators.metric_info import NONE
-from redraft.evaluators.panel import (
-    DISPUTED,
-    JudgeVerdicts,
-    PanelVerdicts,
-    disputed_items,
-    mean_evaluation,
-    panel_verdicts,
-)
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ListedFact, items_of
+from redraft.evaluators.votes import DISPUTED, JudgeVerdicts, PanelVerdicts, mean_evaluation, panel_verdicts
 from redraft.prompts.factual import FACT_PROMPTS
 from redraft.prompts.qa import Statement
 from redraft.settings import JudgeConfig
@@ -77,7 +70,7 @@ class Faithfulness(Evaluator):
             self,
             panel,
             # The unsupported sentences: those that most judges object to first, then in order.
-            findings=[_finding(case.statements[n], n, panel) for n in disputed_items(panel.items, SUPPORTED)],
+            findings=[_finding(case.statements[n], n, panel) for n in panel.disputed_items(SUPPORTED)],
             details={
                 "errors": dict(sorted(wrong.items())),
                 "by_level": by_level(values, levels) if levels is not None else None,
@@ -123,7 +116,7 @@ async def _levels(case: Case, items: Sequence[ListedFact]) -> dict[int, set[str]
 def _finding(statement: Statement, n: int, panel: _Verdicts) -> Finding:
     poll = panel.items[n]
     verdicts = [judge_verdicts.answers[n] for judge_verdicts in panel.judges if n in judge_verdicts.answers]
-    kind, objecting = poll.objection(SUPPORTED), poll.against(SUPPORTED)[0]
+    kind, objecting = poll.objection(SUPPORTED), poll.objections(SUPPORTED)
     if 2 * poll.votes[kind] <= objecting:
         kind = DISPUTED
     against = [verdict for verdict in verdicts if verdict.category == kind]
@@ -140,7 +133,7 @@ def _finding(statement: Statement, n: int, panel: _Verdicts) -> Finding:
         sentence=statement.sentence,
         expected=verdict.reason,
         evidence=verdict.as_evidence,
-        said_by=poll.said_against(SUPPORTED),
+        said_by=poll.said_by(SUPPORTED),
         read=read,
         value=poll.value,
     )
@@ -148,12 +141,12 @@ def _finding(statement: Statement, n: int, panel: _Verdicts) -> Finding:
 
 def _shown(n: int, statement: Statement, panel: _Verdicts, levels: Mapping[int, set[str]] | None) -> dict[str, object]:
     verdicts = panel.answers(n)
-    shown: dict[str, object] = {
+    entry: dict[str, object] = {
         "id": statement.id,
         **panel.shown(n),
         "reason": verdicts[0].reason if verdicts else "",
         "place": verdicts[0].place if verdicts else None,
     }
     if levels is not None:
-        shown["levels"] = [level for level in LEVELS if level in levels[n]] or [NONE]
-    return shown
+        entry["levels"] = [level for level in LEVELS if level in levels[n]] or [NONE]
+    return entry

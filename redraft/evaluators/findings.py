@@ -21,7 +21,7 @@ def distinct_errors(findings: Iterable[Finding]) -> list[Finding]:
     findings stay as they are."""
     groups: list[list[Finding]] = []
     for finding in findings:
-        group = next((group for group in groups if any(_is_same_error(finding, other) for other in group)), None)
+        group = next((group for group in groups if any(_is_same_error(finding, member) for member in group)), None)
         if group is None:
             groups.append([finding])
         else:
@@ -90,11 +90,11 @@ def without_conflicts(evaluations: Mapping[str, Evaluation]) -> dict[str, Evalua
     """Return the evaluations of a draft that change because two findings conflict: where one wants removed what another
     wants added, and the latter quotes the document, the former is withdrawn and its item counts as supported."""
     findings = [finding for evaluation in evaluations.values() for finding in evaluation.findings]
-    wanted = [finding for finding in findings if finding.task == "add" and finding.evidence]
+    additions = [finding for finding in findings if finding.task == "add" and finding.evidence]
     changed: dict[str, Evaluation] = {}
     for name, evaluation in evaluations.items():
         removals = [finding for finding in evaluation.findings if finding.task == "remove"]
-        dropped = [remove for remove in removals if any(_conflict(remove, add) for add in wanted)]
+        dropped = [remove for remove in removals if any(_conflict(remove, add) for add in additions)]
         if dropped:
             changed[name] = without_findings(evaluation, dropped)
     return changed
@@ -106,5 +106,5 @@ def _conflict(remove: Finding, add: Finding) -> bool:
         return is_same(add.expected, remove.found or remove.sentence)
     if not is_same(add.expected, remove.found):
         return False
-    one, other = telling(add.question), telling(remove.question)
-    return is_same(add.question, remove.question) or len(one & other) >= _ALIKE * len(one | other) > 0
+    added, removed = telling(add.question), telling(remove.question)
+    return is_same(add.question, remove.question) or len(added & removed) >= _ALIKE * len(added | removed) > 0

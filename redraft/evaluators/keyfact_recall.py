@@ -11,8 +11,8 @@ from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding
 from redraft.evaluators.base import Case, Evaluator, conciseness
 from redraft.evaluators.figures import mean, total
-from redraft.evaluators.panel import JudgeVerdicts, PanelVerdicts, disputed_items, mean_evaluation, panel_verdicts
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ListedFact, items_of
+from redraft.evaluators.votes import JudgeVerdicts, PanelVerdicts, mean_evaluation, panel_verdicts
 from redraft.prompts.factual import FACT_PROMPTS
 from redraft.text.words import words_key
 
@@ -62,9 +62,9 @@ class KeyfactRecall(Evaluator):
             return self.not_applicable("the summary has no sentence")
         items = items_of(case.trees)
         if not items:
-            asked = "no key facts answer the run's query: only a query of `redraft keyfacts` has facts of its own"
+            no_tree = "no key facts answer the run's query: only a query of the key facts has facts of its own"
             nothing = "the document has no key facts from this perspective"
-            return self.not_applicable(nothing if case.query is None else asked)
+            return self.not_applicable(nothing if case.query is None else no_tree)
         aligned = await align(case, items)
         stated = {number for n in aligned.items for number in stating(aligned, n)}
         return mean_evaluation(
@@ -79,8 +79,8 @@ class KeyfactRecall(Evaluator):
 def recalls(items: Sequence[ListedFact], values: Mapping[int, float], chosen: Iterable[int]) -> Shares:
     """Equation 1 for each level and overall, over the chosen facts with a verdict. A fact counts 1 if stated, 0 if
     missing, and where judges differ the share that finds it stated."""
-    judged = [n for n in chosen if n in values]
-    levels = {ALL: judged} | {level: [n for n in judged if items[n].fact.level == level] for level in LEVELS}
+    numbers = [n for n in chosen if n in values]
+    levels = {ALL: numbers} | {level: [n for n in numbers if items[n].fact.level == level] for level in LEVELS}
     return {
         level: {
             "recall": mean([values[n] for n in of_level]),
@@ -93,24 +93,24 @@ def recalls(items: Sequence[ListedFact], values: Mapping[int, float], chosen: It
 
 def along_path(items: Sequence[ListedFact], values: Mapping[int, float]) -> dict[int, float]:
     """Return the values of the facts as far as all facts above them are stated; a fact with an open one is left out."""
-    found: dict[tuple[int, str, int], float] = {}
+    path_values: dict[tuple[int, str, int], float] = {}
     result: dict[int, float] = {}
     for n, item in enumerate(items):  # depth first: what is above a fact precedes it
         tree = (item.tree.chunk, item.tree.perspective)
-        above = 1.0 if item.fact.parent is None else found.get((*tree, item.fact.parent))
+        above = 1.0 if item.fact.parent is None else path_values.get((*tree, item.fact.parent))
         if n in values and above is not None:
-            result[n] = found[*tree, item.fact.id] = min(values[n], above)
+            result[n] = path_values[*tree, item.fact.id] = min(values[n], above)
     return result
 
 
 def gaps(by_position: Mapping[str, Shares]) -> dict[str, float | None]:
     """Return by level the difference in recall between the best and the worst fifth of the document. Fifths without
     facts of a level are skipped; None where fewer than two have any."""
-    found: dict[str, float | None] = {}
+    gap_of: dict[str, float | None] = {}
     for level in (ALL, *LEVELS):
-        known = [value for bin_ in by_position.values() if (value := bin_[level]["recall"]) is not None]
-        found[level] = max(known) - min(known) if len(known) > 1 else None
-    return found
+        recall_of_fifths = [value for bin_ in by_position.values() if (value := bin_[level]["recall"]) is not None]
+        gap_of[level] = max(recall_of_fifths) - min(recall_of_fifths) if len(recall_of_fifths) > 1 else None
+    return gap_of
 
 
 def _details(
@@ -120,7 +120,7 @@ def _details(
 
     def by(groups: Sequence[str]) -> dict[str, Shares]:
         return {
-            group: recalls(items, values, [n for n, own in enumerate(groups) if own == group])
+            group: recalls(items, values, [n for n, fact_group in enumerate(groups) if fact_group == group])
             for group in sorted(set(groups))
         }
 
@@ -151,9 +151,9 @@ def _shown(n: int, item: ListedFact, aligned: PanelVerdicts[FactAlignment]) -> d
 
 def _findings(items: Sequence[ListedFact], aligned: PanelVerdicts[FactAlignment]) -> list[Finding]:
     order = sorted(aligned.items, key=lambda n: (LEVELS.index(items[n].fact.level), n))
-    missing = disputed_items(aligned.items, STATED, order)
+    missing = aligned.disputed_items(STATED, order)
     # A fact that several trees share is added once.
-    once = set({words_key(items[n].fact.text): n for n in reversed(missing)}.values())
+    first_places = set({words_key(items[n].fact.text): n for n in reversed(missing)}.values())
     return [
         Finding(
             KeyfactRecall.name,
@@ -162,9 +162,9 @@ def _findings(items: Sequence[ListedFact], aligned: PanelVerdicts[FactAlignment]
             "The summary does not state this key fact.",
             expected=items[n].fact.text,
             evidence=items[n].fact.evidence,
-            said_by=aligned.items[n].said_against(STATED),
+            said_by=aligned.items[n].said_by(STATED),
             value=aligned.items[n].value,
         )
         for n in missing
-        if n in once
+        if n in first_places
     ]

@@ -51,64 +51,81 @@ MetricAim = Literal["truth", "content", "form"]
 
 
 class MetricInfo(NamedTuple):
-    """What redraft knows about a metric by its name."""
+    """What redraft knows about a metric by its name, without loading it."""
 
     place: str
     """Its module and class; empty for a metric of an installed package."""
     aim: MetricAim | None
     prompts: tuple[str, ...] = ()
     """The names of the prompts of its judges."""
+    meaning: str = ""
+    """What it measures, in a sentence for users."""
 
 
 _TREES = ("keyfacts_analytical", "keyfacts_narrative", "facts_faithful", "facts_objective", "facts_significant")
 _FACTUAL = (*_TREES, "query_analytical", "query_narrative", "align_facts", "verify_sentences")
-_COVERAGE = ("ask_document", "rank_questions", "answer_from_summary", "compare_answers", "answer_from_document")
 
-OWN: Mapping[str, MetricInfo] = {
-    "coverage": MetricInfo("coverage:Coverage", "content", _COVERAGE),
-    "consistency": MetricInfo(
-        "consistency:Consistency", "truth", ("ask_summary", "answer_from_document", "compare_answers")
+METRICS: Mapping[str, MetricInfo] = {
+    "coverage": MetricInfo(
+        "coverage:Coverage",
+        "content",
+        ("ask_document", "rank_questions", "answer_from_summary", "compare_answers", "answer_from_document"),
+        "How much of what a summary needs to say of the document it says, by questions, from 0 to 1.",
     ),
-    "keyfact_recall": MetricInfo("keyfact_recall:KeyfactRecall", "content", _FACTUAL),
-    "faithfulness": MetricInfo("faithfulness:Faithfulness", "truth", _FACTUAL),
-    "booookscore": MetricInfo("booookscore:Booookscore", "form", ("find_confusion",)),
-    NEWCOMER: MetricInfo("newcomer:NewcomerMetric", None, ("find_stops",)),
-    "spread": MetricInfo("position:SpreadMetric", "content"),
-    "position": MetricInfo("position:Position", None),
-    "statistics": MetricInfo("statistics:Statistics", None),
+    "consistency": MetricInfo(
+        "consistency:Consistency",
+        "truth",
+        ("ask_summary", "answer_from_document", "compare_answers"),
+        "How much of what the summary claims agrees with the document, from 0 to 1.",
+    ),
+    "keyfact_recall": MetricInfo(
+        "keyfact_recall:KeyfactRecall",
+        "content",
+        _FACTUAL,
+        "How many of the document's key facts the summary states, from 0 to 1.",
+    ),
+    "faithfulness": MetricInfo(
+        "faithfulness:Faithfulness",
+        "truth",
+        _FACTUAL,
+        "How many sentences of the summary the document supports, from 0 to 1.",
+    ),
+    "booookscore": MetricInfo(
+        "booookscore:Booookscore",
+        "form",
+        ("find_confusion",),
+        "How many sentences of the summary are clear to a reader, from 0 to 1.",
+    ),
+    NEWCOMER: MetricInfo(
+        "newcomer:NewcomerMetric",
+        None,
+        ("find_stops",),
+        "Where a reader who has never seen the document stops, and what they would ask; no score.",
+    ),
+    "spread": MetricInfo(
+        "position:SpreadMetric",
+        "content",
+        meaning="How evenly the summary draws on all parts of the document, from 0 to 1.",
+    ),
+    "position": MetricInfo(
+        "position:Position", None, meaning="Where in the document the sentences of the summary come from; no score."
+    ),
+    "statistics": MetricInfo(
+        "statistics:Statistics", None, meaning="How long the summary is, and how much it copies and repeats; no score."
+    ),
 }
-"""redraft's own metrics in listing order."""
-
-
-MEANINGS: Mapping[str, str] = {
-    "coverage": "How much of what a summary needs to say of the document it says, by questions, from 0 to 1.",
-    "consistency": "How much of what the summary claims agrees with the document, from 0 to 1.",
-    "keyfact_recall": "How many of the document's key facts the summary states, from 0 to 1.",
-    "faithfulness": "How many sentences of the summary the document supports, from 0 to 1.",
-    "booookscore": "How many sentences of the summary are clear to a reader, from 0 to 1.",
-    NEWCOMER: "Where a reader who has never seen the document stops, and what they would ask; no score.",
-    "spread": "How evenly the summary draws on all parts of the document, from 0 to 1.",
-    "position": "Where in the document the sentences of the summary come from; no score.",
-    "statistics": "How long the summary is, and how much it copies and repeats; no score.",
-}
-"""What each of them means, in a sentence for users."""
+"""redraft's own metrics in listing order: an entry registers a metric."""
 
 
 def metric_info(name: str) -> MetricInfo | None:
     """Return the information on a stored run's metric; None if the metric is no longer installed."""
-    if name in OWN or name not in plugins.names("metrics"):
-        return OWN.get(name)
+    if name in METRICS or name not in plugins.names("metrics"):
+        return METRICS.get(name)
     try:
-        made = plugins.load("metrics", name)()
-        return MetricInfo("", made.aim, tuple(prompt.name for prompt in made.prompts))
+        metric = plugins.load("metrics", name)()
+        return MetricInfo("", metric.aim, tuple(prompt.name for prompt in metric.prompts))
     except Exception:  # noqa: BLE001  (a faulty plugin, reported where its metric is used)
         return None
-
-
-def aim_of(name: str) -> MetricAim | None:
-    """Return what a metric measures, if known."""
-    found = metric_info(name)
-    return found.aim if found else None
 
 
 OFFLINE_CHECK = "offline check"
@@ -131,24 +148,24 @@ def offline_checks(
     return frozenset(name for name in metrics if (info := metric_info(name)) is not None and info.prompts)
 
 
-def goal_status(evaluation: Evaluation | None, least: float, share: float) -> GoalStatus:
+def goal_status(evaluation: Evaluation | None, goal: float, share: float) -> GoalStatus:
     """Return whether an evaluation meets a goal, given verdicts on at least this share of its items."""
     if evaluation is None or evaluation.outcome in ("not_applicable", "measured"):
         return "missed"
-    judged = evaluation.judged_share
-    if evaluation.score is None or (judged is not None and judged < share):
+    judged_share = evaluation.judged_share
+    if evaluation.score is None or (judged_share is not None and judged_share < share):
         return "unsure"
-    return "met" if evaluation.score >= least else "missed"
+    return "met" if evaluation.score >= goal else "missed"
 
 
 def with_enough_verdicts(evaluation: Evaluation) -> Evaluation:
     """Return the evaluation, without its score if fewer than half of the items have a verdict; its findings stand."""
-    judged = evaluation.judged_share
-    if evaluation.outcome != "scored" or judged is None or judged >= MIN_SHARE:
+    judged_share = evaluation.judged_share
+    if evaluation.outcome != "scored" or judged_share is None or judged_share >= MIN_SHARE:
         return evaluation
-    trouble = evaluation.details.get("trouble")
-    said = f": {trouble}" if trouble else ""
-    reason = f"only {evaluation.judged:,} of {evaluation.judged + evaluation.unjudged:,} items have a verdict{said}"
+    reason = f"only {evaluation.judged:,} of {evaluation.judged + evaluation.unjudged:,} items have a verdict"
+    if trouble := evaluation.details.get("trouble"):
+        reason = f"{reason}: {trouble}"
     return replace(evaluation, outcome="failed", score=None, reason=reason)
 
 
@@ -175,5 +192,5 @@ def withdrawn(evaluation: Evaluation) -> list[WithdrawnFinding]:
 def stops_in_words(evaluation: Evaluation) -> str:
     """Return how often a newcomer stops, and how much of the summary could not be read."""
     stops = len(evaluation.findings)
-    said = count(stops, "stop") if stops else "a newcomer stops nowhere"
-    return f"{said}; {count(evaluation.unjudged, 'sentence')} not read" if evaluation.unjudged else said
+    text = count(stops, "stop") if stops else "a newcomer stops nowhere"
+    return f"{text}; {count(evaluation.unjudged, 'sentence')} not read" if evaluation.unjudged else text

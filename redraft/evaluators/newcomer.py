@@ -9,7 +9,6 @@ from itertools import accumulate
 
 from redraft.agents.proofreader import STOPS, Newcomer, least_window
 from redraft.domain import Evaluation, Finding, Span, Task
-from redraft.errors import for_reader
 from redraft.evaluators.base import Case, Evaluator
 from redraft.evaluators.booookscore import WHAT_TO_DO, sentences_of
 from redraft.prompts.coherence import FIND_STOPS, Stop, StopType
@@ -17,9 +16,7 @@ from redraft.prompts.qa import Statement
 from redraft.settings import NEWCOMER
 from redraft.text.quotes import locate, source_of
 
-_ABSTAINS = (
-    "the built-in judge cannot tell where a newcomer stops: name a language model as judge (--judge openai:MODEL)"
-)
+_ABSTAINS = "the built-in judge cannot tell where a newcomer stops: name a language model as judge"
 _TASKS: Mapping[StopType, tuple[Task, str]] = {
     **WHAT_TO_DO,
     "inconsistency": ("clarify", "Another sentence contradicts this. Make both agree with the document."),
@@ -44,14 +41,16 @@ class NewcomerMetric(Evaluator):
         if not sentences_of(case.statements):
             return self.not_applicable("the summary has no sentence")
         newcomer, window = Newcomer(case.panel[0], case.reader, case.query), case.reader.window
-        if window < (least := least_window(newcomer.judge.book, case.reader.tokenizer, FIND_STOPS, STOPS)):
-            return self.not_applicable(f"its prompt needs a window of {least:,} tokens, and there are {window:,}")
+        if window < (required_window := least_window(newcomer.judge.book, case.reader.tokenizer, FIND_STOPS, STOPS)):
+            return self.not_applicable(
+                f"its prompt needs a window of {required_window:,} tokens, and there are {window:,}"
+            )
         parts = newcomer.parts(case.text, case.statements)
         results = await newcomer.read(parts)
         read = sum(parts[n].sentences for n in results.verdicts)
         unread = len(case.statements) - read
         if results.undecided:
-            return self.not_applicable(for_reader(_ABSTAINS))
+            return self.not_applicable(_ABSTAINS)
         if not results.verdicts:
             return self.failed(results.trouble, unread)
         stops = [stop for _, reading in sorted(results.verdicts.items()) for stop in reading.stops]

@@ -66,8 +66,8 @@ class Position(Evaluator):
         }
         if self.reference:
             details["reference"] = self._figures(origins.trace(self.reference), document)
-        found = sum(1 for origin in sentence_origins if origin.links)
-        return self.measured(details, judged=found, unjudged=len(sentence_origins) - found)
+        traced_count = sum(1 for origin in sentence_origins if origin.links)
+        return self.measured(details, judged=traced_count, unjudged=len(sentence_origins) - traced_count)
 
     def _figures(self, traced: Sequence[SentenceOrigin], document: Document) -> dict[str, object]:
         length = max(1, len(document.text))
@@ -158,19 +158,19 @@ class SpreadMetric(Evaluator):
         if score is None:
             reason = f"only {count} of {len(origins)} sentences can be traced to the document"
             return self.not_applicable(reason) if len(origins) < 2 else self.failed(reason, len(origins))
-        told = shares(origin_masses, bins(parts))
+        part_shares = shares(origin_masses, bins(parts))
         return self.scored(
             score,
             judged=count,
             unjudged=len(origins) - count,
-            findings=self._findings(case, told),
-            details={"shares": told},
+            findings=self._findings(case, part_shares),
+            details={"shares": part_shares},
         )
 
-    def _findings(self, case: Case, told: Sequence[float]) -> Iterator[Finding]:
+    def _findings(self, case: Case, part_shares: Sequence[float]) -> Iterator[Finding]:
         """Return the parts hardly mentioned, emptiest first, each with its most central sentence."""
-        text, parts = case.document.text, len(told)
-        lacking = [at for at in sorted(range(parts), key=told.__getitem__) if told[at] < _LITTLE / parts]
+        text, parts = case.document.text, len(part_shares)
+        lacking = [at for at in sorted(range(parts), key=part_shares.__getitem__) if part_shares[at] < _LITTLE / parts]
         for at in lacking:
             span = _most_central(text, Span(at * len(text) // parts, (at + 1) * len(text) // parts))
             if span is not None:
@@ -197,11 +197,13 @@ def _most_central(text: str, part: Span) -> Span | None:
 @lru_cache(maxsize=2)
 def _ranked(text: str, tongues: Sequence[LanguageSpan]) -> tuple[list[Span], Weights]:
     """Return the informative sentences and their centrality; cached, since all drafts of a run use them."""
-    found = [
+    informative = [
         (sentence, language)
         for span, language in tongues
         for sentence in sentences(text, span, language)
         if count_words(text[sentence.start : sentence.end]) >= _SHORTEST
     ]
-    vectors = SentenceVectors([text[one.start : one.end] for one, _ in found], [language for _, language in found])
-    return [one for one, _ in found], rank(vectors)
+    vectors = SentenceVectors(
+        [text[one.start : one.end] for one, _ in informative], [language for _, language in informative]
+    )
+    return [one for one, _ in informative], rank(vectors)

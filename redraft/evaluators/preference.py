@@ -16,7 +16,7 @@ from redraft.agents.accounts import gather_all
 from redraft.agents.referee import Referee, SwappedAnswers
 from redraft.domain import Document, Evaluation
 from redraft.evaluators.metric_info import PREFERENCE
-from redraft.evaluators.panel import DISPUTED, ItemVerdicts, agreement, majority
+from redraft.evaluators.votes import DISPUTED, ItemVerdicts, agreement, majority
 from redraft.prompts.coherence import ASPECTS, Aspect, Choice, PreferenceReply
 from redraft.prompts.contract import UNSURE
 
@@ -56,7 +56,7 @@ async def prefer(referees: Sequence[Referee], document: Document, document_token
     """Ask every judge in both orders. A judging of which one order brought no verdict is unjudged, never a tie."""
     panel = await gather_all(referee.prefer(document, document_tokens, a, b) for referee in referees)
     verdicts = [_verdicts(heard) for heard in panel]
-    judged = sum(bool(verdict) for verdict in verdicts)
+    judged_count = sum(bool(verdict) for verdict in verdicts)
     trouble = next((heard.trouble for heard in panel if heard.trouble), "")
     unsure = next((heard.a_first.reason for heard in panel if heard.a_first and heard.b_first), "")
     details: dict[str, object] = {
@@ -69,11 +69,11 @@ async def prefer(referees: Sequence[Referee], document: Document, document_token
     return Evaluation(
         PREFERENCE,
         VERSION,
-        "measured" if judged else "failed",
-        judged=judged,
-        unjudged=len(panel) - judged,
+        "measured" if judged_count else "failed",
+        judged=judged_count,
+        unjudged=len(panel) - judged_count,
         details=details | ({"trouble": trouble} if trouble else {}),
-        reason="" if judged else trouble or unsure or "no judge gave a verdict in both orders",
+        reason="" if judged_count else trouble or unsure or "no judge gave a verdict in both orders",
     )
 
 
@@ -106,12 +106,12 @@ def _named(reply: PreferenceReply | None, first: Side, second: Side) -> dict[Asp
 def _counted(aspect: Aspect, verdicts: Sequence[Mapping[Aspect, PreferenceVerdict]]) -> dict[str, object]:
     """Count the votes on an aspect. Leaning verdicts, and those decided by order, count as ties too."""
     votes = [verdict[aspect] for verdict in verdicts if aspect in verdict]
-    said = Counter(vote.winner for vote in votes)
+    votes_for = Counter(vote.winner for vote in votes)
     return {
         "winner": winner_of(votes),
-        "a": said["a"],
-        "b": said["b"],
-        "tie": said["tie"],
+        "a": votes_for["a"],
+        "b": votes_for["b"],
+        "tie": votes_for["tie"],
         "leaning_a": sum(vote.leaning == "a" for vote in votes),
         "leaning_b": sum(vote.leaning == "b" for vote in votes),
         "order_decides": sum(vote.order_decides for vote in votes),
@@ -139,6 +139,6 @@ def _shown(heard: SwappedAnswers, verdicts: Mapping[Aspect, PreferenceVerdict]) 
 
 
 def _reply(reply: PreferenceReply | None, first: Side, second: Side) -> dict[str, str] | None:
-    named = _named(reply, first, second)
-    shown: dict[str, str] = {aspect: named.get(aspect, UNSURE) for aspect in ASPECTS}
-    return shown | {"reason": reply.reason} if reply else None
+    winners = _named(reply, first, second)
+    entry: dict[str, str] = {aspect: winners.get(aspect, UNSURE) for aspect in ASPECTS}
+    return entry | {"reason": reply.reason} if reply else None

@@ -14,7 +14,7 @@ from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, content_id
 from redraft.evaluators.base import Case, Evaluator
 from redraft.evaluators.metric_info import ABSTAINED, MetricAim
-from redraft.evaluators.panel import JudgeVerdicts, PanelVerdicts, mean_evaluation
+from redraft.evaluators.votes import JudgeVerdicts, PanelVerdicts, mean_evaluation
 from redraft.fields import validated
 from redraft.prompts.contract import Prompt
 from redraft.prompts.qa import Statement
@@ -49,11 +49,11 @@ class Rubric(Evaluator):
     heeds_query = True
 
     def __post_init__(self) -> None:
-        there = self.settings
-        levels = there.levels if isinstance(there.levels, int) else tuple(there.levels)
-        object.__setattr__(self, "requirement", there.requirement)
+        settings = self.settings
+        levels = settings.levels if isinstance(settings.levels, int) else tuple(settings.levels)
+        object.__setattr__(self, "requirement", settings.requirement)
         object.__setattr__(self, "levels", levels)
-        object.__setattr__(self, "prompts", (rubric_prompt(self.name, there.requirement, levels),))
+        object.__setattr__(self, "prompts", (rubric_prompt(self.name, settings.requirement, levels),))
 
     @property
     def settings(self) -> RubricSettings:
@@ -133,15 +133,24 @@ class Rubric(Evaluator):
                 if (at := _sentence_with(fault.quote, statements)) is not None:
                     problems.setdefault(at, {}).setdefault(number, one_line(fault.problem, _LONGEST_REASON))
         order = sorted(problems, key=lambda at: (-len(problems[at]), at))
-        each = 1 - (1 - value) / max(1, len(order))
+        finding_value = 1 - (1 - value) / max(1, len(order))
         if not order:
-            whole = f"Change the summary so that it meets this requirement: {self.requirement}"
+            instruction = f"Change the summary so that it meets this requirement: {self.requirement}"
             reasons = [
                 one_line(rubric_verdict.reason, _LONGEST_REASON)
                 for rubric_verdict in verdicts
                 if rubric_verdict.level < self.highest
             ]
-            return [Finding(self.name, SHORT, "change", whole, expected=" ".join(dict.fromkeys(reasons)), value=each)]
+            return [
+                Finding(
+                    self.name,
+                    SHORT,
+                    "change",
+                    instruction,
+                    expected=" ".join(dict.fromkeys(reasons)),
+                    value=finding_value,
+                )
+            ]
         return [
             Finding(
                 self.name,
@@ -151,7 +160,7 @@ class Rubric(Evaluator):
                 sentence=statements[at].sentence,
                 expected=" ".join(dict.fromkeys(filter(None, problems[at].values()))),
                 said_by=(len(problems[at]), len(verdicts)) if len(verdicts) > 1 else None,
-                value=each,
+                value=finding_value,
             )
             for at in order
         ]

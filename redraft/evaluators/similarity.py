@@ -50,30 +50,30 @@ def similarity(name: SimilarityName, encoder: Encoder | None) -> Similarity:
     return _cosine(encoder)
 
 
-def exact(one: str, other: str) -> float:
+def exact(answer: str, second_answer: str) -> float:
     """Exact or partial match.
 
     Case, articles, punctuation, whitespace and thousands separators are ignored. Returns 1 where nothing else differs,
     and otherwise the Jaccard similarity of the two sets of words. An answer that is only an article ("A", a blood
     group) keeps it.
     """
-    words, others = _plain_words(one), _plain_words(other)
-    if not words or not others:
+    words, second_words = _plain_words(answer), _plain_words(second_answer)
+    if not words or not second_words:
         return 0.0
-    return len(words & others) / len(words | others)
+    return len(words & second_words) / len(words | second_words)
 
 
-def rouge1(one: str, other: str) -> float:
+def rouge1(answer: str, second_answer: str) -> float:
     """ROUGE-1 F1 with stemming as in rouge-score, for any script and language.
 
     A text too short to detect its language is read in the document's.
     """
-    return f1(words(one), words(other), language_of("\n".join(sorted((one, other)))))
+    return f1(words(answer), words(second_answer), language_of("\n".join(sorted((answer, second_answer)))))
 
 
-def f1(one: Sequence[str], other: Sequence[str], language: str) -> float:
+def f1(first_words: Sequence[str], second_words: Sequence[str], language: str) -> float:
     """Return ROUGE-1 F1 of two texts, given as words, in a language; to the last bit that of rouge-score."""
-    first, second = (Counter(stems(words, language)) for words in (one, other))
+    first, second = (Counter(stems(words, language)) for words in (first_words, second_words))
     shared = (first & second).total()
     if not shared:
         return 0.0
@@ -81,34 +81,34 @@ def f1(one: Sequence[str], other: Sequence[str], language: str) -> float:
     return 2 * precision * recall / (precision + recall)
 
 
-def _same(one: str, other: str) -> float:
-    return float(is_same(one, other))
+def _same(answer: str, second_answer: str) -> float:
+    return float(is_same(answer, second_answer))
 
 
-def is_same(one: str, other: str) -> bool:
+def is_same(answer: str, second_answer: str) -> bool:
     """Return whether two answers differ only in case, articles, punctuation, and thousands separators."""
-    return _in_order(one) == _in_order(other) != []
+    return _in_order(answer) == _in_order(second_answer) != []
 
 
-def is_doubtful(one: str, other: str) -> bool:
+def is_doubtful(answer: str, second_answer: str) -> bool:
     """Return whether two answers that share most words may mean opposite things. The test is formal and works in any
     language: the same words in another order, another number, or a difference of so few words that one may replace
     ("before", "after") or negate the other."""
-    in_order, others_in_order = _in_order(one), _in_order(other)
-    words, others = Counter(in_order), Counter(others_in_order)
-    if words == others:
+    in_order, others_in_order = _in_order(answer), _in_order(second_answer)
+    words, second_counts = Counter(in_order), Counter(others_in_order)
+    if words == second_counts:
         return in_order != others_in_order
-    more, fewer = words - others, others - words
+    more, fewer = words - second_counts, second_counts - words
     if any(any(map(str.isnumeric, word)) for word in (*more, *fewer)):
         return True
     return more.total() <= _FEW and fewer.total() <= _FEW
 
 
 def _cosine(encoder: Encoder) -> Similarity:
-    def cosine(one: str, other: str) -> float:
-        if not words(one) or not words(other):
+    def cosine(answer: str, second_answer: str) -> float:
+        if not words(answer) or not words(second_answer):
             return 0.0
-        first, second = encoder.encode([one, other])
+        first, second = encoder.encode([answer, second_answer])
         # Rounded, so that identical answers have similarity 1 exactly.
         return round(min(1.0, max(0.0, float(np.dot(first, second)))), _DECIMALS)
 
@@ -119,7 +119,7 @@ def words(text: str) -> list[str]:
     """Return the lower-case words of `text` or, in scripts without spaces, its characters. Apostrophes separate words
     as in ROUGE: "didn't" is "didn" and "t"."""
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    parts = "".join(each if unicodedata.category(each)[0] in "LMN" else " " for each in folded).split()
+    parts = "".join(character if unicodedata.category(character)[0] in "LMN" else " " for character in folded).split()
     # Combining marks alone are no words, such as those left over from an emoji.
     return [unit for part in parts if any(map(str.isalnum, part)) for unit in _UNIT.findall(part)]
 
@@ -130,21 +130,21 @@ def _plain_words(text: str) -> set[str]:
 
 def _in_order(text: str) -> list[str]:
     """Return the words without English articles, unless nothing else is left. ("a" is a word in Spanish.)"""
-    found = words(_THOUSANDS.sub("", text))
+    all_words = words(_THOUSANDS.sub("", text))
     articles = frozenset[str]() if is_foreign(language_of(text)) else _ARTICLES
-    return [word for word in found if word not in articles] or found
+    return [word for word in all_words if word not in articles] or all_words
 
 
-def rouge_l(text: str, other: str) -> float:
+def rouge_l(text: str, second_text: str) -> float:
     """Return ROUGE-L F1 of two texts; for English exactly that of rouge-score with its stemmer."""
-    one, two = map(_stems_of, (text, other))
-    return 2 * units.common_length(one, two) / (len(one) + len(two)) if one and two else 0.0
+    first_stems, two = map(_stems_of, (text, second_text))
+    return 2 * units.common_length(first_stems, two) / (len(first_stems) + len(two)) if first_stems and two else 0.0
 
 
 def _stems_of(text: str) -> list[str]:
     language = language_of(text)
-    found: list[str] = stems(units.words(text), language) if is_foreign(language) else _english().tokenize(text)
-    return found
+    stemmed: list[str] = stems(units.words(text), language) if is_foreign(language) else _english().tokenize(text)
+    return stemmed
 
 
 def stems(words: Sequence[str], language: str) -> list[str]:

@@ -131,24 +131,24 @@ def _begin(strategy: str, scope: Scope, session: SessionProtocol | None) -> Node
                 task = cast("Task", {name: value for name, value in task.items() if name not in for_others})
             run = state.get("recorded") or await opened.begin(task, scope)
             async with opened.at_work(run) as job:
-                given = await job.given_draft() if strategy == _OWN_DRAFT else None
+                draft_id = await job.given_draft() if strategy == _OWN_DRAFT else None
                 # A thread may have been used for another run before.
                 new: Update = {"run": job.run.id, "document": job.document.id, "round": 0, "best": "", "stop": ""}
                 new |= {"judged": {}, "scores": {}, "next": "", "asked": requested_options(state)}
-                return {**new, **({"draft": given} if given else {})}
+                return {**new, **({"draft": draft_id} if draft_id else {})}
 
     return begin
 
 
 def _chosen(strategy: str, state: Task) -> str:
     """Return the strategy of a graph: that of its input if the graph is built to choose one."""
-    wanted = name_of(state.get("strategy") or strategy)
-    if wanted == strategy or strategy == AUTO:
-        return wanted
+    requested = name_of(state.get("strategy") or strategy)
+    if requested == strategy or strategy == AUTO:
+        return requested
     does = "judges a summary that it is given" if strategy == _OWN_DRAFT else f"drafts by {strategy}"
     raise UsageError(
-        f"the graph {does}, so the strategy {wanted!r} in its input makes no difference",
-        hint=f"leave it out, or build the graph with it, such as redraft.graphs.summarizer({wanted!r})",
+        f"the graph {does}, so the strategy {requested!r} in its input makes no difference",
+        hint=f"leave it out, or build the graph with it, such as redraft.graphs.summarizer({requested!r})",
     )
 
 
@@ -156,7 +156,7 @@ def _draft(strategy: str, session: SessionProtocol | None) -> Node:
     """Return a node that drafts by the strategy; by the one on record if it is chosen for the document."""
     # LangGraph finds a nested graph that is a variable of its node.
     fixed = None if strategy == AUTO else strategy_named(strategy).graph(session).compile()
-    known = {} if fixed else {name: one.graph(session).compile() for name, one in STRATEGIES.items()}
+    compiled = {} if fixed else {name: entry.graph(session).compile() for name, entry in STRATEGIES.items()}
 
     async def draft(state: State, runtime: Runtime[Any], config: RunnableConfig) -> Update:
         """Draft by the strategy chosen for the document."""
@@ -164,7 +164,7 @@ def _draft(strategy: str, session: SessionProtocol | None) -> Node:
             async with session_of(runtime, session).at_work(state["run"]) as job:
                 await _report_stage(job)
                 chosen = job.plan.strategy
-            drafting = fixed or known.get(chosen) or strategy_named(chosen).graph(session).compile()
+            drafting = fixed or compiled.get(chosen) or strategy_named(chosen).graph(session).compile()
             return dict(await drafting.ainvoke(state, config))
 
     return draft
@@ -182,11 +182,11 @@ async def _report_stage(job: Job) -> None:
     # Outlines are requested along the way.
     waves += [1] * (planned - sum(waves)) if waves else []
     done = len(await off_loop(job.store.runs.pieces, job.run.id))
-    left = max(0, planned - done)
-    while waves and sum(waves) > left:
+    calls_left = max(0, planned - done)
+    while waves and sum(waves) > calls_left:
         waves[0] -= 1
         waves = waves if waves[0] else waves[1:]
-    job.observe(StageStarted("drafting", left, tuple(waves)))
+    job.observe(StageStarted("drafting", calls_left, tuple(waves)))
 
 
 def _finish(session: SessionProtocol | None) -> Node:
@@ -197,13 +197,15 @@ def _finish(session: SessionProtocol | None) -> Node:
         with streaming(runtime):
             async with opened.at_work(state["run"]) as job:
                 await job.rewind_to(state["round"], best)
-                summary, judged = (await job.draft(best)).text, await job.judged(best)
+                summary, evaluations = (await job.draft(best)).text, await job.judged(best)
             why = state.get("why", "")
             reason = await opened.finish(state["run"], best, state["stop"], why)
         ended: Update = {"best": best, "stop": reason, "why": why}
         if config["configurable"].get("thread_id") == thread_of(state["run"]):
             return ended
-        findings = [to_jsonable_python(finding) for evaluation in judged.values() for finding in evaluation.findings]
+        findings = [
+            to_jsonable_python(finding) for evaluation in evaluations.values() for finding in evaluation.findings
+        ]
         return {**ended, "summary": summary, "findings": findings}
 
     return finish

@@ -41,17 +41,17 @@ class MetricTask(TypedDict):
 async def judge(state: State, job: Job) -> Update:
     """Start every metric on the latest draft; the first draft of a refinement is shortened to its limit, and stored."""
     number, draft = state["round"], state["draft"]
-    begun: Update = {}
+    update: Update = {}
     if number == 0 and job.run.refinement is not None:
         await job.rewind_to(-1, draft)
         draft = await _within_limit(draft, job)
         await job.keep_round(Round(0, draft, accepted=True, reason="the first draft"))
-        begun = {"draft": draft, "first": draft, "tried": [], "dropped": [], "refused": 0, "by_hand": False}
-        begun |= {"mending": [], "instruction": "", "way": "edit"}
+        update = {"draft": draft, "first": draft, "tried": [], "dropped": [], "refused": 0, "by_hand": False}
+        update |= {"mending": [], "instruction": "", "way": "edit"}
     elif number == 0:
-        begun = {"best": draft}
+        update = {"best": draft}
     job.observe(StageStarted(f"judging draft {number}" if job.run.refinement else "judging", 0))
-    return {**begun, "judged": {}, "due": [evaluator.name for evaluator in job.judges.evaluators]}
+    return {**update, "judged": {}, "due": [evaluator.name for evaluator in job.judges.evaluators]}
 
 
 async def _within_limit(draft: str, job: Job) -> str:
@@ -82,11 +82,11 @@ async def gather(state: State, job: Job) -> Update:
     if failed := [job.failures[name] for name in missing if name in job.failures]:
         raise failed[0]
     changed = {} if missing else await job.judges.resolve_conflicts(state["draft"])
-    judged = state["judged"] | {name: metric_verdict(evaluation) for name, evaluation in changed.items()}
-    scores = {name: verdict["score"] for name, verdict in judged.items() if verdict["outcome"] != "measured"}
+    verdicts = state["judged"] | {name: metric_verdict(evaluation) for name, evaluation in changed.items()}
+    scores = {name: verdict["score"] for name, verdict in verdicts.items() if verdict["outcome"] != "measured"}
     return {
         "due": missing,
-        **({"judged": judged} if changed else {}),
+        **({"judged": verdicts} if changed else {}),
         **({"scores": scores} if state["round"] == 0 and not missing else {}),
     }
 
@@ -123,10 +123,10 @@ def metric_verdict(evaluation: Evaluation) -> MetricVerdict:
 
 
 def _report(evaluation: Evaluation, number: int, job: Job) -> None:
-    said = (evaluation.outcome, evaluation.score, evaluation.judged, evaluation.unjudged, evaluation.reason)
+    figures = (evaluation.outcome, evaluation.score, evaluation.judged, evaluation.unjudged, evaluation.reason)
     run = job.run
     itself = evaluation.metric in offline_checks(run.settings, run.judging, run.refinement)
-    job.observe(MetricScored(evaluation.metric, number, *said, itself))
+    job.observe(MetricScored(evaluation.metric, number, *figures, itself))
     for finding in evaluation.findings:
         job.observe(FindingFound(number, finding))
 
@@ -148,8 +148,8 @@ async def choose(state: State, job: Job) -> Update:
     """Choose the draft to continue with among the candidates; stored verdicts are reused."""
     candidates = await off_loop(job.store.candidates.of, job.run.id)
     drafts = await _drafts(state["draft"], candidates, job)
-    judged = await _judged(drafts, job) if job.panel is not None and len(drafts) > 1 else {}
-    best, why = await _best(drafts, judged, job)
+    draft_scores = await _judged(drafts, job) if job.panel is not None and len(drafts) > 1 else {}
+    best, why = await _best(drafts, draft_scores, job)
     draft_candidates: list[DraftCandidate] = []
     for candidate in candidates:
         draft = drafts.get(candidate.number, "")
@@ -159,15 +159,15 @@ async def choose(state: State, job: Job) -> Update:
             else candidate.reason or "it gave no text, or the same text"
         )
         draft_candidates.append(replace(candidate, draft=draft, chosen=candidate.number == best, reason=reason))
-        job.observe(Notice(_said(draft_candidates[-1], len(candidates), judged.get(candidate.number, {}))))
-    await off_loop(job.store.candidates.settle, job.run.id, draft_candidates)
+        job.observe(Notice(_said(draft_candidates[-1], len(candidates), draft_scores.get(candidate.number, {}))))
+    await off_loop(job.store.candidates.put, *draft_candidates, run=job.run.id)
     await off_loop(job.store.runs.choose_draft, job.run.id, drafts[best])
     return {"draft": drafts[best]}
 
 
-async def _drafts(own: str, candidates: list[DraftCandidate], job: Job) -> dict[int, str]:
+async def _drafts(first_draft: str, candidates: list[DraftCandidate], job: Job) -> dict[int, str]:
     """Return the drafts by candidate number, each text once; those of other runs are copied into this one."""
-    drafts, texts = {1: own}, {(await job.draft(own)).text}
+    drafts, texts = {1: first_draft}, {(await job.draft(first_draft)).text}
     for candidate in candidates:
         part = await off_loop(job.store.runs.get, candidate.run) if candidate.run else None
         if part is None or part.draft is None or part.status != "done":
@@ -187,41 +187,45 @@ async def _judged(drafts: Mapping[int, str], job: Job) -> dict[int, Scores]:
     await gather_all(job.judges.judge_by(metric, draft) for draft in drafts.values() for metric in goals)
     for draft in drafts.values():
         await job.judges.resolve_conflicts(draft)
-    found = {number: scores_of(await job.judged(draft)) for number, draft in drafts.items()}
-    return {number: {metric: scores.get(metric) for metric in goals} for number, scores in found.items()}
+    all_scores = {number: scores_of(await job.judged(draft)) for number, draft in drafts.items()}
+    return {number: {metric: scores.get(metric) for metric in goals} for number, scores in all_scores.items()}
 
 
-async def _best(drafts: Mapping[int, str], judged: Mapping[int, Scores], job: Job) -> tuple[int, str]:
+async def _best(drafts: Mapping[int, str], draft_scores: Mapping[int, Scores], job: Job) -> tuple[int, str]:
     """Return the number of the best draft, and why: those whose scores are about as good are compared."""
     if len(drafts) == 1:
         return next(iter(drafts)), "it is the only one"
-    attained = attainment(judged, job.refinement.goals) if judged else {}
+    attained = attainment(draft_scores, job.refinement.goals) if draft_scores else {}
     top = max(attained.values(), default=0.0)
     equal = [draft for draft in drafts if not attained or attained[draft] >= top - _EQUAL - 1e-9]
-    first = max(equal, key=lambda one: (attained.get(one, 0.0), -one))
+    first = max(equal, key=lambda number: (attained.get(number, 0.0), -number))
     if len(equal) == 1 or not job.referees:
         return first, "by its scores" if attained else "no model can compare them"
     best, tokens = equal[0], job.tokenizer.count(job.document.text)
     job.observe(StageStarted("comparing the candidates", 2 * len(job.referees) * (len(equal) - 1)))
-    for other in equal[1:]:
-        a, b = [(await job.draft(drafts[one])).text for one in (best, other)]
+    for rival in equal[1:]:
+        a, b = [(await job.draft(drafts[number])).text for number in (best, rival)]
         votes = overall_votes((await prefer(job.referees, job.document, tokens, a, b)).details)
-        best = other if votes["b"] > votes["a"] else best
+        best = rival if votes["b"] > votes["a"] else best
     return best, "it reads best"
 
 
-def attainment(judged: Mapping[int, Scores], goals: Goals) -> dict[int, float]:
+def attainment(draft_scores: Mapping[int, Scores], goals: Goals) -> dict[int, float]:
     """Return how far each draft attains its goals, as a mean over the metrics that scored every draft."""
-    shared = [metric for metric in goals if all(scores.get(metric) is not None for scores in judged.values())]
+    shared = [metric for metric in goals if all(scores.get(metric) is not None for scores in draft_scores.values())]
     if not shared:
         return {}
     return {
         number: mean(min(1.0, (scores[metric] or 0.0) / goals[metric]) if goals[metric] else 1.0 for metric in shared)
-        for number, scores in judged.items()
+        for number, scores in draft_scores.items()
     }
 
 
-def _said(one: DraftCandidate, count: int, scores: Scores) -> str:
-    told = [f"{metric} {'no score' if score is None else shown_score(score)}" for metric, score in scores.items()]
-    verdict = f"chosen: {one.reason}" if one.chosen else f"not chosen{f': {one.reason}' if one.reason else ''}"
-    return f"candidate {one.number} of {count}: {', '.join([*told, verdict])}"
+def _said(candidate: DraftCandidate, count: int, scores: Scores) -> str:
+    figures = [f"{metric} {'no score' if score is None else shown_score(score)}" for metric, score in scores.items()]
+    verdict = (
+        f"chosen: {candidate.reason}"
+        if candidate.chosen
+        else f"not chosen{f': {candidate.reason}' if candidate.reason else ''}"
+    )
+    return f"candidate {candidate.number} of {count}: {', '.join([*figures, verdict])}"

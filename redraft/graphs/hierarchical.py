@@ -6,8 +6,8 @@ import asyncio
 import sys
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Coroutine, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from enum import Enum
 from functools import cached_property
 from itertools import zip_longest
@@ -18,7 +18,15 @@ from langgraph.graph import START, StateGraph
 
 from redraft.agents.structured_writer import MIN_WORDS, Stage, max_intermediate_words
 from redraft.domain import SHORTENED, Chunk, Document, Parent, Piece, Span, Usage
-from redraft.errors import EmptyReply, IncompleteError, NotShrinkingError, RedraftError, RejectedRequest, ReplyError
+from redraft.errors import (
+    EmptyReply,
+    IncompleteError,
+    NotShrinkingError,
+    RedraftError,
+    RejectedRequest,
+    ReplyError,
+    Set,
+)
 from redraft.events import Notice
 from redraft.graphs.job import Job, best_so_far
 from redraft.graphs.plan import CONTEXT_SHARE, MAX_LEVELS, Level
@@ -39,28 +47,22 @@ class MergeScheduler:
     def __init__(self, places: int) -> None:
         self._places = places
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._leaves = 0
-        self._started = 0
-        self._merges = 0
+        self._leaves = self._started = self._merges = 0
         # Before the first summaries are done nothing is known, and no slot is reserved.
         self._expected_after = sys.maxsize
 
-    async def enter(self) -> None:
-        """Wait for a slot for a chunk summary."""
+    @asynccontextmanager
+    async def summarizing(self) -> AsyncIterator[None]:
+        """Hold a slot for a chunk summary, as soon as there is one."""
         slot: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(slot)
         self._admit()
         await slot
-
-    def leave(self) -> None:
-        """Release the slot."""
-        self._leaves -= 1
-        self._admit()
-
-    def expect_merge(self, after: int) -> None:
-        """Expect the next merge as soon as the first `after` chunk summaries are done."""
-        self._expected_after = after
-        self._admit()
+        try:
+            yield
+        finally:
+            self._leaves -= 1
+            self._admit()
 
     @contextmanager
     def merging(self) -> Iterator[None]:
@@ -72,11 +74,16 @@ class MergeScheduler:
             self._merges -= 1
             self._admit()
 
+    def expect_merge(self, after: int) -> None:
+        """Expect the next merge as soon as the first `after` chunk summaries are done."""
+        self._expected_after = after
+        self._admit()
+
     def _admit(self) -> None:
         while self._waiting:
             # The next merge of the lowest level begins after the current one, and needs no slot of its own.
-            kept = max(self._merges, int(self._started >= self._expected_after))
-            if self._leaves >= max(1, self._places - kept):
+            reserved = max(self._merges, int(self._started >= self._expected_after))
+            if self._leaves >= max(1, self._places - reserved):
                 return
             slot = self._waiting.popleft()
             if not slot.done():
@@ -113,7 +120,7 @@ class SourceParagraphs:
                 if needed <= room:
                     spans.append(place)
                     room -= needed
-        return [sorted(own) for own in chosen]
+        return [sorted(chosen_spans) for chosen_spans in chosen]
 
     def _nearest(self, summary: str, within: Span) -> list[Span]:
         """Return the paragraphs that share a summary's rarest words: the nearest to each sentence, then the second
@@ -122,8 +129,12 @@ class SourceParagraphs:
         if not places:
             return []
         text = self._document.text
-        read_by = [self._language(place) for place in places]
-        ranker = Ranker([text[place.start : place.end] for place in places], read_by)
+        tongues = language_spans_of(self._document)
+        languages = [
+            next((span.language for span in tongues if place.start < span.span.end), tongues[-1].language)
+            for place in places
+        ]
+        ranker = Ranker([text[place.start : place.end] for place in places], languages)
         orders = [self._order(ranker, summary[span.start : span.end]) for span in sentences(summary)]
         return [places[at] for at in dict.fromkeys(at for row in zip_longest(*orders) for at in row if at is not None)]
 
@@ -133,16 +144,12 @@ class SourceParagraphs:
 
     def _order(self, ranker: Ranker, sentence: str) -> list[int]:
         scores = ranker.scores(sentence)
-        least = max(scores, default=0.0) * _NEAR_ENOUGH
+        threshold = max(scores, default=0.0) * _NEAR_ENOUGH
         return [
-            int(at) for at in np.argsort(-scores, kind="stable")[:_NEAREST] if scores[at] > 0 and scores[at] >= least
+            int(at)
+            for at in np.argsort(-scores, kind="stable")[:_NEAREST]
+            if scores[at] > 0 and scores[at] >= threshold
         ]
-
-    def _language(self, place: Span) -> str:
-        language_spans = language_spans_of(self._document)
-        return next(
-            (span.language for span in language_spans if place.start < span.span.end), language_spans[-1].language
-        )
 
     @cached_property
     def _meter(self) -> Meter:
@@ -249,8 +256,8 @@ class SummaryTree:
             if not self._leaf_texts:
                 raise await self._job.nothing_written()
             if self._silent:
-                said = f"{self._silent} of {len(tasks)} chunks do not help to answer the question"
-                self._job.observe(Notice(said))
+                message = f"{self._silent} of {len(tasks)} chunks do not help to answer the question"
+                self._job.observe(Notice(message))
             self._require_shorter(0)
             if len(self._leaf_texts) > 1:
                 self._outline = asyncio.create_task(self._job.outlined(self._leaf_texts))
@@ -265,13 +272,11 @@ class SummaryTree:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _scheduled_leaf(self, chunk: Chunk) -> Piece | None:
-        await self._scheduler.enter()
-        try:
+        async with self._scheduler.summarizing():
             return await self._leaf(chunk)
-        finally:
-            self._scheduler.leave()
 
     async def _leaf(self, chunk: Chunk) -> Piece | None:
+        """Return the summary of a chunk; None for a gap, or a chunk that says nothing about the question."""
         job = self._job
         if job.run.settings.by_chapter:
             return await self._chapter(chunk)
@@ -304,10 +309,10 @@ class SummaryTree:
     async def _chapter(self, chunk: Chunk) -> Piece | None:
         """Return the summary of a chapter by another run; None if that failed."""
         pieces = await off_loop(self._job.store.runs.pieces, self._job.run.id)
-        found = next((piece for piece in pieces if (piece.level, piece.index) == (0, chunk.index)), None)
-        if found is not None:
+        summary = next((piece for piece in pieces if (piece.level, piece.index) == (0, chunk.index)), None)
+        if summary is not None:
             self._count(0)
-        return found
+        return summary
 
     async def _gather(self, level: int, below: _Stream) -> None:
         """Merge what the level below yields, as many at a time as fit; the last level's only merge is the top."""
@@ -332,11 +337,14 @@ class SummaryTree:
 
         try:
             while isinstance(piece := await below.get(), Piece):
-                shown = min(merged[-1].tokens, int(limits.room * CONTEXT_SHARE)) if merged else 0
-                room = limits.room - shown
+                context_tokens = min(merged[-1].tokens, int(limits.room * CONTEXT_SHARE)) if merged else 0
+                room = limits.room - context_tokens
+                size = self._size([*group, piece])
                 if level == 1:
-                    self._foresee(piece, [*group, piece], room)
-                if group and self._size([*group, piece]) > room:
+                    # The scheduler is told when the current group is likely to be full.
+                    more = max(0, room - size) * (len(group) + 1) // max(1, size) + 1
+                    self._scheduler.expect_merge(min(piece.first_chunk + 1 + more, len(self._job.chunks)))
+                if group and size > room:
                     await merge_group()
                 group.append(piece)
             if piece is _EndOfLevel.ABANDONED:
@@ -351,12 +359,6 @@ class SummaryTree:
             await above.put(_EndOfLevel.ABANDONED)
             raise
 
-    def _foresee(self, latest: Piece, group: Sequence[Piece], room: int) -> None:
-        """Tell the scheduler when the current group is likely to be full."""
-        size = self._size(group)
-        more = max(0, room - size) * len(group) // max(1, size) + 1
-        self._scheduler.expect_merge(min(latest.first_chunk + 1 + more, len(self._job.chunks)))
-
     async def _finish(self, level: int, group: list[Piece], limits: Level, silent: int) -> None:
         """Merge everything left into the final summary, within the whole limit as far as the window allows."""
         if len(group) == 1:
@@ -366,12 +368,8 @@ class SummaryTree:
         spare = limits.room + limits.reply_tokens - self._size(group)
         words = max(limits.words, min(plan.words, int(spare / plan.tokens_per_word) - 1))
         outline = await self._outline if self._outline else None
-        left = (
-            spare
-            - int(min(max_intermediate_words(words, "merge"), plan.words) * plan.tokens_per_word)
-            - _AROUND_OUTLINE
-        )
-        if outline is not None and self._job.tokenizer.count(outline_text(outline)) > left:
+        tokens_left = spare - int(self._most(words, "merge") * plan.tokens_per_word) - _AROUND_OUTLINE
+        if outline is not None and self._job.tokenizer.count(outline_text(outline)) > tokens_left:
             outline = None
         top = await self._merge(level, silent, group, None, words, outline)
         if top is None:
@@ -396,25 +394,27 @@ class SummaryTree:
         limit = min(words, max(MIN_WORDS, int(total * _MERGE_RATIO)))
         place = f"level {level} merge {index + 1}"
         before = self._shortened(previous, self._limits(level)) if previous else ""
-        shown = await asyncio.to_thread(self._shown, group, self._limits(level))
-        sources = [self._source.text(spans) for spans in shown]
-        most = self._most(limit, "merge")
+        paragraphs_shown = await asyncio.to_thread(self._shown, group, self._limits(level))
+        sources = [self._source.text(spans) for spans in paragraphs_shown]
+        maximum = self._most(limit, "merge")
         with self._scheduler.merging():
             texts = [piece.text for piece in group]
             cap = job.run.settings.token_cap(words)
             completion = await job.writer.merge(
-                texts, before, limit, place, most, outline=outline, sources=sources, cap=cap
+                texts, before, limit, place, maximum, outline=outline, sources=sources, cap=cap
             )
         if not completion.text:
             raise IncompleteError(
-                "every reply to a merge was empty", place=place, hint="try another --model, then resume the run"
+                "every reply to a merge was empty",
+                place=place,
+                fix=("try another ", Set("model"), ", then resume the run"),
             )
         if job.writer.says_nothing(completion.text):
             first, last = group[0].first_chunk + 1, group[-1].last_chunk + 1
             job.observe(Notice(f"{place}: chunks {first} to {last} do not help to answer the question"))
             return None
         context = [Parent.of_piece(previous, "context", len(before))] if previous and before else []
-        read = [Parent("evidence", job.document.id, span) for spans in shown for span in spans]
+        read = [Parent("evidence", job.document.id, span) for spans in paragraphs_shown for span in spans]
         parents: list[Parent | Piece] = [*context, *group, *read]
         piece = await job.piece(completion, level, index, (group[0].first_chunk, group[-1].last_chunk), limit, parents)
         self._totals[level] = self._totals.get(level, 0) + piece.words
@@ -428,8 +428,10 @@ class SummaryTree:
         if room <= 0:
             return []
         within = [Span(chunks[piece.first_chunk].span.start, chunks[piece.last_chunk].span.end) for piece in group]
-        shown = self._source.under([(piece.text, place) for piece, place in zip(group, within, strict=True)], room)
-        return shown if any(shown) else []
+        paragraphs_shown = self._source.under(
+            [(piece.text, place) for piece, place in zip(group, within, strict=True)], room
+        )
+        return paragraphs_shown if any(paragraphs_shown) else []
 
     def _most(self, limit: int, stage: Stage) -> int:
         """Return the most words of a summary with this limit, never more than the result may have."""
@@ -443,7 +445,7 @@ class SummaryTree:
         if level > MAX_LEVELS:
             raise NotShrinkingError(
                 "merging does not reduce the number of summaries",
-                hint="use a larger --context-tokens, or a model that keeps to limits",
+                fix=("use a larger ", Set("context_tokens"), ", or a model that keeps to limits"),
             )
         levels = self._job.plan.levels
         return levels[min(level, len(levels) - 1)]
@@ -461,12 +463,15 @@ class SummaryTree:
         return previous.text[: ends[fitting - 1]]
 
     def _require_shorter(self, level: int) -> None:
-        below, here = self._totals[level - 1], self._totals[level]
-        if here >= below:
+        below, words_here = self._totals[level - 1], self._totals[level]
+        if words_here >= below:
             what = "the document" if level == 0 else f"the summaries below ({below:,} words)"
             raise NotShrinkingError(
-                f"the summaries of level {level} have {here:,} words, no fewer than {what}",
-                hint="the model ignores its word limits: try another model, --prompts simple, or larger --chunk-tokens",
+                f"the summaries of level {level} have {words_here:,} words, no fewer than {what}",
+                fix=(
+                    "the model ignores its word limits: try another model, ",
+                    *(Set("prompts", "simple"), ", or larger ", Set("chunk_tokens")),
+                ),
             )
 
 

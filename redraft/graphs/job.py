@@ -27,7 +27,7 @@ from redraft.domain import (
     Span,
     top_pieces,
 )
-from redraft.errors import IncompleteError, NoAnswerError, RedraftError, RunError, TruncatedReasoning
+from redraft.errors import Advice, IncompleteError, NoAnswerError, RedraftError, RunError, Set, TruncatedReasoning
 from redraft.evaluators.panel import Panel
 from redraft.events import Notice, Observer, PieceDone
 from redraft.graphs.plan import LINES_BEFORE, Plan
@@ -97,13 +97,13 @@ class Job:
     def before(self, chunk: Chunk) -> str:
         """Return the last lines before a chunk, as many as fit the plan."""
         begin = max((mark.start for mark in self.document.members if mark.start <= chunk.span.start), default=0)
-        most = min(LINES_BEFORE, int(self.plan.lead_tokens / self.plan.tokens_per_word))
-        return last_sentences(self.document.text, Span(max(begin, self.read.start), chunk.span.start), most)
+        word_limit = min(LINES_BEFORE, int(self.plan.lead_tokens / self.plan.tokens_per_word))
+        return last_sentences(self.document.text, Span(max(begin, self.read.start), chunk.span.start), word_limit)
 
     async def outline(self) -> Outline | None:
         """Return the outline of the document, if there is or can be one."""
         if self.panel is not None:
-            return await self.panel.outline()
+            return await self.panel.reference.outline()
         return await self.outliner.known() if self.outliner else None
 
     async def outlined(self, summaries: Sequence[tuple[Span, str]]) -> Outline | None:
@@ -175,17 +175,17 @@ class Job:
         """Return the error of a run in which no chunk yielded a summary."""
         gaps, count = await off_loop(self.store.runs.gaps, self.run.id), len(self.chunks)
         reasons = "; ".join(sorted({gap.reason for gap in gaps}))
-        hint = "try another --model, or --prompts simple for a weak one"
+        fix: Advice = ("try another ", Set("model"), ", or ", Set("prompts", "simple"), " for a weak one")
         if gaps and {gap.code for gap in gaps} == {TruncatedReasoning.code}:
-            hint = "give the model more room with --set reasoning_tokens, or turn its reasoning off"
+            fix = ("give the model more room with ", Set("reasoning_tokens"), ", or turn its reasoning off")
         if not gaps:
-            hint = "rephrase --query or leave it out; another --model may find more"
-            return NoAnswerError("nothing in the document helps to answer the question", hint=hint)
+            fix = ("rephrase ", Set("query"), " or leave it out; another ", Set("model"), " may find more")
+            return NoAnswerError("nothing in the document helps to answer the question", fix=fix)
         if self.run.settings.query is None or len(gaps) == count:
             what = "the document" if count == 1 else f"none of the {count} chunks"
-            return IncompleteError(f"{what} could {'not ' if count == 1 else ''}be summarized: {reasons}", hint=hint)
+            return IncompleteError(f"{what} could {'not ' if count == 1 else ''}be summarized: {reasons}", fix=fix)
         what = f"{len(gaps)} of the {count} chunks could not be summarized, and the others do not help to answer"
-        return IncompleteError(f"{what} the question: {reasons}", hint=hint)
+        return IncompleteError(f"{what} the question: {reasons}", fix=fix)
 
     async def keep_text(self, text: str) -> str:
         """Store a text; return its id."""
@@ -213,10 +213,10 @@ class Job:
     async def given_draft(self) -> str:
         """Return the summary that the run was begun with."""
         drafts = await off_loop(self.store.runs.drafts, self.run.id)
-        given = next((draft.id for draft in drafts if draft.node == GIVEN), None)
-        if given is None:
+        draft_id = next((draft.id for draft in drafts if draft.node == GIVEN), None)
+        if draft_id is None:
             raise RunError(f"the summary of run {self.run.id} was never stored", hint="start it again")
-        return given
+        return draft_id
 
     async def draft(self, key: str) -> Draft:
         """Return the draft with this id."""
@@ -229,11 +229,11 @@ class Job:
         runs, words = self.store.runs, count_words(text)
         return await off_loop(runs.add_draft, self.run.id, text, words, node, number, notes, parents)
 
-    async def keep_round(self, made: Round) -> None:
+    async def keep_round(self, round_: Round) -> None:
         """Store a round; an accepted draft becomes the run's result."""
-        await off_loop(self.store.judgments.keep_round, self.run.id, made)
-        if made.accepted:
-            await off_loop(self.store.runs.choose_draft, self.run.id, made.draft)
+        await off_loop(self.store.judgments.keep_round, self.run.id, round_)
+        if round_.accepted:
+            await off_loop(self.store.runs.choose_draft, self.run.id, round_.draft)
 
     async def rewind_to(self, number: int, best: str) -> None:
         """Delete the rounds after this one, if any, and choose `best`."""

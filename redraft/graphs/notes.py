@@ -38,17 +38,17 @@ _DRAFT_HAS: Mapping[str, DraftHas] = {
 
 
 async def editor_notes(
-    base: Draft, job: Job, judged: Mapping[str, Evaluation], findings: DraftFindings, dropped: Sequence[str]
+    base: Draft, job: Job, evaluations: Mapping[str, Evaluation], findings: DraftFindings, dropped: Sequence[str]
 ) -> EditNotes:
     """Return an editor's notes on a draft, without the findings that a person has dropped."""
     # What the draft lacks comes first within a weight.
-    must_know = sorted(must_know_in(judged, dropped), key=lambda item: (-item.weight, item.draft == "in full"))
+    must_know = sorted(must_know_in(evaluations, dropped), key=lambda item: (-item.weight, item.draft == "in full"))
     return EditNotes(
         stops=findings.stops,
         must_know=tuple(must_know[:MOST_NEEDED]),
         missing=findings.missing,
-        may_go=tuple(await off_loop(_needless, base.text, judged)),
-        keep=judged[REVIEW].held if REVIEW in judged else (),
+        may_go=tuple(await off_loop(_needless, base.text, evaluations)),
+        keep=evaluations[REVIEW].held if REVIEW in evaluations else (),
         parts=await _part_summaries(job),
     )
 
@@ -80,9 +80,9 @@ async def summarize_parts(job: Job, room: int) -> PartSummaries:
 
     async def summarize(chunk: Chunk) -> str:
         label = f"part {chunk.index + 1}/{len(job.chunks)}"
-        given = (job.excerpt(chunk), min(words, max(_LEAST_WORDS, count_words(job.excerpt(chunk)) // 2)), label)
+        request = (job.excerpt(chunk), min(words, max(_LEAST_WORDS, count_words(job.excerpt(chunk)) // 2)), label)
         try:
-            part = await job.writer.summarize_chunk(*given, place=job.place(chunk), before=job.before(chunk))
+            part = await job.writer.summarize_chunk(*request, place=job.place(chunk), before=job.before(chunk))
         except (ReplyError, RejectedRequest):
             return ""
         return "" if job.writer.says_nothing(part.text) else part.text
@@ -91,10 +91,10 @@ async def summarize_parts(job: Job, room: int) -> PartSummaries:
     return (tuple(text for text in texts if text),)
 
 
-def must_know_in(judged: Mapping[str, Evaluation], dropped: Sequence[str] = ()) -> list[MustKnow]:
+def must_know_in(evaluations: Mapping[str, Evaluation], dropped: Sequence[str] = ()) -> list[MustKnow]:
     """Return what a reader must come away with, and how far a draft has it: the document's questions, and what other
     metrics miss, weightiest first. The findings in `dropped`, by id, do not count."""
-    coverage = judged.get("coverage")
+    coverage = evaluations.get("coverage")
     questions: Any = coverage.details.get("questions", ()) if coverage else ()
     findings = {finding.question: finding for finding in coverage.findings} if coverage else {}
     items = [
@@ -110,8 +110,8 @@ def must_know_in(judged: Mapping[str, Evaluation], dropped: Sequence[str] = ()) 
         for finding in [findings.get(item["question"])]
         if not finding or finding.id not in dropped
     ]
-    asked = {item.question for item in items}
-    missing = [finding for finding in findings_of(judged) if finding.task == "add" and finding.answer]
+    questions_listed = {item.question for item in items}
+    missing = [finding for finding in findings_of(evaluations) if finding.task == "add" and finding.answer]
     items += [
         MustKnow(
             weight=_USUAL_WEIGHT,
@@ -121,19 +121,19 @@ def must_know_in(judged: Mapping[str, Evaluation], dropped: Sequence[str] = ()) 
             quote=finding.evidence.text if finding.evidence else "",
         )
         for finding in missing
-        if finding.question not in asked and finding.id not in dropped
+        if finding.question not in questions_listed and finding.id not in dropped
     ]
     return sorted(items, key=lambda item: -item.weight)
 
 
-def _needless(text: str, judged: Mapping[str, Evaluation]) -> list[str]:
+def _needless(text: str, evaluations: Mapping[str, Evaluation]) -> list[str]:
     """Return the sentences of a draft, without its opening and its ending, that answer none of the document's
     questions, rightly or wrongly, and no request."""
-    coverage = judged.get("coverage")
+    coverage = evaluations.get("coverage")
     if coverage is None or not coverage.held:
         return []
     needed = {*coverage.held, *(finding.sentence for finding in coverage.findings)}
-    requests = " ".join(judged[REVIEW].held) if REVIEW in judged else ""
+    requests = " ".join(evaluations[REVIEW].held) if REVIEW in evaluations else ""
     return [
         sentence
         for sentence in list(sentences_in(text))[1:-1]

@@ -12,7 +12,7 @@ from typing import Any
 from redraft.agents.structured_writer import max_intermediate_words
 from redraft.agents.writer import MIN_WINDOW
 from redraft.domain import Chunk, Document, Span
-from redraft.errors import PlanError
+from redraft.errors import PlanError, Set
 from redraft.prompts import summarization
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
@@ -135,14 +135,14 @@ class Planner:
 
     def _rendered(self, prompt: Prompt[Any, Any], summaries: int = 1) -> str:
         """Return a prompt with hardly any text, and the longest place that a chunk of the document has."""
-        fields, settings, given = prompt.given.model_fields, self.settings, dict(_SAMPLE)
-        given |= {"query": settings.query, "language": settings.language, "summaries": [_TEXT] * summaries}
-        given["sources"] = [_TEXT] if settings.merge == "source" else []
+        fields, settings, values = prompt.given.model_fields, self.settings, dict(_SAMPLE)
+        values |= {"query": settings.query, "language": settings.language, "summaries": [_TEXT] * summaries}
+        values["sources"] = [_TEXT] if settings.merge == "source" else []
         if "place" in fields:
             chunks = self.chunks
             places = (part_of(self._document, chunk.span, chunk.index + 1, len(chunks)) for chunk in chunks)
-            given["place"] = max(places, key=len)
-        return self._book.render(prompt, prompt.given(**{name: given[name] for name in fields if name in given}))
+            values["place"] = max(places, key=len)
+        return self._book.render(prompt, prompt.given(**{name: values[name] for name in fields if name in values}))
 
     @cached_property
     def _merge(self) -> int:
@@ -161,8 +161,12 @@ class Planner:
         if needed > window:
             raise PlanError(
                 f"{what} needs {needed:,} tokens, more than the window of {window:,}",
-                hint=f"use --context-tokens {ceil(needed / 1024) * 1024} if the model has such a window, or smaller"
-                " --chunk-tokens or --words, or another --strategy",
+                fix=(
+                    "use ",
+                    Set("context_tokens", ceil(needed / 1024) * 1024),
+                    " if the model has such a window, or smaller ",
+                    *(Set("chunk_tokens"), " or ", Set("words"), ", or another ", Set("strategy")),
+                ),
             )
 
     def made(self, levels: tuple[Level, ...], calls: int) -> Plan:
@@ -206,7 +210,7 @@ class Planner:
             raise PlanError(
                 f"{len(self.chunks):,} summaries cannot be merged into one of {self.words} words in a window of"
                 f" {self.settings.context_tokens:,} tokens: too few fit into one prompt",
-                hint="use a larger --context-tokens, if the model has it, or fewer --words",
+                fix=("use a larger ", Set("context_tokens"), ", if the model has it, or fewer ", Set("words")),
             )
         lead = 0
         if not self.settings.by_chapter:
@@ -218,17 +222,17 @@ class Planner:
         tidy = top + self.overhead(summarization.TIDY)
         self.fits(tidy + top + MARGIN, "the summary with its tidied form")
         # Chapters are summarized by runs of their own.
-        asked = levels[1:] if self.settings.by_chapter else levels
+        drafted_levels = levels[1:] if self.settings.by_chapter else levels
         outlines = self._outlines()
-        plan = self.made(levels, sum(level.pieces for level in asked) + 1 + outlines)
+        plan = self.made(levels, sum(level.pieces for level in drafted_levels) + 1 + outlines)
         return replace(plan, lead_tokens=lead, outlines=outlines, tidying=1)
 
     def _outlines(self) -> int:
         """Return whether the document is outlined: by a language model, with a large enough window, for a general
         summary."""
         settings = self.settings
-        wanted = reads_prompts(settings.model) and settings.query is None and settings.context_tokens >= MIN_WINDOW
-        return int(wanted and len(self.chunks) > 1)
+        is_wanted = reads_prompts(settings.model) and settings.query is None and settings.context_tokens >= MIN_WINDOW
+        return int(is_wanted and len(self.chunks) > 1)
 
     def _lowest_tree(self, *, whole_limit: bool) -> tuple[Level, ...] | None:
         for height in range(0 if len(self.chunks) == 1 else 1, MAX_LEVELS):
@@ -248,8 +252,8 @@ class Planner:
         levels = [self._level(words[0], len(self.chunks))]
         while levels[-1].pieces > 1 and len(levels) < MAX_LEVELS:
             level = self._level(words[min(len(levels), len(words) - 1)], 0)
-            each = levels[-1].reply_tokens + self._label
-            pieces = self._merged(levels[-1].pieces, each, level.reply_tokens, level.room)
+            piece_tokens = levels[-1].reply_tokens + self._label
+            pieces = self._merged(levels[-1].pieces, piece_tokens, level.reply_tokens, level.room)
             if not pieces:
                 return None
             levels.append(replace(level, pieces=pieces))
@@ -282,8 +286,8 @@ class Planner:
     def _level(self, words: int, pieces: int) -> Level:
         reply_tokens = self.reply(min(max_intermediate_words(words, "merge"), self.words))
         room = self.settings.context_tokens - self._merge - reply_tokens - MARGIN
-        seen = self.settings.merge == "source" and reads_prompts(self.settings.model)
-        sources = max(0, int(room * SOURCE_SHARE)) if seen else 0
+        shows_sources = self.settings.merge == "source" and reads_prompts(self.settings.model)
+        sources = max(0, int(room * SOURCE_SHARE)) if shows_sources else 0
         return Level(words, self.reply(words), room - sources, pieces, sources)
 
     def _merged(self, pieces: int, size: int, reply: int, room: int) -> int:
@@ -308,18 +312,18 @@ def chapter_words(words: int, of_chapter: int | None = None) -> int:
     return half if of_chapter is None else min(half, max(_MIN_CHAPTER_WORDS, of_chapter // 3))
 
 
-def fitting_words(wanted: int | None, document_words: int) -> int:
+def fitting_words(requested: int | None, document_words: int) -> int:
     """Return the length of the summary: as wanted, or a default that shortens even a short document."""
     if document_words < _MIN_WORDS:
         raise PlanError(f"the document has only {count(document_words, 'word')}", hint="give a longer document")
-    if wanted is None:
+    if requested is None:
         return max(10, min(DEFAULT_WORDS, document_words // 3))
-    if wanted >= document_words:
+    if requested >= document_words:
         raise PlanError(
-            f"the document has {document_words} words, no more than the {wanted} asked for",
-            hint=f"use --words {max(10, document_words // 3)}, or leave it out",
+            f"the document has {document_words} words, no more than the {requested} asked for",
+            fix=("use ", Set("words", max(10, document_words // 3)), ", or leave it out"),
         )
-    return wanted
+    return requested
 
 
 DIRECT = "direct"
@@ -337,10 +341,10 @@ def choose_strategy(
         return MERGING, ""
     text = document.text[slice(*read)]
     tokens, kind = tokenizer.count(text), kind_by_form(text)
-    it, window = _CALLED.get(kind, "the document"), settings.context_tokens
+    subject, window = _CALLED.get(kind, "the document"), settings.context_tokens
     try:
-        whole = [Chunk(0, read, tokens)]
-        Planner(document, whole, settings.model_copy(update={"strategy": DIRECT}), tokenizer, book).direct()
+        single_chunk = [Chunk(0, read, tokens)]
+        Planner(document, single_chunk, settings.model_copy(update={"strategy": DIRECT}), tokenizer, book).direct()
     except PlanError:
-        return MERGING, f"draft in parts: {it} ({tokens:,} tokens) does not fit the model's window ({window:,})"
-    return DIRECT, f"direct draft: {it} fits the model's window ({tokens:,} of {window:,} tokens)"
+        return MERGING, f"draft in parts: {subject} ({tokens:,} tokens) does not fit the model's window ({window:,})"
+    return DIRECT, f"direct draft: {subject} fits the model's window ({tokens:,} of {window:,} tokens)"

@@ -68,20 +68,20 @@ class DraftFindings:
     """The metrics that miss their goals."""
 
     @classmethod
-    def of(cls, judged: Judged, goals: Goals, aims: Aims, gone: Sequence[str] = ()) -> DraftFindings:
+    def of(cls, evaluations: Judged, goals: Goals, aims: Aims, gone: Sequence[str] = ()) -> DraftFindings:
         """Sort the findings of a draft; those in `gone`, by id, do not count."""
-        findings = [finding for finding in findings_of(judged) if finding.id not in gone]
+        findings = [finding for finding in findings_of(evaluations) if finding.id not in gone]
         form = {NEWCOMER, *(metric for metric, aim in aims.items() if aim == "form")}
         stops = [finding for finding in findings if finding.metric in form]
-        others = [finding for finding in findings if finding.metric not in form]
-        requests = [finding for finding in others if finding.metric == REVIEW or finding.task == "change"]
-        missing = [finding for finding in others if finding.task == "add" and finding not in requests]
+        rest = [finding for finding in findings if finding.metric not in form]
+        requests = [finding for finding in rest if finding.metric == REVIEW or finding.task == "change"]
+        missing = [finding for finding in rest if finding.task == "add" and finding not in requests]
         return cls(
-            tuple(errors_in(judged, aims, gone)),
+            tuple(errors_in(evaluations, aims, gone)),
             tuple(requests),
             tuple(stops),
             tuple(sorted(missing, key=lambda finding: -finding.weight)),
-            frozenset(missed_metrics(scores_of(judged), goals)),
+            frozenset(missed_metrics(scores_of(evaluations), goals)),
         )
 
     @property
@@ -106,12 +106,12 @@ class DraftFindings:
         return [finding for finding in self.missing if finding.weight >= _ESSENTIAL or finding.metric in self.missed]
 
 
-def errors_in(judged: Judged, aims: Aims, gone: Sequence[str] = ()) -> list[Finding]:
+def errors_in(evaluations: Judged, aims: Aims, gone: Sequence[str] = ()) -> list[Finding]:
     """Return what the document contradicts or does not support in a draft, each error once."""
     return distinct_errors(
         [
             finding
-            for finding in findings_of(judged)
+            for finding in findings_of(evaluations)
             if finding.task in ACCUSING
             and finding.metric != REVIEW
             and aims.get(finding.metric) != "form"
@@ -120,21 +120,21 @@ def errors_in(judged: Judged, aims: Aims, gone: Sequence[str] = ()) -> list[Find
     )
 
 
-def is_same_error(error: Finding, other: Finding) -> bool:
+def is_same_error(error: Finding, second: Finding) -> bool:
     """Return whether two findings, of one draft or of two, object to the same claim: by the same words of the document,
     or to the same answer to one question, in one sentence, or for the same reason."""
-    places = [finding.evidence.span for finding in (error, other) if finding.evidence and finding.evidence.span]
-    if error.id == other.id or (len(places) == 2 and places[0].overlaps(places[1])):
+    places = [finding.evidence.span for finding in (error, second) if finding.evidence and finding.evidence.span]
+    if error.id == second.id or (len(places) == 2 and places[0].overlaps(places[1])):
         return True
-    subjects = ((error.question, other.question), (error.sentence, other.sentence), (error.expected, other.expected))
-    return is_same(error.found, other.found) and any(is_same(*pair) for pair in subjects)
+    subjects = ((error.question, second.question), (error.sentence, second.sentence), (error.expected, second.expected))
+    return is_same(error.found, second.found) and any(is_same(*pair) for pair in subjects)
 
 
-def with_same_errors(ids: Sequence[str], judged: Judged) -> list[str]:
+def with_same_errors(ids: Sequence[str], evaluations: Judged) -> list[str]:
     """Return the ids of findings, and of all others that object to the same claims."""
-    errors = [finding for finding in findings_of(judged) if finding.task in ACCUSING]
-    named = [error for error in errors if error.id in ids]
-    same = (error.id for error in errors if any(is_same_error(error, other) for other in named))
+    errors = [finding for finding in findings_of(evaluations) if finding.task in ACCUSING]
+    chosen = [error for error in errors if error.id in ids]
+    same = (error.id for error in errors if any(is_same_error(error, chosen_error) for chosen_error in chosen))
     return [*dict.fromkeys([*ids, *same])]
 
 
@@ -142,24 +142,24 @@ def distinct_errors(errors: Sequence[Finding]) -> list[Finding]:
     """Return the first finding on each error."""
     distinct: list[Finding] = []
     for error in errors:
-        if not any(is_same_error(error, other) for other in distinct):
+        if not any(is_same_error(error, earlier) for earlier in distinct):
             distinct.append(error)
     return distinct
 
 
 def missed_metrics(scores: Scores, goals: Goals) -> list[str]:
     """Return the metrics that miss their goals, in the order of the goals; no score misses a goal."""
-    return [metric for metric, least in goals.items() if (score := scores.get(metric)) is None or score < least]
+    return [metric for metric, goal in goals.items() if (score := scores.get(metric)) is None or score < goal]
 
 
-def undecided_metrics(judged: Judged, goals: Goals, share: float) -> list[str]:
+def undecided_metrics(evaluations: Judged, goals: Goals, share: float) -> list[str]:
     """Return the metrics with too few verdicts to tell whether their goals are met."""
-    return [metric for metric, least in goals.items() if goal_status(judged.get(metric), least, share) == "unsure"]
+    return [metric for metric, goal in goals.items() if goal_status(evaluations.get(metric), goal, share) == "unsure"]
 
 
 def plan_revision(
     policy: PolicyName,
-    judged: Judged,
+    evaluations: Judged,
     goals: Goals,
     aims: Aims,
     *,
@@ -175,12 +175,12 @@ def plan_revision(
     or that a correction has failed to fix.
     """
     if policy == "paper":
-        return _paper_plan(judged, goals, aims, gone)
-    findings = DraftFindings.of(judged, goals, aims, gone)
+        return _paper_plan(evaluations, goals, aims, gone)
+    findings = DraftFindings.of(evaluations, goals, aims, gone)
     unjudged = not any(
-        evaluation.judged for name, evaluation in judged.items() if aims.get(name) in ("truth", "content")
+        evaluation.judged for name, evaluation in evaluations.items() if aims.get(name) in ("truth", "content")
     )
-    if unjudged or (not can_compare and not missed_metrics(scores_of(judged), goals)):
+    if unjudged or (not can_compare and not missed_metrics(scores_of(evaluations), goals)):
         # Without a verdict nobody can tell that a new text is true, and without a comparison, that it is better.
         findings = replace(findings, stops=(), missing=())
     elif not is_refused and not findings.are_errors_alone and (findings.of_weight or (is_first and can_compare)):
@@ -190,23 +190,23 @@ def plan_revision(
     return RevisionPlan("correct", findings.errors) if findings.errors else None
 
 
-def _paper_plan(judged: Judged, goals: Goals, aims: Aims, gone: Sequence[str]) -> RevisionPlan | None:
+def _paper_plan(evaluations: Judged, goals: Goals, aims: Aims, gone: Sequence[str]) -> RevisionPlan | None:
     """Return all findings of the first metric that misses its goal and has any (LongSumEval, Algorithm 2); a person's
     requests come before them."""
-    missed = missed_metrics(scores_of(judged), goals)
+    missed = missed_metrics(scores_of(evaluations), goals)
     in_order = sorted(missed, key=lambda metric: (_PAPER_ORDER.index(aims.get(metric) or "form"), metric))
     for metric in (REVIEW, *in_order):
-        findings = judged[metric].findings if metric in judged else ()
-        if left := tuple(finding for finding in findings if finding.id not in gone):
-            return RevisionPlan("correct", left)
+        findings = evaluations[metric].findings if metric in evaluations else ()
+        if findings_left := tuple(finding for finding in findings if finding.id not in gone):
+            return RevisionPlan("correct", findings_left)
     return None
 
 
-def reviser_feedback(judged: Judged, feedback: FeedbackName) -> Judged:
+def reviser_feedback(evaluations: Judged, feedback: FeedbackName) -> Judged:
     """Return the evaluations with the findings that are passed to the reviser. LongSumEval's feedback on coverage holds
     unanswered questions only: an answer that the document contradicts is an answer."""
     if feedback != "questions":
-        return judged
+        return evaluations
     return {
         metric: replace(
             evaluation,
@@ -214,36 +214,42 @@ def reviser_feedback(judged: Judged, feedback: FeedbackName) -> Judged:
                 finding for finding in evaluation.findings if (finding.metric, finding.kind) != _WRONG_ANSWER
             ),
         )
-        for metric, evaluation in judged.items()
+        for metric, evaluation in evaluations.items()
     }
 
 
-def open_requests(judged: Judged, gone: Sequence[str]) -> list[Finding]:
+def open_requests(evaluations: Judged, gone: Sequence[str]) -> list[Finding]:
     """Return a person's requests that no accepted revision has dealt with."""
-    return [finding for finding in judged[REVIEW].findings if finding.id not in gone] if REVIEW in judged else []
+    return (
+        [finding for finding in evaluations[REVIEW].findings if finding.id not in gone] if REVIEW in evaluations else []
+    )
 
 
-def all_requests_refused(judged: Judged, answers: Sequence[PointAnswer]) -> bool:
+def all_requests_refused(evaluations: Judged, answers: Sequence[PointAnswer]) -> bool:
     """Return whether the reviser says of every request that it tried that it did not meet it."""
-    requests = {finding.id for finding in judged[REVIEW].findings} if REVIEW in judged else set()
+    requests = {finding.id for finding in evaluations[REVIEW].findings} if REVIEW in evaluations else set()
     outcomes = [answer.became for answer in answers if answer.finding in requests]
     return bool(outcomes) and all(outcome == "left" for outcome in outcomes)
 
 
-def scores_of(judged: Judged) -> dict[str, float | None]:
+def scores_of(evaluations: Judged) -> dict[str, float | None]:
     """Return the scores by metric."""
-    return {metric: evaluation.score for metric, evaluation in judged.items()}
+    return {metric: evaluation.score for metric, evaluation in evaluations.items()}
 
 
-def findings_of(judged: Judged) -> list[Finding]:
+def findings_of(evaluations: Judged) -> list[Finding]:
     """Return the findings of all metrics."""
-    return [finding for _, evaluation in sorted(judged.items()) for finding in evaluation.findings]
+    return [finding for _, evaluation in sorted(evaluations.items()) for finding in evaluation.findings]
 
 
 def new_errors(before: Judged, after: Judged, aims: Aims) -> list[Finding]:
     """Return the errors of a revision that the draft before it does not have."""
     earlier = errors_in(before, aims)
-    return [error for error in errors_in(after, aims) if not any(is_same_error(error, other) for other in earlier)]
+    return [
+        error
+        for error in errors_in(after, aims)
+        if not any(is_same_error(error, earlier_error) for earlier_error in earlier)
+    ]
 
 
 def acceptance(
@@ -302,13 +308,13 @@ def _count(number: int, noun: str) -> str:
 
 
 def reason_to_stop(
-    judged: Judged, settings: RefineConfig, number: int, plan: RevisionPlan | None, *, is_refused: bool = False
+    evaluations: Judged, settings: RefineConfig, number: int, plan: RevisionPlan | None, *, is_refused: bool = False
 ) -> str:
     """Return why the refinement ends after round `number` with this plan for the next one; empty if it goes on."""
     if plan is not None and number < settings.rounds:
         return ""
-    missed = missed_metrics(scores_of(judged), settings.goals)
-    unsure = undecided_metrics(judged, settings.goals, settings.judged_share)
+    missed = missed_metrics(scores_of(evaluations), settings.goals)
+    unsure = undecided_metrics(evaluations, settings.goals, settings.judged_share)
     if set(missed) <= set(unsure):
         return "unsure" if unsure else "goals_met"
     if plan is not None:
@@ -323,12 +329,12 @@ class DraftStatus(TypedDict):
     standings: dict[str, str]
 
 
-def draft_status(judged: Mapping[str, Evaluation], settings: RefineConfig) -> DraftStatus:
+def draft_status(evaluations: Mapping[str, Evaluation], settings: RefineConfig) -> DraftStatus:
     """Return the scores of a draft, and whether they meet its goals."""
     goals: dict[str, str] = {
-        name: goal_status(judged.get(name), least, settings.judged_share) for name, least in settings.goals.items()
+        name: goal_status(evaluations.get(name), goal, settings.judged_share) for name, goal in settings.goals.items()
     }
-    return {"scores": metric_scores(scores_of(judged)), "standings": goals}
+    return {"scores": metric_scores(scores_of(evaluations)), "standings": goals}
 
 
 def metric_scores(scores: Mapping[str, float | None]) -> dict[str, float | None]:
@@ -336,7 +342,7 @@ def metric_scores(scores: Mapping[str, float | None]) -> dict[str, float | None]
     return {metric: score for metric, score in scores.items() if metric not in {REVIEW, *FIGURES}}
 
 
-def findings_in(judged: Mapping[str, Evaluation], wanted: Sequence[str]) -> list[Finding]:
+def findings_in(evaluations: Mapping[str, Evaluation], ids: Sequence[str]) -> list[Finding]:
     """Return the findings with these ids, in their order."""
-    by_id = {finding.id: finding for evaluation in judged.values() for finding in evaluation.findings}
-    return [by_id[key] for key in wanted if key in by_id]
+    by_id = {finding.id: finding for evaluation in evaluations.values() for finding in evaluation.findings}
+    return [by_id[key] for key in ids if key in by_id]

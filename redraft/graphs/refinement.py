@@ -4,7 +4,7 @@ better draft."""
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from langgraph.graph import StateGraph
@@ -68,72 +68,75 @@ _EDITED_BY_HAND = "edited by hand"
 _NO_ROOM = "the reviser had no room for"
 
 
+@dataclass(frozen=True, slots=True)
+class _Revised:
+    """The best draft and the latest one, a revision of it, with their evaluations."""
+
+    best: Draft
+    draft: Draft
+    before: Mapping[str, Evaluation]
+    after: Mapping[str, Evaluation]
+
+    @classmethod
+    async def of(cls, state: State, job: Job) -> _Revised:
+        """Load them."""
+        best, draft = [await job.draft(state[name]) for name in ("best", "draft")]
+        return cls(best, draft, await job.judged(best.id), await job.judged(draft.id))
+
+
 async def settle(state: State, job: Job) -> Update:
     """Accept the latest draft as the best, or stay with the best; a new text with errors is corrected first."""
-    number, draft, settings = state["round"], state["draft"], job.refinement
-    status = draft_status(await job.judged(draft), settings)
+    number, settings, follows_paper = state["round"], job.refinement, job.refinement.policy == "paper"
+    status = draft_status(await job.judged(state["draft"]), settings)
     if number == 0:
-        job.observe(RoundSettled(0, draft, accepted=True, reason="the first draft", **status))
-        return {"best": draft, "accepted": True, "reason": "the first draft", "next": "decide", **status}
-    if errors := await _errors_to_correct(state, job):
-        return {"mending": [error.id for error in errors], "next": "revise"}
-    comparison = await _comparison(state, job) if await _is_compared(state, job) else None
-    ruling = await _ruling(state, job, comparison)
+        job.observe(RoundSettled(0, state["draft"], accepted=True, reason="the first draft", **status))
+        return {"best": state["draft"], "accepted": True, "reason": "the first draft", "next": "decide", **status}
+    is_new_text = state["way"] == "edit" and not state["by_hand"] and not follows_paper
+    if is_new_text and not state["mending"]:
+        # The confirmed errors that a text written anew has brought are corrected, once.
+        await confirm(state, job, state["draft"])
+        revised = await _Revised.of(state, job)
+        if errors := new_errors(revised.before, revised.after, job.judges.aims):
+            return {"mending": [error.id for error in errors], "next": "revise"}
+    revised = await _Revised.of(state, job)
+    comparison = await _comparison(state, job, revised) if is_new_text else None
     answers = await _answers(job, number)
-    round_ = _round(state, number, draft, answers, accepted=ruling.accepted, reason=ruling.reason)
+    ruling = _ruling(state, job, revised, answers, comparison)
+    round_ = _round(state, number, revised.draft.id, answers, accepted=ruling.accepted, reason=ruling.reason)
     await job.keep_round(replace(round_, comparison=comparison))
-    job.observe(RoundSettled(number, draft, ruling.accepted, ruling.reason, round_.aims, **status))
+    job.observe(RoundSettled(number, revised.draft.id, ruling.accepted, ruling.reason, round_.aims, **status))
     settled: Update = {"accepted": ruling.accepted, "reason": ruling.reason, "mending": [], "next": "decide"}
     if ruling.accepted:
-        await _pass_on_requests(state, job, draft)
-        return {**settled, **status, "best": draft, "tried": [], "refused": 0}
+        await _pass_on_requests(state, job, revised, answers)
+        return {**settled, **status, "best": revised.draft.id, "tried": [], "refused": 0}
     # What a new text was to solve may still be corrected in place; what a correction could not fix is not tried again.
-    judged, is_over = await job.judged(state["best"]), state["way"] == "correct" and settings.policy != "paper"
-    tried = with_same_errors(state["to_fix"], judged) if is_over else _requests_in(state, judged)
+    is_over = state["way"] == "correct" and not follows_paper
+    tried = with_same_errors(state["to_fix"], revised.before) if is_over else _requests_in(state, revised.before)
     return {**settled, "refused": state["refused"] + 1, "tried": [*state["tried"], *tried]}
 
 
-def _requests_in(state: State, judged: Mapping[str, Evaluation]) -> list[str]:
+def _requests_in(state: State, evaluations: Mapping[str, Evaluation]) -> list[str]:
     """Return a person's requests, by id, among what the round was to fix."""
-    return [finding.id for finding in open_requests(judged, []) if finding.id in state["to_fix"]]
+    return [finding.id for finding in open_requests(evaluations, []) if finding.id in state["to_fix"]]
 
 
-async def _errors_to_correct(state: State, job: Job) -> list[Finding]:
-    """Return the confirmed errors that a text written anew has brought, once."""
-    follows = job.refinement.policy == "paper"
-    if state["way"] != "edit" or state["by_hand"] or state["mending"] or follows:
-        return []
-    await confirm(state, job, state["draft"])
-    best, draft = [await job.judged(state[name]) for name in ("best", "draft")]
-    return new_errors(best, draft, job.judges.aims)
-
-
-async def _is_compared(state: State, job: Job) -> bool:
-    """Return whether judges compare the latest draft with the best one: a new text without new errors, for which no
-    person has asked."""
-    settings = job.refinement
-    if state["way"] != "edit" or state["by_hand"] or not job.referees or settings.policy == "paper":
-        return False
-    best, draft = [await job.draft(state[name]) for name in ("best", "draft")]
-    before, after = await job.judged(best.id), await job.judged(draft.id)
-    if _requests_in(state, before):
-        return False
-    return best.text != draft.text and not new_errors(before, after, job.judges.aims)
-
-
-async def _comparison(state: State, job: Job) -> DraftComparison | None:
-    """Return how the judges compare the latest draft with the best one; None if none of them could."""
-    best, draft = [await job.draft(state[name]) for name in ("best", "draft")]
-    judged = [await job.judged(one.id) for one in (best, draft)]
+async def _comparison(state: State, job: Job, revised: _Revised) -> DraftComparison | None:
+    """Return how the judges compare a new text with the best draft; None if none of them could, if it has new errors,
+    or if a person has asked for it."""
+    is_same_text, is_requested = revised.best.text == revised.draft.text, bool(_requests_in(state, revised.before))
+    if not job.referees or is_same_text or is_requested:
+        return None
+    if new_errors(revised.before, revised.after, job.judges.aims):
+        return None
     errors = [
         f"{error.sentence} (the document: {error.answer or error.why or 'nothing supports this'})"
-        for one in judged
-        for error in errors_in(one, job.judges.aims)
+        for evaluations in (revised.before, revised.after)
+        for error in errors_in(evaluations, job.judges.aims)
     ]
     notes = ChooseInput(
         must_know=[
             item.model_copy(update={"draft": "", "lacks": "", "quote": ""})
-            for item in must_know_in(judged[0])[:MOST_NEEDED]
+            for item in must_know_in(revised.before)[:MOST_NEEDED]
         ],
         errors=list(dict.fromkeys(errors)),
         query=job.run.settings.query,
@@ -141,7 +144,9 @@ async def _comparison(state: State, job: Job) -> DraftComparison | None:
         second="",
     )
     job.observe(StageStarted("comparing the revision with the best draft", 2 * len(job.referees)))
-    readings = await gather_all(referee.choose(notes, draft.text, best.text) for referee in job.referees)
+    readings = await gather_all(
+        referee.choose(notes, revised.draft.text, revised.best.text) for referee in job.referees
+    )
     votes, reasons = {"revision": 0, "best": 0, "neither": 0}, list[str]()
     places = ({"first": "revision", "second": "best"}, {"first": "best", "second": "revision"})
     for replies in readings:
@@ -150,51 +155,47 @@ async def _comparison(state: State, job: Job) -> DraftComparison | None:
         for place, reply in zip(places, replies, strict=False):
             votes[place.get(reply.overall, "neither")] += 1
             reasons.append(reply.reason)
-    if not reasons:
-        return None
-    return DraftComparison(**votes, reasons=tuple(reasons))
+    return DraftComparison(**votes, reasons=tuple(reasons)) if reasons else None
 
 
-async def _ruling(state: State, job: Job, comparison: DraftComparison | None) -> AcceptanceDecision:
+def _ruling(
+    state: State, job: Job, revised: _Revised, answers: Sequence[PointAnswer], comparison: DraftComparison | None
+) -> AcceptanceDecision:
     """Decide whether to accept the latest draft."""
-    settings, follows = job.refinement, job.refinement.policy == "paper"
-    revised, base = await job.draft(state["draft"]), await job.draft(state["best"])
+    settings, follows_paper = job.refinement, job.refinement.policy == "paper"
     if state["by_hand"]:
         return AcceptanceDecision(True, _EDITED_BY_HAND)
-    if revised.text == base.text:
+    if revised.draft.text == revised.best.text:
         # Without a revision there is nothing to accept, whatever the policy.
-        flaws = [note for note in revised.notes if not note.startswith(_NO_ROOM)]
-        failed = f"the revision could not be used: {flaws[0]}" if flaws else ""
-        return AcceptanceDecision(follows and not failed, failed or "nothing was changed")
-    if follows:
+        flaws = [note for note in revised.draft.notes if not note.startswith(_NO_ROOM)]
+        failure = f"the revision could not be used: {flaws[0]}" if flaws else ""
+        return AcceptanceDecision(follows_paper and not failure, failure or "nothing was changed")
+    if follows_paper:
         return AcceptanceDecision(True, "the policy accepts every revision")
-    before, after = await job.judged(base.id), await job.judged(revised.id)
+    before, after, aims = revised.before, revised.after, job.judges.aims
     if _requests_in(state, before):
-        if all_requests_refused(before, await _answers(job, state["round"])):
+        if all_requests_refused(before, answers):
             return AcceptanceDecision(False, "no request was met")
-        if not new_errors(before, after, job.judges.aims):
+        if not new_errors(before, after, aims):
             return AcceptanceDecision(True, "requested by a person")
-    return acceptance(
-        settings.goals, job.judges.aims, before, after, state["way"], comparison, compared=bool(job.referees)
-    )
+    return acceptance(settings.goals, aims, before, after, state["way"], comparison, compared=bool(job.referees))
 
 
-async def _pass_on_requests(state: State, job: Job, draft: str) -> None:
+async def _pass_on_requests(state: State, job: Job, revised: _Revised, answers: Sequence[PointAnswer]) -> None:
     """Pass a person's requests on to the new best draft: the open ones, and those that it meets."""
-    judged = await job.judged(state["best"])
-    if REVIEW not in judged:
+    if REVIEW not in revised.before:
         return
-    dealt_with = _requests_in(state, judged)
-    left = {answer.finding for answer in await _answers(job, state["round"]) if answer.became == "left"}
+    dealt_with = _requests_in(state, revised.before)
+    refused = {answer.finding for answer in answers if answer.became == "left"}
     met = [
         f"{finding.explanation} {finding.expected}".strip()
-        for finding in open_requests(judged, [])
-        if finding.id in dealt_with and finding.id not in left
+        for finding in open_requests(revised.before, [])
+        if finding.id in dealt_with and finding.id not in refused
     ]
-    findings = open_requests(judged, [*dealt_with, *state["tried"], *state["dropped"]])
-    held = [*judged[REVIEW].held, *met]
-    if findings or held:
-        await off_loop(job.store.judgments.keep, draft, reviewed(None, findings, held))
+    findings = open_requests(revised.before, [*dealt_with, *state["tried"], *state["dropped"]])
+    requests_met = [*revised.before[REVIEW].held, *met]
+    if findings or requests_met:
+        await off_loop(job.store.judgments.keep, revised.draft.id, reviewed(None, findings, requests_met))
 
 
 async def confirm(state: State, job: Job, draft: str, among: Sequence[Finding] | None = None) -> bool:
@@ -244,7 +245,7 @@ async def _rule_on(state: State, job: Job, ruling_requests: Sequence[RulingReque
         of = f"{len(overruled)} of {len(ruling_requests)} finding{'s' * (len(ruling_requests) != 1)}"
         job.observe(Notice(f"{label}: {of} withdrawn, since the document says so"))
     drafts = dict.fromkeys((draft, state["best"], state["first"]))
-    return any([await job.judges.apply_rulings(one) for one in drafts])
+    return any([await job.judges.apply_rulings(draft_key) for draft_key in drafts])
 
 
 async def decide(state: State, job: Job) -> Update:
@@ -252,13 +253,13 @@ async def decide(state: State, job: Job) -> Update:
     settings, best = job.refinement, state["best"]
     if settings.rounds > state["round"]:
         await confirm(state, job, best)
-    judged = reviser_feedback(await job.judged(best), settings.feedback_name)
+    evaluations = reviser_feedback(await job.judged(best), settings.feedback_name)
     status = draft_status(await job.judged(best), settings)
     # A person who reviews decides whether another text is worth a try.
     is_refused = state["refused"] > 0 and not settings.review
     plan = plan_revision(
         settings.policy,
-        judged,
+        evaluations,
         settings.goals,
         job.judges.aims,
         gone=[*state["tried"], *state["dropped"]],
@@ -268,11 +269,11 @@ async def decide(state: State, job: Job) -> Update:
     )
     is_generic = settings.feedback_name == "generic" and (plan is None or REVIEW not in plan.metrics)
     if is_generic:
-        missed = missed_metrics(scores_of(judged), settings.goals)
+        missed = missed_metrics(scores_of(evaluations), settings.goals)
         plan = RevisionPlan("correct", ()) if missed else None
-    if stop := reason_to_stop(judged, settings, state["round"], plan, is_refused=is_refused):
+    if stop := reason_to_stop(evaluations, settings, state["round"], plan, is_refused=is_refused):
         if plan is not None and REVIEW in plan.metrics:
-            job.observe(Notice("no rounds are left for all requests (use a higher --rounds)"))
+            job.observe(Notice("no rounds are left for all requests: more rounds would help"))
         return {**status, "stop": stop, "why": "", "next": "finish"}
     assert plan is not None, "without a plan there is a reason to stop"
     new: Update = {
@@ -287,7 +288,7 @@ async def decide(state: State, job: Job) -> Update:
         criticism = await job.reviser.criticize(best_draft.text, state["round"] + 1)
         return {**new, "way": "correct", "aims": missed, "to_fix": [], "instruction": criticism}
     if job.decider is not None and REVIEW not in plan.metrics:
-        return {**new, **await _model_decision(state, job, job.decider, judged, plan)}
+        return {**new, **await _model_decision(state, job, job.decider, evaluations, plan)}
     return {**new, **_planned(plan)}
 
 
@@ -296,11 +297,13 @@ def _planned(plan: RevisionPlan) -> Update:
 
 
 async def _model_decision(
-    state: State, job: Job, decider: Decider, judged: Mapping[str, Evaluation], otherwise: RevisionPlan
+    state: State, job: Job, decider: Decider, evaluations: Mapping[str, Evaluation], otherwise: RevisionPlan
 ) -> Update:
     """Return a model's decision; the plan `otherwise`, if that is invalid."""
     number = state["round"] + 1
-    decision = await decider.decide(await _decision_input(state, job, judged), f"decision before revision {number}")
+    decision = await decider.decide(
+        await _decision_input(state, job, evaluations), f"decision before revision {number}"
+    )
     if decision.stop:
         return {"stop": "decided", "next": "finish", "why": decision.why}
     if not decision.findings:
@@ -311,13 +314,15 @@ async def _model_decision(
     return {**_planned(plan), "why": decision.why, "instruction": decision.instruction}
 
 
-async def _decision_input(state: State, job: Job, judged: Mapping[str, Evaluation]) -> DecisionContext:
+async def _decision_input(state: State, job: Job, evaluations: Mapping[str, Evaluation]) -> DecisionContext:
     """Return the decider's input: errors first, then where a reader stops and what is missing, weightiest first."""
     goals = job.refinement.goals
-    scores = metric_scores(scores_of(judged))
+    scores = metric_scores(scores_of(evaluations))
     # Metrics finish in any order, and the prompt must not depend on that.
     scores = {name: scores[name] for name in (*goals, *sorted(scores.keys() - goals.keys())) if name in scores}
-    findings = DraftFindings.of(judged, job.refinement.goals, job.judges.aims, [*state["tried"], *state["dropped"]])
+    findings = DraftFindings.of(
+        evaluations, job.refinement.goals, job.judges.aims, [*state["tried"], *state["dropped"]]
+    )
     draft = await job.draft(state["best"])
     rounds = await off_loop(job.store.judgments.rounds, job.run.id)
     return DecisionContext(
@@ -329,49 +334,49 @@ async def _decision_input(state: State, job: Job, judged: Mapping[str, Evaluatio
         job.refinement.rounds - state["round"],
         FINDINGS_AT_ONCE,
         job.plan.words,
-        undecided_metrics(judged, goals, job.refinement.judged_share),
+        undecided_metrics(evaluations, goals, job.refinement.judged_share),
     )
 
 
 async def review(state: State, job: Job) -> Update:
     """Let a person review the findings: drop some, add some, edit the draft, or stop."""
     best, number = state["best"], state["round"] + 1
-    judged = await job.judged(best)
-    findings = findings_in(judged, state["to_fix"])
+    evaluations = await job.judged(best)
+    findings = findings_in(evaluations, state["to_fix"])
     draft, goals = await job.draft(best), job.refinement.goals
-    asked = question(
+    review_question = question(
         draft, number, state["scores"], goals, findings, state.get("why", ""), state.get("instruction", "")
     )
-    answer = _ask(asked)
+    answer = _ask(review_question)
     if answer.stop or not answer.go:
         return {"stop": "cancelled", "to_fix": [], "why": "", "next": "finish"}
     added = requests(answer.add)
     if added:
-        await off_loop(job.store.judgments.keep, best, reviewed(judged.get(REVIEW), added))
+        await off_loop(job.store.judgments.keep, best, reviewed(evaluations.get(REVIEW), added))
     if answer.edited is not None:
         # Requests given with an edited draft are for the revision after this one.
         await job.rewind_to(state["round"], best)
         edited = await job.add_draft(answer.edited, _EDITED_BY_HAND, number, parents=[Parent.of_draft(draft)])
         by_hand: Update = {"way": "edit", "aims": [], "to_fix": [], "why": "", "instruction": "", "by_hand": True}
         return {**by_hand, "draft": edited, "round": number, "next": "judge"}
-    dropped = with_same_errors([str(one) for one in answer.drop], judged)
-    left = [finding for finding in state["to_fix"] if finding not in dropped]
+    dropped = with_same_errors([str(key) for key in answer.drop], evaluations)
+    remaining = [finding for finding in state["to_fix"] if finding not in dropped]
     passed: Update = {"dropped": [*state["dropped"], *dropped]}
     if not added:
-        return {**passed, "to_fix": left, "next": "revise" if left else "decide"}
-    wanted = [*(finding.id for finding in added), *left]
-    aims = list(dict.fromkeys([REVIEW, *(state["aims"] if left else [])]))
+        return {**passed, "to_fix": remaining, "next": "revise" if remaining else "decide"}
+    ids = [*(finding.id for finding in added), *remaining]
+    aims = list(dict.fromkeys([REVIEW, *(state["aims"] if remaining else [])]))
     way = state["way"] if job.refinement.policy == "paper" else "edit"
-    return {**passed, "way": way, "to_fix": wanted, "aims": aims, "next": "revise"}
+    return {**passed, "way": way, "to_fix": ids, "aims": aims, "next": "revise"}
 
 
-def _ask(asked: ReviewQuestion) -> ReviewAnswer:
+def _ask(review_question: ReviewQuestion) -> ReviewAnswer:
     """Wait for an answer; an invalid one is explained, and asked for again."""
     while True:
-        answer = answered(interrupt(asked), asked)
+        answer = answered(interrupt(review_question), review_question)
         if isinstance(answer, ReviewAnswer):
             return answer
-        asked = {**asked, "problem": answer}
+        review_question = {**review_question, "problem": answer}
 
 
 async def revise(state: State, job: Job) -> Update:
@@ -383,23 +388,23 @@ async def revise(state: State, job: Job) -> Update:
         await job.rewind_to(state["round"], state["best"])
     purpose = "correcting its errors" if mending else f"for {' and '.join(state['aims'])}"
     job.observe(StageStarted(f"revision {number}, {purpose}", 1))
-    wanted = mending or state["to_fix"]
-    revision = await _revision(base, state, job, number, wanted)
+    ids_to_fix = mending or state["to_fix"]
+    revision = await _revision(base, state, job, number, ids_to_fix)
     text, note = (revision.text, "") if not revision.flaw else (base.text, revision.flaw)
     if note:
         job.observe(Notice(f"revision {number} could not be used: {note}"))
     # What the reviser had no room to read has not been tried.
-    left = f"{_NO_ROOM} {len(revision.unread)} of {len(wanted)} findings" if revision.unread else ""
+    unread_note = f"{_NO_ROOM} {len(revision.unread)} of {len(ids_to_fix)} findings" if revision.unread else ""
     to_fix = [finding for finding in state["to_fix"] if mending or finding not in revision.unread]
     places = () if note else revision.places
     parents = [Parent.of_draft(base), *(Parent("evidence", job.document.id, place) for place in places)]
     origin = REVISION_OF if revision.text else NO_REVISION_OF
-    draft = await job.add_draft(text, f"{origin}{base.id}", number, tuple(filter(None, (note, left))), parents)
+    draft = await job.add_draft(text, f"{origin}{base.id}", number, tuple(filter(None, (note, unread_note))), parents)
     answers = (*(await _answers(job, number) if mending else ()), *revision.answers)
     await job.keep_round(_round({**state, "to_fix": to_fix}, number, draft, answers))
-    kept = {answer.finding: answer.said for answer in revision.answers if answer.became == "kept"}
+    quotes = {answer.finding: answer.said for answer in revision.answers if answer.became == "kept"}
     contests = [
-        RulingRequest(finding, kept[finding.id]) for finding in findings_in(await job.judged(base.id), list(kept))
+        RulingRequest(finding, quotes[finding.id]) for finding in findings_in(await job.judged(base.id), list(quotes))
     ]
     await contest(state, job, contests, f"sentences that revision {number} kept")
     return {"draft": draft, "round": number, "to_fix": to_fix}
@@ -420,9 +425,9 @@ class _Revision(NamedTuple):
     """The reviser's answer to each finding."""
 
 
-async def _revision(base: Draft, state: State, job: Job, number: int, wanted: Sequence[str]) -> _Revision:
+async def _revision(base: Draft, state: State, job: Job, number: int, ids_to_fix: Sequence[str]) -> _Revision:
     """Ask for a revision of a draft with these findings in view."""
-    judged = await job.judged(base.id)
+    evaluations = await job.judged(base.id)
     outline = await job.outline()
     reviser = replace(
         job.reviser,
@@ -431,13 +436,13 @@ async def _revision(base: Draft, state: State, job: Job, number: int, wanted: Se
     )
     instruction = state["instruction"]
     instructions = (Finding(INSTRUCTION, "instruction", "change", instruction),) if instruction else ()
-    findings, notes = findings_in(judged, wanted), None
+    findings, notes = findings_in(evaluations, ids_to_fix), None
     if state["way"] == "edit" and not state["mending"]:
         chosen = {finding.id for finding in findings}
-        others = [finding.id for finding in findings_of(judged) if finding.id not in chosen]
-        sorted_findings = DraftFindings.of(judged, job.refinement.goals, job.judges.aims, others)
+        other_ids = [finding.id for finding in findings_of(evaluations) if finding.id not in chosen]
+        sorted_findings = DraftFindings.of(evaluations, job.refinement.goals, job.judges.aims, other_ids)
         findings = list(sorted_findings.points)
-        notes = await editor_notes(base, job, judged, sorted_findings, state["dropped"])
+        notes = await editor_notes(base, job, evaluations, sorted_findings, state["dropped"])
     rulings = await off_loop(job.store.rulings.of, job.document.id)
     findings = await off_loop(_with_ruled_evidence, findings, rulings, reviser.reader)
     request = RevisionRequest(base.text, (*findings, *instructions), job.revision_words, number, notes)
@@ -462,7 +467,7 @@ async def _revision(base: Draft, state: State, job: Job, number: int, wanted: Se
 
 _NO_DOCUMENT = (
     "the document does not fit the reviser's window, so it reads summaries of the parts and the passages around the"
-    " findings (if the model's window is larger, set --context-tokens)"
+    " findings (if the model's window is larger, set its size)"
 )
 
 

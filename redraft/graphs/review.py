@@ -59,27 +59,33 @@ def question(
     }
 
 
-def answered(given: Any, asked: ReviewQuestion) -> ReviewAnswer | str:
+def answered(reply: Any, review_question: ReviewQuestion) -> ReviewAnswer | str:
     """Return the answer with the findings it names by their ids, or what is wrong with it."""
     try:
-        answer = ReviewAnswer.model_validate(given)
+        answer = ReviewAnswer.model_validate(reply)
     except ValidationError as error:
         first = error.errors()[0]
         where = str(first["loc"][0]) if first["loc"] else ""
-        wanted = "give an object such as {'drop': [1, 3], 'add': ['...'], 'edited': 'text', 'stop': false}"
+        example = "give an object such as {'drop': [1, 3], 'add': ['...'], 'edited': 'text', 'stop': false}"
         if not where:
-            return f"an answer cannot be of the type {type(given).__name__}; {wanted}"
-        return f"{where}: {error_text(first)}; {wanted}"
-    ids = {key: one["id"] for number, one in enumerate(asked["findings"], 1) for key in (number, one["id"])}
-    if unknown := [one for one in answer.drop if one not in ids or isinstance(one, bool)]:
-        there = f"they are numbered from 1 to {len(asked['findings'])}" if asked["findings"] else "there is none"
-        return f"drop: there is no finding {one_line(str(unknown[0]), 40)!r}; {there}"
+            return f"an answer cannot be of the type {type(reply).__name__}; {example}"
+        return f"{where}: {error_text(first)}; {example}"
+    ids = {
+        key: item["id"] for number, item in enumerate(review_question["findings"], 1) for key in (number, item["id"])
+    }
+    if unknown := [item for item in answer.drop if item not in ids or isinstance(item, bool)]:
+        available = (
+            f"they are numbered from 1 to {len(review_question['findings'])}"
+            if review_question["findings"]
+            else "there is none"
+        )
+        return f"drop: there is no finding {one_line(str(unknown[0]), 40)!r}; {available}"
     edited = None if answer.edited is None else clean(answer.edited).strip()
     if edited is not None and not has_words(edited):
         return "edited: the draft is empty; leave it out, or give the text"
     if any(not text.strip() for text in answer.add):
         return "add: a request is empty; leave it out, or say what to change"
-    return answer.model_copy(update={"drop": list(dict.fromkeys(ids[one] for one in answer.drop)), "edited": edited})
+    return answer.model_copy(update={"drop": list(dict.fromkeys(ids[item] for item in answer.drop)), "edited": edited})
 
 
 def requests(texts: Sequence[str]) -> tuple[Finding, ...]:
@@ -87,10 +93,10 @@ def requests(texts: Sequence[str]) -> tuple[Finding, ...]:
     return tuple(Finding(REVIEW, "request", "change", text.strip()) for text in texts)
 
 
-def reviewed(earlier: Evaluation | None, added: Sequence[Finding], held: Sequence[str] = ()) -> Evaluation:
+def reviewed(earlier: Evaluation | None, added: Sequence[Finding], requests_met: Sequence[str] = ()) -> Evaluation:
     """Return everything that a person has asked for on one draft; `held` are the requests that it meets."""
-    known = earlier.findings if earlier else ()
-    findings = (*known, *(finding for finding in added if finding not in known))
-    kept = tuple(dict.fromkeys((*(earlier.held if earlier else ()), *held)))
+    earlier_findings = earlier.findings if earlier else ()
+    findings = (*earlier_findings, *(finding for finding in added if finding not in earlier_findings))
+    met = tuple(dict.fromkeys((*(earlier.held if earlier else ()), *requests_met)))
     reason = "requests by a person"
-    return Evaluation(REVIEW, 1, "not_applicable", findings=findings, held=kept, reason=reason)
+    return Evaluation(REVIEW, 1, "not_applicable", findings=findings, held=met, reason=reason)

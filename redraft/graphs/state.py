@@ -40,9 +40,9 @@ class MetricVerdict(TypedDict):
     findings: dict[str, int]
 
 
-def merged(known: Mapping[str, MetricVerdict] | None, new: Mapping[str, MetricVerdict]) -> dict[str, MetricVerdict]:
+def merged(verdicts: Mapping[str, MetricVerdict] | None, new: Mapping[str, MetricVerdict]) -> dict[str, MetricVerdict]:
     """Merge the verdicts of concurrent metrics; an empty update clears them for the next draft."""
-    return {**(known or {}), **new} if new else {}
+    return {**(verdicts or {}), **new} if new else {}
 
 
 class NamedStrategy(Protocol):
@@ -216,18 +216,18 @@ Work = Callable[[Any, Job], Awaitable[Update | Command[str]]]
 
 def session_of(runtime: Runtime[Any], session: SessionProtocol | None) -> SessionProtocol:
     """Return the session that the graph was built with, or is run with."""
-    found = session or runtime.context
-    if found is None:
+    candidate = session or runtime.context
+    if candidate is None:
         raise UsageError(
             "the graph was run without a session",
             hint="pass context=session, from `async with redraft.Session(...) as session`, also to resume",
         )
-    if hasattr(found, "at_work"):
-        return found
-    if within := getattr(found, "session", None):
+    if hasattr(candidate, "at_work"):
+        return candidate
+    if within := getattr(candidate, "session", None):
         return session_of(runtime, within)
     raise UsageError(
-        f"the graph was run with a context of the type {type(found).__name__}, which is not a session",
+        f"the graph was run with a context of the type {type(candidate).__name__}, which is not a session",
         hint="pass a session, a context with one as its attribute `session`, or build the graph with session=",
     )
 
@@ -253,11 +253,11 @@ def requested_options(state: Any) -> dict[str, Any]:
 
 def check_unchanged(state: Any) -> None:
     """Raise `UsageError` where the input was changed after the run began, which would make no difference to it."""
-    begun = state.get("asked")
-    if begun is None:
+    original = state.get("asked")
+    if original is None:
         return
     now = requested_options(state)
-    if changed := next((name for name in (*now, *begun) if now.get(name) != begun.get(name)), None):
+    if changed := next((name for name in (*now, *original) if now.get(name) != original.get(name)), None):
         raise UsageError(
             f"{changed} was changed in the state of run {state['run']}, which keeps the value it began with",
             hint=f"restore the value, and use `await session.fork({state['run']!r}, round, {changed}=...)`",

@@ -13,7 +13,17 @@ from langgraph.types import Command
 
 from redraft import plugins
 from redraft.domain import NOT_FOUND, NOT_SAID, UNANSWERED, Chunk, Document, Evaluation, Parent, Span, Usage
-from redraft.errors import EmptyReply, IncompleteError, RejectedRequest, ReplyError, RunError, UsageError
+from redraft.errors import (
+    EmptyReply,
+    IncompleteError,
+    Install,
+    RejectedRequest,
+    ReplyError,
+    RunCommand,
+    RunError,
+    Set,
+    UsageError,
+)
 from redraft.events import StageStarted
 from redraft.graphs.hierarchical import hierarchical_graph
 from redraft.graphs.job import Job
@@ -36,7 +46,9 @@ async def summarize(state: State, job: Job) -> Update:
     text, words = job.document.text[slice(*job.read)], job.plan.words
     completion = await job.writer.summarize_whole(text, words, "document", cap=job.run.settings.token_cap(words))
     if not completion.text:
-        raise IncompleteError("every reply was empty", hint="try another --model, or another --strategy")
+        raise IncompleteError(
+            "every reply was empty", fix=("try another ", Set("model"), ", or another ", Set("strategy"))
+        )
     if job.writer.says_nothing(completion.text):
         raise await job.nothing_written()
     chunks = (0, len(job.chunks) - 1)
@@ -221,10 +233,10 @@ def name_of(strategy: str | NamedStrategy) -> str:
     if not isinstance(strategy, Strategy):
         raise UsageError(f"{strategy!r:.80} is not a strategy", hint="name one, or pass a redraft.graphs.Strategy")
     name = strategy.name
-    known = plugins.load(_KIND, name) if name in plugins.names(_KIND) else STRATEGIES.get(name)
-    if known is strategy:
+    registered = plugins.load(_KIND, name) if name in plugins.names(_KIND) else STRATEGIES.get(name)
+    if registered is strategy:
         return name
-    if known or name in _TAKEN or not _NAME.fullmatch(name):
+    if registered or name in _TAKEN or not _NAME.fullmatch(name):
         raise UsageError(
             f"your own strategy cannot be named {name!r}",
             hint="use letters, digits, hyphens and underscores, and no name of another strategy",
@@ -248,20 +260,24 @@ def strategy_named(strategy: str | NamedStrategy) -> Strategy:
         return STRATEGIES.get(name) or _objects[name]
     installed = plugins.names(_KIND)
     if name not in installed:
-        *others, last = [*STRATEGIES, *installed]
+        *first_names, last = [*STRATEGIES, *installed]
         raise UsageError(
-            f"there is no strategy {name!r}; choose from {', '.join(others)} and {last}",
+            f"there is no strategy {name!r}; choose from {', '.join(first_names)} and {last}",
             hint="a strategy of another package is available once that package is installed",
         )
-    found = plugins.load(_KIND, name)
-    if not isinstance(found, Strategy) or found.name != name:
-        what = f"calls itself {found.name}" if isinstance(found, Strategy) else f"is not a strategy but {found!r:.80}"
+    installed_strategy = plugins.load(_KIND, name)
+    if not isinstance(installed_strategy, Strategy) or installed_strategy.name != name:
+        what = (
+            f"calls itself {installed_strategy.name}"
+            if isinstance(installed_strategy, Strategy)
+            else f"is not a strategy but {installed_strategy!r:.80}"
+        )
         package = plugins.package_of(_KIND, name)
         raise UsageError(
             f"the strategy {name} of the package {package} {what}",
             hint="an entry point of redraft.strategies must have the name of its redraft.graphs.Strategy",
         )
-    return found
+    return installed_strategy
 
 
 def draft_plan(
@@ -283,7 +299,7 @@ def check_installed(run: Run) -> None:
     if package and strategy not in plugins.names(_KIND):
         raise RunError(
             f"run {run.id} is drafted by the strategy {strategy}, of a package that is not installed",
-            hint=f"pip install {package}, then `redraft resume {run.id}`",
+            fix=(Install(package), ", then ", RunCommand("resume", run.id)),
         )
 
     if not package and strategy not in _TAKEN and strategy not in _objects:
@@ -295,5 +311,9 @@ def check_installed(run: Run) -> None:
 
 def version_with(strategy: str) -> str:
     """Return the version of redraft, with the package of a strategy that is not redraft's own."""
-    own = version("redraft")
-    return f"{own}{_WITH}{plugins.package_of(_KIND, strategy)}" if strategy in plugins.names(_KIND) else own
+    redraft_version = version("redraft")
+    return (
+        f"{redraft_version}{_WITH}{plugins.package_of(_KIND, strategy)}"
+        if strategy in plugins.names(_KIND)
+        else redraft_version
+    )

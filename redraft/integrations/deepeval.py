@@ -12,7 +12,7 @@ from deepeval.test_case import LLMTestCase, SingleTurnParams
 from redraft.errors import JudgingError
 from redraft.integrations.judging import evaluated, explained
 from redraft.runs.background import run_blocking
-from redraft.runs.model_pool import ModelLike
+from redraft.runs.models import ModelLike
 from redraft.settings import JudgeConfig
 
 

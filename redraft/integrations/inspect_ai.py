@@ -41,22 +41,22 @@ class InspectChat(BaseChatModel):
         raise NotImplementedError("Inspect's models are asynchronous")
 
     async def _agenerate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:
-        asked: list[ChatMessage] = [
-            (ChatMessageAssistant if isinstance(one, AIMessage) else ChatMessageUser)(content=str(one.content))
-            for one in messages
+        chat_messages: list[ChatMessage] = [
+            (ChatMessageAssistant if isinstance(sent, AIMessage) else ChatMessageUser)(content=str(sent.content))
+            for sent in messages
         ]
         config = GenerateConfig(temperature=self.temperature, max_tokens=self.max_tokens)
-        output = await self.inspect.generate(asked, config=config)
+        output = await self.inspect.generate(chat_messages, config=config)
         usage, reason = output.usage, output.stop_reason
         counted = usage and UsageMetadata(
             input_tokens=usage.input_tokens, output_tokens=usage.output_tokens, total_tokens=usage.total_tokens
         )
-        told = {"finish_reason": _FINISHED.get(reason, "stop"), "model_name": output.model}
-        message = AIMessage(output.completion, usage_metadata=counted or None, response_metadata=told)
+        metadata = {"finish_reason": _FINISHED.get(reason, "stop"), "model_name": output.model}
+        message = AIMessage(output.completion, usage_metadata=counted or None, response_metadata=metadata)
         return ChatResult(generations=[ChatGeneration(message=message)])
 
 
-def _scorer(metric: str, document: str, model: str | Model | None, store: str | Path | None, given: Any) -> Scorer:
+def _scorer(metric: str, document: str, model: str | Model | None, store: str | Path | None, options: Any) -> Scorer:
     async def score(state: TaskState, target: Target) -> Score:
         del target
         summary = state.output.completion
@@ -65,9 +65,9 @@ def _scorer(metric: str, document: str, model: str | Model | None, store: str | 
         grader = get_model(model) if model else get_model(role="grader")
         judge = ChatModel(InspectChat(inspect=grader), identity=f"inspect:{grader}", modes=["plain"])
         text = str(state.metadata[document]) if document in state.metadata else state.input_text
-        evaluation = await evaluated(text, summary, metric, [judge], store, given)
-        told = {"findings": to_jsonable_python(evaluation.findings), "outcome": evaluation.outcome}
-        shared = {"answer": summary, "explanation": explained(evaluation), "metadata": told}
+        evaluation = await evaluated(text, summary, metric, [judge], store, options)
+        details = {"findings": to_jsonable_python(evaluation.findings), "outcome": evaluation.outcome}
+        shared = {"answer": summary, "explanation": explained(evaluation), "metadata": details}
         if evaluation.score is None:
             reason = "grader_failed" if evaluation.outcome == "failed" else evaluation.outcome
             return Score.unscored(reason=reason, **shared)

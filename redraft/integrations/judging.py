@@ -10,7 +10,7 @@ from redraft.domain import Document, Evaluation
 from redraft.evaluators.base import Evaluator
 from redraft.report.markdown.evaluation import judgment_markdown
 from redraft.report.markdown.layout import plain
-from redraft.runs.model_pool import ModelLike
+from redraft.runs.models import ModelLike
 from redraft.runs.session import Session
 from redraft.store.store import Store
 

@@ -24,7 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic_core import to_jsonable_python
 
 from redraft.domain import Document, record_json
-from redraft.errors import RedraftError, RunError, UsageError
+from redraft.errors import RedraftError, RunError, UsageError, error_for
 from redraft.events import Event, RunStarted, StageStarted
 from redraft.fields import field_like, validated
 from redraft.readers.documents import load
@@ -32,7 +32,7 @@ from redraft.report.history.citations import cited
 from redraft.report.history.results import Result, document_read
 from redraft.runs.driver import streaming
 from redraft.runs.session import Session
-from redraft.runs.tools import SearchRequest, find_passages
+from redraft.runs.tools import TOOL, SearchRequest, find_passages
 from redraft.settings import DraftConfig
 from redraft.store.connection import off_loop
 from redraft.text.retrieval import Passages
@@ -86,7 +86,7 @@ class _JudgingArguments(_Arguments):
 class _RefinedArguments(_JudgingArguments):
     words: int | None = field_like(DraftConfig, "words")
     goals: dict[str, float] = Field(default={}, description='Revise until they are met, such as {"coverage": 0.8}.')
-    rounds: int | None = Field(default=None, ge=1, le=20, description="Most revisions.")
+    rounds: Annotated[int | None, Field(ge=0, le=20)] = Field(default=None, description="Most revisions.")
 
 
 class SummarizeArguments(_RefinedArguments):
@@ -178,30 +178,30 @@ class McpTools:
             "stage": job.stage if job and at_work else "",
             "calls": result.usage.calls,
             "cost_usd": result.usage.cost_usd,
-            "rounds": max((made.number for made in result.rounds), default=0),
+            "rounds": max((round_record.number for round_record in result.rounds), default=0),
             "scores": result.scores,
-            "error": result.run.error if not at_work else None,
+            "error": error_for(TOOL, result.run.error) if result.run.error and not at_work else None,
             "next": _next(result, at_work=at_work),
         }
 
     async def result(self, of: ResultArguments) -> dict[str, Any]:
         """Return a run's summary with its scores, the goals it meets or misses, and the findings on it."""
-        found = await self.session.result(of.run)
-        findings = [finding for evaluation in found.evaluations.values() for finding in evaluation.findings]
-        shown = findings[of.first_finding - 1 :][: of.findings]
+        run_result = await self.session.result(of.run)
+        findings = [finding for evaluation in run_result.evaluations.values() for finding in evaluation.findings]
+        page = findings[of.first_finding - 1 :][: of.findings]
         chapters = [
             {"title": _short(chapter.title), "summary": chapter.result.summary if chapter.result else None}
-            for chapter in found.chapters
+            for chapter in run_result.chapters
         ]
-        kept = {"run", "kind", "status", "stop_reason", "words", "scores", "initial_scores", "offline_check", "goals"}
-        kept |= {"unscored", "certificates", "notes", "error"}
+        fields = {"run", "kind", "status", "stop_reason", "words", "scores", "initial_scores", "offline_check", "goals"}
+        fields |= {"unscored", "certificates", "notes", "error"}
         return {
-            **found.record().model_dump(mode="json", include=kept),
-            "gaps": _fitting(to_jsonable_python(found.gaps)),
-            "complete": found.complete,
-            "summary": _shortened(found.summary),
+            **run_result.record().model_dump(mode="json", include=fields),
+            "gaps": _fitting(to_jsonable_python(run_result.gaps)),
+            "complete": run_result.complete,
+            "summary": _shortened(run_result.summary),
             "chapters": _fitting(chapters),
-            "findings": [_bounded(record_json(finding)) for finding in shown],
+            "findings": [_bounded(record_json(finding)) for finding in page],
             "findings_in_all": len(findings),
         }
 
@@ -298,7 +298,7 @@ class McpTools:
 def file_in(root: Path, source: str) -> Path:
     """Return the file that a client names. Raises `UsageError` where it is not in the folder, or is hidden."""
     hint = f"name a file in {root}, such as book.txt"
-    shown = repr(one_line(source, 80))
+    name = repr(one_line(source, 80))
     try:
         path = (root / source).resolve()
         # The error says nothing about whether a file outside exists.
@@ -307,15 +307,15 @@ def file_in(root: Path, source: str) -> Path:
             return path
     except (OSError, ValueError, RuntimeError):
         pass
-    raise UsageError(f"{shown} is not a file in the folder that the server may read", hint=hint)
+    raise UsageError(f"{name} is not a file in the folder that the server may read", hint=hint)
 
 
-def _next(found: Result, *, at_work: bool) -> str:
+def _next(result: Result, *, at_work: bool) -> str:
     if at_work:
         return "call status again, with wait"
-    if found.status == "done":
+    if result.status == "done":
         return "call result"
-    if found.status in ("stopped", "failed", "interrupted", "killed"):
+    if result.status in ("stopped", "failed", "interrupted", "killed"):
         return "call result for the partial result, or resume"
     return "it runs or waits in another process: call status later"
 
@@ -333,18 +333,18 @@ def _shortened(text: str | None) -> str | None:
 def _fitting(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the first items whose texts fit one reply."""
     room = _LONGEST_SHOWN
-    kept: list[dict[str, Any]] = []
+    fitting: list[dict[str, Any]] = []
     for item in items:
         room -= len(str(item))
         if room < 0:
-            return [*kept, {"more": len(items) - len(kept)}]
-        kept.append(item)
-    return kept
+            return [*fitting, {"more": len(items) - len(fitting)}]
+        fitting.append(item)
+    return fitting
 
 
 def _bounded(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {name: _bounded(one) for name, one in value.items()}
+        return {name: _bounded(entry) for name, entry in value.items()}
     return _short(value) if isinstance(value, str) else value
 
 
@@ -393,9 +393,9 @@ def server(desk: McpTools) -> Server[Any]:
 
     async def called(_: Any, params: Any) -> CallToolResult:
         try:
-            return _reply(await _answer(desk, params.name, params.arguments or {}))
+            return _reply(await answer(desk, params.name, params.arguments or {}))
         except RedraftError as error:
-            problem = {"code": error.code, "message": _short(str(error)), "hint": _for_agents(error.cli_text[1])}
+            problem = {"code": error.code, "message": _short(str(error)), "hint": TOOL.render(error.fix)}
             return _reply({"error": problem}, is_error=True)
         except Exception:  # noqa: BLE001  (whatever it is, the server goes on)
             _log.exception("the tool %r failed", params.name)
@@ -405,31 +405,26 @@ def server(desk: McpTools) -> Server[Any]:
     return Server("redraft", **about, on_list_tools=listed, on_call_tool=called)
 
 
-def _for_agents(hint: str) -> str:
-    """Return a hint with a tool in place of a command; empty if it is about another command, which agents lack."""
-    hint = re.sub(r"`redraft resume[^`]*`(?: the run)?|\bredraft resume [0-9a-f]{8}\b", "call resume", hint)
-    return "" if re.search(r"`redraft |\bredraft [a-z-]+ [0-9a-fA-Z]", hint) else hint
-
-
-async def _answer(desk: McpTools, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+async def answer(desk: McpTools, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a tool replies to these arguments."""
     if name not in _OFFERS:
         raise UsageError(f"there is no tool {one_line(name, 80)!r}", hint=f"choose from: {', '.join(_OFFERS)}")
     offer = _OFFERS[name]
     return await offer.work(desk, validated(offer.takes, arguments))
 
 
-def _reply(told: dict[str, Any], *, is_error: bool = False) -> CallToolResult:
-    text = TextContent(type="text", text=json.dumps(told, ensure_ascii=False))
-    return CallToolResult(content=[text], structured_content=told, is_error=is_error)
+def _reply(content: dict[str, Any], *, is_error: bool = False) -> CallToolResult:
+    text = TextContent(type="text", text=json.dumps(content, ensure_ascii=False))
+    return CallToolResult(content=[text], structured_content=content, is_error=is_error)
 
 
 async def serve(desk: McpTools) -> None:
     """Serve standard input and output until the client closes them. Whatever else is printed goes to stderr."""
-    made = server(desk)
+    mcp_server = server(desk)
 
     async def served() -> None:
         async with stdio_server() as (reading, writing):
-            await made.run(reading, writing, made.create_initialization_options())
+            await mcp_server.run(reading, writing, mcp_server.create_initialization_options())
 
     serving = asyncio.create_task(served())
     try:

@@ -10,7 +10,7 @@ from ragas.metrics.result import MetricResult
 
 from redraft.fields import list_argument
 from redraft.integrations.judging import evaluated, explained
-from redraft.runs.model_pool import ModelLike
+from redraft.runs.models import ModelLike
 from redraft.settings import JudgeConfig
 from redraft.store.store import Store
 

@@ -11,7 +11,7 @@ from redraft.evaluators.base import statements_of
 from redraft.evaluators.booookscore import CLEAR, Booookscore
 from redraft.evaluators.consistency import CONSISTENT, Consistency
 from redraft.evaluators.faithfulness import Faithfulness
-from redraft.evaluators.panel import OPEN
+from redraft.evaluators.votes import OPEN
 
 LISTED: Mapping[str, tuple[str, str, str]] = {
     Consistency.name: ("claims", "sentence", CONSISTENT),

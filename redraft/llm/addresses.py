@@ -7,11 +7,12 @@ import re
 import unicodedata
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar, cast
 from urllib.parse import urlsplit, urlunsplit
 
-from redraft.errors import UsageError
+from redraft.errors import Set, UsageError
 
 if TYPE_CHECKING:
     from langchain_core.messages import AIMessage
@@ -37,17 +38,17 @@ def check_key(key: str, name: str) -> None:
         "a letter that is not ASCII": not key.isascii(),
         "a control character": not key.isprintable(),
     }
-    if found := next((flaw for flaw, there in flaws.items() if there), None):
+    if flaw_found := next((flaw for flaw, is_present in flaws.items() if is_present), None):
         raise UsageError(
-            f"{name} is not a key: it contains {found}",
+            f"{name} is not a key: it contains {flaw_found}",
             hint="a key is one word of plain letters, digits and symbols; copy it again, and nothing else",
         )
 
 
 def environment_keys() -> tuple[str, ...]:
     """Return the keys in the environment."""
-    found = {value.strip() for name, value in os.environ.items() if _VARIABLES.search(name)}
-    return tuple(sorted(value for value in found if len(value) >= MIN_SECRET))
+    values = {value.strip() for name, value in os.environ.items() if _VARIABLES.search(name)}
+    return tuple(sorted(value for value in values if len(value) >= MIN_SECRET))
 
 
 def header_secrets(headers: object) -> list[str]:
@@ -67,9 +68,9 @@ def redacted(value: T, secrets: tuple[str, ...]) -> T:
                     text = form.sub(REDACTED, text)
         return cast("T", text)
     if isinstance(value, list):
-        return cast("T", [redacted(one, secrets) for one in value])
+        return cast("T", [redacted(part, secrets) for part in value])
     if isinstance(value, dict):
-        return cast("T", {name: redacted(one, secrets) for name, one in value.items()})
+        return cast("T", {name: redacted(part, secrets) for name, part in value.items()})
     return value
 
 
@@ -101,9 +102,9 @@ def _in_base64(secret: str) -> list[str]:
     cores = []
     for shift, shared in enumerate(_SHARED):
         encoded = b64encode(b"\0" * shift + secret.encode("utf-8", "replace")).decode()
-        whole = encoded.rstrip("=")
+        digits = encoded.rstrip("=")
         # The bytes after it change the last letter, unless it ends with a group of four.
-        cores.append(whole[shared : len(whole) - (len(whole) < len(encoded))])
+        cores.append(digits[shared : len(digits) - (len(digits) < len(encoded))])
     return cores
 
 
@@ -133,9 +134,9 @@ DEFAULT_BASE_URL = "https://api.openai.com/v1"
 _NO_KEY = "none"
 
 
-def base_url(given: str | None) -> str:
+def base_url(url: str | None) -> str:
     """Return the address of an OpenAI-compatible server: the given one, or the environment's, or OpenAI's own."""
-    return plain_address(given or os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL)
+    return plain_address(url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL)
 
 
 Server = tuple[str, str | None, int | None]
@@ -178,7 +179,7 @@ def key_server(urls: Sequence[str]) -> Server | None:
     OPENAI_BASE_URL, else the first."""
     wanting = [server_at(url) for url in urls]
     usual = [server_at(DEFAULT_BASE_URL), server_at(os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL)]
-    return next((one for one in (*usual, *wanting) if one in wanting), None)
+    return next((server for server in (*usual, *wanting) if server in wanting), None)
 
 
 def openai_key(model: str, url: str, variable: str | None, *, usual: bool) -> str:
@@ -188,33 +189,28 @@ def openai_key(model: str, url: str, variable: str | None, *, usual: bool) -> st
     if not key and (variable or url == DEFAULT_BASE_URL):
         raise UsageError(
             f"{model} needs an API key",
-            hint=f"set {variable or _KEY_VARIABLE}, or use --model extractive, which needs none",
+            fix=(f"set {variable or _KEY_VARIABLE}, or use ", Set("model", "extractive"), ", which needs none"),
         )
     check_key(key, variable or _KEY_VARIABLE)
     return key or _NO_KEY
 
 
-def plain_address(given: str) -> str:
+def plain_address(url: str) -> str:
     """Return the address without user, password, query and fragment. Raises `UsageError` for anything but http(s)."""
     try:
-        parts = urlsplit(given.strip())
+        parts = urlsplit(url.strip())
         port = parts.port
     except ValueError:
         parts, port = urlsplit(""), None
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise UsageError("the base URL is not an http(s) address", hint="for example http://localhost:11434/v1")
-    if not _is_host(parts.hostname) or any(unicodedata.category(letter)[0] in "CZ" for letter in given.strip()):
+    is_host = False
+    with suppress(UnicodeError):
+        is_host = bool(parts.hostname.encode("idna"))
+    if not is_host or any(unicodedata.category(letter)[0] in "CZ" for letter in url.strip()):
         raise UsageError(
             "the base URL has characters that are not allowed in an address", hint="type it instead of copying it"
         )
     host = parts.hostname if ":" not in parts.hostname else f"[{parts.hostname}]"
     address = f"{host}:{port}" if port else host
     return urlunsplit((parts.scheme, address, parts.path.rstrip("/"), "", ""))
-
-
-def _is_host(name: str) -> bool:
-    try:
-        name.encode("idna")
-    except UnicodeError:
-        return False
-    return True

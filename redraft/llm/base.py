@@ -166,11 +166,11 @@ async def ask_model(model: Model, request: Request[InputT, ValueT]) -> Reply[Val
     """Return a model's reply. Raises `UsageError` if a model of the user's returns something else."""
     reply: Any = model.ask(request)
     reply = await reply if isawaitable(reply) else reply
-    wanted = request.prompt.returns
-    if not isinstance(reply, Reply) or not isinstance(reply.value, wanted):
+    value_type = request.prompt.returns
+    if not isinstance(reply, Reply) or not isinstance(reply.value, value_type):
         raise UsageError(
             f"the model {model.identity} answered the prompt {request.prompt.name} with {reply!r:.80}",
-            hint=f"`ask` returns a redraft.Reply whose value is of the type {wanted.__name__}",
+            hint=f"`ask` returns a redraft.Reply whose value is of the type {value_type.__name__}",
         )
     return reply
 
@@ -203,8 +203,8 @@ class FunctionModel:
         if isinstance(line, ModelError):
             raise line
         if not isinstance(line, request.prompt.returns):
-            wanted = request.prompt.returns.__name__
-            raise ScriptError(f"the prompt {request.prompt.name} is answered with a {wanted}, not with {line!r:.80}")
+            type_name = request.prompt.returns.__name__
+            raise ScriptError(f"the prompt {request.prompt.name} is answered with a {type_name}, not with {line!r:.80}")
         text = line.model_dump_json() if isinstance(line, BaseModel) else str(line)
         return Reply(cast("ValueT", line), text, Usage(0, len(text.split())))
 

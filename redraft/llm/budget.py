@@ -11,18 +11,19 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
+from math import ceil
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from redraft.errors import BudgetError, StoreError, UsageError
+from redraft.errors import BudgetError, Raise, StoreError, UsageError
 from redraft.fields import error_text
 from redraft.settings import Price
 from redraft.sources import MAX_SETTINGS_BYTES, read_file
 from redraft.store.calls import Call
 from redraft.store.connection import off_loop
 from redraft.store.reservations import LimitReachedError, Reservation, Reservations, ReservationTerms
-from redraft.text.words import dollars
+from redraft.text.words import count, dollars
 
 # How often to check whether another process has settled a call.
 _POLL_SECONDS = 0.2
@@ -72,16 +73,13 @@ class Budget:
                     unchanged = self._changes == changes
                     # A failed reservation does not wake other waiting calls while a call is running.
                     if lack is None or not self.in_flight:
-                        self._wake()
+                        self._changes += 1
+                        self._changed.set()
+                        self._changed = asyncio.Event()
             if lack is None:
                 return
             if unchanged:
                 await self._wait(call, lack)
-
-    def _wake(self) -> None:
-        self._changes += 1
-        self._changed.set()
-        self._changed = asyncio.Event()
 
     async def _wait(self, call: Call, lack: LimitReachedError) -> None:
         """Wait for the room that other calls leave; raise `BudgetError` if there are no others."""
@@ -89,7 +87,7 @@ class Budget:
             await self._changed.wait()
         elif {run for _, run in lack.in_flight} - self._runs:
             await asyncio.sleep(_POLL_SECONDS)
-        elif lost := [self._unsettled[one] for one, _ in lack.in_flight if one in self._unsettled]:
+        elif lost := [self._unsettled[call_id] for call_id, _ in lack.in_flight if call_id in self._unsettled]:
             raise lost[0]
         else:
             raise self._used_up(call, lack)
@@ -98,24 +96,29 @@ class Budget:
         """Return the error of a call that exceeds a limit."""
         terms = self.terms
         if terms.max_calls is not None and lack.calls >= terms.max_calls:
-            return BudgetError(
-                f"--max-calls {terms.max_calls} is used up", hint="resume the run with a higher --max-calls"
-            )
+            more = Raise("max_calls", 2 * terms.max_calls, 1)
+            return BudgetError(f"the limit of {count(terms.max_calls, 'call')} is used up", fix=(_RESUME, more))
+        booked = call.booked_usd or 0.0
+        least = ceil(100 * max(2 * (terms.max_cost or 0), booked + _SPARE * lack.usd)) / 100
+        more, limit = Raise("max_cost", least, booked), dollars(terms.max_cost or 0, exact=True)
         spent = f"{dollars(lack.usd)} spent" if lack.usd else "nothing spent"
         if terms.max_cost is not None and lack.usd > terms.max_cost:
             return BudgetError(
-                f"{spent}, {dollars(lack.usd - terms.max_cost)} more than --max-cost {terms.max_cost:g}:"
+                f"{spent}, {dollars(lack.usd - terms.max_cost)} more than the limit of {limit}:"
                 " replies were longer than allowed, so no further calls are made",
-                hint="check that the server respects the limit of a reply, or resume the run with a higher --max-cost",
+                fix=(f"check that the server respects the limit of a reply, or {_RESUME}", more),
             )
         return BudgetError(
             f"the next call could cost {dollars(call.booked_usd)}, and with {spent} that may exceed"
-            f" --max-cost {terms.max_cost:g}",
-            hint="resume the run with a higher --max-cost",
+            f" the limit of {limit}",
+            fix=(_RESUME, more),
         )
 
 
-_DATE = re.compile(r"-\d{4}(\d{4}|-\d{2}-\d{2})?")
+_RESUME = "resume the run with "
+_SPARE = 1.1
+"""Replies may be a little longer than those before."""
+_DATE = re.compile(r"-\d{4}(\d{4}|-\d{2}-\d{2})?\Z")
 
 
 FREE = Price(prompt=0, completion=0)
@@ -132,10 +135,7 @@ class PriceTable:
     def price(self, name: str, *, at_openai: bool) -> Price | None:
         """Return the price of a model, or of the model that it is a dated version of; None if unknown."""
         prices = {**self.builtin, **self.own} if at_openai else self.own
-        if name in prices:
-            return prices[name]
-        dated = (known for known in prices if name.startswith(known) and _DATE.fullmatch(name, len(known)))
-        return next((prices[known] for known in dated), None)
+        return prices.get(name) or prices.get(_DATE.sub("", name))
 
 
 @lru_cache(maxsize=1)
@@ -151,7 +151,7 @@ def price_table(path: str | Path | None) -> PriceTable:
     if path is None:
         return builtin
     try:
-        own = _TABLE.validate_python(
+        prices = _TABLE.validate_python(
             tomllib.loads(read_file(Path(path).expanduser(), MAX_SETTINGS_BYTES).decode())["prices"]
         )
     except OSError as error:
@@ -162,7 +162,7 @@ def price_table(path: str | Path | None) -> PriceTable:
             place=str(path),
             hint='write [prices] and lines such as "my-model" = { prompt = 0.25, completion = 2.0 }',
         ) from error
-    return PriceTable(builtin.builtin, own)
+    return PriceTable(builtin.builtin, prices)
 
 
 def _reason(error: KeyError | ValueError) -> str:

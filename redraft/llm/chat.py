@@ -24,6 +24,7 @@ from redraft.errors import (
     RefusedReply,
     RejectedRequest,
     ReplyError,
+    Set,
     TimedOut,
     TruncatedReply,
     UnreadableReply,
@@ -34,7 +35,7 @@ from redraft.llm.base import TRUNCATED, Model, Reply, Request, Sampling
 from redraft.llm.envelope import answered_by, as_reply, finish_of, irregularities, text_of, usage_of
 from redraft.llm.failures import status_of, translate
 from redraft.llm.reasoning_budget import ReasoningBudget, reasoning_tokens, refuses_sampling, usual_room
-from redraft.llm.replies import NoValueError, is_exact_text, read_value, whole_entries
+from redraft.llm.replies import NoValueError, read_value, whole_entries
 from redraft.llm.structured_output import LIMITS, NAMES, Mode, OutputModes, messages_of, modes_for, named_schema
 from redraft.prompts.contract import InputT, ValueT
 from redraft.text.reasoning import strip_reasoning
@@ -75,8 +76,8 @@ class ModelTraits:
     @property
     def identity(self) -> str:
         """Return the identity `provider:name@address`, as far as these are known."""
-        named = f"{self.provider}:{self.name}" if self.name else self.provider
-        return f"{named}@{self.address}" if self.address else named
+        model_name = f"{self.provider}:{self.name}" if self.name else self.provider
+        return f"{model_name}@{self.address}" if self.address else model_name
 
 
 def traits_of(chat: BaseChatModel) -> ModelTraits:
@@ -125,20 +126,20 @@ _NEW_LIMIT = "max_completion_tokens"
 _FEATURES = ("temperature", "top_p", LIMITS, NAMES, _NEW_LIMIT)
 # Statuses of a server that rejects a request, or fails over it.
 _REFUSALS, _FAULTS = frozenset({400, 422}), frozenset({500, 501})
-_NO_WAY = "the provider rejects every form of structured reply (--set replies); see its message"
+_NO_WAY = ("the provider rejects every form of structured reply (", Set("replies"), "); see its message")
 
 
-def as_model(given: Model | BaseChatModel) -> Model:
+def as_model(model: Model | BaseChatModel) -> Model:
     """Return a model as it is, or a LangChain chat model wrapped."""
-    if isinstance(given, BaseChatModel):
-        return ChatModel(given)
-    if not isinstance(given, type) and all(hasattr(given, name) for name in ("identity", "most_tokens", "ask")):
-        return given
-    raise _no_model(given)
+    if isinstance(model, BaseChatModel):
+        return ChatModel(model)
+    if not isinstance(model, type) and all(hasattr(model, name) for name in ("identity", "most_tokens", "ask")):
+        return model
+    raise _no_model(model)
 
 
-def _no_model(given: object) -> UsageError:
-    what = f"the class {given.__name__}" if isinstance(given, type) else f"an object of the type {type(given).__name__}"
+def _no_model(model: object) -> UsageError:
+    what = f"the class {model.__name__}" if isinstance(model, type) else f"an object of the type {type(model).__name__}"
     return UsageError(
         f"{what} is neither a LangChain chat model nor a redraft.Model",
         hint="pass the chat model itself, with nothing bound to it or piped into it",
@@ -208,13 +209,13 @@ class ChatModel:
     async def ask(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
         """Make one attempt."""
         self._modes.begin_with(request.mode)
-        if not self._modes.settled and request.prompt.returns is not str:
+        if not self._modes.is_settled and request.prompt.returns is not str:
             # Only one call at a time finds out what the provider accepts; the others wait for what it learns.
             before = self._no_way
             async with self._probing:
                 if self._no_way is not None and self._no_way is not before:
-                    raise ProviderError(self._no_way, hint=_NO_WAY)
-                if not self._modes.settled:
+                    raise ProviderError(self._no_way, fix=_NO_WAY)
+                if not self._modes.is_settled:
                     return await self._attempt(request)
         return await self._attempt(request)
 
@@ -224,15 +225,13 @@ class ChatModel:
                 f"the prompt {request.prompt.name} was not filled in",
                 hint="ask through a RecordedModel, which renders the prompt and keeps the reply",
             )
-        which = request.prompt.returns.__name__, (request.text, request.sampling)
-        mode = self._modes.mode(*which) if request.prompt.returns is not str else None
+        which = request.text, request.sampling
+        mode = self._modes.mode(which) if request.prompt.returns is not str else None
         room = self._reasoning.room_for(request)
         # What is learned meanwhile does not apply to this request.
-        used = self._used(mode, request.sampling)
-        stated = mode is not None and not self._modes.is_proven(mode)
+        features = self._used(mode, request.sampling)
         messages = [
-            AIMessage(text) if role == "assistant" else HumanMessage(text)
-            for role, text in messages_of(request, stated=stated)
+            AIMessage(text) if role == "assistant" else HumanMessage(text) for role, text in messages_of(request, mode)
         ]
         try:
             async with asyncio.timeout(self._seconds):
@@ -241,7 +240,7 @@ class ChatModel:
             raise TimedOut(f"the model did not answer within {self._seconds or 0:g} s") from None
         except Exception as error:  # noqa: BLE001
             # The provider's own exception may quote the request with its key, and a traceback would show it.
-            failure = self._translate(error, mode, used)
+            failure = self._translate(error, mode, features)
             if isinstance(failure, CapabilityError):
                 failure = self._without_feature(failure, mode)
             elif isinstance(failure, RejectedRequest) and failure.too_long:
@@ -252,7 +251,7 @@ class ChatModel:
                 failure = self._mode_failure(failure, mode, which, status_of(error))
             raise failure from None
         if mode:
-            self._modes.answered(*which)
+            self._modes.record_answer(which)
             self._no_way = None
         self._reasoning.accepted(request)
         return self._accepted(request, message_without(as_reply(message), self._traits.secrets), mode, room)
@@ -273,13 +272,7 @@ class ChatModel:
             # The reply was paid for: an internal error in reading it is recorded, and it is asked for again.
             reason, text, usage = f"{type(error).__name__}: {error}", clean(text_of(message)), usage_of(message)
             raise UnreadableReply(f"the reply cannot be read ({reason})", text=text, usage=usage) from error
-        if mode is None:
-            return reply
-        # A server with OpenAI's protocol that answers a function call in words has ignored it.
-        ignored = mode == "tools" and self._traits.speaks_openai
-        if message.tool_calls or (not ignored and is_exact_text(reply.text, request.prompt.returns)):
-            self._modes.record_exact(mode)
-        return replace(reply, mode=self._modes.first_mode)
+        return replace(reply, mode=self._modes.first_mode) if mode else reply
 
     def _reply_in(self, request: Request[InputT, ValueT], message: AIMessage, room: int) -> Reply[ValueT]:
         """Return the reply in a message; raise if reasoning left no room for it."""
@@ -301,14 +294,14 @@ class ChatModel:
             raise self._reasoning.truncation_message(request, room, text, usage)
         return reply
 
-    def _translate(self, error: Exception, mode: Mode | None, used: frozenset[str]) -> ModelError:
+    def _translate(self, error: Exception, mode: Mode | None, features: frozenset[str]) -> ModelError:
         """Translate an exception of the provider's package."""
         if mode == "tools" and isinstance(error, ValidationError) and not self._modes.is_last(mode):
             # LangChain ignores a function call whose arguments are a list.
             return CapabilityError("tools: the arguments of the call are not an object")
         traits = self._traits
         address = traits.address or ""
-        return translate(error, used, traits.secrets, speaks_openai=traits.speaks_openai, address=address)
+        return translate(error, features, traits.secrets, speaks_openai=traits.speaks_openai, address=address)
 
     def _used(self, mode: Mode | None, sampling: Sampling) -> frozenset[str]:
         """Return the features that a request in this mode relies on."""
@@ -317,8 +310,8 @@ class ChatModel:
             NAMES: mode != "json_schema",
             "top_p": sampling.top_p is None,
         }
-        own = {mode} if mode and not self._modes.is_last(mode) else set()
-        return frozenset({feature for feature in self._takes if not unused.get(feature)} | own)
+        modes = {mode} if mode and not self._modes.is_last(mode) else set()
+        return frozenset({feature for feature in self._takes if not unused.get(feature)} | modes)
 
     def _without_feature(self, error: CapabilityError, mode: Mode | None) -> ModelError:
         """Stop using the feature that the provider refused; return another error if that is impossible."""
@@ -326,25 +319,23 @@ class ChatModel:
         if feature in _FEATURES:
             self._takes.discard(feature)
         elif mode and self._modes.is_last(mode):
-            return ProviderError(error.message, hint=_NO_WAY)
+            return ProviderError(error.message, fix=_NO_WAY)
         else:
             self._modes.record_broken(cast("Mode", feature))
         return error
 
-    def _mode_failure(
-        self, failure: ModelError, mode: Mode, which: tuple[str, Hashable], status: int | None
-    ) -> ModelError:
+    def _mode_failure(self, failure: ModelError, mode: Mode, which: Hashable, status: int | None) -> ModelError:
         """Interpret a failure that may be due to the structured-output mode."""
         refused = status in _REFUSALS and isinstance(failure, RejectedRequest) and not failure.too_long
         if not refused and status not in _FAULTS:
             return failure
-        if self._modes.refused(*which, fault=not refused):
+        if self._modes.record_refusal(which, is_fault=not refused):
             return CapabilityError(f"{mode}: {failure.message}")
         if self._modes.all_refused:
             self._no_way = failure.message
-            return ProviderError(failure.message, hint=_NO_WAY)
+            return ProviderError(failure.message, fix=_NO_WAY)
         if refused:
-            failure.hint = _NO_WAY
+            failure.fix = _NO_WAY
         return failure
 
     def _bound(self, request: Request[Any, Any], mode: Mode | None, room: int) -> Runnable[Any, BaseMessage]:
@@ -364,8 +355,8 @@ class ChatModel:
         if mode == "json_schema":
             # By LangChain's own method a cut reply raises an error in place of its text.
             schema = named_schema(request, mode, self._takes)
-            named = {"name": schema.pop("title"), "schema": schema, "strict": True}
-            extra["response_format"] = {"type": "json_schema", "json_schema": named}
+            response_schema = {"name": schema.pop("title"), "schema": schema, "strict": True}
+            extra["response_format"] = {"type": "json_schema", "json_schema": response_schema}
         if extra:
             fields["extra_body"] = (getattr(self._chat, "extra_body", None) or {}) | extra
         chat = self._chat.model_copy(update=fields) if fields else self._chat
@@ -402,8 +393,8 @@ def _read(request: Request[InputT, ValueT], message: AIMessage, text: str, usage
     except NoValueError as error:
         unread = error
     if finish == "length":
-        if (begun := whole_entries(text, shape, request.given)) is not None:
-            return Reply(cast("ValueT", begun), text, usage, TRUNCATED)
+        if (entries := whole_entries(text, shape, request.given)) is not None:
+            return Reply(cast("ValueT", entries), text, usage, TRUNCATED)
         cut = TruncatedReply("the reply was cut off at the token limit", text=text, usage=usage, place=request.label)
         cut.loops = ends_in_loop(text)
         raise cut

@@ -96,28 +96,24 @@ def claim_question(claim: str) -> str:
     return f"{_BEFORE}{one_line(claim)}{_AFTER}"
 
 
-def claims_asked(given: AskSummaryInput) -> SummaryQuestions:
+def claims_asked(inputs: AskSummaryInput) -> SummaryQuestions:
     """Return one question per sentence: whether it is true."""
-    asked = [line for line in given.sentences if not given.only or line.id in given.only]
+    lines = [line for line in inputs.sentences if not inputs.only or line.id in inputs.only]
 
     def question(sentence: str) -> SummaryQuestion:
         return SummaryQuestion(
             question=claim_question(sentence), answer=sentence, search="", importance=_USUAL_IMPORTANCE
         )
 
-    lists = [SentenceQuestions(id=line.id, questions=[question(one_line(line.sentence))]) for line in asked]
+    lists = [SentenceQuestions(id=line.id, questions=[question(one_line(line.sentence))]) for line in lines]
     return SummaryQuestions(sentences=lists)
 
 
-def _ask(given: AskSummaryInput) -> ClaimSet:
-    return ClaimSet((), {}, lambda _: claims_asked(given))
-
-
-def _compare(given: CompareInput) -> ClaimSet:
+def _compare(inputs: CompareInput) -> ClaimSet:
     """Compare answers about claims: what the document denies contradicts the summary. Other pairs are left out."""
     comparisons = [
         Comparison(id=pair.id, reason="by the entailment model", verdict="contradicts" if contradicted else "full")
-        for pair in given.pairs
+        for pair in inputs.pairs
         for contradicted in [pair.document == NOT_SO]
         # A long answer is stored by its beginning.
         if contradicted or pair.summary.startswith(pair.document.removesuffix("…"))
@@ -125,9 +121,10 @@ def _compare(given: CompareInput) -> ClaimSet:
     return ClaimSet((), {}, lambda _: Comparisons(comparisons=comparisons))
 
 
-def _answer(given: AnswerFromDocumentInput) -> ClaimSet:
+def _answer(inputs: AnswerFromDocumentInput) -> ClaimSet:
     """Ask whether claims hold; other questions are left open."""
-    claims = {item.id: claim for item in given.questions if (claim := claim_in(item.question))}
+    questions = inputs.questions
+    claims = {item.id: claim for item in questions if (claim := claim_in(item.question))}
 
     def answer_to(number: int, answer: ClaimAnswer | None) -> DocumentAnswer:
         if answer is None or answer.verdict == UNSURE:
@@ -141,13 +138,13 @@ def _answer(given: AnswerFromDocumentInput) -> ClaimSet:
         )
 
     return ClaimSet(
-        given.texts,
+        inputs.texts,
         claims,
-        lambda answers: DocumentAnswers(answers=[answer_to(item.id, answers.get(item.id)) for item in given.questions]),
+        lambda answers: DocumentAnswers(answers=[answer_to(item.id, answers.get(item.id)) for item in questions]),
     )
 
 
-def _verify(given: VerifyInput) -> ClaimSet:
+def _verify(inputs: VerifyInput) -> ClaimSet:
     def verification(number: int, sentence: str, answer: ClaimAnswer | None) -> Verification:
         if answer is None:
             return Verification(id=number, quote="", reason="The entailment model gave no answer.", category=UNSURE)
@@ -159,19 +156,19 @@ def _verify(given: VerifyInput) -> ClaimSet:
         )
 
     return ClaimSet(
-        given.texts,
-        {statement.id: statement.sentence for statement in given.sentences},
+        inputs.texts,
+        {statement.id: statement.sentence for statement in inputs.sentences},
         lambda answers: Verifications(
             sentences=[
                 verification(statement.id, statement.sentence, answers.get(statement.id))
-                for statement in given.sentences
+                for statement in inputs.sentences
             ]
         ),
     )
 
 
-def _align(given: AlignInput) -> ClaimSet:
-    ids = [statement.id for statement in given.sentences]
+def _align(inputs: AlignInput) -> ClaimSet:
+    ids = [statement.id for statement in inputs.sentences]
 
     def alignment(number: int, answer: ClaimAnswer | None) -> Alignment:
         if answer is None or answer.verdict == UNSURE:
@@ -181,14 +178,14 @@ def _align(given: AlignInput) -> ClaimSet:
         return Alignment(id=number, stated="yes" if stated else "no", sentences=nearest)
 
     return ClaimSet(
-        [f"{statement.before} {statement.sentence}".strip() for statement in given.sentences],
-        {fact.id: fact.fact for fact in given.facts},
-        lambda answers: Alignments(facts=[alignment(fact.id, answers.get(fact.id)) for fact in given.facts]),
+        [f"{statement.before} {statement.sentence}".strip() for statement in inputs.sentences],
+        {fact.id: fact.fact for fact in inputs.facts},
+        lambda answers: Alignments(facts=[alignment(fact.id, answers.get(fact.id)) for fact in inputs.facts]),
     )
 
 
 _FORMS: Mapping[str, Callable[[Any], ClaimSet]] = {
-    ASK_SUMMARY.name: _ask,
+    ASK_SUMMARY.name: lambda inputs: ClaimSet((), {}, lambda _: claims_asked(inputs)),
     ANSWER_FROM_DOCUMENT.name: _answer,
     COMPARE_ANSWERS.name: _compare,
     VERIFY_SENTENCES.name: _verify,

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from langchain_core.messages import AIMessage, BaseMessage
 
@@ -36,7 +35,7 @@ def normalized_completion(response: Mapping[str, Any]) -> tuple[dict[str, Any], 
     odd: list[str] = []
     completion = {name: response[name] for name in ("error", "choices") if name in response}
     for name in ("id", "model", "service_tier", "system_fingerprint"):
-        if (value := _text(response.get(name), name, odd)) is not None:
+        if (value := _text(response, name, odd)) is not None:
             completion[name] = value
     if isinstance(choices := completion.get("choices"), list):
         completion["choices"] = [_choice(choice, odd) for choice in choices if isinstance(choice, Mapping)]
@@ -45,7 +44,9 @@ def normalized_completion(response: Mapping[str, Any]) -> tuple[dict[str, Any], 
     return completion, odd
 
 
-def _text(value: object, name: str, odd: list[str]) -> str | None:
+def _text(holder: Mapping[str, Any], name: str, odd: list[str]) -> str | None:
+    """Return a field that has to be a text; None if it is none."""
+    value = holder.get(name)
     if value is not None and not isinstance(value, str):
         odd.append(f"{name} is {_shown(value)}")
         return None
@@ -57,24 +58,24 @@ def _choice(choice: Mapping[str, Any], odd: list[str]) -> dict[str, Any]:
     if isinstance(message, str) or (message is None and isinstance(choice.get("text"), str)):
         odd.append("the message is a text")
         message = {"role": _ASSISTANT, "content": message or choice["text"]}
-    normalized: dict[str, Any] = {"finish_reason": _text(choice.get("finish_reason"), "finish_reason", odd)}
+    normalized: dict[str, Any] = {"finish_reason": _text(choice, "finish_reason", odd)}
     return normalized | ({"message": _message(message, odd)} if isinstance(message, Mapping) else {})
 
 
 def _message(message: Mapping[str, Any], odd: list[str]) -> dict[str, Any]:
-    left_out = ("function_call", "audio", *(name for name in ("name", "id") if not isinstance(message.get(name), str)))
+    omitted = ("function_call", "audio", *(name for name in ("name", "id") if not isinstance(message.get(name), str)))
     role, calls = message.get("role"), message.get("tool_calls")
     if role != _ASSISTANT:
         odd.append("there is no role" if role is None else f"role is {_shown(role)}")
-    valid = [call for call in calls if _is_call(call)] if isinstance(calls, list) else None
-    if calls is not None and calls != valid:
+    valid_calls = [call for call in calls if _is_call(call)] if isinstance(calls, list) else None
+    if calls is not None and calls != valid_calls:
         odd.append(f"tool_calls is {_shown(calls)}")
     return {
-        **{str(name): value for name, value in message.items() if name not in left_out},
+        **{str(name): value for name, value in message.items() if name not in omitted},
         "role": _ASSISTANT,
         "content": _content(message.get("content"), odd),
-        "refusal": _text(message.get("refusal"), "refusal", odd),
-        "tool_calls": valid,
+        "refusal": _text(message, "refusal", odd),
+        "tool_calls": valid_calls,
     }
 
 
@@ -85,61 +86,48 @@ def _is_call(call: object) -> bool:
 
 def _content(content: object, odd: list[str]) -> str | None:
     """Return the text of a reply, which some servers send in parts."""
-    if isinstance(content, list):
-        texts = [
-            part.get("text") if isinstance(part, Mapping) and part.get("type") in _TEXT_PARTS else part
-            for part in content
-        ]
-        return "".join(text for text in texts if isinstance(text, str))
     if content is None or isinstance(content, str):
         return content
-    odd.append(f"content is {_shown(content)}")
-    if isinstance(content, Mapping) and isinstance(content.get("text"), str):
-        return str(content["text"])
-    return json.dumps(content, ensure_ascii=False, default=str)
+    parts = content if isinstance(content, list) else [content]
+    texts = [
+        part.get("text") if isinstance(part, Mapping) and part.get("type") in _TEXT_PARTS else part for part in parts
+    ]
+    if not isinstance(content, list):
+        odd.append(f"content is {_shown(content)}")
+        if not isinstance(texts[0], str):
+            return json.dumps(content, ensure_ascii=False, default=str)
+    return "".join(text for text in texts if isinstance(text, str))
 
 
 def _usage(usage: object, odd: list[str]) -> dict[str, Any] | None:
-    """Return the usage; None if implausible."""
-    if usage is None:
+    """Return the usage; None if there is none, or an implausible one."""
+    if usage is None or usage == {}:
         return None
-    if not isinstance(usage, Mapping):
+    if not isinstance(usage, Mapping) or not all(_is_count(usage.get(name)) for name in _DETAILS):
         odd.append(f"usage is {_shown(usage)}")
         return None
-    counts = {name: _count(usage.get(name), name, odd) for name in _DETAILS}
-    prompt, completion = counts.values()
-    if prompt is None or completion is None:
-        if usage:
-            odd.append("usage does not say what was used")
-        return None
-    normalized: dict[str, Any] = {**counts, "total_tokens": prompt + completion}
+    counts = {name: usage[name] for name in _DETAILS}
+    normalized: dict[str, Any] = {**counts, "total_tokens": sum(counts.values())}
     for name, detail in _DETAILS.items():
         details = usage.get(f"{name}_details")
-        if isinstance(details, Mapping):
-            count = _count(details.get(detail), detail, odd)
-            normalized[f"{name}_details"] = {} if count is None else {detail: min(count, counts[name] or 0)}
+        if isinstance(details, Mapping) and _is_count(count := details.get(detail)):
+            normalized[f"{name}_details"] = {detail: min(count, counts[name])}
     return normalized
 
 
-def _count(value: object, name: str, odd: list[str]) -> int | None:
-    """Return a number of tokens; None if it is not one."""
-    number = value
-    if isinstance(value, str) and value.strip().isdecimal() and len(value) < _LONGEST:
-        number = int(value)
-    elif isinstance(value, float) and math.isfinite(value):
-        number = math.ceil(value)
-    is_count = isinstance(number, int) and not isinstance(number, bool) and 0 <= number <= _MAX_TOKENS
-    if value is not None and not (is_count and number is value):
-        odd.append(f"{name} is {_shown(value)}")
-    return number if is_count and isinstance(number, int) else None
+def _is_count(value: object) -> TypeGuard[int]:
+    """Return whether a value is a plausible number of tokens."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MAX_TOKENS
 
 
 def plausible_usage(usage: Usage) -> Usage:
     """Return the usage reported by any package's model, if it is plausible."""
-    prompt, completion = _count(usage.prompt_tokens, "", []), _count(usage.completion_tokens, "", [])
-    if prompt is None or completion is None:
+    if not _is_count(usage.prompt_tokens) or not _is_count(usage.completion_tokens):
         return Usage(reported=False)
-    cached, reasoning = _count(usage.cached_prompt_tokens, "", []) or 0, _count(usage.reasoning_tokens, "", []) or 0
+    cached, reasoning = (
+        count if _is_count(count) else 0 for count in (usage.cached_prompt_tokens, usage.reasoning_tokens)
+    )
+    prompt, completion = usage.prompt_tokens, usage.completion_tokens
     return Usage(prompt, completion, min(cached, prompt), min(reasoning, completion), usage.reported)
 
 
@@ -159,8 +147,8 @@ def irregularities(message: AIMessage, requested: str) -> tuple[str, ...]:
     odd = [str(irregularity) for irregularity in message.response_metadata.get(IRREGULARITIES) or ()]
     answered = answered_by(message)
     # The names may differ in owner, date or size.
-    name, other = (each.casefold().rpartition("/")[2] for each in (requested, answered))
-    if name and other and not (name.startswith(other) or other.startswith(name)):
+    name, answering_name = (model.casefold().rpartition("/")[2] for model in (requested, answered))
+    if name and answering_name and not (name.startswith(answering_name) or answering_name.startswith(name)):
         odd.insert(0, f"{_shown(answered)} answered instead of {_shown(requested)}")
     return tuple(dict.fromkeys(odd))
 

@@ -22,6 +22,7 @@ from redraft.errors import (
     RefusedReply,
     RejectedRequest,
     ServerUnreachable,
+    Set,
     TimedOut,
     TransientError,
     UsageError,
@@ -62,13 +63,13 @@ def redact(message: str, secrets: Sequence[str] = ()) -> str:
 
 def translate(
     error: Exception,
-    used: frozenset[str],
+    features: frozenset[str],
     secrets: Sequence[str] = (),
     *,
     speaks_openai: bool = False,
     address: str = "",
 ) -> ModelError:
-    """Return our error for any exception of a chat model; `used` names the features that the request relied on.
+    """Return our error for any exception of a chat model; `features` names the features that the request relied on.
     Programming errors are named, and not retried."""
     for model_error in _causes(error):
         if isinstance(model_error, ModelError):
@@ -76,18 +77,18 @@ def translate(
     message = redact(str(error) or type(error).__name__, secrets)
     status = status_of(error)
     if status is not None and status >= 300:
-        return _of_status(status, error, message, used, address)
+        return _of_status(status, error, message, features, address)
     if _is_connection_trouble(error):
         cause = redact(str(error.__cause__), secrets) if error.__cause__ else ""
-        names = {type(one).__name__ for one in _causes(error)}
+        names = {type(cause).__name__ for cause in _causes(error)}
         message = "connection lost" if message == "Connection error." else message
-        said = f"{message} {f'({cause})' if cause and cause not in message else ''}".strip()
+        details = f"{message} {f'({cause})' if cause and cause not in message else ''}".strip()
         if names & _UNREACHED:
             last = redact(str([*_causes(error)][-1]), secrets)
-            why = "connection refused" if any(_REFUSED.search(repr(one)) for one in _causes(error)) else last
+            why = "connection refused" if any(_REFUSED.search(repr(cause)) for cause in _causes(error)) else last
             where = f"nothing answers at {redact(address, secrets)}: " if address else ""
             return ServerUnreachable(f"{where}{why}", hint="`redraft models` shows what answers, and where")
-        return (TimedOut if names & _LATE else TransientError)(said)
+        return (TimedOut if names & _LATE else TransientError)(details)
     if status is not None or (speaks_openai and _is_no_completion(error)):
         return TransientError(f"the server's answer is not a chat completion ({type(error).__name__}: {message})")
     place = _raised_at(error)
@@ -132,12 +133,12 @@ def _check_address(address: str) -> str:
     return "check the model's name and the base URL"
 
 
-def _of_status(status: int, error: Exception, message: str, used: frozenset[str], address: str) -> ModelError:
+def _of_status(status: int, error: Exception, message: str, features: frozenset[str], address: str) -> ModelError:
     if status < 400:
         return _redirected(status, error)
     if status == 429 or (status in (503, 529) and _retry_after(error) is not None):
         return _too_many(error, message)
-    if model_error := _known_complaint(status, message, used):
+    if model_error := _known_complaint(status, message, features):
         return model_error
     if status in (401, 403):
         if status == 403 and _FILTERED.search(message):
@@ -179,13 +180,15 @@ def _too_many(error: Exception, message: str) -> ModelError:
     return RateLimited(message, retry_after=wait)
 
 
-def _known_complaint(status: int, message: str, used: frozenset[str]) -> ModelError | None:
+def _known_complaint(status: int, message: str, features: frozenset[str]) -> ModelError | None:
     if status not in (400, 404, 413, 422, 501):
         return None
     if _TOO_LONG.search(message):
-        return RejectedRequest(message, hint="use smaller --chunk-tokens and --context-tokens", too_long=True)
+        return RejectedRequest(
+            message, fix=("use smaller ", Set("chunk_tokens"), " and ", Set("context_tokens")), too_long=True
+        )
     for feature, pattern in _FEATURES.items():
-        if feature in used and pattern.search(message):
+        if feature in features and pattern.search(message):
             return CapabilityError(f"{feature}: {message}")
     return _filtered(message) if _FILTERED.search(message) else None
 

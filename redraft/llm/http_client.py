@@ -26,12 +26,12 @@ def limit_response(client: httpx2.AsyncClient) -> None:
     """Let the client abort a response as soon as it exceeds the limit."""
 
     async def limit(response: httpx2.Response) -> None:
-        whole = httpx2.Response(
+        packed = httpx2.Response(
             response.status_code, headers=response.headers.copy(), stream=response.stream, request=response.request
         )
         # It is unpacked here, piece by piece, so that the unpacked size is counted.
         response.headers.pop("content-encoding", None)
-        response.stream = _LimitedStream(whole)
+        response.stream = _LimitedStream(packed)
 
     client.event_hooks = {**client.event_hooks, "response": [*client.event_hooks["response"], limit]}
 
@@ -64,27 +64,26 @@ def disable_redirects(chat: object) -> None:
         client.follow_redirects = False
 
 
-def _http_clients(holder: object, depth: int, seen: set[int]) -> Iterator[Any]:
+def _http_clients(holder: object, depth: int, visited: set[int]) -> Iterator[Any]:
     """Yield the HTTP clients in the attributes named after clients."""
-    if id(holder) in seen:
+    if id(holder) in visited:
         return
-    seen.add(id(holder))
+    visited.add(id(holder))
     if isinstance(getattr(holder, "follow_redirects", None), bool):
         yield holder
     elif depth:
         for name in _names(holder):
-            found = None
+            value = None
             # Errors in creating the client are reported when the model is asked.
             with suppress(Exception):
-                found = getattr(holder, name)
-            if hasattr(found, "__dict__"):
-                yield from _http_clients(found, depth - 1, seen)
+                value = getattr(holder, name)
+            if hasattr(value, "__dict__"):
+                yield from _http_clients(value, depth - 1, visited)
 
 
 def _names(holder: object) -> list[str]:
     """Return the names of client attributes, cached properties included."""
-    later = [
-        name for kind in type(holder).__mro__ for name, made in vars(kind).items() if isinstance(made, cached_property)
-    ]
-    own = [*getattr(holder, "__dict__", {}), *(getattr(holder, "__pydantic_private__", None) or {})]
-    return [name for name in dict.fromkeys([*own, *later]) if "client" in name.lower()]
+    attributes = [item for kind in type(holder).__mro__ for item in vars(kind).items()]
+    later = [name for name, attribute in attributes if isinstance(attribute, cached_property)]
+    set_names = [*getattr(holder, "__dict__", {}), *(getattr(holder, "__pydantic_private__", None) or {})]
+    return [name for name in dict.fromkeys([*set_names, *later]) if "client" in name.lower()]

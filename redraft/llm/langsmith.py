@@ -37,12 +37,12 @@ _OF_THE_FIRST_VERSION = ("LANGCHAIN_TRACING", "LANGCHAIN_HANDLER")
 _traced: ContextVar[bool] = ContextVar("redraft_traced", default=False)
 
 
-def is_traced(asked: bool) -> bool:
+def is_traced(is_requested: bool) -> bool:
     """Return whether tracing is asked for, or was switched on by an enclosing `tracing`. Raises `UsageError` if it is
     asked for without a key."""
-    if asked:
+    if is_requested:
         _check_key()
-    return asked or _traced.get()
+    return is_requested or _traced.get()
 
 
 def _check_key() -> None:
@@ -60,10 +60,10 @@ def tracing(traced: bool) -> Iterator[None]:
     """Send everything within the context to LangSmith, or nothing, whatever the environment and the callers enabled; a
     caller's other callbacks stay."""
     outer = get_tracing_context()
-    said = _traced.set(traced)
+    token = _traced.set(traced)
     tracer = tracing_v2_callback_var.set(tracing_v2_callback_var.get() if traced else None)
     config = var_child_runnable_config.get()
-    kept = var_child_runnable_config.set(config if traced or not config else _without_tracers(config))
+    config_token = var_child_runnable_config.set(config if traced or not config else _without_tracers(config))
     if not traced:
         for name in _OF_THE_FIRST_VERSION:
             os.environ.pop(name, None)
@@ -71,31 +71,31 @@ def tracing(traced: bool) -> Iterator[None]:
         with tracing_context(**{**outer, "enabled": True}) if traced else tracing_context(enabled=False, parent=False):
             yield
     finally:
-        var_child_runnable_config.reset(kept)
+        var_child_runnable_config.reset(config_token)
         tracing_v2_callback_var.reset(tracer)
-        _traced.reset(said)
+        _traced.reset(token)
 
 
-def check_config(given: Mapping[str, Any]) -> None:
+def check_config(config: Mapping[str, Any]) -> None:
     """Raise `UsageError` for callbacks, tags or metadata that LangChain could not use, and for anything else."""
-    if stray := sorted(given.keys() - _KINDS):
+    if stray := sorted(config.keys() - _KINDS):
         raise UsageError(f"there is no argument {stray[0]!r} here", hint="see help() of what was called")
     for name, kinds in _KINDS.items():
-        if name in given and not isinstance(given[name], kinds):
-            raise UsageError(f"{name} is of the type {type(given[name]).__name__}", hint=_HINTS[name])
-        for one in () if isinstance(given.get(name), BaseCallbackManager) else given.get(name, ()):
-            if not isinstance(one, BaseCallbackHandler if name == "callbacks" else str):
-                raise UsageError(f"{name} has {one!r:.80}, of the type {type(one).__name__}", hint=_HINTS[name])
+        if name in config and not isinstance(config[name], kinds):
+            raise UsageError(f"{name} is of the type {type(config[name]).__name__}", hint=_HINTS[name])
+        for value in () if isinstance(config.get(name), BaseCallbackManager) else config.get(name, ()):
+            if not isinstance(value, BaseCallbackHandler if name == "callbacks" else str):
+                raise UsageError(f"{name} has {value!r:.80}, of the type {type(value).__name__}", hint=_HINTS[name])
 
 
 @contextmanager
-def configured(*given: Mapping[str, Any]) -> Iterator[None]:
+def configured(*configs: Mapping[str, Any]) -> Iterator[None]:
     """Add callbacks, tags and metadata to the requests within the context, besides those of an enclosing graph."""
-    if not any(given):
+    if not any(configs):
         yield
         return
-    config = merge_configs(var_child_runnable_config.get(), *(cast("RunnableConfig", one) for one in given))
-    token = var_child_runnable_config.set(config)
+    merged = merge_configs(var_child_runnable_config.get(), *(cast("RunnableConfig", config) for config in configs))
+    token = var_child_runnable_config.set(merged)
     try:
         yield
     finally:

@@ -93,13 +93,13 @@ class Entailment:
         pieces = [
             piece for start, end in sentences(text) for piece in self._fitting(text[start:end].split(), room) if piece
         ]
-        found: list[str] = []
+        texts: list[str] = []
         for piece in pieces:
-            if found and self.tokens(joined := f"{found[-1]} {piece}") <= room:
-                found[-1] = joined
+            if texts and self.tokens(joined := f"{texts[-1]} {piece}") <= room:
+                texts[-1] = joined
             else:
-                found.append(piece)
-        return found
+                texts.append(piece)
+        return texts
 
     def _fitting(self, words: list[str], room: int) -> list[str]:
         """Return some words in pieces that fit, by halving."""
@@ -119,18 +119,19 @@ def load_entailment(name_or_path: str) -> Entailment:
 def _columns(name_or_path: str, labels: Mapping[Any, str]) -> list[int | None]:
     """Return the column of each class, from the model's configuration. A model with two classes says that a claim is
     supported or not, and never that it is contradicted."""
-    known = {str(label).strip().casefold(): int(column) for column, label in labels.items()}
-    if sorted(known) == sorted(_CLASSES):
-        return [known[name] for name in _CLASSES]
-    fine, faulty = [known[one] for one in known if one in _FINE], [known[one] for one in known if one in _FAULTY]
-    if len(known) == len(fine) + len(faulty) == 2 and fine and faulty:
+    columns = {str(label).strip().casefold(): int(column) for column, label in labels.items()}
+    if sorted(columns) == sorted(_CLASSES):
+        return [columns[name] for name in _CLASSES]
+    fine = [columns[label] for label in columns if label in _FINE]
+    faulty = [columns[label] for label in columns if label in _FAULTY]
+    if len(columns) == len(fine) + len(faulty) == 2 and fine and faulty:
         return [fine[0], faulty[0], None]
-    there = ", ".join(sorted(known)) or "none"
+    classes = ", ".join(sorted(columns)) or "none"
     raise not_loaded(
         name_or_path,
         WHAT,
         f"its classes must be {', '.join(_CLASSES)}, or supported and not_supported, but its configuration (id2label)"
-        f" has {there}",
+        f" has {classes}",
     )
 
 
@@ -138,8 +139,8 @@ def _length(model: Any) -> int:
     """Return the most tokens that the model reads."""
     positions = getattr(model.config, "max_position_embeddings", None)
     # Some models reserve two of their positions.
-    said = [model.max_seq_length, model.tokenizer.model_max_length, positions - 2 if positions else None]
-    return min((int(one) for one in said if one and one < _NO_LIMIT), default=_USUAL_LENGTH)
+    limits = [model.max_seq_length, model.tokenizer.model_max_length, positions - 2 if positions else None]
+    return min((int(limit) for limit in limits if limit and limit < _NO_LIMIT), default=_USUAL_LENGTH)
 
 
 def _plain(text: str) -> str:
@@ -169,9 +170,9 @@ def check_claims(model: Entailment, claims: Sequence[str], passages: Sequence[st
     """Return the answer about each claim, all in one batch; None for a claim that is too long."""
     with model.alone:
         premises = [_premises(model, claim, passages) for claim in claims]
-        pairs = [(premise.text, claim) for claim, some in zip(claims, premises, strict=True) for premise in some]
+        pairs = [(premise.text, claim) for claim, row in zip(claims, premises, strict=True) for premise in row]
         odds = iter(model.odds(pairs))
-    return [_answer([(premise, next(odds)) for premise in some]) for some in premises]
+    return [_answer([(premise, next(odds)) for premise in row]) for row in premises]
 
 
 def _answer(scores: Sequence[tuple[_Premise, EntailmentScores]]) -> ClaimAnswer | None:
@@ -180,10 +181,10 @@ def _answer(scores: Sequence[tuple[_Premise, EntailmentScores]]) -> ClaimAnswer 
     if not scores:
         return None
     best, support = max(scores, key=lambda score: score[1].entailment)
-    near, fault = max((score for score in scores if score[0].nearest), key=lambda one: one[1].contradiction)
+    near, fault = max((score for score in scores if score[0].nearest), key=lambda score: score[1].contradiction)
     share = fault.contradiction / ((fault.contradiction + fault.neutral) or 1)
-    left = 1 - support.entailment
-    faults = {CONTRADICTED: left * share, ABSENT: left * (1 - share)}
+    unsupported = 1 - support.entailment
+    faults = {CONTRADICTED: unsupported * share, ABSENT: unsupported * (1 - share)}
     verdict, likelihood = SUPPORTED, support.entailment
     if support.entailment <= LOW:
         verdict, likelihood = max(faults.items(), key=lambda fault: fault[1])
@@ -198,11 +199,12 @@ def _premises(model: Entailment, claim: str, passages: Sequence[str]) -> list[_P
     room = model.room(claim)
     if room < _MIN_ROOM:
         return []
-    said = set(words(claim))
+    claim_words = set(words(claim))
     stretches = [
         (text, n) for n, passage in enumerate(passages) for text in model.windows(passage, min(room, _STRETCH))
     ]
-    order = sorted(range(len(stretches)), key=lambda at: (-len(said & set(words(stretches[at][0]))), at))[:_NEAREST]
+    shared = [len(claim_words & set(words(text))) for text, _ in stretches]
+    order = sorted(range(len(stretches)), key=lambda at: (-shared[at], at))[:_NEAREST]
     premises = [_Premise(stretches[at][0], frozenset({stretches[at][1]}), at == order[0]) for at in order]
     for pair in combinations(sorted(order[:_PAIRED]), 2):
         text = " ".join(stretches[at][0] for at in pair)
@@ -230,8 +232,8 @@ def _identity(name_or_path: str) -> str:
     if folder is None:
         return f"nli:{name_or_path}:{VERSION}"
     files = sorted(path for path in Path(folder).rglob("*") if path.is_file())
-    seen = [(str(path.relative_to(folder)), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
-    digest = hashlib.sha256(repr(seen).encode()).hexdigest()[:8]
+    stamps = [(str(path.relative_to(folder)), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+    digest = hashlib.sha256(repr(stamps).encode()).hexdigest()[:8]
     return f"nli:{os.path.abspath(folder)}:{VERSION}:{digest}"
 
 

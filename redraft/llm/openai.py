@@ -35,21 +35,21 @@ class _ChatOpenAI(ChatOpenAI):
     def _create_chat_result(
         self, response: dict[str, Any] | openai.BaseModel, generation_info: dict[str, Any] | None = None
     ) -> ChatResult:
-        told: Any = response
+        completion: Any = response
         address = str(self.openai_api_base or "")
         # At a right address a page is what a gateway says for a moment.
-        if isinstance(told, str) and _PAGE.match(told) and not _VERSION.search(address):
+        if isinstance(completion, str) and _PAGE.match(completion) and not _VERSION.search(address):
             raise web_page_error(address)
-        sent = told.model_dump(warnings=False) if isinstance(told, openai.BaseModel) else told
+        sent = completion.model_dump(warnings=False) if isinstance(completion, openai.BaseModel) else completion
         if not isinstance(sent, dict):
             return super()._create_chat_result(response, generation_info)
-        kept, odd = normalized_completion(sent)
-        result = super()._create_chat_result(kept, generation_info)
-        for made, choice in zip(result.generations, kept["choices"], strict=True):
+        normalized, odd = normalized_completion(sent)
+        result = super()._create_chat_result(normalized, generation_info)
+        for generation, choice in zip(result.generations, normalized["choices"], strict=True):
             message = choice["message"]
             thoughts = {name: message[name] for name in THOUGHTS if isinstance(message.get(name), str)}
-            made.message.additional_kwargs.update(thoughts)
-            made.message.response_metadata[IRREGULARITIES] = odd
+            generation.message.additional_kwargs.update(thoughts)
+            generation.message.response_metadata[IRREGULARITIES] = odd
         return result
 
 

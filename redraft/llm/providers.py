@@ -11,7 +11,7 @@ from langchain_core.language_models import BaseChatModel
 from pydantic import ValidationError
 
 from redraft import plugins
-from redraft.errors import RedraftError, UsageError
+from redraft.errors import RedraftError, Set, UsageError
 from redraft.llm.addresses import environment_keys
 from redraft.llm.base import Model
 from redraft.llm.chat import ChatModel, as_model, traits_of
@@ -40,15 +40,15 @@ def open_provided(settings: DraftConfig, *, seconds: float) -> ChatModel:
     provider, _, name = settings.model.partition(":")
     first = _initialized(settings.model, provider, name)
     # Its capabilities are known only once it is created.
-    given: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     if _declares(first, "max_retries"):
         # Retries are counted, recorded and paid for by `RecordedModel`.
-        given["max_retries"] = 0
+        options["max_retries"] = 0
     if settings.base_url:
         if not _declares(first, "base_url"):
-            raise UsageError(f"{settings.model} takes no base URL", hint="leave out --base-url")
-        given["base_url"] = settings.base_url
-    chat = _initialized(settings.model, provider, name, **given) if given else first
+            raise UsageError(f"{settings.model} takes no base URL", fix=("leave out ", Set("base_url")))
+        options["base_url"] = settings.base_url
+    chat = _initialized(settings.model, provider, name, **options) if options else first
     disable_redirects(chat)
     return _asked(chat, settings, seconds)
 
@@ -58,14 +58,14 @@ def open_plugged(settings: DraftConfig, *, seconds: float) -> Model:
     name, _, rest = settings.model.partition(":")
     factory = plugins.load("models", name)
     try:
-        made = factory(rest, settings)
+        model = factory(rest, settings)
     except RedraftError:
         raise
     except Exception as error:
         raise _not_opened(settings.model, error) from error
-    if isinstance(made, BaseChatModel):
-        return _asked(made, settings, seconds)
-    return as_model(made)
+    if isinstance(model, BaseChatModel):
+        return _asked(model, settings, seconds)
+    return as_model(model)
 
 
 def _asked(chat: BaseChatModel, settings: DraftConfig, seconds: float) -> ChatModel:
@@ -79,9 +79,9 @@ def _asked(chat: BaseChatModel, settings: DraftConfig, seconds: float) -> ChatMo
     )
 
 
-def _initialized(model: str, provider: str, name: str, **given: Any) -> BaseChatModel:
+def _initialized(model: str, provider: str, name: str, **options: Any) -> BaseChatModel:
     try:
-        chat: BaseChatModel = init_chat_model(name, model_provider=provider, **given)
+        chat: BaseChatModel = init_chat_model(name, model_provider=provider, **options)
     except Exception as error:  # noqa: BLE001
         raise _not_opened(model, error) from None
     return chat
@@ -89,12 +89,12 @@ def _initialized(model: str, provider: str, name: str, **given: Any) -> BaseChat
 
 def _not_opened(model: str, error: Exception) -> UsageError:
     # What pydantic quotes of its input may be a key.
-    said = "; ".join(item["msg"] for item in error.errors()) if isinstance(error, ValidationError) else str(error)
+    reason = "; ".join(item["msg"] for item in error.errors()) if isinstance(error, ValidationError) else str(error)
     if isinstance(error, ImportError) and error.__cause__:
         # LangChain reports a missing package and a missing dependency alike.
-        said = str(error.__cause__)
+        reason = str(error.__cause__)
     return UsageError(
-        f"{model} cannot be opened: {type(error).__name__}: {redact(said, environment_keys())}",
+        f"{model} cannot be opened: {type(error).__name__}: {redact(reason, environment_keys())}",
         hint="see the message; a provider's key is taken from its own environment variable",
     )
 

@@ -8,7 +8,7 @@ from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 from redraft.domain import Usage
-from redraft.errors import TruncatedReasoning
+from redraft.errors import Set, TruncatedReasoning
 from redraft.llm.base import Request
 from redraft.text.reasoning import strip_reasoning
 
@@ -43,8 +43,8 @@ _OPENAI = re.compile(rf"(?:o[134]{_AFTER}|gpt-5(?![\d.]*-chat))")
 
 def usual_room(name: str) -> int:
     """Return the first room for a model of this name; 0 for one not known to reason by default."""
-    known = _last_part(name)
-    return START if _THINKS.search(known) and not _ANSWERS.search(known) else 0
+    last_part = _last_part(name)
+    return START if _THINKS.search(last_part) and not _ANSWERS.search(last_part) else 0
 
 
 def refuses_sampling(name: str) -> bool:
@@ -60,9 +60,9 @@ def _last_part(name: str) -> str:
 class ReasoningBudget:
     """The room for one model's reasoning in each call; a `given` room is fixed, otherwise it grows with the need."""
 
-    def __init__(self, start: int, given: int | None) -> None:
+    def __init__(self, start: int, fixed: int | None) -> None:
         self._start = start
-        self._given = given
+        self._given = fixed
         self._small: dict[Hashable, int] = {}
         self._ceiling: int | None = None
         self.thought = 0
@@ -73,7 +73,10 @@ class ReasoningBudget:
         """Return the room of a call."""
         if self._given is not None:
             return self._given
-        room = max(self._start, _room_for(self.thought))
+        room = _FIRST if self.thought else 0
+        while room < self.thought * _SLACK and room < MAX_ROOM:
+            room *= 2
+        room = max(self._start, room)
         return room if self._ceiling is None else min(room, self._ceiling)
 
     def learn(self, thought: int) -> None:
@@ -90,11 +93,11 @@ class ReasoningBudget:
         """Return the message for a reply whose reasoning was cut after this much room."""
         more = min(self.tokens, self._small.get(_which(request), self.tokens)) > room
         return TruncatedReasoning(
-            f"the reply ended during the reasoning, for which {room:,} tokens were not enough (--set reasoning_tokens)",
+            f"the reply ended during the reasoning, for which {room:,} tokens were not enough",
             text=text,
             usage=usage,
             place=request.label,
-            hint=f"allow more with --set reasoning_tokens={max(_FIRST, 2 * room)}, or turn its reasoning off",
+            fix=("allow more with ", Set("reasoning_tokens", max(_FIRST, 2 * room)), ", or turn its reasoning off"),
             retryable=more,
         )
 
@@ -117,32 +120,25 @@ def _which(request: Request[Any, Any]) -> Hashable:
     return request.text, request.sampling
 
 
-def _room_for(thought: int) -> int:
-    """Return the room for reasoning of this length, in doublings."""
-    room = _FIRST if thought else 0
-    while room < thought * _SLACK and room < MAX_ROOM:
-        room *= 2
-    return room
-
-
 def reasoning_tokens(message: AIMessage, text: str, usage: Usage) -> int:
     """Return the reasoning tokens of a reply: as reported, or in proportion to the words."""
     if usage.reasoning_tokens:
         return usage.reasoning_tokens
-    said = len(strip_reasoning(text))
-    thought = len(_separate_reasoning(message)) + len(text.strip()) - said
+    visible = len(strip_reasoning(text))
+    thought = len(_separate_reasoning(message)) + len(text.strip()) - visible
     if thought <= 0:
         return 0
-    whole = usage.completion_tokens if usage.reported else (said + thought) // _CHARACTERS_A_TOKEN
-    return max(1, round(whole * thought / (said + thought)))
+    total = usage.completion_tokens if usage.reported else (visible + thought) // _CHARACTERS_A_TOKEN
+    return max(1, round(total * thought / (visible + thought)))
 
 
 def _separate_reasoning(message: AIMessage) -> str:
     """Return the reasoning that a server returns apart from the reply."""
-    kept = [message.additional_kwargs.get(name) for name in THOUGHTS]
-    blocks: list[Any] = message.content if isinstance(message.content, list) else []
-    kept += [block.get(block["type"]) for block in blocks if isinstance(block, dict) and block.get("type") in _BLOCKS]
-    return max((one for one in kept if isinstance(one, str)), key=len, default="")
+    thoughts = [message.additional_kwargs.get(name) for name in THOUGHTS]
+    content = message.content if isinstance(message.content, list) else []
+    blocks = [block for block in content if isinstance(block, dict) and block.get("type") in _BLOCKS]
+    thoughts += [block.get(block["type"]) for block in blocks]
+    return max((thought for thought in thoughts if isinstance(thought, str)), key=len, default="")
 
 
 _BLOCKS = ("thinking", "reasoning", "reasoning_content")

@@ -40,11 +40,12 @@ from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import InputT, ValueT
 from redraft.prompts.tags import TagContext, Tags
 from redraft.settings import Price
-from redraft.store.calls import OK, SENT, Call, Message, ModelCapabilities
+from redraft.store.calls import OK, SENT, Call, ModelCapabilities
 from redraft.store.connection import off_loop
-from redraft.store.documents import now
+from redraft.store.messages import Message
 from redraft.store.reservations import DuplicateCallError, Reservation
 from redraft.store.store import Store
+from redraft.store.table import now
 from redraft.text.languages import is_foreign
 from redraft.text.tokens import Tokenizer
 
@@ -174,12 +175,6 @@ class RecordedModel:
         async with locks.setdefault(key, asyncio.Lock()):
             return await self._cached(request, key) or await self._asked(request, key, bytes_of(request.text))
 
-    async def _learn(self, mode: str | None) -> None:
-        """Store a mode that works, for the next run."""
-        if mode is not None and self._capabilities is not None and mode != self._capabilities.mode:
-            self._capabilities = replace(self._capabilities, mode=mode)
-            await off_loop(self._store.capabilities.learn_mode, self.identity, mode)
-
     def _key(self, request: Request[Any, Any]) -> str:
         return request_key(request, self.identity, self._language)
 
@@ -299,7 +294,10 @@ class RecordedModel:
         call = self._charged(pending, reply.usage, reply.text)
         text, odd = text_of(request, reply), "; ".join(reply.odd)[:500]
         await self._keep(pending, replace(call, outcome=OK, reply=text, finish_reason=reply.finish_reason, error=odd))
-        await self._learn(reply.mode)
+        capabilities = self._capabilities
+        if reply.mode and capabilities and reply.mode != capabilities.mode:
+            self._capabilities = replace(capabilities, mode=reply.mode)
+            await off_loop(self._store.capabilities.learn_mode, self.identity, reply.mode)
         self._answered()
         self._note(reply.odd)
         ended = {"finish_reason": reply.finish_reason, "answered_by": reply.answered_by}
@@ -312,7 +310,7 @@ class RecordedModel:
 
     def _note(self, odd: Iterable[str]) -> None:
         """Report each irregularity of responses once."""
-        for irregularity in (each for each in odd if each not in self._odd):
+        for irregularity in (notice for notice in odd if notice not in self._odd):
             self._odd.add(irregularity)
             self._observer(Notice(f"{self.identity}: {irregularity}", everywhere=True))
 
@@ -363,11 +361,11 @@ class RecordedModel:
             self._odd.add(loss)
             self._observer(Notice(loss, everywhere=True))
 
-    def _blank(self, request: Request[Any, Any], key: str, attempt: int, most: Usage) -> Call:
+    def _blank(self, request: Request[Any, Any], key: str, attempt: int, maximum: Usage) -> Call:
         """Return an attempt with its maximum cost."""
         sampling = request.sampling
         schema = structured_output.prompt_schema(request)
-        messages = structured_output.messages_of(request, stated=False)
+        messages = structured_output.messages_of(request)
         return Call(
             run=self._run,
             key=key,
@@ -383,7 +381,7 @@ class RecordedModel:
             started=now(),
             seconds=0.0,
             usage=Usage(reported=False),
-            booked_usd=self._cost(most),
+            booked_usd=self._cost(maximum),
             messages=(*messages, *([Message("schema", schema)] if schema else ())),
         )
 

@@ -15,7 +15,7 @@ import json_repair
 from pydantic import BaseModel, ValidationError
 
 from redraft.lazy import pattern
-from redraft.llm.reply_forms import ReplyShape, is_exact
+from redraft.llm.reply_forms import ReplyShape
 from redraft.prompts.tags import TagContext, Tags
 from redraft.text.reasoning import CLOSING, OPENING, final_channel, strip_reasoning
 
@@ -74,11 +74,11 @@ class _Candidate(NamedTuple):
     before: str
 
 
-def read_value(text: str, shape: type[T], given: BaseModel | None = None) -> T:
-    """Return the JSON value in `text` that fits `shape` and names items of `given`: bare, fenced or within prose.
+def read_value(text: str, shape: type[T], inputs: BaseModel | None = None) -> T:
+    """Return the JSON value in `text` that fits `shape` and names items of `inputs`: bare, fenced or within prose.
     Invalid entries are left out, with all others about the same item. Of several values the last counts if the text
     says so or it does not conflict; conflicting ones are all rejected."""
-    tags = Tags(given) if given is not None else None
+    tags = Tags(inputs) if inputs is not None else None
     form = ReplyShape(shape, tags)
     failure = NoValueError("the reply holds no JSON object")
     values: list[_Candidate] = []
@@ -99,10 +99,10 @@ def read_value(text: str, shape: type[T], given: BaseModel | None = None) -> T:
     return reply
 
 
-def whole_entries(text: str, shape: type[T], given: BaseModel) -> T | None:
+def whole_entries(text: str, shape: type[T], inputs: BaseModel) -> T | None:
     """Return the complete entries of a reply that was cut within its list; None if there is none, or entries depend
     on each other."""
-    form, answer = ReplyShape(shape, Tags(given)), strip_reasoning(text)
+    form, answer = ReplyShape(shape, Tags(inputs)), strip_reasoning(text)
     first = _OBJECT.search(answer)
     begins = _LIST.match(answer, first.start()) if first and form.has_independent_entries else None
     if begins is None:
@@ -121,14 +121,6 @@ def whole_entries(text: str, shape: type[T], given: BaseModel) -> T | None:
         return _validated(form.reshaped(entries), shape, form) if entries else None
     except NoValueError:
         return None
-
-
-def is_exact_text(text: str, shape: type[Any]) -> bool:
-    """Return whether a reply is strictly in its form."""
-    try:
-        return issubclass(shape, BaseModel) and is_exact(json.loads(text), shape)
-    except (ValueError, RecursionError):
-        return False
 
 
 def _validated(value: object, shape: type[T], form: ReplyShape) -> T:
@@ -216,14 +208,14 @@ def _continued(values: Sequence[_Candidate], form: ReplyShape) -> Any:
     return last.model_copy(update={form.list_name: entries})
 
 
-def _conflict(reply: BaseModel, other: BaseModel) -> bool:
+def _conflict(reply: BaseModel, later: BaseModel) -> bool:
     """Return whether two replies differ on a common item, or at all if they name no items."""
-    if reply.model_dump(mode="json") == other.model_dump(mode="json"):
+    if reply.model_dump(mode="json") == later.model_dump(mode="json"):
         return False
-    entries, others = _entries_by_item(reply), _entries_by_item(other)
-    if not entries and not others:
+    entries, later_entries = _entries_by_item(reply), _entries_by_item(later)
+    if not entries and not later_entries:
         return True
-    return any(entries[item] != others[item] for item in entries.keys() & others.keys())
+    return any(entries[item] != later_entries[item] for item in entries.keys() & later_entries.keys())
 
 
 def _entries_by_item(reply: BaseModel) -> dict[tuple[str, int], object]:
@@ -309,15 +301,11 @@ def _without_disputed(pairs: list[tuple[str, object]]) -> dict[str, object]:
 def _finite(digits: str) -> float:
     number = float(digits)
     if not math.isfinite(number):
-        raise ValueError(f"{digits} is too large")
+        raise ValueError(f"{digits} is no number of JSON")
     return number
-
-
-def _no_number(name: str) -> float:
-    raise ValueError(f"{name} is not JSON")
 
 
 # Python's decoder accepts NaN and Infinity, which would become scores, and refuses a harmless line break in a string.
 _DECODER = json.JSONDecoder(
-    strict=False, parse_float=_finite, parse_constant=_no_number, object_pairs_hook=_without_disputed
+    strict=False, parse_float=_finite, parse_constant=_finite, object_pairs_hook=_without_disputed
 )

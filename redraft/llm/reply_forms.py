@@ -47,12 +47,12 @@ class ReplyField:
         fields = reply_fields(self.model) if self.is_list and self.model else {}
         return fields["id"].items if "id" in fields else None
 
-    def most(self, given: BaseModel) -> int:
+    def most(self, inputs: BaseModel) -> int:
         """Return the most entries of the list: as many as requested, or one per item; 0 for no limit."""
         if self.limit:
-            return self.limit if isinstance(self.limit, int) else int(getattr(given, self.limit))
+            return self.limit if isinstance(self.limit, int) else int(getattr(inputs, self.limit))
         items = self.entry_items or self.items
-        return len(asked_about(given, items.field)) if items else 0
+        return len(asked_about(inputs, items.field)) if items else 0
 
 
 @cache
@@ -83,20 +83,6 @@ def _field(name: str, annotation: Any, metadata: list[Any]) -> ReplyField:
         aliases=frozenset(_plain(alias) for mark in metadata if isinstance(mark, AliasNames) for alias in mark.names),
         where=next((mark.given for mark in metadata if isinstance(mark, AskedWhere)), ""),
     )
-
-
-def is_exact(value: object, shape: type[BaseModel]) -> bool:
-    """Return whether a value has all fields of a shape and no other, as only an enforcing server guarantees."""
-    fields = reply_fields(shape)
-    required = {name for name, field in fields.items() if not field.where}
-    if not isinstance(value, dict) or not required <= value.keys() <= fields.keys():
-        return False
-    for name, part in value.items():
-        parts = part if fields[name].is_list else [part]
-        model = fields[name].model
-        if model is not None and not (isinstance(parts, list) and all(is_exact(each, model) for each in parts)):
-            return False
-    return True
 
 
 class ReplyShape:
@@ -175,14 +161,14 @@ class ReplyShape:
         if any(self.tags.number(items.field, name) == NO_ITEM for name in value):
             return []
         fields = reply_fields(field.model)
-        told = [name for name, each in fields.items() if name != "id" and not each.omittable]
-        told = told or [name for name in fields if name == "answer"]
+        names = [name for name, info in fields.items() if name != "id" and not info.omittable]
+        names = names or [name for name in fields if name == "answer"]
         entries: list[object] = []
         for item, part in value.items():
             if isinstance(part, dict):
                 entries.append({**part, "id": item})
-            elif len(told) == 1 and isinstance(part, str):
-                entries.append({"id": item, told[0]: part})
+            elif len(names) == 1 and isinstance(part, str):
+                entries.append({"id": item, names[0]: part})
             else:
                 return []
         return entries
@@ -195,12 +181,12 @@ class ReplyShape:
         if self.tags is None or items is None or not isinstance(entries, list) or not entries:
             return value
         entry = entries[0]
-        if not isinstance(entry, dict) or any(other != entry for other in entries[1:]):
+        if not isinstance(entry, dict) or any(repetition != entry for repetition in entries[1:]):
             return value
         if self._item(entry, items) != NO_ITEM or has_tag(entry.get("id")):
             return value
-        asked = self.tags.asked(items.field)
-        return {self.list_name: [{**entry, "id": asked[0]}]} if len(asked) == 1 else value
+        tags = self.tags.asked(items.field)
+        return {self.list_name: [{**entry, "id": tags[0]}]} if len(tags) == 1 else value
 
     def without_invalid(self, value: object) -> tuple[object, ValidationError | None]:
         """Return the value without invalid entries and others about the same items, and the first error; if nothing

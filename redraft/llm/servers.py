@@ -115,13 +115,13 @@ class LocalServer:
 def names_for_people(names: Collection[str]) -> dict[str, str]:
     """Return the models at this machine's usual ports among `names`: without the server unless two have the same
     name."""
-    found = {
+    models = {
         name: (name.removeprefix(port.prefix), port) for port in USUAL for name in names if name.startswith(port.prefix)
     }
-    own = [model for model, _ in found.values()]
+    bare_names = [model for model, _ in models.values()]
     return {
-        name: model if own.count(model) == 1 else shown_name(f"{OPENAI}:{model}", port.url)
-        for name, (model, port) in found.items()
+        name: model if bare_names.count(model) == 1 else shown_name(f"{OPENAI}:{model}", port.url)
+        for name, (model, port) in models.items()
     }
 
 
@@ -153,8 +153,8 @@ _MIN = 64
 @lru_cache(maxsize=1)
 def _families() -> Mapping[str, int]:
     text = (resources.files("redraft.llm") / "windows.toml").read_text("utf-8")
-    found: dict[str, int] = tomllib.loads(text)["windows"]
-    return found
+    windows: dict[str, int] = tomllib.loads(text)["windows"]
+    return windows
 
 
 def window_of_family(name: str) -> int | None:

@@ -12,14 +12,14 @@ from typing import Any, Literal
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import BaseModel
 
-from redraft.errors import UsageError
+from redraft.errors import Set, UsageError
 from redraft.llm.base import Request
 from redraft.llm.reply_forms import reply_fields
 from redraft.prompts.book import neutralize
 from redraft.prompts.contract import reply_schema
 from redraft.prompts.tags import Tags
 from redraft.settings import ReplyForm
-from redraft.store.calls import Message
+from redraft.store.messages import Message
 
 Mode = Literal["json_schema", "tools", "plain"]
 
@@ -37,32 +37,31 @@ def modes_for(form: ReplyForm | None, *, speaks_openai: bool) -> Sequence[Mode]:
     if form is None:
         return _OPENAI_MODES if speaks_openai else _MODES
     if form == "schema" and not speaks_openai:
-        raise UsageError("only models with OpenAI's protocol accept a schema", hint="use --set replies=tools or plain")
+        raise UsageError(
+            "only models with OpenAI's protocol accept a schema", fix=("use ", Set("replies", "tools"), " or plain")
+        )
     return (_BY_FORM[form],)
 
 
 @dataclass(slots=True)
 class _Trial:
-    """A request that is being tried in several modes: the first, the current one, and its server errors."""
+    """A refused request: the mode in which it is tried next, and the server errors over it in that mode."""
 
-    began: int
     at: int
     faults: int = 0
 
 
 class OutputModes:
-    """The modes of one provider; the first accepted one is used. A refused request is tried in the next mode; until any
-    was answered, all others begin there too, later only those of its shape. Until a server has proven that it enforces
-    schemas, the prompt states them as well; a mode in which a reply breaks the form is abandoned."""
+    """The modes of one provider; the first accepted one is used. A refused request is tried in the next mode, and once
+    that is answered, all others begin there too. A mode in which a reply breaks the form is abandoned: the server does
+    not enforce it."""
 
     def __init__(self, modes: Sequence[Mode]) -> None:
         self._modes = tuple(modes)
         self._begin = 0
-        self._begin_of: dict[str, int] = {}
-        self._answered: set[tuple[str, int]] = set()
+        self._has_answered = False
         self._trials: dict[Hashable, _Trial] = {}
         self._refusals: set[tuple[Hashable, int]] = set()
-        self._obeyed: set[Mode] = set()
 
     @property
     def first_mode(self) -> Mode:
@@ -71,17 +70,8 @@ class OutputModes:
 
     def begin_with(self, mode: str | None) -> None:
         """Begin with the mode that worked before, if nothing else is known yet."""
-        if not self._answered and not self._begin and mode in self._modes:
+        if not self._has_answered and not self._begin and mode in self._modes:
             self._begin = self._modes.index(mode)
-
-    def is_proven(self, mode: Mode) -> bool:
-        """Return whether a reply in this mode was strictly in its form."""
-        return mode in self._obeyed
-
-    def record_exact(self, mode: Mode) -> None:
-        """Record a reply that was strictly in its form; plain replies prove nothing about the server."""
-        if mode != "plain":
-            self._obeyed.add(mode)
 
     def record_broken(self, mode: Mode) -> bool:
         """Record a mode that the provider does not know, or in which a reply broke the form; return whether another
@@ -92,53 +82,52 @@ class OutputModes:
         return True
 
     @property
-    def settled(self) -> bool:
+    def is_settled(self) -> bool:
         """Return whether the accepted mode is known."""
-        return len(self._modes) == 1 or bool(self._answered)
+        return len(self._modes) == 1 or self._has_answered
 
     @property
     def all_refused(self) -> bool:
         """Return whether every mode was refused more than once, and no structured reply has ever come."""
-        return not self._answered and len(self._refusals) >= _ROUNDS * len(self._modes)
+        return not self._has_answered and len(self._refusals) >= _ROUNDS * len(self._modes)
 
-    def mode(self, shape: str, request: Hashable) -> Mode:
-        """Return the mode in which a request for this shape is made."""
-        return self._modes[self._at(shape, request)]
+    def mode(self, request: Hashable) -> Mode:
+        """Return the mode in which a request is made."""
+        return self._modes[self._place(request)]
 
     def is_last(self, mode: Mode) -> bool:
+        """Return whether there is no mode after this one."""
         return mode == self._modes[-1]
 
-    def _at(self, shape: str, request: Hashable) -> int:
+    def _place(self, request: Hashable) -> int:
         trial = self._trials.get(request)
-        return max(self._begin, trial.at if trial else self._begin_of.get(shape, 0))
+        return max(self._begin, trial.at if trial else 0)
 
-    def answered(self, shape: str, request: Hashable) -> None:
-        """Record an answer."""
-        at = self._at(shape, request)
-        trial = self._trials.pop(request, None)
-        if trial and (shape, trial.began) not in self._answered:
-            self._begin_of[shape] = at
-        self._answered.add((shape, at))
+    def record_answer(self, request: Hashable) -> None:
+        """Record an answer: its mode works."""
+        self._begin = self._place(request)
+        self._trials.pop(request, None)
+        self._has_answered = True
 
-    def refused(self, shape: str, request: Hashable, *, fault: bool) -> bool:
-        """Record a refusal; return whether to try another mode. A single `fault` does not count."""
-        at = self._at(shape, request)
-        trial = self._trials.setdefault(request, _Trial(at, at))
-        trial.faults += fault
-        if fault and trial.faults < _FAULTS:
+    def record_refusal(self, request: Hashable, *, is_fault: bool) -> bool:
+        """Record a refusal; return whether to try another mode. A single server fault does not count."""
+        at = self._place(request)
+        trial = self._trials.setdefault(request, _Trial(at))
+        trial.faults += is_fault
+        if is_fault and trial.faults < _FAULTS:
             return False
-        if not fault:
+        if not is_fault:
             # Another sample of the same text is refused for the same reason.
             self._refusals.add((request[0] if isinstance(request, tuple) else request, at))
         if at == len(self._modes) - 1:
-            if not fault:
+            if not is_fault:
                 del self._trials[request]
                 # It may have been this one request, so others are not affected.
-                self._begin = self._begin if self._answered else 0
+                self._begin = self._begin if self._has_answered else 0
             return False
         trial.at, trial.faults = at + 1, 0
-        if not self._answered:
-            self._begin = max(self._begin, at + 1)
+        if not self._has_answered:
+            self._begin = trial.at
         return True
 
 
@@ -150,7 +139,7 @@ KEYWORDS = (LIMITS, NAMES)
 def fitted(
     schema: dict[str, Any],
     shape: type[BaseModel],
-    given: BaseModel,
+    inputs: BaseModel,
     takes: Collection[str] = (),
     tags: Tags | None = None,
 ) -> dict[str, Any]:
@@ -158,7 +147,7 @@ def fitted(
     it has the list lengths that the prompt states, so that a model cannot repeat itself endlessly, and the tags as
     enums, so that it cannot number its entries or copy an example's tag."""
     fields = reply_fields(shape)
-    skipped = {name for name, field in fields.items() if field.where and not getattr(given, field.where)}
+    skipped = {name for name, field in fields.items() if field.where and not getattr(inputs, field.where)}
     properties = {name: part for name, part in schema.get("properties", {}).items() if name not in skipped}
     for name, field in fields.items():
         if (part := properties.get(name)) is None:
@@ -166,13 +155,13 @@ def fitted(
         is_array = part.get("type") == "array"
         inner = part["items"] if is_array else part
         if field.model is not None and "properties" in inner:
-            inner = fitted(inner, field.model, given, takes, tags)
+            inner = fitted(inner, field.model, inputs, takes, tags)
         elif field.items is not None and tags is not None and NAMES in takes:
             of = field.items.field
             if names := tags.asked(of) if name == "id" else tags.all(of):
                 inner = {"type": "string", "enum": names}
-        most = field.most(given) if is_array and LIMITS in takes else 0
-        limit = {"maxItems": most} if most else {}
+        limit_number = field.most(inputs) if is_array and LIMITS in takes else 0
+        limit = {"maxItems": limit_number} if limit_number else {}
         properties[name] = {**part, "items": inner, **limit} if is_array else inner
     required = [name for name in schema.get("required", ()) if name not in skipped]
     return {**schema, "properties": properties, **({"required": required} if "required" in schema else {})}
@@ -198,16 +187,16 @@ def prompt_schema(request: Request[Any, Any], takes: Collection[str] = ()) -> st
     return json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
 
 
-def messages_of(request: Request[Any, Any], *, stated: bool) -> Iterator[Message]:
-    """Yield the messages that are sent; `stated`: the prompt states the schema of the reply, too."""
+def messages_of(request: Request[Any, Any], mode: Mode | None = None) -> Iterator[Message]:
+    """Yield the messages that are sent; in the mode "plain" they state the schema of the reply."""
     schema = prompt_schema(request)
     form = f"Reply with one JSON object that fits this JSON Schema, and with nothing else:\n{schema}"
-    yield Message("user", f"{request.text}\n\n{form}" if stated else request.text)
+    yield Message("user", f"{request.text}\n\n{form}" if mode == "plain" else request.text)
     if request.complaint is not None:
         # Some providers refuse an empty message.
         yield Message("assistant", neutralize(request.complaint.reply) or "(nothing)")
-        again = form if schema else "Reply again, complete and in the form asked for, and with nothing else."
-        yield Message("user", f"That reply cannot be used: {request.complaint.reason}. {again}")
+        request_again = form if schema else "Reply again, complete and in the form asked for, and with nothing else."
+        yield Message("user", f"That reply cannot be used: {request.complaint.reason}. {request_again}")
 
 
 def named_schema(request: Request[Any, Any], mode: Mode, takes: Collection[str]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Annotated, Any, Generic, Literal, TypeVar, get_args
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -136,20 +137,17 @@ def reply_schema(shape: type[BaseModel]) -> dict[str, Any]:
 
     def plain(part: Any) -> Any:
         if isinstance(part, list):
-            return [plain(one) for one in part]
+            return [plain(value) for value in part]
         if not isinstance(part, dict):
             return part
         if "$ref" in part:
             kind = kinds[part["$ref"].rpartition("/")[2]]
-            return plain({name: one for name, one in kind.items() if name != "title"} | _beside(part))
-        return {name: plain(one) for name, one in part.items()}
+            rest = {name: value for name, value in part.items() if name != "$ref"}
+            return plain({name: value for name, value in kind.items() if name != "title"} | rest)
+        return {name: plain(value) for name, value in part.items()}
 
     described: dict[str, Any] = plain(schema)
     return described
-
-
-def _beside(reference: dict[str, Any]) -> dict[str, Any]:
-    return {name: one for name, one in reference.items() if name != "$ref"}
 
 
 def _whole(value: object) -> object:
@@ -169,8 +167,8 @@ def _text(value: object) -> object:
         return "yes" if value else "no"
     if isinstance(value, int | float):
         return str(value)
-    if isinstance(value, list) and all(isinstance(one, str | int | float) for one in value):
-        return ", ".join(str(_text(one)) for one in value)
+    if isinstance(value, list) and all(isinstance(entry, str | int | float) for entry in value):
+        return ", ".join(str(_text(entry)) for entry in value)
     return value
 
 
@@ -179,12 +177,21 @@ def _texts(value: object) -> object:
     if value is None:
         return []
     if isinstance(value, list):
-        return [_text(one) for one in value if one is not None]
+        return [_text(entry) for entry in value if entry is not None]
     return [value] if isinstance(value, str) else value
+
+
+def worded(text: str) -> str:
+    """Return a text that has words. Raises `ValueError` for any other."""
+    if not any(map(str.isalnum, text)):
+        raise ValueError("there are no words")
+    return text
 
 
 Text = Annotated[str, BeforeValidator(_text)]
 """A required text."""
+Words = Annotated[str, AfterValidator(worded)]
+"""A required text with at least one word."""
 Aside = Annotated[str, BeforeValidator(lambda value: "" if value is None else _text(value)), Omittable()]
 """An optional text."""
 Texts = Annotated[list[str], BeforeValidator(_texts), Omittable()]
@@ -215,12 +222,12 @@ def lenient(choices: Any, otherwise: str | None, also: Mapping[str, str] = _NONE
     """Return a validator that reads a choice in any capitals and with marks around it; others become `otherwise`, if
     given. `also` maps unambiguous synonyms to choices. Without `otherwise` an unknown or contradicted choice is
     refused."""
-    known = {**also, **{choice: choice for choice in get_args(choices)}}
+    choice_by_label = {**also, **{choice: choice for choice in get_args(choices)}}
     has_sides = not _SPEAK_FOR.isdisjoint(get_args(choices))
 
     def read(value: object) -> object:
-        found = known.get(read_label(value))
-        return (None if found and has_sides and is_denied(value, found) else found) or otherwise or value
+        choice = choice_by_label.get(read_label(value))
+        return (None if choice and has_sides and is_denied(value, choice) else choice) or otherwise or value
 
     return read
 

@@ -21,6 +21,7 @@ from redraft.prompts.contract import (
     Text,
     Unsure,
     Whole,
+    Words,
     as_sent,
     is_denied,
     lenient,
@@ -78,39 +79,33 @@ _OTHER_KIND = re.compile(r"entity|relation|sentence|article|none|\bnot?\b|\bor\b
 _SPEAKS_OF_TREE = re.compile(r"\bkey[ -]?facts?\b|\bfact tree\b|\bexcerpts?\b|\bbranch(?:es)? and lea(?:f|ves)\b", re.I)
 
 
-def _some(found: list[Branch] | list[Root]) -> list[Branch] | list[Root]:
-    if not found:
+def _some(level: list[Branch] | list[Root]) -> list[Branch] | list[Root]:
+    if not level:
         raise ValueError("a level of the tree is missing")
-    return found
+    return level
 
 
 def _leaves(value: object) -> object:
     """Return a list of details; null is an empty one."""
-    return [one for one in value or () if one is not None] if value is None or isinstance(value, list) else value
-
-
-def _worded(text: str) -> str:
-    if not any(map(str.isalnum, text)):
-        raise ValueError("there are no words")
-    return text
+    return [leaf for leaf in value or () if leaf is not None] if value is None or isinstance(value, list) else value
 
 
 def _self_contained(query: str) -> str:
     if mention := _SPEAKS_OF_TREE.search(query):
         raise ValueError(f"the query mentions {mention.group()!r}, which the person who answers it does not know")
-    return _worded(query)
+    return query
 
 
 def _category(value: object) -> object:
     """Return a category however it is spelled, as "Out-of-article error", "Relation error (verb)" or "Supported"."""
     if not isinstance(value, str):
         return value
-    said = value.strip().casefold()
-    if (kind := _KIND.fullmatch(said)) and not _OTHER_KIND.search(kind[2] or kind[3] or ""):
-        said = kind[1]
-    words = re.sub(r"[^a-z]+", "_", said).strip("_").removesuffix("s")
-    found = _CATEGORIES.get(words, words.removesuffix("_error"))
-    return value if is_denied(value, found) else found
+    label = value.strip().casefold()
+    if (kind := _KIND.fullmatch(label)) and not _OTHER_KIND.search(kind[2] or kind[3] or ""):
+        label = kind[1]
+    words = re.sub(r"[^a-z]+", "_", label).strip("_").removesuffix("s")
+    category = _CATEGORIES.get(words, words.removesuffix("_error"))
+    return value if is_denied(value, category) else category
 
 
 def _mark(value: int) -> int:
@@ -119,7 +114,6 @@ def _mark(value: int) -> int:
     return value
 
 
-Words = Annotated[str, AfterValidator(_worded)]
 Mark = Annotated[Whole, AfterValidator(_mark)]
 
 
@@ -218,7 +212,7 @@ class QueryInput(PromptInput):
 class Query(ReplyModel):
     """A question that makes sense to a reader who has only the document."""
 
-    query: Annotated[str, AfterValidator(_self_contained)]
+    query: Annotated[Words, AfterValidator(_self_contained)]
 
 
 class AlignInput(PromptInput):

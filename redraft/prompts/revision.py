@@ -51,8 +51,8 @@ class Point(TaggedItem):
     @property
     def texts(self) -> tuple[str, ...]:
         """The texts of the point, without its metric and task."""
-        shown = {name: getattr(self, name) for name in type(self).model_fields}
-        return tuple(text for name, text in shown.items() if name not in ("id", "metric", "task") and text)
+        fields = {name: getattr(self, name) for name in type(self).model_fields}
+        return tuple(text for name, text in fields.items() if name not in ("id", "metric", "task") and text)
 
 
 class _RevisionInput(PromptInput):
@@ -140,7 +140,7 @@ class DraftChoice(ReplyModel):
     overall: ChoiceRead
 
 
-CRITICIZE = Prompt("criticize", CriticizeInput, str, "refine --set feedback=generic: say what could be better", 0.5)
+CRITICIZE = Prompt("criticize", CriticizeInput, str, "refine with generic feedback: say what could be better", 0.5)
 REVISE = Prompt("revise", ReviseInput, str, "refine: correct a summary in place, point by point", 0.5)
 EDIT = Prompt("edit", EditInput, str, "refine: write a summary anew, as an editor", 0.5)
 CHOOSE_DRAFT = Prompt("choose_draft", ChooseInput, DraftChoice, "refine: which of two drafts is better")
@@ -182,7 +182,7 @@ def _listed(value: object) -> list[object]:
 
 def _named(value: object) -> list[object]:
     """Return whatever may name a finding, word by word."""
-    return [name for one in _listed(value) for name in (_WORD.findall(one) if isinstance(one, str) else [one])]
+    return [name for part in _listed(value) for name in (_WORD.findall(part) if isinstance(part, str) else [part])]
 
 
 def _text(value: object) -> str:

@@ -119,11 +119,11 @@ def rubric_prompt(name: str, requirement: str, levels: int | Sequence[str]) -> P
     """Return the prompt that judges by a requirement. The requirement is part of the template, so another requirement
     is another prompt, with another hash."""
     described = levels_in_words(levels)
-    listed = [f"{number}: {said}\n" for number, said in enumerate(described, 1) if said]
+    listed = [f"{number}: {description}\n" for number, description in enumerate(described, 1) if description]
     if len(listed) < len(described):
         listed.append("The levels between them are evenly spaced.\n")
     parts = {"REQUIREMENT": _verbatim(requirement), "LEVELS": _verbatim("".join(listed)), "MOST": str(_MAX_FAULTS)}
-    template = re.sub("|".join(parts), lambda found: parts[found[0]], _TEMPLATE)
+    template = re.sub("|".join(parts), lambda match: parts[match[0]], _TEMPLATE)
     return Prompt(name, RubricInput, RubricVerdict, f"{name}: how far a summary meets a requirement", template=template)
 
 

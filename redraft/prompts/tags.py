@@ -93,18 +93,15 @@ def _within(code: int, ranges: tuple[tuple[int, int], ...]) -> bool:
 def _plain(character: str) -> str:
     """Return the ASCII letters that Unicode has for a character; else empty."""
     folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", character).casefold())
-    folded = "".join(one for one in folded if not unicodedata.combining(one))
+    folded = "".join(letter for letter in folded if not unicodedata.combining(letter))
     return folded if folded.isascii() and folded != character and not folded.isspace() else ""
-
-
-def _spelled(tag: str) -> str:
-    return _BETWEEN.join(map(re.escape, tag.lower()))
 
 
 @cache
 def _suspicious(tags: frozenset[str]) -> re.Pattern[str]:
     """Return a pattern for whatever looks like one of the tags, or like a chat token, in normalized text."""
-    fence = rf"<(?=[\x00\s/\\]*+(?:{'|'.join(map(_spelled, sorted(tags)))}){_TAG_ENDS})"
+    spelled = "|".join(_BETWEEN.join(map(re.escape, tag.lower())) for tag in sorted(tags))
+    fence = rf"<(?=[\x00\s/\\]*+(?:{spelled}){_TAG_ENDS})"
     return re.compile("|".join((fence, *_TOKENS)))
 
 
@@ -113,15 +110,15 @@ def disarmed(text: str, tags: frozenset[str]) -> str:
     if "<" not in text and "[" not in text and text.isascii():
         return text
     plain = text.translate(_PLAIN)
-    found = {match.start(): _HARMLESS[match[0]] for match in _suspicious(tags).finditer(plain)}
-    if not found:
+    replacements = {match.start(): _HARMLESS[match[0]] for match in _suspicious(tags).finditer(plain)}
+    if not replacements:
         return text
     if len(plain) != len(text):
         # One character may stand for several letters.
-        ends = list(accumulate(len(_PLAIN[ord(one)]) for one in text))
-        found = {bisect_right(ends, at): harmless for at, harmless in found.items()}
+        ends = list(accumulate(len(_PLAIN[ord(letter)]) for letter in text))
+        replacements = {bisect_right(ends, at): harmless for at, harmless in replacements.items()}
     parts, before = [], 0
-    for at, harmless in found.items():
+    for at, harmless in replacements.items():
         parts += [text[before:at], harmless]
         before = at + 1
     return "".join([*parts, text[before:]])
@@ -144,9 +141,9 @@ class TaggedItem(PromptInput):
     id: int
 
 
-def has_tag(said: object) -> bool:
+def has_tag(text: object) -> bool:
     """Return whether a text contains a tag, of whatever request."""
-    return isinstance(said, str) and any(map(_is_tag, _WORD.findall(said.casefold())))
+    return isinstance(text, str) and any(map(_is_tag, _WORD.findall(text.casefold())))
 
 
 def _is_tag(word: str) -> bool:
@@ -154,28 +151,28 @@ def _is_tag(word: str) -> bool:
     return len(letters) >= _MIN and set(word) <= set(_LETTERS) and word[-1] == _check(letters)
 
 
-def asked_about(given: BaseModel, field: str) -> list[int]:
+def asked_about(inputs: BaseModel, field: str) -> list[int]:
     """Return the numbers of a field's items, or only of those that are marked as asked about."""
-    for name, info in type(given).model_fields.items():
-        if ItemTags(field) in info.metadata and (some := getattr(given, name)):
-            return list(some)
-    return [item.id for item in getattr(given, field, ()) if isinstance(item, TaggedItem)]
+    for name, info in type(inputs).model_fields.items():
+        if ItemTags(field) in info.metadata and (numbers := getattr(inputs, name)):
+            return list(numbers)
+    return [item.id for item in getattr(inputs, field, ()) if isinstance(item, TaggedItem)]
 
 
 class Tags:
     """The tags of all items of a prompt, by field."""
 
-    def __init__(self, given: BaseModel) -> None:
-        lists = {name: value for name in type(given).model_fields if isinstance(value := getattr(given, name), list)}
+    def __init__(self, inputs: BaseModel) -> None:
+        lists = {name: value for name in type(inputs).model_fields if isinstance(value := getattr(inputs, name), list)}
         items = {name: [item for item in value if isinstance(item, TaggedItem)] for name, value in lists.items()}
         self._tags: dict[str, dict[int, str]] = {}
-        taken: set[str] = set()
+        drawn_tags: set[str] = set()
         for name, tagged_items in items.items():
-            drawn = _drawn(name, tagged_items, taken)
-            taken.update(drawn)
+            drawn = _drawn(name, tagged_items, drawn_tags)
+            drawn_tags.update(drawn)
             self._tags[name] = {item.id: tag for item, tag in zip(tagged_items, drawn, strict=True)}
-        self._numbers = {name: {tag: number for number, tag in own.items()} for name, own in self._tags.items()}
-        self._asked = {name: asked_about(given, name) for name in items}
+        self._numbers = {name: {tag: number for number, tag in tag_of.items()} for name, tag_of in self._tags.items()}
+        self._asked = {name: asked_about(inputs, name) for name in items}
 
     def all(self, field: str) -> list[str]:
         """Return the tags of all items of a field."""
@@ -189,14 +186,14 @@ class Tags:
         """Return the tag of an item; empty for an unknown one."""
         return self._tags[field].get(number, "")
 
-    def number(self, field: str, said: object) -> int:
+    def number(self, field: str, name: object) -> int:
         """Return the number of the item that is named, alone or among other words; else `NO_ITEM`."""
         if field not in self._numbers:
             raise PromptError(f"the reply names items of {field!r}, and the prompt is given none by that name")
-        known = self._numbers[field]
-        words = _WORD.findall(said.casefold()) if isinstance(said, str) else []
-        found = {known[word] for word in words if word in known}
-        return found.pop() if len(found) == 1 else NO_ITEM
+        numbers = self._numbers[field]
+        words = _WORD.findall(name.casefold()) if isinstance(name, str) else []
+        named_items = {numbers[word] for word in words if word in numbers}
+        return named_items.pop() if len(named_items) == 1 else NO_ITEM
 
 
 class TagContext:
@@ -208,9 +205,9 @@ class TagContext:
         self.strangers = 0
         """How many names were none of the items."""
 
-    def read(self, field: str, said: object) -> int:
+    def read(self, field: str, name: object) -> int:
         """Return the number of a named item."""
-        number = self.tags.number(field, said)
+        number = self.tags.number(field, name)
         self.named += number != NO_ITEM
         self.strangers += number == NO_ITEM
         return number
@@ -230,12 +227,12 @@ class ItemRef:
     def __get_pydantic_json_schema__(self, _core: CoreSchema, _handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         return {"type": "string"}
 
-    def _read(self, said: object, info: ValidationInfo) -> int:
+    def _read(self, name: object, info: ValidationInfo) -> int:
         if isinstance(info.context, TagContext):
-            return info.context.read(self.field, said)
-        if type(said) is not int:
+            return info.context.read(self.field, name)
+        if type(name) is not int:
             raise ValueError("the number of an item is a whole number")
-        return said
+        return name
 
     def _write(self, number: int, info: SerializationInfo) -> int | str:
         return info.context.tags.tag(self.field, number) if isinstance(info.context, TagContext) else number
@@ -254,17 +251,17 @@ ONLY_KNOWN = AfterValidator(lambda numbers: [number for number in numbers if num
 """For a list of such numbers: unknown names are dropped."""
 
 
-def _drawn(field: str, items: Sequence[TaggedItem], taken: Container[str]) -> list[str]:
-    """Return a tag for each item, which depends on all items and on its place; none is `taken` by another field."""
+def _drawn(field: str, items: Sequence[TaggedItem], taken_tags: Container[str]) -> list[str]:
+    """Return a tag for each item, which depends on all items and on its place; none is one of `taken_tags`."""
     letters = _MIN
     while len(_LETTERS) ** letters < _SPARSE * len(items):
         letters += 1
-    said = json.dumps([field, [item.model_dump(mode="json", exclude={"id"}) for item in items]])
-    seed = hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
+    seed_text = json.dumps([field, [item.model_dump(mode="json", exclude={"id"}) for item in items]])
+    seed = hashlib.sha256(seed_text.encode("utf-8", "surrogatepass")).hexdigest()
     tags: dict[str, None] = {}
     for place in range(len(items)):
         drawn = int(hashlib.sha256(f"{seed} {place}".encode()).hexdigest(), 16)
-        while (tag := _spelt(drawn % len(_LETTERS) ** letters, letters)) in tags or tag in taken:
+        while (tag := _spelt(drawn % len(_LETTERS) ** letters, letters)) in tags or tag in taken_tags:
             drawn += 1
         tags[tag] = None
     return list(tags)

@@ -83,5 +83,5 @@ def zipped(parts: Mapping[str, bytes]) -> io.BytesIO:
 def resolve(part: str, href: str) -> tuple[str, str]:
     """Return the part that a reference in another part points to, and the fragment in it."""
     path, _, fragment = href.partition("#")
-    whole = posixpath.normpath(posixpath.join(posixpath.dirname(part), unquote(path))) if path else part
-    return whole.lstrip("/"), unquote(fragment)
+    target = posixpath.normpath(posixpath.join(posixpath.dirname(part), unquote(path))) if path else part
+    return target.lstrip("/"), unquote(fragment)

@@ -11,7 +11,7 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from redraft.document import Document, DocumentSection, Mark, MarkKind, Span, content_id
-from redraft.errors import DocumentError
+from redraft.errors import DocumentError, Set
 from redraft.readers.parts import names_document
 from redraft.text.sanitizer import clean, one_line
 from redraft.text.words import count_words
@@ -67,17 +67,20 @@ def missing(parts: Sequence[ReadCoverage]) -> tuple[str, ...]:
 
 def check(parts: Sequence[ReadCoverage], name: str) -> None:
     """Raise if too little of a file was read, in total or in a part that is not small."""
-    held = sum(coverage.held for coverage in parts)
-    whole = ReadCoverage(name, held, held - sum(coverage.missing for coverage in parts))
+    total = sum(coverage.held for coverage in parts)
+    file = ReadCoverage(name, total, total - sum(coverage.missing for coverage in parts))
     lacking = [coverage for coverage in parts if coverage.is_short and coverage.share < MIN_SHARE]
-    if not whole.is_short or (whole.share >= MIN_SHARE and all(coverage.missing < _SMALL for coverage in lacking)):
+    if not file.is_short or (file.share >= MIN_SHARE and all(coverage.missing < _SMALL for coverage in lacking)):
         return
     worst = max(parts, key=lambda part: part.missing)
-    more = f"; in all {whole.percent} of the file" if len(parts) > 1 else ""
+    more = f"; in all {file.percent} of the file" if len(parts) > 1 else ""
     raise DocumentError(
         f"it is damaged: {worst}{more}",
         place=name,
-        hint="get the file again, or save it again with the program that made it; --set partial=true reads the rest",
+        fix=(
+            "get the file again, or save it again with the program that made it; ",
+            *(Set("partial", True), " reads the rest"),
+        ),
     )
 
 
@@ -137,7 +140,7 @@ def tidy(text: str) -> str:
     """Return text as people type it: without ligatures, invisible hyphens, and spaces of unusual widths."""
     if text.isascii():
         return text if text.isprintable() else clean(text)
-    text = _FORMS.sub(lambda found: unicodedata.normalize("NFKC", found.group()), text)
+    text = _FORMS.sub(lambda match: unicodedata.normalize("NFKC", match.group()), text)
     return clean(_WIDE_SPACE.sub(" ", _UNSEEN.sub("", text)).replace("\x00", " "))
 
 
@@ -155,7 +158,7 @@ BREAK = "\x1e"
 
 def joined(runs: Iterable[Run]) -> tuple[str, list[tuple[int, Anchor]]]:
     """Return the text of a paragraph with whitespace collapsed, and the offsets at which pages begin in it."""
-    made: list[str] = []
+    pieces: list[str] = []
     anchors: list[tuple[int, Anchor]] = []
     length, blank = 0, True
     for run in runs:
@@ -169,10 +172,10 @@ def joined(runs: Iterable[Run]) -> tuple[str, list[tuple[int, Anchor]]]:
         after = " " if core and text[-1].isspace() else ""
         piece = "\n" if run == BREAK else before + core + after
         blank = piece[-1].isspace()
-        made.append(piece)
+        pieces.append(piece)
         length += len(piece)
-    whole = "".join(made).rstrip()
-    return whole, [(min(at, len(whole)), anchor) for at, anchor in anchors]
+    paragraph = "".join(pieces).rstrip()
+    return paragraph, [(min(at, len(paragraph)), anchor) for at, anchor in anchors]
 
 
 @dataclass(slots=True)
@@ -188,6 +191,7 @@ class TextBuilder:
     oddities: list[str] = field(default_factory=list)
     extents: list[ReadCoverage] = field(default_factory=list)
     _page: tuple[int, Anchor] | None = None
+    _next_pages: list[Anchor] = field(default_factory=list)
 
     def add(self, runs: Iterable[Run], between: str = "\n\n", before: str = "") -> Span:
         """Add a paragraph after a blank line, or after `between`, and return its span, which is empty if it has no
@@ -197,16 +201,16 @@ class TextBuilder:
             for _, anchor in anchors:
                 self.begin_page(anchor)
             return Span(self.length, self.length)
-        start = self.length + (len(between) if self.parts else 0) + len(before)
+        span = self._put(before + text, between)
         for at, anchor in anchors:
-            self._turn(start + at if at else start - len(before), anchor)
-        return self._put(before + text, between)
+            self._turn(span.start + len(before) + at if at else span.start, anchor)
+        return span
 
     def verbatim(self, text: str) -> Span:
         """Add a paragraph and keep its lines and indentation."""
         lines = [tidy(line.expandtabs(4)).rstrip() for line in clean(text).split("\n")]
-        whole = re.sub(r"\n{2,}", "\n", "\n".join(lines)).strip("\n")
-        return self._put(whole, "\n\n") if whole.strip() else Span(self.length, self.length)
+        paragraph = re.sub(r"\n{2,}", "\n", "\n".join(lines)).strip("\n")
+        return self._put(paragraph, "\n\n") if paragraph.strip() else Span(self.length, self.length)
 
     def heading(self, level: int, runs: Iterable[Run]) -> None:
         """Add a Markdown heading that begins a section."""
@@ -236,7 +240,8 @@ class TextBuilder:
         return Span(start + (2 if start and self.length > start else 0), self.length)
 
     def begin_page(self, anchor: Anchor) -> None:
-        self._turn(self.length, anchor)
+        """Begin a page with the next paragraph."""
+        self._next_pages.append(anchor)
 
     def mark(self, kind: MarkKind, span: Span, label: str = "", href: str = "") -> None:
         """Mark a span, unless it is empty."""
@@ -249,12 +254,13 @@ class TextBuilder:
         self.words_left_out[what] += count_words(text)
 
     def reading(self, title: str = "", language: str = "") -> ReadText:
+        """Return what was added, with notes on what was left out."""
         self._turn(self.length, None)
-        told = []
+        omissions = []
         for what, count in self.left_out.items():
             words = self.words_left_out[what]
-            told.append(f"{count:,} {what}" + (f" ({words:,} words)" if words else ""))
-        notes = [*([f"left out: {', '.join(told)}"] if told else []), *self.oddities]
+            omissions.append(f"{count:,} {what}" + (f" ({words:,} words)" if words else ""))
+        notes = [*([f"left out: {', '.join(omissions)}"] if omissions else []), *self.oddities]
         return ReadText(
             "".join(self.parts),
             title,
@@ -269,6 +275,9 @@ class TextBuilder:
         between = between if self.parts else ""
         self.parts += [between, text]
         start = self.length + len(between)
+        for anchor in self._next_pages:
+            self._turn(start, anchor)
+        self._next_pages.clear()
         self.length = start + len(text)
         return Span(start, self.length)
 

@@ -43,7 +43,7 @@ _CRASHED: dict[str, object] = {
 
 def read_in_subprocess(form: Format, data: bytes, name: str) -> ReadText:
     """Return the content of a file of this format; raise `DocumentError` if it cannot be read."""
-    path = [os.path.abspath(one) for one in sys.path]
+    path = [os.path.abspath(folder) for folder in sys.path]
     command = [sys.executable, "-I", "-c", _START, json.dumps(path), form, name]
     environment = {key: os.environ[key] for key in _KEPT if key in os.environ}
     try:
@@ -66,14 +66,14 @@ def read_in_subprocess(form: Format, data: bytes, name: str) -> ReadText:
     return TypeAdapter(ReadText).validate_python(answer)
 
 
-def _ending(form: Format, code: int, said: bytes) -> dict[str, object]:
+def _ending(form: Format, code: int, output: bytes) -> dict[str, object]:
     """Return the error of a process that ended without an answer."""
     if -code in (getattr(signal, "SIGXCPU", 0), getattr(signal, "SIGKILL", 0)) and code:
         return TOO_SLOW
-    if b"MemoryError" in said or b"bad_alloc" in said or b"emory" in said:
+    if b"MemoryError" in output or b"bad_alloc" in output or b"emory" in output:
         return too_large(form)
-    if b"ModuleNotFoundError" in said:
-        missing = said.decode("utf-8", "replace").strip().rpartition("'")[0].rpartition("'")[2]
+    if b"ModuleNotFoundError" in output:
+        missing = output.decode("utf-8", "replace").strip().rpartition("'")[0].rpartition("'")[2]
         return {"error": f"the package {missing} is not installed", "hint": f"install it: pip install {missing}"}
     return _CRASHED
 
@@ -95,16 +95,16 @@ def is_readable(name: str | Path) -> bool:
 def installed_for(name: str | Path) -> str:
     """Return the name of the installed reader for a file, its suffix without the dot; empty if there is none."""
     suffix = PurePath(name).suffix.lower()
-    own = suffix.removeprefix(".")
-    return own if suffix not in SUFFIXES and own in plugins.names(_KIND) else ""
+    name_of_suffix = suffix.removeprefix(".")
+    return name_of_suffix if suffix not in SUFFIXES and name_of_suffix in plugins.names(_KIND) else ""
 
 
 def unknown_type_hint() -> str:
     """Return the hint for a file of an unknown type."""
     plain = "convert it to .txt or .md first"
-    own = f"redraft reads .txt, .md, {', '.join(sorted(BY_SUFFIX))}"
-    others = [f".{name}" for name in plugins.names(_KIND) if f".{name}" not in SUFFIXES]
-    return f"{plain}; {own}; installed packages read {', '.join(others)}" if others else f"{plain}; {own}"
+    formats = f"redraft reads .txt, .md, {', '.join(sorted(BY_SUFFIX))}"
+    suffixes = [f".{name}" for name in plugins.names(_KIND) if f".{name}" not in SUFFIXES]
+    return f"{plain}; {formats}; installed packages read {', '.join(suffixes)}" if suffixes else f"{plain}; {formats}"
 
 
 def read_installed(name: str, data: bytes, file: str) -> Document:
@@ -131,7 +131,7 @@ def read_installed(name: str, data: bytes, file: str) -> Document:
 
 
 def load(
-    source: str | Path, *, max_bytes: int | None = None, wanted: Selection | None = None, partial: bool = False
+    source: str | Path, *, max_bytes: int | None = None, selection: Selection | None = None, partial: bool = False
 ) -> Document:
     """Read the document at `source`, the path of a file, or `-` for standard input.
 
@@ -144,10 +144,10 @@ def load(
     if not isinstance(source, str | Path):
         raise no_document(source)
     source = str(source)
-    wanted = wanted or Selection()
-    wanted = replace(wanted, partial=True) if partial else wanted
+    selection = selection or Selection()
+    selection = replace(selection, partial=True) if partial else selection
     data, name, form = _contents(source, max_bytes, "redraft.Document.from_text(text, title=...)")
-    return load_bytes(data, name, wanted=wanted, form=form)
+    return load_bytes(data, name, selection=selection, form=form)
 
 
 def _contents(source: str, max_bytes: int | None, instead: str) -> tuple[bytes, str, Format | None]:
@@ -172,28 +172,28 @@ def no_document(source: object) -> UsageError:
     )
 
 
-def load_bytes(data: bytes, name: str, *, wanted: Selection | None = None, form: Format | None = None) -> Document:
+def load_bytes(data: bytes, name: str, *, selection: Selection | None = None, form: Format | None = None) -> Document:
     """Return the wanted part of the document in these bytes of a file of this name, from any origin.
 
     Its format is `form`, or else that of its suffix. An installed reader precedes redraft's own.
     """
-    wanted = wanted or Selection()
+    selection = selection or Selection()
     suffix, installed = PurePath(name).suffix.lower(), installed_for(name)
     if form := form or (None if installed else BY_SUFFIX.get(suffix)):
-        found = read_in_subprocess(form, data, name)
+        reading = read_in_subprocess(form, data, name)
     elif installed:
-        given = read_installed(installed, data, name)
-        found = read_given(given, name)
+        document_of_reader = read_installed(installed, data, name)
+        reading = read_given(document_of_reader, name)
     elif suffix in SUFFIXES:
-        found = read_plain(data, name, markdown=suffix not in {".txt", ".text"})
+        reading = read_plain(data, name, markdown=suffix not in {".txt", ".text"})
     else:
         raise DocumentError(f"{PurePath(name).suffix} files cannot be read", place=name, hint=unknown_type_hint())
-    if not wanted.partial:
-        check(found.extents, name)
-    document = found.as_document(name)
-    whole = recognised(document)
-    part = select(whole, wanted)
-    return with_declared_language(part, wanted.language)
+    if not selection.partial:
+        check(reading.extents, name)
+    document = reading.as_document(name)
+    recognized = recognised(document)
+    part = select(recognized, selection)
+    return with_declared_language(part, selection.language)
 
 
 def read_text(source: str | Path) -> CleanText:
@@ -233,10 +233,14 @@ _NAMED_IN_TITLE = 3
 _BEGINNING = 300
 
 
-def load_all(sources: Sequence[str | Path], *, wanted: Selection | None = None) -> Document:
+def load_all(sources: Sequence[str | Path], *, selection: Selection | None = None) -> Document:
     """Read the documents at some paths or web addresses as one; chapters and pages cannot be selected from several."""
     check_sources(sources)
-    if len(sources) > 1 and wanted and (option := "chapters" if wanted.chapters else "pages" if wanted.pages else ""):
+    if (
+        len(sources) > 1
+        and selection
+        and (option := "chapters" if selection.chapters else "pages" if selection.pages else "")
+    ):
         raise UsageError(
             f"--{option} applies to one document, but {len(sources)} were given",
             hint="select a part of one file, or give files that contain only what is wanted",
@@ -245,9 +249,9 @@ def load_all(sources: Sequence[str | Path], *, wanted: Selection | None = None) 
     for source in sources:
         if is_address(str(source)):
             file = fetch(str(source))
-            documents.append(load_bytes(file.data, file.name, wanted=wanted, form=file.form))
+            documents.append(load_bytes(file.data, file.name, selection=selection, form=file.form))
         else:
-            documents.append(load(source, wanted=wanted))
+            documents.append(load(source, selection=selection))
     return combine(documents)
 
 
@@ -262,39 +266,39 @@ def combine(documents: Sequence[Document]) -> Document:
     if not documents:
         raise UsageError("no document was given", hint="give the path of one, or of several")
     first_of: dict[str, str] = {}
-    kept: list[tuple[str, Document]] = []
-    again: list[str] = []
+    parts: list[tuple[str, Document]] = []
+    repeated: list[str] = []
     for name, document in zip(_names(documents), documents, strict=True):
         if any(mark.kind == "document" for mark in document.marks):
             raise UsageError("a list of documents was given as one document", hint="give each one separately")
         if document.id in first_of:
-            again.append(f"{name} has the same text as {first_of[document.id]}, so it is read once")
+            repeated.append(f"{name} has the same text as {first_of[document.id]}, so it is read once")
         else:
             first_of[document.id] = name
-            kept.append((name, document))
-    if len(kept) == 1:
-        return replace(kept[0][1], notes=(*kept[0][1].notes, *again))
-    return _joined(kept, again)
+            parts.append((name, document))
+    if len(parts) == 1:
+        return replace(parts[0][1], notes=(*parts[0][1].notes, *repeated))
+    return _joined(parts, repeated)
 
 
-def _joined(parts: Sequence[tuple[str, Document]], told: Sequence[str]) -> Document:
+def _joined(parts: Sequence[tuple[str, Document]], repeated: Sequence[str]) -> Document:
     texts: list[str] = []
     sections: list[DocumentSection] = []
     marks: list[Mark] = []
     start = 0
-    for name, one in parts:
-        head = _heading(one)
-        text = head + one.text
-        whole = Span(start, start + len(text))
-        sections += _sections(one, whole, start + len(head))
-        marks.append(Mark(*whole, "document", name, language=own_language(one)))
+    for name, document in parts:
+        head = _heading(document)
+        text = head + document.text
+        extent = Span(start, start + len(text))
+        sections += _sections(document, extent, start + len(head))
+        marks.append(Mark(*extent, "document", name, language=own_language(document)))
         marks += (mark._replace(start=mark.start + start + len(head), end=mark.end + start + len(head))
-                  for mark in one.marks)  # fmt: skip
+                  for mark in document.marks)  # fmt: skip
         texts.append(text)
-        start = whole.end + len(_BETWEEN)
+        start = extent.end + len(_BETWEEN)
     text = _BETWEEN.join(texts)
     language = _common([document.language for _, document in parts])
-    said = any(document.own_language is not None for _, document in parts)
+    is_set = any(document.own_language is not None for _, document in parts)
     notes = [f"{name}: {note}" for name, document in parts for note in document.notes]
     return Document(
         id=content_id(text),
@@ -303,17 +307,17 @@ def _joined(parts: Sequence[tuple[str, Document]], told: Sequence[str]) -> Docum
         sections=tuple(sections),
         source=", ".join(name for name, _ in parts),
         encoding=", ".join(dict.fromkeys(document.encoding for _, document in parts)),
-        notes=(*notes, *told),
+        notes=(*notes, *repeated),
         marks=tuple(sorted(marks)),
         language=language,
-        own_language=_common([own_language(document) for _, document in parts]) if said else None,
+        own_language=_common([own_language(document) for _, document in parts]) if is_set else None,
     )
 
 
 def _common(languages: Sequence[str]) -> str:
     """Return the common language of all documents; empty if they are in several."""
-    found = {primary(language): language for language in languages}
-    return next(iter(found.values())) if len(found) == 1 else ""
+    by_code = {primary(language): language for language in languages}
+    return next(iter(by_code.values())) if len(by_code) == 1 else ""
 
 
 def _names(documents: Sequence[Document]) -> Iterator[str]:
@@ -321,10 +325,10 @@ def _names(documents: Sequence[Document]) -> Iterator[str]:
     called = [
         one_line(PurePath(document.source).name or document.title or "text", TITLE_WIDTH) for document in documents
     ]
-    often, told = Counter(called), Counter[str]()
+    often, numbers = Counter(called), Counter[str]()
     for name in called:
-        told[name] += 1
-        yield name if often[name] == 1 else f"{name} ({told[name]})"
+        numbers[name] += 1
+        yield name if often[name] == 1 else f"{name} ({numbers[name]})"
 
 
 def _heading(document: Document) -> str:
@@ -333,13 +337,18 @@ def _heading(document: Document) -> str:
     return "" if not title or title in one_line(document.text[:_BEGINNING]) else f"# {title}\n\n"
 
 
-def _sections(document: Document, whole: Span, at: int) -> Iterator[DocumentSection]:
+def _sections(document: Document, extent: Span, at: int) -> Iterator[DocumentSection]:
     """Yield its sections at their new offsets, within one section for the document."""
     sections = [
         replace(section, span=Span(section.span.start + at, section.span.end + at)) for section in document.sections
     ]
-    if not sections or sections[0].title != document.title or sections[0].level > 1 or sections[0].span.end < whole.end:
-        yield DocumentSection(document.title, 1, whole)
+    if (
+        not sections
+        or sections[0].title != document.title
+        or sections[0].level > 1
+        or sections[0].span.end < extent.end
+    ):
+        yield DocumentSection(document.title, 1, extent)
         sections = [replace(section, level=section.level + 1) for section in sections]
     yield from sections
 

@@ -78,24 +78,24 @@ def read(data: bytes, name: str) -> ReadText:
 
 def _ranks(styles: Element | None) -> dict[str, int]:
     """Return the heading levels of the paragraph styles by their keys, also of those based on a heading style."""
-    own: dict[str, tuple[int, str]] = {}
+    styles_by_key: dict[str, tuple[int, str]] = {}
     for style in elements(styles, "style") if styles is not None else ():
         values = {tag(element): element.get(f"{_W}val") or "" for element in style.iter()}
         match = re.fullmatch(r"(?i)heading\s*([1-9])", values.get("name", "").strip())
         outline = values.get("outlinelvl", "9")
         rank = int(match[1]) if match else int(outline) + 1 if outline in set("012345678") else 0
         is_contents = values.get("name", "").lower().startswith("toc ")
-        own[style.get(f"{_W}styleId") or ""] = (
+        styles_by_key[style.get(f"{_W}styleId") or ""] = (
             0 if is_contents else rank,
             "" if is_contents else values.get("basedon", ""),
         )
     ranks: dict[str, int] = {}
-    for key in own:
-        rank, base = own[key]
+    for key in styles_by_key:
+        rank, base = styles_by_key[key]
         for _ in range(20):
-            if rank or base not in own:
+            if rank or base not in styles_by_key:
                 break
-            rank, base = own[base]
+            rank, base = styles_by_key[base]
         ranks[key] = min(rank, 6)
     return ranks
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
@@ -113,9 +113,8 @@ class _Book:
         parts = {item.part.casefold() for item in self._items.values()}
         for name in self._archive.names:
             if name.endswith((".html", ".xhtml", ".htm")) and name.casefold() not in parts:
-                self._builder.leave_out(
-                    "pages that the book does not name", text=text_of(page(self._archive.part(name), self._name).root)
-                )
+                text = text_of(page(self._archive.part(name), self._name).root)
+                self._builder.leave_out("pages that the book does not name", text=text)
 
     def _chapter(self, item: _Item, matter: MarkKind | None, *, linear: bool) -> None:
         """Read one file of the book."""
@@ -147,15 +146,15 @@ class _Book:
     def _find_package(self) -> str:
         if self._archive.has(_CONTAINER):
             root = xml(self._archive.part(_CONTAINER), self._name)
-            found = next((element.get("full-path") for element in elements(root, "rootfile")), None)
-            if found and self._archive.has(found):
-                return found
-        found = next((name for name in self._archive.names if name.endswith(".opf")), None)
-        if found is None:
+            part = next((element.get("full-path") for element in elements(root, "rootfile")), None)
+            if part and self._archive.has(part):
+                return part
+        part = next((name for name in self._archive.names if name.endswith(".opf")), None)
+        if part is None:
             raise DocumentError(
                 "this is not an EPUB book: it has no list of its parts", place=self._name, hint=_BAD_BOOK
             )
-        return found
+        return part
 
     def _manifest(self) -> Iterator[tuple[str, _Item]]:
         for element in elements(self._package, "item"):
@@ -166,13 +165,13 @@ class _Book:
 
     def _guide(self) -> dict[str, MarkKind]:
         """Return the parts that the book declares as front matter, contents, notes or index."""
-        found: dict[str, MarkKind] = {}
+        guide: dict[str, MarkKind] = {}
         for element in elements(self._package, "reference"):
             if kind := _MATTER.get((element.get("type") or "").lower()):
                 part, fragment = resolve(self._package_part, element.get("href") or "")
                 if not fragment:
-                    found[part] = kind
-        return found
+                    guide[part] = kind
+        return guide
 
     def _refuse_encrypted(self) -> None:
         """Raise for an encrypted book; one with only obfuscated fonts can be read."""
@@ -234,26 +233,32 @@ class _Book:
         root = page(self._archive.part(nav), self._name).root
         lists = [element for element in elements(root, "nav") if "page-list" in kinds(element)]
         begins = []
-        for link in (one for element in lists for one in elements(element, "a")):
+        for link in (link for element in lists for link in elements(element, "a")):
             part, fragment = resolve(nav, link.get("href") or "")
             if (at := self._place(part, fragment)) is not None:
                 label = one_line(text_of(link), 20)
                 begins.append((at, Anchor(label, f"{part}#{fragment}" if fragment else part)))
-        begins.sort(key=lambda begin: begin[0])
+        text = "".join(self._builder.parts)
+        begins = sorted((_after_blank(text, at), anchor) for at, anchor in begins)
         ends = [*(at for at, _ in begins[1:]), self._builder.length][: len(begins)]
         for (at, anchor), end in zip(begins, ends, strict=True):
             if end > at:
                 self._builder.marks.append(Mark(at, end, "page", anchor.label, anchor.href))
 
 
-def _with_inner(listed: list[Heading], seen: tuple[Heading, ...]) -> Iterator[Heading]:
-    """Yield the headings of the table of contents, with those found only in the text one level below."""
-    places = {one.at for one in listed}
-    level = 0
-    for heading in sorted([*listed, *(other for other in seen if other.at not in places)], key=lambda each: each.at):
+def _with_inner(listed: Sequence[Heading], in_text: Sequence[Heading]) -> Iterator[Heading]:
+    """Yield the headings of the table of contents, with those found only in the text one level below, unless one
+    repeats the title of the entry that it follows."""
+    places = {heading.at for heading in listed}
+    entry: Heading | None = None
+    for heading in sorted([*listed, *(heading for heading in in_text if heading.at not in places)], key=lambda h: h.at):
         if heading.at in places:
-            level = heading.level
-        yield heading if heading.at in places or not level else heading._replace(level=min(6, level + 1))
+            entry = heading
+            yield heading
+        elif entry is None:
+            yield heading
+        elif heading.title.casefold() != entry.title.casefold():
+            yield heading._replace(level=min(6, entry.level + 1))
 
 
 def _after_blank(text: str, at: int) -> int:
@@ -273,7 +278,7 @@ def _nav(nav: Element, part: str) -> Iterator[_Entry]:
             # A heading of the contents without a target gets that of the first entry below it.
             parent = link.getparent()
             below = (element.get("href") for element in elements(link if parent is None else parent, "a"))
-            href = next((one for one in below if one), None)
+            href = next(filter(None, below), None)
         if href:
             yield _Entry(level, one_line(text_of(link), TITLE_WIDTH), *resolve(part, href))
 

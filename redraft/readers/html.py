@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from redraft.document import MarkKind
@@ -86,18 +85,19 @@ _LAST_NUMBER = re.compile(r"(\d{1,5}|[ivxlcdm]{1,8})\W*\Z")
 
 
 def read(data: bytes, name: str) -> ReadText:
-    """Return the content of a page."""
+    """Return the content of a page. It is called after its first heading, if that is of level 1 and not a chapter's,
+    or else by its title."""
     root, encoding, notes = page(data, name)
-    odd = [] if encoding == "utf-8" else [f"the page is in {encoding}"]
-    builder = TextBuilder(oddities=[*odd, *notes])
-    title, page_titles = text_of(next(elements(root, "title"), None)), list(_own_titles(root))
+    builder = TextBuilder(oddities=[*([] if encoding == "utf-8" else [f"the page is in {encoding}"]), *notes])
+    title = one_line(text_of(next(elements(root, "title"), None)))
     body = body_of(root)
     main = _main(body)
-    if main is not body and (outside := max(0, _words_in(body) - _words_in(main))):
+    if main is not body and (outside := _words_in(body) - _words_in(main)) > 0:
         builder.leave_out("words outside the main content", outside)
     _remove_clutter(main, builder)
     HtmlWalker(builder).walk(main)
-    return builder.reading(_title(one_line(title), page_titles, builder), attr(root, "lang"))
+    is_headed = bool(builder.headings) and builder.headings[0].level == 1
+    return builder.reading((builder.first_title if is_headed else "") or title, attr(root, "lang"))
 
 
 def body_of(root: Element) -> Element:
@@ -113,34 +113,13 @@ def kinds(element: Element) -> set[str]:
     return roles | set(attr(element, "type").lower().split())
 
 
-def _own_titles(root: Element) -> Iterator[str]:
-    """Yield what a page calls itself besides its title."""
-    for element in elements(root, "meta", "h1"):
-        if element.get("property") == "og:title" or tag(element) == "h1":
-            yield one_line(element.get("content") or text_of(element))
-
-
-def _title(title: str, page_titles: list[str], builder: TextBuilder) -> str:
-    """Return the first heading of level 1, unless it is a chapter's, else the page's title. Where that is the heading
-    of a chapter, what the page calls itself elsewhere comes first."""
-    headings = builder.headings
-    if headings and headings[0].level == 1 and builder.first_title:
-        return builder.first_title
-    # A first heading further in may well repeat the name of the page.
-    of_chapters = {heading.title for heading in headings[1:]} | {h.title for h in headings[:1] if h.level == 1}
-    if title == builder.first_title or title not in of_chapters:
-        return title
-    inside = {heading.title for heading in headings} - {builder.first_title}
-    return next((name for name in (builder.first_title, *page_titles) if name and name not in inside), title)
-
-
 def _words_in(element: Element) -> int:
     return count_words(" ".join(map(str, element.itertext())))
 
 
 def _main(body: Element) -> Element:
     """Return the element with the main content of a page, without what surrounds it."""
-    whole = max(1, size(text_of(body)))
+    length = max(1, size(text_of(body)))
     for is_main in (
         lambda element: tag(element) == "main" or element.get("role") == "main",
         lambda element: tag(element) == "article",
@@ -148,7 +127,7 @@ def _main(body: Element) -> Element:
     ):
         candidates = {element: size(text_of(element)) for element in body.iter() if is_main(element)}
         largest = max(candidates, key=lambda element: candidates[element], default=None)
-        if largest is not None and candidates[largest] >= _MAIN_SHARE * whole:
+        if largest is not None and candidates[largest] >= _MAIN_SHARE * length:
             return largest
     return body
 
@@ -159,26 +138,14 @@ def _remove_clutter(body: Element, builder: TextBuilder) -> None:
         if element is not body:
             builder.leave_out(_LEFT_OUT[tag(element)])
             remove(element)
-    for element, kind in _clutter(body).items():
-        title = element.getprevious()
-        if kind == _LINKS and title is not None and tag(title) in _HEADINGS:
-            builder.leave_out(kind, 0, text=text_of(title))
-            remove(title)
-        if text_of(element).strip():
-            builder.leave_out(kind, text=text_of(element))
-        remove(element)
-
-
-def _clutter(body: Element) -> dict[Element, str]:
-    """Return the outermost elements that are not part of the page's content, each with its kind."""
     counts = _counts(body)
     clutter: dict[Element, str] = {}
     comments: list[Element] = []
     stack = list(reversed(body))
     while stack:
         element = stack.pop()
-        kind = _kind_of(element) or (_LINKS if _is_of_links(element, counts[element]) else "")
-        words = counts[element].words
+        kind, words = _kind_of(element), counts[element].words
+        kind = kind or (_LINKS if _is_of_links(element, counts[element]) else "")
         is_small = words <= _LARGEST * counts[body].words and not (kind == "share bars" and words > _FEW_IN_SHARE_BAR)
         if kind == _COMMENTS:
             comments.append(element)
@@ -190,7 +157,14 @@ def _clutter(body: Element) -> dict[Element, str]:
     remaining = counts[body].words - in_comments - sum(counts[element].words for element in clutter)
     if remaining >= max(_MIN_REMAINING, _LEFT_BESIDE * in_comments):
         clutter |= dict.fromkeys(comments, _COMMENTS)
-    return clutter
+    for element, kind in clutter.items():
+        title = element.getprevious()
+        if kind == _LINKS and title is not None and tag(title) in _HEADINGS:
+            builder.leave_out(kind, 0, text=text_of(title))
+            remove(title)
+        if text_of(element).strip():
+            builder.leave_out(kind, text=text_of(element))
+        remove(element)
 
 
 @dataclass(slots=True)
@@ -207,16 +181,16 @@ def _counts(body: Element) -> dict[Element, _Counts]:
     counts: dict[Element, _Counts] = defaultdict(_Counts)
     # Children precede their parents.
     for element in reversed(list(body.iter())):
-        own = counts[element]
-        own.words += count_words(element.text or "")
+        inner = counts[element]
+        inner.words += count_words(element.text or "")
         if tag(element) == "a" and not (element.get("href") or "#").startswith("#"):
-            own.linked, own.links = own.words, 1
+            inner.linked, inner.links = inner.words, 1
         parent = element.getparent()
         if element is not body and parent is not None:
             outer = counts[parent]
-            outer.words += own.words + count_words(element.tail or "")
-            outer.linked += own.linked
-            outer.links += own.links
+            outer.words += inner.words + count_words(element.tail or "")
+            outer.linked += inner.linked
+            outer.links += inner.links
     return counts
 
 

@@ -119,7 +119,7 @@ def _strict(text: str) -> Element | None:
     """Return the root of well-formed XHTML; else None."""
     if "<!ENTITY" in text:
         return None
-    data = _ENTITY.sub(lambda found: found[0] if found[1] in _OF_XML else html5.get(found[1], found[0]), text)
+    data = _ENTITY.sub(lambda match: match[0] if match[1] in _OF_XML else html5.get(match[1], match[0]), text)
     parser = etree.XMLParser(
         resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True, remove_pis=True, encoding="utf-8"
     )

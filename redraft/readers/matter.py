@@ -117,19 +117,21 @@ def _end_of_contents(text: str, start: int, begins: set[int], alone: set[str]) -
     """
     entries: set[str] = set()
     ends: list[tuple[int, int]] = []
-    again = False
+    recurs = False
     rest = _PARAGRAPH.finditer(text, start)
     for paragraph in rest:
         lines = _entries_in(paragraph[0])
-        again = bool(entries) and not entries.isdisjoint(map(_key, lines)) and _prose_follows(text, paragraph.end())
+        recurs = bool(entries) and not entries.isdisjoint(map(_key, lines)) and _prose_follows(text, paragraph.end())
         is_title = lines[0].startswith("#") or _CONTENTS.match(paragraph[0]) is not None
-        if again or is_title or not all(_is_entry(line, alone) for line in lines):
+        if recurs or is_title or not all(_is_entry(line, alone) for line in lines):
             break
         entries |= {key for line in lines for key in (_key(line), _number_in(line)) if key}
         ends.append(paragraph.span())
     else:
         return 0
-    while not again and ends and ends[-1][0] in begins and len(ends) > 1 and not _has_reference(text[slice(*ends[-1])]):
+    while (
+        not recurs and ends and ends[-1][0] in begins and len(ends) > 1 and not _has_reference(text[slice(*ends[-1])])
+    ):
         # The title of the first chapter, which the contents omit or word differently.
         ends.pop()
     return ends[-1][1] if len(entries) >= _MIN_ENTRIES and ends else 0
@@ -137,16 +139,16 @@ def _end_of_contents(text: str, start: int, begins: set[int], alone: set[str]) -
 
 def _entries_in(paragraph: str) -> list[str]:
     """Return the entries of a paragraph: its lines, with an indented one joined to an entry without a page number."""
-    made: list[str] = []
+    entries: list[str] = []
     margin = 0
     for line in paragraph.split("\n"):
         indent = len(line) - len(line.lstrip())
-        if made and indent > margin and not _has_reference(made[-1]) and not _NUMBERED_ENTRY.match(line.strip()):
-            made[-1] += f" {line.strip()}"
+        if entries and indent > margin and not _has_reference(entries[-1]) and not _NUMBERED_ENTRY.match(line.strip()):
+            entries[-1] += f" {line.strip()}"
         else:
-            made.append(line.strip())
+            entries.append(line.strip())
             margin = indent
-    return made
+    return entries
 
 
 def _prose_follows(text: str, at: int) -> bool:
@@ -207,8 +209,8 @@ def _index(text: str, end: int) -> Iterator[Mark]:
         following = re.search(r"^#{1,6} ", text[heading.end() : end], re.MULTILINE)
         stop = heading.end() + following.start() if following else end
         lines = [line.strip() for line in text[heading.end() : stop].split("\n") if len(line.strip()) > 1]
-        told = sum(1 for line in lines if _has_reference(line))
-        if len(lines) >= _MIN_INDEX_ENTRIES and told >= _IN_INDEX * len(lines):
+        references = sum(1 for line in lines if _has_reference(line))
+        if len(lines) >= _MIN_INDEX_ENTRIES and references >= _IN_INDEX * len(lines):
             yield Mark(heading.start(), stop, "index")
             return
 

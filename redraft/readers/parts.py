@@ -11,10 +11,11 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from redraft.document import Document, DocumentSection, MarkKind, Span, content_id
-from redraft.errors import UsageError
+from redraft.errors import RunCommand, Set, UsageError
 from redraft.text.languages import primary
 from redraft.text.words import count_words, has_words
 
+_SECTIONS = ("see ", RunCommand("read", more=("FILE",)))
 _WORDS = (
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
     " eighteen nineteen twenty"
@@ -56,15 +57,17 @@ def chapters(document: Document) -> list[ChapterSection]:
     """Return the chapters in order: the sections with chapter titles, else those of the outermost level."""
     for pattern in (_NAMED, _NUMBERED):
         titles = [section for section in document.sections if pattern is _NAMED or section.title != document.title]
-        named = [(section, pattern.match(section.title)) for section in titles]
-        found = [(section, number_of(next(filter(None, match.groups())))) for section, match in named if match]
-        level = Counter(section.level for section, number in found if number is not None).most_common(1)
-        told = [(section, number) for section, number in found if number is not None and section.level == level[0][0]]
-        if len(told) > 1 or (told and pattern is _NAMED):
-            numbers = [number for _, number in told]
+        matches = [(section, pattern.match(section.title)) for section in titles]
+        numbered = [(section, number_of(next(filter(None, match.groups())))) for section, match in matches if match]
+        level = Counter(section.level for section, number in numbered if number is not None).most_common(1)
+        alike = [
+            (section, number) for section, number in numbered if number is not None and section.level == level[0][0]
+        ]
+        if len(alike) > 1 or (alike and pattern is _NAMED):
+            numbers = [number for _, number in alike]
             as_printed = len(set(numbers)) == len(numbers)
             return [
-                ChapterSection(number if as_printed else at, section) for at, (section, number) in enumerate(told, 1)
+                ChapterSection(number if as_printed else at, section) for at, (section, number) in enumerate(alike, 1)
             ]
     return [ChapterSection(at, section) for at, section in enumerate(_outermost(document), 1)]
 
@@ -76,7 +79,7 @@ def before_chapters(document: Document, begin: int) -> Span | None:
     return Span(begin, starts[0]) if short else None
 
 
-def names_document(title: str, beside: int) -> bool:
+def names_document(title: str, others_of_level: int) -> bool:
     """Return whether the first heading of a document is its title, and not that of a chapter or a preface.
 
     `beside` is the number of other headings of its level: a number alone is a chapter only among others.
@@ -84,7 +87,7 @@ def names_document(title: str, beside: int) -> bool:
     match = _NAMED.match(title)
     if match and number_of(next(filter(None, match.groups()))) is not None:
         return False
-    return not (beside and (_NUMBERED.match(title) or _OTHER.fullmatch(title)))
+    return not (others_of_level and (_NUMBERED.match(title) or _OTHER.fullmatch(title)))
 
 
 def _outermost(document: Document) -> Sequence[DocumentSection]:
@@ -231,28 +234,26 @@ def read_selection(
     """Return a choice; `skip` adds to the defaults, and `none` removes them."""
     if language and not primary(language):
         raise UsageError(f"{language!r} is not a language", hint="give a code of ISO 639, such as de, ja or pt-BR")
-    wanted = [one.strip() for part in skip for one in part.split(",") if one.strip()]
-    if unknown := [one for one in wanted if one not in MATTER and one != NOTHING]:
-        raise UsageError(
-            f"--skip cannot leave out {unknown[0]!r}", hint=f"name some of {', '.join(MATTER)}, or {NOTHING}"
-        )
-    if NOTHING in wanted:
-        return Selection(chapters, pages, tuple(one for one in MATTER if one in wanted), language, partial)
-    skipped = tuple(one for one in MATTER if one in wanted or one in USUALLY_SKIPPED)
+    kinds = [kind.strip() for part in skip for kind in part.split(",") if kind.strip()]
+    if unknown := [kind for kind in kinds if kind not in MATTER and kind != NOTHING]:
+        raise UsageError(f"skip: there is no {unknown[0]!r}", hint=f"name some of {', '.join(MATTER)}, or {NOTHING}")
+    if NOTHING in kinds:
+        return Selection(chapters, pages, tuple(kind for kind in MATTER if kind in kinds), language, partial)
+    skipped = tuple(kind for kind in MATTER if kind in kinds or kind in USUALLY_SKIPPED)
     return Selection(chapters, pages, skipped, language, partial)
 
 
-def select(document: Document, wanted: Selection) -> Document:
+def select(document: Document, selection: Selection) -> Document:
     """Return the wanted part of a document, with notes on what is left out."""
     notes = [*document.notes]
-    if wanted.chapters:
-        spans = _chapters(document, wanted.chapters)
-        document, notes = only(document, spans), [*notes, _only("chapter", wanted.chapters)]
-    if wanted.pages:
-        spans = _pages(document, wanted.pages)
-        document, notes = only(document, spans), [*notes, _only("page", wanted.pages)]
-    left, told = _skipped(document, wanted.skip)
-    return replace(left, notes=(*notes, *told))
+    if selection.chapters:
+        spans = _chapters(document, selection.chapters)
+        document, notes = only(document, spans), [*notes, _only("chapter", selection.chapters)]
+    if selection.pages:
+        spans = _pages(document, selection.pages)
+        document, notes = only(document, spans), [*notes, _only("page", selection.pages)]
+    rest, omissions = _skipped(document, selection.skip)
+    return replace(rest, notes=(*notes, *omissions))
 
 
 def _only(what: str, ranges: str) -> str:
@@ -270,32 +271,32 @@ def _skipped(document: Document, kinds: Sequence[MarkKind]) -> tuple[Document, l
             words[kind] += count_words(document.text[mark.start : mark.end])
     if not spans:
         return document, []
-    left = without(document, spans)
-    if not has_words(left.text):
+    rest = without(document, spans)
+    if not has_words(rest.text):
         return document, []
-    named = [f"{MATTER[kind]} ({count:,} words)" for kind, count in words.items() if count]
-    return left, [f"left out: {', '.join(named)}"] if named else []
+    omissions = [f"{MATTER[kind]} ({count:,} words)" for kind, count in words.items() if count]
+    return rest, [f"left out: {', '.join(omissions)}"] if omissions else []
 
 
-def _chapters(document: Document, wanted: str) -> list[Span]:
+def _chapters(document: Document, ranges: str) -> list[Span]:
     sections = chapters(document)
     if not sections:
-        raise UsageError("--chapters: the document has no chapters", hint="see `redraft read FILE` for its sections")
-    holds = _ranges("--chapters", wanted)
+        raise UsageError("the document has no chapters", fix=(*_SECTIONS, " for its sections"))
+    holds = _ranges("chapters", ranges)
     spans = [section.section.span for section in sections if holds(section.number)]
     if not spans:
         first, last = min(section.number for section in sections), max(section.number for section in sections)
-        there = f"its chapters are {first} to {last}" if first != last else f"its only chapter is {first}"
-        raise UsageError(f"--chapters {wanted}: {there}", hint="see `redraft read FILE`")
+        existing = f"its chapters are {first} to {last}" if first != last else f"its only chapter is {first}"
+        raise UsageError(f"chapters {ranges}: {existing}", fix=_SECTIONS)
     return spans
 
 
-def _pages(document: Document, wanted: str) -> list[Span]:
+def _pages(document: Document, ranges: str) -> list[Span]:
     marks = [mark for mark in document.marks if mark.kind == "page"]
     if not marks:
-        raise UsageError("--pages: the document has no pages", hint="give --chapters, or see `redraft read FILE`")
-    holds = _ranges("--pages", wanted)
-    in_figures = any(part[:1].isdigit() for part in re.split(r"\W+", wanted) if part)
+        raise UsageError("the document has no pages", fix=("give ", Set("chapters"), ", or ", *_SECTIONS))
+    holds = _ranges("pages", ranges)
+    in_figures = any(part[:1].isdigit() for part in re.split(r"\W+", ranges) if part)
     spans = [
         Span(mark.start, mark.end)
         for mark in marks
@@ -303,16 +304,16 @@ def _pages(document: Document, wanted: str) -> list[Span]:
     ]
     if not spans:
         raise UsageError(
-            f"--pages {wanted}: its pages are {marks[0].label} to {marks[-1].label}",
+            f"pages {ranges}: its pages are {marks[0].label} to {marks[-1].label}",
             hint="give them as they are printed",
         )
     return spans
 
 
-def _ranges(option: str, wanted: str) -> Callable[[int], bool]:
+def _ranges(option: str, text: str) -> Callable[[int], bool]:
     """Return a test of whether a number is in the given ranges, such as `3`, `3-12`, `3-` or `1,4-6`."""
     ranges: list[tuple[int, int]] = []
-    for part in wanted.split(","):
+    for part in text.split(","):
         match = _RANGE.match(part)
         first = number_of(match[1]) if match else None
         last = None
@@ -344,15 +345,15 @@ def split_document(document: Document) -> list[NamedPart]:
     named_parts = _long_enough(document.text, list(_documents(document) or _chapter_stretches(document)))
     if len(named_parts) < 2:
         raise UsageError(
-            "--by-chapter: no chapters are found in the document",
-            hint="`redraft read` shows its sections; without --by-chapter it is summarized as a whole",
+            "no chapters are found in the document",
+            fix=(*_SECTIONS, " for its sections; without ", Set("by_chapter"), " it is summarized as a whole"),
         )
     return named_parts
 
 
 def _documents(document: Document) -> list[NamedPart]:
     bounds = [*(mark.start for mark in document.members), len(document.text)]
-    return [NamedPart(one.label, Span(*its)) for one, its in zip(document.members, pairwise(bounds), strict=True)]
+    return [NamedPart(mark.label, Span(*bound)) for mark, bound in zip(document.members, pairwise(bounds), strict=True)]
 
 
 def _chapter_stretches(document: Document) -> Iterator[NamedPart]:
@@ -360,14 +361,14 @@ def _chapter_stretches(document: Document) -> Iterator[NamedPart]:
     if not sections:
         return
     document_sections = frozenset(sections)
-    beside = [
+    other_sections = [
         section
         for section in document.sections
         if section.level == sections[0].level and section not in document_sections
     ]
-    titles = {section.span.start: section.title for section in (*beside, *sections)}
+    titles = {section.span.start: section.title for section in (*other_sections, *sections)}
     # A span outside of these sections is before the first one, or after one that ends.
-    bounds = sorted({0, len(document.text), *titles, *(section.span.end for section in (*beside, *sections))})
+    bounds = sorted({0, len(document.text), *titles, *(section.span.end for section in (*other_sections, *sections))})
     before = ""
     for start, end in pairwise(bounds):
         title = titles.get(start) or _first_within(document, start, end) or (_AFTER.format(before) if before else "")
@@ -377,21 +378,21 @@ def _chapter_stretches(document: Document) -> Iterator[NamedPart]:
 
 def _first_within(document: Document, start: int, end: int) -> str:
     """Return the title of the first section that begins in a span, other than the document's title."""
-    begun = (section.title for section in document.sections if start <= section.span.start < end)
-    return next((title for title in begun if title != document.title), "")
+    titles = (section.title for section in document.sections if start <= section.span.start < end)
+    return next((title for title in titles if title != document.title), "")
 
 
-def _long_enough(text: str, found: list[NamedPart]) -> list[NamedPart]:
+def _long_enough(text: str, parts: list[NamedPart]) -> list[NamedPart]:
     """Return the parts, each one with hardly any text joined to the next, or at the end to the previous one."""
     named_parts: list[NamedPart] = []
     start: int | None = None
-    for title, span in found:
-        whole = Span(span.start if start is None else start, span.end)
+    for title, span in parts:
+        extent = Span(span.start if start is None else start, span.end)
         if count_words(text[slice(*span)]) >= _MIN_WORDS:
-            named_parts.append(NamedPart(title, whole))
+            named_parts.append(NamedPart(title, extent))
             start = None
         else:
-            start = whole.start
+            start = extent.start
     if start is not None and named_parts:
         named_parts[-1] = NamedPart(named_parts[-1].title, Span(named_parts[-1].span.start, len(text)))
     return named_parts

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import io
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -35,15 +34,11 @@ _FOREIGN = {
     b"{\\rtf": "an RTF file",
     b"\xd0\xcf\x11\xe0": "an old Office file",
 }
-# Begins other letters in an encoding of the family ISO 2022; terminal escapes do not begin so.
+# Begins other letters in the 7-bit encodings of old Asian e-mails, which are not read. No terminal escape begins so.
 _ISO_2022 = re.compile(rb"\x1b\$(?:[@AB]|[()][A-Q])")
 _DETECTION_BYTES = 200_000
 _WESTERN = "cp1252"
 _UNREADABLE = "\ufffd"
-_BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
-# The fewest non-ASCII bytes in a line of a legacy encoding that are hardly ever UTF-8 by chance; fewer are
-# enough for Western text.
-_BY_CHANCE, _BY_CHANCE_IN_WESTERN = 8, 2
 
 
 class DecodedText(NamedTuple):
@@ -69,20 +64,9 @@ def decode(data: bytes, name: str) -> DecodedText:
         raise DocumentError(
             "the file contains NUL bytes and is not a text file", place=name, hint="save it as UTF-8 text first"
         )
-    return _iso_2022(data, name) or _utf8(data) or _guess(data, name)
-
-
-def _iso_2022(data: bytes, name: str) -> DecodedText | None:
-    """Return the text in the encodings of old Japanese and Korean e-mails; else None."""
-    if not data.isascii() or (match := _ISO_2022.search(data)) is None:
-        return None
-    encoding = "iso2022_kr" if match[0].endswith(b")C") else "iso2022_jp_2"
-    text = data.decode(encoding, "replace")
-    damaged, is_chinese = text.count(_UNREADABLE), match[0][-2:] in (b")A", b")E", b")G")
-    if is_chinese or damaged * 20 > len(text):
+    if data.isascii() and _ISO_2022.search(data):
         raise DocumentError("the file is in an unknown encoding", place=name, hint="save it as UTF-8 text first")
-    notes = [f"the text was read as {encoding}, but {_places(damaged)} not"] if damaged else []
-    return DecodedText(text, encoding, tuple(notes))
+    return _utf8(data) or _guess(data, name)
 
 
 def without_nul(text: str, name: str) -> str:
@@ -123,29 +107,11 @@ def _guess(data: bytes, name: str) -> DecodedText:
     notes = []
     if lost := text.count(_UNREADABLE):
         notes.append(f"the text was read as {encoding}, but {_places(lost)} not")
-    in_utf8, first = _lines_in_utf8(data, _BY_CHANCE_IN_WESTERN if encoding == _WESTERN else _BY_CHANCE)
-    if in_utf8:
-        lines = "1 line is" if in_utf8 == 1 else f"{in_utf8:,} lines are"
-        notes.append(f"the encoding changes: the text was read as {encoding}, and {lines} UTF-8, first line {first:,}")
     return DecodedText(text, encoding, tuple(notes))
 
 
 def _places(count: int) -> str:
     return "1 place is" if count == 1 else f"{count:,} places are"
-
-
-def _lines_in_utf8(data: bytes, least: int) -> tuple[int, int]:
-    """Return how many lines with at least `least` non-ASCII bytes are UTF-8, and the number of the first."""
-    found, first = 0, 0
-    for number, line in enumerate(io.BytesIO(data), 1):
-        if line.isascii() or len(_BEYOND_ASCII.findall(line)) < least:
-            continue
-        try:
-            line.decode("utf-8")
-        except UnicodeDecodeError:
-            continue
-        found, first = found + 1, first or number
-    return found, first
 
 
 def _detect(data: bytes) -> str | None:
@@ -208,8 +174,8 @@ def read_plain(data: bytes, name: str, markdown: bool = True) -> ReadText:
     raw = decode(data, name)
     text, notes = clean_with_notes(raw.text)
     text = text if markdown else _separated(text)
-    found = [*(_markdown_headings(text) if markdown else _plain_headings(text))]
-    headings = tuple(heading for heading in found if heading.title)
+    headings_found = [*(_markdown_headings(text) if markdown else _plain_headings(text))]
+    headings = tuple(heading for heading in headings_found if heading.title)
     title = _title_of(text, headings, markdown)
     return ReadText(text, title, headings=headings, notes=(*raw.notes, *notes), encoding=raw.encoding)
 
@@ -224,8 +190,8 @@ def read_given(document: Document, name: str) -> ReadText:
     read_text = replace(
         read_text, title=document.title.strip() or read_text.title, language=document.language, notes=notes
     )
-    known = (document.sections or document.marks) and read_text.text == document.text
-    return replace(read_text, sections=document.sections, marks=document.marks) if known else read_text
+    is_structured = (document.sections or document.marks) and read_text.text == document.text
+    return replace(read_text, sections=document.sections, marks=document.marks) if is_structured else read_text
 
 
 def _separated(text: str) -> str:
@@ -272,18 +238,18 @@ def _plain_headings(text: str) -> Iterator[Heading]:
         yield Heading(match.start(1), 1 if _OUTER_HEADING.match(title) else 2, title)
 
 
-def _title_of(text: str, found: Sequence[Heading], markdown: bool) -> str:
+def _title_of(text: str, headings: Sequence[Heading], markdown: bool) -> str:
     """Return the first top-level Markdown heading, else the title in a Project Gutenberg header, else a short first
     line of its own; empty if there is none.
 
     A chapter's heading, or a line that credits the makers of the file, is not a title.
     """
-    outer = [heading for heading in found if heading.level == 1]
-    if markdown and outer and outer[0] == found[0] and names_document(outer[0].title, len(outer) - 1):
+    outer = [heading for heading in headings if heading.level == 1]
+    if markdown and outer and outer[0] == headings[0] and names_document(outer[0].title, len(outer) - 1):
         return outer[0].title
     if "Project Gutenberg" in text[:_HEADER] and (match := _GUTENBERG_TITLE.search(text[:_HEADER])):
         return match[1]
     begin = len(text) - len(text.lstrip())
     line = None if markdown else _TITLE_LINE.match(text, begin)
-    is_heading = bool(found) and found[0].at <= begin
+    is_heading = bool(headings) and headings[0].at <= begin
     return line[1] if line and not CREDIT.match(line[1]) and not is_heading else ""

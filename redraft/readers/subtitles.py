@@ -57,7 +57,7 @@ def read(data: bytes, name: str) -> ReadText:
             "it has no subtitles", place=name, hint="give a file with times such as 00:00:01,000 --> ..."
         )
     title = _HEAD.match(text)
-    voices = {one.strip() for one in _VOICE.findall(text)}
+    voices = {voice.strip() for voice in _VOICE.findall(text)}
     return _joined(cues, voices, title[1].strip() if title else "", builder.reading().notes)
 
 
@@ -70,8 +70,8 @@ def _cues(text: str, builder: TextBuilder) -> Iterator[Cue]:
             builder.leave_out("parts before the first subtitle", text=block)
     for match, end in zip(times, ends, strict=True):
         blocks = _speech(text[match.end() : end], builder, is_last=match is times[-1])
-        shown = "\n".join(blocks).split("\n")
-        lines = [tidy(html.unescape(_TAG.sub("", _VOICE.sub(r"\1: ", line)))).strip() for line in shown]
+        cue_lines = "\n".join(blocks).split("\n")
+        lines = [tidy(html.unescape(_TAG.sub("", _VOICE.sub(r"\1: ", line)))).strip() for line in cue_lines]
         is_edge = match in (*times[:_EDGE], *times[-_EDGE:])
         speech: list[str] = []
         for line in filter(None, lines):
@@ -103,19 +103,19 @@ def _speech(between: str, builder: TextBuilder, *, is_last: bool) -> list[str]:
 
 def _without_repeats(cues: Iterator[Cue]) -> Iterator[Cue]:
     """Yield the cues without the lines that the previous cue already showed, as roll-up captions do."""
-    shown: tuple[str, ...] = ()
+    previous: tuple[str, ...] = ()
     for cue in cues:
-        new = tuple(line for line in cue.lines if line not in shown)
+        new = tuple(line for line in cue.lines if line not in previous)
         if new or not cue.lines:
             yield cue._replace(lines=new)
-        shown = cue.lines or shown
+        previous = cue.lines or previous
 
 
 def _joined(cues: Sequence[Cue], voices: set[str], title: str, notes: Sequence[str]) -> ReadText:
     names = Counter(
-        next(filter(None, found.groups())) for one in cues for line in one.lines if (found := _NAME.match(line))
+        next(filter(None, match.groups())) for cue in cues for line in cue.lines if (match := _NAME.match(line))
     )
-    known = {name for name, count in names.items() if count > 1 or name.isupper() or name in voices}
+    speakers = {name for name, count in names.items() if count > 1 or name.isupper() or name in voices}
     parts: list[str] = []
     marks: list[Mark] = []
     length = words = 0
@@ -125,25 +125,25 @@ def _joined(cues: Sequence[Cue], voices: set[str], title: str, notes: Sequence[s
         for line in cue.lines:
             match = _NAME.match(line)
             name = next(filter(None, match.groups())) if match else ""
-            if (goes_on := name in known and name == speaker) and match:
+            if (goes_on := name in speakers and name == speaker) and match:
                 line = line[match.end() :].lstrip()
-            elif name in known:
+            elif name in speakers:
                 speaker = name
-            speaks = not goes_on and (name in known or speaker_at(line, 0, len(line)) is not None)
-            said = _DASH.sub("", line, count=1)
+            speaks = not goes_on and (name in speakers or speaker_at(line, 0, len(line)) is not None)
+            speech = _DASH.sub("", line, count=1)
             full = words >= _LONGEST or (words >= _LONG and ends_sentence(parts[-1]))
-            apart = speaks or said != line or full or (start < 0 and cue.start - ended >= _PAUSE)
-            between = "" if not parts else "\n\n" if apart else " "
-            words = len(said.split()) + (0 if apart else words)
-            parts += [between, said]
+            is_new = speaks or speech != line or full or (start < 0 and cue.start - ended >= _PAUSE)
+            between = "" if not parts else "\n\n" if is_new else " "
+            words = len(speech.split()) + (0 if is_new else words)
+            parts += [between, speech]
             start = length + len(between) if start < 0 else start
-            length += len(between) + len(said)
+            length += len(between) + len(speech)
         marks.append(Mark(start, length, "time", cue.time))
         ended = cue.end
     return ReadText("".join(parts), title, marks=tuple(marks), notes=tuple(notes))
 
 
 def _seconds(time: str) -> float:
-    whole, _, rest = time.replace(",", ".").rpartition(".")
-    hours, minutes, seconds = [0, *map(int, whole.split(":"))][-3:]
+    clock_part, _, rest = time.replace(",", ".").rpartition(".")
+    hours, minutes, seconds = [0, *map(int, clock_part.split(":"))][-3:]
     return 3600 * hours + 60 * minutes + seconds + float(f"0.{rest}")

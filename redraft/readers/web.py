@@ -54,13 +54,13 @@ def _is_public(address: str) -> bool:
 def fetch(address: str) -> WebFile:
     """Return what is at an address; raise `DocumentError` if that is impossible, too large, or takes too long."""
     request = Request(address, headers={"User-Agent": "redraft", "Accept": "text/html, */*;q=0.5"})  # noqa: S310 - http(s) only
-    began, data, most = time.monotonic(), bytearray(), size_limit()
+    began, data, limit = time.monotonic(), bytearray(), size_limit()
     try:
         with build_opener(_Redirects).open(request, timeout=_SECONDS) as reply:
             while block := reply.read(_BLOCK):
                 data += block
-                if len(data) > most or time.monotonic() - began > _MOST_SECONDS:
-                    raise OSError(f"it is larger than {most:,} bytes, or takes more than {_MOST_SECONDS} seconds")
+                if len(data) > limit or time.monotonic() - began > _MOST_SECONDS:
+                    raise OSError(f"it is larger than {limit:,} bytes, or takes more than {_MOST_SECONDS} seconds")
             kind, final = reply.headers.get_content_type(), urlsplit(reply.url)
     except (OSError, ValueError) as error:
         reason = getattr(error, "reason", error)

@@ -26,10 +26,10 @@ class Entry(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     @classmethod
-    def of(cls, *records: object, **others: Any) -> Self:
-        """The entry of some records: fields are taken from the first that has the name, and `others` are given."""
-        shared = cls.model_fields.keys() - others.keys()
-        taken = {
-            name: getattr(record, name) for record in reversed(records) for name in shared if hasattr(record, name)
+    def of(cls, *records: object, **values: Any) -> Self:
+        """The entry of some records: fields are taken from the first that has the name, unless `values` has it."""
+        names = cls.model_fields.keys() - values.keys()
+        fields = {
+            name: getattr(record, name) for record in reversed(records) for name in names if hasattr(record, name)
         }
-        return cls(**taken, **others)
+        return cls(**fields, **values)

@@ -8,17 +8,14 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
-from importlib.util import find_spec
 from statistics import fmean
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field, field_serializer
 
 from redraft.domain import record_json
-from redraft.errors import UsageError
-from redraft.text.columns import columns, padded
 from redraft.text.sanitizer import one_line
+from redraft.text.words import columns, padded
 
 Cell = str | int | float | None
 """None is a value that was not measured: empty in CSV, null in JSON, a dash in Markdown."""
@@ -78,15 +75,15 @@ def aligned_rows(rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> str:
     return "\n".join(f"| {line} |" for line in lines)
 
 
-def drop_repeats(tables: Iterable[Table], said: Iterable[str]) -> Iterator[Table]:
-    """Yield the tables, each without the part of its basis that is among `said` or the basis of an earlier table."""
-    seen = list(said)
+def drop_repeats(tables: Iterable[Table], texts: Iterable[str]) -> Iterator[Table]:
+    """Yield the tables, each without the part of its basis that is among `texts` or the basis of an earlier table."""
+    repeated = list(texts)
     for table in tables:
         basis = table.basis
-        for known in seen:
-            basis = basis.removeprefix(known).strip()
+        for text in repeated:
+            basis = basis.removeprefix(text).strip()
         yield replace(table, basis=basis)
-        seen.append(table.basis)
+        repeated.append(table.basis)
 
 
 def plain(text: str) -> str:
@@ -106,8 +103,8 @@ def without_marks(text: str) -> str:
 
 def mean(values: Sequence[float | None]) -> float | None:
     """Return the mean of the values that are not None; None if there are none."""
-    known = [value for value in values if value is not None]
-    return fmean(known) if known else None
+    numbers = [value for value in values if value is not None]
+    return fmean(numbers) if numbers else None
 
 
 def number(cell: Cell) -> float | None:
@@ -131,9 +128,9 @@ def figure(value: float | None, digits: int = 3) -> str:
         return f"{value:,}"
     if abs(value) >= _LARGE:
         return f"{value:,.1f}"
-    shown = f"{value:.{digits}f}"
+    text = f"{value:.{digits}f}"
     # A small value that is not zero must not be shown as zero.
-    return shown if float(shown) or not value else f"{value:.2g}"
+    return text if float(text) or not value else f"{value:.2g}"
 
 
 Item = Mapping[str, object]
@@ -153,7 +150,8 @@ def items_csv(items: Sequence[Item]) -> str:
     rows = [dict(_flat(item)) for item in items]
     columns = list(dict.fromkeys(name for row in rows for name in row))
     # A name that is empty in one item and has parts in others is a column only for its parts.
-    columns = [name for name in columns if not _only_whole(name, columns, rows)]
+    parted = {name for name in columns if any(column.startswith(f"{name}.") for column in columns)}
+    columns = [name for name in columns if name not in parted or any(row.get(name) is not None for row in rows)]
     return _csv([list(map(in_csv, columns)), *([in_csv(row.get(name)) for name in columns] for row in rows)])
 
 
@@ -164,26 +162,22 @@ def _csv(rows: Sequence[Sequence[Cell]]) -> str:
 
 
 def _flat(item: Mapping[str, object], before: str = "") -> Iterator[tuple[str, Cell]]:
+    """Yield the cells of an item by their paths."""
     for name, value in item.items():
         if isinstance(value, Mapping):
             yield from _flat(value, f"{before}{name}.")
             continue
         yield f"{before}{name}", _cell(value)
-        records = [one for one in value if isinstance(one, Mapping)] if isinstance(value, list | tuple) else []
-        for key in dict.fromkeys(key for record in records for key, said in record.items() if isinstance(said, bool)):
-            yield f"{before}{name}.{key}", sum(record.get(key) is True for record in records)
+        records = [record for record in value if isinstance(record, Mapping)] if isinstance(value, list | tuple) else []
+        flags = dict.fromkeys(key for record in records for key, flag in record.items() if isinstance(flag, bool))
+        yield from ((f"{before}{name}.{key}", sum(record.get(key) is True for record in records)) for key in flags)
 
 
 def _cell(value: object) -> Cell:
     if isinstance(value, list | tuple):
-        plain_values = all(isinstance(one, str | int | float | None) for one in value)
-        return "; ".join("" if one is None else str(_cell(one)) for one in value) if plain_values else len(value)
+        is_plain = all(isinstance(part, str | int | float | None) for part in value)
+        return "; ".join("" if part is None else str(_cell(part)) for part in value) if is_plain else len(value)
     return json.dumps(value) if isinstance(value, bool) or not isinstance(value, str | int | float | None) else value
-
-
-def _only_whole(name: str, columns: Sequence[str], rows: Sequence[Mapping[str, Cell]]) -> bool:
-    parted = any(other.startswith(f"{name}.") for other in columns)
-    return parted and all(row.get(name) is None for row in rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,37 +225,3 @@ class Report:
 
 def _json(content: object) -> str:
     return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
-
-
-_PANDAS: Mapping[type, str] = {str: "object", float: "float64", int: "Int64", bool: "boolean"}
-_LONGEST_CELL = 20_000
-
-
-def data_frame(columns: Mapping[str, type], rows: Iterable[Mapping[str, Any]]) -> Any:
-    """Return the rows as a data frame of pandas, or else of polars, with typed columns also where there are no rows.
-    Raises `UsageError` if neither is installed."""
-    known = list(rows)
-    values = {name: [row.get(name) for row in known] for name in columns}
-    if find_spec("pandas"):
-        pandas = import_module("pandas")
-        return pandas.DataFrame(
-            {name: pandas.Series(values[name], dtype=_PANDAS[kind]) for name, kind in columns.items()}
-        )
-    if find_spec("polars"):
-        return import_module("polars").DataFrame(values, schema=dict(columns))
-    raise UsageError("a data frame needs pandas or polars, and neither is installed", hint="pip install pandas")
-
-
-def markdown_rows(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return the rows as a Markdown table."""
-    shown = [[_frame_cell(row.get(name)) for name in columns] for row in rows]
-    return aligned_rows([[name.replace("_", " ") for name in columns], *shown], [False] * len(columns))
-
-
-def _frame_cell(value: object) -> str:
-    return escaped(value) if isinstance(value, str) else figure(value if isinstance(value, int | float) else None)
-
-
-def escaped(text: str) -> str:
-    """Return untrusted text as one line of Markdown that notebooks show as it is: no HTML, links or formulas."""
-    return unmarked(text[:_LONGEST_CELL]).replace("$", "\\$").replace("&", "&amp;")

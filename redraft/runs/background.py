@@ -96,7 +96,7 @@ def iterate_blocking(items: AsyncGenerator[Item_, None]) -> Iterator[Item_]:
         return []
 
     try:
-        while found := run_blocking(following()):
-            yield found[0]
+        while events := run_blocking(following()):
+            yield events[0]
     finally:
         run_blocking(items.aclose())

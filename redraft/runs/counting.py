@@ -125,8 +125,8 @@ class CountedStandIn:
         return _SIX_WORDS.sub(self._voiced, reply) if self.voice else reply
 
     def _voiced(self, words: re.Match[str]) -> str:
-        first, others = words.groups()
-        return f"{first[: -len(self.voice)] or first}{self.voice}{others}"
+        first, following = words.groups()
+        return f"{first[: -len(self.voice)] or first}{self.voice}{following}"
 
 
 def _objected(reply: object, metric: str, objections: int) -> object:
@@ -154,12 +154,12 @@ def _objected(reply: object, metric: str, objections: int) -> object:
     return reply
 
 
-def _as_sent(value: BaseModel, given: BaseModel) -> str:
+def _as_sent(value: BaseModel, inputs: BaseModel) -> str:
     """Return a structured reply as JSON, as a model would send it."""
-    return value.model_dump_json(by_alias=True, context=TagContext(Tags(given)))
+    return value.model_dump_json(by_alias=True, context=TagContext(Tags(inputs)))
 
 
-def _apart(given: BaseModel) -> tuple[BaseModel, list[str]]:
+def _apart(inputs: BaseModel) -> tuple[BaseModel, list[str]]:
     """Return a prompt's input without its long texts, and these texts."""
     long: list[str] = []
 
@@ -170,16 +170,16 @@ def _apart(given: BaseModel) -> tuple[BaseModel, list[str]]:
         return value
 
     shortened: dict[str, Any] = {}
-    for name in type(given).model_fields:
-        value = getattr(given, name)
+    for name in type(inputs).model_fields:
+        value = getattr(inputs, name)
         shortened[name] = [short(entry) for entry in value] if isinstance(value, list) else short(value)
-    return (given.model_copy(update=shortened), long) if long else (given, long)
+    return (inputs.model_copy(update=shortened), long) if long else (inputs, long)
 
 
-def _revise(given: revision.ReviseInput) -> str:
+def _revise(inputs: revision.ReviseInput) -> str:
     """Return the summary with each point fixed: sentences are reworded or removed, missing content is added."""
-    text = given.summary
-    for point in given.points:
+    text = inputs.summary
+    for point in inputs.points:
         words = first_words(point.sentence or f"{point.answer} {point.question}", _WORDS_A_SENTENCE)
         if not point.sentence or point.sentence not in text:
             # The same point gets another sentence in the next round.
@@ -188,42 +188,51 @@ def _revise(given: revision.ReviseInput) -> str:
             text = text.replace(point.sentence, sentence_of([*words[1:], *words[:1]]), 1)
         elif len(rest := text.replace(point.sentence, "", 1).strip()) > len(text) // 2:
             text = rest
-    if given.words and (surplus := count_words(text) - given.words) > 0:
+    if inputs.words and (surplus := count_words(text) - inputs.words) > 0:
         text = text[list(WORD.finditer(text))[surplus].start() :]
-    return _with_points(given, text)
+    return _with_points(inputs, text)
 
 
-def _edit(given: revision.EditInput) -> str:
+def _edit(inputs: revision.EditInput) -> str:
     """Return the summary with two of three sentences written anew: the others are as good as they were."""
-    kept = sentences_in(given.summary)[2::3]
-    begun = f"{_EDITED[given.summary.startswith(_EDITED)]} {kept[0] if kept else ''}".strip()
-    words = max(20, (given.words or given.length) - count_words(" ".join([begun, *kept[1:]])) - 2)
+    unchanged = sentences_in(inputs.summary)[2::3]
+    opening = f"{_EDITED[inputs.summary.startswith(_EDITED)]} {unchanged[0] if unchanged else ''}".strip()
+    words = max(20, (inputs.words or inputs.length) - count_words(" ".join([opening, *unchanged[1:]])) - 2)
     # Sorted, as the order of the notes says what the draft lacks, and the second edit would else write all anew.
-    texts = sorted(f"{item.answer} {item.question}" for item in given.must_know) or [given.summary]
-    return _with_points(given, " ".join([begun, *kept[1:], prose(texts, words)]))
+    texts = sorted(f"{item.answer} {item.question}" for item in inputs.must_know) or [inputs.summary]
+    return _with_points(inputs, " ".join([opening, *unchanged[1:], prose(texts, words)]))
 
 
-def _with_points(given: revision.ReviseInput | revision.EditInput, text: str) -> str:
-    tags = Tags(given)
-    lines = "".join(f"{tags.tag('points', point.id)}: fixed\n" for point in given.points)
+def _with_points(inputs: revision.ReviseInput | revision.EditInput, text: str) -> str:
+    tags = Tags(inputs)
+    lines = "".join(f"{tags.tag('points', point.id)}: fixed\n" for point in inputs.points)
     return f"<points>\n{lines}</points>\n<revision>\n{text}\n</revision>"
 
 
-def _choose(given: revision.ChooseInput) -> revision.DraftChoice:
+def _choose(inputs: revision.ChooseInput) -> revision.DraftChoice:
     """Prefer a text that was edited once to one that never was; a second edit brings nothing."""
-    edits = [text.startswith(_EDITED) for text in (given.first, given.second)]
+    edits = [text.startswith(_EDITED) for text in (inputs.first, inputs.second)]
     choice: Choice = "tie" if edits[0] == edits[1] else "first" if edits[0] else "second"
     reason = "One of them says more of what a reader must know, and says it where the reader needs it. " * 2
     return revision.DraftChoice(reason=reason, clear=choice, content=choice, overall=choice)
 
 
-def _is_later_part(given: BaseModel) -> bool:
+def _ask_typed(inputs: qa.AskTypedInput) -> qa.TypedReply:
+    """Return a question that fits its type, with an answer from the paragraph unless there must be none."""
+    question = sentence_of([inputs.type, *first_words(inputs.excerpt, TYPICAL["question"])])
+    reason = sentence_of(first_words(inputs.excerpt, TYPICAL["reason"])) if inputs.type == "binary" else ""
+    words = {"binary": ["yes"], "unanswerable": []}.get(inputs.type, first_words(inputs.excerpt, TYPICAL["answer"]))
+    return qa.TypedReply(question=question, answer=" ".join(words), reason=reason)
+
+
+def _is_later_part(inputs: BaseModel) -> bool:
     """Return whether questions are put to a later part of a long summary, which answers none: the first part does."""
-    numbers = [line.id for line in given.sentences] if isinstance(given, qa.AnswerFromSummaryInput) else [1]
+    numbers = [line.id for line in inputs.sentences] if isinstance(inputs, qa.AnswerFromSummaryInput) else [1]
     return numbers[0] > 1 and numbers[-1] - numbers[0] == len(numbers) - 1
 
 
 _HANDLERS: Mapping[str, Handler] = {
+    qa.ASK_TYPED.name: _ask_typed,
     revision.REVISE.name: _revise,
     revision.EDIT.name: _edit,
     revision.CHOOSE_DRAFT.name: _choose,

@@ -22,7 +22,7 @@ from pydantic import TypeAdapter
 from typing_extensions import override
 
 from redraft.domain import ReviewQuestion
-from redraft.errors import BudgetError, CheckpointError, RunError, StoreError, UsageError
+from redraft.errors import BudgetError, CheckpointError, RunCommand, RunError, StoreError, UsageError
 from redraft.events import Event, StageStarted, stream_to
 from redraft.graphs import assembly
 from redraft.graphs.job import Job
@@ -43,7 +43,7 @@ async def open_saver(checkpoints: Checkpoints, closing: AsyncExitStack) -> BaseC
     if isinstance(checkpoints, SqliteCheckpoints):
         with explained(checkpoints.path):
             return await _in_a_file(checkpoints, closing)
-    from redraft.store.postgres.connection import on_a_server
+    from redraft.store.postgres import on_a_server
 
     with checkpoints.explained():
         return await on_a_server(checkpoints, closing)
@@ -171,7 +171,7 @@ def named_in_errors(run: str, checkpoints: Checkpoints) -> Iterator[None]:
     raise CheckpointError(
         f"run {run} cannot continue from its checkpoint: {one_line(reason, _LONGEST_REASON)}",
         place=checkpoints.place,
-        hint=checkpoints.restart_advice(run),
+        fix=checkpoints.restart_advice(run),
     ) from cause
 
 
@@ -220,8 +220,8 @@ class Driver:
             await asyncio.shield(self._manager.release(run.id))
             raise
         except BudgetError:
-            kept = (await off_loop(self._store.runs.get, run.id)).draft is not None
-            if not kept or run.kind == "evaluate":
+            has_draft = (await off_loop(self._store.runs.get, run.id)).draft is not None
+            if not has_draft or run.kind == "evaluate":
                 raise
         except StoreError as error:
             # It may have stopped between two nodes, when nothing was running that could record it.
@@ -256,8 +256,8 @@ class Driver:
     async def _review(self, question: ReviewQuestion) -> AnswerLike | None:
         """Return the reviewer's answer, also that of a plain function; None without a reviewer."""
         answer: Any = self._reviewer(question) if self._reviewer else None
-        given: AnswerLike | None = await answer if isawaitable(answer) else answer
-        return given
+        reply: AnswerLike | None = await answer if isawaitable(answer) else answer
+        return reply
 
     async def question(self, run: Run) -> ReviewQuestion | None:
         """Return the question of a waiting run, or None."""
@@ -286,8 +286,8 @@ class Driver:
 
     async def _ended(self, run: Run, snapshot: StateSnapshot) -> bool:
         """Return whether the graph has ended and the run lacks nothing. A done run with gaps is run again for them."""
-        whole = run.status != "done" and _at_its_end(snapshot)
-        return whole and not await off_loop(self._store.runs.gaps, run.id)
+        at_end = run.status != "done" and _at_its_end(snapshot)
+        return at_end and not await off_loop(self._store.runs.gaps, run.id)
 
     async def _entry(
         self, run: Run, snapshot: StateSnapshot, question: Question | None, answer: AnswerLike | None
@@ -297,15 +297,15 @@ class Driver:
             if question is None:
                 raise _no_question(run)
             return _reply(question[0], answer)
-        begun = snapshot.created_at is not None
+        has_begun = snapshot.created_at is not None
         if _at_its_end(snapshot):
             # It ended with gaps: it runs again, and only what is missing is requested.
             await (await self.saver()).adelete_thread(thread_of(run.id))
-            begun = False
+            has_begun = False
         if question is not None:
             reply = await self._review(question[1])
             return _reply(question[0], reply) if reply is not None else None
-        return None if begun else {"recorded": run.id}
+        return None if has_begun else {"recorded": run.id}
 
 
 def _reply(question: str, answer: AnswerLike) -> Command[Any]:
@@ -319,7 +319,9 @@ def _no_question(run: Run) -> RunError:
     if run.status == "waiting":
         hint = "answer there, with Command(resume=...); or resume it here from the beginning, without an answer"
         return RunError(f"run {run.id} waits in a graph that has another checkpointer", hint=hint)
-    return RunError(f"run {run.id} is not waiting for an answer", hint=f"it is {run.status}: redraft show {run.id}")
+    return RunError(
+        f"run {run.id} is not waiting for an answer", fix=(f"it is {run.status}: see ", RunCommand("show", run.id))
+    )
 
 
 def _at_its_end(snapshot: StateSnapshot) -> bool:
@@ -330,8 +332,8 @@ def _at_its_end(snapshot: StateSnapshot) -> bool:
 
 def _question(snapshot: StateSnapshot) -> Question | None:
     """Return the question that a graph waits with, and its id. Raises a `ValueError` if it is none of ours."""
-    asked = next(iter(snapshot.interrupts), None)
-    return None if asked is None else (asked.id, _QUESTION.validate_python(asked.value))
+    interrupt = next(iter(snapshot.interrupts), None)
+    return None if interrupt is None else (interrupt.id, _QUESTION.validate_python(interrupt.value))
 
 
 class _SessionOfRun(SessionProtocol):

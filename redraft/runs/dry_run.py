@@ -36,8 +36,8 @@ from redraft.runs.execute import carry_out
 from redraft.runs.inputs import Sources, document_of
 from redraft.runs.job import JobFactory
 from redraft.runs.manager import RunManager
-from redraft.runs.model_names import identity_of, named_in, writer_as_judge
-from redraft.runs.model_pool import (
+from redraft.runs.model_names import identity_of, named_in
+from redraft.runs.models import (
     ModelPool,
     ModelRole,
     ModelRoles,
@@ -46,11 +46,12 @@ from redraft.runs.model_pool import (
     models_by_role,
     prompts_by_role,
     settings_by_role,
+    with_aside,
 )
+from redraft.runs.order import chapter_spec, with_places
 from redraft.runs.plans import DRAFTING, PlannedModel, PlannedSource, RunPlan, Stage, StageUsage, seconds_of, total_cost
-from redraft.runs.prepare import PreparedDocument, RunSpec, check_judging, prepare, record
-from redraft.runs.request import chapter_spec, with_places
-from redraft.runs.roster import known_window, with_windows
+from redraft.runs.prepare import PreparedDocument, RunSpec, check_judging, prepare, record, with_windows
+from redraft.runs.roster import known_window
 from redraft.settings import (
     COMPUTED,
     BuildKeyfacts,
@@ -113,11 +114,11 @@ class UsageTally:
     run: Run
     work: dict[tuple[object, ...], StageUsage] = field(default_factory=dict)
 
-    def note(self, one: ModelRole, request: Request[Any, Any], usage: Usage) -> None:
+    def note(self, role: ModelRole, request: Request[Any, Any], usage: Usage) -> None:
         """Count a request to a model."""
-        name, by = self._stage(request.prompt, one.role)
-        key = (name, by, *one.asked_as)
-        work = self.work.setdefault(key, StageUsage(name, by, one.settings))
+        name, by = self._stage(request.prompt, role.role)
+        key = (name, by, *role.asked_as)
+        work = self.work.setdefault(key, StageUsage(name, by, role.settings))
         work.calls += 1
         work.prompt_tokens += usage.prompt_tokens
         work.completion_tokens += usage.completion_tokens
@@ -175,8 +176,8 @@ class _DryJobFactory(JobFactory):
     def structured_writer(self) -> StructuredWriter:
         """Return the writer for single texts."""
         writer = super(_DryJobFactory, self).structured_writer()
-        known = {one.name: getattr(writer, one.name) for one in fields(writer)}
-        return _TrustingWriter(**known | {"instructions": None})
+        arguments = {one.name: getattr(writer, one.name) for one in fields(writer)}
+        return _TrustingWriter(**arguments | {"instructions": None})
 
     def panel(self, judging: JudgeConfig) -> Panel:
         """Return the judges of the run, without figures, which call no model."""
@@ -212,15 +213,15 @@ class DryManager(RunManager):
         tokens = self.counts.setdefault(prepared.tokenizer.name, TokenCounts(prepared.tokenizer))
         for chunk in prepared.chunks:
             tokens.learn(prepared.document.text[slice(*chunk.span)], chunk.tokens)
-        everybody = [*assigned, replace(assigned[0], settings=writer_as_judge(assigned[0].settings))]
-        made: dict[tuple[object, ...], CountedStandIn] = {}
+        roles = with_aside(assigned)
+        stand_ins: dict[tuple[object, ...], CountedStandIn] = {}
         working: list[OpenModel] = []
-        for role, book in zip(everybody, prompts_by_role(everybody, prepared.book), strict=True):
-            if role.asked_as not in made:
+        for role, book in zip(roles, prompts_by_role(roles, prepared.book), strict=True):
+            if role.asked_as not in stand_ins:
                 identity = identity_of(role.settings) if role.model is None else role.model.identity
-                if any(other.identity == identity for other in made.values()):
-                    identity = f"{identity} {len(made)}"
-                made[role.asked_as] = CountedStandIn(
+                if any(other.identity == identity for other in stand_ins.values()):
+                    identity = f"{identity} {len(stand_ins)}"
+                stand_ins[role.asked_as] = CountedStandIn(
                     identity,
                     book,
                     tokens,
@@ -231,8 +232,8 @@ class DryManager(RunManager):
                     self.asked.setdefault(role.asked_as, {}),
                     partial(_stored, self.known, identity, role.settings, book) if self.known else recall_nothing,
                 )
-            working.append(OpenModel(made[role.asked_as], role.settings, book, role.model is not None))
-        yield models_by_role([model_role.role for model_role in assigned], working)
+            working.append(OpenModel(stand_ins[role.asked_as], role.settings, book, role.model is not None))
+        yield models_by_role(assigned, working)
 
 
 def _stored(
@@ -323,9 +324,9 @@ class DryRuns:
         builds: tuple[tuple[str, QuestionSets[Any], type[BuildQuestions | BuildKeyfacts]], ...]
         builds = (("pack", self.store.packs, BuildQuestions), ("keyfacts", self.store.keyfacts, BuildKeyfacts))
         for name, shelf, build in builds:
-            named = getattr(judging, name)
-            if named and not any(one.id == named for one, _ in shelf.all()):
-                key = (prepared.document.id, name, named)
+            pack = getattr(judging, name)
+            if pack and not any(one.id == pack for one, _ in shelf.all()):
+                key = (prepared.document.id, name, pack)
                 if key not in self._built:
                     bare = judging.model_copy(update={"pack": None, "keyfacts": None, "metrics": ()})
                     built = self.store.runs.get(await self.run_prepared(prepared, RunSpec(build(judging=bare))))
@@ -344,8 +345,8 @@ class DryRuns:
             candidate.run for candidate in self.store.candidates.of(run) if candidate.number > 1 and candidate.run
         ]
         chapters = [self.plan_of_run(part, chapter_spec(order), prices) for part in parts]
-        others = [self.plan_of_run(draft, RunSpec(), prices) for draft in drafts]
-        plans, (drafting, *stages) = [*chapters, *others], _stages(work, order)
+        other_drafts = [self.plan_of_run(draft, RunSpec(), prices) for draft in drafts]
+        plans, (drafting, *stages) = [*chapters, *other_drafts], _stages(work, order)
         everything: list[StageUsage | RunPlan] = [*work, *plans]
         free = [usage.settings.model for usage in work if usage.cost(prices) is None]
         dearest = [usage.cost(prices, usage.reasoning_tokens) for usage in work]
@@ -371,7 +372,7 @@ class DryRuns:
             seconds=None,
             warnings=(*prepared.warnings, *notes),
             chapters=tuple(chapters),
-            others=tuple(others),
+            others=tuple(other_drafts),
             settings=prepared.settings,
             purpose=order.purpose,
             work=work,
@@ -388,15 +389,15 @@ def _stages(work: Sequence[StageUsage], order: RunSpec) -> list[Stage]:
     """Return the work in each stage, summed over all models: drafting, what is built, each metric, the refinement."""
     listed = names(with_rubrics(order.judging, order.own))
     ahead = {"coverage": (_BUILDING_QUESTIONS,), "keyfact_recall": _BUILDING_FACTS}
-    known = [DRAFTING, _ANSWERING]
-    known += [stage for name in listed for stage in (*ahead.get(name, ()), name)]
-    known += [FACTS_ALIGNED, "preference", _COMPARING, *_REFINING]
-    found = {DRAFTING: Stage(DRAFTING, 0, 0, 0, "writer")}
+    order_of_stages = [DRAFTING, _ANSWERING]
+    order_of_stages += [stage for name in listed for stage in (*ahead.get(name, ()), name)]
+    order_of_stages += [FACTS_ALIGNED, "preference", _COMPARING, *_REFINING]
+    stages = {DRAFTING: Stage(DRAFTING, 0, 0, 0, "writer")}
     for usage in work:
-        at = found.get(usage.name) or Stage(usage.name, 0, 0, 0, usage.by)
+        at = stages.get(usage.name) or Stage(usage.name, 0, 0, 0, usage.by)
         prompt, completion = at.prompt_tokens + usage.prompt_tokens, at.completion_tokens + usage.completion_tokens
-        found[usage.name] = Stage(usage.name, at.calls + usage.calls, prompt, completion, usage.by)
-    return sorted(found.values(), key=lambda one: known.index(one.name))
+        stages[usage.name] = Stage(usage.name, at.calls + usage.calls, prompt, completion, usage.by)
+    return sorted(stages.values(), key=lambda one: order_of_stages.index(one.name))
 
 
 def plan_run(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from redraft.agents.evidence import EvidenceReader
 from redraft.domain import GIVEN, OTHER, Draft, Evaluation, KeyFacts, Pack, Piece
@@ -15,6 +15,7 @@ from redraft.errors import (
     ReplyError,
     RunError,
     UsageError,
+    stored_advice,
 )
 from redraft.evaluators.base import Case, statements_of
 from redraft.evaluators.preference import prefer, same
@@ -27,8 +28,8 @@ from redraft.report.history.results import lost_rounds
 from redraft.runs.driver import AnswerLike, Driver
 from redraft.runs.job import reader_of
 from redraft.runs.manager import RunManager, recorded_run
+from redraft.runs.order import chapter_document, chapter_settings, chapter_spec, prepare_candidate
 from redraft.runs.prepare import PreparedDocument, RunSpec, prepare, record, restore
-from redraft.runs.request import chapter_document, chapter_settings, chapter_spec, prepare_candidate
 from redraft.settings import REFERENCES
 from redraft.store.connection import off_loop
 from redraft.store.documents import ChapterRun, DraftCandidate
@@ -41,13 +42,13 @@ async def build(manager: RunManager, run: Run) -> None:
     """Ask for what is not known yet; the run's judging names what it came to."""
     assert run.judging is not None
     async with manager.at_work(run.id) as job:
-        panel = job.judges
+        reference = job.judges.reference
         if run.kind == "pack":
             manager.observe(StageStarted("questions about the document", 0))
-            built = {"pack": (await panel.pack(complete=True)).id}
+            built = {"pack": (await reference.pack(complete=True)).id}
         else:
             manager.observe(StageStarted("key facts of the document", 0))
-            built = {"keyfacts": (await panel.keyfacts(complete=True)).id}
+            built = {"keyfacts": (await reference.keyfacts(complete=True)).id}
         await off_loop(manager.store.runs.set_judging, run.id, run.judging.model_copy(update=built))
     await manager.finish(run.id, "", "complete")
 
@@ -63,10 +64,10 @@ async def compare(manager: RunManager, run: Run) -> None:
     """Compare two summaries, and store the result with the first. Identical texts need no judge."""
     assert run.judging is not None
     store = manager.store
-    made = {draft.node: draft for draft in await off_loop(store.runs.drafts, run.id)}
-    if not {GIVEN, OTHER} <= made.keys():
+    drafts = {draft.node: draft for draft in await off_loop(store.runs.drafts, run.id)}
+    if not {GIVEN, OTHER} <= drafts.keys():
         raise RunError(f"the summaries of run {run.id} were never stored", hint="start it again")
-    first, second = made[GIVEN], made[OTHER]
+    first, second = drafts[GIVEN], drafts[OTHER]
     if first.text.strip() == second.text.strip():
         await _of_one_text(manager, run, first, second)
         return
@@ -118,16 +119,16 @@ async def may_gain(manager: RunManager, run: Run) -> bool:
     if run.kind in REFERENCES.values():
         built = await off_loop(_built, manager.store, run)
         return built is not None and bool(built.missing) and not built.imported
-    judged = (await off_loop(manager.store.judgments.of, run.draft)).values() if run.draft and run.judging else ()
+    evaluations = (await off_loop(manager.store.judgments.of, run.draft)).values() if run.draft and run.judging else ()
     refinement = run.refinement
     reviewed = refinement is not None and refinement.review
-    if not reviewed and any(evaluation.outcome == "failed" or evaluation.unjudged for evaluation in judged):
+    if not reviewed and any(evaluation.outcome == "failed" or evaluation.unjudged for evaluation in evaluations):
         return True
     if refinement and undecided_metrics(
-        {evaluation.metric: evaluation for evaluation in judged}, refinement.goals, refinement.judged_share
+        {evaluation.metric: evaluation for evaluation in evaluations}, refinement.goals, refinement.judged_share
     ):
         return True
-    return await _closed(manager, run, [evaluation for evaluation in judged if evaluation.missing])
+    return await _closed(manager, run, [evaluation for evaluation in evaluations if evaluation.missing])
 
 
 def _built(store: Store, run: Run) -> Pack | KeyFacts | None:
@@ -142,9 +143,10 @@ async def _closed(manager: RunManager, run: Run, lacking: list[Evaluation]) -> b
         return False
     async with manager.visiting(run.id) as job_factory:
         assert run.judging is not None
-        panel = await off_loop(job_factory.panel, run.judging)
+        reference = (await off_loop(job_factory.panel, run.judging)).reference
         for evaluation in lacking:
-            now = await (panel.pack(complete=True) if "pack" in evaluation.details else panel.keyfacts(complete=True))
+            is_pack = "pack" in evaluation.details
+            now = await (reference.pack(complete=True) if is_pack else reference.keyfacts(complete=True))
             rested = (evaluation.details.get("pack", evaluation.details.get("keyfacts")), evaluation.missing)
             if (now.id, now.missing) != rested:
                 return True
@@ -164,14 +166,14 @@ async def draft_candidates(manager: RunManager, driver: Driver, run: Run) -> Non
         limits = job.run.limits
         if not candidates:
             candidates = await off_loop(_recorded, manager, job.run)
-        others = [candidate for candidate in candidates if candidate.run]
+        recorded = [candidate for candidate in candidates if candidate.run]
         job.observe(StageStarted("other drafts", 0))
         budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost, budget_key=run.id)
-        for draft_candidate in others:
+        for draft_candidate in recorded:
             manager.shared[draft_candidate.run], manager.limited[draft_candidate.run] = budget, limits
-        work = (_drafted(manager, driver, run, candidate, len(candidates)) for candidate in others)
+        work = (_drafted(manager, driver, run, candidate, len(candidates)) for candidate in recorded)
         ended = await asyncio.gather(*work, return_exceptions=True)
-        if failures := [one for one in ended if isinstance(one, BaseException)]:
+        if failures := [error for error in ended if isinstance(error, BaseException)]:
             raise failures[0]
 
 
@@ -184,16 +186,17 @@ def _recorded(manager: RunManager, run: Run) -> list[DraftCandidate]:
     ]
     with store.transaction():
         parts = [record(prepared_document, RunSpec(), run.limits, store) for prepared_document in prepared]
-        store.candidates.add(run.id, [part.id for part in parts])
+        runs = ["", *(part.id for part in parts)]
+        store.candidates.put(*(DraftCandidate(number, key) for number, key in enumerate(runs, 1)), run=run.id)
     manager.prepared |= {part.id: prepared_document for part, prepared_document in zip(parts, prepared, strict=True)}
     return store.candidates.of(run.id)
 
 
-async def _drafted(manager: RunManager, driver: Driver, run: Run, one: DraftCandidate, count: int) -> None:
-    part = await off_loop(manager.store.runs.get, one.run)
+async def _drafted(manager: RunManager, driver: Driver, run: Run, candidate: DraftCandidate, count: int) -> None:
+    part = await off_loop(manager.store.runs.get, candidate.run)
     if part.status == "done":
         return
-    name = f"candidate {one.number} of {count}"
+    name = f"candidate {candidate.number} of {count}"
     with nested_run(name, run.id):
         try:
             await driver.drive(part)
@@ -230,7 +233,7 @@ async def _drafted_of_chapters(manager: RunManager, driver: Driver, run: Run) ->
         planned = sum([await work.prepare(chapter) for chapter in chapters if not chapter.run])
         job.observe(StageStarted("chapters", planned))
         ended = await asyncio.gather(*map(work.chapter, chapters), return_exceptions=True)
-        if failures := [one for one in ended if isinstance(one, BaseException)]:
+        if failures := [error for error in ended if isinstance(error, BaseException)]:
             raise next((failure for failure in failures if not isinstance(failure, BudgetError)), failures[0])
 
 
@@ -270,16 +273,16 @@ class _ChapterRuns:
 
     async def _recorded(self, chapter: ChapterRun) -> Run:
         """Return the run of a chapter, recording it if new."""
-        manager, whole, store = self.manager, self.job.run, self.manager.store
+        manager, run, store = self.manager, self.job.run, self.manager.store
         if chapter.run:
             return await off_loop(store.runs.get, chapter.run)
-        order = chapter_spec(RunSpec(whole.purpose, own=tuple(manager.own.values())))
+        order = chapter_spec(RunSpec(run.purpose, own=tuple(manager.own.values())))
         prepared = self.prepared.pop(chapter.chunk.index)
 
         def recorded() -> Run:
             with store.transaction():
-                part = record(prepared, order, whole.limits, store)
-                store.chapters.begin(whole.id, chapter.chunk.index, part.id)
+                part = record(prepared, order, run.limits, store)
+                store.chapters.put(replace(chapter, run=part.id), run=run.id)
             return part
 
         part = await off_loop(recorded)
@@ -299,8 +302,8 @@ class _ChapterRuns:
                 self.job.observe(Notice("it says nothing about the question"))
         part = await off_loop(store.runs.get, part.id)
         if part.status == "stopped":
-            told = part.error or {}
-            raise BudgetError(told.get("message", "the budget is used up"), hint=told.get("hint", ""))
+            problem = part.error or {}
+            raise BudgetError(problem.get("message", "the budget is used up"), fix=stored_advice(problem))
         return part
 
     async def _keep(self, chapter: ChapterRun, part: Run) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from redraft.domain import Document, content_id
 from redraft.errors import BudgetError, RedraftError
@@ -13,9 +14,9 @@ from redraft.llm.base import Model
 from redraft.llm.budget import Budget, PriceTable
 from redraft.report.history.results import Result, read_result
 from redraft.runs.model_names import NO_ITEM
-from redraft.runs.model_pool import ModelPool, ModelRole, open_models
-from redraft.runs.prepare import PreparedDocument, RunSpec, identify, record
-from redraft.runs.roster import server_window, with_windows
+from redraft.runs.models import ModelPool, ModelRole, open_models
+from redraft.runs.prepare import PreparedDocument, RunSpec, identify, record, with_windows
+from redraft.runs.roster import server_window
 from redraft.runs.session import Session
 from redraft.settings import DraftConfig, Limits
 from redraft.store.connection import off_loop, storable
@@ -42,11 +43,11 @@ def failure(stage: str, error: Exception) -> Failure:
     return Failure(stage, code, storable(one_line(message, _LONGEST_MESSAGE)))
 
 
-def describe_error(error: Exception) -> dict[str, str]:
+def describe_error(error: Exception) -> dict[str, Any]:
     """Return an error as it is stored with an item or a batch: its code, message and hint."""
-    found = failure("", error)
-    hint = error.hint if isinstance(error, RedraftError) else "please report it"
-    return {"code": found.code, "message": found.message, "hint": hint}
+    problem = failure("", error)
+    words = error.stored if isinstance(error, RedraftError) else {"hint": "please report it"}
+    return {**words, "code": problem.code, "message": problem.message}
 
 
 @dataclass(slots=True)
@@ -71,13 +72,13 @@ class RunWatch:
 
 def _once(observer: Observer) -> Observer:
     """Return an observer that receives messages common to all runs once, and every other event."""
-    told = set[str]()
+    messages = set[str]()
 
     def observe(event: Event) -> None:
         if isinstance(event, Notice) and event.everywhere:
-            if event.message in told:
+            if event.message in messages:
                 return
-            told.add(event.message)
+            messages.add(event.message)
         observer(event)
 
     return observe
@@ -133,8 +134,8 @@ class ExperimentRunner:
 
     async def _settled(self, settings: DraftConfig, order: RunSpec) -> tuple[DraftConfig, RunSpec]:
         """Return the settings and the order with every model's window, as they identify a run."""
-        asked = (order.settled(settings), order, self._window, self._objects)
-        settings, order, notes = await off_loop(with_windows, *asked)
+        arguments = (order.settled(settings), order, self._window, self._objects)
+        settings, order, notes = await off_loop(with_windows, *arguments)
         for note in notes:
             self.observer(Notice(note, everywhere=True))
         return settings, order
@@ -143,11 +144,11 @@ class ExperimentRunner:
     def _objects(self) -> Mapping[str, Model]:
         return self.session.terms.model_roles.objects if self.session is not None else NO_ITEM
 
-    def _window(self, one: ModelRole) -> int | None:
+    def _window(self, role: ModelRole) -> int | None:
         """Return a model's window as its server reports it; asked once."""
-        if one.opened_as not in self._windows:
-            self._windows[one.opened_as] = server_window(one)
-        return self._windows[one.opened_as]
+        if role.opened_as not in self._windows:
+            self._windows[role.opened_as] = server_window(role)
+        return self._windows[role.opened_as]
 
     def _found(self, document: Document, settings: DraftConfig, order: RunSpec) -> Run | None:
         runs = self.store.runs.same(identify(document, settings, order, self._objects.get(settings.model)))
@@ -188,7 +189,7 @@ class ExperimentRunner:
         step: str,  # noqa: ARG002  (for plans)
     ) -> AbstractAsyncContextManager[ModelPool]:
         """Open models for the experiment's own requests; plans call them `step`."""
-        return open_models(assigned, run, prepared, self.store, self.observer, self.budget)
+        return open_models(assigned, run, prepared.document, prepared.book, self.store, self.observer, self.budget)
 
     async def _worked(
         self, run: Run | None, document: Document, settings: DraftConfig, order: RunSpec, watch: RunWatch

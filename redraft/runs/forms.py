@@ -26,9 +26,9 @@ from redraft.report.outputs.formats import Template, TemplateSection
 from redraft.report.outputs.paper import Paper, PaperPart, missing_notes, with_basis, writer_of
 from redraft.runs.dry_run import plan_run
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch, failure
+from redraft.runs.order import with_places
 from redraft.runs.plans import RunPlan
 from redraft.runs.prepare import RunSpec
-from redraft.runs.request import with_places
 from redraft.settings import EXTRACTIVE, DraftConfig, Purpose
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
@@ -167,10 +167,10 @@ def form_paper(store: Store, form: FilledForm, *, notes: bool) -> Paper:
     return with_basis(Paper(title, tuple(parts), about=tuple(_about(form)), language=language, is_titled=has_title))
 
 
-def _part(store: Store, section: TemplateSection, made: FilledSection, *, notes: bool) -> PaperPart:
-    drafted = made.result is not None and made.result.draft is not None
-    citations = citations_of(store, made.run) if notes and drafted and made.run else None
-    return PaperPart(made.text, section.title, section.level, citations)
+def _part(store: Store, section: TemplateSection, filled_section: FilledSection, *, notes: bool) -> PaperPart:
+    drafted = filled_section.result is not None and filled_section.result.draft is not None
+    citations = citations_of(store, filled_section.run) if notes and drafted and filled_section.run else None
+    return PaperPart(filled_section.text, section.title, section.level, citations)
 
 
 def _about(form: FilledForm) -> Iterator[str]:

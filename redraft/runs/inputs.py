@@ -43,7 +43,7 @@ def document_of(store: Store, source: Sources) -> Document:
         if not isinstance(source, list | tuple):
             raise no_document(source)
         check_sources(source)
-        return combine([document_of(store, one) for one in source])
+        return combine([document_of(store, part) for part in source])
     if isinstance(source, Document):
         if source.sections or source.source:
             return source
@@ -108,34 +108,35 @@ def _is_file_name(source: str) -> bool:
     return bool(path.suffix) and is_readable(path) and not is_inline_text(source)
 
 
-def summary_text(given: str | Path, name: str = "summary") -> CleanText:
+def summary_text(summary: str | Path, name: str = "summary") -> CleanText:
     """Return a summary that was passed as text, or as the `Path` of a file. Raises `UsageError` for the path of a file
     in place of its text."""
-    if isinstance(given, Path):
-        return read_text(given)
-    if not isinstance(given, str):
+    if isinstance(summary, Path):
+        return read_text(summary)
+    if not isinstance(summary, str):
         raise UsageError(
-            f"{name} is of the type {type(given).__name__}", hint="pass the text of a summary, or the Path of its file"
+            f"{name} is of the type {type(summary).__name__}",
+            hint="pass the text of a summary, or the Path of its file",
         )
-    named = " " not in given and _is_file_name(given)
-    if named or ("\n" not in given and len(given) <= _LONGEST_PATH and os.path.isfile(given)):
+    is_path = " " not in summary and _is_file_name(summary)
+    if is_path or ("\n" not in summary and len(summary) <= _LONGEST_PATH and os.path.isfile(summary)):
         raise UsageError(
-            f"{name} is {given!r}, the path of a file, and not the text of a summary",
-            hint=f"pass pathlib.Path({given!r}) to have the file read",
+            f"{name} is {summary!r}, the path of a file, and not the text of a summary",
+            hint=f"pass pathlib.Path({summary!r}) to have the file read",
         )
-    return CleanText(given, ())
+    return CleanText(summary, ())
 
 
 def draft_of_round(store: Store, run: Run, number: int) -> str:
     """Return the text of the draft of a round; a run without rounds has round 0."""
     rounds = store.judgments.rounds(run.id)
-    drafts = {made.number: made.draft for made in rounds}
+    drafts = {turn.number: turn.draft for turn in rounds}
     if not rounds and run.draft is not None:
         drafts[0] = run.draft
     if number not in drafts:
         run.drafted()
-        there = ", ".join(str(draft) for draft in sorted(drafts))
-        hint = f"its rounds are: {there}" if there else "it has no draft at all"
+        numbers = ", ".join(str(draft) for draft in sorted(drafts))
+        hint = f"its rounds are: {numbers}" if numbers else "it has no draft at all"
         raise RunError(f"run {run.id} has no draft of round {number!r}", hint=hint)
     return store.runs.draft(drafts[number]).text
 
@@ -150,20 +151,20 @@ _WANTED = (
 )
 
 
-def _complete(given: object) -> object:
+def _complete(entry: object) -> object:
     """Fill in what a finding from a caller may omit: it is a request by that caller."""
-    if not isinstance(given, dict):
-        return given
-    asked = {name: value for name, value in given.items() if name not in ("said_by", "read", "value", "place")}
-    if not asked.get("explanation") or any(len(text) > _LONGEST for text in _texts(asked)):
+    if not isinstance(entry, dict):
+        return entry
+    fields = {name: value for name, value in entry.items() if name not in ("said_by", "read", "value", "place")}
+    if not fields.get("explanation") or any(len(text) > _LONGEST for text in _texts(fields)):
         raise ValueError(f"an explanation is required, and no text may have more than {_LONGEST:,} characters")
-    return {"kind": "request", **asked, "metric": REVIEW}
+    return {"kind": "request", **fields, "metric": REVIEW}
 
 
 def _texts(value: object) -> Iterator[str]:
     if isinstance(value, dict):
-        for one in value.values():
-            yield from _texts(one)
+        for entry in value.values():
+            yield from _texts(entry)
     elif isinstance(value, str):
         yield value
 
@@ -192,10 +193,10 @@ def read_findings(source: str) -> tuple[Finding, ...]:
     try:
         findings = _FILE.validate_python(json.loads(data))
     except (ValueError, RecursionError) as error:
-        said = f": {error_text(error.errors()[0])}" if isinstance(error, ValidationError) else ""
-        raise UsageError(f"there are no findings in it{said}", place=place, hint=_WANTED) from error
+        reason = f": {error_text(error.errors()[0])}" if isinstance(error, ValidationError) else ""
+        raise UsageError(f"there are no findings in it{reason}", place=place, hint=_WANTED) from error
     parts = (
-        findings if isinstance(findings, list) else [finding for some in _parts(findings) for finding in some.findings]
+        findings if isinstance(findings, list) else [finding for part in _parts(findings) for finding in part.findings]
     )
     return tuple(parts[:MAX_FINDINGS])
 
@@ -208,18 +209,18 @@ def caller_findings(findings: Sequence[Finding], document: Document, summary: st
     """Return a caller's findings as they are stored: as requests, with their places in the document. Raises
     `UsageError` for a sentence that the summary does not have, or evidence that the document does not have."""
     language = language_of(summary)
-    told = f" {' '.join(keys(summary, language))} "
+    words_of_summary = f" {' '.join(keys(summary, language))} "
     settled: dict[str, Finding] = {}
     for number, finding in enumerate(findings, 1):
-        if finding.sentence and f" {' '.join(keys(finding.sentence, language))} " not in told:
-            said = f"finding {number} is about a sentence that is not in the summary"
-            raise UsageError(f"{said}: {one_line(finding.sentence, 80)!r}", hint="give findings on this summary")
+        if finding.sentence and f" {' '.join(keys(finding.sentence, language))} " not in words_of_summary:
+            problem = f"finding {number} is about a sentence that is not in the summary"
+            raise UsageError(f"{problem}: {one_line(finding.sentence, 80)!r}", hint="give findings on this summary")
         evidence = finding.evidence if finding.evidence and finding.evidence.text else None
         if evidence and not (evidence.span and document.text[slice(*evidence.span)] == evidence.text):
             evidence = Evidence(evidence.text, locate(document.text, evidence.text))
         if evidence and evidence.span is None:
-            said = f"finding {number} quotes words that are not in the document"
-            raise UsageError(f"{said}: {one_line(evidence.text, 80)!r}", hint="give findings on this document")
-        made = replace(finding, metric=REVIEW, evidence=evidence, said_by=None, place=None)
-        settled.setdefault(made.id, made)
+            problem = f"finding {number} quotes words that are not in the document"
+            raise UsageError(f"{problem}: {one_line(evidence.text, 80)!r}", hint="give findings on this document")
+        completed = replace(finding, metric=REVIEW, evidence=evidence, said_by=None, place=None)
+        settled.setdefault(completed.id, completed)
     return tuple(settled.values())

@@ -23,6 +23,7 @@ from redraft.errors import RunError, UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import evaluators
 from redraft.evaluators.panel import Panel
+from redraft.evaluators.reference.library import Reference
 from redraft.events import Observer
 from redraft.graphs.evaluation import metric
 from redraft.graphs.job import Job
@@ -34,7 +35,7 @@ from redraft.graphs.state import State
 from redraft.prompts.contract import Prompt
 from redraft.report.history.lineage import CachingEncoder
 from redraft.runs.model_names import least_window
-from redraft.runs.model_pool import ModelPool, OpenModel
+from redraft.runs.models import ModelPool, OpenModel
 from redraft.runs.prepare import PreparedDocument
 from redraft.settings import (
     REFERENCES,
@@ -106,20 +107,28 @@ class JobFactory:
         """Return the run's panel with its metrics and pack."""
         encoder = self._encoder(judging)
         builds = self.run.kind in REFERENCES.values()
-        known = () if builds else evaluators(judging, encoder, self.own)
+        metrics = () if builds else evaluators(judging, encoder, self.own)
         last = -1 if judging.confirm else None
         panel = tuple(self._judge(worker, turn) for worker in self.pool.judges[:last] for turn in self._turns(judging))
+        first_turn, reader = self._turns(judging)[0], self.reader(encoder)
+        reference = Reference(
+            self.store,
+            reader,
+            panel,
+            self._judge(self.pool.validator, first_turn),
+            judging.model_copy(update=self._yardsticks(metrics)),
+            self.observe,
+            self.outliner(self.pool.writer, self.run.settings.sample),
+        )
         return Panel(
             self.store,
-            self.reader(encoder),
+            reader,
             panel,
-            known,
-            judging.model_copy(update=self._yardsticks(known)),
+            metrics,
             self.observe,
-            validator=self._judge(self.pool.validator, self._turns(judging)[0]),
+            reference,
             query=self.run.settings.query,
-            confirmer=self._judge(self.pool.judges[-1], self._turns(judging)[0]) if judging.confirm else None,
-            outliner=self.outliner(self.pool.writer, self.run.settings.sample),
+            confirmer=self._judge(self.pool.judges[-1], first_turn) if judging.confirm else None,
         )
 
     def outliner(self, worker: OpenModel, sample: int) -> Outliner | None:
@@ -135,20 +144,20 @@ class JobFactory:
             return None
         return CachingEncoder(load_encoder(judging.embeddings), self.store.ancestry, self.run.document)
 
-    def _yardsticks(self, known: Sequence[Evaluator]) -> dict[str, object]:
+    def _yardsticks(self, metrics: Sequence[Evaluator]) -> dict[str, object]:
         """Return the ids of the pack and key facts that the run's first draft was judged by, to continue with these. A
         done run starts afresh with the current ones; a run that builds them names what it built."""
         if self.run.status == "done":
             return {self.run.kind: None} if self.run.kind in REFERENCES.values() else {}
         rounds = self.store.judgments.rounds(self.run.id)
         first = rounds[0].draft if rounds else self.run.draft
-        judged = self.store.judgments.of(first) if first else {}
+        evaluations = self.store.judgments.of(first) if first else {}
         return {
-            REFERENCES[evaluator.needs]: judged[evaluator.name].details[REFERENCES[evaluator.needs]]
-            for evaluator in known
+            REFERENCES[evaluator.needs]: evaluations[evaluator.name].details[REFERENCES[evaluator.needs]]
+            for evaluator in metrics
             if evaluator.needs
-            and evaluator.name in judged
-            and REFERENCES[evaluator.needs] in judged[evaluator.name].details
+            and evaluator.name in evaluations
+            and REFERENCES[evaluator.needs] in evaluations[evaluator.name].details
         }
 
     def reader(self, encoder: Encoder | None = None, *, judged: bool = True) -> EvidenceReader:
@@ -164,8 +173,8 @@ class JobFactory:
         who writes its summary."""
         judge = next((worker for worker in self.pool.judges if worker.window is not None), None)
         drafting = self.prepared.tokenizer
-        its = drafting if judge is None else judge.tokenizer
-        return drafting if its.name == drafting.name else its
+        tokenizer = drafting if judge is None else judge.tokenizer
+        return drafting if tokenizer.name == drafting.name else tokenizer
 
     def referees(self, judging: JudgeConfig, *, in_words: bool = False) -> list[Referee]:
         """Return a referee for every judge; with `in_words` only for language models."""
@@ -285,14 +294,16 @@ async def revise(job_factory: JobFactory, findings: Sequence[str], instruction: 
     by the run's metrics and by those behind the findings."""
     run = await off_loop(job_factory.store.runs.get, job_factory.run.id)
     _check(run)
-    judged = await off_loop(job_factory.store.judgments.of, run.draft or "")
-    known = {finding.id: finding.metric for evaluation in judged.values() for finding in evaluation.findings}
-    if unknown := [one for one in findings if one not in known]:
+    evaluations = await off_loop(job_factory.store.judgments.of, run.draft or "")
+    metric_by_finding = {
+        finding.id: finding.metric for evaluation in evaluations.values() for finding in evaluation.findings
+    }
+    if unknown := [key for key in findings if key not in metric_by_finding]:
         raise UsageError(f"there is no finding {unknown[0]!r} on the best draft", hint="list_findings has their ids")
-    aims = tuple(dict.fromkeys(known[one] for one in findings))
+    aims = tuple(dict.fromkeys(metric_by_finding[key] for key in findings))
     job = await _job(job_factory, run, aims)
     state = _standing(await _rounds(job, run), await job.judged(run.draft or ""), run, aims, findings, instruction)
-    await confirm(state, job, state["best"], findings_in(judged, findings))
+    await confirm(state, job, state["best"], findings_in(evaluations, findings))
     state["to_fix"] = [finding.id for finding in findings_in(await job.judged(state["best"]), findings)]
     if not state["to_fix"]:
         raise UsageError(
@@ -339,7 +350,7 @@ async def _rounds(job: Job, run: Run) -> list[Round]:
 
 def _standing(
     rounds: Sequence[Round],
-    judged: Mapping[str, Evaluation],
+    evaluations: Mapping[str, Evaluation],
     run: Run,
     aims: Sequence[str],
     findings: Sequence[str],
@@ -353,7 +364,7 @@ def _standing(
         "round": rounds[-1].number,
         "first": rounds[0].draft,
         "best": best,
-        "scores": metric_scores(scores_of(judged)),
+        "scores": metric_scores(scores_of(evaluations)),
         "way": "correct",
         "mending": [],
         "aims": list(aims),

@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from langgraph.errors import GraphBubbleUp, GraphInterrupt
 
@@ -22,12 +23,11 @@ from redraft.llm.langsmith import tracing
 from redraft.runs.inputs import Sources, document_of
 from redraft.runs.job import JobFactory
 from redraft.runs.model_names import judge_settings_of
-from redraft.runs.model_pool import ModelPool, ModelRole, ModelRoles, assign_models
-from redraft.runs.model_pool import open_models as open_models
-from redraft.runs.models import load_openai
+from redraft.runs.models import ModelPool, ModelRole, ModelRoles, assign_models, load_openai
+from redraft.runs.models import open_models as open_models
 from redraft.runs.own_places import OwnPlaces
-from redraft.runs.prepare import PreparedDocument, RunSpec, check_judging, prepare, record, restore
-from redraft.runs.roster import server_window, with_windows
+from redraft.runs.prepare import PreparedDocument, RunSpec, check_judging, prepare, record, restore, with_windows
+from redraft.runs.roster import server_window
 from redraft.settings import GIVEN_STRATEGY, DraftConfig, Limits
 from redraft.store.connection import entered_off_loop, off_loop
 from redraft.store.runs import Run, Status
@@ -66,23 +66,19 @@ async def record_stop(store: Store, run: str, error: BaseException) -> None:
         raise
 
 
-def _told(error: BaseException) -> tuple[Status, str, dict[str, str] | None]:
+def _told(error: BaseException) -> tuple[Status, str, dict[str, Any] | None]:
     """Return the status, stop reason and stored error for the exception that ended a run."""
     match error:
         case GraphBubbleUp():
             return "waiting", WAITING, None
         case BudgetError():
-            return "stopped", "budget", _described(error)
+            return "stopped", "budget", error.stored
         case RedraftError():
-            return "failed", error.code, _described(error)
+            return "failed", error.code, error.stored
         case asyncio.CancelledError() | KeyboardInterrupt() | GeneratorExit():
             return "interrupted", "cancelled", None
     message = f"{type(error).__name__}: {error}"
     return "failed", "bug", {"code": "bug", "message": message, "hint": "please report it"}
-
-
-def _described(error: RedraftError) -> dict[str, str]:
-    return {"code": error.code, "message": str(error), "hint": error.hint}
 
 
 # Seconds that the nodes of a cancelled run get to clean up.
@@ -278,7 +274,8 @@ class RunManager:
         self, assigned: Sequence[ModelRole], run: Run, prepared: PreparedDocument, observe: Observer
     ) -> AbstractAsyncContextManager[ModelPool]:
         """Open the models of a run for the duration of the context."""
-        return open_models(assigned, run, prepared, self.store, observe, self.budget or self.shared.get(run.id))
+        budget = self.budget or self.shared.get(run.id)
+        return open_models(assigned, run, prepared.document, prepared.book, self.store, observe, budget)
 
     async def _drive(self, opened: _OpenRun) -> None:
         """Put on record that the run is being worked on, once."""
@@ -298,8 +295,8 @@ class RunManager:
             await self._keep_partial(opened.job, error)
         await record_stop(self.store, run, error)
         if isinstance(error, GraphInterrupt):
-            for asked in error.args[0]:
-                self.observe(Waiting(run, asked.value))
+            for interrupt in error.args[0]:
+                self.observe(Waiting(run, interrupt.value))
 
     async def _keep_partial(self, job: Job, error: BudgetError) -> None:
         """Keep the best text so far as the run's draft, where it has none that is whole, and say what it covers."""
@@ -355,8 +352,8 @@ async def record_new_run(
     # Errors in the judging settings are raised before the first draft is paid for.
     await off_loop(check_judging, order, prepared, store)
     limits = own or manager.limits or Limits()
-    asked = (prepared.settings, order.judging, limits, manager.prices)
-    await off_loop(assign_models, *asked, refinement=order.refinement, objects=model_roles.objects)
+    arguments = (prepared.settings, order.judging, limits, manager.prices)
+    await off_loop(assign_models, *arguments, refinement=order.refinement, objects=model_roles.objects)
     run = await off_loop(record, prepared, order, limits, store)
     manager.prepared[run.id] = prepared
     if own is not None:

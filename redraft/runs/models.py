@@ -1,70 +1,67 @@
-"""Opens models by name under the settings of their roles."""
+"""The models of a run: their addresses, prices and roles, and opening them on one ledger and one budget."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+import json
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from itertools import count
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
 
 from redraft import plugins
 from redraft.builtin.facade import IDENTITY
 from redraft.builtin.facade import open_model as open_extractive
-from redraft.errors import UsageError
-from redraft.llm.addresses import OPENAI, address_in, base_url, name_of, openai_key, plain_address, provider_of
+from redraft.domain import Document
+from redraft.errors import Set, UsageError
+from redraft.events import Observer
+from redraft.fields import list_argument
+from redraft.llm.addresses import (
+    OPENAI,
+    address_in,
+    base_url,
+    key_server,
+    name_of,
+    openai_key,
+    plain_address,
+    provider_of,
+    server_at,
+)
 from redraft.llm.base import LazyModel, Model
-from redraft.llm.budget import FREE, PriceTable
-from redraft.llm.nli import SERVES, open_entailment
+from redraft.llm.budget import FREE, Budget, PriceTable, builtin_prices
+from redraft.llm.chat import as_model
+from redraft.llm.nli import open_entailment
+from redraft.llm.rate_limiter import Limiter, shared_limiter
 from redraft.llm.reasoning_budget import usual_room
+from redraft.llm.recorded import RecordedModel
+from redraft.prompts.book import PromptBook, prompt_choice
+from redraft.runs.model_names import NO_ITEM, named_in, settings_by_name, writer_as_judge
 from redraft.settings import (
     EXTRACTIVE,
-    GIVEN_STRATEGY,
     DraftConfig,
     JudgeConfig,
+    Limits,
+    ModelSettings,
     Price,
     RefineConfig,
+    Role,
     is_entailment,
     reads_prompts,
 )
+from redraft.store.connection import off_loop
+from redraft.store.runs import Run
+from redraft.store.store import Store
+from redraft.text.languages import known_language, undetected_language
 from redraft.text.tokens import EstimatingTokenizer, Tokenizer, tokenizer_for
 
-if TYPE_CHECKING:
-    from redraft.evaluators.base import Evaluator
-from redraft.runs.model_names import judge_settings_of, named_in, settings_by_name
+ModelLike = str | ModelSettings | Model | BaseChatModel
+"""A model by name as on the command line, its settings, or an object: a `Model`, or any chat model of LangChain."""
 
+# One model: its address, tokenizer and price, and opening it.
 
-def resolve(settings: DraftConfig) -> DraftConfig:
-    """Return the settings with the model's address filled in for the record; unknown names are refused."""
-    model, given = settings.model, settings.base_url
-    if model == EXTRACTIVE:
-        return settings.model_copy(update={"base_url": None, "key_env": None})
-    if address_in(model):
-        raise UsageError(f"{model} was passed as an object", hint="pass it again, from Python")
-    provider, named, name = model.partition(":")
-    if is_entailment(model) and name:
-        return settings.model_copy(update={"base_url": None, "key_env": None})
-    if provider == OPENAI and name:
-        return settings.model_copy(update={"base_url": base_url(given)})
-    if settings.key_env:
-        raise UsageError(f"{model} takes its key from its provider's own variable", hint="leave out --set key_env")
-    if not (named and provider in plugins.names("models")):
-        _check_provider(provider, model, name)
-    return settings.model_copy(update={"base_url": plain_address(given) if given else None})
-
-
-def _check_provider(provider: str, model: str, name: str) -> None:
-    from redraft.llm.providers import check_provider, providers
-
-    if not name or provider not in providers():
-        own = plugins.names("models")
-        meant = _meant(model, provider, name, (OPENAI, *own, *providers()))
-        others = "".join(f"{plugin}:NAME, " for plugin in own)
-        usual = f"openai:NAME, {others}PROVIDER:NAME ({_SOME}, ...), nli:MODEL as a judge, or extractive"
-        raise UsageError(f"there is no model {model!r}", hint=f"did you mean {meant}?" if meant else f"use {usual}")
-    check_provider(provider, model)
-
-
-_SOME = "anthropic, google_genai, mistralai, ollama"
 _FAMILIES = {
     "openai": ("gpt", "chatgpt", "o1", "o3", "o4"),
     "anthropic": ("claude",),
@@ -75,13 +72,43 @@ _FAMILIES = {
 }
 
 
-def _meant(model: str, provider: str, name: str, known: Sequence[str]) -> str:
-    """The model that is likely meant: with the provider of its family, or with a provider that is written so."""
+def resolve(settings: DraftConfig) -> DraftConfig:
+    """Return the settings with the model's address filled in for the record; unknown names are refused."""
+    model, address = settings.model, settings.base_url
+    if address_in(model):
+        raise UsageError(f"{model} was passed as an object", hint="pass it again, from Python")
+    provider, colon, name = model.partition(":")
+    if model == EXTRACTIVE or (is_entailment(model) and name):
+        return settings.model_copy(update={"base_url": None, "key_env": None})
+    if provider == OPENAI and name:
+        return settings.model_copy(update={"base_url": base_url(address)})
+    if settings.key_env:
+        raise UsageError(f"{model} takes its key from its provider's own variable", fix=("leave out ", Set("key_env")))
+    if not (colon and provider in plugins.names("models")):
+        _check_provider(provider, model, name)
+    return settings.model_copy(update={"base_url": plain_address(address) if address else None})
+
+
+def _check_provider(provider: str, model: str, name: str) -> None:
+    """Refuse a model of no known provider, naming the one that is likely meant."""
+    from redraft.llm.providers import check_provider, providers
+
+    if name and provider in providers():
+        return check_provider(provider, model)
+    plugged = plugins.names("models")
+    likely = ""
     if name:
-        near = get_close_matches(provider.lower(), known, 1)
-        return f"{near[0]}:{name}" if near else ""
-    of_family = (family for family, begins in _FAMILIES.items() if model.lower().startswith(begins))
-    return next((f"{family}:{model.lower()}" for family in of_family), "") if ":" not in model else ""
+        near = get_close_matches(provider.lower(), (OPENAI, *plugged, *providers()), 1)
+        likely = f"{near[0]}:{name}" if near else ""
+    elif ":" not in model:
+        families = (family for family, begins in _FAMILIES.items() if model.lower().startswith(begins))
+        likely = next((f"{family}:{model.lower()}" for family in families), "")
+    plugin_names = "".join(f"{plugin}:NAME, " for plugin in plugged)
+    usual = (
+        f"openai:NAME, {plugin_names}PROVIDER:NAME (anthropic, google_genai, mistralai, ollama, ...), nli:MODEL as a"
+        " judge, or extractive"
+    )
+    raise UsageError(f"there is no model {model!r}", hint=f"did you mean {likely}?" if likely else f"use {usual}")
 
 
 def tokenizer_of(settings: DraftConfig) -> tuple[Tokenizer, str]:
@@ -90,14 +117,6 @@ def tokenizer_of(settings: DraftConfig) -> tuple[Tokenizer, str]:
     if not reads_prompts(settings.model):
         return EstimatingTokenizer(), ""
     return tokenizer_for(name_of(settings.model))
-
-
-def exact_tokenizer(settings: DraftConfig) -> Tokenizer | None:
-    """Return the provider's tokenizer; None where it is not known for certain."""
-    if not _is_at_openai(settings):
-        return None
-    tokenizer, warning = tokenizer_for(name_of(settings.model))
-    return None if warning else tokenizer
 
 
 def price_of(settings: DraftConfig, table: PriceTable) -> Price | None:
@@ -127,19 +146,31 @@ def reasoning_reserve(settings: DraftConfig) -> int:
 async def open_model(settings: DraftConfig, *, seconds: float, usual_key: bool = True) -> AsyncIterator[Model]:
     """Open the model that the settings name for the duration of the context. Slow imports wait for the first call.
     Without its own key, a model that speaks OpenAI's protocol gets OPENAI_API_KEY only if `usual_key` allows it."""
-    provider = provider_of(settings.model)
+    provider, name = provider_of(settings.model), name_of(settings.model)
     if settings.model == EXTRACTIVE:
         yield LazyModel(IDENTITY, open_extractive)
     elif is_entailment(settings.model):
-        yield open_entailment(name_of(settings.model))
+        yield open_entailment(name)
     elif provider == OPENAI:
+        url = settings.base_url
+        assert url is not None
+        key = openai_key(settings.model, url, settings.key_env, usual=usual_key)
         async with AsyncExitStack() as closing:
-            yield _late_openai(settings, seconds, closing, usual_key=usual_key)
+
+            def open_late() -> Model:
+                from redraft.llm.openai import open_openai
+
+                room = settings.reasoning_tokens
+                return open_openai(
+                    name, url, key=key, seconds=seconds, closing=closing, replies=settings.replies, reasoning=room
+                )
+
+            yield LazyModel(f"{settings.model}@{url}", open_late)
     else:
         from redraft.llm.providers import open_plugged, open_provided
 
-        known = provider in plugins.names("models")
-        yield (open_plugged if known else open_provided)(settings, seconds=seconds)
+        plugged = provider in plugins.names("models")
+        yield (open_plugged if plugged else open_provided)(settings, seconds=seconds)
 
 
 def load_openai() -> None:
@@ -147,64 +178,345 @@ def load_openai() -> None:
     import redraft.llm.openai  # noqa: F401
 
 
-def _late_openai(settings: DraftConfig, seconds: float, closing: AsyncExitStack, *, usual_key: bool) -> Model:
-    name, url = name_of(settings.model), settings.base_url
-    assert url is not None
-    key = openai_key(settings.model, url, settings.key_env, usual=usual_key)
-
-    def opened() -> Model:
-        from redraft.llm.openai import open_openai
-
-        return open_openai(
-            name,
-            url,
-            key=key,
-            seconds=seconds,
-            closing=closing,
-            replies=settings.replies,
-            reasoning=settings.reasoning_tokens,
-        )
-
-    return LazyModel(f"{settings.model}@{url}", opened)
+# The models of a run by role.
 
 
-_WHAT = "only says whether one text follows from another"
-_HINT = f"name it as --judge, for --metric {SERVES[0]} or --metric {SERVES[1]}"
+@dataclass(frozen=True, slots=True)
+class OpenModel:
+    """An open model with its settings and prompts for a role."""
+
+    model: Model
+    settings: DraftConfig
+    book: PromptBook
+    is_object: bool = False
+    """Whether the model was passed as an object, about whose tokens nothing is known."""
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """Return the tokenizer that counts its tokens, or an estimate."""
+        return EstimatingTokenizer() if self.is_object else tokenizer_of(self.settings)[0]
+
+    @property
+    def window(self) -> int | None:
+        """Return the token limit of a prompt and its reply; None for a model that reads no prompts."""
+        return self.settings.context_tokens if reads_prompts(self.settings.model) else None
 
 
-def check_writer(settings: DraftConfig, refinement: RefineConfig | None) -> None:
-    """Refuse a model that only judges as one that writes."""
-    model = settings.model
-    if is_entailment(model) and (settings.strategy != GIVEN_STRATEGY or refinement):
-        raise UsageError(f"{model} cannot write: it {_WHAT}", hint=_HINT)
+@dataclass(frozen=True, slots=True)
+class ModelPool:
+    """The writer and the judges of a run; the first judge writes the questions."""
+
+    writer: OpenModel
+    judges: tuple[OpenModel, ...]
+    validator: OpenModel
+    """The model that validates the key facts found by the first judge."""
+    decider: OpenModel
+    """The model that decides what to revise, if the policy uses one."""
 
 
-def check_judges(
+@dataclass(frozen=True, slots=True)
+class ModelRole:
+    """A model with its settings in a role; `model` is an object to use instead of opening one by name."""
+
+    role: Role
+    settings: DraftConfig
+    price: Price | None
+    model: Model | None = None
+    usual_key: bool = True
+    """Whether it may use OPENAI_API_KEY if it has no key of its own."""
+
+    @property
+    def opened_as(self) -> tuple[object, ...]:
+        """Return the key of what is opened once for several roles."""
+        settings = self.settings
+        if self.model is not None:
+            return (settings.model,)
+        place = settings.model, settings.base_url
+        return (*place, settings.key_env, settings.replies, settings.reasoning_tokens, self.usual_key)
+
+    @property
+    def asked_as(self) -> tuple[object, ...]:
+        """Return the key of roles with the same prompts and limits."""
+        settings = self.settings
+        return (*self.opened_as, settings.prompts, settings.top_p, settings.max_tokens, self.price)
+
+    @property
+    def wants_openai_key(self) -> bool:
+        """Return whether it is opened by name, speaks OpenAI's protocol and names no key of its own."""
+        return self.model is None and provider_of(self.settings.model) == OPENAI and self.settings.key_env is None
+
+
+def by_identity(models: Iterable[Model]) -> dict[str, Model]:
+    """Return the model objects by identity, which names them in settings and in the store. One object may have several
+    roles. Two objects of one identity would share cached answers, so they are refused."""
+    by_name: dict[str, Model] = {}
+    for model in models:
+        if by_name.setdefault(model.identity, model) is not model:
+            raise _confused(model.identity)
+    return by_name
+
+
+def _confused(identity: str) -> UsageError:
+    return UsageError(
+        f"two models have the identity {identity}, so their answers could not be told apart",
+        hint="give each its own, with ChatModel(chat, identity=...), or let one judge several times with repeat",
+    )
+
+
+def assign_models(
     settings: DraftConfig,
-    judging: JudgeConfig,
-    refinement: RefineConfig | None,
-    known: Sequence[Evaluator],
-    has_facts: bool,
-) -> None:
-    """Refuse what the judges that write no text do not serve. `has_facts` says whether there are key facts."""
-    judges = judge_settings_of(settings, judging)
+    judging: JudgeConfig | None,
+    limits: Limits,
+    prices: PriceTable | None,
+    *,
+    refinement: RefineConfig | None = None,
+    objects: Mapping[str, Model] = NO_ITEM,
+) -> list[ModelRole]:
+    """Return the writer, judges and deciders with their prices. A cost limit needs the price of every model. A name
+    that is the identity of one of the `objects` means that object; others are opened by name. OPENAI_API_KEY is for
+    those at one server only."""
+    table = prices or builtin_prices()
+    roles = [ModelRole("writer", settings, _price(settings, limits, table, objects), objects.get(settings.model))]
     for role, name in named_in(judging, refinement):
-        other = settings_by_name(name, settings, judging).model
-        if role != "judge" and is_entailment(other):
-            raise UsageError(f"{other} can only be a judge: it {_WHAT}", hint=_HINT)
-    model = next((judge.model for judge in judges if is_entailment(judge.model)), None)
-    if model is None:
-        return
-    asked = [evaluator.name for evaluator in known if evaluator.prompts]
-    if not asked:
-        raise UsageError(f"{model} cannot be used here: it {_WHAT}", hint=_HINT)
-    if strange := [name for name in asked if name not in SERVES]:
+        model = objects.get(name)
+        under = settings_by_name(name, settings, judging, objects)
+        under = under if model else resolve(under)
+        roles.append(ModelRole(role, under, _price(under, limits, table, objects), model))
+    addresses = [role.settings.base_url or "" for role in roles]
+    home = key_server([address for role, address in zip(roles, addresses, strict=True) if role.wants_openai_key])
+    return [
+        replace(role, usual_key=role.wants_openai_key and server_at(address) == home)
+        for role, address in zip(roles, addresses, strict=True)
+    ]
+
+
+def _price(settings: DraftConfig, limits: Limits, table: PriceTable, objects: Mapping[str, Model]) -> Price | None:
+    if getattr(objects.get(settings.model), "is_free", False):
+        return FREE
+    price = price_of(settings, table)
+    if price is None and limits.max_cost is not None:
+        name = settings.model.partition(":")[2] or settings.model
+        file = f", a TOML file such as:\n[prices]\n{json.dumps(name)} = {{ prompt = 0.25, completion = 2.0 }}\n"
+        fix = ("give its price in dollars per million tokens with ", Set("prices", "FILE"), file)
         raise UsageError(
-            f"the judge {model} does not support {' and '.join(strange)}: it {_WHAT}",
-            hint=f"it supports {', '.join(SERVES[:-1])} and {SERVES[-1]}; name another judge for the rest",
+            f"the price of {settings.model} is unknown, so the limit of cost cannot be kept",
+            fix=(*fix, "or use ", Set("max_calls")),
         )
-    if SERVES[-1] in asked and is_entailment(judges[0].model) and not has_facts:
-        raise UsageError(
-            f"the judge {model} finds no key facts: it {_WHAT}",
-            hint="import some with `redraft pack import`, or name a judge that finds them before it",
-        )
+    return price
+
+
+def settings_by_role(assigned: Sequence[ModelRole]) -> dict[Role, DraftConfig]:
+    """Return the settings of each role, with the first judge's for all judges; unnamed roles use another's model."""
+    first: dict[Role, DraftConfig] = {}
+    for role in assigned:
+        first.setdefault(role.role, role.settings)
+    aside = writer_as_judge(first["writer"])
+    judge = first.get("judge", aside)
+    return {"judge": judge, "validator": judge, "decider": aside, **first}
+
+
+def prompts_by_role(assigned: Sequence[ModelRole], book: PromptBook) -> list[PromptBook]:
+    """Return the prompts of each role: its own, or else the writer's."""
+    choices = {role.settings.prompts for role in assigned} - {assigned[0].settings.prompts}
+    books = {assigned[0].settings.prompts: book, **{choice: PromptBook(choice) for choice in choices}}
+    return [books[role.settings.prompts] for role in assigned]
+
+
+@asynccontextmanager
+async def open_models(
+    assigned: Sequence[ModelRole],
+    run: Run,
+    document: Document,
+    book: PromptBook,
+    store: Store,
+    observer: Observer,
+    budget: Budget | None = None,
+) -> AsyncIterator[ModelPool]:
+    """Open every model, one that is named twice only once. A `budget` is shared with other runs."""
+    limits, language = run.limits, undetected_language(document) or known_language(document)
+    if budget is None:
+        budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost, budget_key=run.id)
+    opened: dict[tuple[object, ...], Model] = {}
+    recorded: dict[tuple[object, ...], Model] = {}
+    workers: list[OpenModel] = []
+    roles = with_aside(assigned)
+    async with AsyncExitStack() as stack:
+        for role, prompts in zip(roles, await off_loop(prompts_by_role, roles, book), strict=True):
+            settings = role.settings
+            if role.opened_as not in opened:
+                if (model := role.model) is None:
+                    opening = open_model(settings, seconds=limits.timeout, usual_key=role.usual_key)
+                    model = await stack.enter_async_context(opening)
+                opened[role.opened_as] = model
+                _check_twins(assigned, opened)
+            model = opened[role.opened_as]
+            if role.asked_as not in recorded:
+                recorded[role.asked_as] = RecordedModel(
+                    model,
+                    book=prompts,
+                    store=store,
+                    limiter=_limiter(settings.base_url, model.identity, limits, store, budget),
+                    run=run.id,
+                    budget=budget,
+                    price=role.price,
+                    tokenizer=await off_loop(_exact_tokenizer, role, limits),
+                    top_p=settings.top_p,
+                    max_tokens=settings.max_tokens,
+                    observer=observer,
+                    language="" if reads_prompts(settings.model) else language,
+                )
+            workers.append(OpenModel(recorded[role.asked_as], settings, prompts, role.model is not None))
+        yield models_by_role(assigned, workers)
+
+
+def with_aside(assigned: Sequence[ModelRole]) -> list[ModelRole]:
+    """Return the roles, and at the end the writer as it judges or decides where nobody else does."""
+    return [*assigned, replace(assigned[0], settings=writer_as_judge(assigned[0].settings))]
+
+
+def _limiter(address: str | None, identity: str, limits: Limits, store: Store, budget: Budget) -> Limiter:
+    """Return the rate limiter of a model's address, shared by all processes of a paced budget."""
+    provider = address or address_in(identity) or provider_of(identity) or identity
+    rates = {"requests_per_minute": limits.requests_per_minute, "tokens_per_minute": limits.tokens_per_minute}
+    shared = budget.paced and any(rate is not None for rate in rates.values())
+    limiter_key = f"{budget.terms.budget_key} {provider}" if shared else ""
+
+    async def pace(size: int) -> float:
+        return await off_loop(store.rate_limits.take, limiter_key, size, **rates)
+
+    return shared_limiter(provider, limits.concurrency, **rates, limiter_key=limiter_key, pace=pace if shared else None)
+
+
+def _check_twins(assigned: Sequence[ModelRole], opened: Mapping[tuple[object, ...], Model]) -> None:
+    """Refuse two models that would answer for each other. One name at one address is one model, which may have several
+    roles, but does not judge beside itself."""
+    places: dict[str, tuple[object, ...]] = {}
+    judges: set[str] = set()
+    for role in assigned:
+        model = opened.get(role.opened_as)
+        if model is None:
+            continue
+        twice = role.role == "judge" and model.identity in judges
+        if twice or places.setdefault(model.identity, role.opened_as[:2]) != role.opened_as[:2]:
+            raise _confused(model.identity)
+        judges |= {model.identity} if role.role == "judge" else set()
+
+
+def _exact_tokenizer(role: ModelRole, limits: Limits) -> Tokenizer | None:
+    """Return the tokenizer that counts as the provider does, where that matters and is known for certain."""
+    if limits.max_cost is None or role.model is not None or not _is_at_openai(role.settings):
+        return None
+    tokenizer, warning = tokenizer_for(name_of(role.settings.model))
+    return None if warning else tokenizer
+
+
+def models_by_role(assigned: Sequence[ModelRole], workers: Sequence[OpenModel]) -> ModelPool:
+    """Return the models by role. A role without a model uses another's, in the end the writer's, which then judges
+    apart from writing: it is the last of the `workers`."""
+
+    def of(name: Role) -> list[OpenModel]:
+        return [worker for role, worker in zip(assigned, workers, strict=False) if role.role == name]
+
+    judges = of("judge") or [workers[-1]]
+    return ModelPool(workers[0], tuple(judges), (of("validator") or judges)[0], (of("decider") or workers[-1:])[0])
+
+
+def with_addresses(
+    judging: JudgeConfig,
+    settings: DraftConfig,
+    refinement: RefineConfig | None = None,
+    objects: Mapping[str, Model] = NO_ITEM,
+) -> JudgeConfig:
+    """Return the judging settings with the models' addresses filled in for the record, and the judge that confirms as
+    the last one; unknown names are refused. Objects have their own addresses. If the named models are at several
+    addresses, none is filled in, and each provider's default or the writer's address applies."""
+    if twice := next((name for name in judging.judges if judging.judges.count(name) > 1), None):
+        repeat = ("use ", Set("repeat"), " to let a judge judge more than once")
+        raise UsageError(f"the judge {twice} is named twice", fix=repeat)
+    if judging.confirm is not None:
+        objectors = tuple(name for name in judging.judges if name != judging.confirm)
+        if not objectors:
+            more = ("name a judge whose objections it decides: ", Set("judges"))
+            raise UsageError(f"there is no other judge for {judging.confirm} to confirm", fix=more)
+        judging = judging.model_copy(update={"judges": (*objectors, judging.confirm)})
+    names = [name for _, name in named_in(judging, refinement)]
+    models = {name: _settled(judging.models[name]) for name in names if name in judging.models}
+    bare = {name for name in names if reads_prompts(name)} - {*objects, *models}
+    addresses = {resolve(settings_by_name(name, settings, judging, objects)).base_url for name in bare}
+    address = addresses.pop() if len(addresses) == 1 else judging.base_url
+    return judging.model_copy(update={"base_url": address, "models": models})
+
+
+def _settled(model: ModelSettings) -> ModelSettings:
+    """Return a model's own settings with absolute address and prompt paths."""
+    resolved = resolve(DraftConfig(model=model.model, base_url=model.base_url, key_env=model.key_env))
+    prompts = model.prompts and prompt_choice(model.prompts)
+    return model.model_copy(update={"base_url": resolved.base_url, "key_env": resolved.key_env, "prompts": prompts})
+
+
+# The models of a session.
+
+_OF_A_PLACE = frozenset({"model", "base_url", "key_env"})
+"""Settings that belong to a model, whatever a run's settings are."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRoles:
+    """The names of the writer, judges, validators and deciders, and the objects behind them."""
+
+    model: str | None = None
+    judges: tuple[str, ...] = ()
+    validator: str | None = None
+    decider: str | None = None
+    objects: dict[str, Model] = field(default_factory=dict)
+    """Model objects by identity."""
+    writer: ModelSettings | None = None
+    """The writer's own settings."""
+    models: dict[str, ModelSettings] = field(default_factory=dict)
+    """The own settings of the other models, by name."""
+
+    def settings(self, settings: DraftConfig) -> DraftConfig:
+        """Return the settings with the session's writer."""
+        if self.writer is None:
+            return settings if self.model is None else settings.model_copy(update={"model": self.model})
+        fields = {name: getattr(self.writer, name) for name in {*self.writer.model_fields_set, *_OF_A_PLACE}}
+        chosen = settings.model_fields_set - _OF_A_PLACE
+        return settings.model_copy(update={name: value for name, value in fields.items() if name not in chosen})
+
+    def judging(
+        self, judging: JudgeConfig, settings: DraftConfig, refinement: RefineConfig | None = None
+    ) -> JudgeConfig:
+        """Return the judging settings with the session's judges and the address of those given by name."""
+        update: dict[str, Any] = {
+            "judges": self.judges or judging.judges,
+            "validator": self.validator or judging.validator,
+            "models": {**judging.models, **self.models},
+        }
+        return with_addresses(judging.model_copy(update=update), settings, refinement, self.objects)
+
+    def refinement(self, refinement: RefineConfig) -> RefineConfig:
+        """Return the refinement settings with the session's decider."""
+        return refinement if self.decider is None else refinement.model_copy(update={"decider": self.decider})
+
+
+def model_roles(
+    model: ModelLike | None, judges: Sequence[ModelLike], validator: ModelLike | None, decider: ModelLike | None
+) -> ModelRoles:
+    """Return the names of all roles; an object may have several. A model with settings gets a name of its own, with a
+    number appended if necessary."""
+    objects: dict[int, Model] = {}
+    models: dict[str, ModelSettings] = {}
+
+    def name_for(like: ModelLike) -> str:
+        if isinstance(like, str):
+            return like
+        if isinstance(like, ModelSettings):
+            names = (f"{like.model}{f' ({number})' if number > 1 else ''}" for number in count(1))
+            return next(name for name in names if models.setdefault(name, like) == like)
+        return objects.setdefault(id(like), as_model(like)).identity
+
+    writer = model if isinstance(model, ModelSettings) else None
+    name = writer.model if writer else None if model is None else name_for(model)
+    panel = tuple(name_for(judge) for judge in list_argument(judges, "judges") if judge is not None)
+    validating, deciding = (None if role is None else name_for(role) for role in (validator, decider))
+    return ModelRoles(name, panel, validating, deciding, by_identity(objects.values()), writer, models)

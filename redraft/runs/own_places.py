@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from redraft import plugins
-from redraft.errors import UsageError
+from redraft.errors import Set, UsageError
 from redraft.llm.addresses import DEFAULT_BASE_URL, OPENAI, base_url, plain_address, provider_of
 from redraft.llm.base import Model
 from redraft.prompts.book import SETS, prompt_choice
 from redraft.runs.model_names import NO_ITEM, named_in, settings_by_name
-from redraft.runs.model_pool import ModelRoles
+from redraft.runs.models import ModelRoles
 from redraft.settings import (
     EXTRACTIVE,
     NO_KEY,
@@ -56,11 +56,11 @@ class OwnPlaces:
     names: set[str] = field(default_factory=set)
     """Folders of prompts, embedding models, and models that this machine loads."""
 
-    def update(self, other: OwnPlaces) -> None:
+    def update(self, places: OwnPlaces) -> None:
         """Add the places of another."""
-        self.models |= other.models
-        self.addresses |= other.addresses
-        self.names |= other.names
+        self.models |= places.models
+        self.addresses |= places.addresses
+        self.names |= places.names
 
     def add(
         self,
@@ -70,9 +70,9 @@ class OwnPlaces:
         objects: Mapping[str, Model] = NO_ITEM,
     ) -> None:
         """Add what the user's settings name."""
-        for asked in _asked(settings, judging, refinement, objects):
-            self.models.add(place_of(asked))
-            self.names.add(asked.model)
+        for under in _asked(settings, judging, refinement, objects):
+            self.models.add(place_of(under))
+            self.names.add(under.model)
         for model in judging.models.values() if judging else ():
             self.add_model(model)
         self.names |= set(_files(settings, judging))
@@ -114,15 +114,15 @@ class OwnPlaces:
     ) -> None:
         """Raise `UsageError` for a place that these settings of `run` name, as the database has them, and the user
         does not."""
-        for asked in _asked(settings, judging, refinement, objects):
-            if not self._is_own(place_of(asked)):
-                raise _strange_place(run, asked)
-            if _is_loaded_here(asked.model) and asked.model not in self.names:
-                raise _strange(run, f"the model {asked.model}", f"--judge {asked.model}")
+        for under in _asked(settings, judging, refinement, objects):
+            if not self._is_own(place_of(under)):
+                raise _strange_place(run, under)
+            if _is_loaded_here(under.model) and under.model not in self.names:
+                raise _strange(run, f"the model {under.model}", Set("judges", under.model))
         for name in _files(settings, judging):
             if name not in self.names:
-                option = "--set embeddings" if judging and name == judging.embeddings else "--prompts"
-                raise _strange(run, name, f"{option} {name}")
+                setting = "embeddings" if judging and name == judging.embeddings else "prompts"
+                raise _strange(run, name, Set(setting, name))
 
     def _is_own(self, place: ModelPlace) -> bool:
         if place in self.models or (place.address is None and not place.key_env):
@@ -159,16 +159,17 @@ def _is_loaded_here(model: str) -> bool:
     return is_entailment(model) or provider_of(model) in {*_LOADED_HERE, *plugins.names("models")}
 
 
-def _strange_place(run: str, asked: DraftConfig) -> UsageError:
-    key = f" with the key in {asked.key_env}" if asked.key_env else ""
-    address = asked.base_url or "its provider's address"
-    again = f"--base-url {asked.base_url}" if asked.base_url else ""
-    again += f" --set key_env={asked.key_env}" if asked.key_env else ""
-    return _strange(run, f"{asked.model} at {address}{key}", again.strip())
+def _strange_place(run: str, settings: DraftConfig) -> UsageError:
+    key = f" with the key in {settings.key_env}" if settings.key_env else ""
+    address = settings.base_url or "its provider's address"
+    places = [Set("base_url", settings.base_url)] if settings.base_url else []
+    places += [Set("key_env", settings.key_env)] if settings.key_env else []
+    return _strange(run, f"{settings.model} at {address}{key}", *places)
 
 
-def _strange(run: str, what: str, again: str) -> UsageError:
+def _strange(run: str, what: str, *places: Set) -> UsageError:
+    words = [word for setting in places for word in (", ", setting)]
     return UsageError(
         f"run {run} uses {what}, which only its database names",
-        hint=f"if that is yours, give it again ({again}), or in the environment or your own configuration",
+        fix=("if that is yours, give it again (", *words[1:], "), or in the environment or your own configuration"),
     )

@@ -55,8 +55,8 @@ class StageUsage:
 
 def total_cost(costs: Iterable[float | None]) -> float | None:
     """Return the sum of some costs; None if one is unknown."""
-    known = list(costs)
-    return None if None in known else sum((one or 0.0 for one in known), 0.0)
+    summands = list(costs)
+    return None if None in summands else sum((cost or 0.0 for cost in summands), 0.0)
 
 
 class PlannedSource(Entry):
@@ -141,8 +141,8 @@ def seconds_of(store: Store, plan: RunPlan, at_once: int) -> float | None:
     rounds = 1 + (plan.purpose.refinement.rounds if plan.purpose.refinement else 0)
     total = 0.0
     for usage in plan.work:
-        known, seconds = store.calls.pace(usage.settings.model)
-        if not known and usage.calls:
+        answers, seconds = store.calls.pace(usage.settings.model)
+        if not answers and usage.calls:
             return None
         turns = 1 if usage.name == DRAFTING else rounds
         width = at_once if reads_prompts(usage.settings.model) else 1

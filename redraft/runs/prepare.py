@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from redraft.builtin.facade import reads
 from redraft.domain import GIVEN, OTHER, Chunk, Document, Finding, Span, content_id
-from redraft.errors import DocumentError, PromptError, RunError, UsageError
+from redraft.errors import Advice, DocumentError, PromptError, RunCommand, RunError, Set, UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import check_goals, evaluators
 from redraft.graphs.plan import Plan, choose_strategy, fitting_words
@@ -16,6 +16,7 @@ from redraft.graphs.review import reviewed
 from redraft.graphs.strategies import draft_plan, strategy_named, version_with
 from redraft.llm.addresses import name_of
 from redraft.llm.base import Model
+from redraft.llm.nli import SERVES
 from redraft.llm.servers import window_of_family
 from redraft.prompts.book import PROMPTS, PromptBook, prompt_choice
 from redraft.prompts.coherence import PREFER_SUMMARY
@@ -26,8 +27,9 @@ from redraft.prompts.revision import CHOOSE_DRAFT, CRITICIZE, DECIDE, EDIT, REVI
 from redraft.readers.parts import NamedPart, split_document
 from redraft.report.history.results import document_read
 from redraft.runs.inputs import caller_findings
-from redraft.runs.model_names import judge_settings_of
-from redraft.runs.models import check_judges, check_writer, resolve, tokenizer_of
+from redraft.runs.model_names import NO_ITEM, judge_settings_of, named_in, settings_by_name
+from redraft.runs.models import resolve, tokenizer_of
+from redraft.runs.roster import Windows, settings_with_windows
 from redraft.settings import (
     ANSWER,
     EXTRACTIVE,
@@ -46,6 +48,7 @@ from redraft.settings import (
     Refine,
     RefineConfig,
     Summarize,
+    is_entailment,
     reads_prompts,
 )
 from redraft.store.calls import PromptRecord
@@ -88,8 +91,8 @@ class PreparedDocument:
     def document_tokens(self) -> int:
         """Return the tokens of the whole document, however much of it is summarized."""
         read = Span(self.chunks[0].span.start, self.chunks[-1].span.end)
-        whole = read == Span(0, len(self.document.text))
-        return self.plan.document_tokens if whole else self.tokenizer.count(self.document.text)
+        is_whole = read == Span(0, len(self.document.text))
+        return self.plan.document_tokens if is_whole else self.tokenizer.count(self.document.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,9 +197,9 @@ def prepare(
             natural, (start, end) = settings.chunking == "natural", read.span
             chunks = chunk(document, tokenizer, settings.chunk_budget, end, start=start, natural=natural)
         plan = draft_plan(document, chunks, settings, tokenizer, read.book)
-    told = (*document.notes, *read.warnings)
+    notes = (*document.notes, *read.warnings)
     return PreparedDocument(
-        document, read.language_key, settings, chunks, tokenizer, read.book, plan, told, tuple(chapters)
+        document, read.language_key, settings, chunks, tokenizer, read.book, plan, notes, tuple(chapters)
     )
 
 
@@ -204,8 +207,8 @@ def identify(document: Document, settings: DraftConfig, order: RunSpec, model: M
     """Return the identity of a run with these settings, by which it is found again. `model` is a writer passed as an
     object."""
     read = _read(document, settings, model, order.given)
-    used = prompts_used(read.book, read.settings, order.purpose, order.own, order.prompts)
-    hashes = {name: prompt_record.hash for name, prompt_record in used.items()}
+    prompts = prompts_used(read.book, read.settings, order.purpose, order.own, order.prompts)
+    hashes = {name: prompt_record.hash for name, prompt_record in prompts.items()}
     return read.settings.identity(read.language_key, read.tokenizer.name, hashes, order.asks())
 
 
@@ -228,25 +231,25 @@ def _read(document: Document, settings: DraftConfig, model: Model | None, given:
         if end == length:
             update["until"] = None
         words = count_words(document.text[:end])
-        least = max(_MIN_LIMIT, count_words(given or ""))
-        update["words"] = fitting_words(settings.words, words) if drafts else settings.words or least
+        summary_words = max(_MIN_LIMIT, count_words(given or ""))
+        update["words"] = fitting_words(settings.words, words) if drafts else settings.words or summary_words
         settings, book = settings.model_copy(update=update), PromptBook(settings.prompts)
         if not drafts or settings.by_chapter:
             return _Reading(document, known_as, settings, tokenizer, book, tuple(warnings), Span(0, end))
         body = body_of(document, end) if settings.chunking == "natural" else DocumentBody(Span(0, end))
         strategy, why = choose_strategy(document, body.span, settings, tokenizer, book)
     settings = settings.model_copy(update={"strategy": strategy, "chosen": why or settings.chosen})
-    warnings += [one for one in (body.said, why) if one]
+    warnings += [warning for warning in (body.note, why) if warning]
     return _Reading(document, known_as, settings, tokenizer, book, tuple(warnings), body.span)
 
 
 def check_length(summary: str, document: Document) -> None:
     """Refuse a very long summary that is longer than its document, before days are spent on judging it."""
-    length, most = len(summary), max(LONGEST_SUMMARY, len(document.text))
-    if length > most:
+    length, limit = len(summary), max(LONGEST_SUMMARY, len(document.text))
+    if length > limit:
         raise UsageError(
             f"the summary has {length:,} characters, and its document {len(document.text):,}",
-            hint=f"name the document before the summary; a summary may have {most:,} characters here",
+            hint=f"name the document before the summary; a summary may have {limit:,} characters here",
         )
 
 
@@ -258,10 +261,12 @@ def _completed(settings: DraftConfig, model: Model | None) -> tuple[DraftConfig,
         update["context_tokens"] = window_of_family(name_of(settings.model)) or settings.context_tokens
     settings = settings.model_copy(update=update)
     if settings.by_chapter and settings.until is not None:
-        raise UsageError("chapters are read whole", hint="leave out --set until, or read some of them with --chapters")
+        raise UsageError(
+            "chapters are read whole", fix=("leave out ", Set("until"), ", or read some of them with ", Set("chapters"))
+        )
     if settings.by_chapter and settings.drafts > 1:
         raise UsageError(
-            "several drafts can be made of a whole document, but not by chapter", hint="leave out --drafts"
+            "several drafts can be made of a whole document, but not by chapter", fix=("leave out ", Set("drafts"))
         )
     tokenizer, warning = tokenizer_of(settings) if model is None else (EstimatingTokenizer(), "")
     warnings = [warning] if warning else []
@@ -277,22 +282,22 @@ def check_judging(order: RunSpec, prepared: PreparedDocument, store: Store) -> N
     check_writer(prepared.settings, order.refinement)
     if order.refinement and order.refinement.review and prepared.settings.by_chapter:
         raise UsageError(
-            "--review works on one summary, and there is one per chapter",
-            hint="leave out --review; a chapter's summary can be refined with it afterwards",
+            "a review is of one summary, and there is one per chapter",
+            fix=("leave out ", Set("review"), "; a chapter's summary can be refined with it afterwards"),
         )
     if order.refinement and prepared.settings.until is not None:
         raise UsageError(
             "refining uses the whole document, but the draft would read only its beginning",
-            hint="leave out --set until, or draft without refining",
+            fix=("leave out ", Set("until"), ", or draft without refining"),
         )
     if judging is None:
         return
     encoder = load_encoder(judging.embeddings) if judging.embeddings else None
-    known = order.evaluators(encoder)
-    check_goals(order.refinement.goals if order.refinement else (), known)
+    metrics = order.evaluators(encoder)
+    check_goals(order.refinement.goals if order.refinement else (), metrics)
     judges = judge_settings_of(prepared.settings, judging)
     has_facts = bool(judging.keyfacts or store.keyfacts.imported(document.id))
-    check_judges(prepared.settings, judging, order.refinement, known, has_facts)
+    check_judges(prepared.settings, judging, order.refinement, metrics, has_facts)
     language = other_language_in(document)
     if (
         isinstance(order.purpose, BuildKeyfacts | BuildQuestions)
@@ -302,37 +307,37 @@ def check_judging(order: RunSpec, prepared: PreparedDocument, store: Store) -> N
         raise UsageError(
             f"the built-in model finds questions and key facts in English only, and this is in another language"
             f" ({language})",
-            hint="name a judge that can read it, such as --judge openai:gpt-5-mini",
+            fix=("name a judge that can read it, such as ", Set("judges", "openai:gpt-5-mini")),
         )
-    for evaluator in known:
+    for evaluator in metrics:
         has_own = any(prompt.name not in PROMPTS for prompt in evaluator.prompts)
         if has_own and EXTRACTIVE in {judge.model for judge in judges}:
             raise UsageError(
                 f"the metric {evaluator.name} has a prompt of its own, which the built-in model cannot answer",
-                hint="name a judge that can, such as --judge openai:gpt-5-mini",
+                fix=("name a judge that can, such as ", Set("judges", "openai:gpt-5-mini")),
             )
         for judge in judges:
             window = judge.context_tokens if reads_prompts(judge.model) else None
             its_own = judge.prompts != prepared.settings.prompts
             evaluator.check(PromptBook(judge.prompts) if its_own else prepared.book, prepared.tokenizer, window)
     if judging.pack and store.packs.get(judging.pack).document != document.id:
-        raise UsageError(f"pack {judging.pack} is about another document", hint="`redraft pack list` lists them")
+        raise UsageError(f"pack {judging.pack} is about another document", fix=(RunCommand("pack list"), " lists them"))
     if judging.keyfacts and store.keyfacts.get(judging.keyfacts).document != document.id:
         raise UsageError(
-            f"the key facts {judging.keyfacts} are about another document", hint="`redraft pack list` lists them"
+            f"the key facts {judging.keyfacts} are about another document", fix=(RunCommand("pack list"), " lists them")
         )
 
 
 def record(prepared: PreparedDocument, order: RunSpec, limits: Limits, store: Store) -> Run:
     """Store the document, its chunks and the new run, with the draft that is given."""
     document, settings, tokenizer = prepared.document, prepared.settings, prepared.tokenizer.name
-    asked = order.asks()
-    used = prompts_used(prepared.book, settings, order.purpose, order.own, order.prompts)
-    hashes = {name: prompt_record.hash for name, prompt_record in used.items()}
+    questions = order.asks()
+    prompts = prompts_used(prepared.book, settings, order.purpose, order.own, order.prompts)
+    hashes = {name: prompt_record.hash for name, prompt_record in prompts.items()}
     findings = caller_findings(order.findings, document, order.given or "")
     run = Run(
         id=new_run_id(),
-        identity=settings.identity(prepared.language_key, tokenizer, hashes, asked),
+        identity=settings.identity(prepared.language_key, tokenizer, hashes, questions),
         document=document.id,
         settings=settings,
         limits=limits,
@@ -345,7 +350,7 @@ def record(prepared: PreparedDocument, order: RunSpec, limits: Limits, store: St
     )
     with store.transaction():
         store.documents.add(document)
-        store.prompts.keep(used.values())
+        store.prompts.keep(prompts.values())
         store.runs.add(run)
         if order.given is not None:
             draft = store.runs.keep_draft(run.id, order.given, count_words(order.given), GIVEN)
@@ -355,7 +360,7 @@ def record(prepared: PreparedDocument, order: RunSpec, limits: Limits, store: St
             store.runs.add_draft(run.id, order.other, count_words(order.other), OTHER, 0)
         if prepared.chapters:
             named = zip(prepared.chapters, prepared.chunks, strict=True)
-            store.chapters.add(run.id, [ChapterRun(stretch.title, its) for stretch, its in named])
+            store.chapters.put(*(ChapterRun(stretch.title, chunk) for stretch, chunk in named), run=run.id)
         else:
             cut = (settings.until, settings.chunking)
             store.documents.add_chunks(document.id, tokenizer, settings.chunk_budget, prepared.chunks, *cut)
@@ -373,7 +378,7 @@ def restore(store: Store, run: Run, own: Sequence[Evaluator] = ()) -> PreparedDo
     if changed := sorted(name for name, _ in hashes.items() ^ run.prompt_hashes.items()):
         raise PromptError(
             f"the prompts of run {run.id} have changed since it began: {', '.join(dict.fromkeys(changed))}",
-            hint=_with_other_prompts(store, run, book, changed),
+            fix=_with_other_prompts(store, run, book, changed),
         )
     chunks = store.chunks(run)
     if not chunks:
@@ -384,14 +389,15 @@ def restore(store: Store, run: Run, own: Sequence[Evaluator] = ()) -> PreparedDo
     return PreparedDocument(document, language_key(document), run.settings, chunks, tokenizer, book, plan, warnings)
 
 
-def _with_other_prompts(store: Store, run: Run, book: PromptBook, changed: Sequence[str]) -> str:
+def _with_other_prompts(store: Store, run: Run, book: PromptBook, changed: Sequence[str]) -> Advice:
     """Return what helps where prompts of a run are not what they were: files of the user's, or redraft's own."""
-    begun = [made.number for made in store.judgments.rounds(run.id) if made.accepted]
-    again = f"`redraft fork {run.id}` with --round {begun[-1]}" if begun else "the same command again"
-    again = f"to go on with today's prompts, use {again}"
+    accepted = [turn.number for turn in store.judgments.rounds(run.id) if turn.accepted]
+    fork = RunCommand("fork", run.id, ("--round", str(accepted[-1]))) if accepted else "the same command again"
     if set(changed) <= set(book.overridden):
-        return f"restore the files in {book.choice}; {again}"
-    return f"it can be resumed with the code that began it (redraft {run.version}); {again}"
+        first = f"restore the files in {book.choice}"
+    else:
+        first = f"it can be resumed with the code that began it (redraft {run.version})"
+    return first, "; to go on with today's prompts, use ", fork
 
 
 def prompts_used(
@@ -420,10 +426,10 @@ def prompts_used(
     prompts += (PREFER_SUMMARY,) if settings.drafts > 1 else ()
     own_books = _own_books(settings, judging)
     return {
-        name: PromptRecord(its.hash(prompt), prompt.name, its.template(prompt))
-        for whose, its in {"": book, **own_books}.items()
+        name: PromptRecord(prompts_of_owner.hash(prompt), prompt.name, prompts_of_owner.template(prompt))
+        for owner, prompts_of_owner in {"": book, **own_books}.items()
         for prompt in prompts
-        for name in [f"{prompt.name} ({whose})" if whose else prompt.name]
+        for name in [f"{prompt.name} ({owner})" if owner else prompt.name]
     }
 
 
@@ -443,3 +449,53 @@ def _own_books(settings: DraftConfig, judging: JudgeConfig | None) -> dict[str, 
         for name, model_settings in models.items()
         if model_settings.prompts not in (None, settings.prompts)
     }
+
+
+_WHAT = "only says whether one text follows from another"
+_AS_JUDGE = ("name it as one of the ", Set("judges"), f", for {SERVES[0]} or {SERVES[1]}")
+
+
+def check_writer(settings: DraftConfig, refinement: RefineConfig | None) -> None:
+    """Refuse a model that only judges as one that writes."""
+    model = settings.model
+    if is_entailment(model) and (settings.strategy != GIVEN_STRATEGY or refinement):
+        raise UsageError(f"{model} cannot write: it {_WHAT}", fix=_AS_JUDGE)
+
+
+def check_judges(
+    settings: DraftConfig,
+    judging: JudgeConfig,
+    refinement: RefineConfig | None,
+    metrics: Sequence[Evaluator],
+    has_facts: bool,
+) -> None:
+    """Refuse what the judges that write no text do not serve. `has_facts` says whether there are key facts."""
+    judges = judge_settings_of(settings, judging)
+    for role, name in named_in(judging, refinement):
+        model_name = settings_by_name(name, settings, judging).model
+        if role != "judge" and is_entailment(model_name):
+            raise UsageError(f"{model_name} can only be a judge: it {_WHAT}", fix=_AS_JUDGE)
+    model = next((judge.model for judge in judges if is_entailment(judge.model)), None)
+    if model is None:
+        return
+    names = [evaluator.name for evaluator in metrics if evaluator.prompts]
+    if not names:
+        raise UsageError(f"{model} cannot be used here: it {_WHAT}", fix=_AS_JUDGE)
+    if strange := [name for name in names if name not in SERVES]:
+        raise UsageError(
+            f"the judge {model} does not support {' and '.join(strange)}: it {_WHAT}",
+            hint=f"it supports {', '.join(SERVES[:-1])} and {SERVES[-1]}; name another judge for the rest",
+        )
+    if SERVES[-1] in names and is_entailment(judges[0].model) and not has_facts:
+        raise UsageError(
+            f"the judge {model} finds no key facts: it {_WHAT}",
+            fix=("import some with ", RunCommand("pack import"), ", or name a judge that finds them before it"),
+        )
+
+
+def with_windows(
+    settings: DraftConfig, order: RunSpec, find: Windows, objects: Mapping[str, Model] = NO_ITEM
+) -> tuple[DraftConfig, RunSpec, list[str]]:
+    """Return the settings and the order with every model's window, and notes on assumptions."""
+    settings, judging, notes = settings_with_windows(settings, order.judging, order.refinement, find, objects)
+    return settings, replace(order, purpose=order.purpose.model_copy(update={"judging": judging})), notes

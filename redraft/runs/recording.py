@@ -13,8 +13,7 @@ from redraft.errors import ModelError, ProviderError, ReplyError, UsageError
 from redraft.llm.base import Model, Reply, Request, Sampling
 from redraft.llm.recorded import request_key, text_of, value_in
 from redraft.prompts.contract import InputT, ValueT
-from redraft.runs.model_pool import ModelLike, model_roles
-from redraft.runs.models import open_model, resolve
+from redraft.runs.models import ModelLike, model_roles, open_model, resolve
 from redraft.settings import DraftConfig, Limits
 from redraft.sources import read_file
 from redraft.store.connection import off_loop
@@ -43,13 +42,13 @@ class Recording:
         self._roles = model_roles(model, (), None, None)
         self._record = record
         self._writing = threading.Lock()
-        known = {str(entry["model"]) for entry in self._entries.values()}
-        if self._roles.model is None and (record or len(known) != 1):
+        models = {str(entry["model"]) for entry in self._entries.values()}
+        if self._roles.model is None and (record or len(models) != 1):
             raise UsageError(
-                f"the recording {self.path} holds the replies of {len(known) or 'no'} models",
+                f"the recording {self.path} holds the replies of {len(models) or 'no'} models",
                 hint=f'name the model: redraft.Recording("{self.path}", "openai:gpt-5-mini")',
             )
-        self.identity: str = self._roles.model or known.pop()
+        self.identity: str = self._roles.model or models.pop()
         """The model's name, or the identity of a model object."""
         self.is_free = not record
         self.replayed = 0
@@ -126,11 +125,11 @@ def _replayed(request: Request[InputT, ValueT], entry: dict[str, Any]) -> Reply[
     text, finish_reason = entry["reply"], str(entry.get("finish_reason", "stop"))
     if (code := entry.get("error")) is not None:
         kind = _REPLIES.get(str(code), ReplyError)
-        given = {"text": text, "usage": Usage()}
+        fields = {"text": text, "usage": Usage()}
         reply_error = (
-            kind(str(entry.get("message")), **given)
+            kind(str(entry.get("message")), **fields)
             if issubclass(kind, errors.TruncatedReply)
-            else kind(str(entry.get("message")), **given, finish_reason=finish_reason)
+            else kind(str(entry.get("message")), **fields, finish_reason=finish_reason)
         )
         for flag in entry.get("flags", ()):
             if flag in _FLAGS:

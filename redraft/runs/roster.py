@@ -1,5 +1,5 @@
-"""The models by role, what is known of each, the size of their windows, and a check by two short questions: whether a
-model answers, and in which structured-output mode.
+"""The windows of the models by role, what else is known of each, and a check by two short questions: whether a model
+answers, and in which structured-output mode.
 """
 
 from __future__ import annotations
@@ -13,7 +13,16 @@ from pydantic import Field, InstanceOf, SerializerFunctionWrapHandler, model_ser
 
 from redraft.domain import Rounded, computed, record_json
 from redraft.errors import CapabilityError, ModelError, RedraftError, ReplyError, TimedOut, UsageError
-from redraft.llm.addresses import DEFAULT_BASE_URL, OPENAI, name_of, openai_key, provider_of, server_at
+from redraft.llm.addresses import (
+    DEFAULT_BASE_URL,
+    OPENAI,
+    has_usual_key,
+    is_here,
+    name_of,
+    openai_key,
+    provider_of,
+    server_at,
+)
 from redraft.llm.base import Model, Reply, Request, Sampling
 from redraft.llm.budget import PriceTable
 from redraft.llm.chat import ChatModel
@@ -22,10 +31,8 @@ from redraft.llm.structured_output import modes_for
 from redraft.prompts.contract import InputT, Prompt, PromptInput, ReplyModel, ValueT
 from redraft.prompts.factual import VERIFY_SENTENCES, VerifyInput
 from redraft.prompts.qa import Statement
-from redraft.runs.model_names import NO_ITEM, identity_of, named_in
-from redraft.runs.model_pool import ModelRole, assign_models, with_addresses, without_key
-from redraft.runs.models import open_model, resolve
-from redraft.runs.prepare import RunSpec
+from redraft.runs.model_names import NO_ITEM, WINDOW, identity_of, named_in
+from redraft.runs.models import ModelRole, assign_models, open_model, resolve, with_addresses
 from redraft.settings import (
     ASSUMED_WINDOW,
     EXTRACTIVE,
@@ -43,39 +50,30 @@ from redraft.store.calls import ModelCapabilities
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 
-WINDOW = "context_tokens"
 Windows = Callable[[ModelRole], int | None]
 """Looks up a model's window."""
 
 
-def known_window(one: ModelRole) -> int | None:
+def known_window(role: ModelRole) -> int | None:
     """Return a model's window if it is known without a request."""
-    if isinstance(one.model, ChatModel) and one.model.window:
-        return one.model.window
-    return window_of_family(name_of(one.settings.model))
+    if isinstance(role.model, ChatModel) and role.model.window:
+        return role.model.window
+    return window_of_family(name_of(role.settings.model))
 
 
-def server_window(one: ModelRole, away: Callable[[str], None] | None = None) -> int | None:
-    """Return the window that a model's server reports, or else the known one. `away` is called with the address if the
-    server does not answer."""
-    it = one.settings
-    served = one.model is None and provider_of(it.model) == OPENAI and it.base_url is not None
-    if served and it.base_url and server_at(it.base_url) != server_at(DEFAULT_BASE_URL):
-        key = openai_key(it.model, it.base_url, it.key_env, usual=one.usual_key)
-        with ModelServer(it.base_url, key) as server:
-            if said := window_at(server, name_of(it.model)):
-                return said
-            if server.gone and away is not None:
-                away(it.base_url)
-    return known_window(one)
-
-
-def with_windows(
-    settings: DraftConfig, order: RunSpec, find: Windows, objects: Mapping[str, Model] = NO_ITEM
-) -> tuple[DraftConfig, RunSpec, list[str]]:
-    """Return the settings and the order with every model's window, and notes on assumptions."""
-    settings, judging, notes = settings_with_windows(settings, order.judging, order.refinement, find, objects)
-    return settings, replace(order, purpose=order.purpose.model_copy(update={"judging": judging})), notes
+def server_window(role: ModelRole, tell_gone: Callable[[str], None] | None = None) -> int | None:
+    """Return the window that a model's server reports, or else the known one. `tell_gone` is called with the address if
+    the server does not answer."""
+    settings, address = role.settings, role.settings.base_url
+    served = role.model is None and provider_of(settings.model) == OPENAI
+    if served and address and server_at(address) != server_at(DEFAULT_BASE_URL):
+        key = openai_key(settings.model, address, settings.key_env, usual=role.usual_key)
+        with ModelServer(address, key) as server:
+            if window := window_at(server, name_of(settings.model)):
+                return window
+            if server.gone and tell_gone is not None:
+                tell_gone(address)
+    return known_window(role)
 
 
 def settings_with_windows(
@@ -83,53 +81,47 @@ def settings_with_windows(
     judging: JudgeConfig | None,
     refinement: RefineConfig | None,
     find: Windows,
-    objects: Mapping[str, Model],
+    objects: Mapping[str, Model] = NO_ITEM,
 ) -> tuple[DraftConfig, JudgeConfig | None, list[str]]:
-    """Return settings and judging configuration with windows. A window in the settings is the writer's, and that of an
-    object about which nothing is known. Another model's unknown window is assumed to equal the writer's."""
-    given = settings.context_tokens if WINDOW in settings.model_fields_set else None
+    """Return the settings of the writer and the judges with windows, and notes on assumptions. A window in the settings
+    is the writer's, and that of an object about which nothing is known. Another model's unknown window is assumed to
+    equal the writer's."""
     notes: list[str] = []
-    writer, *others = assign_models(
-        settings if settings.model in objects else resolve(settings),
-        judging,
-        Limits(),
-        None,
-        refinement=refinement,
-        objects=objects,
-    )
+    resolved = settings if settings.model in objects else resolve(settings)
+    writer, *other_roles = assign_models(resolved, judging, Limits(), None, refinement=refinement, objects=objects)
+    keyless = [role for role in (writer, *other_roles) if role.wants_openai_key and not role.usual_key]
+    notes += [
+        f"{role.settings.model} at {role.settings.base_url} gets no key: OPENAI_API_KEY is for another server"
+        " (key_env in its own settings names its key)"
+        for role in keyless
+        if has_usual_key() and not is_here(role.settings.base_url or "")
+    ]
 
-    def window(one: ModelRole, otherwise: int, whose: str) -> int:
-        found = find(one)
-        may_have_one = one.model is None or isinstance(one.model, ChatModel)
-        if found is None and may_have_one and reads_prompts(one.settings.model):
-            option = "--context-tokens N, or " if one is writer else ""
-            notes.append(
-                f"the window of {one.settings.model} is unknown: {otherwise:,} tokens{whose} are assumed"
-                f" (set {option}{WINDOW} in its own table [models.NAME])"
-            )
+    def window(role: ModelRole, otherwise: int, whose: str) -> int:
+        found = find(role)
+        may_have_one = role.model is None or isinstance(role.model, ChatModel)
+        if found is None and may_have_one and reads_prompts(role.settings.model):
+            where = "" if role is writer else " in its own table [models.NAME]"
+            unknown = f"the window of {role.settings.model} is unknown: {otherwise:,} tokens{whose} are assumed"
+            notes.append(f"{unknown} (set {WINDOW}{where})")
         return found or otherwise
 
-    notes += without_key([writer, *others])
-    of_writer = given or window(writer, ASSUMED_WINDOW, "")
+    chosen = settings.context_tokens if WINDOW in settings.model_fields_set else None
+    of_writer = chosen or window(writer, ASSUMED_WINDOW, "")
     models = dict(judging.models) if judging is not None else {}
-    for (_, name), role in zip(named_in(judging, refinement), others, strict=True):
-        model_settings = models.get(name)
-        if not reads_prompts(role.settings.model) or (model_settings is not None and model_settings.context_tokens):
+    for (_, name), role in zip(named_in(judging, refinement), other_roles, strict=True):
+        table = models.get(name)
+        if not reads_prompts(role.settings.model) or (table is not None and table.context_tokens):
             continue
-        here = role.opened_as[:2] == writer.opened_as[:2]
-        its = of_writer if here else window(role, of_writer, ", as many as the writer's,")
-        if model_settings is not None or its != of_writer:
-            models[name] = _with_window(role.settings, its, model_settings)
+        is_at_writers = role.opened_as[:2] == writer.opened_as[:2]
+        tokens = of_writer if is_at_writers else window(role, of_writer, ", as many as the writer's,")
+        if table is not None or tokens != of_writer:
+            fields = {
+                field: getattr(role.settings, field) for field in ModelSettings.model_fields if field != "prompts"
+            }
+            models[name] = (table or ModelSettings(**fields)).model_copy(update={WINDOW: tokens})
     settings = settings.model_copy(update={WINDOW: of_writer})
     return settings, judging and judging.model_copy(update={"models": models}), list(dict.fromkeys(notes))
-
-
-def _with_window(under: DraftConfig, window: int, own: ModelSettings | None) -> ModelSettings:
-    """Return a role's settings with a window."""
-    if own is None:
-        fields = {name: getattr(under, name) for name in ModelSettings.model_fields if name != "prompts"}
-        own = ModelSettings(**fields)
-    return own.model_copy(update={WINDOW: window})
 
 
 Source = Literal["given", "known", "assumed"]
@@ -170,8 +162,8 @@ class RosterEntry:
         return self.assigned.price
 
     @model_serializer(mode="wrap")
-    def _with_settings(self, own: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {**self.settings.model_dump(mode="json", include=set(ModelSettings.model_fields)), **own(self)}
+    def _with_settings(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {**self.settings.model_dump(mode="json", include=set(ModelSettings.model_fields)), **serialize(self)}
 
 
 def roster(
@@ -186,61 +178,65 @@ def roster(
     """Return all models with a role, and the models of the settings file without one. Asks servers for windows.
     `writes_as` is the writer's name in the settings file."""
     refinement = RefineConfig(goals={}, decider=decider)
-    given = WINDOW in settings.model_fields_set
+    is_chosen = WINDOW in settings.model_fields_set
     writer = resolve(settings)
-    known = {name: tables[name] for _, name in named_in(judging, refinement) if name in tables}
-    there = with_addresses(judging.model_copy(update={"models": {**judging.models, **known}}), writer, refinement)
-    named = named_in(there, refinement)
-    seats = assign_models(writer, there, Limits(), prices, refinement=refinement)
-    first = _seat("writer", writes_as or writer.model, seats[0], writer.context_tokens if given else None, store)
+    named_tables = {name: tables[name] for _, name in named_in(judging, refinement) if name in tables}
+    addressed = with_addresses(
+        judging.model_copy(update={"models": {**judging.models, **named_tables}}), writer, refinement
+    )
+    names = named_in(addressed, refinement)
+    seats = assign_models(writer, addressed, Limits(), prices, refinement=refinement)
+    first = _seat("writer", writes_as or writer.model, seats[0], writer.context_tokens if is_chosen else None, store)
     entries = [first]
-    for (role, name), model_role in zip(named, seats[1:], strict=True):
-        model_settings = there.models.get(name)
+    for (role, name), model_role in zip(names, seats[1:], strict=True):
+        model_settings = addressed.models.get(name)
         window = model_settings.context_tokens if model_settings else None
-        if window is None and given and model_role.opened_as[:2] == seats[0].opened_as[:2]:
+        if window is None and is_chosen and model_role.opened_as[:2] == seats[0].opened_as[:2]:
             window = first.window
         entries.append(_seat(role, name, model_role, window, store, first.window or ASSUMED_WINDOW))
-    used = {writes_as, *(name for _, name in named)}
-    unused = {name: table for name, table in tables.items() if name not in used}
+    names_in_use = {writes_as, *(name for _, name in names)}
+    unused = {name: table for name, table in tables.items() if name not in names_in_use}
     return [*entries, *(_spare(name, table, writer, prices, store) for name, table in unused.items())]
 
 
-def _spare(name: str, own: ModelSettings, writer: DraftConfig, prices: PriceTable, store: Store) -> RosterEntry:
+def _spare(name: str, table: ModelSettings, writer: DraftConfig, prices: PriceTable, store: Store) -> RosterEntry:
     """Return a model without a role. If it could not work, the reason is shown and the others are unaffected."""
     try:
-        alone = with_addresses(JudgeConfig(judges=(name,), models={name: own}), writer)
+        alone = with_addresses(JudgeConfig(judges=(name,), models={name: table}), writer)
         role = assign_models(writer, alone, Limits(), prices)[1]
     except UsageError as error:
-        under = DraftConfig(model=own.model, base_url=own.base_url, key_env=own.key_env, context_tokens=_window_of(own))
-        role = ModelRole("judge", under, own.price)
-        source: Source = "given" if own.context_tokens else "assumed"
+        under = DraftConfig(
+            model=table.model, base_url=table.base_url, key_env=table.key_env, context_tokens=_window_of(table)
+        )
+        role = ModelRole("judge", under, table.price)
+        source: Source = "given" if table.context_tokens else "assumed"
         trouble = f"{error.message}: {error.hint}" if error.hint else error.message
         return RosterEntry(
-            None, name, role, _window_of(own), source, store.capabilities.known(identity_of(under)), trouble
+            None, name, role, _window_of(table), source, store.capabilities.known(identity_of(under)), trouble
         )
-    return _seat(None, name, role, own.context_tokens, store)
+    return _seat(None, name, role, table.context_tokens, store)
 
 
-def _window_of(own: ModelSettings) -> int:
-    return own.context_tokens or ASSUMED_WINDOW
+def _window_of(table: ModelSettings) -> int:
+    return table.context_tokens or ASSUMED_WINDOW
 
 
 def _seat(
-    role: Role | None, name: str, one: ModelRole, given: int | None, store: Store, otherwise: int = ASSUMED_WINDOW
+    role: Role | None, name: str, assigned: ModelRole, chosen: int | None, store: Store, otherwise: int = ASSUMED_WINDOW
 ) -> RosterEntry:
-    it, trouble, away = one.settings, "", list[str]()
-    capabilities = store.capabilities.known(identity_of(it))
-    if not reads_prompts(it.model):
-        return RosterEntry(role, name, one, None, "known", capabilities)
-    found = given
+    settings, trouble, gone = assigned.settings, "", list[str]()
+    capabilities = store.capabilities.known(identity_of(settings))
+    if not reads_prompts(settings.model):
+        return RosterEntry(role, name, assigned, None, "known", capabilities)
+    window = chosen
     try:
-        found = found or server_window(one, away.append)
+        window = window or server_window(assigned, gone.append)
     except UsageError as error:
-        trouble, found = f"{error.message}: {error.hint}", known_window(one)
-    if away:
-        trouble = f"nothing answers at {away[0]}"
-    source: Source = "given" if given else "known" if found else "assumed"
-    return RosterEntry(role, name, one, found or otherwise, source, capabilities, trouble)
+        trouble, window = f"{error.message}: {error.hint}", known_window(assigned)
+    if gone:
+        trouble = f"nothing answers at {gone[0]}"
+    source: Source = "given" if chosen else "known" if window else "assumed"
+    return RosterEntry(role, name, assigned, window or otherwise, source, capabilities, trouble)
 
 
 _FORMS: tuple[ReplyForm, ...] = ("schema", "tools", "plain")
@@ -329,8 +325,8 @@ class ModelCheckResult:
         return max([check_result.reasoning_tokens for check_result in (self.words, *self.forms.values())]) or None
 
     @model_serializer(mode="wrap")
-    def _with_entry(self, own: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {**record_json(self.entry), **own(self)}
+    def _with_entry(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {**record_json(self.entry), **serialize(self)}
 
 
 async def check(entry: RosterEntry, store: Store, seconds: float) -> ModelCheckResult:
@@ -358,11 +354,11 @@ async def check(entry: RosterEntry, store: Store, seconds: float) -> ModelCheckR
 
 
 async def _asked(
-    entry: RosterEntry, under: DraftConfig, prompt: Prompt[InputT, ValueT], given: InputT, seconds: float
+    entry: RosterEntry, under: DraftConfig, prompt: Prompt[InputT, ValueT], inputs: InputT, seconds: float
 ) -> tuple[CheckResult, Reply[ValueT] | None]:
     began = time.monotonic()
     sampling = Sampling(prompt.temperature, min(_ROOM, under.max_tokens or _ROOM), top_p=under.top_p)
-    request = Request(prompt, given, sampling, "check", text=prompt.template)
+    request = Request(prompt, inputs, sampling, "check", text=prompt.template)
     tries = 0
     try:
         async with open_model(under, seconds=seconds, usual_key=entry.assigned.usual_key) as model:
@@ -375,10 +371,10 @@ async def _asked(
                     if (tries := tries + 1) == _TRIES:
                         raise
     except RedraftError as error:
-        used = error.usage if isinstance(error, ReplyError) else None
-        said = error.text if isinstance(error, ReplyError) else ""
-        answered = CheckResult(_told(error), time.monotonic() - began, said)
-        return replace(answered, reasoning_tokens=used.reasoning_tokens) if used else answered, None
+        usage_of_error = error.usage if isinstance(error, ReplyError) else None
+        text = error.text if isinstance(error, ReplyError) else ""
+        answered = CheckResult(_told(error), time.monotonic() - began, text)
+        return replace(answered, reasoning_tokens=usage_of_error.reasoning_tokens) if usage_of_error else answered, None
     usage = reply.usage
     took = time.monotonic() - began
     return CheckResult("", took, reply.text, usage.completion_tokens, usage.reasoning_tokens), reply
@@ -386,7 +382,7 @@ async def _asked(
 
 def _told(error: RedraftError) -> str:
     if isinstance(error, TimedOut):
-        return f"{error.message}: it may be busy or still loading (--set timeout=SECONDS)"
+        return f"{error.message}: it may be busy or still loading, and need a longer timeout"
     if isinstance(error, ReplyError) and error.finish_reason == "length":
         return f"{error.message}: within {_ROOM:,} tokens there was no answer, so it may need more reasoning first"
     return f"{error.message}{f' ({error.hint})' if error.hint and not isinstance(error, ModelError) else ''}"

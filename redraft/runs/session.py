@@ -12,13 +12,13 @@ from functools import partial, wraps
 from inspect import iscoroutinefunction
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Concatenate, Literal, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from typing_extensions import Unpack
 
 from redraft.domain import Document, Finding, ReviewQuestion
-from redraft.errors import RunError, UsageError
+from redraft.errors import RunCommand, RunError, UsageError
 from redraft.evaluators.base import Evaluator, Metric
 from redraft.evaluators.catalog import metrics as known_metrics
 from redraft.evaluators.catalog import scoring
@@ -29,13 +29,13 @@ from redraft.graphs.state import CallOptions, Scope, Task
 from redraft.graphs.strategies import Strategy, name_of
 from redraft.llm.budget import Budget, PriceTable
 from redraft.llm.langsmith import Tracing, check_config, configured, is_traced, tracing
+from redraft.order import Kind, kind_of_draft, refuse_idle
 from redraft.report.history.citations import Answer, read_answer
 from redraft.report.history.lineage import Lineage, read_lineage
 from redraft.report.history.lost import Losses, read_losses
 from redraft.report.history.results import Result, read_result
 from redraft.runs.background import iterate_blocking, run_blocking
 from redraft.runs.driver import AnswerLike, Driver, Reviewer, close_forgotten, streaming
-from redraft.runs.dry_run import plan_in_session
 from redraft.runs.execute import carry_out, check_summaries, may_gain
 from redraft.runs.inputs import (
     Sources,
@@ -48,15 +48,10 @@ from redraft.runs.inputs import (
 )
 from redraft.runs.job import JobFactory
 from redraft.runs.manager import RunManager, record_new_run
-from redraft.runs.model_pool import ModelLike, model_roles
-from redraft.runs.models import resolve
-from redraft.runs.plans import RunPlan
+from redraft.runs.models import ModelLike, model_roles, resolve
+from redraft.runs.order import OrderParts, SessionOrder, checked_question
 from redraft.runs.prepare import RunSpec
-from redraft.runs.request import RunRequest, answer_spec, refuse_idle
 from redraft.settings import (
-    BuildKeyfacts,
-    BuildQuestions,
-    Compare,
     DraftConfig,
     ExperimentPart,
     JudgeConfig,
@@ -67,6 +62,9 @@ from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.vectors import load_encoder
+
+if TYPE_CHECKING:
+    from redraft.runs.plans import RunPlan
 
 
 # LangGraph takes a dataclass, and no other class, as the `context_schema` of a graph.
@@ -117,14 +115,14 @@ class Session:
         person; without one the run waits. `observer` receives events; exceptions that it raises are logged and ignored.
         Nothing is sent to LangSmith unless `trace_to_langsmith` is set. `strategies` are objects that the options and
         the stored runs name. `callbacks`, `tags` and `metadata` of a session or a call go to LangChain."""
-        for name, given, right, hint in (
+        for name, value, right, hint in (
             ("prices", prices, isinstance(prices, PriceTable), "pass redraft.price_table(path)"),
             ("budget", budget, isinstance(budget, Budget), "pass limits=redraft.Limits(max_cost=...), for each run"),
             ("observer", observer, callable(observer), "pass a function"),
             ("reviewer", reviewer, callable(reviewer), "pass a function"),
         ):
-            if given is not None and not right:
-                raise UsageError(f"{name} is of the type {type(given).__name__}", hint=hint)
+            if value is not None and not right:
+                raise UsageError(f"{name} is of the type {type(value).__name__}", hint=hint)
         if iscoroutinefunction(observer):
             raise UsageError(
                 "observer is an async function, which would never be awaited", hint="make it a plain `def`"
@@ -136,14 +134,14 @@ class Session:
         self._owned, self._observer, self._config = not isinstance(store, Store), observer, config
         self.store = store if isinstance(store, Store) else Store(store)
         self._model_roles = model_roles(model, judges, validator, decider)
-        self._asked = RunRequest().with_bases(settings, judging, refinement).with_metrics(metrics)
-        self._own: dict[str, Evaluator] = dict(self._asked.own)
-        known_metrics(self._asked.metrics, tuple(self._own.values()))
+        self._order = SessionOrder().with_parts(OrderParts(settings, judging, refinement)).with_metrics(metrics)
+        self._own: dict[str, Evaluator] = dict(self._order.own)
+        known_metrics(self._order.metrics, tuple(self._own.values()))
         traced = is_traced(trace_to_langsmith)
         self._manager = RunManager(
             self.store, self._model_roles, self._own, prices, safe_observer(observer), limits, budget, traced
         )
-        self._manager.places.add_roles(self._model_roles, self._asked.settings, self._asked.judging)
+        self._manager.places.add_roles(self._model_roles, self._order.order.settings, self._order.order.judging)
         self._driver = Driver(self.store, self, reviewer, self._manager)
         caller = sys._getframe(1)
         place = caller.f_code.co_filename, caller.f_lineno
@@ -188,7 +186,8 @@ class Session:
         """Draft a summary, judge it by `metrics`, and refine it if there are `goals`. With `by_chapter=True` the same
         is done for each chapter, or each of several documents; see `chapters` of the result. A used-up budget is not an
         error if there is a draft."""
-        return await self.begin_order(source, *self.order(metrics, settings, judging, refinement, options))
+        parts = OrderParts(settings, judging, refinement)
+        return await self.begin_order(source, *self.order(parts, metrics, options))
 
     async def evaluate(
         self,
@@ -204,9 +203,8 @@ class Session:
 
         A metric that fails is a failed `Evaluation` with its reason; the others have their scores.
         """
-        refuse_idle("evaluate", options)
-        request = self._with(settings, judging, None, metrics, options)
-        return await self._made(source, request, "evaluate", given=await self._text(summary))
+        session_order = self._ordered("evaluate", OrderParts(settings, judging), metrics, options)
+        return await self._made(source, session_order, "evaluate", given=await self._text(summary))
 
     async def refine(
         self,
@@ -223,10 +221,11 @@ class Session:
         """Refine a summary until it meets its goals. Its limit is `words`, or else its own length. `findings`, such as
         those of `redraft.read_losses`, are fixed first, whatever the goals; they do not affect scores. With
         `review=True` the run stops before each revision with status `waiting`, unless there is a `reviewer`."""
-        refuse_idle("refine", options)
-        request = self._with(settings, judging, refinement, metrics, options)
+        session_order = self._ordered("refine", OrderParts(settings, judging, refinement), metrics, options)
         text = await self._text(summary)
-        return await self._made(source, request, "refine", given=text, findings=list_argument(findings, "findings"))
+        return await self._made(
+            source, session_order, "refine", given=text, findings=list_argument(findings, "findings")
+        )
 
     async def ask(
         self,
@@ -243,13 +242,10 @@ class Session:
         `redraft.Answer.answered` False. With judges its sentences are judged for consistency, as those of a summary
         are.
         """
-        refuse_idle("ask", options)
-        request = self._with(settings, judging, None, (), options)
-        settings = self._model_roles.settings(request.settings)
-        panel = self._model_roles.judging(request.judging, settings)
-        settings, order = answer_spec(settings, panel, question, config=request.config)
+        values: dict[str, Any] = {**options, "query": checked_question(question)}
+        session_order = self._ordered("ask", OrderParts(settings, judging), (), values)
         document = await off_loop(document_asked_about, self.store, source)
-        result = await self.begin_order(document, settings, order)
+        result = await self._made(document, session_order, "ask")
         return await off_loop(read_answer, self.store, result.run.id)
 
     async def compare(
@@ -263,14 +259,10 @@ class Session:
         **options: Unpack[CallOptions],
     ) -> Result:
         """Ask in both orders which summary is better. `redraft.compared(session.store, run)` reads the answer."""
-        refuse_idle("compare", options)
+        session_order = self._ordered("compare", OrderParts(settings, judging), (), options)
         first, second = await self._text(first, "first"), await self._text(second, "second")
         check_summaries(first, second)
-        request = self._with(settings, judging, None, (), options)
-        settings = self._model_roles.settings(request.settings)
-        panel = self._model_roles.judging(request.judging, settings).model_copy(update={"metrics": ()})
-        order = RunSpec(Compare(judging=panel), given=first, other=second, config=request.config)
-        return await self.begin_order(source, settings, order)
+        return await self._made(source, session_order, "compare", given=first, other=second)
 
     async def build(
         self,
@@ -284,14 +276,10 @@ class Session:
         """Build the questions or key facts that a document's summaries are judged by; existing ones are kept.
         `redraft.built` and `redraft.built_keyfacts` read them, with their gaps.
         """
-        refuse_idle("build", options)
         if what not in ("questions", "keyfacts"):
             raise UsageError(f"{what!r} cannot be built", hint='use "questions" or "keyfacts"')
-        request = self._with(settings, judging, None, (), options)
-        settings = self._model_roles.settings(request.settings)
-        panel = self._model_roles.judging(request.judging, settings).model_copy(update={"metrics": ()})
-        purpose = BuildQuestions(judging=panel) if what == "questions" else BuildKeyfacts(judging=panel)
-        return await self.begin_order(source, settings, RunSpec(purpose, config=request.config))
+        kind: Kind = "pack" if what == "questions" else "keyfacts"
+        return await self._made(source, self._ordered(kind, OrderParts(settings, judging), (), options), kind)
 
     async def fork(
         self,
@@ -308,17 +296,17 @@ class Session:
         """Refine the draft of round `number` of a run again, in a new run, by default with the settings of the run. If
         no judge is named, the model of the run judges, even if another one revises now. `findings` are as for `refine`.
         Earlier verdicts are reused. Raises `RunError` if there is no such round."""
-        refuse_idle("refine", options)
         run = await off_loop(self.store.runs.get, key)
         text = await off_loop(draft_of_round, self.store, run, number)
         document = await off_loop(self.store.documents.get, run.document)
-        bases = settings or run.settings, judging or run.judging, refinement or run.refinement
-        request = self._with(*bases, metrics, options).judged_as_before(run.settings, self._model_roles)
-        own = self._manager.places.with_given(settings, judging, options)
-        own.check(run.id, *request.parts, self._model_roles.objects)
-        return await self._made(
-            document, request, "refine", given=text, parent=run.id, findings=list_argument(findings, "findings")
+        parts = OrderParts(settings or run.settings, judging or run.judging, refinement or run.refinement)
+        session_order = self._ordered("refine", parts, metrics, options).judged_as_before(
+            run.settings, self._model_roles
         )
+        places, order = self._manager.places.with_given(settings, judging, options), session_order.order
+        places.check(run.id, order.settings, order.judging, order.refinement, self._model_roles.objects)
+        more = {"given": text, "parent": run.id, "findings": list_argument(findings, "findings")}
+        return await self._made(document, session_order, "refine", **more)
 
     async def resume(
         self, key: str, *, limits: Limits | None = None, answer: AnswerLike | None = None, **config: Unpack[Tracing]
@@ -333,16 +321,16 @@ class Session:
         check_config(config)
         run = await off_loop(self.store.runs.get, key)
         if isinstance(run.purpose, ExperimentPart):
-            raise RunError(f"run {run.id} is part of an experiment", hint=f"repeat `redraft experiment {run.kind}`")
+            experiment = RunCommand("experiment", more=(run.kind,))
+            raise RunError(f"run {run.id} is part of an experiment", fix=("repeat ", experiment))
         await off_loop(self._manager.check_stored, run)
         if self._model_roles.model is None:
             resolve(run.settings)
         elif self._model_roles.model != run.settings.model:
             raise RunError(f"run {run.id} was begun with the model {run.settings.model}, not {self._model_roles.model}")
         if answer is not None and run.status != "waiting":
-            raise RunError(
-                f"run {run.id} is not waiting for an answer: it is {run.status}", hint=f"see redraft show {run.id}"
-            )
+            message = f"run {run.id} is not waiting for an answer: it is {run.status}"
+            raise RunError(message, fix=("see ", RunCommand("show", run.id)))
         self._manager.limited[run.id] = limits or self._manager.limits
         if run.status == "done" and not await may_gain(self._manager, run):
             return await self.result(run.id)
@@ -382,13 +370,16 @@ class Session:
     ) -> RunPlan:
         """Return what `summarize` with these arguments takes in calls, tokens, cost and time. With a summary it is for
         `refine` if there are goals, and otherwise for `evaluate`. No model is asked, and nothing is stored."""
+        parts = OrderParts(settings, judging, refinement)
         if summary is None:
-            draft_config, order = self.order(metrics, settings, judging, refinement, options)
+            draft_config, order = self.order(parts, metrics, options)
         else:
-            request = self._with(settings, judging, refinement, metrics, options)
-            scope: Scope = "refine" if request.refinement else "evaluate"
-            refuse_idle(scope, options)
-            draft_config, order = request.order(scope, self._model_roles, given=await self._text(summary))
+            session_order = self._with(parts, metrics, options)
+            kind: Kind = "refine" if session_order.order.refinement else "evaluate"
+            refuse_idle(kind, options)
+            draft_config, order = session_order.spec(kind, self._model_roles, given=await self._text(summary))
+        from redraft.runs.dry_run import plan_in_session
+
         return await off_loop(plan_in_session, self._manager, source, draft_config, order)
 
     # Reading runs.
@@ -436,12 +427,12 @@ class Session:
 
     async def begin(self, task: Task, scope: Scope) -> str:
         """Record a run for the input of a graph; returns its id."""
-        request, place = self._asked.of_task(task, scope)
-        given: str | None = None
+        session_order, place = self._order.of_task(task, scope)
+        summary: str | None = None
         if place is not None:
-            given, notes = await off_loop(summary_of, self.store, place)
+            summary, notes = await off_loop(summary_of, self.store, place)
             self._manager.note(*notes)
-        settings, order = request.order(scope, self._model_roles, given=given)
+        settings, order = session_order.spec(scope, self._model_roles, given=summary)
         document = await off_loop(document_of_task, self.store, task)
         return (await record_new_run(self._manager, document, settings, order)).id
 
@@ -459,15 +450,16 @@ class Session:
 
     # Used by batches.
 
-    def order(self, metrics: Sequence[Metric], settings: DraftConfig | None, judging: JudgeConfig | None,
-              refinement: RefineConfig | None, options: Mapping[str, Any]) -> tuple[DraftConfig, RunSpec]:  # fmt: skip
-        """Return the request that `summarize` makes for these arguments."""
-        request = self._with(settings, judging, refinement, metrics, options)
-        refined = refinement is not None or request.refinement is not None
-        judged = judging is not None or bool(metrics)
-        if not refined and not judged and request.settings.drafts == 1:
+    def order(
+        self, parts: OrderParts, metrics: Sequence[Metric], options: Mapping[str, Any]
+    ) -> tuple[DraftConfig, RunSpec]:
+        """Return what a run of `summarize` with these arguments is to do."""
+        session_order = self._with(parts, metrics, options)
+        is_judged = parts.judging is not None or bool(metrics)
+        kind = kind_of_draft(session_order.order, options, judged=is_judged or parts.refinement is not None)
+        if kind == "summarize" and session_order.order.settings.drafts == 1:
             refuse_idle("summarize", options)
-        return request.order("refine" if refined else "evaluate" if judged else "summarize", self._model_roles)
+        return session_order.spec(kind, self._model_roles)
 
     @property
     def terms(self) -> RunManager:
@@ -492,19 +484,25 @@ class Session:
 
     # Internals.
 
-    def _with(self, settings: DraftConfig | None, judging: JudgeConfig | None, refinement: RefineConfig | None,
-              metrics: Sequence[Metric], options: Mapping[str, Any]) -> RunRequest:  # fmt: skip
-        request = self._asked.with_bases(settings, judging, refinement).with_options(options).with_metrics(metrics)
-        self._own.update(request.own)
-        return request
+    def _with(self, parts: OrderParts, metrics: Sequence[Metric], options: Mapping[str, Any]) -> SessionOrder:
+        session_order = self._order.with_parts(parts).with_options(options).with_metrics(metrics)
+        self._own.update(session_order.own)
+        return session_order
+
+    def _ordered(
+        self, kind: Kind, parts: OrderParts, metrics: Sequence[Metric], options: Mapping[str, Any]
+    ) -> SessionOrder:
+        """Return the order of a call of this kind, which takes a summary or a question as it is."""
+        refuse_idle(kind, options)
+        return self._with(parts, metrics, options)
 
     async def _text(self, summary: str | Path, name: str = "summary") -> str:
         text, notes = await off_loop(summary_text, summary, name)
         self._manager.note(*notes)
         return text
 
-    async def _made(self, source: Sources, asked: RunRequest, scope: Scope, **given: Any) -> Result:
-        return await self.begin_order(source, *asked.order(scope, self._model_roles, **given))
+    async def _made(self, source: Sources, session_order: SessionOrder, kind: Kind, **given: Any) -> Result:
+        return await self.begin_order(source, *session_order.spec(kind, self._model_roles, **given))
 
     async def begin_order(
         self, source: Sources, settings: DraftConfig, order: RunSpec, limits: Limits | None = None
@@ -525,11 +523,11 @@ class Session:
         return await self.result(run.id)
 
 
-def check_session(given: object) -> None:
+def check_session(session: object) -> None:
     """Raise `UsageError` for anything but a `Session`, such as the `SyncSession` that `with` gives."""
-    if not isinstance(given, Session):
+    if not isinstance(session, Session):
         hint = "pass a redraft.Session; inside `with redraft.Session(...) as session` that is session.session"
-        raise UsageError(f"session is of the type {type(given).__name__}", hint=hint)
+        raise UsageError(f"session is of the type {type(session).__name__}", hint=hint)
 
 
 _Given = ParamSpec("_Given")

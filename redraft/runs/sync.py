@@ -24,7 +24,7 @@ from redraft.report.markdown.evaluation import judgment_markdown
 from redraft.report.markdown.layout import plain
 from redraft.runs.driver import Reviewer
 from redraft.runs.inputs import Sources
-from redraft.runs.model_pool import ModelLike
+from redraft.runs.models import ModelLike
 from redraft.runs.session import Session, SyncSession
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.store.store import Store
@@ -62,9 +62,9 @@ def summarize(source: Sources, **options: Unpack[AllOptions]) -> Result:
     `Session.summarize`. The run is stored in the default database, or in `store`, and can be resumed if it is
     interrupted."""
     of_session, of_run = _divided(options)
-    again = {name: of_session[name] for name in ("metrics", "judging") if name in of_session}
+    of_both = {name: of_session[name] for name in ("metrics", "judging") if name in of_session}
     with Session(**of_session) as session:
-        return session.summarize(source, **again, **of_run)
+        return session.summarize(source, **of_both, **of_run)
 
 
 def evaluate(source: Sources, summary: str, **options: Unpack[AllOptions]) -> Result:
@@ -90,9 +90,9 @@ def ask(source: Sources, question: str, **options: Unpack[AllOptions]) -> Answer
 
 def _divided(options: AllOptions) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the arguments of the session, and those of the run."""
-    given = dict(options)
-    of_session = {name: value for name, value in given.items() if name in SessionOptions.__annotations__}
-    return of_session, {name: value for name, value in given.items() if name not in of_session}
+    arguments = dict(options)
+    of_session = {name: value for name, value in arguments.items() if name in SessionOptions.__annotations__}
+    return of_session, {name: value for name, value in arguments.items() if name not in of_session}
 
 
 SESSIONS: list[SyncSession] = []
@@ -125,34 +125,37 @@ def assert_summary(
             hint="open it with `with redraft.Session(...) as session`",
         )
     names = [metric if isinstance(metric, str) else as_evaluator(metric).name for metric in metrics]
-    wanted = {**dict.fromkeys(names, 1.0), **least} or _USUAL
-    if wrong := [name for name, value in wanted.items() if not (isinstance(value, float | int) and 0 <= value <= 1)]:
-        raise UsageError(f"{wrong[0]}={wanted[wrong[0]]!r} is not a score from 0 to 1", hint=f"write {wrong[0]}=0.9")
+    goals = {**dict.fromkeys(names, 1.0), **least} or _USUAL
+    if wrong := [name for name, value in goals.items() if not (isinstance(value, float | int) and 0 <= value <= 1)]:
+        raise UsageError(f"{wrong[0]}={goals[wrong[0]]!r} is not a score from 0 to 1", hint=f"write {wrong[0]}=0.9")
     objects = [metric for metric in metrics if not isinstance(metric, str)]
     with ExitStack() as stack:
         judge = session or (SESSIONS[-1] if SESSIONS else stack.enter_context(Session()))
-        asked = [*objects, *(name for name in wanted if name not in {as_evaluator(one).name for one in objects})]
-        result = judge.evaluate(source, text, metrics=asked, judging=judging)
-        short = {name: one for name, least_score in wanted.items()
+        names_and_objects = [
+            *objects,
+            *(name for name in goals if name not in {as_evaluator(one).name for one in objects}),
+        ]
+        result = judge.evaluate(source, text, metrics=names_and_objects, judging=judging)
+        short = {name: one for name, least_score in goals.items()
                  if goal_status(one := result.evaluations[name], least_score, MIN_SHARE) != "met"}  # fmt: skip
         if not short:
             return result
-        message = "\n".join(_lines(result, short, wanted, document_read(judge.store, result.run)))
+        message = "\n".join(_lines(result, short, goals, document_read(judge.store, result.run)))
     raise AssertionError(message)
 
 
 def _lines(
-    result: Result, short: Mapping[str, Evaluation], wanted: Mapping[str, float], document: Document
+    result: Result, short: Mapping[str, Evaluation], goals: Mapping[str, float], document: Document
 ) -> Iterator[str]:
     """Yield the scores that are too low, in one line for pytest's own summary, and the findings of each metric."""
     yield "; ".join(
-        f"{name} has no score" if one.score is None else f"{name} {score(one.score)}, not {score(wanted[name])}"
+        f"{name} has no score" if one.score is None else f"{name} {score(one.score)}, not {score(goals[name])}"
         for name, one in short.items()
     )
     yield f"the summary of {one_line(result.title, 80)}, judged by {one_line(', '.join(result.judges), 80)}"
     for name, evaluation in short.items():
         if evaluation.score is None and evaluation.outcome == "measured":
             yield f"{name}: it gives figures and no score"
-        elif evaluation.score is not None and evaluation.score >= wanted[name]:
+        elif evaluation.score is not None and evaluation.score >= goals[name]:
             yield f"{name}: only {evaluation.judged} of {evaluation.judged + evaluation.unjudged} items have a verdict"
     yield plain(judgment_markdown(short, document, rest="see its result"))

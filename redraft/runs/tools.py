@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Annotated, Any
 
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.v1 import ValidationError as OldValidationError
 
 from redraft.domain import Document, Draft, Finding, Span
-from redraft.errors import RedraftError, UsageError
+from redraft.errors import Door, Fix, RedraftError, RunCommand, UsageError
 from redraft.evaluators.metric_info import offline_checks
 from redraft.fields import error_text
 from redraft.graphs.evaluation import metric_verdict
@@ -30,6 +30,26 @@ from redraft.text.tokens import tokenizer_named
 _MAX_FINDINGS, _LONGEST_READ = 50, 4000
 
 Run = Annotated[str, Field(description="The id of the run, as every tool returns it.")]
+
+
+class ToolDoor(Door):
+    """The next step in arguments of tools and in tools; nothing where it takes a command, which agents lack."""
+
+    def render(self, advice: Iterable[str | Fix]) -> str:
+        parts = tuple(advice)
+        commands = [part for part in parts if isinstance(part, RunCommand)]
+        return "" if any(part.command != "resume" for part in commands) else super().render(parts)
+
+    def setting(self, name: str, value: object) -> str:
+        return (
+            f"`{name}`" if value is None else f"`{name}`={value:g}" if isinstance(value, float) else f"`{name}`={value}"
+        )
+
+    def command(self, command: str, run: str, more: Sequence[str]) -> str:  # noqa: ARG002
+        return f"call {command}" + (f" with run {run}" if run else "")
+
+
+TOOL = ToolDoor()
 
 
 class SearchRequest(BaseModel):
@@ -175,7 +195,7 @@ def tools(session: Session) -> list[BaseTool]:
     """
     check_session(session)
     runner = _RunTools(session)
-    made = [
+    tools_for_all = [
         _tool(
             "find_passages", "Find the passages of the document that are nearest to a query.", SearchInput, runner.find
         ),
@@ -190,7 +210,7 @@ def tools(session: Session) -> list[BaseTool]:
         ),
         _tool("finish", "End the run with the best draft.", FinishInput, runner.finish),
     ]
-    return made + [
+    return tools_for_all + [
         _tool(f"judge_{name}", f"Judge the best draft by the metric {name}.", RunInput, runner.judging(name))
         for name in session.metrics()
     ]
@@ -201,7 +221,8 @@ def _tool(name: str, what: str, given: type[BaseModel], work: Callable[..., Awai
         try:
             answer = await work(given.model_validate(arguments))
         except RedraftError as error:
-            raise ToolException(f"{error}{f' ({error.hint})' if error.hint else ''}") from error
+            advice = TOOL.render(error.fix)
+            raise ToolException(f"{error}{f' ({advice})' if advice else ''}") from error
         return answer.model_dump_json(), answer
 
     return StructuredTool.from_function(
@@ -252,37 +273,39 @@ class _RunTools:
 
     async def findings(self, given: FindingsInput) -> Findings:
         draft = await self._best(given.run)
-        judged = await off_loop(self._session.store.judgments.of, draft.id)
-        if given.metric is not None and given.metric not in judged:
-            there = ", ".join(sorted(judged.keys() - set(FIGURES))) or "nothing"
+        evaluations_by_metric = await off_loop(self._session.store.judgments.of, draft.id)
+        if given.metric is not None and given.metric not in evaluations_by_metric:
+            names = ", ".join(sorted(evaluations_by_metric.keys() - set(FIGURES))) or "nothing"
             raise UsageError(
-                f"the draft has not been judged by {given.metric!r}, but by {there}",
+                f"the draft has not been judged by {given.metric!r}, but by {names}",
                 hint="each metric has a tool of its own",
             )
-        evaluations = [evaluation for metric, evaluation in judged.items() if given.metric in (None, metric)]
-        found = [finding for evaluation in evaluations for finding in evaluation.findings]
-        more = max(0, len(found) - _MAX_FINDINGS)
-        return Findings(run=draft.run, findings=found[:_MAX_FINDINGS], more=more)
+        evaluations = [
+            evaluation for metric, evaluation in evaluations_by_metric.items() if given.metric in (None, metric)
+        ]
+        all_findings = [finding for evaluation in evaluations for finding in evaluation.findings]
+        more = max(0, len(all_findings) - _MAX_FINDINGS)
+        return Findings(run=draft.run, findings=all_findings[:_MAX_FINDINGS], more=more)
 
     async def draft(self, given: RunInput) -> DraftReport:
-        shown = await self._best(given.run)
+        turn = await self._best(given.run)
         run, scores = (
-            await off_loop(self._session.store.runs.get, shown.run),
-            (await self._session.result(shown.run)).scores,
+            await off_loop(self._session.store.runs.get, turn.run),
+            (await self._session.result(turn.run)).scores,
         )
-        itself = _judges_itself(run, shown.round, scores)
-        told = {"round": shown.round, "words": shown.words, "text": shown.text}
-        return DraftReport(run=shown.run, **told, scores=scores, offline_check=itself)
+        itself = _judges_itself(run, turn.round, scores)
+        report = {"round": turn.round, "words": turn.words, "text": turn.text}
+        return DraftReport(run=turn.run, **report, scores=scores, offline_check=itself)
 
     async def _best(self, key: str) -> Draft:
         run = await off_loop(self._session.store.runs.get, key)
         return await off_loop(self._session.store.runs.draft, run.drafted())
 
     def judging(self, metric: str) -> Callable[[RunInput], Awaitable[MetricReport]]:
-        async def judge(given: RunInput) -> MetricReport:
-            async with self._session.visiting(given.run) as job_factory:
+        async def judge(arguments: RunInput) -> MetricReport:
+            async with self._session.visiting(arguments.run) as job_factory:
                 evaluation = await job.judge(job_factory, metric)
-                itself = _judges_itself(job_factory.run, (await self._best(given.run)).round, [metric])
+                itself = _judges_itself(job_factory.run, (await self._best(arguments.run)).round, [metric])
                 short = metric_verdict(evaluation)
                 return MetricReport(
                     run=job_factory.run.id, metric=metric, reason=evaluation.reason, offline_check=itself, **short

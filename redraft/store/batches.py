@@ -13,9 +13,9 @@ from typing import Any, Literal
 from pydantic.dataclasses import dataclass as record
 
 from redraft.domain import DEFERRED, computed
-from redraft.errors import RunError, UsageError
-from redraft.store.connection import Connection, Row, Transaction, body_of, json_text, record_in, storable
-from redraft.store.documents import now
+from redraft.errors import RunCommand, RunError, Set, UsageError
+from redraft.store.connection import Connection, Row, Transaction, storable
+from redraft.store.table import RecordTable, json_text, now
 
 WINDOW = 60.0
 # Thousands of requests may fall within a minute, but most callers need only these two numbers.
@@ -50,7 +50,7 @@ class RateLimiterWindow:
                 wait = until.fetchone()["at"] + WINDOW - now
             excess = taken["tokens"] + tokens - tokens_per_minute if tokens_per_minute is not None else 0
             if excess > 0:
-                for request in raw.execute(_IN_ORDER, (limiter,)):
+                for request in raw.execute(_IN_ORDER, (limiter,)).fetchall():
                     excess -= request["tokens"]
                     wait = max(wait, request["at"] + WINDOW - now)
                     if excess <= 0:
@@ -65,7 +65,7 @@ Status = Literal["open", "paused", "cancelled", "stopped"]
 budget."""
 State = Literal["waiting", "leased", "done", "failed", "aside"]
 """An item is set `aside` when several workers have died while processing it."""
-Error = Mapping[str, str]
+Error = Mapping[str, Any]
 MAX_CRASHES = 3
 LEASE_SECONDS = 60.0
 _PAGE = 500
@@ -164,53 +164,47 @@ class Batches:
     def __init__(self, connection: Connection, clock: Callable[[], float] | None = None) -> None:
         self._connection = connection
         self._clock = clock or connection.clock
+        self._batches = RecordTable(connection, "batches", Batch, ("name",), columns=("name", "status", "created"))
 
     def open(self, batch: Batch) -> None:
         """Store a batch, or open it again with new limits and a new folder."""
-        moment = now()
         with self._connection.writing() as raw:
-            row = raw.execute("SELECT * FROM batches WHERE name = ?", (batch.name,)).fetchone()
-            if row is not None and {**_batch_in(row).asked, "left_out": None} != {**batch.asked, "left_out": None}:
+            stored = self._batches.first(name=batch.name)
+            if stored is not None and {**stored.asked, "left_out": None} != {**batch.asked, "left_out": None}:
                 raise UsageError(
-                    f"the batch {batch.name} was started with other settings", hint="give it another --name"
+                    f"the batch {batch.name} was started with other settings", fix=("give it another ", Set("name"))
                 )
-            raw.execute(
-                "INSERT INTO batches (name, status, created, updated, body) VALUES (?, 'open', ?, ?, ?)"
-                " ON CONFLICT (name) DO UPDATE SET status = 'open', updated = excluded.updated, body = excluded.body",
-                (batch.name, moment, moment, body_of(replace(batch, error=None), *_COLUMNS)),
-            )
+            created = stored.created if stored else now()
+            self._batches.put(replace(batch, status="open", error=None, created=created), raw=raw, updated=now())
 
     def get(self, name: str) -> Batch:
         """Return the batch with this name."""
         if not isinstance(name, str):
             raise UsageError(f"the name of a batch is of the type {type(name).__name__}", hint="pass a str")
-        row = self._connection.row("SELECT * FROM batches WHERE name = ?", (storable(name),))
-        if row is None:
-            raise RunError(f"there is no batch {name!r}", hint="`redraft batch status` lists them")
-        return _batch_in(row)
+        batch = self._batches.first(name=name)
+        if batch is None:
+            raise RunError(f"there is no batch {name!r}", fix=(RunCommand("batch status"), " lists them"))
+        return batch
 
     def all(self) -> list[Batch]:
         """Return all batches, newest first."""
-        return [_batch_in(row) for row in self._connection.rows("SELECT * FROM batches ORDER BY created DESC, name")]
+        return self._batches.find("created DESC, name")
 
     def set_status(self, name: str, status: Status, error: Error | None = None) -> None:
         """Set the status of a batch. A cancelled batch stays cancelled."""
         with self._connection.writing() as raw:
-            row = raw.execute("SELECT * FROM batches WHERE name = ?", (name,)).fetchone()
-            if row is not None and not (status == "stopped" and row["status"] == "cancelled"):
-                raw.execute(
-                    "UPDATE batches SET status = ?, updated = ?, body = ? WHERE name = ?",
-                    (status, now(), body_of(replace(_batch_in(row), error=error), *_COLUMNS), name),
-                )
+            batch = self._batches.first(name=name)
+            if batch is not None and not (status == "stopped" and batch.status == "cancelled"):
+                self._batches.put(replace(batch, status=status, error=error), raw=raw, updated=now())
 
     def add(self, name: str, items: Iterable[BatchItemRow]) -> int:
         """Add items to a batch, each source once; return how many are new."""
         with self._connection.writing() as raw:
             last = raw.execute("SELECT max(idx) AS idx FROM items WHERE batch = ?", (name,)).fetchone()["idx"]
-            before = idx = 0 if last is None else last + 1
+            first = idx = 0 if last is None else last + 1
             for item in items:
                 idx += _add(raw, name, idx, item)
-        return idx - before
+        return idx - first
 
     def try_again(self, name: str) -> None:
         """Queue failed and set-aside items again."""
@@ -224,41 +218,33 @@ class Batches:
     def items(self, name: str) -> Iterator[BatchItemRow]:
         """Return all items of a batch in order."""
         last = -1
-        while rows := self._connection.rows(
-            "SELECT * FROM items WHERE batch = ? AND idx > ? ORDER BY idx LIMIT ?", (name, last, _PAGE)
-        ):
+        query = "SELECT * FROM items WHERE batch = ? AND idx > ? ORDER BY idx LIMIT ?"
+        while rows := self._connection.rows(query, (name, last, _PAGE)):
             yield from (_item_in(row) for row in rows)
             last = rows[-1]["idx"]
 
     def how_many(self, name: str, state: str = "", words: str = "") -> int:
         """Count the items of a batch in a state, or that finished `short`, with these words in their source."""
         where, values = _chosen(name, state, words)
-        row = self._connection.row(f"SELECT count(*) AS n FROM items WHERE {where}", values)  # noqa: S608
-        assert row is not None
-        return int(row["n"])
+        return int(self._connection.sole(f"SELECT count(*) AS n FROM items WHERE {where}", values)["n"])  # noqa: S608
 
     def some(self, name: str, state: str, words: str, after: int, most: int) -> list[BatchItemRow]:
         """Return one page of these items in order."""
         where, values = _chosen(name, state, words)
-        rows = self._connection.rows(
-            f"SELECT * FROM items WHERE {where} ORDER BY idx LIMIT ? OFFSET ?",  # noqa: S608
-            (*values, most, after),
-        )
-        return [_item_in(row) for row in rows]
+        query = f"SELECT * FROM items WHERE {where} ORDER BY idx LIMIT ? OFFSET ?"  # noqa: S608
+        return [_item_in(row) for row in self._connection.rows(query, (*values, most, after))]
 
     def lately(self, name: str, seconds: float) -> tuple[int, float]:
         """Return how many items finished in the last seconds during which the batch was open, and the number of
         seconds."""
-        row = self._connection.row("SELECT updated FROM batches WHERE name = ?", (name,))
-        assert row is not None
+        updated = self._connection.sole("SELECT updated FROM batches WHERE name = ?", (name,))["updated"]
         moment = datetime.now(UTC)
-        since = max(moment - timedelta(seconds=seconds), datetime.fromisoformat(row["updated"]))
-        ended = self._connection.row(
+        since = max(moment - timedelta(seconds=seconds), datetime.fromisoformat(updated))
+        ended = self._connection.sole(
             "SELECT count(*) AS n FROM items JOIN runs ON runs.id = items.run"
             " WHERE items.batch = ? AND items.state IN ('done', 'failed') AND runs.updated > ?",
             (name, since.isoformat(timespec="milliseconds")),
         )
-        assert ended is not None
         return int(ended["n"]), (moment - since).total_seconds()
 
     def counts(self, name: str) -> ItemCounts:
@@ -281,7 +267,8 @@ class Batches:
         if not self._connection.row(_ANY, (name, self._clock())):
             return []
         with self._connection.writing("rows") as raw:
-            self._reclaim(raw, name)
+            for row in raw.execute(_RUN_OUT + raw.skip_locked, (name, self._clock())).fetchall():
+                _lose(raw, row, "it has not reported back since")
             if raw.execute("SELECT status FROM batches WHERE name = ?", (name,)).fetchone()["status"] != "open":
                 return []
             # Skips locked rows: two workers waiting for each other's rows would deadlock.
@@ -340,19 +327,7 @@ class Batches:
                 " AND state = 'leased' AND worker = ? AND attempts = ?",
                 (*values, item.batch, item.idx, item.worker, item.attempts),
             )
-        return changed.rowcount == 1
-
-    def _reclaim(self, raw: Transaction, name: str) -> None:
-        """Release expired leases."""
-        for row in raw.execute(_RUN_OUT + raw.skip_locked, (name, self._clock())).fetchall():
-            _lose(raw, row, "it has not reported back since")
-
-
-_COLUMNS = ("name", "status", "created")
-
-
-def _batch_in(row: Row) -> Batch:
-    return record_in(Batch, row, *_COLUMNS)
+        return bool(changed.rowcount)
 
 
 def _item_in(row: Row) -> BatchItemRow:
@@ -401,7 +376,7 @@ def _lose(raw: Transaction, row: Row, how: str) -> None:
     error = {
         "code": "aside",
         "message": f"{deaths} workers died while processing it; the last one: {how}",
-        "hint": "check the document; `redraft batch resume` tries it again",
+        "hint": "check the document; to resume the batch tries it again",
     }
     aside = deaths >= MAX_CRASHES
     raw.execute(

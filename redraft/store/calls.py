@@ -2,136 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import re
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
-from typing import Any, Literal, NamedTuple
 
-from redraft.domain import Span, Totals, Usage
+from redraft.domain import Totals, Usage
 from redraft.errors import RefusedReply
-from redraft.store.connection import Cursor, Repository, Row, Transaction, body_of, record_in, storable, upsert
-
-Role = Literal["user", "assistant", "schema"]
-"""Who wrote a message; `schema` is the JSON Schema of the reply, which providers take in different ways."""
-_DOCUMENT = "document"
-# Shorter values are no part of their own, since a row would take as much space.
-_MIN, _QUOTED, _MAX_PLACES = 600, 200, 20
-# Lines between which prompts have values: fences, and the gaps between passages.
-_BORDER = re.compile(r"^(?:</?[a-z_]+(?: [^>\n]{0,80})?>|\[…\])$", re.MULTILINE)
-
-
-class Message(NamedTuple):
-    """One message of a call."""
-
-    role: Role
-    text: str
-
-
-class PreparedMessages:
-    """Messages ready to be stored."""
-
-    def __init__(self, messages: Sequence[Message], document: str | None = None, text: str = "") -> None:
-        """`document` is the id of the document that they may quote, and `text` is its text."""
-        self._texts: dict[str, bytes] = {}
-        self._rows: list[tuple[Any, ...]] = [(_DOCUMENT, document, None, None)] if document and messages else []
-        for role, words in messages:
-            for part in _parts(words, text):
-                if isinstance(part, Span):
-                    self._rows.append((role, None, part.start, part.end))
-                elif part:
-                    self._rows.append((role, self._kept(part), None, None))
-
-    def _kept(self, part: str) -> str:
-        body = part.encode("utf-8", "replace")
-        key = hashlib.blake2b(body, digest_size=12).hexdigest()
-        self._texts[key] = body
-        return key
-
-    def find(self, raw: Transaction) -> Cursor:
-        """Look for the texts that are stored already."""
-        ids = json.dumps(list(self._texts))
-        return raw.execute("SELECT id FROM message_texts WHERE id IN (SELECT value FROM json_each(?))", (ids,))
-
-    def put(self, raw: Transaction, call: int, stored_texts: Cursor) -> None:
-        """Store the messages of a call; new texts are sorted, so that no two transactions deadlock."""
-        if new := sorted(self._texts.keys() - {row["id"] for row in stored_texts}):
-            bodies = [(key, zlib.compress(self._texts[key])) for key in new]
-            raw.executemany("INSERT INTO message_texts VALUES (?, ?) ON CONFLICT DO NOTHING", bodies)
-        if self._rows:
-            rows = [(call, idx, *row) for idx, row in enumerate(self._rows)]
-            raw.executemany("INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?)", rows)
-
-
-MESSAGES = """
-    SELECT m.*, t.body FROM messages m LEFT JOIN message_texts t ON t.id = m.text WHERE m.call = ? ORDER BY m.idx
-"""
-"""The rows of a call's messages."""
-
-
-def quoted_by(rows: Sequence[Any]) -> str | None:
-    """Return the id of the document that messages quote."""
-    return rows[0]["text"] if rows and rows[0]["role"] == _DOCUMENT else None
-
-
-def messages_in(rows: Sequence[Any], document: str) -> tuple[Message, ...]:
-    """Return the messages in their rows, given the text of the document that they quote."""
-
-    def part(row: Any) -> str:
-        if row["start"] is not None:
-            return document[row["start"] : row["stop"]]
-        return zlib.decompress(bytes(row["body"])).decode()
-
-    rows = [row for row in rows if row["role"] != _DOCUMENT]
-    return tuple(Message(role, "".join(map(part, group))) for role, group in groupby(rows, lambda row: row["role"]))
-
-
-def release(raw: Transaction, document: str) -> None:
-    """Store the stretches of a document that remaining calls quote, so that its text can be deleted."""
-    calls = raw.execute("SELECT call FROM messages WHERE text = ? AND role = ?", (document, _DOCUMENT)).fetchall()
-    text = raw.execute("SELECT text FROM texts WHERE id = ?", (document,)).fetchone()["text"] if calls else ""
-    for row in calls:
-        prepared = PreparedMessages(messages_in(raw.execute(MESSAGES, (row["call"],)).fetchall(), text))
-        raw.execute("DELETE FROM messages WHERE call = ?", (row["call"],))
-        prepared.put(raw, row["call"], prepared.find(raw))
-
-
-def _parts(words: str, document: str) -> Iterator[str | Span]:
-    """Yield the parts of a text in order: stretches of the document, other long values, and what is in between."""
-    rest, at = "", 0
-    for border in (*_BORDER.finditer(words), None):
-        value = words[at : border.start() if border else len(words)]
-        inner = value.strip("\n")
-        place = _place(inner, document) if len(inner) >= _QUOTED else -1
-        if place >= 0:
-            before = value.index(inner[0])
-            yield rest + value[:before]
-            yield Span(place, place + len(inner))
-            rest = value[before + len(inner) :]
-        elif len(value) >= _MIN:
-            yield rest
-            yield value
-            rest = ""
-        else:
-            rest += value
-        if border:
-            rest += border.group()
-            at = border.end()
-    yield rest
-
-
-def _place(words: str, document: str) -> int:
-    """Return where the words are in the document, or -1; `find` takes long to prepare for long words."""
-    at = -1
-    for _ in range(_MAX_PLACES):
-        at = document.find(words[:_QUOTED], at + 1)
-        if at < 0 or document.startswith(words, at):
-            return at
-    return -1
-
+from redraft.store.connection import Connection, Row, storable
+from redraft.store.messages import Message, read_messages
+from redraft.store.table import IN_LIST, RecordTable, body_of, in_list, record_in
 
 OK, SENT, LOST = "ok", "sent", "lost"
 """Outcomes of calls: answered, in flight, and in flight when their process died."""
@@ -224,8 +102,11 @@ def is_cut_below(limit: int | None, row: Row) -> bool:
     return cut_at is not None and (limit is None or cut_at < limit)
 
 
-class Calls(Repository):
+class Calls:
     """The ledger of one database."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
 
     def find(self, key: str, run: str | None, limit: int | None = None) -> CachedAnswer | None:
         """Return the cached answer to a request, and record that `run` used it. One that was cut off is none for a
@@ -246,10 +127,9 @@ class Calls(Repository):
 
     def withdraw(self, key: str, reason: str) -> None:
         """Withdraw the answer to a request: it was paid for, is recorded as refused, and is no longer cached."""
-        self._write(
-            "UPDATE calls SET outcome = ?, error = ? WHERE key = ? AND outcome = 'ok'",
-            (RefusedReply.code, reason[:500], key),
-        )
+        statement = "UPDATE calls SET outcome = ?, error = ? WHERE key = ? AND outcome = 'ok'"
+        with self._connection.writing("names") as raw:
+            raw.execute(statement, (RefusedReply.code, reason[:500], key))
 
     def of(self, run: str) -> list[Call]:
         """Return every call of a run in the order in which they started, including answers from the cache."""
@@ -280,9 +160,8 @@ class Calls(Repository):
         )
         if row is None:
             return None
-        parts = self._connection.rows(MESSAGES, (row["id"],))
-        quoted = self._connection.row("SELECT text FROM texts WHERE id = ?", (quoted_by(parts),))
-        messages = messages_in(parts, quoted["text"] if quoted else "")
+        with self._connection.session() as raw:
+            messages = read_messages(raw, row["id"])
         return record_in(Call, row, *COLUMNS, reply=row["content"], messages=messages, attempts=row["attempts"])
 
     def oddities(self, run: str) -> list[str]:
@@ -296,7 +175,7 @@ class Calls(Repository):
 
     def totals(self, run: str) -> Totals:
         """Return the usage of a run. `cached` counts answers taken from other runs."""
-        row = self._connection.row(
+        row = self._connection.sole(
             f"SELECT {_SUMS}, (SELECT count(*) FROM uses u JOIN calls o ON o.id = u.call"  # noqa: S608
             " WHERE u.run = :run AND coalesce(o.run, '') <> u.run) AS cached,"
             " coalesce((SELECT seconds FROM runs WHERE id = :run), 0) AS seconds,"
@@ -306,7 +185,6 @@ class Calls(Repository):
             f" FROM calls WHERE run = :run AND {_READ}",
             {"run": run},
         )
-        assert row is not None
         lost_usd = None if row["lost_unpriced"] else row["lost_usd"]
         more = {name: row[name] for name in ("cached", "seconds", "lost", "lost_tokens")}
         return replace(_totals_in(row), **more, lost_usd=lost_usd)
@@ -314,32 +192,30 @@ class Calls(Repository):
     def made_by(self, runs: Sequence[str]) -> dict[str, tuple[int, float | None]]:
         """Return how many calls some runs made, and their cost, read at once; a cost of None is unknown."""
         rows = self._connection.rows(
-            f"SELECT run, {_SUMS} FROM calls WHERE run IN (SELECT value FROM json_each(?)) AND {_READ} GROUP BY run",  # noqa: S608
-            (json.dumps(list(runs)),),
+            f"SELECT run, {_SUMS} FROM calls WHERE run {IN_LIST} AND {_READ} GROUP BY run",  # noqa: S608
+            (in_list(runs),),
         )
         return {row["run"]: (row["calls"], _totals_in(row).cost_usd) for row in rows}
 
     def pace(self, model: str) -> tuple[int, float]:
         """Return the number of a model's latest answers, at most 200, and their mean seconds."""
-        row = self._connection.row(
+        row = self._connection.sole(
             "SELECT count(*) AS n, coalesce(avg(seconds), 0) AS mean FROM (SELECT seconds FROM calls"
             " WHERE outcome = 'ok' AND (model = ? OR substr(model, 1, ?) IN (?, ?))"
             " ORDER BY id DESC LIMIT 200) AS latest",
             (model, len(model) + 1, f"{model}@", f"{model}:"),
         )
-        assert row is not None
         return row["n"], row["mean"]
 
     def taken_by(self, runs: Sequence[str]) -> Totals:
         """Return the usage behind the answers of some runs, each answer counted once, whichever run paid for it: what
         they would cost without a cache. Calls that were never answered do not count."""
-        row = self._connection.row(
+        row = self._connection.sole(
             "WITH own AS (SELECT DISTINCT c.key FROM uses u JOIN calls c ON c.id = u.call"  # noqa: S608
-            f" WHERE u.run IN (SELECT value FROM json_each(?))) SELECT {_SUMS} FROM calls"
+            f" WHERE u.run {IN_LIST}) SELECT {_SUMS} FROM calls"
             " WHERE key IN (SELECT key FROM own) AND reply IS NOT NULL AND outcome <> 'duplicate'",
-            (json.dumps(list(runs)),),
+            (in_list(runs),),
         )
-        assert row is not None
         return _totals_in(row)
 
 
@@ -359,35 +235,28 @@ class ModelCapabilities:
     """The most reasoning tokens it used before an answer."""
 
 
-class CapabilityStore(Repository):
+class CapabilityStore:
     """The known capabilities of models, by identity."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._table = RecordTable(connection, "knowledge", ModelCapabilities, ("kind", "key"), "capabilities")
 
     def known(self, identity: str) -> ModelCapabilities:
         """Return what is known of a model; empty for an unknown one."""
-        row = self._connection.row(_CAPABILITIES, (storable(identity),))
-        return record_in(ModelCapabilities, row) if row else ModelCapabilities()
+        return self._table.first(key=identity) or ModelCapabilities()
 
     def learn_mode(self, identity: str, mode: str) -> None:
         """Record the structured-output mode of a model."""
-        self._learn(identity, lambda capabilities: replace(capabilities, mode=mode))
+        self._learn(identity, lambda known: replace(known, mode=mode))
 
     def learn_reasoning(self, identity: str, tokens: int) -> None:
         """Record how many reasoning tokens a model used; the maximum is kept."""
-
-        def learn(capabilities: ModelCapabilities) -> ModelCapabilities:
-            return replace(capabilities, reasoning_tokens=max(tokens, capabilities.reasoning_tokens or 0))
-
-        self._learn(identity, learn)
+        self._learn(identity, lambda known: replace(known, reasoning_tokens=max(tokens, known.reasoning_tokens or 0)))
 
     def _learn(self, identity: str, learn: Callable[[ModelCapabilities], ModelCapabilities]) -> None:
         with self._connection.writing() as raw:
-            row = raw.execute(_CAPABILITIES, (storable(identity),)).fetchone()
-            capabilities = learn(record_in(ModelCapabilities, row) if row else ModelCapabilities())
-            statement = upsert("knowledge", ("kind", "key"), "body")
-            raw.execute(statement, ("capabilities", storable(identity), body_of(capabilities)))
-
-
-_CAPABILITIES = "SELECT body FROM knowledge WHERE kind = 'capabilities' AND key = ?"
+            self._table.put(learn(self.known(identity)), raw=raw, key=identity)
 
 
 @dataclass(frozen=True, slots=True)
@@ -399,21 +268,20 @@ class PromptRecord:
     text: str
 
 
-class PromptRecords(Repository):
+class PromptRecords:
     """The prompts in one database."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._table = RecordTable(
+            connection,
+            *("knowledge", PromptRecord, ("kind", "key"), "prompt"),
+            row=lambda prompt: {"key": prompt.hash},
+        )
 
     def keep(self, records: Iterable[PromptRecord]) -> None:
         """Store the prompts that are new: a text never changes under its hash."""
-        with self._connection.writing() as raw:
-            raw.executemany(
-                "INSERT INTO knowledge (kind, key, body) VALUES ('prompt', ?, ?) ON CONFLICT DO NOTHING",
-                [(record.hash, body_of(record)) for record in records],
-            )
+        self._table.put(*records, keep=True)
 
     def of(self, hashes: Sequence[str]) -> Mapping[str, PromptRecord]:
         """Return the known prompts of these hashes."""
-        rows = self._connection.rows(
-            "SELECT key, body FROM knowledge WHERE kind = 'prompt' AND key IN (SELECT value FROM json_each(?))",
-            (json.dumps(list(hashes)),),
-        )
-        return {row["key"]: record_in(PromptRecord, row) for row in rows}
+        return {prompt.hash: prompt for prompt in self._table.find(key=list(hashes))}

@@ -13,20 +13,21 @@ from typing import ClassVar
 
 from typing_extensions import override
 
-from redraft.store.connection import BUSY_SECONDS, Transaction
+from redraft.errors import Advice, RunCommand
+from redraft.store.connection import Transaction
 from redraft.store.sqlite import (
     IN_MEMORY,
     OpenFile,
     SqliteTransaction,
     compact,
-    files_of,
-    readable_text,
+    connect,
     size_of,
     store_error,
 )
 
 _TEXT_ID = re.compile("[0-9a-f]{64}")
 STARTS_OVER = "it starts over, and no answer on record is paid for again"
+_PREFIX = "run-"
 _OF_RUN = "(thread_id IN (:run, 'run-' || :run) OR substr(thread_id, 1, length(:run) + 1) = :run || '-'" + (
     " OR substr(thread_id, 1, length(:run) + 5) = 'run-' || :run || '-')"
 )
@@ -42,11 +43,9 @@ class Checkpoints(ABC):
     """A sentence that says that checkpoints in use were deleted or replaced; empty if they were not."""
     columns: ClassVar[Mapping[str, str]]
     """The tables, and as text what each holds. A saver creates them when it is first used."""
-    _keeper: sqlite3.Connection | None = None
-    """A database in memory lasts as long as a connection to it is open."""
 
     @abstractmethod
-    def restart_advice(self, run: str) -> str:
+    def restart_advice(self, run: str) -> Advice:
         """Return how to start a run over whose checkpoint cannot be used."""
 
     @abstractmethod
@@ -54,12 +53,12 @@ class Checkpoints(ABC):
         """Translate database errors of LangGraph's saver into ours."""
 
     @abstractmethod
-    def _writing(self) -> AbstractContextManager[Transaction]:
+    def writing(self) -> AbstractContextManager[Transaction]:
         """Open a write transaction."""
 
     @abstractmethod
-    def _tables(self, raw: Transaction) -> set[str]:
-        """Return the existing tables."""
+    def tables(self, raw: Transaction) -> Sequence[str]:
+        """Return those of the tables that exist."""
 
     @abstractmethod
     def compact(self) -> None:
@@ -70,35 +69,35 @@ class Checkpoints(ABC):
     def size(self) -> int:
         """Return their size in bytes."""
 
+    @abstractmethod
     def close(self) -> None:
         """Close the checkpoints; harmless when repeated."""
-        if self._keeper is not None:
-            self._keeper.close()
 
     def forget(self, runs: Sequence[str]) -> None:
         """Remove the threads of runs."""
-        with self._writing() as raw:
-            for table in self.columns.keys() & self._tables(raw):
+        with self.writing() as raw:
+            for table in self.tables(raw):
                 raw.executemany(f"DELETE FROM {table} WHERE {_OF_RUN}", [{"run": run} for run in runs])  # noqa: S608
 
     def bytes_of(self, runs: Sequence[str]) -> int:
         """Return the approximate size of the threads of some runs."""
         total = 0
-        with self._writing() as raw:
-            for table in self.columns.keys() & self._tables(raw):
+        with self.writing() as raw:
+            for table in self.tables(raw):
                 query = f"SELECT coalesce(sum(length({self.columns[table]})), 0) AS n FROM {table} WHERE {_OF_RUN}"  # noqa: S608
-                total += sum(int(raw.execute(query, {"run": run}).fetchone()[0]) for run in runs)
+                total += sum(int(raw.execute(query, {"run": run}).fetchone()["n"]) for run in runs)
         return total
 
     def texts(self, without: Sequence[str]) -> set[str]:
         """Return the ids of all texts that checkpoints refer to, except those of some runs."""
         texts: set[str] = set()
-        with self._writing() as raw:
-            for table in self.columns.keys() & self._tables(raw):
-                query = f"SELECT CAST(thread_id AS TEXT), {self.columns[table]} FROM {table}"  # noqa: S608
-                for row in raw.execute(query):
-                    if not any(_belongs(row[0], run) for run in without):
-                        texts.update(_TEXT_ID.findall(row[1] or ""))
+        with self.writing() as raw:
+            for table in self.tables(raw):
+                query = f"SELECT CAST(thread_id AS TEXT) AS thread, {self.columns[table]} AS content FROM {table}"  # noqa: S608
+                for row in raw.execute(query).fetchall():
+                    thread = row["thread"].removeprefix(_PREFIX)
+                    if not any(thread == run or thread.startswith(f"{run}-") for run in without):
+                        texts.update(_TEXT_ID.findall(row["content"] or ""))
         return texts
 
 
@@ -112,13 +111,14 @@ class SqliteCheckpoints(Checkpoints):
         self._database = database
         self.path = database.with_suffix(f".checkpoints{database.suffix or '.db'}")
         self.place = str(self.path)
-        self._memory = f"file:/redraft-{secrets.token_hex(8)}?vfs=memdb" if database == IN_MEMORY else None
         self._file: OpenFile | None = None
-        self._keeper = sqlite3.connect(self._memory, uri=True, check_same_thread=False) if self._memory else None
+        self._memory = f"file:/redraft-{secrets.token_hex(8)}?vfs=memdb" if database == IN_MEMORY else ""
+        # A database in memory lasts as long as a connection to it is open.
+        self._keeper = connect(self._memory) if self._memory else None
 
     @override
-    def restart_advice(self, run: str) -> str:
-        return f"move that file away, then `redraft resume {run}`: {STARTS_OVER}"
+    def restart_advice(self, run: str) -> Advice:
+        return "move that file away, then ", RunCommand("resume", run), f": {STARTS_OVER}"
 
     def address(self) -> str:
         """Return the SQLite URI for LangGraph's saver. Creates the file, as private as the database."""
@@ -126,10 +126,9 @@ class SqliteCheckpoints(Checkpoints):
             return self._memory
         allowed = self._database.stat().st_mode & 0o777
         self.path.touch(mode=allowed)
-        for file in files_of(self.path):
+        for file in (self.path.with_name(self.path.name + suffix) for suffix in ("", "-wal", "-shm")):
             # A user who may write to another's file cannot change its permissions, and SQLite deletes the log when the
-            # last
-            # connection closes, which may be another run's.
+            # last connection closes, which may be another run's.
             with suppress(PermissionError, FileNotFoundError):
                 mode = file.stat().st_mode & 0o777
                 if mode & ~allowed:
@@ -143,9 +142,9 @@ class SqliteCheckpoints(Checkpoints):
 
     @property
     def loss(self) -> str:  # type: ignore[override]
-        if self._file is None or not (what := self._file.loss):
+        if self._file is None or not (loss := self._file.loss):
             return ""
-        return f"the file {self.path} {what} during the run: a stopped run starts again, with its stored answers"
+        return f"the file {self.path} {loss} during the run: a stopped run starts again, with its stored answers"
 
     @override
     @contextmanager
@@ -171,35 +170,32 @@ class SqliteCheckpoints(Checkpoints):
         with self._opened() as raw:
             return size_of(raw)
 
+    @override
+    def close(self) -> None:
+        if self._keeper is not None:
+            self._keeper.close()
+
     @contextmanager
-    def _opened(self) -> Iterator[sqlite3.Connection]:
+    def _opened(self) -> Iterator[SqliteTransaction]:
         """Open the file if it exists."""
-        there = self._memory or (self.address() if self.path.exists() else ":memory:")
-        with (
-            self.explained(),
-            closing(sqlite3.connect(there, timeout=BUSY_SECONDS, isolation_level=None, uri=True)) as raw,
-        ):
-            raw.text_factory = readable_text
+        address = self._memory or (self.address() if self.path.exists() else IN_MEMORY)
+        with self.explained(), closing(connect(address)) as raw:
             yield raw
 
     @override
     @contextmanager
-    def _writing(self) -> Iterator[Transaction]:
+    def writing(self) -> Iterator[Transaction]:
         with self._opened() as raw:
             raw.execute("BEGIN IMMEDIATE")
-            yield SqliteTransaction(raw)
+            yield raw
             raw.execute("COMMIT")
 
     @override
-    def _tables(self, raw: Transaction) -> set[str]:
-        return {row[0] for row in raw.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    def tables(self, raw: Transaction) -> Sequence[str]:
+        rows = raw.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        return sorted(self.columns.keys() & {row["name"] for row in rows})
 
 
 def thread_of(run: str) -> str:
     """Return the thread on which redraft itself drives a run."""
-    return f"run-{run}"
-
-
-def _belongs(thread: str, run: str) -> bool:
-    """Return whether a thread belongs to a run, as in the SQL statements above."""
-    return thread in (run, thread_of(run)) or thread.startswith((f"{run}-", f"{thread_of(run)}-"))
+    return f"{_PREFIX}{run}"

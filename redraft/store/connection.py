@@ -1,4 +1,4 @@
-"""The interface of databases (statements in one dialect, transactions), and records as rows.
+"""The interface of databases: statements in one dialect, and transactions.
 
 Statements use the SQL that SQLite and PostgreSQL share: `?` or `:name` for values, `ON CONFLICT` for existing rows,
 integers for booleans, and `RETURNING` for new ids. `json_each` is built into SQLite; on a server the schema defines it.
@@ -7,75 +7,64 @@ integers for booleans, and `RETURNING` for new ids. `json_each` is built into SQ
 from __future__ import annotations
 
 import asyncio
-import json
 import re
+import time
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, asynccontextmanager
-from dataclasses import asdict, is_dataclass
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager
+from pathlib import Path
 from typing import Any, Literal, ParamSpec, Protocol, TypeVar
 
-from redraft.domain import adapter_of
+from redraft.errors import RunError, Set, StoreError
 
+VERSION = "201_records"
+"""The name of the schema, as databases record it. Another schema has another name."""
+_BEFORE_RELEASE = re.compile(r"m\d|[01]")
 BUSY_SECONDS = 60.0
+# `is_claimed` may take a lock for a moment, which must not fail others that want the run.
+CLAIM_SECONDS = 0.5
 _SURROGATES = re.compile("[\ud800-\udfff]")
 Values = Sequence[object] | Mapping[str, object]
 Scope = Literal["all", "names", "rows"]
 """What a write transaction excludes: all others, those with the same names, or only those that lock the same rows."""
 
 
-class Row(Protocol):
-    """A row of a result: its values by column name and by index."""
-
-    def __getitem__(self, at: Any, /) -> Any: ...
-
-    def keys(self) -> Iterable[str]:
-        """Return the column names in order."""
-
-
-class Cursor(Protocol):
-    """The result of a statement."""
-
-    @property
-    def rowcount(self) -> int:
-        """Return the number of changed rows."""
-
-    def fetchone(self) -> Any:
-        """Return the next row, or None."""
-
-    def fetchall(self) -> list[Any]:
-        """Return the remaining rows."""
-
-    def __iter__(self) -> Iterator[Any]: ...
+Row = Any
+"""A row of a result: its values by column name."""
 
 
 class Transaction(Protocol):
     """A database connection within a transaction."""
 
-    for_update: str = ""
+    for_update: str
     """Appended to a SELECT: locks its rows until the end of the transaction. Empty for SQLite, which has one writer."""
-    skip_locked: str = ""
+    skip_locked: str
     """The same, but skips rows that are locked by others."""
 
-    def execute(self, query: str, values: Any = ..., /) -> Cursor:
-        """Execute a statement."""
+    def execute(self, query: str, values: Any = ..., /) -> Any:
+        """Execute a statement; return a cursor with `fetchone`, `fetchall` and `rowcount`."""
 
-    def executemany(self, query: str, rows: Any, /) -> Cursor:
+    def executemany(self, query: str, rows: Any, /) -> object:
         """Execute a statement once for each row of values."""
+
+
+class _RolledBack(Exception):
+    """Ends a transaction without keeping its changes."""
 
 
 class Connection(ABC):
     """A database that several threads may share.
 
     Every write is its own transaction: it waits for its turn at the start, never fails because another process wrote
-    meanwhile, and is durable when it returns. Read the result of a statement as late as possible: statements to a
-    server are pipelined.
+    meanwhile, and is durable when it returns.
     """
 
     place: str
     """The name of the database in messages, without secrets."""
     only_read = False
     """Whether the database is read-only."""
+    loss = ""
+    """A sentence that says that the open database was deleted or replaced; empty if it was not."""
 
     @abstractmethod
     def writing(self, scope: Scope = "all", *names: str) -> AbstractContextManager[Transaction]:
@@ -87,29 +76,61 @@ class Connection(ABC):
         """
 
     @abstractmethod
-    def rolled_back(self) -> AbstractContextManager[Transaction]:
+    def session(self) -> AbstractContextManager[Transaction]:
+        """Return what reads: the transaction of this thread, or a connection."""
+
+    @contextmanager
+    def rolled_back(self) -> Iterator[Transaction]:
         """Open a write transaction that is rolled back at the end, to see its effects."""
+        try:
+            with self.writing() as raw:
+                yield raw
+                raise _RolledBack
+        except _RolledBack:
+            pass
 
-    @abstractmethod
-    def reading(self) -> AbstractContextManager[None]:
-        """Open a read transaction: all reads see the same state."""
-
-    @abstractmethod
-    def rows(self, query: str, parameters: Values = ()) -> list[Any]:
+    def rows(self, query: str, values: Values = ()) -> list[Row]:
         """Return all rows of a SELECT."""
+        with self.session() as raw:
+            return list(raw.execute(query, values).fetchall())
+
+    def row(self, query: str, values: Values = ()) -> Row | None:
+        """Return the first row of a SELECT."""
+        with self.session() as raw:
+            return raw.execute(query, values).fetchone()
+
+    def sole(self, query: str, values: Values = ()) -> Row:
+        """Return the only row of a SELECT, such as a sum."""
+        return self.rows(query, values)[0]
 
     @abstractmethod
-    def row(self, query: str, parameters: Values = ()) -> Any | None:
-        """Return the first row of a SELECT."""
+    def try_claim(self, run: str) -> bool:
+        """Claim a run for this process until it is released or the process dies. Return whether it was free."""
+
+    @abstractmethod
+    def release(self, run: str) -> None:
+        """End the claim on a run."""
+
+    @abstractmethod
+    def is_claimed(self, run: str) -> bool:
+        """Return whether a living process has claimed the run."""
+
+    @contextmanager
+    def claim(self, run: str) -> Iterator[None]:
+        """Claim a run for the duration of the context; raises `RunError` if another process has."""
+        deadline = time.monotonic() + CLAIM_SECONDS
+        while not self.try_claim(run):
+            if time.monotonic() > deadline:
+                raise RunError(f"run {run} is in use by another process", hint="wait for it, or stop it first")
+            time.sleep(0.02)
+        try:
+            yield
+        finally:
+            self.release(run)
 
     @abstractmethod
     def clock(self) -> float:
         """Return the seconds since 1970 by the clock that all writers to this database share."""
-
-    @property
-    def loss(self) -> str:
-        """Return a sentence that says that the open database was deleted or replaced; empty if it was not."""
-        return ""
 
     @abstractmethod
     def compact(self) -> None:
@@ -118,42 +139,73 @@ class Connection(ABC):
     @property
     @abstractmethod
     def size(self) -> int:
-        """Return the size of the database in bytes."""
-
-    @property
-    @abstractmethod
-    def used(self) -> int:
         """Return the bytes in use, approximately; within a transaction, as of its last change."""
 
     @abstractmethod
-    def prepare(self, *, may_create: bool) -> bool:
-        """Create the tables in a new database. Return whether there are any; raise for those of another version."""
+    def tables(self) -> set[str]:
+        """Return the names of the tables."""
+
+    @abstractmethod
+    def versions(self) -> list[str]:
+        """Return the names of the schemas that the database records."""
+
+    @abstractmethod
+    def create(self, raw: Transaction) -> None:
+        """Create the tables, and record the version."""
 
     @abstractmethod
     def close(self) -> None:
         """Close the connection; harmless when repeated."""
 
+    def prepare(self, *, may_create: bool = True) -> bool:
+        """Create the tables in a new database. Return whether there are any; raise for those of another version."""
+        if self._is_current():
+            return True
+        if not may_create:
+            return False
+        # Two processes may open a new database at once: the second finds nothing left to do.
+        with self.writing() as raw:
+            if not self._is_current():
+                if tables := self.tables():
+                    raise StoreError(
+                        f"this is the database of another program (it has a table {min(tables)})",
+                        place=self.place,
+                        fix=("name another database with ", Set("db")),
+                    )
+                self.create(raw)
+        return True
 
-class Repository:
-    """Base of the classes that store one kind of record."""
+    def _is_current(self) -> bool:
+        """Return whether the database has the schema. Raises for one of another version."""
+        versions = self.versions()
+        others = [name for name in versions if name != VERSION]
+        if any(_BEFORE_RELEASE.match(name) for name in others):
+            raise StoreError(
+                "the database was written by a version of redraft before 0.1.0, and only such a version can read it",
+                place=self.place,
+                fix=(
+                    *("name another database with ", Set("db")),
+                    "; that version's `redraft export RUN -o run.html` writes a run to a file, and its `redraft pack"
+                    " export BOOK -o FILE` questions that `redraft pack import FILE` reads here",
+                ),
+            )
+        if others:
+            raise StoreError(
+                f"the database was written by a newer redraft (it has {others[-1]})",
+                place=self.place,
+                fix=("upgrade redraft, or name another database with ", Set("db")),
+            )
+        return VERSION in versions
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
 
-    def _write(self, statement: str, values: Values) -> None:
-        """Execute one statement that does not need exclusive access."""
-        with self._connection.writing("names") as raw:
-            raw.execute(statement, values)
-
-
-def upsert(table: str, key: Sequence[str], *others: str) -> str:
-    """Return the statement that inserts a row or replaces the one with its key."""
-    columns = [*key, *others]
-    changed = ", ".join(f"{name} = excluded.{name}" for name in others)
-    return (
-        f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"  # noqa: S608
-        f" ON CONFLICT ({', '.join(key)}) DO UPDATE SET {changed}"
-    )
+def schema_statements() -> Iterator[str]:
+    """Yield the statements of the schema: each ends at an unindented line that ends with a semicolon."""
+    statement = ""
+    for line in Path(__file__).with_name("schema.sql").read_text("utf-8").splitlines(keepends=True):
+        statement += line
+        if not line[0].isspace() and not line.startswith("--") and line.rstrip().endswith(";"):
+            yield statement
+            statement = ""
 
 
 def storable(text: str) -> str:
@@ -167,13 +219,13 @@ T = TypeVar("T")
 
 async def off_loop(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run `work` in a thread. A cancelled caller waits for its end, so nothing is left half done."""
-    doing = asyncio.ensure_future(asyncio.to_thread(work, *args, **kwargs))
+    task = asyncio.ensure_future(asyncio.to_thread(work, *args, **kwargs))
     try:
-        return await asyncio.shield(doing)
+        return await asyncio.shield(task)
     except asyncio.CancelledError:
-        await asyncio.wait([doing])
+        await asyncio.wait([task])
         # Retrieved, so that asyncio does not warn about an exception that was never retrieved.
-        doing.exception()
+        task.exception()
         raise
 
 
@@ -185,35 +237,3 @@ async def entered_off_loop(context: AbstractContextManager[T]) -> AsyncIterator[
         yield await off_loop(stack.enter_context, context)
     finally:
         await off_loop(stack.close)
-
-
-def json_text(value: object) -> str:
-    """Return a value as readable JSON."""
-    return storable(json.dumps(value, ensure_ascii=False, default=_plain))
-
-
-def _plain(value: Any) -> dict[str, Any]:
-    """Return a record or mapping as a dict."""
-    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else dict(value)
-
-
-def insert(table: str, *columns: str) -> str:
-    """Return the statement that inserts a row."""
-    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"  # noqa: S608
-
-
-def body_of(record: object, *columns: str) -> str:
-    """Return a record as the JSON that is stored, without the fields in `columns`."""
-    # As Python values first: pydantic's own JSON rejects lone surrogates, and rounds numbers as they are shown.
-    values = adapter_of(type(record)).dump_python(record, by_alias=True, exclude=set(columns), warnings=False)
-    return json_text(values)
-
-
-def record_in(kind: type[T], row: Row, *columns: str, **values: object) -> T:
-    """Return the record in a row: what its body says, with the fields in `columns` and `values`."""
-    if not columns and not values:
-        record: T = adapter_of(kind).validate_json(row["body"])
-        return record
-    fields = json.loads(row["body"]) | {name: row[name] for name in columns} | values
-    whole: T = adapter_of(kind).validate_python(fields, by_name=True, by_alias=True)
-    return whole

@@ -5,48 +5,30 @@ from __future__ import annotations
 import json
 from base64 import b64decode, b64encode
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from typing import TypeVar
 
-from redraft.domain import Chunk, Document, Parent, Span, content_id
-from redraft.errors import StoreError
+from redraft.domain import Chunk, Document, Parent, Span
+from redraft.errors import RunCommand, StoreError
 from redraft.settings import Chunking
-from redraft.store.connection import (
-    Connection,
-    Repository,
-    Row,
-    Transaction,
-    body_of,
-    insert,
-    json_text,
-    record_in,
-    storable,
-    upsert,
-)
-
-_CACHE = upsert("cache", ("kind", "key"), "owner", "body")
+from redraft.store.connection import Connection, storable
+from redraft.store.table import IN_LIST, Cache, RecordTable, RunRecords, in_list, json_text, now, ordered, put_text
 
 
-def now() -> str:
-    """Return the current time as the tables store it."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-def ordered(number: int) -> str:
-    """Return a number as a key that sorts as the number does."""
-    return f"{number:06d}"
-
-
-def put_text(raw: Transaction, text: str) -> str:
-    """Store a text within a write transaction; return its id."""
-    key = content_id(text)
-    raw.execute("INSERT INTO texts VALUES (?, ?) ON CONFLICT DO NOTHING", (key, storable(text)))
-    return key
-
-
-class Documents(Repository):
+class Documents:
     """Documents, their texts and their chunks."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._table = RecordTable(
+            connection,
+            *("documents", Document, ("id",)),
+            columns=("id", "title"),
+            left_out=("text", "notes", "own_language"),
+            row=lambda document: {"characters": len(document.text), "notes": json_text(document.notes)},
+            fields=lambda row: {"text": "", "notes": json.loads(row["notes"])},
+        )
 
     def text(self, key: str) -> str:
         """Return the text with this id."""
@@ -62,23 +44,20 @@ class Documents(Repository):
 
     def named(self, words: str) -> list[str]:
         """Return the documents whose id starts with this, or whose title contains all of its words."""
-        wanted = words.casefold().split()
+        rows = self._connection.rows("SELECT id, title FROM documents")
         return [
             str(row["id"])
-            for row in self._connection.rows("SELECT id, title FROM documents")
-            if str(row["id"]).startswith(words) or all(word in str(row["title"]).casefold() for word in wanted)
+            for row in rows
+            if str(row["id"]).startswith(words)
+            or all(word in str(row["title"]).casefold() for word in words.casefold().split())
         ]
 
     def add(self, document: Document) -> None:
         """Store a document. The same text under another name takes that name, and the language stated in its file."""
         language = document.language if document.own_language is None else document.own_language
-        body = body_of(replace(document, language=language), "id", "title", "text", "notes", "own_language")
-        columns = ("id", "title", "characters", "notes", "added", "body")
-        changed = ", ".join(f"{name} = excluded.{name}" for name in ("title", "notes", "body"))
         with self._connection.writing("names") as raw:
             put_text(raw, document.text)
-            values = (document.id, storable(document.title), len(document.text), json_text(document.notes), now(), body)
-            raw.execute(f"{insert('documents', *columns)} ON CONFLICT (id) DO UPDATE SET {changed}", values)
+            self._table.put(replace(document, language=language), raw=raw, new={"added": now()})
 
     def get(self, key: str) -> Document:
         """Return the document with this id."""
@@ -86,19 +65,21 @@ class Documents(Repository):
 
     def outline(self, key: str) -> Document:
         """Return the document without its text, which may be long."""
-        row = self._connection.row("SELECT * FROM documents WHERE id = ?", (key,))
-        if row is None:
+        document = self._table.first(id=key)
+        if document is None:
             raise StoreError(f"no document {key[:12]}")
-        return record_in(Document, row, "id", "title", text="", notes=json.loads(row["notes"]))
+        return document
 
     def whole_id(self, key: str) -> str:
         """Return the full id for an id or a unique prefix of one."""
-        rows = self._connection.rows(
-            "SELECT id FROM documents WHERE substr(id, 1, ?) = ? LIMIT 2", (len(key), storable(key))
-        )
+        query = "SELECT id FROM documents WHERE substr(id, 1, ?) = ? LIMIT 2"
+        rows = self._connection.rows(query, (len(key), storable(key)))
         if len(rows) != 1 or not key:
-            what = "no document has an id that begins" if not rows else "more than one document has an id that begins"
-            raise StoreError(f"{what} with {key!r}", hint="`redraft show RUN --json` names that of a run")
+            problem = "no document has an id" if not rows else "more than one document has an id"
+            raise StoreError(
+                f"{problem} that begins with {key!r}",
+                fix=(RunCommand("show", more=("RUN", "--json")), " names that of a run"),
+            )
         return str(rows[0]["id"])
 
     def has(self, key: str) -> bool:
@@ -119,10 +100,8 @@ class Documents(Repository):
 
     def titles_of(self, keys: Collection[str]) -> dict[str, str]:
         """Return the titles of some documents by id."""
-        rows = self._connection.rows(
-            "SELECT id, title FROM documents WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(keys)),)
-        )
-        return {row["id"]: row["title"] for row in rows}
+        query = f"SELECT id, title FROM documents WHERE id {IN_LIST}"  # noqa: S608
+        return {row["id"]: row["title"] for row in self._connection.rows(query, (in_list(keys),))}
 
     def title(self, key: str) -> str:
         """Return the title without loading the text."""
@@ -139,11 +118,13 @@ class Documents(Repository):
     ) -> None:
         """Store the chunks of a document, or of its first `until` tokens; existing ones are kept."""
         cut = _cut(tokenizer, budget, until, chunking)
-        self._write(
-            "INSERT INTO artifacts (kind, id, document, key, model, items, missing, imported, created, body)"
-            " VALUES ('chunks', ?, ?, '', '', ?, 0, 0, ?, ?) ON CONFLICT DO NOTHING",
-            (cut, document, len(chunks), now(), json_text([(c.index, *c.span, c.tokens) for c in chunks])),
-        )
+        body = json_text([(chunk.index, *chunk.span, chunk.tokens) for chunk in chunks])
+        with self._connection.writing("names") as raw:
+            raw.execute(
+                "INSERT INTO artifacts (kind, id, document, key, model, items, missing, imported, created, body)"
+                " VALUES ('chunks', ?, ?, '', '', ?, 0, 0, ?, ?) ON CONFLICT DO NOTHING",
+                (cut, document, len(chunks), now(), body),
+            )
 
     def chunks(
         self, document: str, tokenizer: str, budget: int, until: int | None = None, chunking: Chunking = "natural"
@@ -163,50 +144,55 @@ def _cut(tokenizer: str, budget: int, until: int | None, chunking: Chunking) -> 
     return f"{tokenizer}, {budget} tokens{until_name}" + ("" if chunking == "fixed" else f", {chunking}")
 
 
-class Ancestry(Repository):
+class Ancestry:
     """The recorded parents of texts, and the computed links between texts and their parents."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._parents = parents_in(connection)
+        self._links, self._vectors = Cache(connection, "links"), Cache(connection, "vectors")
 
     def of(self, run: str) -> dict[str, tuple[Parent, ...]]:
         """Return the parents of each piece or draft of a run, in prompt order."""
         parents: dict[str, list[tuple[int, Parent]]] = defaultdict(list)
-        for row in records_of(self._connection, run, "parent"):
+        for row in self._parents.rows("key", run=run):
             child, _, place = row["key"].rpartition("#")
-            parents[child].append((int(place), record_in(Parent, row, "text")))
+            parents[child].append((int(place), self._parents.read(row)))
         return {child: tuple(parent for _, parent in sorted(placed)) for child, placed in sorted(parents.items())}
 
     def links(self, key: str) -> str | None:
         """Return the links stored under this key; None without any."""
-        return self._cached("links", key)
+        return self._links.find([key]).get(key)
 
     def keep_links(self, key: str, child: str, links: str) -> None:
-        """Store the sources of a text's sentences until the text is deleted.
-
-        Does nothing in a read-only database.
-        """
-        if self._connection.only_read:
-            return
-        with self._connection.writing("names") as raw:
-            raw.execute(_CACHE, ("links", key, put_text(raw, child), links))
+        """Store the sources of a text's sentences until the text is deleted. Does nothing in a read-only database."""
+        if not self._connection.only_read:
+            with self._connection.writing("names") as raw:
+                self._links.put(raw, {key: links}, put_text(raw, child))
 
     def vectors(self, document: str, cut: str, weights: str) -> bytes | None:
         """Return a model's embeddings of a document's parts; None without any."""
-        body = self._cached("vectors", json_text((document, cut, weights)))
+        key = json_text((document, cut, weights))
+        body = self._vectors.find([key]).get(key)
         return None if body is None else b64decode(body)
 
     def keep_vectors(self, document: str, cut: str, weights: str, vectors: bytes) -> None:
         """Store embeddings until the document is deleted. Does nothing in a read-only database."""
         if not self._connection.only_read:
-            body = b64encode(vectors).decode()
-            self._write(_CACHE, ("vectors", json_text((document, cut, weights)), document, body))
-
-    def _cached(self, kind: str, key: str) -> str | None:
-        row = self._connection.row("SELECT body FROM cache WHERE kind = ? AND key = ?", (kind, key))
-        return None if row is None else str(row["body"])
+            key = json_text((document, cut, weights))
+            with self._connection.writing("names") as raw:
+                self._vectors.put(raw, {key: b64encode(vectors).decode()}, document)
 
 
-def records_of(connection: Connection, run: str, kind: str) -> list[Row]:
-    """Return the rows of one kind that a run has recorded, by key."""
-    return connection.rows("SELECT * FROM records WHERE run = ? AND kind = ? ORDER BY key", (run, kind))
+def parents_in(connection: Connection) -> RecordTable[Parent]:
+    """Return the parents of texts; the key of each is that of its child, and its place."""
+    return RecordTable(
+        connection,
+        *("records", Parent, ("run", "kind", "key"), "parent"),
+        left_out=("text",),
+        row=lambda parent: {"text": parent.text},
+        fields=lambda row: {"text": row["text"]},
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,27 +203,6 @@ class ChapterRun:
     title: str
     chunk: Chunk
     run: str = ""
-
-
-class ChapterRuns(Repository):
-    """The chapter runs in one database."""
-
-    def add(self, whole: str, chapters: Sequence[ChapterRun]) -> None:
-        """Store the chapters of a run."""
-        rows = [(whole, "chapter", ordered(c.chunk.index), c.run or None, body_of(c, "run")) for c in chapters]
-        with self._connection.writing() as raw:
-            raw.executemany(insert("records", "run", "kind", "key", "part", "body"), rows)
-
-    def of(self, whole: str) -> list[ChapterRun]:
-        """Return the chapters of a run in order; empty for a run that is not by chapter."""
-        rows = records_of(self._connection, whole, "chapter")
-        return [record_in(ChapterRun, row, run=row["part"] or "") for row in rows]
-
-    def begin(self, whole: str, index: int, run: str) -> None:
-        """Record which run summarizes a chapter."""
-        statement = "UPDATE records SET part = ? WHERE run = ? AND kind = 'chapter' AND key = ?"
-        with self._connection.writing() as raw:
-            raw.execute(statement, (run, whole, ordered(index)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,23 +219,14 @@ class DraftCandidate:
     reason: str = ""
 
 
-class DraftCandidates(Repository):
-    """The candidates of runs in one database."""
+Part = TypeVar("Part", ChapterRun, DraftCandidate)
 
-    def add(self, whole: str, runs: Sequence[str]) -> None:
-        """Store the candidates of a run: its own one, and those that these runs draft."""
-        self._put(whole, [DraftCandidate(number, run) for number, run in enumerate(["", *runs], 1)])
 
-    def of(self, whole: str) -> list[DraftCandidate]:
-        """Return the candidates of a run in order; empty for a run with one draft."""
-        rows = records_of(self._connection, whole, "candidate")
-        return [record_in(DraftCandidate, row, run=row["part"] or "") for row in rows]
-
-    def settle(self, whole: str, candidates: Sequence[DraftCandidate]) -> None:
-        """Store the outcome of the candidates of a run."""
-        self._put(whole, [replace(candidate, chosen=bool(candidate.chosen)) for candidate in candidates])
-
-    def _put(self, whole: str, candidates: Sequence[DraftCandidate]) -> None:
-        rows = [(whole, "candidate", ordered(c.number), c.run or None, body_of(c, "run")) for c in candidates]
-        with self._connection.writing() as raw:
-            raw.executemany(upsert("records", ("run", "kind", "key"), "part", "body"), rows)
+def parts_in(connection: Connection, kind: str, record: type[Part], number: Callable[[Part], int]) -> RunRecords[Part]:
+    """Return the parts of runs, which other runs make, by their numbers."""
+    return RunRecords(
+        *(connection, kind, record, lambda part: ordered(number(part))),
+        left_out=("run",),
+        row=lambda part: {"part": part.run or None},
+        fields=lambda row: {"run": row["part"] or ""},
+    )

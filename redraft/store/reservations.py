@@ -11,23 +11,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from redraft.domain import Usage
-from redraft.store.calls import CUT, LOST, OK, SENT, Call, PreparedMessages, columns_of, is_cut_below
-from redraft.store.connection import Connection, Row, Transaction, insert
-from redraft.store.documents import put_text
+from redraft.store.calls import CUT, LOST, OK, SENT, Call, columns_of, is_cut_below
+from redraft.store.connection import Connection, Transaction
+from redraft.store.messages import PreparedMessages
+from redraft.store.table import put_text
 
-TAKEN = """
+# The budgets of a run and of runs that lost a call with this key, locked in order so that no two transactions deadlock.
+_LOCKED = """
     SELECT budget FROM budget_sums WHERE budget IN (SELECT budget FROM budget_runs WHERE run IN (
     SELECT ? UNION ALL SELECT run FROM calls WHERE key = ? AND outcome IN ('lost', 'cancelled')
     )) ORDER BY budget
 """
-"""The budgets of a run and of runs that lost a call with this key, locked in order so that no two transactions
-deadlock."""
-USED_WITH = """
-    SELECT calls, usd / 1000000000000 AS usd FROM budget_sums
-    WHERE budget = :budget AND EXISTS (SELECT 1 FROM budget_runs WHERE budget = :budget AND run = :run)
-"""
-"""What was spent of a budget, if a run draws on it."""
-USED = "SELECT calls, usd / 1000000000000 AS usd, unpriced FROM budget_sums WHERE budget = ?"
+_USED = "SELECT calls, usd / 1000000000000 AS usd, unpriced FROM budget_sums WHERE budget = ?"
 # Sums of small costs are inexact; reaching a limit to the cent does not exceed it.
 _ROUNDING = 1e-9
 _MAX_DOCUMENTS = 8
@@ -49,6 +44,7 @@ _GIVES_WAY = """
     WHERE key = ? AND outcome = 'ok' AND finish_reason IN (?, ?) AND max_tokens < ?
 """
 _NO_LIMIT = 2**31 - 1
+_FIXED = ("run", "key", "outcome")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +75,6 @@ class LimitReachedError(Exception):
         """The calls in flight and their runs, as far as a process works on them."""
 
 
-class _UncountedRunError(Exception):
-    """The run is not yet counted against the budget of its call."""
-
-
 class DuplicateCallError(Exception):
     """The same request was answered meanwhile, or a living process is waiting for it in another run."""
 
@@ -102,36 +94,26 @@ class Reservations:
         Raises `LimitReachedError` if its maximum cost exceeds the limits, and `DuplicateCallError` if the same request
         is already in flight.
         """
-        try:
-            self._book(reservation, call, terms)
-        except _UncountedRunError:
+        is_limited = call.run is not None and not (terms.max_calls is None and terms.max_cost is None)
+        if is_limited:
             self.share(terms.budget_key, call.run or "")
-            self._book(reservation, call, terms)
-
-    def _book(self, reservation: Reservation, call: Call, terms: ReservationTerms) -> None:
-        """Insert the call first and roll back if it is not allowed, so that all answers are awaited at once."""
         messages = PreparedMessages(call.messages, *self._document_of(call.run))
-        with self._connection.writing("names", _of_key(call)) as raw:
-            cursor = raw.execute(_ASKED, {"key": call.key, "run": call.run})
-            stored_texts = messages.find(raw)
-            raw.execute(TAKEN + raw.for_update, (call.run, call.key))
+        with self._connection.writing("names", _lock_of(call)) as raw:
+            for row in raw.execute(_ASKED, {"key": call.key, "run": call.run}).fetchall():
+                is_answered = row["outcome"] == OK
+                if not is_cut_below(call.max_tokens, row) if is_answered else self._is_at_work(row["run"]):
+                    raise DuplicateCallError
+            raw.execute(_LOCKED + raw.for_update, (call.run, call.key))
             sent = replace(call, outcome=SENT, error="", finish_reason="", usage=Usage(reported=False), cost_usd=None)
             columns = columns_of(replace(sent, seconds=0.0))
-            inserted = raw.execute(f"{insert('calls', *columns)} RETURNING id", tuple(columns.values()))
-            used = raw.execute(USED_WITH, {"budget": terms.budget_key, "run": call.run})
-            if any(
-                not is_cut_below(call.max_tokens, row) if row["outcome"] == OK else self._is_at_work(row["run"])
-                for row in cursor
-            ):
-                raise DuplicateCallError
-            booked = inserted.fetchone()["id"]
-            if call.run and not (terms.max_calls is None and terms.max_cost is None):
-                with_it = used.fetchone()
-                if with_it is None:
-                    raise _UncountedRunError
-                self._check(raw, booked, call, terms, with_it)
-            messages.put(raw, booked, stored_texts)
-        reservation.call = booked
+            statement = (
+                f"INSERT INTO calls ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))}) RETURNING id"  # noqa: S608
+            )
+            [row] = raw.execute(statement, tuple(columns.values())).fetchall()
+            if is_limited:
+                self._check(raw, row["id"], call, terms)
+            messages.put(raw, row["id"])
+        reservation.call = row["id"]
 
     def _document_of(self, run: str | None) -> tuple[str | None, str]:
         """Return the id and the text of a run's document, which its calls quote."""
@@ -152,17 +134,16 @@ class Reservations:
             with self._connection.writing() as raw:
                 raw.execute("DELETE FROM calls WHERE id = ?", (reservation.call,))
 
-    def _check(self, raw: Transaction, booked: int, call: Call, terms: ReservationTerms, with_it: Row) -> None:
+    def _check(self, raw: Transaction, booked: int, call: Call, terms: ReservationTerms) -> None:
         """Raise `LimitReachedError` if the budget including this call exceeds a limit."""
-        fits_calls = terms.max_calls is None or with_it["calls"] <= terms.max_calls
-        if not fits_calls or (terms.max_cost is not None and with_it["usd"] > terms.max_cost + _ROUNDING):
-            waiting = {
-                (row["id"], row["run"])
-                for row in raw.execute(_IN_FLIGHT, {"budget": terms.budget_key, "booked": booked})
-            }
-            alive = {run for run in {run for _, run in waiting} if self._is_alive(run)}
-            before = with_it["calls"] - 1, with_it["usd"] - (call.booked_usd or 0.0)
-            raise LimitReachedError(*before, {(call_id, run) for call_id, run in waiting if run in alive})
+        used = raw.execute(_USED, (terms.budget_key,)).fetchone()
+        fits_calls = terms.max_calls is None or used["calls"] <= terms.max_calls
+        if fits_calls and (terms.max_cost is None or used["usd"] <= terms.max_cost + _ROUNDING):
+            return
+        rows = raw.execute(_IN_FLIGHT, {"budget": terms.budget_key, "booked": booked}).fetchall()
+        at_work = {run for run in {row["run"] for row in rows} if self._is_alive(run)}
+        in_flight = {(row["id"], row["run"]) for row in rows if row["run"] in at_work}
+        raise LimitReachedError(used["calls"] - 1, used["usd"] - (call.booked_usd or 0.0), in_flight)
 
     def is_sent_elsewhere(self, key: str, run: str | None) -> bool:
         """Return whether a living process is sending this request in another run."""
@@ -175,16 +156,15 @@ class Reservations:
     def settle(self, reservation: Reservation, call: Call) -> None:
         """Record the outcome of a call. If the request was answered meanwhile, both answers are kept; one that was cut
         off gives way to one with more room."""
-        with self._connection.writing("names", _of_key(call)) as raw:
+        with self._connection.writing("names", _lock_of(call)) as raw:
             reply = put_text(raw, call.reply) if call.reply is not None else None
             if call.outcome == OK and call.run:
                 raw.execute("INSERT INTO uses VALUES (?, ?) ON CONFLICT DO NOTHING", (call.run, reservation.call))
-            raw.execute(TAKEN + raw.for_update, (call.run, call.key))
+            raw.execute(_LOCKED + raw.for_update, (call.run, call.key))
             if call.outcome == OK:
                 raw.execute(_GIVES_WAY, (call.key, *CUT, _NO_LIMIT if call.max_tokens is None else call.max_tokens))
-            columns = {"reply": reply, **columns_of(call)}
-            for fixed in ("run", "key", "outcome"):
-                del columns[fixed]
+            columns = {name: value for name, value in columns_of(call).items() if name not in _FIXED}
+            columns["reply"] = reply
             raw.execute(
                 f"UPDATE calls SET outcome = {_UNLESS_ANSWERED}, {' = ?, '.join(columns)} = ? WHERE id = ?",  # noqa: S608
                 (call.outcome, call.key, call.outcome, *columns.values(), reservation.call),
@@ -199,7 +179,7 @@ class Reservations:
     def used(self, budget_key: str) -> tuple[int, float | None]:
         """Return the calls and dollars taken from a budget, with the maximum for calls in flight; None if a price is
         unknown."""
-        row = self._connection.row(USED, (budget_key,))
+        row = self._connection.row(_USED, (budget_key,))
         if row is None:
             return 0, 0.0
         return row["calls"], None if row["unpriced"] else row["usd"]
@@ -218,6 +198,6 @@ class Reservations:
                 raw.execute("INSERT INTO budget_runs VALUES (?, ?) ON CONFLICT DO NOTHING", (budget_key, run))
 
 
-def _of_key(call: Call) -> str:
-    """Return the lock names for a request: callers that book or settle the same request see each other's changes."""
+def _lock_of(call: Call) -> str:
+    """Return the name of a request's lock: those that book or settle the same request see each other's changes."""
     return f"call {call.key}"

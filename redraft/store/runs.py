@@ -14,21 +14,11 @@ from typing import Any, Literal, TypeVar, get_args
 from pydantic import ValidationError
 
 from redraft.domain import Draft, Gap, Parent, Piece, content_id
-from redraft.errors import RunError, UsageError
+from redraft.errors import Advice, RunCommand, RunError, UsageError
 from redraft.settings import KINDS, SUMMARIZE, DraftConfig, JudgeConfig, Limits, Purpose, RefineConfig, purpose_of
-from redraft.store.connection import (
-    Connection,
-    Repository,
-    Row,
-    Transaction,
-    body_of,
-    insert,
-    json_text,
-    record_in,
-    storable,
-    upsert,
-)
-from redraft.store.documents import now, ordered, put_text, records_of
+from redraft.store.connection import Connection, Row, Transaction, storable
+from redraft.store.documents import parents_in
+from redraft.store.table import IN_LIST, RecordTable, RunRecords, in_list, json_text, now, ordered
 
 Status = Literal["running", "waiting", "done", "stopped", "failed", "interrupted"]
 """A `stopped` run used up its budget, a `waiting` one needs an answer from a person. All but `done` can be resumed."""
@@ -37,16 +27,16 @@ KILLED = "killed"
 DAMAGE = (ValueError, TypeError, KeyError, AttributeError, IndexError)
 """Raised by reading values that are not as they were stored."""
 R = TypeVar("R")
-_DAMAGED = "`redraft runs` lists those that are not; `redraft forget` removes it"
+_LIST_RUNS = (RunCommand("runs"), " lists them")
+_DAMAGED = (RunCommand("runs"), " lists those that are not; ", RunCommand("forget"), " removes it")
 _PAGE, _OPENING = 100, 400
 _COLUMNS = ("id", "identity", "document", "status", "experiment", "draft", "seconds", "created", "updated")
 _BESIDE = ("tokenizer", "version", "parent", "stop_reason", "why", "error", "output", "prompt_hashes")
 """The fields in the body of a row, beside settings."""
 _SETTINGS = ("settings", "limits", "judging", "refinement")
-_DRAFTS = "SELECT d.*, t.text AS content FROM drafts d JOIN texts t ON t.id = d.text"
-_PIECES = "SELECT r.*, t.text AS content FROM records r JOIN texts t ON t.id = r.text WHERE run = ? AND kind = 'piece'"
-_BODY = "SELECT body FROM runs WHERE id = ?"
-_RECORD = upsert("records", ("run", "kind", "key"), "body")
+_NEWEST_FIRST = "ORDER BY created DESC, rowid DESC"
+_CHOOSE = "UPDATE runs SET draft = ?, updated = ? WHERE id = ?"
+_DROP_PARENTS = "DELETE FROM records WHERE run = ? AND kind = 'parent' AND key > ? AND key < ?"
 
 
 WITHOUT_SUMMARY = {
@@ -84,7 +74,7 @@ class Run:
     stop_reason: str | None = None
     why: str = ""
     """The agent's reason for stopping, if an agent led the run."""
-    error: dict[str, str] | None = field(default=None)
+    error: dict[str, Any] | None = field(default=None)
     draft: str | None = None
     output: str | None = None
     """The file to write the summary to."""
@@ -108,18 +98,20 @@ class Run:
         return self.purpose.refinement
 
     @property
-    def next_step(self) -> str:
+    def next_step(self) -> Advice:
         """What to do about a run that has no outcome yet; one that was killed is stored as running."""
         if self.status == "running":
-            return f"wait until it ends; if its process has died: redraft resume {self.id}"
-        return f"redraft resume {self.id}"
+            return "wait until it ends; if its process has died: ", RunCommand("resume", self.id)
+        return RunCommand("resume", self.id)
 
     def drafted(self) -> str:
         """Return the draft of the result. Raises a `RunError` if there is none yet, or never will be."""
         if what := WITHOUT_SUMMARY.get(self.kind):
-            raise RunError(f"run {self.id} made no summary: {what}", hint="`redraft runs` lists the runs that did")
+            raise RunError(
+                f"run {self.id} made no summary: {what}", fix=(RunCommand("runs"), " lists the runs that did")
+            )
         if self.draft is None:
-            raise RunError(f"run {self.id} has no summary yet", hint=self.next_step)
+            raise RunError(f"run {self.id} has no summary yet", fix=self.next_step)
         return self.draft
 
 
@@ -128,11 +120,17 @@ def new_run_id() -> str:
     return secrets.token_hex(4)
 
 
-class Runs(Repository):
+class Runs:
     """The runs in one database."""
 
     def __init__(self, connection: Connection) -> None:
-        super().__init__(connection)
+        self._connection = connection
+        self._drafts = RecordTable(
+            connection, "drafts", Draft, ("id",), columns=("id", "run", "round", "words"), has_text=True
+        )
+        self._pieces = RunRecords(connection, "piece", Piece, _key_of, has_text=True)
+        self._parents = parents_in(connection)
+        self._gaps = RunRecords(connection, "gap", Gap, lambda gap: ordered(gap.chunk))
         self.damaged: dict[str, str] = {}
         """Runs left out of lists because their rows cannot be read, with the reason."""
 
@@ -146,9 +144,14 @@ class Runs(Repository):
         self.damaged.pop(key, None)
         return result
 
-    def _all(self, rows: Sequence[Row]) -> list[Run]:
+    def _read(self, rows: Sequence[Row]) -> list[Run]:
+        """Return the runs in these rows, without those that are damaged."""
         runs = (self.readable(str(row["id"]), partial(_run, dict(row))) for row in rows)
         return [run for run in runs if run is not None]
+
+    def _find(self, rest: str, *values: object) -> list[Run]:
+        """Return runs by the rest of a SELECT."""
+        return self._read(self._connection.rows(f"SELECT * FROM runs {rest}", values))  # noqa: S608
 
     def add(self, run: Run) -> None:
         """Store a new run."""
@@ -156,47 +159,45 @@ class Runs(Repository):
         for name in _SETTINGS:
             settings = getattr(run, name)
             body[name] = settings and settings.model_dump(mode="json")
-        columns = {name: getattr(run, name) for name in _COLUMNS}
-        columns |= {"kind": run.kind, "body": json_text(body), "created": (moment := now()), "updated": moment}
-        self._write(insert("runs", *columns), tuple(columns.values()))
+        row = {name: getattr(run, name) for name in _COLUMNS}
+        row |= {"kind": run.kind, "body": json_text(body), "created": (moment := now()), "updated": moment}
+        with self._connection.writing("names") as raw:
+            raw.execute(
+                f"INSERT INTO runs ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",  # noqa: S608
+                tuple(row.values()),
+            )
 
     def get(self, key: str) -> Run:
         """Return the run with this id or unique prefix."""
         if not isinstance(key, str):
             raise UsageError(f"a run is named by its id, not by a {type(key).__name__}", hint="pass result.run.id")
-        rows = self._connection.rows(
-            "SELECT * FROM runs WHERE lower(substr(id, 1, ?)) = lower(?) LIMIT 2", (len(key), storable(key))
-        )
         if not key:
-            raise RunError("no run was given", hint="`redraft runs` lists them")
+            raise RunError("no run was given", fix=_LIST_RUNS)
+        query = "SELECT * FROM runs WHERE lower(substr(id, 1, ?)) = lower(?) LIMIT 2"
+        rows = self._connection.rows(query, (len(key), storable(key)))
         if len(rows) != 1:
-            what = "no run" if not rows else "more than one run"
-            named = self._connection.rows("SELECT 1 FROM batches WHERE name = ?", (storable(key),)) if not rows else []
-            batch = f"it is a batch: `redraft batch results {key}` names its runs" if named else ""
-            raise RunError(f"{what} begins with {key!r}", hint=batch or "`redraft runs` lists them")
+            problem = "no run" if not rows else "more than one run"
+            is_batch = not rows and self._connection.row("SELECT 1 FROM batches WHERE name = ?", (storable(key),))
+            batch = "it is a batch: ", RunCommand("batch results", key), " names its runs"
+            raise RunError(f"{problem} begins with {key!r}", fix=batch if is_batch else _LIST_RUNS)
         return _run(dict(rows[0]))
 
     def some(self, keys: Sequence[str]) -> list[Run]:
         """The runs with these ids, read at once; damaged ones are left out."""
-        return self._all(
-            self._connection.rows(
-                "SELECT * FROM runs WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(keys)),)
-            )
-        )
+        return self._find(f"WHERE id {IN_LIST}", in_list(keys))
 
     def openings(self, drafts: Sequence[str]) -> dict[str, tuple[int, str]]:
         """The words, and the first characters, of some drafts, read at once."""
         rows = self._connection.rows(
-            "SELECT d.id, d.words, substr(t.text, 1, ?) AS body FROM drafts d JOIN texts t ON t.id = d.text"
-            " WHERE d.id IN (SELECT value FROM json_each(?))",
-            (_OPENING, json.dumps(list(drafts))),
+            "SELECT d.id, d.words, substr(t.text, 1, ?) AS body FROM drafts d JOIN texts t ON t.id = d.text"  # noqa: S608
+            f" WHERE d.id {IN_LIST}",
+            (_OPENING, in_list(drafts)),
         )
         return {row["id"]: (row["words"], row["body"]) for row in rows}
 
     def same(self, identity: str) -> list[Run]:
         """Return the runs with the same settings on the same text, oldest first."""
-        rows = self._connection.rows("SELECT * FROM runs WHERE identity = ? ORDER BY created, rowid", (identity,))
-        return self._all(rows)
+        return self._find("WHERE identity = ? ORDER BY created, rowid", identity)
 
     def latest(
         self,
@@ -208,17 +209,14 @@ class Runs(Repository):
         wanted: Callable[[Run], bool] | None = None,
     ) -> list[Run]:
         """Return the latest runs, newest first, filtered by status, part of the model's name, or document."""
-        conditions = {
-            "status = ?": status,
-            "document IN (SELECT value FROM json_each(?))": None if documents is None else json.dumps(list(documents)),
-        }
-        filters = {condition: value for condition, value in conditions.items() if value is not None}
+        filters = {"status = ?": status} if status is not None else {}
+        filters |= {f"document {IN_LIST}": in_list(documents)} if documents is not None else {}
         where = f"WHERE {' AND '.join(filters)}" if filters else ""
-        query = f"SELECT * FROM runs {where} ORDER BY created DESC, rowid DESC LIMIT ? OFFSET ?"  # noqa: S608
+        query = f"SELECT * FROM runs {where} {_NEWEST_FIRST} LIMIT ? OFFSET ?"  # noqa: S608
         runs: list[Run] = []
         for page in count():
             rows = self._connection.rows(query, (*filters.values(), _PAGE, page * _PAGE))
-            named = (run for run in self._all(rows) if not model or model in run.settings.model)
+            named = (run for run in self._read(rows) if not model or model in run.settings.model)
             runs += (run for run in named if wanted is None or wanted(run))
             if len(rows) < _PAGE or len(runs) >= limit:
                 break
@@ -226,23 +224,20 @@ class Runs(Repository):
 
     def check_filter(self, kind: str | None, status: str | None) -> None:
         """Raise `UsageError` for a kind or a status that no run can have, which would find nothing."""
-        of_parts = (row["kind"] for row in self._connection.rows("SELECT DISTINCT kind FROM runs ORDER BY kind"))
-        kinds, statuses = dict.fromkeys([*KINDS, *of_parts]), (*get_args(Status), KILLED)
-        for what, wanted, choices in (("kind", kind, kinds), ("status", status, statuses)):
-            if wanted and wanted not in choices:
-                raise UsageError(f"{wanted!r:.60} is not a {what} of runs", hint=f"choose from: {', '.join(choices)}")
+        rows = self._connection.rows("SELECT DISTINCT kind FROM runs ORDER BY kind")
+        kinds, statuses = dict.fromkeys([*KINDS, *(row["kind"] for row in rows)]), (*get_args(Status), KILLED)
+        for name, value, choices in (("kind", kind, kinds), ("status", status, statuses)):
+            if value and value not in choices:
+                raise UsageError(f"{value!r:.60} is not a {name} of runs", hint=f"choose from: {', '.join(choices)}")
 
     def stamps(self) -> list[tuple[str, str, str]]:
         """Return the id, last change and stored status of every run, newest first."""
-        rows = self._connection.rows("SELECT id, updated, status FROM runs ORDER BY created DESC, rowid DESC")
+        rows = self._connection.rows(f"SELECT id, updated, status FROM runs {_NEWEST_FIRST}")  # noqa: S608
         return [(row["id"], row["updated"], row["status"]) for row in rows]
 
     def unchanged_since(self, moment: str) -> list[Run]:
         """Return the runs that have not changed since a time, newest first."""
-        rows = self._connection.rows(
-            "SELECT * FROM runs WHERE updated < ? ORDER BY created DESC, rowid DESC", (moment,)
-        )
-        return self._all(rows)
+        return self._find(f"WHERE updated < ? {_NEWEST_FIRST}", moment)
 
     def set_status(
         self,
@@ -250,12 +245,11 @@ class Runs(Repository):
         status: Status,
         *,
         stop_reason: str | None = None,
-        error: dict[str, str] | None = None,
+        error: dict[str, Any] | None = None,
         why: str = "",
     ) -> None:
         """Set the status of a run."""
-        changes = {"stop_reason": stop_reason, "error": error, "why": why}
-        self._change(key, changes, "status = ?, updated = ?", status, now())
+        self._change(key, {"stop_reason": stop_reason, "error": error, "why": why}, status=status, updated=now())
 
     def set_output(self, run: str, path: str) -> None:
         """Set the file to write the summary to."""
@@ -269,19 +263,20 @@ class Runs(Repository):
         """Record the judging settings of a run after it has built its questions."""
         self._change(key, {"judging": judging.model_dump(mode="json")})
 
-    def _change(self, key: str, changes: Mapping[str, object], columns: str = "", *values: object) -> None:
+    def _change(self, key: str, changes: Mapping[str, object], **columns: str) -> None:
         """Change fields in the body of a run, and columns with it."""
         with self._connection.writing("names") as raw:
-            row = raw.execute(_BODY + raw.for_update, (key,)).fetchone()
+            row = raw.execute(f"SELECT body FROM runs WHERE id = ?{raw.for_update}", (key,)).fetchone()  # noqa: S608
             if row is not None:
                 with damage_named(key):
-                    body = json_text({**json.loads(row["body"]), **changes})
-                statement = f"UPDATE runs SET {columns}{columns and ', '}body = ? WHERE id = ?"  # noqa: S608
-                raw.execute(statement, (*values, body, key))
+                    columns["body"] = json_text({**json.loads(row["body"]), **changes})
+                assignments = ", ".join(f"{name} = ?" for name in columns)
+                raw.execute(f"UPDATE runs SET {assignments} WHERE id = ?", (*columns.values(), key))  # noqa: S608
 
     def add_seconds(self, key: str, seconds: float) -> None:
         """Add to the time a run has taken, over all its resumptions."""
-        self._write("UPDATE runs SET seconds = seconds + ?, updated = ? WHERE id = ?", (seconds, now(), key))
+        with self._connection.writing("names") as raw:
+            raw.execute("UPDATE runs SET seconds = seconds + ?, updated = ? WHERE id = ?", (seconds, now(), key))
 
     def keep_draft(
         self,
@@ -295,8 +290,8 @@ class Runs(Repository):
     ) -> str:
         """Store a draft and make it the run's result. The same draft is stored once, with the latest notes."""
         with self._connection.writing("names") as raw:
-            key = _put_draft(raw, run, round_, node, text, words, notes, parents)
-            raw.execute("UPDATE runs SET draft = ?, updated = ? WHERE id = ?", (key, now(), run))
+            key = self._put_draft(raw, run, text, words, node, round_, notes, parents)
+            raw.execute(_CHOOSE, (key, now(), run))
         return key
 
     def add_draft(
@@ -311,116 +306,89 @@ class Runs(Repository):
     ) -> str:
         """Store a draft that is not the run's result, or not yet."""
         with self._connection.writing("names") as raw:
-            return _put_draft(raw, run, round_, node, text, words, notes, parents)
+            return self._put_draft(raw, run, text, words, node, round_, notes, parents)
+
+    def _put_draft(
+        self,
+        raw: Transaction,
+        run: str,
+        text: str,
+        words: int,
+        node: str,
+        round_: int,
+        notes: Sequence[str],
+        parents: Sequence[Parent],
+    ) -> str:
+        key = f"{run}-{round_}-{content_id(node + text)[:8]}"
+        self._drafts.put(Draft(key, run, round_, node, text, words, tuple(notes)), raw=raw)
+        self._put_parents(raw, run, key, parents)
+        return key
 
     def choose_draft(self, run: str, key: str) -> None:
         """Make a draft the run's result."""
-        self._write("UPDATE runs SET draft = ?, updated = ? WHERE id = ?", (key, now(), run))
+        with self._connection.writing("names") as raw:
+            raw.execute(_CHOOSE, (key, now(), run))
 
     def drafts(self, run: str) -> list[Draft]:
         """Return all drafts of a run in the order in which they were made."""
-        rows = self._connection.rows(f"{_DRAFTS} WHERE d.run = ? ORDER BY d.round, d.rowid", (run,))
-        return [_draft_in(row) for row in rows]
+        return self._drafts.find("r.round, r.rowid", run=run)
 
     def draft(self, key: str) -> Draft:
         """Return the draft with this id."""
-        row = self._connection.row(f"{_DRAFTS} WHERE d.id = ?", (key,))
-        if row is None:
+        draft = self._drafts.first(id=key)
+        if draft is None:
             raise RunError(f"no draft {key!r}")
-        return _draft_in(row)
+        return draft
 
     def add_piece(self, run: str, piece: Piece, parents: Sequence[Parent] = ()) -> None:
         """Store a partial summary with its parents. An earlier one at the same place is replaced, and so are the later
         steps made from that one."""
-        key = "/".join(map(ordered, (piece.level, piece.index, piece.step)))
-        end = "/".join(map(ordered, (piece.level, piece.index + 1)))
         with self._connection.writing("names") as raw:
-            text = put_text(raw, piece.text)
-            _drop_pieces(raw, run, key, end)
-            _put_parents(raw, run, piece.name, parents)
-            values = (run, "piece", key, text, body_of(piece, "text"))
-            raw.execute(insert("records", "run", "kind", "key", "text", "body"), values)
+            self._drop_pieces(raw, run, _key_of(piece), "/".join(map(ordered, (piece.level, piece.index + 1))))
+            self._pieces.put(piece, raw=raw, run=run)
+            self._put_parents(raw, run, piece.name, parents)
 
     def drop_merges(self, run: str) -> None:
         """Delete the pieces above the lowest level, because they are about to be made again."""
         with self._connection.writing("names") as raw:
-            _drop_pieces(raw, run, ordered(1), ":")
+            self._drop_pieces(raw, run, ordered(1), ":")
+
+    def _drop_pieces(self, raw: Transaction, run: str, first: str, end: str) -> None:
+        """Delete the pieces with keys from `first` to before `end`, and their parents."""
+        statement = "DELETE FROM records WHERE run = ? AND kind = 'piece' AND key >= ? AND key < ? RETURNING key"
+        for row in raw.execute(statement, (run, first, end)).fetchall():
+            self._put_parents(raw, run, "/".join(str(int(number)) for number in row["key"].split("/")), ())
+
+    def _put_parents(self, raw: Transaction, run: str, child: str, parents: Sequence[Parent]) -> None:
+        """Store the parents of a piece or a draft, replacing earlier ones, within the transaction that stores it."""
+        # A dollar sign sorts next after a number sign.
+        raw.execute(_DROP_PARENTS, (run, f"{child}#", f"{child}$"))
+        for place, parent in enumerate(parents):
+            self._parents.put(parent, raw=raw, run=run, key=f"{child}#{place}")
 
     def pieces(self, run: str) -> list[Piece]:
         """Return all partial summaries of a run, lowest level first."""
-        return [_piece_in(row) for row in self._connection.rows(f"{_PIECES} ORDER BY key", (run,))]
+        return self._pieces.of(run)
 
     def piece_of(self, run: str, text: str) -> Piece | None:
         """Return the last partial summary with this text id, or None."""
-        row = self._connection.row(f"{_PIECES} AND r.text = ? ORDER BY key DESC LIMIT 1", (run, text))
-        return _piece_in(row) if row else None
+        return self._pieces.first("key DESC", run=run, text=text)
 
     def add_gap(self, run: str, gap: Gap) -> None:
         """Record a chunk that could not be summarized."""
-        self._write(_RECORD, (run, "gap", ordered(gap.chunk), body_of(gap)))
+        self._gaps.put(gap, run=run)
 
     def close_gap(self, run: str, chunk: int) -> None:
         """Delete a gap after its chunk was summarized."""
-        self._write("DELETE FROM records WHERE run = ? AND kind = 'gap' AND key = ?", (run, ordered(chunk)))
+        self._gaps.delete(run=run, key=ordered(chunk))
 
     def gaps(self, run: str) -> list[Gap]:
         """Return the chunks of a run that could not be summarized."""
-        return [record_in(Gap, row) for row in records_of(self._connection, run, "gap")]
+        return self._gaps.of(run)
 
 
-def _draft_in(row: Row) -> Draft:
-    """Return the draft in a row."""
-    return record_in(Draft, row, "id", "run", "round", "words", text=row["content"])
-
-
-def _piece_in(row: Row) -> Piece:
-    """Return the partial summary in a row."""
-    return record_in(Piece, row, text=row["content"])
-
-
-def _put_parents(raw: Transaction, run: str, child: str, parents: Sequence[Parent]) -> None:
-    """Store the parents of a piece or a draft, replacing earlier ones, within the transaction that stores it."""
-    _drop_parents(raw, run, [child])
-    rows = [(run, "parent", f"{child}#{at}", parent.text, body_of(parent, "text")) for at, parent in enumerate(parents)]
-    raw.executemany(insert("records", "run", "kind", "key", "text", "body"), rows)
-
-
-def _drop_parents(raw: Transaction, run: str, children: Sequence[str]) -> None:
-    """Delete the parents of texts that are about to be written again."""
-    raw.executemany(
-        "DELETE FROM records WHERE run = ? AND kind = 'parent' AND key > ? AND key < ?",
-        # A dollar sign sorts next after a number sign.
-        [(run, f"{child}#", f"{child}$") for child in children],
-    )
-
-
-def _drop_pieces(raw: Transaction, run: str, first: str, end: str) -> None:
-    """Delete the pieces with keys from `first` to before `end`, and their parents."""
-    statement = "DELETE FROM records WHERE run = ? AND kind = 'piece' AND key >= ? AND key < ? RETURNING key"
-    rows = raw.execute(statement, (run, first, end)).fetchall()
-    _drop_parents(raw, run, ["/".join(str(int(number)) for number in row["key"].split("/")) for row in rows])
-
-
-def _put_draft(
-    raw: Transaction,
-    run: str,
-    round_: int,
-    node: str,
-    text: str,
-    words: int,
-    notes: Sequence[str],
-    parents: Sequence[Parent],
-) -> str:
-    """Store a draft with its parents; return its id."""
-    key = f"{run}-{round_}-{content_id(node + text)[:8]}"
-    body = body_of(Draft(key, run, round_, node, "", words, tuple(notes)), "id", "run", "round", "text", "words")
-    raw.execute(
-        f"{insert('drafts', 'id', 'run', 'round', 'text', 'words', 'body')}"
-        " ON CONFLICT (id) DO UPDATE SET body = excluded.body",
-        (key, run, round_, put_text(raw, text), words, body),
-    )
-    _put_parents(raw, run, key, parents)
-    return key
+def _key_of(piece: Piece) -> str:
+    return "/".join(map(ordered, (piece.level, piece.index, piece.step)))
 
 
 @contextmanager
@@ -429,32 +397,29 @@ def damage_named(key: str) -> Iterator[None]:
     try:
         yield
     except DAMAGE as error:
-        raise DamagedRun(f"run {key} is damaged: {type(error).__name__}: {error}", hint=_DAMAGED) from error
+        raise DamagedRun(f"run {key} is damaged: {type(error).__name__}: {error}", fix=_DAMAGED) from error
 
 
 def _run(row: dict[str, Any]) -> Run:
-    """Return the run in a row; raises `DamagedRun`."""
+    """Return the run in a row; raises `DamagedRun`, or `RunError` if a later version stored settings that this one does
+    not know."""
     with damage_named(str(row["id"])):
-        return _known(row)
-
-
-def _known(row: dict[str, Any]) -> Run:
-    """Return the run in a row; raises `RunError` if a later version stored settings that this one does not know."""
-    values: dict[str, Any] = json.loads(row["body"]) | {name: row[name] for name in _COLUMNS}
-    try:
-        judging, refinement = values.pop("judging"), values.pop("refinement")
-        values["purpose"] = purpose_of(
-            row["kind"],
-            judging and JudgeConfig.model_validate(judging),
-            refinement and RefineConfig.model_validate(refinement),
-        )
-        values["settings"] = DraftConfig.model_validate(values["settings"])
-        values["limits"] = Limits.model_validate(values["limits"])
-    except ValidationError as error:
-        unknown = [".".join(map(str, fault["loc"])) for fault in error.errors() if fault["type"] == "extra_forbidden"]
-        what = f"has the setting {', '.join(unknown)}, which" if unknown else "has settings that"
-        raise RunError(
-            f"run {row['id']} was made by redraft {values['version']}: it {what} this version does not know",
-            hint="update redraft, or use the version that made it",
-        ) from error
-    return Run(**values)
+        values: dict[str, Any] = json.loads(row["body"]) | {name: row[name] for name in _COLUMNS}
+        try:
+            judging, refinement = values.pop("judging"), values.pop("refinement")
+            values["purpose"] = purpose_of(
+                row["kind"],
+                judging and JudgeConfig.model_validate(judging),
+                refinement and RefineConfig.model_validate(refinement),
+            )
+            values["settings"] = DraftConfig.model_validate(values["settings"])
+            values["limits"] = Limits.model_validate(values["limits"])
+        except ValidationError as error:
+            faults = [fault for fault in error.errors() if fault["type"] == "extra_forbidden"]
+            unknown = ", ".join(".".join(map(str, fault["loc"])) for fault in faults)
+            what = f"has the setting {unknown}, which" if unknown else "has settings that"
+            raise RunError(
+                f"run {row['id']} was made by redraft {values['version']}: it {what} this version does not know",
+                hint="update redraft, or use the version that made it",
+            ) from error
+        return Run(**values)

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from redraft.errors import StoreError
-from redraft.store.connection import Connection, Repository, Row, body_of, insert, record_in, storable
-from redraft.store.documents import now
+from redraft.errors import RunCommand, StoreError
+from redraft.store.connection import Connection, storable
+from redraft.store.table import RecordTable, now
 
 
 class _QuestionSet(Protocol):
@@ -40,7 +40,7 @@ class QuestionSetEntry:
     missing: int
 
 
-class QuestionSets(Repository, Generic[Built]):
+class QuestionSets(Generic[Built]):
     """The stored question sets of one kind. They never change once stored."""
 
     def __init__(
@@ -52,19 +52,31 @@ class QuestionSets(Repository, Generic[Built]):
         summary: Callable[[Built], tuple[str, int]],
     ) -> None:
         """`what` begins messages, and `summary` returns the model that made a set and how many items it has."""
-        super().__init__(connection)
-        self._record, self._kind, self._what, self._summary = record, kind, what, summary
+        self._connection, self._kind, self._what, self._summary = connection, kind, what, summary
+        self._table = RecordTable(
+            connection,
+            *("artifacts", record, ("kind", "id", "document"), kind),
+            left_out=("imported",),
+            row=self._row,
+            fields=lambda row: {"imported": bool(row["imported"])},
+        )
+
+    def _row(self, question_set: Built) -> dict[str, object]:
+        model, items = self._summary(question_set)
+        row = {"id": question_set.id, "document": question_set.document, "model": model, "items": items}
+        return row | {"missing": len(question_set.missing), "imported": int(question_set.imported)}
 
     def add(self, question_set: Built, key: str) -> None:
         """Store a set under the key of its inputs; an existing one is kept, unless the new one is more complete."""
-        columns = ("kind", "id", "document", "key", "model", "items", "missing", "imported", "created", "body")
-        # The same questions may come from a build that could read more of the document.
-        more_complete = "missing = excluded.missing, body = excluded.body WHERE excluded.missing < artifacts.missing"
-        statement = f"{insert('artifacts', *columns)} ON CONFLICT (kind, id, document) DO UPDATE SET {more_complete}"
-        names = (self._kind, question_set.id, question_set.document, key)
-        numbers = (*self._summary(question_set), len(question_set.missing), int(question_set.imported))
         with self._connection.writing() as raw:
-            raw.execute(statement, (*names, *numbers, now(), body_of(question_set, "imported")))
+            query = "SELECT missing, key, created FROM artifacts WHERE kind = ? AND id = ? AND document = ?"
+            names = (self._kind, question_set.id, question_set.document)
+            stored = raw.execute(query, names).fetchone()
+            if stored is None:
+                self._table.put(question_set, raw=raw, key=key, created=now())
+            elif len(question_set.missing) < stored["missing"]:
+                # The same questions may come from a build that could read more of the document.
+                self._table.put(question_set, raw=raw, key=stored["key"], created=stored["created"])
 
     def prefer(self, key: str) -> None:
         """Make the set with this id the default for judging its document."""
@@ -78,29 +90,29 @@ class QuestionSets(Repository, Generic[Built]):
 
     def find(self, document: str, key: str) -> Built | None:
         """Return the set built for a document from `key`: the most complete, then the earliest."""
-        return self._first("document = ? AND key = ? ORDER BY missing, created, id", document, key)
+        return self._table.first("missing, created, id", document=document, key=key)
 
     def get(self, key: str) -> Built:
         """Return the set with this id or unique prefix."""
         statement = "SELECT * FROM artifacts WHERE kind = ? AND substr(id, 1, ?) = ? LIMIT 2"
         rows = self._connection.rows(statement, (self._kind, len(key), storable(key)))
         if len(rows) != 1 or not key:
-            what = f"no {self._what}" if not rows else "more than one id begins"
-            raise StoreError(f"{what} with {key!r}", hint="`redraft pack list` lists them")
-        return self._set_in(rows[0])
+            problem = f"no {self._what}" if not rows else "more than one id begins"
+            raise StoreError(f"{problem} with {key!r}", fix=(RunCommand("pack list"), " lists them"))
+        return self._table.read(rows[0])
 
     def imported(self, document: str) -> Built | None:
         """Return the set last imported for a document."""
-        return self._first("document = ? AND imported > 0 ORDER BY imported DESC, created DESC", document)
+        latest = self.latest(document)
+        return latest if latest is not None and latest.imported else None
 
     def latest(self, document: str) -> Built | None:
         """Return the default set for a document: the last imported, else the last built."""
-        return self._first("document = ? ORDER BY imported DESC, created DESC, rowid DESC", document)
+        return self._table.first("imported DESC, created DESC, rowid DESC", document=document)
 
     def all(self) -> list[tuple[Built, str]]:
         """Return all sets with the time they were stored, newest first."""
-        query = "SELECT * FROM artifacts WHERE kind = ? ORDER BY created DESC, rowid DESC"
-        return [(self._set_in(row), row["created"]) for row in self._connection.rows(query, (self._kind,))]
+        return [(self._table.read(row), row["created"]) for row in self._table.rows("created DESC, rowid DESC")]
 
     def listed(self) -> list[QuestionSetEntry]:
         """Return what a list shows of all sets, newest first, without reading their parts."""
@@ -110,10 +122,3 @@ class QuestionSets(Repository, Generic[Built]):
             (self._kind,),
         )
         return [QuestionSetEntry(**{**dict(row), "imported": bool(row["imported"])}) for row in rows]
-
-    def _first(self, where: str, *values: str) -> Built | None:
-        row = self._connection.row(f"SELECT * FROM artifacts WHERE kind = ? AND {where} LIMIT 1", (self._kind, *values))  # noqa: S608
-        return self._set_in(row) if row else None
-
-    def _set_in(self, row: Row) -> Built:
-        return record_in(self._record, row, imported=bool(row["imported"]))

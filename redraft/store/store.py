@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,28 +10,28 @@ from types import TracebackType
 from platformdirs import user_data_path
 
 from redraft.domain import Chunk, KeyFacts, Pack, TypedQuestions
-from redraft.errors import StoreError, UsageError
+from redraft.errors import Set, StoreError, UsageError
 from redraft.plugins import require
 from redraft.store.addresses import is_server
 from redraft.store.batches import Batches, RateLimiterWindow
 from redraft.store.calls import Calls, CapabilityStore, PromptRecords
 from redraft.store.checkpoints import Checkpoints, SqliteCheckpoints
-from redraft.store.claims import Claims, FileClaims, MemoryClaims
-from redraft.store.connection import Connection, insert
-from redraft.store.documents import Ancestry, ChapterRuns, Documents, DraftCandidates
+from redraft.store.connection import Connection
+from redraft.store.documents import Ancestry, ChapterRun, Documents, DraftCandidate, parts_in
 from redraft.store.judgments import Agreements, HumanOpinions, Judgments, Rulings
 from redraft.store.removal import ForgetReport, RunRemover
 from redraft.store.reservations import Reservations
 from redraft.store.runs import Run, Runs
 from redraft.store.shelf import QuestionSets
 from redraft.store.sqlite import IN_MEMORY, SqliteConnection
+from redraft.store.table import IN_LIST, in_list
 
 FILE_NAME = "redraft.db"
-_LEARNED = {
-    "artifacts": "document = ? AND kind IN ('pack', 'keyfacts', 'ruling')",
-    "cache": "owner = ? AND kind = 'verdict'",
-}
-"""The tables with what is known about a document, and which of their rows a store learns from another."""
+_LEARNED = (
+    "SELECT * FROM artifacts WHERE document = ? AND kind IN ('pack', 'keyfacts', 'ruling')",
+    "SELECT * FROM cache WHERE owner = ? AND kind = 'verdict'",
+)
+"""What is known about a document that a store learns from another."""
 
 
 def default_path() -> Path:
@@ -40,37 +39,11 @@ def default_path() -> Path:
     return user_data_path("redraft") / FILE_NAME
 
 
-def _connect(
-    address: str | Path, *, must_exist: bool, to_read: bool, only_read: bool
-) -> tuple[str, Connection, Checkpoints, Claims]:
-    """Return the address for another process, which may contain a password, and what is open there."""
-    if is_server(address):
-        require("a database on a server", "postgres", "psycopg", "psycopg_pool")
-        from redraft.store.postgres.connection import PostgresCheckpoints, PostgresConnection
-        from redraft.store.postgres.server import PostgresClaims
-
-        claims = PostgresClaims(str(address))
-        server = PostgresConnection(str(address), claims)
-        return str(address), server, PostgresCheckpoints(server), claims
-    if "://" in str(address):
-        raise UsageError(
-            f"{str(address).partition('://')[0]}:// is not an address of a database",
-            hint="name the path of a file, or postgresql://...",
-        )
-    path = Path(address).expanduser()
-    if (must_exist or only_read) and not path.exists():
-        raise _not_there(str(path))
-    file = SqliteConnection(path, to_read=to_read, only_read=only_read)
-    if path == IN_MEMORY:
-        return str(path), file, SqliteCheckpoints(path), MemoryClaims()
-    return str(path.absolute()), file, SqliteCheckpoints(path), FileClaims(path)
-
-
-def _not_there(place: str) -> StoreError:
+def _missing(place: str) -> StoreError:
     return StoreError(
         "there is no database there",
         place=place,
-        hint="name the database of your runs with --db, or leave --db out for the default one",
+        fix=("name the database of your runs with ", Set("db"), ", or leave it out for the default one"),
     )
 
 
@@ -100,42 +73,64 @@ class Store:
         """
         if not isinstance(path, str | Path | None):
             raise UsageError(f"store is of the type {type(path).__name__}", hint="pass a path, or a redraft.Store")
-        must_exist = must_exist and bool(path)
-        self.address, self._connection, self.checkpoints, self._claims = _connect(
-            path or default_path(), must_exist=must_exist, to_read=to_read, only_read=only_read
-        )
+        self._open(path or default_path(), must_exist and bool(path), to_read, only_read)
+        connection = self._connection
         try:
-            if not self._connection.prepare(may_create=not must_exist):
-                raise _not_there(self._connection.place)
+            if not connection.prepare(may_create=not (must_exist and path)):
+                raise _missing(connection.place)
         except BaseException:
             self.close()
             raise
-        self.chapters = ChapterRuns(self._connection)
-        self.candidates = DraftCandidates(self._connection)
-        self.documents = Documents(self._connection)
-        self.runs = Runs(self._connection)
-        self.ancestry = Ancestry(self._connection)
-        self.calls = Calls(self._connection)
-        self.reservations = Reservations(self._connection, self.is_claimed)
+        self.chapters = parts_in(connection, "chapter", ChapterRun, lambda chapter: chapter.chunk.index)
+        self.candidates = parts_in(connection, "candidate", DraftCandidate, lambda candidate: candidate.number)
+        self.documents = Documents(connection)
+        self.runs = Runs(connection)
+        self.ancestry = Ancestry(connection)
+        self.calls = Calls(connection)
+        self.reservations = Reservations(connection, self.is_claimed)
         self.packs = QuestionSets(
-            *(self._connection, Pack, "pack", "pack begins"), lambda pack: (pack.model, len(pack.questions))
+            *(connection, Pack, "pack", "pack begins"), lambda pack: (pack.model, len(pack.questions))
         )
         self.keyfacts = QuestionSets(
-            *(self._connection, KeyFacts, "keyfacts", "key facts have an id that begins"),
+            *(connection, KeyFacts, "keyfacts", "key facts have an id that begins"),
             lambda keyfacts: (keyfacts.builder, sum(len(tree.kept) for tree in keyfacts.trees)),
         )
         self.typed = QuestionSets(
-            *(self._connection, TypedQuestions, "typed", "typed questions have an id that begins"),
+            *(connection, TypedQuestions, "typed", "typed questions have an id that begins"),
             lambda typed: (typed.model, len(typed.questions)),
         )
-        self.judgments = Judgments(self._connection)
-        self.rulings = Rulings(self._connection)
-        self.capabilities = CapabilityStore(self._connection)
-        self.agreements = Agreements(self._connection)
-        self.opinions = HumanOpinions(self._connection)
-        self.prompts = PromptRecords(self._connection)
-        self.batches = Batches(self._connection)
-        self.rate_limits = RateLimiterWindow(self._connection)
+        self.judgments = Judgments(connection)
+        self.rulings = Rulings(connection)
+        self.capabilities = CapabilityStore(connection)
+        self.agreements = Agreements(connection)
+        self.opinions = HumanOpinions(connection)
+        self.prompts = PromptRecords(connection)
+        self.batches = Batches(connection)
+        self.rate_limits = RateLimiterWindow(connection)
+
+    def _open(self, address: str | Path, must_exist: bool, to_read: bool, only_read: bool) -> None:
+        """Open a file or connect to a server. The `address`, for another process, may contain a password."""
+        self._connection: Connection
+        self.checkpoints: Checkpoints
+        if is_server(address):
+            require("a database on a server", "postgres", "psycopg", "psycopg_pool")
+            from redraft.store.postgres import PostgresCheckpoints, PostgresConnection
+
+            self.address = str(address)
+            self._connection = server = PostgresConnection(self.address)
+            self.checkpoints = PostgresCheckpoints(server)
+            return
+        if "://" in str(address):
+            raise UsageError(
+                f"{str(address).partition('://')[0]}:// is not an address of a database",
+                hint="name the path of a file, or postgresql://...",
+            )
+        path = Path(address).expanduser()
+        if (must_exist or only_read) and not path.exists():
+            raise _missing(str(path))
+        self._connection = SqliteConnection(path, to_read=to_read, only_read=only_read)
+        self.checkpoints = SqliteCheckpoints(path)
+        self.address = str(path if path == IN_MEMORY else path.absolute())
 
     @property
     def connection(self) -> Connection:
@@ -156,7 +151,7 @@ class Store:
     @contextmanager
     def claim(self, run: str) -> Iterator[None]:
         """Claim a run for this process until the context ends or the process dies."""
-        with self._claims.held(run):
+        with self._connection.claim(run):
             self.reservations.mark_lost(run)
             yield
 
@@ -170,12 +165,12 @@ class Store:
 
     def is_claimed(self, run: str) -> bool:
         """Return whether a living process works on the run."""
-        return self._claims.is_held(run)
+        return self._connection.is_claimed(run)
 
     def parents_of(self, runs: Sequence[str]) -> dict[str, str]:
         """Return the run that each of these runs summarizes a chapter or drafts a candidate for, if any."""
-        query = "SELECT run, part FROM records WHERE part IN (SELECT value FROM json_each(?))"
-        return {row["part"]: row["run"] for row in self._connection.rows(query, (json.dumps(list(runs)),))}
+        query = f"SELECT run, part FROM records WHERE part {IN_LIST}"  # noqa: S608
+        return {row["part"]: row["run"] for row in self._connection.rows(query, (in_list(runs),))}
 
     def chunks(self, run: Run) -> list[Chunk]:
         """Return the chunks of a run's draft, or its chapters; None if unknown."""
@@ -194,13 +189,14 @@ class Store:
     def learn(self, other: Store, document: str) -> None:
         """Copy another store's questions and verdicts on a document that both have."""
         with self._connection.writing() as raw:
-            for table, where in _LEARNED.items():
-                rows = other._connection.rows(f"SELECT t.* FROM {table} t WHERE {where}", (document,))  # noqa: S608
-                if rows:
-                    names = list(rows[0].keys())
-                    statement = insert(table, *(f'"{name}"' for name in names))
-                    values = [tuple(row[name] for name in names) for row in rows]
-                    raw.executemany(f"{statement} ON CONFLICT DO NOTHING", values)
+            for query in _LEARNED:
+                for row in other._connection.rows(query, (document,)):
+                    columns = {name: row[name] for name in row.keys() if name != "rowid"}  # noqa: SIM118
+                    raw.execute(
+                        f"INSERT INTO {query.split()[3]} ({', '.join(columns)})"  # noqa: S608
+                        f" VALUES ({', '.join('?' * len(columns))}) ON CONFLICT DO NOTHING",
+                        tuple(columns.values()),
+                    )
 
     def forget(self, runs: Sequence[str] = (), *, documents: Sequence[str] = (), dry_run: bool = False) -> ForgetReport:
         """Delete runs with everything that only they use, and documents with all their runs; or preview it.

@@ -9,15 +9,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from redraft.domain import Document
-from redraft.errors import UsageError
+from redraft.errors import RunCommand, UsageError
 from redraft.fields import validated
 from redraft.report.dossier.build import read_dossier
 from redraft.report.dossier.contents import Dossier
 from redraft.report.history.citations import read_answer
 from redraft.report.history.results import RunResult, document_read
+from redraft.runs.order import answer_spec
 from redraft.runs.plans import RunPlan
 from redraft.runs.prepare import RunSpec
-from redraft.runs.request import answer_spec
 from redraft.settings import DraftConfig, JudgeConfig
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
@@ -49,7 +49,6 @@ from redraft.studio.contracts import (
 )
 from redraft.studio.endpoints import Endpoint, is_by_page, openapi, query_of, typed
 from redraft.studio.feeds import EVENT_STREAM, other_process_events
-from redraft.studio.form import on_page
 from redraft.studio.run_actions import ENDPOINTS as RUN_ACTIONS
 from redraft.studio.run_views import RunFilter, RunList
 from redraft.studio.start import asked_of, chapters_of, json_of, limit_asked, offer_of, plan_of, start_run, wanted_of
@@ -155,7 +154,7 @@ async def review(request: Request) -> RunStatus:
     body = validated(ReviewBody, await json_of(request))
     run = await run_of(request)
     if problem := await work_of(request).answer(run.id, body.model_dump(mode="json")):
-        raise UsageError(problem, hint=f"GET /api/runs/{run.id}/review shows the question again")
+        raise UsageError(problem, fix=(RunCommand("review", run.id), " shows the question again"))
     return await status(request)
 
 
@@ -208,7 +207,7 @@ def _asked_question(store: Store, run: Run) -> AskedQuestion:
         run=run.id,
         question=run.settings.query or "",
         status=store.status(run),
-        trouble=on_page(scrubbed((run.error or {}).get("message", ""))),
+        trouble=scrubbed((run.error or {}).get("message", "")),
         answered=answer.answered if answer else None,
         answer=answer.answer if answer else "",
         sentences=answer.sentences if answer else (),
@@ -217,7 +216,7 @@ def _asked_question(store: Store, run: Run) -> AskedQuestion:
         if evaluation and evaluation.score is not None
         else "",
         findings=evaluation.findings if evaluation else (),
-        notes=tuple(map(on_page, answer.notes)) if answer else (),
+        notes=tuple(answer.notes) if answer else (),
     )
 
 

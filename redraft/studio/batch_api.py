@@ -12,7 +12,7 @@ from starlette.responses import Response, StreamingResponse
 
 from redraft.batches.request import BatchEstimate
 from redraft.batches.sources import source_name
-from redraft.errors import RedraftError, RunError
+from redraft.errors import RedraftError, RunCommand, RunError
 from redraft.store.batches import Status
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
@@ -30,7 +30,6 @@ from redraft.studio.contracts import (
 )
 from redraft.studio.endpoints import Endpoint, NotFound, is_by_page, query_of, typed
 from redraft.studio.feeds import EVENT_STREAM
-from redraft.studio.form import on_page
 from redraft.studio.run_actions import KINDS, DownloadFormat, file_of, saved_as
 from redraft.studio.start import limit_asked, plan_of_batch, start_batch, wanted_of
 from redraft.text.sanitizer import scrubbed
@@ -88,8 +87,8 @@ async def ordered(request: Request, order: BatchOrder) -> None:
     name, work = named(request), work_of(request)
     snapshot = await read(request, batches.find_batch, name)
     if order not in batches.orders(snapshot, at_work(request)):
-        hint = f"GET /api/batches/{name} shows its status"
-        raise RunError(f"batch {name!r:.80} is {snapshot.status}: there is nothing to {order}", hint=hint)
+        fix = (RunCommand("batch status", name), " shows its status")
+        raise RunError(f"batch {name!r:.80} is {snapshot.status}: there is nothing to {order}", fix=fix)
     if order == "resume":
         await work.resume_batch(name, await limit_asked(request))
     else:
@@ -151,7 +150,7 @@ def _archive(store: Store, name: str, kind: DownloadFormat) -> Iterator[bytes]:
                     why = ""
             except RedraftError as error:
                 why = error.message
-            missing += f"{item.idx + 1}. {called}: {on_page(scrubbed(why))}\n" if why else ""
+            missing += f"{item.idx + 1}. {called}: {scrubbed(why)}\n" if why else ""
             yield sent.taken()
         if missing:
             # No other file of an archive has a space in its name.

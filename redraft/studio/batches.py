@@ -13,7 +13,7 @@ from pathlib import PurePath
 from redraft.batches.sources import source_name
 from redraft.batches.tables import BatchSnapshot, pace_of, read_snapshot, report_on
 from redraft.domain import record_json
-from redraft.errors import RunError
+from redraft.errors import RunCommand, RunError
 from redraft.llm.addresses import shown_name
 from redraft.report.history.certificates import offline_checked
 from redraft.report.history.trace import scores_of
@@ -33,9 +33,9 @@ from redraft.studio.contracts import (
     ItemRow,
     TableEntry,
 )
+from redraft.studio.doors import error_on_page
 from redraft.studio.endpoints import NotFound
 from redraft.studio.feeds import Message
-from redraft.studio.form import error_on_page, on_page, table_on_page
 from redraft.text.sanitizer import one_line, scrubbed
 from redraft.text.words import count, count_words
 
@@ -55,7 +55,7 @@ def find_batch(store: Store, name: str) -> BatchSnapshot:
     try:
         return read_snapshot(store, name)
     except RunError as error:
-        raise NotFound(f"there is no batch {name!r:.80}", hint="GET /api/batches lists them") from error
+        raise NotFound(f"there is no batch {name!r:.80}", fix=(RunCommand("batch list"), " lists them")) from error
 
 
 def listed(store: Store, at_work: frozenset[str], *, by_page: bool = True) -> BatchList:
@@ -92,7 +92,7 @@ def _status(store: Store, snapshot: BatchSnapshot, at_work: frozenset[str], *, b
         max_calls=batch.limits.get("max_calls"),
         at_work=batch.name in at_work,
         orders=orders(snapshot, at_work),
-        left_out=tuple(on_page(scrubbed(one)) for one in batch.asked.get("left_out", ())),
+        left_out=tuple(scrubbed(one) for one in batch.asked.get("left_out", ())),
     )
 
 
@@ -194,7 +194,7 @@ class BatchTableCache:
 
     def drawn(self, name: str) -> tuple[ReportRow, ...]:
         """Return the tables for a page, without the first, which the head of the page repeats."""
-        tables = tuple(table_on_page(ShownTable(table)) for table in self.of(name).tables[1:])
+        tables = tuple(ShownTable(table) for table in self.of(name).tables[1:])
         return sections([Results("batch", name, "", (), (), {}, tables)])[0].lines
 
 

@@ -20,7 +20,7 @@ from redraft.batches.api import run_batch
 from redraft.batches.request import BatchRequest, open_again, open_batch
 from redraft.batches.sources import file_name
 from redraft.domain import Document
-from redraft.errors import RedraftError, RunError, UsageError
+from redraft.errors import RedraftError, RunCommand, RunError, UsageError
 from redraft.llm.budget import PriceTable
 from redraft.runs.driver import streaming
 from redraft.runs.experiment_runner import describe_error
@@ -126,7 +126,7 @@ class WorkManager:
         if feed is None or feed.over:
             status = (await off_loop(self.session.store.runs.get, run)).status
             if status != "running":
-                raise RunError(f"run {run} is not running: it is {status}", hint=f"see redraft show {run}")
+                raise RunError(f"run {run} is not running: it is {status}", fix=("see ", RunCommand("show", run)))
             raise RunError(
                 f"this studio is not running {run}", hint="stop it with Ctrl-C in the terminal where it was started"
             )
@@ -341,6 +341,6 @@ def found_run(store: Store, key: str) -> Run:
     if len(known) != 1:
         raise NoSuchRun(
             f"{'more than one run has' if known else 'no run has'} an id that starts with {key!r}",
-            hint="GET /api/runs lists them",
+            fix=(RunCommand("runs"), " lists them"),
         )
     return store.runs.get(known[0])

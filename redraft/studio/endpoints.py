@@ -6,7 +6,6 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from importlib.metadata import version
 from typing import Any, TypeVar
 
@@ -22,7 +21,7 @@ from redraft.errors import RedraftError
 from redraft.fields import first_error, validated
 from redraft.report.pages.assets import Inline, environment, static
 from redraft.store.connection import off_loop
-from redraft.studio.form import in_api, on_page
+from redraft.studio.doors import PAGE, ApiDoor, PageDoor
 
 _log = logging.getLogger("redraft")
 _STATUS = {
@@ -84,14 +83,12 @@ def status_of(error: RedraftError) -> int:
     return _STATUS.get(error.code, _OF_A_MODEL)
 
 
-def problem_of(error: Exception, worded: Callable[[str], str] | None = None) -> tuple[int, Problem]:
-    """Return the HTTP status and the description of a failure, optionally in the words of a form. Unexpected ones are
-    logged, not described."""
+def problem_of(error: Exception, door: PageDoor | ApiDoor = PAGE) -> tuple[int, Problem]:
+    """Return the HTTP status and the description of a failure, in the words of a page or of the API. Unexpected ones
+    are logged, not described."""
     if isinstance(error, RedraftError):
-        if worded is None:
-            return status_of(error), Problem(code=error.code, message=str(error), hint=error.hint)
-        message, hint = map(worded, error.cli_text)
-        return status_of(error), Problem(code=error.code, message=message, hint=hint)
+        hint = door.render(error.fix)
+        return status_of(error), Problem(code=error.code, message=door.message(error), hint=hint)
     if isinstance(error, ValidationError):
         return 422, Problem(code="usage", message=first_error(error))
     if isinstance(error, HTTPException):
@@ -111,17 +108,17 @@ def is_by_page(request: Request) -> bool:
     return not is_for_programs(request.url.path) or request.headers.get("sec-fetch-site") == "same-origin"
 
 
-def _wording(request: Request) -> Callable[[str], str]:
+def _door_of(request: Request) -> PageDoor | ApiDoor:
     """Return how a reply words settings and next steps."""
     if is_by_page(request):
-        return on_page
+        return PAGE
     address = "/".join(request.url.path.split("/")[:4])
-    return partial(in_api, address="/api/runs/RUN" if address == "/api/runs" else address)
+    return ApiDoor("/api/runs/RUN" if address == "/api/runs" else address)
 
 
 async def refused(request: Request, error: Exception) -> Response:
     """Return the reply to a request that failed: JSON for the API, a page of the studio for browsers."""
-    status, problem = problem_of(error, _wording(request))
+    status, problem = problem_of(error, _door_of(request))
     if is_for_programs(request.url.path):
         return refusal(request.url.path, status, problem)
     run = "" if status == 404 else request.path_params.get("run", "")

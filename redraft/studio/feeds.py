@@ -26,7 +26,7 @@ from redraft.events import (
 )
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.studio.form import on_page
+from redraft.studio.doors import PAGE
 
 _log = logging.getLogger("redraft")
 Message = dict[str, Any]
@@ -114,7 +114,9 @@ class Feed:
                 self._show({"kind": "stopped", "status": "stopped"})
         except RedraftError as error:
             self.error = error
-            self._show({"kind": "error", "code": error.code, "message": str(error), "hint": error.hint})
+            self._show(
+                {"kind": "error", "code": error.code, "message": PAGE.message(error), "hint": PAGE.render(error.fix)}
+            )
         except asyncio.CancelledError:
             self._show({"kind": "stopped", "status": "interrupted"})
             raise
@@ -192,8 +194,7 @@ async def sent(closing: asyncio.Event, shown: AsyncIterator[Message]) -> AsyncIt
     """Yield events as server-sent events. All have the type `message`, with their kind in the data, so that one
     listener gets them all."""
     async for message in _until(closing, shown):
-        said = {name: on_page(str(message[name])) for name in ("message", "hint", "reason") if name in message}
-        yield f"data: {json.dumps({**message, **said}, ensure_ascii=False, default=str)}\n\n"
+        yield f"data: {json.dumps(message, ensure_ascii=False, default=str)}\n\n"
         if message["kind"] in ENDS:
             return
 
@@ -274,7 +275,7 @@ def _look(store: Store, key: str, known: frozenset[tuple[int, int]], rounds_know
     return _Snapshot(found, {(piece.level, piece.index) for piece in pieces}, len(rounds), asdict(progress), end)
 
 
-def _end(key: str, status: str, reason: str, error: dict[str, str] | None) -> Message | None:
+def _end(key: str, status: str, reason: str, error: dict[str, Any] | None) -> Message | None:
     if status == "running":
         return None
     if status == "done":

@@ -20,10 +20,11 @@ from redraft.evaluators.similarity import similarity
 from redraft.fields import field_like, validated
 from redraft.graphs.strategies import STRATEGIES
 from redraft.llm.addresses import shown_name
+from redraft.order import Order
 from redraft.prompts.book import SETS
 from redraft.readers.parts import Selection, select
+from redraft.runs.order import with_places
 from redraft.runs.prepare import RunSpec
-from redraft.runs.request import with_places
 from redraft.settings import (
     AUTO,
     DEFAULT_GOALS,
@@ -35,7 +36,6 @@ from redraft.settings import (
     ModelSettings,
     RefineConfig,
     RubricSettings,
-    purpose_of_draft,
 )
 from redraft.store.store import Store
 from redraft.studio.endpoints import NotFound
@@ -175,29 +175,27 @@ def batch_of(asked: RunBody, models: Models) -> BatchRequest:
 
 def order_of(asked: RunBody, models: Models) -> tuple[DraftConfig, RunSpec]:
     """Return the settings and the order of a run. Raise UsageError if the request is contradictory."""
-    if asked.summary is not None and asked.kind == "summarize":
-        raise UsageError(
-            "kind summarize does not use a summary", hint="choose evaluate or refine, or leave the summary out"
-        )
-    if asked.goals and asked.kind != "refine":
+    judged_by = [name for name in ("rubrics", "judge", "judges", "metrics") if getattr(asked, name)]
+    choose = "choose evaluate or refine"
+    if asked.kind == "summarize" and (stray := ["summary"] * (asked.summary is not None) + judged_by):
+        raise UsageError(f"{stray[0]} does not apply to kind summarize", hint=f"{choose}, or leave it out")
+    if asked.kind != "refine" and asked.goals:
         raise UsageError("goals only apply to kind refine", hint="choose refine, or leave the goals out")
-    judged_by = (name for name in ("rubrics", "judge", "judges", "metrics") if getattr(asked, name))
-    stray = [*asked.said(_JUDGING | _REFINING), *judged_by]
-    if asked.kind == "summarize" and stray:
-        raise UsageError(f"{stray[0]} does not apply to kind summarize", hint="choose evaluate or refine")
+    if asked.kind == "summarize" and (stray := [*asked.said(_JUDGING | _REFINING)]):
+        raise UsageError(f"{stray[0]} does not apply to kind summarize", hint=choose)
     settings = settings_of(asked, models, asked.model, strategy=asked.strategy)
     if asked.kind == "summarize":
         return settings, RunSpec()
-    own = dict.fromkeys(asked.rubrics, asked.rubric_goal)
-    refining = {"goals": {**own, **asked.goals} or DEFAULT_GOALS, **asked.said(_REFINING)}
-    refinement = validated(RefineConfig, refining) if asked.kind == "refine" else None
-    wanted = tuple(dict.fromkeys([*asked.metrics, *own, *(refinement.goals if refinement else ())]))
+    rubric_goals = dict.fromkeys(asked.rubrics, asked.rubric_goal)
+    goals = {**rubric_goals, **asked.goals} or DEFAULT_GOALS
     judges = tuple(dict.fromkeys([*([asked.judge] if asked.judge else ()), *asked.judges]))
+    wanted = tuple(dict.fromkeys([*asked.metrics, *rubric_goals, *(goals if asked.kind == "refine" else ())]))
     judging = judging_of(asked, models, wanted, () if judges == (asked.model,) else judges)
-    evaluators = metrics((*judging.metrics, *(refinement.goals if refinement else ())), with_rubrics(judging, ()))
-    check_goals(refinement.goals if refinement else (), evaluators)
-    order = RunSpec(purpose_of_draft(judging, refinement), given=asked.summary)
-    return settings, with_places(order, settings)
+    refining = {"goals": goals, **asked.said(_REFINING)} if asked.kind == "refine" else {}
+    order = Order(kind=asked.kind, settings=settings, judging=judging).edited(refining)
+    goals = order.refinement.goals if order.refinement else {}
+    check_goals(goals, metrics((*judging.metrics, *goals), with_rubrics(judging, ())))
+    return settings, with_places(RunSpec(order.purpose, given=asked.summary), settings)
 
 
 def settings_of(asked: SettingsBody, models: Models, model: str, *, strategy: str, **changes: object) -> DraftConfig:

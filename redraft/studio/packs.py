@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from redraft.domain import KeyFacts, Pack
-from redraft.errors import PackError, RunError, StoreError
+from redraft.errors import PackError, RunCommand, RunError, StoreError
 from redraft.evaluators.reference.pack_file import keyfacts_json, pack_id, pack_json
 from redraft.store.shelf import QuestionSetEntry
 from redraft.store.store import Store
@@ -33,7 +33,7 @@ def pack_named(store: Store, key: str) -> Pack:
     try:
         return store.packs.get(key)
     except StoreError as error:
-        raise NotFound(error.message, hint="GET /api/packs lists them") from error
+        raise NotFound(error.message, fix=(RunCommand("pack list"), " lists them")) from error
 
 
 def keyfacts_named(store: Store, key: str) -> KeyFacts:
@@ -41,7 +41,7 @@ def keyfacts_named(store: Store, key: str) -> KeyFacts:
     try:
         return store.keyfacts.get(key)
     except (StoreError, RunError) as error:
-        raise NotFound(error.message, hint="GET /api/packs lists them") from error
+        raise NotFound(error.message, fix=(RunCommand("pack list"), " lists them")) from error
 
 
 def contents(store: Store, key: str) -> dict[str, Any]:

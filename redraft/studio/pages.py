@@ -17,12 +17,11 @@ from starlette.routing import Route
 from redraft.builtin.facade import NOT_UNDERSTOOD
 from redraft.domain import DEFERRED, Finding
 from redraft.errors import RedraftError, UsageError
-from redraft.evaluators.metric_info import MEANINGS
+from redraft.evaluators.metric_info import METRICS
 from redraft.fields import validated
 from redraft.report.dossier.comparison import read_comparison
 from redraft.report.history.certificates import in_words, offline_checked, packaged
-from redraft.report.history.requests import request_outcomes
-from redraft.report.history.results import document_read, with_place
+from redraft.report.history.results import document_read, request_outcomes, with_place
 from redraft.report.history.summaries import shown_names
 from redraft.report.pages import comparison
 from redraft.settings import EXTRACTIVE
@@ -33,8 +32,8 @@ from redraft.studio import batch_api, batches, models, packs
 from redraft.studio.batches import SHOWN_AT_ONCE
 from redraft.studio.context import StudioContext, context_of, found_run, read, run_of, work_of
 from redraft.studio.contracts import BatchOrder, ItemFilter, ReviewBody, StrikeBody
+from redraft.studio.doors import PAGE, with_names
 from redraft.studio.endpoints import NotFound, query_of, template
-from redraft.studio.form import on_page
 from redraft.studio.run_views import RunFilter, RunList
 from redraft.text.places import part_read
 
@@ -46,7 +45,8 @@ _ROWS = 100
 def page(request: Request, name: str, here: str, status: int = 200, **values: Any) -> Response:
     """Return a page of the studio."""
     context = context_of(request)
-    known = {"here": here, "read_only": context.config.read_only, "menu": context.menu, "meanings": MEANINGS}
+    meanings = {name: info.meaning for name, info in METRICS.items()}
+    known = {"here": here, "read_only": context.config.read_only, "menu": context.menu, "meanings": meanings}
     packages = (extension.package for extension in context.extensions)
     return HTMLResponse(template(f"studio/{name}.html", *packages).render(**known, **values), status)
 
@@ -171,7 +171,7 @@ async def answer(request: Request) -> Response:
         # What was written must not be lost while the run still waits for it.
         if await work_of(request).session.question(run.id) is None:
             raise
-        problem = on_page(f"{error}: {error.hint}" if error.hint else str(error))
+        problem = ": ".join(filter(None, (PAGE.message(error), PAGE.render(error.fix))))
     if problem:
         return await _review(request, body, problem)
     return RedirectResponse(f"/runs/{run.id}", 303)
@@ -200,7 +200,7 @@ async def compare(request: Request) -> Response:
 def _comparison_page(store: Store, keys: list[str], context: StudioContext) -> str:
     found = [found_run(store, key) for key in keys]
     names = {name: shown for run in found for name, shown in shown_names(run.settings, run.judging).items()}
-    shown = comparison.view(read_comparison(store, [run.id for run in found]), partial(on_page, names=names), names)
+    shown = comparison.view(read_comparison(store, [run.id for run in found]), partial(with_names, names=names), names)
     known = {"here": "runs", "read_only": context.config.read_only, "menu": context.menu}
     return template("studio/comparison.html").render(**shown, **known, assets=None)
 

@@ -17,17 +17,18 @@ from redraft.errors import RunError
 from redraft.evaluators.catalog import check_goals, metrics, names, with_rubrics
 from redraft.fields import validated
 from redraft.graphs.review import requests
+from redraft.order import Order
 from redraft.report.dossier.build import call_of, read_dossier
 from redraft.report.dossier.contents import CallDetails
 from redraft.report.history.citations import citations_of
 from redraft.report.history.results import read_result
-from redraft.report.markdown.dossier import dossier_markdown
+from redraft.report.markdown.run import run_markdown
 from redraft.report.outputs.formats import WITH_NOTES, Format, written
 from redraft.report.outputs.paper import paper_of
 from redraft.report.pages.dossier import dossier_page
 from redraft.runs.inputs import draft_of_round
+from redraft.runs.order import SessionOrder
 from redraft.runs.prepare import RunSpec
-from redraft.runs.request import RunRequest
 from redraft.settings import (
     DEFAULT_GOALS,
     EXTRACTIVE,
@@ -89,9 +90,8 @@ def file_of(store: Store, run: Run, kind: DownloadFormat) -> tuple[str, str | by
     """Return the title of a run's document, and its summary or dossier as a file."""
     if kind.form is None:
         dossier = read_dossier(store, run.id)
-        return dossier.document.title, dossier_page(dossier) if kind.suffix.endswith("html") else dossier_markdown(
-            dossier
-        )
+        is_page = kind.suffix.endswith("html")
+        return dossier.document.title, dossier_page(dossier) if is_page else run_markdown(store, run.id)
     result = read_result(store, run.id)
     if result.draft is None and not any(chapter.result and chapter.result.draft for chapter in result.chapters):
         raise NotFound(f"run {run.id} has no summary yet", hint="resume the run first")
@@ -157,9 +157,10 @@ def plan_fork(store: Store, run: Run, asked: ForkBody, work: WorkManager, models
     prompts = {"prompts": asked.prompts} if asked.prompts else {}
     drafting = run.settings.model_copy(update={"words": asked.words or run.settings.words, **writer, **prompts})
     roles = work.session.terms.model_roles
-    request = RunRequest(drafting, judging, validated(RefineConfig, known | said)).judged_as_before(run.settings, roles)
+    order = Order(kind="refine", settings=drafting, judging=judging, refinement=validated(RefineConfig, known | said))
+    made = SessionOrder(order).judged_as_before(run.settings, roles)
     findings = requests([one for one in asked.requests if one.strip()])
-    settings, spec = request.order("refine", roles, given=given, parent=run.id, findings=findings)
+    settings, spec = made.spec("refine", roles, given=given, parent=run.id, findings=findings)
     work.session.terms.places.check(run.id, settings, spec.judging, spec.refinement, roles.objects)
     return PlannedStart(store.documents.get(run.document), settings, spec)
 

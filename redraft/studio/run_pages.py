@@ -33,8 +33,9 @@ from redraft.store.store import Store
 from redraft.studio import run_views
 from redraft.studio.context import StudioContext, context_of, read, run_of, work_of
 from redraft.studio.contracts import RunStatus, StartBatchBody
+from redraft.studio.doors import with_names
 from redraft.studio.endpoints import problem_of, template
-from redraft.studio.form import groups, on_page
+from redraft.studio.form import groups
 from redraft.studio.models import look
 from redraft.studio.orders import (
     BatchBody,
@@ -84,7 +85,7 @@ async def new(request: Request) -> Response:
 
 async def _form(request: Request, given: Mapping[str, Any], problem: Exception | None = None) -> Response:
     """Show the form as it was filled in, with an error if any."""
-    status, shown = problem_of(problem, on_page) if problem else (200, None)
+    status, shown = problem_of(problem) if problem else (200, None)
     empty = dict.fromkeys((*BatchBody.model_fields, KEPT, "own"), "")
     values: dict[str, Any] = {**empty, **_USUAL, "model": request.query_params.get("model", ""), **given}
     values["rubrics"] = rubric_lines(values["rubrics"])
@@ -179,7 +180,7 @@ def _dossier_page(store: Store, status: RunStatus, context: StudioContext, other
     dossier, read_only = read_dossier(store, status.run), context.config.read_only
     # Here each call shows its prompt and its reply.
     left_out = tuple(one for one in dossier.left_out if not one.startswith(PROMPTS_ELSEWHERE))
-    dossier, word = dossier.model_copy(update={"left_out": left_out}), partial(on_page, names=status.shown_names)
+    dossier, word = dossier.model_copy(update={"left_out": left_out}), partial(with_names, names=status.shown_names)
     said = run_views.opinions_of(store, status.run).model_dump(mode="json")
     return template("studio/run.html").render(
         **view(dossier, word, status.shown_names),
@@ -239,12 +240,12 @@ async def _refine(
     request: Request, asked: ForkBody, plan: RunPlan | None = None, problem: RedraftError | None = None
 ) -> Response:
     run = await run_of(request)
-    status, shown = problem_of(problem, on_page) if problem else (200, None)
+    status, shown = problem_of(problem) if problem else (200, None)
     values = dict(await read(request, _to_refine, run, asked))
     context = context_of(request)
     if plan:
         names = shown_names(plan.settings, plan.purpose.judging)
-        values |= {"names": names, "notes": [on_page(note, names) for note in plan.warnings]}
+        values |= {"names": names, "notes": plan.warnings}
     values |= {"not_understood": NOT_UNDERSTOOD, "built_in": EXTRACTIVE}
     await look(request)
     offered = await offer_of(request)

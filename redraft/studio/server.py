@@ -23,7 +23,7 @@ from platformdirs import user_state_path
 from starlette.applications import Starlette
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-from redraft.errors import UsageError
+from redraft.errors import Set, UsageError
 from redraft.studio.app import studio
 from redraft.studio.context import StudioConfig
 from redraft.studio.guard import TOKEN_SENT
@@ -190,15 +190,15 @@ def config_for(host: str, port: int, config: StudioConfig) -> StudioConfig:
     """Return the configuration for an address: host names, token, and whether reading needs it."""
     if config.token and len(config.token) < _MIN_TOKEN:
         raise UsageError(
-            f"--token needs at least {_MIN_TOKEN} characters", hint="leave it out, and the studio makes one"
+            f"the token needs at least {_MIN_TOKEN} characters", hint="leave it out, and the studio makes one"
         )
     if not config.token.isascii() or not config.token.isprintable() or any(one in config.token for one in ' ";,\\'):
-        raise UsageError("--token has characters that a cookie cannot hold", hint="use letters and digits")
+        raise UsageError("the token has characters that a cookie cannot hold", hint="use letters and digits")
     local = is_loopback(host)
     if not config.guarded and not local:
         raise UsageError(
-            f"--no-token is only for this machine, but other machines can reach {host or 'all addresses'}",
-            hint="leave it out",
+            f"without a token it is only for this machine, but other machines can reach {host or 'all addresses'}",
+            hint="let it have a token",
         )
     everywhere = host in ("0.0.0.0", "::", "")  # noqa: S104  (it is the user who asks for that)
     names = {host.lower()} if not everywhere else {socket.gethostname().lower()}
@@ -222,7 +222,7 @@ def listening(host: str, port: int | None) -> socket.socket:
         except OSError as error:
             if error.errno != errno.EADDRINUSE or number == tried[-1]:
                 raise UsageError(
-                    f"cannot listen at {host}:{number}: {error.strerror or error}", hint="choose another --port"
+                    f"cannot listen at {host}:{number}: {error.strerror or error}", fix=("choose another ", Set("port"))
                 ) from error
     raise AssertionError("there is at least one port to try")
 

@@ -13,13 +13,12 @@ from starlette.requests import Request
 
 from redraft.batches.request import BatchEstimate, estimate
 from redraft.domain import Document
-from redraft.errors import DocumentError, RedraftError, UsageError
+from redraft.errors import DocumentError, RedraftError, RunCommand, UsageError
 from redraft.evaluators.catalog import names
 from redraft.fields import validated
 from redraft.llm.addresses import shown_name
 from redraft.readers.documents import load_bytes, prepared, text_in
 from redraft.readers.parts import chapters
-from redraft.report.history.summaries import shown_names
 from redraft.runs.dry_run import dry_run, prepare_plan
 from redraft.runs.plans import RunPlan, seconds_of
 from redraft.runs.prepare import check_judging
@@ -36,7 +35,6 @@ from redraft.studio.contracts import (
     StartBatchBody,
     StartBody,
 )
-from redraft.studio.form import on_page
 from redraft.studio.guard import MAX_BYTES
 from redraft.studio.orders import (
     BatchBody,
@@ -183,8 +181,8 @@ async def wanted_from(request: Request, sent: SentRequest, model: type[RunBody] 
     if not documents:
         raise UsageError("no document was given", hint="give a file, or choose a document")
     if len(documents) > _MAX_DOCUMENTS:
-        hint = "redraft batch takes larger sets"
-        raise UsageError(f"{len(documents):,} documents are too many here: at most {_MAX_DOCUMENTS}", hint=hint)
+        fix = (RunCommand("batch"), " takes larger sets")
+        raise UsageError(f"{len(documents):,} documents are too many here: at most {_MAX_DOCUMENTS}", fix=fix)
     return StartableRuns(body, documents, left_out + same)
 
 
@@ -249,10 +247,8 @@ def plan_of(context: StudioContext, wanted: StartableRuns) -> RunPlan:
     check_judging(order, prepared, context.reading)
     plan = dry_run(prepared, order, context.config.prices, notes, known=context.reading)
     refuse_unpriced(plan.unpriced, limits_of(context.config.limits, wanted.asked.max_cost))
-    names = shown_names(plan.settings, plan.purpose.judging)
-    said = tuple(on_page(note, names) for note in plan.warnings)
     seconds = seconds_of(context.reading, plan, context.config.limits.concurrency)
-    return plan.model_copy(update={"warnings": said, "seconds": seconds})
+    return plan.model_copy(update={"seconds": seconds})
 
 
 async def plan_of_batch(context: StudioContext, wanted: StartableRuns) -> BatchEstimate:

@@ -9,18 +9,18 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from redraft.document import Chunk, Document, Span
-from redraft.errors import UsageError
+from redraft.errors import Set, UsageError
 from redraft.text.sentences import BreakPoints
 from redraft.text.tokens import Meter, Tokenizer, tokenizer_named
 
 
-def windows(block: Sequence[Span], meter: Meter, most: int, following: Callable[[int, int], int]) -> Iterator[Span]:
+def windows(block: Sequence[Span], meter: Meter, limit: int, following: Callable[[int, int], int]) -> Iterator[Span]:
     """Yield windows of as many sentences as fit into `most` tokens; `following(first, after)` returns the first
     sentence of the next window."""
     first, after = 0, 0
     while True:
         after = max(after, first + 1)
-        while after < len(block) and meter.tokens(block[first].start, block[after].end) <= most:
+        while after < len(block) and meter.tokens(block[first].start, block[after].end) <= limit:
             after += 1
         yield Span(block[first].start, block[after - 1].end)
         if after == len(block):
@@ -28,7 +28,7 @@ def windows(block: Sequence[Span], meter: Meter, most: int, following: Callable[
         first = following(first, after)
 
 
-def overlapping(block: Sequence[Span], meter: Meter, most: int, overlap: int) -> Iterator[Span]:
+def overlapping(block: Sequence[Span], meter: Meter, limit: int, overlap: int) -> Iterator[Span]:
     """Yield windows of `most` tokens, each of which repeats at most `overlap` tokens of the one before."""
 
     def following(first: int, after: int) -> int:
@@ -37,7 +37,7 @@ def overlapping(block: Sequence[Span], meter: Meter, most: int, overlap: int) ->
             first += 1
         return first
 
-    return windows(block, meter, most, following)
+    return windows(block, meter, limit, following)
 
 
 def pieces(text: str, sentence: Span, meter: Meter, longest: int, size: int) -> Iterator[Span]:
@@ -79,7 +79,9 @@ def chunk(
     outside a dialogue, and is not within a table that fits. With `onward` a chunk has `budget` tokens and the rest of
     the sentence begun."""
     if budget < MIN_BUDGET:
-        raise UsageError(f"a chunk of {budget} tokens is too small", hint=f"use --chunk-tokens {MIN_BUDGET} or more")
+        raise UsageError(
+            f"a chunk of {budget} tokens is too small", fix=("use ", Set("chunk_tokens", MIN_BUDGET), " or more")
+        )
     text = document.text[:end]
     seams = BreakPoints(text, [section.span.start for section in document.sections] if natural else None)
     ends = [*(mark.start for mark in document.members if mark.start < len(text)), len(text)]
@@ -148,8 +150,8 @@ class _Chunker:
         if self.meter.tokens(start, bound) <= allowed:
             return bound
         limit = min(bound, self.meter.reach(start, max(0, allowed)))
-        most = self.meter.reach(limit, self.rest) if self.rest else limit
-        end = min(bound, self.seams.end_near(start, limit, most))
+        furthest = self.meter.reach(limit, self.rest) if self.rest else limit
+        end = min(bound, self.seams.end_near(start, limit, furthest))
         return next((table.start for table in self.tables if start < table.start < end < table.end), end)
 
     def _is_exact(self, at: int) -> bool:

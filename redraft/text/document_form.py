@@ -79,8 +79,8 @@ class DocumentBody:
     around: tuple[str, ...] = ()
 
     @property
-    def said(self) -> str:
-        """Return what was left out, in one line; empty if all of it is read."""
+    def note(self) -> str:
+        """What was left out, in one line; empty if all of it is read."""
         return f"not part of the main text, so left out: {', '.join(self.around)}" if self.around else ""
 
 
@@ -88,67 +88,63 @@ def body_of(document: Document, end: int | None = None) -> DocumentBody:
     """Return the body of a document, or of its beginning up to `end`."""
     text = document.text[:end]
     paragraphs = [Span(*match.span()) for match in _PARAGRAPH.finditer(text)]
-    room = _LARGEST_SHARE * len(text)
-    front, begin = _front(text, paragraphs, room)
-    whole = len(text) == len(document.text)
-    back, stop = _back(text, paragraphs, room - begin, begin) if whole else ([], len(text))
-    return DocumentBody(Span(begin, stop), tuple(front + back))
+    limit = _LARGEST_SHARE * len(text)
+    front, begin = _front(text, paragraphs, limit)
+    is_whole = len(text) == len(document.text)
+    back, stop = _back(text, paragraphs, limit - begin, begin) if is_whole else ([], len(text))
+    return DocumentBody(Span(begin, stop), tuple(dict.fromkeys(front + back)))
 
 
-def _front(text: str, paragraphs: list[Span], room: float) -> tuple[list[str], int]:
+def _front(text: str, paragraphs: list[Span], limit: float) -> tuple[list[str], int]:
     """Return the front matter's titles, and where the text begins after it."""
-    found: list[str] = []
-    begin, at = 0, 0
-    # The title of the whole document may precede them, and is kept.
+    titles: list[str] = []
+    begin = at = 0
     while at < len(paragraphs):
-        span = paragraphs[at]
-        told = text[span.start : span.end]
-        if _BEFORE_TEXT.fullmatch(told.split("\n")[0]):
-            ends = next((n for n in range(at + 1, len(paragraphs)) if _heads(text, paragraphs[n])), None)
-            if ends is None or paragraphs[ends].start > room:
-                break
-            found.append(_named(told))
-            at = ends
-        elif _LEGAL.match(told) and at + 1 < len(paragraphs) and paragraphs[at + 1].start <= room:
-            found.append(_named(told))
-            at += 1
-        elif at == 0 and len(told) <= _LONGEST_LINE and _followed(text, paragraphs):
+        paragraph = text[slice(*paragraphs[at])]
+        if _BEFORE_TEXT.fullmatch(_first_line(paragraph)):
+            after = next((n for n in range(at + 1, len(paragraphs)) if _is_title(text, paragraphs[n])), len(paragraphs))
+        elif _LEGAL.match(paragraph):
+            after = at + 1
+        elif at == 0 and len(paragraph) <= _LONGEST_LINE and len(paragraphs) > 1 and _is_front(text, paragraphs[1]):
+            # The title of the whole document may precede them, and is kept.
             at += 1
             continue
         else:
             break
-        begin = paragraphs[at].start
-    return found, begin
+        if after == len(paragraphs) or paragraphs[after].start > limit:
+            break
+        titles.append(_quoted(paragraph))
+        at, begin = after, paragraphs[after].start
+    return titles, begin
 
 
-def _followed(text: str, paragraphs: list[Span]) -> bool:
-    """Return whether the second paragraph begins front or back matter."""
-    if len(paragraphs) < 2:
-        return False
-    told = text[paragraphs[1].start : paragraphs[1].end]
-    return bool(_BEFORE_TEXT.fullmatch(told.split("\n")[0]) or _LEGAL.match(told))
-
-
-def _back(text: str, paragraphs: list[Span], room: float, begin: int) -> tuple[list[str], int]:
+def _back(text: str, paragraphs: list[Span], limit: float, begin: int) -> tuple[list[str], int]:
     """Return the back matter's titles, and where it begins; an appendix after it is text."""
-    stop, found = len(text), list[str]()
-    for span in (paragraph for paragraph in reversed(paragraphs) if _heads(text, paragraph)):
-        if span.start <= begin or len(text) - span.start > room:
+    stop, titles = len(text), list[str]()
+    for span in (paragraph for paragraph in reversed(paragraphs) if _is_title(text, paragraph)):
+        line = _first_line(text[slice(*span)])
+        if span.start <= begin or len(text) - span.start > limit or not _BEHIND_TEXT.fullmatch(line):
             break
-        told = text[span.start : span.end].split("\n")[0]
-        if not _BEHIND_TEXT.fullmatch(told):
-            break
-        found.insert(0, _named(told))
+        titles.insert(0, _quoted(line))
         stop = span.start
-    return found, stop
+    return titles, stop
 
 
-def _heads(text: str, span: Span) -> bool:
+def _is_front(text: str, span: Span) -> bool:
+    paragraph = text[slice(*span)]
+    return bool(_BEFORE_TEXT.fullmatch(_first_line(paragraph)) or _LEGAL.match(paragraph))
+
+
+def _is_title(text: str, span: Span) -> bool:
     """Return whether a paragraph is a heading, or begins with a known one on a line of its own."""
-    first, _, rest = text[span.start : span.end].partition("\n")
+    first, _, rest = text[slice(*span)].partition("\n")
     return bool(_BEHIND_TEXT.fullmatch(first)) or (len(first) <= _LONGEST_LINE and not rest and is_heading(first))
 
 
-def _named(told: str) -> str:
-    first = " ".join(told.split("\n")[0].strip("#*_ \t.:").split())
+def _first_line(paragraph: str) -> str:
+    return paragraph.partition("\n")[0]
+
+
+def _quoted(paragraph: str) -> str:
+    first = " ".join(_first_line(paragraph).strip("#*_ \t.:").split())
     return f"“{first[:57]}…”" if len(first) > 58 else f"“{first}”"

@@ -49,7 +49,7 @@ def primary(tag: str) -> str:
 def detected_language(text: str) -> str:
     """Return the detected language of a text, such as `de`; empty if it is too short or mixed."""
     samples = _samples(text)
-    votes = Counter(one for one in map(_told, samples) if one)
+    votes = Counter(vote for vote in map(_told, samples) if vote)
     language, count = votes.most_common(1)[0] if votes else (UNKNOWN, 0)
     return language if 2 * count > len(samples) else UNKNOWN
 
@@ -67,13 +67,13 @@ def _samples(text: str) -> list[str]:
 @lru_cache(maxsize=4096)
 def _told(sample: str) -> str:
     """Return the language of a sample; empty if it has too few letters, or the detector is unsure."""
-    letters = [one for one in sample if one.isalpha()]
+    letters = [letter for letter in sample if letter.isalpha()]
     fewest, sure = _bounds(letters)
     if len(letters) < fewest:
         return UNKNOWN
-    found = _detector().FindLanguage(_shown(sample, letters))
+    guess = _detector().FindLanguage(_shown(sample, letters))
     # Romanized text, such as `ru-Latn`, is seldom detected correctly.
-    return UNKNOWN if found.probability < sure or "-" in found.language else primary(found.language)
+    return UNKNOWN if guess.probability < sure or "-" in guess.language else primary(guess.language)
 
 
 def _bounds(letters: list[str]) -> tuple[int, float]:
@@ -91,8 +91,8 @@ def _shown(sample: str, letters: list[str]) -> str:
 
 def _unspaced(letters: list[str]) -> list[str]:
     """Return the letters of scripts without spaces, if most are."""
-    found = _UNSPACED_LETTER.findall("".join(letters))
-    return found if 2 * len(found) > len(letters) else []
+    unspaced = _UNSPACED_LETTER.findall("".join(letters))
+    return unspaced if 2 * len(unspaced) > len(letters) else []
 
 
 @cache
@@ -137,14 +137,18 @@ class _LanguageContext(NamedTuple):
     language_spans: tuple[LanguageSpan, ...] = ()
     """The text and languages of several documents in different languages; else empty."""
 
-    def read_by(self, shown: str) -> str:
+    def read_by(self, detected: str) -> str:
         """Return the language in which a text with this detected language is processed."""
         if self.language and (
-            shown in (UNKNOWN, *self.mistaken) or any(_are_alike(shown, one) for one in self.mistaken)
+            detected in (UNKNOWN, *self.mistaken) or any(_are_alike(detected, language) for language in self.mistaken)
         ):
             return self.language
         spoken = [span.language for span in self.language_spans if span.language]
-        return shown if shown in spoken else next((one for one in spoken if _are_alike(shown, one)), shown)
+        return (
+            detected
+            if detected in spoken
+            else next((language for language in spoken if _are_alike(detected, language)), detected)
+        )
 
     def within(self, text: str) -> tuple[LanguageSpan, ...]:
         """Return the languages of the beginning of several documents, or of all; empty for another text."""
@@ -167,9 +171,9 @@ _reading: ContextVar[_LanguageContext | None] = ContextVar("redraft_reading", de
 def language_context(document: Document) -> Iterator[None]:
     """Process everything within the context in the language of a document, or of each of several."""
     language, language_spans = known_language(document), language_spans_of(document)
-    shown = frozenset(_told(sample) for sample in _samples(document.text)) - {UNKNOWN}
+    detected = frozenset(_told(sample) for sample in _samples(document.text)) - {UNKNOWN}
     several = (document.text, language_spans) if len(language_spans) > 1 else ()
-    about = _LanguageContext(language, frozenset() if language in shown else shown, *several)
+    about = _LanguageContext(language, frozenset() if language in detected else detected, *several)
     token = _reading.set(about if language or several else None)
     try:
         yield
@@ -184,22 +188,24 @@ def known_language(document: Document) -> str:
 
 def language_spans_of(document: Document) -> tuple[LanguageSpan, ...]:
     """Return the language spans of a document: one, unless it is several documents in several languages."""
-    known, end = known_language(document), len(document.text)
+    main_language, end = known_language(document), len(document.text)
     parts = () if primary(document.language) else document.members
     spans: list[LanguageSpan] = []
     for mark, (start, after) in zip(parts, pairwise([*(mark.start for mark in parts), end]), strict=True):
-        own = primary(mark.language) or detected_language(document.text[mark.start : mark.end]) or known
-        if spans and spans[-1].language == own:
-            spans[-1] = LanguageSpan(Span(spans[-1].span.start, after), own)
+        language = primary(mark.language) or detected_language(document.text[mark.start : mark.end]) or main_language
+        if spans and spans[-1].language == language:
+            spans[-1] = LanguageSpan(Span(spans[-1].span.start, after), language)
         else:
-            spans.append(LanguageSpan(Span(start, after), own))
-    return tuple(spans) if len(spans) > 1 else (LanguageSpan(Span(0, end), spans[0].language if spans else known),)
+            spans.append(LanguageSpan(Span(start, after), language))
+    return (
+        tuple(spans) if len(spans) > 1 else (LanguageSpan(Span(0, end), spans[0].language if spans else main_language),)
+    )
 
 
 def other_language_in(document: Document) -> str:
     """Return a language other than English of a document, or of one of several; empty if there is none."""
-    told = (known_language(document), *(span.language for span in language_spans_of(document)))
-    return next(filter(is_foreign, told), "")
+    languages = (known_language(document), *(span.language for span in language_spans_of(document)))
+    return next(filter(is_foreign, languages), "")
 
 
 def language_of(text: str) -> str:
@@ -207,8 +213,8 @@ def language_of(text: str) -> str:
 
     While a document is processed that is its language, unless the text is clearly in another one.
     """
-    shown, about = detected_language(text), _reading.get()
-    return about.read_by(shown) if about else shown
+    detected, about = detected_language(text), _reading.get()
+    return about.read_by(detected) if about else detected
 
 
 def language_spans_in(text: str, language: str | None = None) -> tuple[LanguageSpan, ...]:
@@ -225,16 +231,16 @@ def language_spans_beside(texts: Sequence[str]) -> list[tuple[LanguageSpan, ...]
     return [language_spans_in(text, language) for text in texts]
 
 
-def with_language(document: Document, told: str | None) -> Document:
+def with_language(document: Document, languages: str | None) -> Document:
     """Return the document with its language set to the given one, or, for several documents, to one for each, separated
     by commas; None leaves it as it is."""
-    if told is None:
+    if languages is None:
         return document
-    parts, each = document.members, iter(told.split(","))
+    parts, by_document = document.members, iter(languages.split(","))
     marks = document.marks
-    if several := len(parts) > 1 and told.count(",") == len(parts) - 1:
-        marks = tuple(mark._replace(language=next(each)) if mark.kind == "document" else mark for mark in marks)
-    return replace(document, marks=marks, language="" if several else told, own_language=own_language(document))
+    if several := len(parts) > 1 and languages.count(",") == len(parts) - 1:
+        marks = tuple(mark._replace(language=next(by_document)) if mark.kind == "document" else mark for mark in marks)
+    return replace(document, marks=marks, language="" if several else languages, own_language=own_language(document))
 
 
 def own_language(document: Document) -> str:
@@ -245,20 +251,22 @@ def own_language(document: Document) -> str:
 def languages_of(document: Document) -> str:
     """Return the languages of a document in the form that `with_language` takes."""
     parts = [mark.language for mark in document.members]
-    told = parts if parts and not document.language else [document.language]
-    return ",".join(one.strip() if primary(one) else UNKNOWN for one in told)
+    languages = parts if parts and not document.language else [document.language]
+    return ",".join(language.strip() if primary(language) else UNKNOWN for language in languages)
 
 
-def with_declared_language(document: Document, told: str = "") -> Document:
+def with_declared_language(document: Document, language: str = "") -> Document:
     """Return the document with its declared language, or with the detected one where its text is clearly in another;
     a `told` language replaces it."""
-    return with_language(replace(document, language=declared_language(document.language, document.text)), told or None)
+    return with_language(
+        replace(document, language=declared_language(document.language, document.text)), language or None
+    )
 
 
-def declared_language(said: str, text: str) -> str:
+def declared_language(declared: str, text: str) -> str:
     """Return the declared language of a document, unless its text is clearly in another one."""
-    shown, own = detected_language(text), primary(said)
-    return said if own and (_are_alike(own, shown) or shown in (UNKNOWN, own)) else shown
+    detected, code = detected_language(text), primary(declared)
+    return declared if code and (_are_alike(code, detected) or detected in (UNKNOWN, code)) else detected
 
 
 def is_foreign(language: str) -> bool:
@@ -272,8 +280,8 @@ def undetected_language(document: Document) -> str:
     language_spans = language_spans_of(document)
     if len(language_spans) == 1:
         return "" if language_spans[0].language == detected_language(document.text) else language_spans[0].language
-    shown = all(detected_language(document.text[slice(*span.span)]) == span.language for span in language_spans)
-    return "" if shown else ", ".join(span.language for span in language_spans)
+    is_detected = all(detected_language(document.text[slice(*span.span)]) == span.language for span in language_spans)
+    return "" if is_detected else ", ".join(span.language for span in language_spans)
 
 
 def language_key(document: Document) -> str:
@@ -282,5 +290,5 @@ def language_key(document: Document) -> str:
     return f"{document.id} in {language}" if language else document.id
 
 
-def _are_alike(one: str, other: str) -> bool:
-    return any({one, other} <= group for group in _ALIKE)
+def _are_alike(first: str, second: str) -> bool:
+    return any({first, second} <= group for group in _ALIKE)

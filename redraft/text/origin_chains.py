@@ -6,12 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-import numpy.typing as npt
-
 from redraft.document import Span
-from redraft.text.origins import MAX_PLACES, Link, OriginTracer, SentenceOrigin
-from redraft.text.vectors import Encoder
+from redraft.text.origins import MAX_PLACES, Link, SentenceOrigin
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,22 +51,22 @@ Known = dict[int, tuple[ComposedOrigin, ...]]
 """Composed texts by identity; its owner must keep the texts alive as well."""
 
 
-def compose(text: DerivedText, known: Known | None = None) -> tuple[ComposedOrigin, ...]:
+def compose(text: DerivedText, composed: Known | None = None) -> tuple[ComposedOrigin, ...]:
     """Return the sentences of a text with their places in the document; texts in `known` are composed once."""
-    known = {} if known is None else known
+    composed = {} if composed is None else composed
     waiting = [text]
     # A running summary has hundreds of ancestors, too many for recursion.
     while waiting:
         below = [
             derived_text
             for derived_text in waiting[-1].parents
-            if isinstance(derived_text, DerivedText) and id(derived_text) not in known
+            if isinstance(derived_text, DerivedText) and id(derived_text) not in composed
         ]
         if below:
             waiting += below
         else:
-            _composed(waiting.pop(), known)
-    return known[id(text)]
+            _composed(waiting.pop(), composed)
+    return composed[id(text)]
 
 
 Drift = Literal["", "elsewhere", "nowhere", "bypassed"]
@@ -93,14 +89,14 @@ def drift(composed: ComposedOrigin, direct: SentenceOrigin, near: int = 0) -> Dr
     return "" if met else "elsewhere"
 
 
-def _composed(text: DerivedText, known: dict[int, tuple[ComposedOrigin, ...]]) -> tuple[ComposedOrigin, ...]:
-    if id(text) not in known:
-        known[id(text)] = tuple(_followed(origin, text.parents, known) for origin in text.traced)
-    return known[id(text)]
+def _composed(text: DerivedText, composed: dict[int, tuple[ComposedOrigin, ...]]) -> tuple[ComposedOrigin, ...]:
+    if id(text) not in composed:
+        composed[id(text)] = tuple(_followed(origin, text.parents, composed) for origin in text.traced)
+    return composed[id(text)]
 
 
 def _followed(
-    traced: SentenceOrigin, parents: Sequence[DerivedText | Excerpt], known: dict[int, tuple[ComposedOrigin, ...]]
+    traced: SentenceOrigin, parents: Sequence[DerivedText | Excerpt], composed: dict[int, tuple[ComposedOrigin, ...]]
 ) -> ComposedOrigin:
     ways: list[list[OriginPlace]] = []
     lost: tuple[Link, ...] = ()
@@ -110,7 +106,7 @@ def _followed(
             span = Span(link.span.start + parent.start, link.span.end + parent.start)
             ways.append([OriginPlace(span, link.weight, (link,))])
             continue
-        below = [origin for origin in _composed(parent, known) if origin.span.overlaps(link.span)]
+        below = [origin for origin in _composed(parent, composed) if origin.span.overlaps(link.span)]
         origin_places = [
             OriginPlace(place.span, min(link.weight, place.weight), (link, *place.way))
             for origin in below
@@ -131,52 +127,3 @@ def _best(ways: Sequence[Sequence[OriginPlace]]) -> tuple[OriginPlace, ...]:
             if place.span not in best or best[place.span].weight < place.weight:
                 best[place.span] = place
     return tuple(best.values())[:MAX_PLACES]
-
-
-# The weight of what earlier passages already cover; if nothing else is left, repeated content comes next.
-_AGAIN = 0.2
-# Equal passages must tie regardless of the order of summation.
-_DECIMALS = 6
-
-
-class PassageMatcher:
-    """Searches passages of one text with the map that traces sentences. A passage scores as its best sentence; later
-    results cover what earlier ones do not."""
-
-    def __init__(self, text: str, spans: Sequence[Span], encoder: Encoder | None = None) -> None:
-        self._origins = OriginTracer([text], encoder)
-        self._spans = np.array(spans, dtype=np.int64).reshape(-1, 2)
-        sentences = np.array(self._origins.indexes[0].spans, dtype=np.int64).reshape(-1, 2)
-        first = np.searchsorted(sentences[:, 1], self._spans[:, 0], side="right")
-        after = np.maximum(first, np.searchsorted(sentences[:, 0], self._spans[:, 1], side="left"))
-        self._empty = first == after
-        # After the last sentence is a gap, which may be included.
-        self._bounds = np.column_stack([first, np.maximum(after, first + 1)]).ravel()
-
-    def nearest(self, sought: str, most: int, within: Span | None = None) -> list[int]:
-        """Return the numbers of up to `count` passages, the best first, without unrelated ones and those outside of
-        `within`."""
-        match = self._origins.match(sought)
-        if match is None or not len(self._spans):
-            return []
-        there = ~self._empty
-        if within is not None:
-            there &= (self._spans[:, 0] < within.end) & (self._spans[:, 1] > within.start)
-        left = np.ones(len(match.worth))
-        whole = self._best(match.support_with_meaning(left))
-        gains, chosen = whole, list[int]()
-        while len(chosen) < most:
-            at = int(np.argmax(np.where(there, np.round(gains, _DECIMALS), 0.0)))
-            if not there[at] or round(float(gains[at]), _DECIMALS) <= 0:
-                break
-            chosen.append(at)
-            there[at] = False
-            said = match.near[:, self._bounds[2 * at] : self._bounds[2 * at + 1]].max(axis=1, initial=0.0)
-            left = np.minimum(left, 1 - said)
-            gains = self._best(match.support_with_meaning(left)) + _AGAIN * whole
-        return chosen
-
-    def _best(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Return for each passage the score of its best sentence."""
-        best: npt.NDArray[np.float64] = np.maximum.reduceat(scores, self._bounds)[::2]
-        return best

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from bisect import bisect_right
+from array import array
+from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain, pairwise
+from itertools import pairwise
 from math import exp, lgamma, log
 from typing import Literal, NamedTuple
 
@@ -53,17 +55,17 @@ class SentenceOrigin:
     """The lead of the best place over the others, or how far below the floor the sentence is, from 0 to 1."""
 
 
-def links_to_json(found: Sequence[SentenceOrigin]) -> str:
+def links_to_json(origins: Sequence[SentenceOrigin]) -> str:
     """Return origins in their stored form."""
     return json.dumps(
         [
             [*origin.span, origin.margin, [[link.text, *link.span, link.weight, link.method] for link in origin.links]]
-            for origin in found
+            for origin in origins
         ]
     )
 
 
-def links_from_json(kept: str) -> tuple[SentenceOrigin, ...]:
+def links_from_json(stored: str) -> tuple[SentenceOrigin, ...]:
     """Return origins from their stored form."""
     return tuple(
         SentenceOrigin(
@@ -71,7 +73,7 @@ def links_from_json(kept: str) -> tuple[SentenceOrigin, ...]:
             tuple(Link(text, Span(first, last), weight, method) for text, first, last, weight, method in links),
             margin,
         )
-        for start, end, margin, links in json.loads(kept)
+        for start, end, margin, links in json.loads(stored)
     )
 
 
@@ -90,113 +92,88 @@ class Index:
 
     def __init__(self, text: str, language_spans: Sequence[LanguageSpan]) -> None:
         self._text = text
-        split = [(language, sentences(text, span, language)) for span, language in language_spans]
-        # Sentences are processed one by one, as in a search, since context changes how words are split.
-        self.sentences = [span for _, spans in split for span in spans]
+        self.sentences: list[Span] = []
         """All sentences of the text, with or without words."""
-        by_language = [
-            (each, [place for span in spans for place in _places(text, span, each)]) for each, spans in split
-        ]
-        read = [place for _, places in by_language for place in places]
-        self.languages = [language for language, places in by_language for _ in places]
+        self.spans: list[Span] = []
+        """The sentences with words; overlong ones in pieces."""
+        self.languages: list[str] = []
         """The language of each sentence with words."""
-        keys = [[word.key for word in place.words] for place in read]
-        flat = [key for some in keys for key in some]
-        begins = np.repeat([place.begin for place in read], list(map(len, keys))).astype(np.int64)
-        words_at = chain.from_iterable((word.start, word.end) for place in read for word in place.words)
-        self._words = np.fromiter(words_at, dtype=np.int64, count=2 * len(flat)).reshape(-1, 2) + begins[:, None]
-        self._joined = f" {' '.join(flat)} "
-        lengths = np.fromiter(map(len, flat), dtype=np.int64, count=len(flat)) + 1
+        self._postings: defaultdict[str, array[int]] = defaultdict(lambda: array("q"))
+        self._starts, self._ends = array("q"), array("q")
+        """Where each word starts and ends."""
+        self._firsts = array("q", [0])
+        """The first word of each sentence, and the end of the last."""
+        keys: list[str] = []
+        search_terms = terms if has_unspaced(text) else list
+        for span, language in language_spans:
+            # Sentences are processed one by one, as in a search, since context changes how words are split.
+            for sentence in sentences(text, span, language):
+                self.sentences.append(sentence)
+                for place, piece in _places(text, sentence, language):
+                    piece_keys = [word.key for word in piece]
+                    for term in dict.fromkeys(search_terms(piece_keys)):
+                        self._postings[term].append(len(self.spans))
+                    keys += piece_keys
+                    self._starts.extend(sentence.start + word.start for word in piece)
+                    self._ends.extend(sentence.start + word.end for word in piece)
+                    self._firsts.append(len(keys))
+                    self.spans.append(place)
+                    self.languages.append(language)
+        self._joined = f" {' '.join(keys)} "
+        lengths = np.fromiter(map(len, keys), dtype=np.int64, count=len(keys)) + 1
         self._begin = np.cumsum(lengths) - lengths
         """The offset of each word in the joined words, counted from the space before it."""
-        self.spans: list[Span] = [place.span for place in read]
-        """The sentences with words; overlong ones in pieces."""
-        self._firsts = np.cumsum([0, *map(len, keys)])
-        """The first word of each sentence, and the end of the last."""
-        self._numbers: dict[str, int] = {}
-        self._ordered, self._starts = self._postings(list(map(terms, keys)) if has_unspaced(text) else keys)
 
     def __len__(self) -> int:
         return len(self.spans)
-
-    def _postings(self, held: Sequence[Sequence[str]]) -> tuple[Numbers, Numbers]:
-        """Return the postings of all terms, and where those of each begin."""
-        count, numbers = max(1, len(self.spans)), self._numbers
-        each = (numbers.setdefault(one, len(numbers)) for some in held for one in some)
-        flat = np.fromiter(each, dtype=np.int64)
-        lines = np.repeat(np.arange(len(self.spans)), [len(some) for some in held])
-        ofs, ordered = np.divmod(np.unique(flat * count + lines), count)
-        return ordered, np.searchsorted(ofs, np.arange(len(numbers) + 1))
 
     @property
     def texts(self) -> list[str]:
         """Return the original texts of the sentences."""
         return [self._text[span.start : span.end] for span in self.spans]
 
-    def at(self, place: int) -> int:
-        """Return the first sentence that ends after an offset."""
-        return bisect_right(self.spans, place, key=lambda span: span.end)
-
-    def stretch(self, first: int, after: int, longest: int) -> Span:
-        """Return the sentences from the first on, before `end`, with at most this many characters."""
-        start, end = self.spans[first]
-        for span in self.spans[first + 1 : after]:
-            if span.end - start > longest:
-                break
-            end = span.end
-        return Span(start, end)
-
     def holding(self, term: str) -> Numbers:
         """Return the sentences that have a term, in order."""
-        number = self._numbers.get(term)
-        return self._ordered[:0] if number is None else self._ordered[self._starts[number] : self._starts[number + 1]]
+        return np.array(self._postings.get(term, ()), dtype=np.int64)
 
-    def quotations(self, sought: Sequence[str], most: int) -> list[Span]:
+    def quotations(self, sought: Sequence[str], limit: int) -> list[Span]:
         """Return up to this many places where these words occur in sequence."""
         spans: list[Span] = []
-        wanted = f" {' '.join(sought)} "
-        at = self._joined.find(wanted) if sought else -1
-        while at >= 0 and len(spans) < most:
+        phrase = f" {' '.join(sought)} "
+        at = self._joined.find(phrase) if sought else -1
+        while at >= 0 and len(spans) < limit:
             first = int(np.searchsorted(self._begin, at))
             end = first + len(sought)
             if len(sought) >= _QUOTED or self._is_sentence(first, end):
-                spans.append(Span(int(self._words[first, 0]), int(self._words[end - 1, 1])))
-            at = self._joined.find(wanted, at + 1)
+                spans.append(Span(self._starts[first], self._ends[end - 1]))
+            at = self._joined.find(phrase, at + 1)
         return spans
 
     def _is_sentence(self, first: int, end: int) -> bool:
-        line = int(np.searchsorted(self._firsts, first))
+        line = bisect_left(self._firsts, first)
         return line < len(self) and self._firsts[line] == first and self._firsts[line + 1] == end
 
 
-class _SentencePlace(NamedTuple):
-    """A sentence, or a piece of one; its words, and their base offset."""
-
-    span: Span
-    words: list[Word]
-    begin: int
-
-
-def _places(text: str, span: Span, language: str) -> Iterator[_SentencePlace]:
-    """Yield a sentence with words; an overlong one in pieces."""
-    found = words(text[span.start : span.end], language)
-    if len(found) <= _LONGEST:
-        yield from [_SentencePlace(span, found, span.start)] if found else []
+def _places(text: str, sentence: Span, language: str) -> Iterator[tuple[Span, list[Word]]]:
+    """Yield the place and the words of a sentence with words; an overlong one in pieces."""
+    every = words(text[sentence.start : sentence.end], language)
+    if every and len(every) <= _LONGEST:
+        yield sentence, every
         return
-    for first in range(0, len(found), _CUT):
-        piece = found[first : first + _CUT]
-        yield _SentencePlace(Span(span.start + piece[0].start, span.start + piece[-1].end), piece, span.start)
+    for first in range(0, len(every), _CUT):
+        piece = every[first : first + _CUT]
+        yield Span(sentence.start + piece[0].start, sentence.start + piece[-1].end), piece
 
 
 def terms(keys: Sequence[str]) -> list[str]:
     """Return the search terms of a sentence; in scripts without spaces also pairs of letters."""
-    together = (one + other for one, other in pairwise(keys) if len(one) == len(other) == 1)
+    together = (first + second for first, second in pairwise(keys) if len(first) == len(second) == 1)
     return [*keys, *(pair for pair in together if has_unspaced(pair[0]) and has_unspaced(pair[1]))]
 
 
 def telling(keys: Sequence[str], language: str) -> list[str]:
     """Return a sentence's distinct telling terms."""
-    return [one for one in dict.fromkeys(terms(keys)) if carries(one, language)]
+    return [term for term in dict.fromkeys(terms(keys)) if carries(term, language)]
 
 
 @lru_cache(maxsize=_KEPT)
@@ -236,22 +213,11 @@ class SentenceMatch(NamedTuple):
     near: Scores
     against: Scores
     """For each place the total weight, plus what matches by chance."""
-    alike: Scores | None = None
-    """The similarity in meaning of each place, if meanings are compared."""
 
-    def support(self, left: Scores) -> Scores:
-        """Return how much of the sentence each place supports; `left` is the share of each word that is still open."""
-        found: Scores = (self.worth * left) @ self.near / self.against
-        return found
-
-    def support_with_meaning(self, left: Scores) -> Scores:
-        """Return the support including meaning, weighted by the share of words still open."""
-        if self.alike is None:
-            return self.support(left)
-        worth = float(self.worth.sum())
-        share = float(self.worth @ left) / worth if worth else 1.0
-        found: Scores = (self.support(left) + _MEANING * share * self.alike) / (1 + _MEANING)
-        return found
+    def support(self, open_shares: Scores) -> Scores:
+        """Return how much of the sentence each place supports, by the share of each word that is still open."""
+        support: Scores = (self.worth * open_shares) @ self.near / self.against
+        return support
 
 
 class _Keys(NamedTuple):
@@ -259,15 +225,6 @@ class _Keys(NamedTuple):
 
     language: str
     keys: list[str]
-
-
-class _LanguageMatch(NamedTuple):
-    """A match with the places of one language."""
-
-    worth: Scores
-    near: Scores
-    chance: float
-    there: slice | npt.NDArray[np.bool_]
 
 
 class OriginTracer:
@@ -278,40 +235,36 @@ class OriginTracer:
     """
 
     def __init__(self, parents: Sequence[str], encoder: Encoder | None = None) -> None:
-        language_spans = language_spans_beside(parents)
-        self.indexes = [indexed(parent, its) for parent, its in zip(parents, language_spans, strict=True)]
-        self._languages = tuple(dict.fromkeys(span.language for its in language_spans for span in its)) or (
-            language_of(""),
-        )
+        by_parent = language_spans_beside(parents)
+        self.indexes = [indexed(parent, spans) for parent, spans in zip(parents, by_parent, strict=True)]
+        languages = dict.fromkeys(span.language for spans in by_parent for span in spans)
+        self._languages = tuple(languages) or (language_of(""),)
         """The parents' languages, in which the text is processed, since a short one may not show its own."""
         self._encoder = encoder
         self._starts = np.cumsum([0, *(len(index) + _GAP for index in self.indexes)])
         """The first sentence of each parent, with the sentences of all in one row."""
+        self._size = int(self._starts[-1])
         self._count = sum(map(len, self.indexes))
-        self._read_by = self._places_by_language() if len(self._languages) > 1 else {}
+        self._places: dict[str, npt.NDArray[np.bool_]] = {}
         """The places of each language, if there are several."""
+        for language in self._languages if len(self._languages) > 1 else ():
+            self._places[language] = np.zeros(self._size, dtype=np.bool_)
+            for start, index in zip(self._starts, self.indexes, strict=False):
+                self._places[language][start : start + len(index)] = [name == language for name in index.languages]
         self._embedded = self._rows(encoder) if encoder and self._count else None
 
     def _rows(self, encoder: Encoder) -> Embeddings:
-        found = [encoder.encode(index.texts) for index in self.indexes]
-        width = max(rows.shape[1] for rows in found)
-        made = np.zeros((int(self._starts[-1]), width), dtype=np.float32)
-        for start, rows in zip(self._starts, found, strict=False):
-            if len(rows):
-                made[start : start + len(rows)] = rows
-        return made
-
-    def _places_by_language(self) -> dict[str, npt.NDArray[np.bool_]]:
-        found = {language: np.zeros(int(self._starts[-1]), dtype=np.bool_) for language in self._languages}
-        for start, index in zip(self._starts, self.indexes, strict=False):
-            for at, language in enumerate(index.languages):
-                found[language][start + at] = True
-        return found
+        by_parent = [encoder.encode(index.texts) for index in self.indexes]
+        rows = np.zeros((self._size, max(part.shape[1] for part in by_parent)), dtype=np.float32)
+        for start, part in zip(self._starts, by_parent, strict=False):
+            if len(part):
+                rows[start : start + len(part)] = part
+        return rows
 
     def _keys(self, text: str) -> list[_Keys]:
         """Return the keys of a text in each language; empty if it has no words."""
-        found = [_Keys(language, keys(text, language)) for language in self._languages]
-        return found if any(one.keys for one in found) else []
+        by_language = [_Keys(language, keys(text, language)) for language in self._languages]
+        return by_language if any(words.keys for words in by_language) else []
 
     def trace(self, child: str) -> tuple[SentenceOrigin, ...]:
         """Return each sentence of a text that has words, in order, with its origins."""
@@ -319,13 +272,6 @@ class OriginTracer:
         read = [(span, found) for span in spans if (found := self._keys(child[span.start : span.end]))]
         like = self._alike([child[span.start : span.end] for span, _ in read])
         return tuple(self._traced(span, found, alike) for (span, found), alike in zip(read, like, strict=True))
-
-    def match(self, sentence: str) -> SentenceMatch | None:
-        """Return the match of a sentence or question; None if no word is found."""
-        told = _telling([_Keys(language, keys(sentence, language)) for language in self._languages])
-        if not self._count or not (any(one.keys for one in told) or (self._encoder and sentence.strip())):
-            return None
-        return self._sought(told, self._alike([sentence])[0])
 
     def _alike(self, texts: Sequence[str]) -> list[Scores] | list[None]:
         """Return the similarities in meaning of every place with some texts; empty without an encoder."""
@@ -337,80 +283,71 @@ class OriginTracer:
         quoted = self._quoted(words)
         if quoted:
             return SentenceOrigin(span, quoted[:1], float(len(quoted) == 1))
-        told = _telling(words)
-        if not any(one.keys for one in told) or not self._count:
+        telling_words = [_Keys(language, telling(every, language)) for language, every in words]
+        if not any(word.keys for word in telling_words) or not self._count:
             return SentenceOrigin(span)
-        sought = self._sought(told, alike)
-        everything = np.ones(len(sought.worth))
-        said, whole = sought.support(everything), sought.support_with_meaning(everything)
-        floor = MIN_SUPPORT if alike is None else MIN_SUPPORT_EMBEDDED
-        best = int(np.argmax(whole))
-        if whole[best] < floor:
-            return SentenceOrigin(span, (), float(1 - whole[best] / floor))
-        method: Method = "words" if said[best] >= MIN_SUPPORT or alike is None else "embedding"
+        match = self._match(telling_words)
+        by_words = match.support(np.ones(len(match.worth)))
+        support, floor = by_words, MIN_SUPPORT
+        if alike is not None:
+            support, floor = (by_words + _MEANING * alike) / (1 + _MEANING), MIN_SUPPORT_EMBEDDED
+        best = int(np.argmax(support))
+        if support[best] < floor:
+            return SentenceOrigin(span, (), float(1 - support[best] / floor))
+        method: Method = "words" if by_words[best] >= MIN_SUPPORT or alike is None else "embedding"
         links = (
-            self._link(best, float(whole[best]), method),
-            *(self._link(at, float(whole[at]), "words") for at in self._further(sought, best)),
+            self._link(best, float(support[best]), method),
+            *(self._link(at, float(support[at]), "words") for at in self._further(match, best)),
         )
-        return SentenceOrigin(span, links, self._margin(whole, best))
+        return SentenceOrigin(span, links, self._margin(support, best))
 
     def _quoted(self, words: Sequence[_Keys]) -> tuple[Link, ...]:
         """Return the places where the sentence is quoted."""
-        found = (
+        links = (
             Link(text, place, 1.0, "quotation")
             for text, index in enumerate(self.indexes)
-            for said in dict.fromkeys(tuple(word.keys) for word in words)
-            for place in index.quotations(said, _QUOTATIONS)
+            for phrase in dict.fromkeys(tuple(word.keys) for word in words)
+            for place in index.quotations(phrase, _QUOTATIONS)
         )
-        return tuple(dict.fromkeys(found))[:_QUOTATIONS]
+        return tuple(dict.fromkeys(links))[:_QUOTATIONS]
 
-    def _sought(self, words: Sequence[_Keys], alike: Scores | None) -> SentenceMatch:
-        """Return the match of a sentence in each language."""
-        parts = [self._sought_in(word) for word in words]
-        against = np.ones(int(self._starts[-1]))
-        for part in parts:
-            against[part.there] = part.worth.sum() + part.chance or 1.0
-        return SentenceMatch(
-            np.concatenate([match.worth for match in parts]), np.vstack([match.near for match in parts]), against, alike
-        )
+    def _match(self, words: Sequence[_Keys]) -> SentenceMatch:
+        """Return the match of a sentence, in each language with the places of that language."""
+        worths: list[Scores] = []
+        nears: list[Scores] = []
+        against = np.ones(self._size)
+        parents = list(zip(self.indexes, self._starts, strict=False))
+        for language, telling_keys in words:
+            of_language = self._places.get(language, np.ones(self._size, dtype=np.bool_))
+            count = max(1, int(of_language.sum())) if self._places else self._count
+            by_key = (np.concatenate([index.holding(key) + start for index, start in parents]) for key in telling_keys)
+            # For overlong sentences the rarest words suffice.
+            postings = sorted((places[of_language[places]] for places in by_key), key=len)[:_MAX_WORDS]
+            near = np.zeros((len(postings), self._size))
+            for row, places in zip(near, postings, strict=True):
+                self._spread(row, places)
+            near[:, ~of_language] = 0.0
+            nears.append(near)
+            worths.append(np.array([log((count + 1) / (len(places) + 0.5)) for places in postings]))
+            against[of_language] = worths[-1].sum() + _CHANCE * log(count) or 1.0
+        return SentenceMatch(np.concatenate(worths), np.vstack(nears), against)
 
-    def _sought_in(self, words: _Keys) -> _LanguageMatch:
-        there = self._read_by.get(words.language)
-        count = self._count if there is None else max(1, int(there.sum()))
-        held = [
-            np.concatenate(
-                [index.holding(word) + start for index, start in zip(self.indexes, self._starts, strict=False)]
-            )
-            for word in words.keys
-        ]
-        if there is not None:
-            held = [places[there[places]] for places in held]
-        # For overlong sentences the rarest words suffice.
-        held = sorted(held, key=len)[:_MAX_WORDS]
-        near = np.zeros((len(held), int(self._starts[-1])))
-        for row, places in zip(near, held, strict=True):
-            self._spread(row, places)
-        if there is not None:
-            near[:, ~there] = 0.0
-        worth = np.array([log((count + 1) / (len(places) + 0.5)) for places in held])
-        return _LanguageMatch(worth, near, _CHANCE * log(count), slice(None) if there is None else there)
-
-    def _spread(self, row: Scores, held: Numbers) -> None:
+    def _spread(self, row: Scores, places: Numbers) -> None:
         for distance in range(len(_AROUND) - 1, -1, -1):
             weight = (1 - _ITSELF) * _AROUND[distance] + _ITSELF * (distance == 0)
             # The neighbours of the first and last sentence are empty places.
-            for beside in (held + distance, held - distance):
-                row[beside] = np.maximum(row[beside], weight)
+            for neighbours in (places + distance, places - distance):
+                row[neighbours] = np.maximum(row[neighbours], weight)
         for start in self._starts[1:]:
             row[start - _GAP : start] = 0.0
 
-    def _further(self, sought: SentenceMatch, first: int) -> Iterator[int]:
+    def _further(self, match: SentenceMatch, first: int) -> Iterator[int]:
         """Return the places that support what those before them do not."""
-        left = np.ones(len(sought.worth))
+        open_shares = np.ones(len(match.worth))
         at = first
         for _ in range(MAX_PLACES - 1):
-            left = np.minimum(left, 1 - sought.near[:, at])
-            gains = sought.support(left)
+            open_shares = np.minimum(open_shares, 1 - match.near[:, at])
+            gains = match.support(open_shares)
             at = int(np.argmax(gains))
             if gains[at] < _ADDS:
                 return
@@ -420,14 +357,10 @@ class OriginTracer:
         text = int(np.searchsorted(self._starts, at, side="right")) - 1
         return Link(text, self.indexes[text].spans[at - int(self._starts[text])], min(1.0, weight), method)
 
-    def _margin(self, whole: Scores, best: int) -> float:
+    def _margin(self, support: Scores, best: int) -> float:
         """Return the lead of the best place over those not adjacent to it."""
-        others = max(whole[: max(0, best - _GAP)].max(initial=0.0), whole[best + _GAP + 1 :].max(initial=0.0))
-        return float(1 - others / whole[best]) if whole[best] > 0 else 0.0
-
-
-def _telling(words: Sequence[_Keys]) -> list[_Keys]:
-    return [_Keys(word.language, telling(word.keys, word.language)) for word in words]
+        rivals = max(support[: max(0, best - _GAP)].max(initial=0.0), support[best + _GAP + 1 :].max(initial=0.0))
+        return float(1 - rivals / support[best]) if support[best] > 0 else 0.0
 
 
 POINTS = 50
@@ -447,17 +380,17 @@ def masses(traced: Sequence[SentenceOrigin], length: int) -> list[OriginMass]:
     """Return the places of the traced sentences; each sentence counts one, divided among its places."""
     return [
         OriginMass(
-            (link.span.start + link.span.end) / 2 / length, link.weight / sum(other.weight for other in origin.links)
+            (link.span.start + link.span.end) / 2 / length, link.weight / sum(place.weight for place in origin.links)
         )
         for origin in traced
         for link in origin.links
     ]
 
 
-def shares(found: Sequence[OriginMass], parts: Sequence[tuple[float, float]]) -> list[float]:
+def shares(origin_masses: Sequence[OriginMass], parts: Sequence[tuple[float, float]]) -> list[float]:
     """Return the share of the traced content that comes from each part, given by begin and end, from 0 to 1."""
-    whole = sum(mass.share for mass in found) or 1.0
-    return [sum(mass.share for mass in found if start <= mass.at < end) / whole for start, end in parts]
+    total = sum(mass.share for mass in origin_masses) or 1.0
+    return [sum(mass.share for mass in origin_masses if start <= mass.at < end) / total for start, end in parts]
 
 
 def bins(count: int) -> list[tuple[float, float]]:
@@ -470,36 +403,37 @@ def parts_of(spans: Sequence[Span], length: int) -> list[tuple[float, float]]:
     return [(span.start / length, span.end / length) for span in spans]
 
 
-def spread(found: Sequence[OriginMass], parts: int) -> float | None:
+def spread(origin_masses: Sequence[OriginMass], parts: int) -> float | None:
     """Return the entropy over this many equal parts, relative to an even spread; None for fewer than two."""
     if parts < 2:
         return None
-    told = [share for share in shares(found, bins(parts)) if share > 0]
-    return min(1.0, max(0.0, -sum(share * log(share) for share in told) / log(parts)))
+    filled = [share for share in shares(origin_masses, bins(parts)) if share > 0]
+    return min(1.0, max(0.0, -sum(share * log(share) for share in filled) / log(parts)))
 
 
 def spread_by_chance(sentences: int, parts: int) -> float | None:
     """Return the mean spread of this many sentences from random places."""
     if parts < 2:
         return None
-    one, other = log(1 / parts), log(1 - 1 / parts)
+    log_share, log_rest = log(1 / parts), log(1 - 1 / parts)
     ways = (lgamma(sentences + 1) - lgamma(many + 1) - lgamma(sentences - many + 1) for many in range(1, sentences + 1))
-    held = sum(
-        exp(way + many * one + (sentences - many) * other) * many * log(many) for many, way in enumerate(ways, 1)
+    expected = sum(
+        exp(way + many * log_share + (sentences - many) * log_rest) * many * log(many)
+        for many, way in enumerate(ways, 1)
     )
-    return (log(sentences) - parts * held / sentences) / log(parts)
+    return (log(sentences) - parts * expected / sentences) / log(parts)
 
 
-def density(found: Sequence[OriginMass]) -> list[float]:
+def density(origin_masses: Sequence[OriginMass]) -> list[float]:
     """Return the density along the document, 1 being the mean: a kernel estimate with Scott's bandwidth, reflected at
     the ends."""
-    if not found:
+    if not origin_masses:
         return []
-    at, share = np.array(found).T
+    at, share = np.array(origin_masses).T
     share = share / share.sum()
     middle = float(share @ at)
     deviation = float(np.sqrt(share @ (at - middle) ** 2))
-    width = max(_NARROWEST, deviation * len(found) ** -0.2)
+    width = max(_NARROWEST, deviation * len(origin_masses) ** -0.2)
     points = (np.arange(POINTS) + 0.5) / POINTS
     curve = np.zeros(POINTS)
     for mirrored in (at, -at, 2 - at):

@@ -132,9 +132,9 @@ class _Chooser:
         """Return the factor of each sentence's worth: zero if not available, low if its part has reached its share,
         high if its part has no sentence."""
         part, cost = self._candidates.part, self._candidates.words
-        used = self._used_of[part]
-        within = np.where(used + cost > self._shares[part], _BEYOND_SHARE, 1.0)
-        leave: Weights = np.where(used == 0, _FIRST_OF_PART, within)
+        words_used = self._used_of[part]
+        within = np.where(words_used + cost > self._shares[part], _BEYOND_SHARE, 1.0)
+        leave: Weights = np.where(words_used == 0, _FIRST_OF_PART, within)
         leave[~self._free | (self._nearest >= DUPLICATE) | (self._used + cost > self._limit)] = 0.0
         return leave
 

@@ -21,20 +21,20 @@ def place_of(document: Document, span: Span) -> str:
 
 def place_in(document: Document, span: Span) -> PassageLocation:
     """Return the place of a passage. The document may be without its text."""
-    named = document_of(document, span), chapter_of(document, span), pages_of(document, span)
-    return PassageLocation(*map(one_line, named))
+    names = document_of(document, span), chapter_of(document, span), pages_of(document, span)
+    return PassageLocation(*map(one_line, names))
 
 
 def place_said(document: str, chapter: str, pages: str, percent: int, part: str = "") -> str:
     """Return a place in words from its parts. `part` is what was read of the document; empty if all of it was."""
     where = f"at {percent}% of {'all documents' if document else part or 'the document'}"
-    return ", ".join(one for one in (document, chapter, pages, where) if one)
+    return ", ".join(name for name in (document, chapter, pages, where) if name)
 
 
 def part_read(notes: Sequence[str]) -> str:
     """Return which chapters and pages were read of a document with these notes; empty if all were."""
-    found = (re.fullmatch(r"reading ((?:chapter|page)s? .*) only", note) for note in notes)
-    return ", ".join(match[1] for match in found if match)
+    matches = (re.fullmatch(r"reading ((?:chapter|page)s? .*) only", note) for note in notes)
+    return ", ".join(match[1] for match in matches if match)
 
 
 def document_of(document: Document, span: Span) -> str:
@@ -54,7 +54,7 @@ def path_of(document: Document, span: Span) -> str:
     """Return the titles of the sections in which a place begins, the outermost first."""
     within = [section for section in document.sections if section.span.start <= span.start < section.span.end]
     within = within or [section for section in document.sections if span.start <= section.span.start < span.end][:1]
-    return " › ".join(one_line(one.title, _LONGEST_TITLE) for one in within if one.title != document.title)
+    return " › ".join(one_line(section.title, _LONGEST_TITLE) for section in within if section.title != document.title)
 
 
 def part_of(document: Document, span: Span, number: int, of: int) -> str:
@@ -62,7 +62,7 @@ def part_of(document: Document, span: Span, number: int, of: int) -> str:
     number."""
     titled = one_line(document_of(document, span) or document.title, _LONGEST_TITLE)
     numbered = f"part {number} of {of}" if of > 1 else ""
-    return "\n".join(one for one in (titled, path_of(document, span), numbered) if one)
+    return "\n".join(line for line in (titled, path_of(document, span), numbered) if line)
 
 
 def pages_of(document: Document, span: Span) -> str:

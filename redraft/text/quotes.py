@@ -7,7 +7,6 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import groupby
 from math import ceil
 from typing import NamedTuple
 
@@ -45,8 +44,8 @@ def locate(text: str, quote: str, within: Sequence[Span] = ()) -> Span | None:
     if not quote:
         return None
     places = [*within, Span(0, len(text))]
-    found = (find(text, quote, span) for find in (_to_the_letter, _loosely) for span in places)
-    return next((span for span in found if span), None)
+    spans = (find(text, quote, span) for find in (_to_the_letter, _loosely) for span in places)
+    return next((span for span in spans if span), None)
 
 
 def source_of(text: str, quote: str, within: Sequence[Span]) -> Span | None:
@@ -67,13 +66,13 @@ def _to_the_letter(text: str, quote: str, span: Span) -> Span | None:
 
 
 def _loosely(text: str, quote: str, span: Span) -> Span | None:
-    wanted = _fold(quote).text
-    if not wanted:
+    folded_quote = _fold(quote).text
+    if not folded_quote:
         return None
     folded = _fold_once(text)
     first, last = np.searchsorted(folded.offsets, span)
-    for at in _occurrences(folded.text, wanted, int(first), int(last)):
-        start, end = int(folded.offsets[at]), int(folded.offsets[at + len(wanted) - 1]) + 1
+    for at in _occurrences(folded.text, folded_quote, int(first), int(last)):
+        start, end = int(folded.offsets[at]), int(folded.offsets[at + len(folded_quote) - 1]) + 1
         if _is_whole(text, start, end):
             return Span(start, end)
     return None
@@ -81,25 +80,33 @@ def _loosely(text: str, quote: str, span: Span) -> Span | None:
 
 def _paraphrased(text: str, quote: str, within: Sequence[Span]) -> Span | None:
     language_spans = language_spans_in(text)
-    wanted = {language: Counter(terms(quote, language)) for _, language in language_spans}
+    quote_terms = {language: Counter(terms(quote, language)) for _, language in language_spans}
     candidates = dict.fromkeys(sentence for span in within for sentence in sentences(text, span))
     read_by = {
-        candidate: next(its for span, its in language_spans if candidate.start < span.end) for candidate in candidates
+        candidate: next(language for span, language in language_spans if candidate.start < span.end)
+        for candidate in candidates
     }
-    told = {one: Counter(terms(text[one.start : one.end], its)) for one, its in read_by.items() if wanted[its]}
-    if not told:
+    candidate_terms = {
+        candidate: Counter(terms(text[candidate.start : candidate.end], language))
+        for candidate, language in read_by.items()
+        if quote_terms[language]
+    }
+    if not candidate_terms:
         return None
-    shared = {one: (wanted[read_by[one]] & found).total() for one, found in told.items()}
-    best = max(told, key=lambda one: (shared[one], -told[one].total()))
-    return best if shared[best] >= SHARE * wanted[read_by[best]].total() else None
+    shared = {
+        candidate: (quote_terms[read_by[candidate]] & sentence_terms).total()
+        for candidate, sentence_terms in candidate_terms.items()
+    }
+    best = max(candidate_terms, key=lambda candidate: (shared[candidate], -candidate_terms[candidate].total()))
+    return best if shared[best] >= SHARE * quote_terms[read_by[best]].total() else None
 
 
-def _occurrences(text: str, wanted: str, start: int, end: int) -> Iterator[int]:
+def _occurrences(text: str, part: str, start: int, end: int) -> Iterator[int]:
     """Yield the non-overlapping spans of `wanted`."""
-    at = text.find(wanted, start, end)
+    at = text.find(part, start, end)
     while at >= 0:
         yield at
-        at = text.find(wanted, at + len(wanted), end)
+        at = text.find(part, at + len(part), end)
 
 
 def _is_whole(text: str, start: int, end: int) -> bool:
@@ -119,8 +126,8 @@ def _is_spaced_letter(character: str) -> bool:
 def _fold(text: str) -> _FoldedText:
     lower = text.translate(_LOWER_IN_PLACE).lower()
     codes = np.frombuffer(lower.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-    kept = ~_ignored()[np.minimum(codes, _BEYOND)]
-    return _FoldedText(codes[kept].tobytes().decode("utf-32-le", "surrogatepass"), np.flatnonzero(kept))
+    is_kept = ~_ignored()[np.minimum(codes, _BEYOND)]
+    return _FoldedText(codes[is_kept].tobytes().decode("utf-32-le", "surrogatepass"), np.flatnonzero(is_kept))
 
 
 _fold_once = lru_cache(maxsize=2)(_fold)
@@ -152,93 +159,41 @@ _COMMON = 0.2
 _NUMBER = re.compile(r"\d+(?:[.,\u00a0\u202f ’']\d{3})*(?!\d)")
 _IDEOGRAPHS = "〇一二三四五六七八九"
 _COUNTED = re.compile(f"[{_IDEOGRAPHS}]{{2,}}")
-_WORD = re.compile("[A-Za-zÀ-ÖØ-öø-ɏ]+|[\u0400-\u04ff]+|[\u0370-\u03ff]+|[\u30a1-\u30fa\u30fc]+")
-_SYLLABLES = re.compile("[\u3041-\u30fa\u30fc]")
-_SHORTEST = 3
+_NAME = re.compile(r"(?<=\w[ ,;:–—-])\s*[^\W\d_a-z][^\W\d_]{2,}")
 # This many letters of a name are the same in every grammatical case.
 _STEM = 4
-# Consonants that scripts substitute for one another; unstable ones are left out.
-_SOUNDS = str.maketrans("bwlqgczjx", "vvrkkssss", "aeiouyhf'")
-_SOFT_C = re.compile(r"c(?![eiy])")
-_CONSONANTS = re.compile("(?:E(?=[^AEIOUY]$))?([^AEIOUY]*)")
 
 
 def shares_names(text: str, source: str) -> bool | None:
-    """Return whether a text has numbers or names of its source, as a translation does; None if the source has none."""
-    numbers = _numbers(source)
-    names, common = _names(source)
-    if not _can_be_read(text):
-        names = set()
-    wanted = len(numbers) + len(names)
-    if not wanted:
+    """Return whether a text has numbers or names of its source, as a translation does; None if the source has none that
+    can be compared: names are compared in the same script."""
+    numbers, own_numbers = _numbers(source), _numbers(text)
+    names, own_names = _names(source), _names(text)
+    scripts = {_script(name) for name in own_names} or {_script(letter) for letter in text if letter.isalpha()}
+    names = {name for name in names if _script(name) in scripts}
+    if not numbers | names:
         return None
-    own, _ = _names(text)
-    found = len(numbers & _numbers(text)) + sum(any(_same(name, other) for other in own) for name in names)
-    return found >= (1 if common else ceil(wanted / _ONE_OF))
+    shared = len(numbers & own_numbers) + len(names & own_names)
+    is_common = len(names) > _COMMON * count_words(source)
+    return shared >= (1 if is_common else ceil(len(numbers | names) / _ONE_OF))
 
 
 def _numbers(text: str) -> set[str]:
     """Return the numbers of at least two digits; smaller ones are often written in words."""
-    found = {"".join(str(unicodedata.decimal(one)) for one in run if one.isdecimal()) for run in _NUMBER.findall(text)}
-    found |= {"".join(str(_IDEOGRAPHS.index(one)) for one in run) for run in _COUNTED.findall(text)}
-    return {one for one in found if len(one) > 1}
+    runs = (
+        *(filter(str.isdecimal, run) for run in _NUMBER.findall(text)),
+        *(map(str, map(_IDEOGRAPHS.index, run)) for run in _COUNTED.findall(text)),
+    )
+    numbers = {"".join(str(unicodedata.decimal(digit)) for digit in run) for run in runs}
+    return {number for number in numbers if len(number) > 1}
 
 
-def _names(text: str) -> tuple[set[str], bool]:
-    """Return the names; None if too many words are capitalized to tell."""
-    words = [word for span in sentences(text) for word in _within(text[span.start : span.end])]
-    names = {word for word in words if len(word) >= _SHORTEST and (word[0].isupper() or _SYLLABLES.match(word))}
-    cased = [word for word in words if not _SYLLABLES.match(word)]
-    return names, sum(word[0].isupper() for word in cased) > _COMMON * len(cased)
+def _names(text: str) -> set[str]:
+    """Return the beginnings of the capitalized words within sentences, in lower case without accents."""
+    names = (match[0].strip() for match in _NAME.finditer(text) if match[0].strip()[0].isupper())
+    plain = (unicodedata.normalize("NFD", name.casefold()) for name in names)
+    return {"".join(sign for sign in name if not unicodedata.combining(sign))[:_STEM] for name in plain}
 
 
-def _within(sentence: str) -> Iterator[str]:
-    """Return the words of a sentence without a capitalized first one."""
-    for place, word in enumerate(_WORD.findall(sentence)):
-        if place or _SYLLABLES.match(word):
-            yield word
-
-
-def _can_be_read(text: str) -> bool:
-    """Return whether names are recognizable in a text, by capitals or syllables."""
-    letters = [one for one in text if one.isalpha()]
-    cased = sum(letter.lower() != letter.upper() for letter in letters)
-    return bool(_SYLLABLES.search(text)) or 2 * cased > len(letters)
-
-
-def _same(one: str, other: str) -> bool:
-    if _script(one) == _script(other):
-        first, second = _plain(one)[:_STEM], _plain(other)[:_STEM]
-        return first.startswith(second) or second.startswith(first)
-    first, second = sorted((_sounds(one), _sounds(other)), key=len)
-    return len(first) > 1 and len(second) - len(first) <= 1 and second.startswith(first)
-
-
-def _script(word: str) -> str:
-    return unicodedata.name(word[0]).partition(" ")[0]
-
-
-def _plain(word: str) -> str:
-    """Return a word in lower case without accents."""
-    if _SYLLABLES.match(word):
-        return word
-    return "".join(one for one in unicodedata.normalize("NFD", word.casefold()) if not unicodedata.combining(one))
-
-
-def _sounds(word: str) -> str:
-    """Return the consonants of a word, unified across scripts, doubled ones once."""
-    latin = "".join(_latin(one) for one in _plain(word))
-    sounds = _SOFT_C.sub("k", latin.replace("ch", "s")).translate(_SOUNDS)
-    return "".join(key for key, _ in groupby(sounds))
-
-
-def _latin(letter: str) -> str:
-    """Return the Latin spelling of a letter from its Unicode name: Ж is CYRILLIC CAPITAL LETTER ZHE."""
-    if letter.isascii():
-        return letter
-    *before, name = unicodedata.name(letter, "").split() or [""]
-    if name in ("SIGN", "MARK") or before[-2:] == ["LETTER", "SMALL"]:
-        return ""
-    # Names such as EN and ES, BE and ZHE.
-    match = _CONSONANTS.match(name)
-    return match[1].lower() if match else ""
+def _script(text: str) -> str:
+    return unicodedata.name(text[0], "").partition(" ")[0]

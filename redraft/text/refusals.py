@@ -132,30 +132,30 @@ def is_no_summary(text: str, source: str, words: int, language: str | None = Non
         return False
     unlike = is_unspaced(text) and not is_unspaced(source) and not language
     length = count_words(text) / (_LETTERS_A_WORD if unlike else 1)
-    brief, own = length < min(_FAR_SHORTER * words, _LONGEST_REFUSAL), bool(_FIRST_PERSON.search(text.casefold()))
-    if not brief and _says_long_words_of(text, source):
+    is_brief = length < min(_FAR_SHORTER * words, _LONGEST_REFUSAL)
+    speaks_as_i = bool(_FIRST_PERSON.search(text.casefold()))
+    long_words = _long_words(text)
+    if (
+        not is_brief
+        and len(long_words) >= _MANY
+        and len(long_words & _long_words(source)) / len(long_words) >= _PLAINLY
+    ):
         return False
-    spoken, read = language_of(text), language_of(source)
-    telling = telling_terms(text, spoken)
-    share = len(telling & telling_terms(source, read)) / len(telling) if telling else 0.0
-    if brief and len(telling) < _MIN_TELLING:
-        return own or share < 1
-    if share >= _MIN_SHARED[brief, own]:
+    text_language, source_language = language_of(text), language_of(source)
+    terms = telling_terms(text, text_language)
+    share = len(terms & telling_terms(source, source_language)) / len(terms) if terms else 0.0
+    if is_brief and len(terms) < _MIN_TELLING:
+        return speaks_as_i or share < 1
+    if share >= _MIN_SHARED[is_brief, speaks_as_i]:
         return False
-    asked_so = not language and _script(text) == _script(source)
-    if asked_so and not (spoken and read and spoken != read):
-        return brief or own or not shares_names(source, text)
+    has_its_script = not language and _script(text) == _script(source)
+    if has_its_script and not (text_language and source_language and text_language != source_language):
+        return is_brief or speaks_as_i or not shares_names(source, text)
     # It may be a translation, requested or not.
     if shares_names(source, text):
-        return brief and (own or not language)
-    speaks = own and length <= _LONGEST_REFUSAL
-    return brief or speaks or asked_so or (not language and length <= _FEW)
-
-
-def _says_long_words_of(text: str, source: str) -> bool:
-    """Return whether a text clearly shares long words with its source, in any language."""
-    long = _long_words(text)
-    return len(long) >= _MANY and len(long & _long_words(source)) >= _PLAINLY * len(long)
+        return is_brief and (speaks_as_i or not language)
+    is_short_speech = speaks_as_i and length <= _LONGEST_REFUSAL
+    return is_brief or is_short_speech or has_its_script or (not language and length <= _FEW)
 
 
 @lru_cache(maxsize=64)
@@ -166,7 +166,7 @@ def _long_words(text: str) -> frozenset[str]:
 @lru_cache(maxsize=64)
 def _script(text: str) -> str:
     """Return the script of most letters of a text's beginning."""
-    letters = (one for one in text[:_LETTERS] if one.isalpha())
+    letters = filter(str.isalpha, text[:_LETTERS])
     names = Counter(unicodedata.name(letter, "").partition(" ")[0] for letter in letters)
-    name = max(names, key=lambda one: names[one], default="")
+    name = max(names, key=names.__getitem__, default="")
     return "CJK" if name in _EAST_ASIAN else name

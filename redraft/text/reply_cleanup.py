@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from itertools import groupby
+from itertools import combinations, groupby
 
 from redraft.document import Span
 from redraft.lazy import pattern
@@ -71,15 +71,15 @@ def strip_loops(text: str) -> str:
     keys = [_key(text, part) for part in parts]
     loops = {key for key, times in Counter(keys).items() if times >= _OFTEN and len(set(key)) >= _MIN_KEY_WORDS}
     loops |= {key for key, row in groupby(keys) if len(set(key)) > 1 and len(list(row)) >= _IN_A_ROW}
-    kept: list[Span] = []
+    remaining: list[Span] = []
     first: set[tuple[str, ...]] = set()
     for part, key in zip(parts, keys, strict=True):
         # A partial last turn is removed with the others.
         is_begun = part is parts[-1] and any(" ".join(loop).startswith(" ".join(key)) for loop in loops & first)
         if not is_begun and (key not in loops or key not in first):
-            kept.append(part)
+            remaining.append(part)
             first.add(key)
-    return _text_of(text, kept, parts) if len(kept) < len(parts) else text
+    return _text_of(text, remaining, parts) if len(remaining) < len(parts) else text
 
 
 def _one_turn(match: re.Match[str]) -> str:
@@ -122,8 +122,8 @@ def without_unfinished(text: str) -> str:
     spans = sentences(text)
     if ends_sentence(text) or len(spans) < 2:
         return text
-    whole = text[: spans[-1].start].rstrip()
-    return whole if ends_sentence(whole) and 2 * count_words(whole) >= count_words(text) else text
+    complete = text[: spans[-1].start].rstrip()
+    return complete if ends_sentence(complete) and 2 * count_words(complete) >= count_words(text) else text
 
 
 def without_copies(text: str, instructions: str, material: Collection[str]) -> str:
@@ -152,9 +152,9 @@ def _key(text: str, part: Span) -> tuple[str, ...]:
     return tuple(words(text[part.start : part.end]))
 
 
-def _text_of(text: str, kept: Sequence[Span], parts: Sequence[Span]) -> str:
+def _text_of(text: str, remaining: Sequence[Span], parts: Sequence[Span]) -> str:
     before = {part: last.end for last, part in zip([Span(0, 0), *parts[:-1]], parts, strict=True)}
-    return "".join(text[before[part] : part.end] for part in kept).strip()
+    return "".join(text[before[part] : part.end] for part in remaining).strip()
 
 
 # By language: names of parts, names of a summary, and headings over one.
@@ -179,18 +179,9 @@ _ALIKE = 0.8
 
 def needs_tidying(summary: str) -> bool:
     """Return whether a summary may need tidying; a model decides in case of doubt."""
-    return bool(_SHOWS.search(summary)) or _introduces_twice(summary) or _says_twice(summary)
-
-
-def _introduces_twice(summary: str) -> bool:
-    last_names = Counter(match[1].split()[-1] for match in _INTRODUCED.finditer(summary))
-    return any(count > 1 for count in last_names.values())
-
-
-def _says_twice(summary: str) -> bool:
-    """Return whether two sentences have nearly the same words."""
+    introduced = [match[1].split()[-1] for match in _INTRODUCED.finditer(summary)]
+    if _SHOWS.search(summary) or len(introduced) > len(set(introduced)):
+        return True
     bags = [frozenset(words(summary[span.start : span.end])) for span in sentences(summary)]
-    told = [bag for bag in bags if len(bag) >= _MIN_WORDS]
-    return any(
-        len(one & other) >= _ALIKE * min(len(one), len(other)) for at, one in enumerate(told) for other in told[:at]
-    )
+    pairs = combinations((bag for bag in bags if len(bag) >= _MIN_WORDS), 2)
+    return any(len(first & second) >= _ALIKE * min(len(first), len(second)) for first, second in pairs)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,10 +17,9 @@ from redraft.document import Document, Span
 from redraft.lazy import pattern
 from redraft.text.chunks import overlapping, pieces, windows
 from redraft.text.languages import language_spans_of, undetected_language
-from redraft.text.origin_chains import PassageMatcher
 from redraft.text.origins import indexed
 from redraft.text.tokens import Meter, Tokenizer
-from redraft.text.vectors import Embeddings, Encoder
+from redraft.text.vectors import Embeddings, Encoder, stop_words
 from redraft.text.words import UNSPACED, stemmer
 
 WINDOW = 400
@@ -36,7 +35,7 @@ _UNSPACED_RUN = pattern(rf"[{UNSPACED}]+")
 class DocumentSearch:
     """The parts of one document and a search in them; they are cut and indexed once, at the first search."""
 
-    method: ClassVar[str]
+    method: ClassVar[str] = "bm25"
     """What the ranking is based on, in addition to meaning if there is an encoder."""
     sizes: ClassVar[tuple[int, int]]
     """The token counts that determine where the document is cut."""
@@ -50,69 +49,33 @@ class DocumentSearch:
     def name(self) -> str:
         """Return what the parts and their ranking depend on, as part of a cache key."""
         by = f"{self.method} and {self._encoder.weights}" if self._encoder else self.method
-        said = f" in {language}" if (language := undetected_language(self._document)) else ""
-        return f"{by} {self.sizes[0]}-{self.sizes[1]} {self._tokenizer.name}{said}"
-
-
-class Windows(DocumentSearch):
-    """The windows of one document, which judges read, ranked by BM25."""
-
-    method, sizes = "bm25", (WINDOW, OVERLAP)
+        in_language = f" in {language}" if (language := undetected_language(self._document)) else ""
+        return f"{by} {self.sizes[0]}-{self.sizes[1]} {self._tokenizer.name}{in_language}"
 
     @cached_property
     def spans(self) -> list[Span]:
-        """Return all windows in document order."""
-        return [span for block in self._blocks(WINDOW) for span in overlapping(block, self._meter, WINDOW, OVERLAP)]
+        """Return all parts in document order."""
+        raise NotImplementedError
 
-    def nearest(self, query: str, count: int) -> list[Span]:
-        """Return up to `count` windows most related to a query, the best first."""
+    def ranked(self, query: str, *, telling: bool = False) -> list[int]:
+        """Return the numbers of the parts that are related to a query, the best first; with `telling`, stop words do
+        not count."""
         if not query.strip() or not self.spans:
             return []
-        scores = self._index.scores(query)
+        scores = self._index.scores(query, telling=telling)
         order = [int(at) for at in np.argsort(-scores, kind="stable") if scores[at] > 0]
-        if self._encoder is not None:
-            near = self._embedded @ self._encoder.encode([query])[0]
-            order = _fused([order, [int(at) for at in np.argsort(-near, kind="stable")]])
-        return [self.spans[at] for at in order[:count]]
-
-    def holding(self, place: Span) -> list[Span]:
-        """Return the first window that contains all of a place, or else the fewest that contain it together."""
-        spans = self.spans
-        last = bisect_right(spans, place.start, key=lambda span: span.start) - 1
-        first = bisect_left(spans, min(place.end, place.start + 1), key=lambda span: span.end)
-        for span in spans[first : last + 1]:
-            if span.start <= place.start and place.end <= span.end:
-                return [span]
-        held: list[Span] = []
-        for span in spans[max(0, min(first, last)) :]:
-            if span.start >= place.end:
-                break
-            # The middle one of three adjacent windows is not needed.
-            if len(held) > 1 and not self._document.text[held[-2].end : span.start].strip():
-                held.pop()
-            held.append(span)
-            if span.end >= place.end:
-                break
-        return held
-
-    def parts(self, room: int, within: Span | None = None) -> list[Span]:
-        """Return a document, or a place in it, in parts of at most `room` tokens that cover it.
-
-        They overlap by half a window, so that any place of up to that size is entirely in one part.
-        """
-        place = within or Span(0, len(self._document.text))
-        if self._meter.tokens(*place) <= room:
-            return [place]
-        overlap = min(OVERLAP, room // 4)
-        limit = max(1, min(overlap, room // 2))
-        starts = [piece.start for block in self._blocks(limit) for piece in block]
-        inner = [at for at in starts if place.start < at < place.end]
-        bounds = [place.start, *inner, place.end]
-        return list(overlapping([Span(*pair) for pair in pairwise(bounds)], self._meter, room, overlap))
+        if self._encoder is None:
+            return order
+        near = self._embedded @ self._encoder.encode([query])[0]
+        return _fused([order, [int(at) for at in np.argsort(-near, kind="stable") if near[at] > 0]])
 
     @cached_property
     def _meter(self) -> Meter:
         return self._tokenizer.measure(self._document.text)
+
+    @cached_property
+    def _sentences(self) -> list[Span]:
+        return indexed(self._document.text, language_spans_of(self._document)).sentences
 
     @cached_property
     def _index(self) -> Ranker:
@@ -127,16 +90,62 @@ class Windows(DocumentSearch):
         assert self._encoder is not None
         return self._encoder.encode([self._document.text[span.start : span.end] for span in self.spans])
 
+
+class Windows(DocumentSearch):
+    """The windows of one document, which judges read."""
+
+    sizes = (WINDOW, OVERLAP)
+
+    @cached_property
+    def spans(self) -> list[Span]:
+        """Return all windows in document order."""
+        return [span for block in self._blocks(WINDOW) for span in overlapping(block, self._meter, WINDOW, OVERLAP)]
+
+    def nearest(self, query: str, count: int) -> list[Span]:
+        """Return up to `count` windows most related to a query, the best first."""
+        return [self.spans[at] for at in self.ranked(query)[:count]]
+
+    def holding(self, place: Span) -> list[Span]:
+        """Return the first window that contains all of a place, or else the fewest that contain it together."""
+        spans = self.spans
+        last = bisect_right(spans, place.start, key=lambda span: span.start) - 1
+        first = bisect_left(spans, min(place.end, place.start + 1), key=lambda span: span.end)
+        for span in spans[first : last + 1]:
+            if span.start <= place.start and place.end <= span.end:
+                return [span]
+        windows: list[Span] = []
+        for span in spans[max(0, min(first, last)) :]:
+            if span.start >= place.end:
+                break
+            # The middle one of three adjacent windows is not needed.
+            if len(windows) > 1 and not self._document.text[windows[-2].end : span.start].strip():
+                windows.pop()
+            windows.append(span)
+            if span.end >= place.end:
+                break
+        return windows
+
+    def parts(self, room: int, within: Span | None = None) -> list[Span]:
+        """Return a document, or a place in it, in parts of at most `room` tokens that cover it.
+
+        They overlap by half a window, so that any place of up to that size is entirely in one part.
+        """
+        place = within or Span(0, len(self._document.text))
+        if self._meter.tokens(*place) <= room:
+            return [place]
+        overlap = min(OVERLAP, room // 4)
+        starts = [piece.start for block in self._blocks(max(1, min(overlap, room // 2))) for piece in block]
+        bounds = [place.start, *(at for at in starts if place.start < at < place.end), place.end]
+        return list(overlapping([Span(*pair) for pair in pairwise(bounds)], self._meter, room, overlap))
+
     def _blocks(self, longest: int) -> Iterator[list[Span]]:
         """Return the sentences of each document, those longer than `longest` tokens in pieces."""
         text = self._document.text
-        bounds = [*(mark.start for mark in self._document.members), len(text)]
-        sentences = indexed(text, language_spans_of(self._document)).sentences
         at = 0
-        for bound in bounds:
+        for bound in (*(mark.start for mark in self._document.members), len(text)):
             block: list[Span] = []
-            while at < len(sentences) and sentences[at].start < bound:
-                block += pieces(text, sentences[at], self._meter, longest, longest)
+            while at < len(self._sentences) and self._sentences[at].start < bound:
+                block += pieces(text, self._sentences[at], self._meter, longest, longest)
                 at += 1
             if block:
                 yield block
@@ -152,32 +161,37 @@ class Ranker:
         logging.getLogger("bm25s").setLevel(logging.WARNING)
         self._languages = tuple(dict.fromkeys(read_by))
         self._count = len(texts)
-        found = [terms(text, language) for text, language in zip(texts, read_by, strict=True)]
-        self._known = {term for some in found for term in some}
+        terms_of_texts = [terms(text, language) for text, language in zip(texts, read_by, strict=True)]
+        self._terms = {term for text_terms in terms_of_texts for term in text_terms}
         self._ranker: Any = BM25(backend="numpy")
-        if self._known:
-            self._ranker.index(found, show_progress=False)
+        if self._terms:
+            self._ranker.index(terms_of_texts, show_progress=False)
 
-    def scores(self, query: str) -> npt.NDArray[np.float32]:
-        """Return each text's score for a query."""
-        asked = [term for language in self._languages for term in terms(query, language)]
-        wanted = [term for term in asked if term in self._known]
-        if not wanted:
+    def scores(self, query: str, *, telling: bool = False) -> npt.NDArray[np.float32]:
+        """Return each text's score for a query; with `telling`, stop words do not count."""
+        query_terms = [
+            term
+            for language in self._languages
+            for term in terms(query, language, telling=telling)
+            if term in self._terms
+        ]
+        if not query_terms:
             return np.zeros(self._count, dtype=np.float32)
-        scores: npt.NDArray[np.float32] = self._ranker.get_scores(wanted)
+        scores: npt.NDArray[np.float32] = self._ranker.get_scores(query_terms)
         return scores
 
 
-def terms(text: str, language: str) -> list[str]:
-    """Return the stems of a text's words; in scripts without spaces the pairs of letters."""
-    stem = stemmer(language)
-    found: list[str] = []
+def terms(text: str, language: str, *, telling: bool = False) -> list[str]:
+    """Return the stems of a text's words, with `telling` without stop words; in scripts without spaces the pairs of
+    letters."""
+    stem, stopped = stemmer(language), stop_words(language) if telling else frozenset()
+    stems: list[str] = []
     for word in _TERM.findall(text.casefold()):
         if _UNSPACED_RUN.match(word):
-            found += [one + other for one, other in pairwise(word)] or [word]
-        else:
-            found.append(stem(word))
-    return found
+            stems += [first + second for first, second in pairwise(word)] or [word]
+        elif word not in stopped:
+            stems.append(stem(word))
+    return stems
 
 
 def _fused(rankings: Sequence[Sequence[int]]) -> list[int]:
@@ -207,17 +221,16 @@ class Passage:
 
 
 class Passages(DocumentSearch):
-    """The passages of one document, overlapping by a sentence, and a search by shared words, and by meaning with an
-    encoder. They are cut at the first search, in linear time."""
+    """The passages of one document, which people and editors read: short, within a section, overlapping by a sentence.
+    They are cut at the first search, in linear time."""
 
-    method, sizes = "words", (PASSAGE, LONGEST)
+    sizes = (PASSAGE, LONGEST)
 
     def nearest(self, query: str, count: int, within: Span | None = None) -> list[Passage]:
-        """Return up to `count` passages that best cover `query`, later ones covering what earlier ones do not;
-        unrelated passages and those outside `within` are left out."""
-        if not query.strip() or not self._passages:
-            return []
-        return [self._passages[at] for at in self._index.nearest(query, count, within)]
+        """Return up to `count` passages most related to `query`, the best first, and none outside `within`."""
+        near = (self._passages[at] for at in self.ranked(query, telling=True))
+        inside = (passage for passage in near if within is None or passage.span.overlaps(within))
+        return list(islice(inside, max(0, count)))
 
     @cached_property
     def windows(self) -> Windows:
@@ -227,19 +240,19 @@ class Passages(DocumentSearch):
     def holding(self, span: Span) -> list[Passage]:
         """Return the fewest passages that together contain a place."""
         first = max(0, bisect_right(self._passages, span.start, key=lambda passage: passage.span.start) - 1)
-        held = []
+        passages = []
         for passage in self._passages[first:]:
             if passage.span.start >= span.end:
                 break
-            held.append(passage)
+            passages.append(passage)
             if passage.span.end >= span.end:
                 break
-        return held
+        return passages
 
-    def around(self, span: Span, beside: int) -> list[Passage]:
+    def around(self, span: Span, neighbours: int) -> list[Passage]:
         """Return the passages that contain a place, and this many on either side."""
-        held = self.holding(span)
-        return self._passages[max(0, held[0].index - beside) : held[-1].index + beside + 1] if held else []
+        inner = self.holding(span)
+        return self._passages[max(0, inner[0].index - neighbours) : inner[-1].index + neighbours + 1] if inner else []
 
     def across(self) -> Iterator[Passage]:
         """Yield passages from all over the document: the ends of its last sections, its beginning, then evenly."""
@@ -261,30 +274,37 @@ class Passages(DocumentSearch):
         return self._document.text[passage.span.start : passage.span.end]
 
     @cached_property
-    def _passages(self) -> list[Passage]:
-        text = self._document.text
-        meter = self._tokenizer.measure(text)
-        bounds = [mark.start for mark in self._document.members]
+    def spans(self) -> list[Span]:
+        """Return all passages in document order."""
+        bounds = frozenset(mark.start for mark in self._document.members)
         starts = sorted({*(section.span.start for section in self._document.sections), *bounds})
-        spans = (
-            span
-            for block in _blocks(indexed(text, language_spans_of(self._document)).sentences, starts, frozenset(bounds))
-            for window in _windows(block, meter)
-            for span in pieces(text, window, meter, LONGEST, PASSAGE)
-        )
-        return [Passage(index, span, meter.tokens(*span)) for index, span in enumerate(spans)]
+
+        spans: list[Span] = []
+        for block in _blocks(self._sentences, starts, bounds):
+            for window in windows(block, self._meter, PASSAGE, self._overlapping_by_a_sentence(block)):
+                spans += pieces(self._document.text, window, self._meter, LONGEST, PASSAGE)
+        return spans
+
+    def _overlapping_by_a_sentence(self, block: list[Span]) -> Callable[[int, int], int]:
+        """Return a function for `windows`: the next one begins with the last sentence of the one before, if it fits."""
+
+        def following(_: int, after: int) -> int:
+            fits = self._meter.tokens(block[after - 1].start, block[after].end) <= PASSAGE
+            return after - 1 if fits else after
+
+        return following
 
     @cached_property
-    def _index(self) -> PassageMatcher:
-        return PassageMatcher(self._document.text, [passage.span for passage in self._passages], self._encoder)
+    def _passages(self) -> list[Passage]:
+        return [Passage(index, span, self._meter.tokens(*span)) for index, span in enumerate(self.spans)]
 
 
-def _blocks(found: list[Span], section_starts: list[int], bounds: frozenset[int]) -> Iterator[list[Span]]:
-    """Return groups of sentences that may share a passage: those of one section, with headings joined to the text after
+def _blocks(sentences: list[Span], section_starts: list[int], bounds: frozenset[int]) -> Iterator[list[Span]]:
+    """Yield groups of sentences that may share a passage: those of one section, with headings joined to the text after
     them, within a document's `bounds`."""
     block: list[Span] = []
     passed, after_heading = 0, False
-    for sentence in found:
+    for sentence in sentences:
         first = passed
         while passed < len(section_starts) and section_starts[passed] <= sentence.start:
             passed += 1
@@ -296,13 +316,3 @@ def _blocks(found: list[Span], section_starts: list[int], bounds: frozenset[int]
         after_heading = opens
     if block:
         yield block
-
-
-def _windows(block: list[Span], meter: Meter) -> Iterator[Span]:
-    """Yield windows that overlap by a sentence if it fits."""
-
-    def following(_: int, after: int) -> int:
-        fits = meter.tokens(block[after - 1].start, block[after].end) <= PASSAGE
-        return after - 1 if fits else after
-
-    return windows(block, meter, PASSAGE, following)

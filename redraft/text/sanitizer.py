@@ -88,7 +88,7 @@ _USER = re.compile(r"(?<=://)[^/@\s]*@")
 
 def scrubbed(text: str) -> str:
     """Return the text with each path shortened to its last name, and addresses without a user."""
-    return _PATH.sub(lambda found: re.split(r"[/\\]", found[0].rstrip("/\\"))[-1], _USER.sub("", text))
+    return _PATH.sub(lambda match: re.split(r"[/\\]", match[0].rstrip("/\\"))[-1], _USER.sub("", text))
 
 
 def scrubbed_all(value: Any) -> Any:
@@ -96,7 +96,7 @@ def scrubbed_all(value: Any) -> Any:
     if isinstance(value, str):
         return scrubbed(value)
     if isinstance(value, Mapping):
-        return {scrubbed(str(key)): scrubbed_all(one) for key, one in value.items()}
+        return {scrubbed(str(key)): scrubbed_all(item) for key, item in value.items()}
     if isinstance(value, Sequence):
-        return [scrubbed_all(one) for one in value]
+        return [scrubbed_all(item) for item in value]
     return value

@@ -64,30 +64,30 @@ def speaker_at(text: str, start: int, end: int) -> SpeakerLabel | None:
 
 def clock(time: str) -> str:
     """Return a time as hours, minutes and seconds, such as 00:12:40."""
-    parts = [int(one) for one in re.split(r"[.,]", time)[0].split(":")]
+    parts = [int(number) for number in re.split(r"[.,]", time)[0].split(":")]
     hours, minutes, seconds = [0, *parts][-3:]
     return f"{hours:02}:{minutes:02}:{seconds:02}"
 
 
 def times_in(text: str) -> list[Mark]:
     """Return time marks on what is said after each time, if several paragraphs or lines of a text begin with one."""
-    found: list[tuple[int, str]] = []
+    labels: list[tuple[int, str]] = []
     for line in re.finditer(r"^[^\n]*\d:\d\d[^\n]*", text, re.MULTILINE):
         label = speaker_at(text, line.start(), line.end())
         if label and label.time:
-            found.append((line.start(), label.time))
-    rising = sum(a[1] <= b[1] for a, b in pairwise(found))
-    if len(found) < _MIN or rising < 0.9 * (len(found) - 1):
+            labels.append((line.start(), label.time))
+    rising = sum(a[1] <= b[1] for a, b in pairwise(labels))
+    if len(labels) < _MIN or rising < 0.9 * (len(labels) - 1):
         return []
-    ends = [at for at, _ in found[1:]] + [len(text)]
-    spans = (Span(at, at + len(text[at:end].rstrip())) for (at, _), end in zip(found, ends, strict=True))
-    return [Mark(*span, "time", time) for span, (_, time) in zip(spans, found, strict=True)]
+    ends = [at for at, _ in labels[1:]] + [len(text)]
+    spans = (Span(at, at + len(text[at:end].rstrip())) for (at, _), end in zip(labels, ends, strict=True))
+    return [Mark(*span, "time", time) for span, (_, time) in zip(spans, labels, strict=True)]
 
 
 def _is_loud(name: str) -> bool:
     """Return whether a name is in capitals, such as THE CHAIRMAN and SPEAKER 1, ignoring brackets."""
     plain = _ASIDE.sub("", name)
-    letters = [one for one in plain if one.isalpha()]
+    letters = [sign for sign in plain if sign.isalpha()]
     return len(letters) > 1 and all(letter.isupper() for letter in letters) and len(plain.split()) <= _MAX_WORDS
 
 
@@ -185,24 +185,24 @@ def sentences(text: str, within: Span | None = None, language: str | None = None
     `language`, or of the text's own."""
     first, last = within or Span(0, len(text))
     spans: list[Span] = []
-    for (start, end), its in (
+    for (start, end), spoken in (
         language_spans_in(text) if language is None else [LanguageSpan(Span(0, len(text)), language)]
     ):
         start, end = max(start, first), min(end, last)
         body = text[start:end]
         for paragraph in paragraphs(body):
-            spans.extend(_split(body, paragraph, start, its))
+            spans.extend(_split(body, paragraph, start, spoken))
     return spans
 
 
-def last_sentences(text: str, within: Span, most: int) -> str:
+def last_sentences(text: str, within: Span, limit: int) -> str:
     """Return the last whole sentences of a span with at most this many words together."""
     begin = max(within.start, within.end - _LOOKED_BACK)
     spans = sentences(text, Span(begin, within.end))
     # The first of them may be cut at the start.
-    start, kept = within.end, spans if begin == within.start else spans[1:]
-    for span in reversed(kept):
-        if count_words(text[span.start : within.end]) > most:
+    start, whole_spans = within.end, spans if begin == within.start else spans[1:]
+    for span in reversed(whole_spans):
+        if count_words(text[span.start : within.end]) > limit:
             break
         start = span.start
     return text[start : within.end].strip()
@@ -225,13 +225,13 @@ def ends_sentence(text: str) -> bool:
 def _split(body: str, paragraph: Span, offset: int, language: str) -> Iterator[Span]:
     """Yield the sentences of one paragraph, split in blocks: each begins before the last sentence of the one before,
     and an overlong sentence is joined from several."""
-    at, begun = paragraph.start, -1
+    at, first = paragraph.start, -1
     if _HEADING.match(body, at):
         # "## II. The Book" is one heading, and "The Book" is not a sentence.
-        at, begun = paragraph.end, paragraph.start
+        at, first = paragraph.end, paragraph.start
     elif label := speaker_at(body, at, paragraph.end):
         # "[00:24:00] MS. DOYLE:" belongs to her first sentence.
-        begun = at + len(body[at : label.end]) - len(body[at : label.end].lstrip())
+        first = at + len(body[at : label.end]) - len(body[at : label.end].lstrip())
         at = label.end
     while (lone := _LONE_WORD.match(body, at, paragraph.end)) and not lone["first"].islower():
         word = lone.group().strip()
@@ -240,19 +240,19 @@ def _split(body: str, paragraph: Span, offset: int, language: str) -> Iterator[S
     while at < paragraph.end:
         stop = _block_end(body, at, paragraph.end)
         parts = _segment(body[at:stop], language)
-        whole = stop == paragraph.end
-        unfinished = not whole and len(parts) == 1
-        for part in parts if whole or unfinished else parts[: _settled(parts)]:
+        is_last = stop == paragraph.end
+        unfinished = not is_last and len(parts) == 1
+        for part in parts if is_last or unfinished else parts[: _settled(parts)]:
             core = part.strip()
             begin = at + part.index(core)
             at += len(part)
             if core and unfinished:
-                begun = begin if begun < 0 else begun
+                first = begin if first < 0 else first
             elif core:
-                yield Span(offset + (begin if begun < 0 else begun), offset + begin + len(core))
-                begun = -1
-    if begun >= 0:
-        yield Span(offset + begun, offset + len(body[: paragraph.end].rstrip()))
+                yield Span(offset + (begin if first < 0 else first), offset + begin + len(core))
+                first = -1
+    if first >= 0:
+        yield Span(offset + first, offset + len(body[: paragraph.end].rstrip()))
 
 
 def _segment(text: str, language: str) -> list[str]:
@@ -274,9 +274,9 @@ def _segment(text: str, language: str) -> list[str]:
     return [text[start:end] for start, end in pairwise(ends) if end > start]
 
 
-def _marked(found: re.Match[str]) -> str:
+def _marked(match: re.Match[str]) -> str:
     """Return the mark that ends a sentence, resolving an ambiguous one."""
-    return f"{found.group()[:-1]}!"
+    return f"{match.group()[:-1]}!"
 
 
 def _counts(text: str, at: int, numbered: re.Pattern[str] = _NUMBERED) -> bool:
@@ -354,8 +354,8 @@ def is_heading(line: str) -> bool:
     if _ITEM.match(line) or ends_sentence(line) or not 0 < count_words(line) <= _LONGEST:
         return False
     words = _WORD.findall(line)
-    told = [word for word in words if not _SMALL.match(word)]
-    return bool(told) and all(word[0].isupper() for word in told)
+    titled = [word for word in words if not _SMALL.match(word)]
+    return bool(titled) and all(word[0].isupper() for word in titled)
 
 
 # How much shorter, relative to the room, a stretch may be to end at a chapter or scene, and at a paragraph.
@@ -387,11 +387,11 @@ class BreakPoints:
         """The offsets at which chapters and scenes, and paragraphs outside a dialogue, begin."""
         if self.sections is None:
             return ()
-        known, scenes, calm = frozenset(self.sections), list[int](), list[int]()
+        section_starts, scenes, calm = frozenset(self.sections), list[int](), list[int]()
         before = ""
         for start, end in pairwise(self._paragraphs):
             line = self.text[start : min(end, start + _LONGEST_LINE)].strip()
-            heads = start in known or (end - start <= _LONGEST_LINE and is_heading(line))
+            heads = start in section_starts or (end - start <= _LONGEST_LINE and is_heading(line))
             if (heads and not is_heading(before)) or _SCENE.fullmatch(before):
                 scenes.append(start)
             if not (_SPEAKS.match(before) and _SPEAKS.match(line)) and not is_heading(before):
@@ -399,7 +399,7 @@ class BreakPoints:
             before = line
         return ((scenes, _FOR_A_SCENE), (calm, _FOR_A_PARAGRAPH))
 
-    def end_near(self, start: int, limit: int, most: int) -> int:
+    def end_near(self, start: int, limit: int, furthest: int) -> int:
         """Return the best end of a stretch from `start` to about `limit`: a preferred one near it, the end of the
         sentence that `limit` is in if that is at most `most`, the last seam before it, or else one within a
         sentence."""
@@ -408,7 +408,10 @@ class BreakPoints:
             if at >= 0 and places[at] > start and places[at] >= limit - share * (limit - start):
                 return places[at]
         seams = self._around(limit)
-        if most > limit and (after := next((seam for seam in seams if limit <= seam <= most), None)) is not None:
+        if (
+            furthest > limit
+            and (after := next((seam for seam in seams if limit <= seam <= furthest), None)) is not None
+        ):
             return after
         before = [seam for seam in seams if start < seam <= limit]
         return before[-1] if before else self._forced(start, limit)

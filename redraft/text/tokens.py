@@ -6,11 +6,9 @@ import os
 import re
 import threading
 import unicodedata
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache, lru_cache
-from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -111,13 +109,13 @@ def _costs(codes: Integers, kinds: Integers, starts: Integers, ends: Integers) -
         _MARK: mark,
         _RARE: np.where(astral, 4.0, 2.5),
     }
-    return np.asarray(np.choose(kind, [by_kind[each] for each in range(len(by_kind))]), dtype=np.float64)
+    return np.asarray(np.choose(kind, [by_kind[number] for number in range(len(by_kind))]), dtype=np.float64)
 
 
 # For short texts, which most are, `np.isin` would take half of the time.
 def _is_letter(kind: Integers) -> npt.NDArray[np.bool_]:
-    found: npt.NDArray[np.bool_] = (kind == _LOWER) | (kind == _UPPER)
-    return found
+    letters: npt.NDArray[np.bool_] = (kind == _LOWER) | (kind == _UPPER)
+    return letters
 
 
 ESTIMATE = "estimate"
@@ -135,43 +133,20 @@ _RUN = 50_000
 _CUT = re.compile(r"(?<=\S)(?= \S)|(?<=\S\n)(?=[^\s/])")
 _BLANKS = re.compile(r"\s{2,}")
 
-Offsets = npt.NDArray[np.int64]
-Small = npt.NDArray[np.uint32]
-
-
-class TokenPart(NamedTuple):
-    """The tokens of a stretch of text in compact form.
-
-    Token i ends `ends[i]` characters after the start, and the first i tokens cost `cost[i]`; without `cost` each token
-    costs one.
-    """
-
-    start: int
-    ends: Small
-    cost: Small | None = None
-
-    @property
-    def whole_cost(self) -> int:
-        """Return the cost of all tokens."""
-        return len(self.ends) if self.cost is None else int(self.cost[-1])
-
-
-def _up_to(numbers: Small, most: int) -> int:
-    """Return how many of some ascending numbers are at most this number; one of the same type avoids a copy."""
-    return int(np.searchsorted(numbers, np.uint32(most), side="right"))
+Ends = npt.NDArray[np.uint32]
 
 
 class Meter:
-    """Token counts for every span of one text, in consecutive parts; `unit` is the cost of a token.
+    """Token counts for every span of one text. Token i ends at `ends[i]`, and the first i tokens cost `cost[i]` units
+    of `unit` to a token; without `cost` each costs one.
 
     A token that a span cuts is counted in full, so counts are never too small at token boundaries.
     """
 
-    def __init__(self, parts: Sequence[TokenPart], unit: int = 1) -> None:
-        self._parts = [part for part in parts if len(part.ends)]
+    def __init__(self, ends: Ends, cost: Integers | None = None, unit: int = 1) -> None:
+        self._ends = ends
+        self._cost = cost
         self._unit = unit
-        self._last_ends = [part.start + int(part.ends[-1]) for part in self._parts]
-        self._costs = [0, *accumulate(part.whole_cost for part in self._parts)]
 
     def tokens(self, start: int, end: int) -> int:
         """Return the number of tokens in the span."""
@@ -182,27 +157,20 @@ class Meter:
     def reach(self, start: int, budget: int) -> int:
         """Return the furthest offset up to which the tokens from `start` fit the budget."""
         limit = self._cost_to(start, whole=False) + budget * self._unit
-        if not self._parts or limit >= self._costs[-1]:
-            return max(start, self._last_ends[-1]) if self._parts else start
-        at = bisect_right(self._costs, limit) - 1
-        part, left = self._parts[at], limit - self._costs[at]
-        count = left if part.cost is None else _up_to(part.cost, left) - 1
+        count = limit if self._cost is None else int(np.searchsorted(self._cost, limit, side="right")) - 1
+        count = min(count, len(self._ends))
         # Several tokens may end in one character (an emoji): it only fits if all of them do.
-        while 0 < count < len(part.ends) and part.ends[count - 1] == part.ends[count]:
+        while 0 < count < len(self._ends) and self._ends[count - 1] == self._ends[count]:
             count -= 1
-        before = part.start + int(part.ends[count - 1]) if count else self._last_ends[at - 1] if at else 0
-        return max(start, before)
+        return max(start, int(self._ends[count - 1]) if count > 0 else 0)
 
     def _cost_to(self, offset: int, *, whole: bool) -> int:
         """Return the cost of the tokens up to `offset`; with `whole`, including one that it cuts."""
-        at = bisect_right(self._last_ends, offset)
-        if at == len(self._parts):
-            return self._costs[-1]
-        part = self._parts[at]
-        count = _up_to(part.ends, offset - part.start) if offset >= part.start else 0
-        ended = part.start + int(part.ends[count - 1]) if count else self._last_ends[at - 1] if at else 0
-        count += whole and ended < offset
-        return self._costs[at] + (count if part.cost is None else int(part.cost[count]))
+        # A number of the same type avoids a copy of the array.
+        count = int(np.searchsorted(self._ends, np.uint32(offset), side="right"))
+        if whole and count < len(self._ends) and (int(self._ends[count - 1]) if count else 0) < offset:
+            count += 1
+        return count if self._cost is None else int(self._cost[count])
 
 
 class Tokenizer(Protocol):
@@ -248,12 +216,12 @@ class TiktokenTokenizer:
         return sum(len(self._encode(text[start:end])) for start, end in _blocks(text))
 
     def measure(self, text: str) -> Meter:
-        parts = []
+        parts = [np.zeros(0, dtype=np.uint32)]
         for start, end in _blocks(text):
             block = text[start:end]
             ends = _to_characters(block, np.cumsum(self._sizes[self._encode(block)]))
-            parts.append(TokenPart(start, ends.astype(np.uint32)))
-        return Meter(parts)
+            parts.append((start + ends).astype(np.uint32))
+        return Meter(np.concatenate(parts))
 
     def _encode(self, block: str) -> npt.NDArray[np.uint32]:
         try:
@@ -285,13 +253,13 @@ def _cuts_in_long_runs(text: str) -> list[int]:
     return [cut for start, end in runs if end - start >= 2 * _RUN for cut in range(start + _RUN, end, _RUN)]
 
 
-def _to_characters(block: str, byte_ends: Offsets) -> Offsets:
+def _to_characters(block: str, byte_ends: Integers) -> Integers:
     """Convert byte offsets in `block` to character offsets, counting a character once it has begun."""
     if block.isascii():
         return byte_ends
     data = np.frombuffer(block.encode("utf-8", "replace"), dtype=np.uint8)
-    begun = np.cumsum((data & 0xC0) != 0x80)
-    return begun[byte_ends - 1].astype(np.int64)
+    characters = np.cumsum((data & 0xC0) != 0x80)
+    return characters[byte_ends - 1].astype(np.int64)
 
 
 class EstimatingTokenizer:
@@ -306,17 +274,13 @@ class EstimatingTokenizer:
         return self.measure(text).tokens(0, len(text))
 
     def measure(self, text: str) -> Meter:
-        blocks = list(_blocks(text))
-        # One array for all parts, which is returned to the system at once.
-        room = np.empty((2, len(text) + len(blocks)), dtype=np.uint32)
-        parts, used = [], 0
-        for start, end in blocks:
-            found, costs = estimate(text[start:end], self._margin)
-            ends, cost = room[0, used : used + len(found)], room[1, used : used + len(found) + 1]
-            ends[:], cost[0], cost[1:] = found, 0, np.cumsum(costs)
-            parts.append(TokenPart(start, ends, cost))
-            used += len(cost)
-        return Meter(parts, UNIT)
+        parts, costs = [np.zeros(0, dtype=np.uint32)], [np.zeros(1, dtype=np.int64)]
+        for start, end in _blocks(text):
+            ends, cost = estimate(text[start:end], self._margin)
+            parts.append((start + ends).astype(np.uint32))
+            costs.append(cost)
+        cost = np.concatenate(costs)
+        return Meter(np.concatenate(parts), np.cumsum(cost, out=cost), UNIT)
 
 
 def tokenizer_for(model: str) -> tuple[Tokenizer, str]:

@@ -51,12 +51,12 @@ def words(text: str) -> list[str]:
     return [word for block in _blocks(text) for word in _WORD.findall(_folded(block))]
 
 
-def changed_words(one: str, other: str) -> set[str]:
+def changed_words(before: str, after: str) -> set[str]:
     """Return the words by which two texts differ, in order: those of each that have no counterpart in the other."""
-    first, second = words(one), words(other)
+    first, second = words(before), words(after)
     blocks = SequenceMatcher(None, first, second, autojunk=False).get_opcodes()
     differing = (first[a:b] + second[c:d] for kind, a, b, c, d in blocks if kind != "equal")
-    return {word for some in differing for word in some}
+    return {word for words_of_block in differing for word in words_of_block}
 
 
 def indexed(text: str) -> UnitIndex:
@@ -69,9 +69,9 @@ def indexed(text: str) -> UnitIndex:
     return UnitIndex(dict(numbers), places)
 
 
-def ngrams(found: list[str], size: int) -> Iterator[tuple[str, ...]]:
+def ngrams(sequence: list[str], size: int) -> Iterator[tuple[str, ...]]:
     """Return all runs of `size` units, in order."""
-    return zip(*(found[at:] for at in range(size)), strict=False)
+    return zip(*(sequence[at:] for at in range(size)), strict=False)
 
 
 def _blocks(text: str) -> Iterator[str]:
@@ -118,8 +118,10 @@ def longest_matches(summary: Sequence[str], source: UnitIndex) -> list[int]:
     stream = table[source.places]
     # One sign stands for all units in a row that the summary does not have.
     stream = stream[(stream != 0) | (np.roll(stream, 1) != 0)]
-    whole = np.concatenate([np.array([codes[unit] for unit in summary], dtype=np.int64), [1], stream, [len(codes) + 2]])
-    ranks = _ranks(whole, len(summary))
+    joined = np.concatenate(
+        [np.array([codes[unit] for unit in summary], dtype=np.int64), [1], stream, [len(codes) + 2]]
+    )
+    ranks = _ranks(joined, len(summary))
     order = np.argsort(ranks[-1], kind="stable")
     steps = np.arange(len(order))
     is_source = order > len(summary)
@@ -128,17 +130,17 @@ def longest_matches(summary: Sequence[str], source: UnitIndex) -> list[int]:
     place_of = np.empty(len(order), dtype=np.int64)
     place_of[order] = steps
     places = place_of[: len(summary)]
-    nearest = (order[np.clip(some[places], 0, len(order) - 1)] for some in (before, after))
-    lengths = [_common_run(ranks, np.arange(len(summary)), others) for others in nearest]
+    nearest = (order[np.clip(neighbours[places], 0, len(order) - 1)] for neighbours in (before, after))
+    lengths = [_common_run(ranks, np.arange(len(summary)), nearest_places) for nearest_places in nearest]
     matches: list[int] = np.maximum(*lengths).tolist()
     return matches
 
 
-def _ranks(units: npt.NDArray[np.int64], most: int) -> list[npt.NDArray[np.int64]]:
+def _ranks(units: npt.NDArray[np.int64], longest: int) -> list[npt.NDArray[np.int64]]:
     """Return for each place the rank of the run of 1, 2, 4 ... units from it, until no two are equal or longer ones are
     not needed."""
     ranks = [np.unique(units, return_inverse=True)[1].astype(np.int64)]
-    while 2 ** (len(ranks) - 1) <= most and ranks[-1].max() < len(units) - 1:
+    while 2 ** (len(ranks) - 1) <= longest and ranks[-1].max() < len(units) - 1:
         following = np.zeros_like(units)
         width = 2 ** (len(ranks) - 1)
         following[:-width] = ranks[-1][width:] + 1
@@ -147,29 +149,29 @@ def _ranks(units: npt.NDArray[np.int64], most: int) -> list[npt.NDArray[np.int64
 
 
 def _common_run(
-    ranks: Sequence[npt.NDArray[np.int64]], ones: npt.NDArray[np.int64], others: npt.NDArray[np.int64]
+    ranks: Sequence[npt.NDArray[np.int64]], ones: npt.NDArray[np.int64], nearest: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int64]:
     """Return how many units from each place of `ones` are the same from the place of `others` beside it."""
     length = np.zeros_like(ones)
     last = len(ranks[0]) - 1
     for width, rank in reversed([(2**power, rank) for power, rank in enumerate(ranks)]):
-        same = rank[np.minimum(ones + length, last)] == rank[np.minimum(others + length, last)]
-        length += width * (same & (ones + length < last) & (others + length <= last))
+        same = rank[np.minimum(ones + length, last)] == rank[np.minimum(nearest + length, last)]
+        length += width * (same & (ones + length < last) & (nearest + length <= last))
     return length
 
 
 def are_quoted(texts: Sequence[Sequence[str]], source: UnitIndex) -> list[bool]:
     """Return which of some texts are nearly quoted from the source: most of each is in copied runs."""
     matches = longest_matches([unit for text in texts for unit in text], source)
-    found: list[bool] = []
+    quoted: list[bool] = []
     start = 0
     for text in texts:
         end = start + len(text)
-        own = [min(match, end - at) for at, match in enumerate(matches[start:end], start)]
-        copied = sum(run for run in _fragments(own) if run >= _SHORTEST_RUN)
-        found.append(copied >= _QUOTED * len(text))
+        runs = [min(match, end - at) for at, match in enumerate(matches[start:end], start)]
+        copied = sum(run for run in _fragments(runs) if run >= _SHORTEST_RUN)
+        quoted.append(copied >= _QUOTED * len(text))
         start = end
-    return found
+    return quoted
 
 
 def extractive(matches: Sequence[int]) -> ExtractiveStats | None:
@@ -177,13 +179,15 @@ def extractive(matches: Sequence[int]) -> ExtractiveStats | None:
     if not matches:
         return None
     fragments = list(_fragments(matches))
-    return ExtractiveStats(sum(fragments) / len(matches), sum(each * each for each in fragments) / len(matches))
+    return ExtractiveStats(
+        sum(fragments) / len(matches), sum(fragment * fragment for fragment in fragments) / len(matches)
+    )
 
 
 def novel(summary: list[str], matches: Sequence[int], size: int) -> float | None:
     """Return the share of distinct n-grams that the source does not have; None without any."""
-    found = dict(zip(ngrams(summary, size), matches, strict=False))
-    return sum(match < size for match in found.values()) / len(found) if found else None
+    by_ngram = dict(zip(ngrams(summary, size), matches, strict=False))
+    return sum(match < size for match in by_ngram.values()) / len(by_ngram) if by_ngram else None
 
 
 def _fragments(matches: Sequence[int]) -> Iterator[int]:
@@ -200,9 +204,9 @@ _LONGEST = 200
 _GOLDEN = 0.618
 
 
-def repeated(found: list[str], size: int) -> float | None:
+def repeated(sequence: list[str], size: int) -> float | None:
     """Return the share of distinct n-grams that occur more than once; None without any."""
-    counts = Counter(ngrams(found, size))
+    counts = Counter(ngrams(sequence, size))
     return sum(count > 1 for count in counts.values()) / len(counts) if counts else None
 
 
@@ -211,18 +215,18 @@ def redundancy(sentences: Sequence[Sequence[str]]) -> float | None:
     evenly spread pairs, and 200 words of a sentence, are compared."""
     compared = [sentence[:_LONGEST] for sentence in sentences if sentence]
     total = pairs = 0.0
-    for first, others in _pairs(len(compared)):
-        one = compared[first]
-        places = _places(one)
-        for other in others:
-            total += 2 * _common(places, len(one), compared[other]) / (len(one) + len(compared[other]))
+    for first, later in _pairs(len(compared)):
+        sentence = compared[first]
+        places = _places(sentence)
+        for at in later:
+            total += 2 * _common(places, len(sentence), compared[at]) / (len(sentence) + len(compared[at]))
             pairs += 1
     return total / pairs if pairs else None
 
 
-def common_length(one: Sequence[str], other: Sequence[str]) -> int:
+def common_length(first: Sequence[str], second: Sequence[str]) -> int:
     """Return the length of the longest common subsequence."""
-    return _common(_places(one), len(one), other)
+    return _common(_places(first), len(first), second)
 
 
 def _places(words: Sequence[str]) -> Mapping[str, int]:
@@ -233,13 +237,13 @@ def _places(words: Sequence[str]) -> Mapping[str, int]:
     return places
 
 
-def _common(places: Mapping[str, int], length: int, other: Sequence[str]) -> int:
+def _common(places: Mapping[str, int], length: int, second: Sequence[str]) -> int:
     """Return the longest common subsequence by Hyyrö's bit-parallel algorithm."""
-    whole = row = (1 << length) - 1
-    for word in other:
-        if here := places.get(word):
-            met = row & here
-            row = (row + met | row - met) & whole
+    full = row = (1 << length) - 1
+    for word in second:
+        if mask := places.get(word):
+            met = row & mask
+            row = (row + met | row - met) & full
     return length - row.bit_count()
 
 

@@ -77,7 +77,7 @@ def terms(text: str, language: str = ENGLISH) -> Iterator[str]:
     for match in _TERM.finditer(text.lower()):
         term = match.group()
         if _IS_UNSPACED.match(term):
-            yield from (one for one in term if not (foreign and one in stopped))
+            yield from (letter for letter in term if not (foreign and letter in stopped))
             yield from (term[at : at + 2] for at in range(len(term) - 1))
         elif foreign:
             yield from (part for part in _APOSTROPHE.split(term) if part not in stopped)
@@ -109,19 +109,19 @@ class SentenceVectors:
         """`languages` are the sentences' own, if they are not from one text."""
         self._language = language_of("\n".join(texts))
         read_by = languages or [self._language] * len(texts)
-        counts = [Counter(terms(*one)) for one in zip(texts, read_by, strict=True)]
-        known = sorted({term for one in counts for term in one})
-        self._number = {term: at for at, term in enumerate(known)}
-        self._sizes: Indices = np.array([len(one) for one in counts], dtype=np.int64)
+        counts = [Counter(terms(*bag)) for bag in zip(texts, read_by, strict=True)]
+        vocabulary = sorted({term for bag in counts for term in bag})
+        self._number = {term: at for at, term in enumerate(vocabulary)}
+        self._sizes: Indices = np.array([len(bag) for bag in counts], dtype=np.int64)
         # One entry for each term of each sentence, ordered by sentence, then term.
-        entries = [(self._number[term], count) for one in counts for term, count in sorted(one.items())]
-        found = np.array(entries, dtype=np.int64).reshape(-1, 2)
-        self._terms: Indices = found[:, 0]
+        entries = [(self._number[term], count) for bag in counts for term, count in sorted(bag.items())]
+        table = np.array(entries, dtype=np.int64).reshape(-1, 2)
+        self._terms: Indices = table[:, 0]
         self._sentences: Indices = np.repeat(np.arange(len(counts)), self._sizes)
         self._starts: Indices = _starts(self._sizes)
-        holders = np.bincount(self._terms, minlength=len(known))
+        holders = np.bincount(self._terms, minlength=len(vocabulary))
         self._rarity: Weights = np.log((1 + len(counts)) / (1 + holders)) + 1
-        weights = (1 + np.log(found[:, 1])) * self._rarity[self._terms]
+        weights = (1 + np.log(table[:, 1])) * self._rarity[self._terms]
         lengths = np.sqrt(_sums(self._sentences, weights**2, len(counts)))
         self._weights: Weights = weights / lengths[self._sentences]
         # The same entries ordered by term.
@@ -152,12 +152,14 @@ class SentenceVectors:
     def neighbours(self, index: int) -> tuple[Indices, Weights]:
         """Return the sentences that share a term with sentence `index`, including itself, and their similarities: the
         cosine, or one if the other has all terms of the shorter."""
-        own = slice(self._starts[index], self._starts[index + 1])
-        held = [self._by_term[self._term_starts[at] : self._term_starts[at + 1]] for at in self._terms[own]]
-        if not held:
+        entries_of_index = slice(self._starts[index], self._starts[index + 1])
+        postings = [
+            self._by_term[self._term_starts[at] : self._term_starts[at + 1]] for at in self._terms[entries_of_index]
+        ]
+        if not postings:
             return np.zeros(0, dtype=np.int64), np.zeros(0)
-        entries = np.concatenate(held)
-        factors = np.repeat(self._weights[own], [len(one) for one in held])
+        entries = np.concatenate(postings)
+        factors = np.repeat(self._weights[entries_of_index], [len(posting) for posting in postings])
         near, which = np.unique(self._sentences[entries], return_inverse=True)
         same = _sums(which, factors * self._weights[entries], len(near))
         shorter = np.minimum(self._sizes[near], self._sizes[index])
@@ -283,11 +285,11 @@ class _SentenceTransformerEncoder:
     @cached_property
     def weights(self) -> str:
         """Return a hash of the weights, since a folder may hold another model later."""
-        found = hashlib.sha256()
+        digest = hashlib.sha256()
         for name, values in sorted(self._model.state_dict().items()):
-            found.update(name.encode())
-            found.update(values.cpu().numpy().tobytes())
-        return found.hexdigest()
+            digest.update(name.encode())
+            digest.update(values.cpu().numpy().tobytes())
+        return digest.hexdigest()
 
     def encode(self, texts: Sequence[str]) -> Embeddings:
         if not texts:
@@ -305,7 +307,7 @@ class _SentenceTransformerEncoder:
                 show_progress_bar=False,
             )
             self._known.update(zip(new, rows, strict=True))
-        found = np.stack([self._known[text] for text in texts])
+        rows_of_texts = np.stack([self._known[text] for text in texts])
         for text in list(self._known)[: max(0, len(self._known) - _REMEMBERED)]:
             del self._known[text]
-        return found
+        return rows_of_texts

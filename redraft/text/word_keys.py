@@ -80,9 +80,9 @@ def words(text: str, language: str = ENGLISH) -> list[Word]:
     """
     if is_foreign(language):
         return [
-            Word(_plain(found.group()), match.start() + found.start(), match.start() + found.end())
+            Word(_plain(part.group()), match.start() + part.start(), match.start() + part.end())
             for match in _WORD.finditer(text)
-            for found in _PART.finditer(match.group())
+            for part in _PART.finditer(match.group())
         ]
     return [
         Word(key, match.start(), match.end())

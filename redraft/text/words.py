@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+import unicodedata
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -118,9 +120,9 @@ def words_key(text: str) -> str:
     return " ".join(word.casefold() for word in WORD.findall(text))
 
 
-def same_words(one: str, other: str) -> bool:
+def same_words(first: str, second: str) -> bool:
     """Return whether two texts differ only in capitals, punctuation and spaces."""
-    return words_key(one) == words_key(other)
+    return words_key(first) == words_key(second)
 
 
 @lru_cache(maxsize=8)
@@ -148,3 +150,39 @@ def count(number: int, what: str) -> str:
 def spaced(name: str) -> str:
     """Return a name with spaces instead of underscores, on one line."""
     return one_line(name).replace("_", " ")
+
+
+def columns(text: str) -> int:
+    """Return the number of columns that a text takes on a terminal: East Asian letters take two, combining marks
+    none."""
+    return len(text) if text.isascii() else sum(map(_columns_of, text))
+
+
+@lru_cache(maxsize=4096)
+def _columns_of(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def padded(text: str, width: int, *, right: bool = False) -> str:
+    """Return a text padded with spaces to this many columns, on its `right` side or the left."""
+    spaces = " " * (width - columns(text))
+    return spaces + text if right else text + spaces
+
+
+def lines_of(text: str, width: int, first: str = "", later: str = "") -> list[str]:
+    """Return a text in lines of at most this many columns, with a prefix for the first line and one for later lines."""
+    if text.isascii():
+        return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=later, break_on_hyphens=False)
+    lines: list[str] = []
+    line, is_empty = first, True
+    for word in text.split():
+        # A script without spaces may go on in the next line after any letter.
+        for at, piece in enumerate(word if columns(word) > width - columns(later) else [word]):
+            space = " " * (not is_empty and at == 0)
+            if not is_empty and columns(line + space + piece) > width:
+                lines.append(line)
+                line, space = later, ""
+            line, is_empty = line + space + piece, False
+    return lines if is_empty else [*lines, line]

@@ -74,7 +74,7 @@ def agreed(entries: Said, item: int) -> str | None:
 
 @pytest.mark.slow
 @given(first=ENTRIES, second=ENTRIES, items=st.sets(st.integers(0, 9), min_size=1).map(sorted))
-def test_no_reply_gives_an_item_the_verdict_of_another(first: Said, second: Said, items: list[int]) -> None:
+def test_verdicts_never_move_to_another_item(first: Said, second: Said, items: list[int]) -> None:
     judge = Judge(first, second, [])
     found = settle(judge, items)
 
@@ -92,27 +92,19 @@ def test_no_reply_gives_an_item_the_verdict_of_another(first: Said, second: Said
     assert bool(found.trouble) is bool(missing)
 
 
-def test_a_judge_that_has_one_verdict_a_reply_is_asked_until_it_has_given_all() -> None:
+def test_single_verdict_replies_are_asked_until_complete() -> None:
     judge = Judge([(1, "yes")], [(0, "no")], [(3, "yes")], [(2, "no")])
     assert settle(judge, [0, 1, 2, 3]).verdicts == {0: "no", 1: "yes", 2: "no", 3: "yes"}
     assert judge.asked == [([0, 1, 2, 3], False), ([0, 2, 3], True), ([2, 3], True), ([2], True)]
 
 
-def test_a_judge_that_passes_over_the_same_ones_again_is_asked_no_more() -> None:
+def test_skipped_twice_is_left_open() -> None:
     judge = Judge([(1, "yes")], [(1, "yes")])
     assert settle(judge, [0, 1]).open([0, 1]) == [0]
     assert len(judge.asked) == 2
 
 
-@given(st.permutations([(n, "yes" if n % 3 else "no") for n in range(8)]))
-def test_the_order_of_a_reply_does_not_matter(entries: Said) -> None:
-    judge = Judge(entries)
-
-    assert settle(judge, range(8)).verdicts == dict(sorted(entries))
-    assert len(judge.asked) == 1
-
-
-def test_a_reply_that_was_repaired_is_not_asked_about_again() -> None:
+def test_repaired_reply_is_not_repeated() -> None:
     judge = Judge([(0, "yes")], repaired=True)
     found = settle(judge, [0, 1])
 
@@ -134,7 +126,7 @@ def test_entries_that_name_no_item_are_counted() -> None:
     ids=lambda failure: type(failure).__name__,
 )
 @pytest.mark.parametrize("at_first", [True, False])
-def test_a_reply_of_no_use_leaves_its_items_open_and_says_why(failure: Exception, at_first: bool) -> None:
+def test_useless_reply_leaves_items_open(failure: Exception, at_first: bool) -> None:
     judge = Judge(failure) if at_first else Judge([(0, "yes")], failure)
     found = settle(judge, [0, 1])
 
@@ -148,7 +140,7 @@ def test_what_the_judge_cannot_help_ends_it(failure: Exception) -> None:
         settle(Judge(failure), [0, 1])
 
 
-def test_a_reply_that_did_not_end_in_its_room_is_asked_for_in_halves() -> None:
+def test_reply_without_room_is_asked_in_halves() -> None:
     judge = Judge(too_long(), [(0, "yes"), (1, "no")], too_long(), [(2, "yes")], [(3, "no")])
     found = settle(judge, [0, 1, 2, 3])
 
@@ -158,7 +150,7 @@ def test_a_reply_that_did_not_end_in_its_room_is_asked_for_in_halves() -> None:
     assert found == ItemResults({0: "yes", 1: "no", 2: "yes", 3: "no"})
 
 
-def test_of_a_reply_that_was_begun_only_the_rest_is_asked_for_in_halves() -> None:
+def test_cut_reply_leaves_the_rest_to_ask() -> None:
     judge = Judge(begun((0, "yes")), [(1, "no"), (2, "no")], begun((3, "yes")), [(4, "yes")])
     found = settle(judge, [0, 1, 2, 3, 4])
 
@@ -167,7 +159,7 @@ def test_of_a_reply_that_was_begun_only_the_rest_is_asked_for_in_halves() -> Non
     assert found == ItemResults({0: "yes", 1: "no", 2: "no", 3: "yes", 4: "yes"})
 
 
-def test_where_a_reply_names_none_of_the_items_they_are_asked_about_one_by_one() -> None:
+def test_nameless_replies_are_asked_one_by_one() -> None:
     judge = Judge(nameless(), [(0, "yes")], nameless(), [(2, "no")])
     found = settle(judge, [0, 1, 2])
 
@@ -182,7 +174,7 @@ def nameless() -> UnreadableReply:
     return error
 
 
-def test_a_reply_that_is_begun_over_and_over_leaves_the_rest_open() -> None:
+def test_repeatedly_cut_reply_leaves_the_rest_open() -> None:
     judge = Judge(*[begun((0, "yes"))] * 4)
     found = settle(judge, [0, 1])
 
@@ -191,7 +183,7 @@ def test_a_reply_that_is_begun_over_and_over_leaves_the_rest_open() -> None:
     assert judge.rooms == [2, 2, 4]
 
 
-def test_a_reply_that_loops_is_drawn_with_some_temperature_and_has_no_more_room() -> None:
+def test_looping_reply_is_sampled_loosely_once() -> None:
     judge = Judge(looping(), [(0, "yes")], [(1, "no")])
     assert settle(judge, [0, 1]) == ItemResults({0: "yes", 1: "no"})
     assert judge.loosely == [False, True, True]
@@ -202,14 +194,14 @@ def test_a_reply_that_loops_is_drawn_with_some_temperature_and_has_no_more_room(
     assert judge.loosely == [False, True]
 
 
-def test_one_item_that_does_not_end_in_its_room_has_twice_the_room_and_twice_that() -> None:
+def test_single_item_gets_double_room_twice() -> None:
     judge = Judge(too_long(), too_long(), [(0, "yes")])
 
     assert settle(judge, [0]) == ItemResults({0: "yes"})
     assert judge.rooms == [1, 2, 4]
 
 
-def test_one_item_that_ends_in_no_room_is_left_open() -> None:
+def test_item_beyond_all_room_is_left_open() -> None:
     judge = Judge(*[too_long()] * 3)
     found = settle(judge, [0])
 
@@ -217,14 +209,14 @@ def test_one_item_that_ends_in_no_room_is_left_open() -> None:
     assert len(judge.asked) == 3
 
 
-def test_what_was_left_out_is_asked_for_in_halves_as_well() -> None:
+def test_skipped_items_are_asked_in_halves() -> None:
     judge = Judge([(0, "yes")], too_long(), [(1, "no")], [(2, "yes")])
 
     assert settle(judge, [0, 1, 2]) == ItemResults({0: "yes", 1: "no", 2: "yes"})
     assert judge.asked == [([0, 1, 2], False), ([1, 2], True), ([1], True), ([2], True)]
 
 
-def test_a_thought_without_an_end_is_not_asked_for_in_halves() -> None:
+def test_endless_reasoning_is_not_asked_in_halves() -> None:
     judge = Judge(TruncatedReasoning("ended during the reasoning", text="", usage=Usage()))
     found = settle(judge, [0, 1])
 
@@ -234,7 +226,7 @@ def test_a_thought_without_an_end_is_not_asked_for_in_halves() -> None:
 @pytest.mark.parametrize(
     "rejected", [RejectedRequest("too large"), UnreadableReply("too large", text=" ", usage=Usage())], ids=type
 )
-def test_a_request_that_nobody_answers_is_made_in_halves_and_one_item_once_more(rejected: Exception) -> None:
+def test_unanswered_request_is_halved_and_repeated(rejected: Exception) -> None:
     judge = Judge(rejected, [(0, "yes")], rejected, [(1, "no")], rejected, rejected)
     found = settle(judge, [0, 1, 2])
 
@@ -242,22 +234,14 @@ def test_a_request_that_nobody_answers_is_made_in_halves_and_one_item_once_more(
     assert found == ItemResults({0: "yes", 1: "no"}, "too large")
 
 
-def test_what_was_passed_over_and_is_then_rejected_is_asked_about_in_halves() -> None:
-    judge = Judge([], RejectedRequest("too large"), [(0, "yes")], [(1, "no")])
-    found = settle(judge, [0, 1])
-
-    assert judge.asked == [([0, 1], False), ([0, 1], True), ([0], True), ([1], True)]
-    assert found == ItemResults({0: "yes", 1: "no"})
-
-
-def test_one_batch_that_fails_does_not_harm_the_others() -> None:
+def test_failing_batch_does_not_harm_others() -> None:
     judge = Judge(RefusedReply("would not", text="no", usage=Usage()), [(1, "yes")])
     found = settle(judge, [0], [1])
 
     assert (found.verdicts, found.trouble) == ({1: "yes"}, "would not")
 
 
-def test_when_one_batch_cannot_go_on_the_others_come_to_their_end() -> None:
+def test_other_batches_end_before_an_error() -> None:
     judge = Judge(BudgetError("used up"), [(1, "yes")])
     with pytest.raises(BudgetError):
         settle(judge, [0], [1])

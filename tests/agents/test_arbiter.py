@@ -12,11 +12,9 @@ import pytest
 from redraft.agents.answers import is_answered
 from redraft.agents.arbiter import Arbiter, RulingRequest
 from redraft.agents.evidence import EvidenceReader
-from redraft.agents.examiner import compare_twice
 from redraft.agents.judge import Judge
 from redraft.builtin.model import ExtractiveModel
-from redraft.domain import Document, Evaluation, Finding, Ruling, Span
-from redraft.evaluators import consistency
+from redraft.domain import Document, Evaluation, Finding, Ruling
 from redraft.evaluators.similarity import is_doubtful
 from redraft.llm.base import Model
 from redraft.prompts.book import PromptBook
@@ -78,7 +76,7 @@ def says(verdict: str, quote: str = "") -> Sheets:
     return Sheets(script)
 
 
-async def test_it_reads_the_whole_document_first_where_that_fits(store: Store) -> None:
+async def test_whole_document_is_read_where_it_fits(store: Store) -> None:
     judge = Sheets(Keepers())
     await ruled(store, judge, RulingRequest(accusation(3)), RulingRequest(accusation(4)))
 
@@ -89,7 +87,7 @@ async def test_it_reads_the_whole_document_first_where_that_fits(store: Store) -
     assert len(sheet.items("points")) == 2
 
 
-async def test_where_it_does_not_fit_the_places_that_matter_are_read(store: Store) -> None:
+async def test_relevant_places_are_read_of_long_documents(store: Store) -> None:
     document = island(300)
     judge = Sheets(Keepers())
     quote = "keeper number 250 is called Tom250 and lives at station 1750"
@@ -103,7 +101,7 @@ async def test_where_it_does_not_fit_the_places_that_matter_are_read(store: Stor
     assert ruling.contested == quote
 
 
-async def test_what_the_document_says_overrules_and_is_quoted_with_its_place(store: Store) -> None:
+async def test_supported_claim_overrules_with_its_place(store: Store) -> None:
     right, wrong = accusation(3), accusation(4, "Bob")
     first, second = await ruled(store, Keepers(), RulingRequest(right), RulingRequest(wrong))
 
@@ -136,7 +134,7 @@ async def test_that_passages_are_silent_is_no_verdict(store: Store) -> None:
     assert (whole.verdict, part.verdict) == ("absent", "unclear")
 
 
-async def test_many_findings_are_ruled_on_a_dozen_at_a_time(store: Store) -> None:
+async def test_findings_are_ruled_on_in_dozens(store: Store) -> None:
     judge = Sheets(Keepers())
     rulings = await ruled(
         store, judge, *(RulingRequest(accusation(n)) for n in range(1, 31)), document=island(40), window=20_000
@@ -146,7 +144,7 @@ async def test_many_findings_are_ruled_on_a_dozen_at_a_time(store: Store) -> Non
     assert [len(sheet.items("points")) for sheet in judge.seen] == [10, 10, 10]
 
 
-async def test_a_reply_that_cannot_be_read_leaves_everything_as_it_is(store: Store) -> None:
+async def test_unreadable_reply_rules_nothing(store: Store) -> None:
     assert await ruled(store, Sheets(lambda _: "I would rather not."), RulingRequest(accusation(3))) == []
 
 
@@ -199,14 +197,14 @@ async def judged(folder: Path, clerk: Clerk, **judging: Any) -> tuple[Evaluation
 
 
 @pytest.mark.parametrize("measure", ["rouge1", "exact", "judge"])
-async def test_the_same_amount_in_other_words_is_no_inconsistency(tmp_path: Path, measure: str) -> None:
+async def test_same_amount_in_other_words_is_consistent(tmp_path: Path, measure: str) -> None:
     found, _ = await judged(tmp_path, Clerk(PRICE), similarity=measure)
 
     assert (found.score, found.findings, found.unjudged) == (1.0, (), 0)
 
 
 @pytest.mark.parametrize("measure", ["rouge1", "exact", "judge"])
-async def test_one_word_that_turns_a_sentence_into_its_opposite_is_found(tmp_path: Path, measure: str) -> None:
+async def test_opposite_in_one_word_is_found(tmp_path: Path, measure: str) -> None:
     found, court = await judged(tmp_path, Clerk(WAR), similarity=measure)
 
     assert (found.score, [one.kind for one in found.findings]) == (0.0, ["inconsistent"])
@@ -215,7 +213,7 @@ async def test_one_word_that_turns_a_sentence_into_its_opposite_is_found(tmp_pat
     assert len(court.asked("answer_from_document")) == 2
 
 
-async def test_where_the_second_look_reads_otherwise_there_is_no_finding(tmp_path: Path) -> None:
+async def test_second_look_can_clear_a_claim(tmp_path: Path) -> None:
     claim = ("When was the light sold?", "to a man", "after the war")
     found, court = await judged(tmp_path, Clerk(claim, later="after the war was over", verdicts=["contradicts"]))
 
@@ -226,37 +224,14 @@ async def test_where_the_second_look_reads_otherwise_there_is_no_finding(tmp_pat
     ]
 
 
-async def test_a_second_look_that_finds_nothing_leaves_the_first(tmp_path: Path) -> None:
+async def test_empty_second_look_leaves_the_first(tmp_path: Path) -> None:
     found, _ = await judged(tmp_path, Clerk(WAR, later=UNANSWERABLE))
 
     assert [(one.kind, one.expected) for one in found.findings] == [("inconsistent", "after the war")]
 
 
-async def test_a_second_look_reads_the_place_of_the_first_answer_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sought: list[Span] = []
-
-    async def compare(examiner: Any, pairs: Any, wanted: Any, reader: Any, **options: Any) -> Any:
-        sought.extend(span for one in wanted for span in one.cited)
-        return await compare_twice(examiner, pairs, wanted, reader, **options)
-
-    monkeypatch.setattr(consistency, "compare_twice", compare)
-    await judged(tmp_path, Clerk(WAR))
-
-    assert ["after the war" in DOCUMENT.text[one.start : one.end] for one in sought] == [True]
-
-
-async def test_a_comparison_without_a_verdict_makes_no_finding_and_no_score(tmp_path: Path) -> None:
-    found, _ = await judged(tmp_path, Clerk(WAR, verdicts=["perhaps"] * 9))
-
-    assert (found.outcome, found.score, found.findings) == ("failed", None, ())
-
-
 @pytest.mark.parametrize("verdict", ["unclear", "unrelated"])
-async def test_of_what_nobody_can_compare_nothing_is_said_and_nobody_is_asked_again(
-    tmp_path: Path, verdict: str
-) -> None:
+async def test_incomparable_answers_are_unjudged(tmp_path: Path, verdict: str) -> None:
     found, court = await judged(tmp_path, Clerk(WAR, verdicts=[verdict]))
 
     assert (found.outcome, found.score, found.unjudged, found.findings) == ("failed", None, 1, ())
@@ -264,7 +239,7 @@ async def test_of_what_nobody_can_compare_nothing_is_said_and_nobody_is_asked_ag
     assert [len(court.asked(prompt)) for prompt in prompts] == [1, 1]
 
 
-async def test_an_answer_about_something_else_answers_no_question_of_the_document(tmp_path: Path) -> None:
+async def test_answer_about_something_else_is_none(tmp_path: Path) -> None:
     class Strict(Keepers):
         """Finds that another name answers something else."""
 
@@ -283,7 +258,7 @@ async def test_an_answer_about_something_else_answers_no_question_of_the_documen
 @pytest.mark.parametrize(
     ("answered", "placed", "found"), [(True, True, True), (True, False, False), (None, True, False)]
 )
-def test_none_is_an_answer_where_its_place_is_named(answered: bool | None, placed: bool, found: bool) -> None:
+def test_none_is_an_answer_with_its_place(answered: bool | None, placed: bool, found: bool) -> None:
     assert is_answered(answered, "None.", placed=placed) is found
 
 
@@ -295,9 +270,7 @@ async def test_equal_answers_are_not_compared(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("judging", [{}, {"similarity": "rouge1"}])
-async def test_who_did_it_to_whom_is_compared_though_the_words_are_the_same(
-    tmp_path: Path, judging: dict[str, str]
-) -> None:
+async def test_swapped_roles_are_compared(tmp_path: Path, judging: dict[str, str]) -> None:
     crime = ("Who paid whom?", "the town paid the council", "the council paid the town")
     found, _ = await judged(tmp_path, Clerk(crime, verdicts=["contradicts"] * 2), **judging)
 
@@ -313,7 +286,7 @@ async def test_the_paper_compares_by_a_measure_alone(tmp_path: Path) -> None:
     assert not court.asked("compare_answers")
 
 
-async def test_a_contradicted_answer_of_a_summary_is_looked_at_once_more(tmp_path: Path) -> None:
+async def test_contradicted_summary_answer_is_checked_again(tmp_path: Path) -> None:
     class Hasty(Keepers):
         """Takes every other name for a contradiction, and the second time reads the name that the summary has."""
 
@@ -340,5 +313,5 @@ async def test_a_contradicted_answer_of_a_summary_is_looked_at_once_more(tmp_pat
         ("the old keeper of the light", "the old keeper of the light at the far end of the cape", False),
     ],
 )
-def test_what_may_be_the_opposite_goes_by_form(one: str, other: str, doubtful: bool) -> None:
+def test_doubtful_pairs_go_by_form(one: str, other: str, doubtful: bool) -> None:
     assert is_doubtful(one, other) is is_doubtful(other, one) is doubtful

@@ -13,22 +13,15 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from redraft.agents.evidence import EvidenceReader, TokenRates
-from redraft.agents.fact_checker import ALIGNMENT, OPINION, SUPPORT, FactAlignment, FactChecker, facts_per_request
-from redraft.agents.judge import Judge
+from redraft.agents.fact_checker import facts_per_request
 from redraft.domain import Document, KeyFacts
 from redraft.errors import JudgingError
-from redraft.evaluators.base import statements_of
 from redraft.evaluators.reference.keyfacts import UNJUDGED
 from redraft.events import Event, Notice
-from redraft.llm.base import FunctionModel
 from redraft.llm.replies import NoValueError, read_value
-from redraft.prompts.book import PromptBook
-from redraft.prompts.factual import Alignments, FactTree, Query, Verifications
+from redraft.prompts.factual import FactTree, Query, Verifications
 from redraft.readers.documents import parse
 from redraft.report.history.results import Result
-from redraft.text.retrieval import Passages
-from redraft.text.tokens import EstimatingTokenizer
 from tests.agents.test_holes import FREE, Fault, Holey, spoiled
 from tests.chatserver import Answer, text_of
 from tests.judges import KEY, Court, Json, Keepers, Said, Script, Sheet, fact_of, island, keepers_in, told, tree_of
@@ -104,7 +97,7 @@ def perfect(tmp_path_factory: pytest.TempPathFactory) -> Judged:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FAULTS)
-async def test_a_faulty_list_is_asked_for_again_and_changes_nothing(tmp_path: Path, perfect: Judged, name: str) -> None:
+async def test_faulty_list_is_repeated_without_effect(tmp_path: Path, perfect: Judged, name: str) -> None:
     expected, calls = perfect
     prompts = {*VETTING, "align_facts", "verify_sentences"}
     script = Holey(prompts, fault(name))
@@ -133,7 +126,7 @@ class Picky(Keepers):
 
 
 @pytest.mark.slow
-async def test_a_fact_that_is_never_aligned_is_unjudged(tmp_path: Path) -> None:
+async def test_never_aligned_fact_is_unjudged(tmp_path: Path) -> None:
     result, calls = await judged(tmp_path, Picky("align_facts"), keepers=12)
 
     recall = result.evaluations["keyfact_recall"]
@@ -148,21 +141,8 @@ async def test_a_fact_that_is_never_aligned_is_unjudged(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_a_sentence_that_is_never_verified_is_unjudged(tmp_path: Path) -> None:
-    result, _ = await judged(tmp_path, Picky("verify_sentences"), keepers=12)
-
-    faithfulness = result.evaluations["faithfulness"]
-    # The second, "Bob", has no verdict: of the other five, two err.
-    assert (faithfulness.score, faithfulness.judged, faithfulness.unjudged) == (3 / 5, 5, 1)
-    sentences: Any = faithfulness.details["sentences"]
-    found = [one["verdict"] for one in sentences]
-    assert found == ["none", "unjudged", "none", "entity", "out_of_article", "none"]
-    assert [finding.sentence for finding in faithfulness.findings] == [fact_of(5, "Joe"), fact_of(77, "Jim")]
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("prompt", VETTING[:2])
-async def test_a_fact_that_is_never_validated_is_no_yardstick_and_is_named(tmp_path: Path, prompt: str) -> None:
+async def test_never_validated_fact_is_pruned_and_named(tmp_path: Path, prompt: str) -> None:
     events: list[Event] = []
     found, _ = await grown(tmp_path, Picky(prompt), keepers=12, observer=events.append)
 
@@ -179,24 +159,8 @@ async def test_a_fact_that_is_never_validated_is_no_yardstick_and_is_named(tmp_p
 
 
 @pytest.mark.slow
-async def test_a_judge_that_never_aligns_anything_leaves_the_levels_unknown(tmp_path: Path) -> None:
-    class Mute(Keepers):
-        def align_facts(self, sheet: Sheet) -> Said:
-            return "I would rather not."
-
-    result, _ = await judged(tmp_path, Mute(), keepers=12)
-
-    recall, faithfulness = result.evaluations["keyfact_recall"], result.evaluations["faithfulness"]
-    assert (recall.outcome, recall.score, recall.unjudged) == ("failed", None, 24)
-    assert (faithfulness.outcome, faithfulness.score) == ("scored", 3 / 6)
-    assert faithfulness.details["by_level"] is None
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("sentences", [[], [99, 0, -1, 7]], ids=["none", "some that are not there"])
-async def test_a_fact_that_is_stated_by_no_sentence_that_there_is_is_stated_all_the_same(
-    tmp_path: Path, sentences: list[int]
-) -> None:
+async def test_stated_fact_needs_no_sentence(tmp_path: Path, sentences: list[int]) -> None:
     class Vague(Keepers):
         def align_facts(self, sheet: Sheet) -> Said:
             said = super().align_facts(sheet)
@@ -210,17 +174,6 @@ async def test_a_fact_that_is_stated_by_no_sentence_that_there_is_is_stated_all_
     details: Any = recall.details
     assert [one["sentences"] for one in details["facts"] if one["verdict"] == "stated"] == [[]] * 4
     assert (recall.held, calls["align_facts"]) == ((), 1)
-
-
-async def test_a_sentence_that_was_not_shown_states_no_fact(tmp_path: Path) -> None:
-    court, tokenizer = Court(tmp_path), EstimatingTokenizer()
-    passages, tokens = Passages(court.document, tokenizer), tokenizer.count(court.document.text)
-    reply = Alignments.model_validate({"facts": [{"id": 1, "stated": "yes", "sentences": [1, 99]}]})
-    judge = Judge(FunctionModel(lambda request: reply), PromptBook(), court.store.judgments)
-    reader = EvidenceReader(court.document, passages, tokenizer, 8192, tokens)
-    found = await FactChecker(judge).align(statements_of(told(1)), [fact_of(1)], reader)
-    assert found.verdicts == {0: FactAlignment(True, frozenset({1}))}
-    court.store.close()
 
 
 @pytest.mark.parametrize(
@@ -241,7 +194,7 @@ async def test_a_sentence_that_was_not_shown_states_no_fact(tmp_path: Path) -> N
         ("Entity Error: the wrong name", "entity"),
     ],
 )
-def test_a_category_is_known_however_it_is_spelt(spelt: str, category: str) -> None:
+def test_categories_are_read_in_any_spelling(spelt: str, category: str) -> None:
     text = json.dumps({"sentences": [{"id": 1, "reason": "", "quote": "", "category": spelt}]})
     assert read_value(text, Verifications).sentences[0].category == category
 
@@ -312,9 +265,7 @@ MALFORMED_ON_THE_WIRE = pytest.mark.parametrize("name", ["empty branches", "pros
 
 @MALFORMED_ON_THE_WIRE
 @pytest.mark.slow
-async def test_a_tree_that_stays_malformed_is_named_and_stops_no_other(
-    tmp_path: Path, whole: tuple[KeyFacts, Court], name: str
-) -> None:
+async def test_malformed_tree_is_named_and_isolated(tmp_path: Path, whole: tuple[KeyFacts, Court], name: str) -> None:
     perfect, before = whole
     events: list[Event] = []
     found, court = await grown(tmp_path, Clumsy(MALFORMED[name], learns=False), observer=events.append)
@@ -331,7 +282,7 @@ async def test_a_tree_that_stays_malformed_is_named_and_stops_no_other(
     assert more == (1 if name == "empty branches" else 2)
 
 
-async def test_without_any_tree_recall_alone_has_failed_and_nothing_is_paid_for_twice(tmp_path: Path) -> None:
+async def test_recall_without_trees_pays_nothing_twice(tmp_path: Path) -> None:
     class Mute(Keepers):
         def __call__(self, sheet: Sheet) -> Said:
             return "No." if sheet.prompt.startswith("keyfacts") else super().__call__(sheet)
@@ -354,7 +305,7 @@ async def test_without_any_tree_recall_alone_has_failed_and_nothing_is_paid_for_
 
 
 @pytest.mark.slow
-async def test_facts_of_which_none_passes_are_not_told_as_replies_that_were_cut_off(tmp_path: Path) -> None:
+async def test_facts_without_passing_are_named_as_such(tmp_path: Path) -> None:
     class Strict(Keepers):
         def facts_faithful(self, sheet: Sheet) -> Said:
             said = super().facts_faithful(sheet)
@@ -370,9 +321,7 @@ async def test_facts_of_which_none_passes_are_not_told_as_replies_that_were_cut_
 
 
 @pytest.mark.slow
-async def test_facts_that_are_said_twice_are_validated_and_kept_once(
-    tmp_path: Path, whole: tuple[KeyFacts, Court]
-) -> None:
+async def test_repeated_facts_are_validated_once(tmp_path: Path, whole: tuple[KeyFacts, Court]) -> None:
     class Stammering(Keepers):
         def keyfacts_analytical(self, sheet: Sheet) -> Said:
             said = super().keyfacts_analytical(sheet)
@@ -393,58 +342,13 @@ async def test_facts_that_are_said_twice_are_validated_and_kept_once(
         assert court.items(prompt) == before.items(prompt) == len(once)
 
 
-class Leafy(Keepers):
-    """Finds a leaf in every sentence but two, and is cut off where its reply does not fit."""
-
-    def __call__(self, sheet: Sheet) -> Said:
-        said = super().__call__(sheet)
-        text = said if isinstance(said, str) else json.dumps(said)
-        room = 4 * sheet.wanted
-        return Answer(text[:room], "length") if len(text) > room else said
-
-    def keyfacts_analytical(self, sheet: Sheet) -> Said:
-        root, branch, *leaves = (fact_of(*known) for known in keepers_in(sheet.within("excerpt")).items())
-        return {"roots": [{"fact": root, "branches": [{"fact": branch, "leaves": leaves}]}]}
-
-    def query_analytical(self, sheet: Sheet) -> Said:
-        return {"query": "Why is everybody called so?"}
-
-
 def roll(keepers: int) -> Document:
     """A document that says of each keeper no more than the name."""
     return parse("\n\n".join(fact_of(n) for n in range(1, keepers + 1)).encode(), name="roll.txt")
 
 
-@pytest.mark.nightly
-async def test_hundreds_of_leaves_are_split_and_batched_and_none_gets_lost(tmp_path: Path) -> None:
-    court = Court(tmp_path, Leafy(), document=roll(300))
-    with court.served() as server:
-        result = await court.evaluate(
-            told(*range(1, 301, 3)), metrics=METRICS, perspective="analytical", settings={"context_tokens": 65536}
-        )
-
-    (tree,) = court.store.keyfacts.get(str(result.evaluations["keyfact_recall"].details["keyfacts"])).trees
-    assert sorted(number for fact in tree.facts for number in keepers_in(fact.text)) == list(range(1, 301))
-    assert len(tree.kept) == 300
-    assert [fact.level for fact in tree.facts].count("leaf") == 296
-    # The whole was cut off; then each half was asked for.
-    assert len(court.asked("keyfacts_analytical")) == 3
-    for prompt, entry in (("facts_faithful", SUPPORT), ("facts_objective", OPINION), ("align_facts", ALIGNMENT)):
-        sizes = [len(sheet.items("facts")) for sheet in court.asked(prompt)]
-        assert sum(sizes) == 300
-        assert 1 < max(sizes) <= facts_per_request(3000, entry.frame)
-        assert max(sizes) >= facts_per_request(3000, entry.tokens(TokenRates(2.5, 40)))
-    over = [seen for seen in server.seen if seen.completion_tokens >= seen.body["max_completion_tokens"]]
-    assert len(over) == 1
-    assert result.scores == {"keyfact_recall": 100 / 300, "faithfulness": 1.0}
-    facts: Any = result.evaluations["keyfact_recall"].details["facts"]
-    assert [one["verdict"] for one in facts] == [
-        "stated" if min(keepers_in(one["fact"])) % 3 == 1 else "missing" for one in facts
-    ]
-
-
 @pytest.mark.parametrize("context", [2048, 4096, 8192, 32768])
-def test_a_batch_of_facts_leaves_room_for_the_text_that_they_are_from(context: int) -> None:
+def test_batch_of_facts_leaves_room_for_text(context: int) -> None:
     room = min(3000, int(0.3 * context))
     for tokens in (30, 45, 90):
         most = facts_per_request(room, tokens)
@@ -468,7 +372,7 @@ class Breathless(Keepers):
 
 
 @pytest.mark.slow
-async def test_a_tree_that_is_cut_off_is_asked_for_in_halves_and_quarters(tmp_path: Path) -> None:
+async def test_cut_tree_is_asked_in_halves(tmp_path: Path) -> None:
     found, court = await grown(tmp_path, Breathless(6), keepers=24)
 
     first, second = found.trees
@@ -494,7 +398,7 @@ class Looping(Keepers):
 
 
 @pytest.mark.slow
-async def test_a_tree_that_loops_is_drawn_once_with_some_temperature_and_not_asked_for_in_parts(tmp_path: Path) -> None:
+async def test_looping_tree_is_sampled_loosely_once(tmp_path: Path) -> None:
     court = Court(tmp_path, Looping(1), document=island(24))
     with court.served() as server:
         found = await court.keyfacts()
@@ -515,7 +419,7 @@ async def test_a_tree_that_loops_is_drawn_once_with_some_temperature_and_not_ask
 
 
 @pytest.mark.slow
-async def test_a_tree_that_is_cut_off_however_little_is_asked_for_is_named(tmp_path: Path) -> None:
+async def test_tree_without_any_room_is_named(tmp_path: Path) -> None:
     court = Court(tmp_path, Breathless(2))
     with court.served():
         with pytest.raises(JudgingError, match="no key fact could be built") as caught:
@@ -539,13 +443,13 @@ async def test_a_tree_that_is_cut_off_however_little_is_asked_for_is_named(tmp_p
         " ?",
     ],
 )
-def test_a_query_that_speaks_of_the_tree_is_refused(query: str) -> None:
+def test_query_about_the_tree_is_refused(query: str) -> None:
     with pytest.raises(ValidationError):
         Query(query=query)
 
 
 @pytest.mark.slow
-async def test_a_tree_for_which_no_query_comes_stays_without(tmp_path: Path, whole: tuple[KeyFacts, Court]) -> None:
+async def test_tree_without_query_stays_without(tmp_path: Path, whole: tuple[KeyFacts, Court]) -> None:
     class Stubborn(Keepers):
         def query_narrative(self, sheet: Sheet) -> Said:
             first = "number 1 is" in sheet.text
@@ -561,7 +465,7 @@ async def test_a_tree_for_which_no_query_comes_stays_without(tmp_path: Path, who
     assert len(court.asked("query_narrative")) == 3
 
 
-async def test_validators_see_each_facts_level_and_whoever_asks_for_its_answer_the_excerpt(tmp_path: Path) -> None:
+async def test_validators_see_levels_and_excerpt(tmp_path: Path) -> None:
     found, court = await grown(tmp_path, Keepers(), settings={"context_tokens": 8192}, keepers=12)
 
     levels = {(fact.level, fact.text) for tree in found.trees for fact in tree.facts}

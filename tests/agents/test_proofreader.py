@@ -88,7 +88,7 @@ def test_no_verdict_lands_on_another_sentence(store: Store, replies: list[list[i
 @pytest.mark.slow
 @_HOSTILE
 @given(_ids, _ids, st.sampled_from([1, 3, 10]))
-def test_what_is_said_both_ways_is_asked_again_and_then_open(
+def test_contradictory_verdicts_are_asked_again(
     store: Store, confusing: list[int], fine: list[int], batch: int
 ) -> None:
     both = Confusions(sentences=[*entries(confusing).sentences, *clear(fine).sentences])
@@ -112,7 +112,7 @@ def test_what_is_said_both_ways_is_asked_again_and_then_open(
         ({"questions": None, "types": "None"}, (False, (), ())),
     ],
 )
-def test_a_verdict_is_read_however_it_is_put(store: Store, said: dict[str, object], expected: object) -> None:
+def test_verdicts_are_read_in_any_form(store: Store, said: dict[str, object], expected: object) -> None:
     reader = Reader(store, entries([1], **said))
     found = reader.read("Tom came to the light.")[0]
     assert (found.confusing, found.questions, found.types) == expected
@@ -129,7 +129,7 @@ def test_silence_and_contradiction_are_no_verdicts(store: Store, said: dict[str,
     assert mended.read("Tom came to the light.") == {0: SentenceConfusion(confusing=False)}
 
 
-def test_a_verdict_is_remembered_for_this_sentence_of_this_summary(store: Store) -> None:
+def test_verdict_is_remembered_per_summary(store: Store) -> None:
     reader = Reader(store, clear(list(range(1, 10))))
     first = reader.read()
     assert reader.read() == first
@@ -145,7 +145,7 @@ def test_the_same_sentence_twice_is_two_sentences(store: Store) -> None:
     assert [found[n].confusing for n in (0, 1)] == [False, True]
 
 
-def test_every_sentence_is_read_beside_the_whole_summary(store: Store) -> None:
+def test_sentences_are_read_beside_the_summary(store: Store) -> None:
     reader = Reader(store, clear(list(range(1, 10))), batch=4)
     reader.read()
     assert sorted([one.id for one in given.sentences] for given in reader.given) == [[1, 2, 3, 4], [5, 6, 7, 8], [9]]
@@ -173,7 +173,7 @@ class _Slow:
         return Reply(clear([one.id for one in request.given.sentences]), "", Usage())
 
 
-def test_the_first_request_goes_ahead_of_the_others_which_go_together(store: Store) -> None:
+def test_first_request_goes_ahead(store: Store) -> None:
     model = _Slow()
     reader = Proofreader(Judge(model, BOOK, store.judgments, sample=next(_draws)), TOKENIZER, 8192, 2)
     assert len(asyncio.run(reader.read(TEXT, STATEMENTS)).verdicts) == 9
@@ -188,7 +188,7 @@ def test_a_reply_has_room_for_every_sentence(store: Store) -> None:
 
 
 @pytest.mark.nightly
-def test_a_summary_too_long_for_the_window_is_read_with_what_stands_before(store: Store) -> None:
+def test_long_summary_is_read_with_preceding_text(store: Store) -> None:
     last = 60
     text = " ".join(f"Keeper Tom{n} came to the light in the winter of that year." for n in range(1, last + 1))
     reader = Reader(store, clear(list(range(1, last + 1))), window=least_window(BOOK, TOKENIZER), batch=1)

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from redraft.agents.decider import _attempt, _point
-from redraft.agents.evidence import GAP, EvidenceReader
+from redraft.agents.decider import _point
+from redraft.agents.evidence import EvidenceReader
 from redraft.agents.reviser import EditNotes, Reviser, RevisionReply, RevisionRequest, point_to_fix, read_reply
 from redraft.agents.structured_writer import Completion, StructuredWriter
-from redraft.domain import Document, Evidence, Finding, Round, Span
+from redraft.domain import Document, Evidence, Finding, Span
 from redraft.llm.base import FunctionModel
 from redraft.prompts.revision import EditInput, MustKnow
 from redraft.readers.documents import parse
@@ -30,8 +29,8 @@ TEXTS = {
         "Es tut mir leid, aber dabei kann ich leider nicht behilflich sein.",
     ),
     "Russian": (
-        "Эстер Вейн приехала на остров пятого марта. Она искала книгу своего отца.",
-        "Эстер Вейн приехала на остров третьего марта. Она искала книгу своего отца.",
+        "Эстер Вейн приехала на остров пятого марта 1924 года. Она искала книгу своего отца.",
+        "Эстер Вейн приехала на остров третьего марта 1924 года. Она искала книгу своего отца.",
         "К сожалению, я не могу выполнить эту просьбу.",
     ),
     "Japanese": (
@@ -58,21 +57,21 @@ async def revised(summary: str, reply: str, *findings: Finding, language: str | 
 
 
 @pytest.mark.parametrize("language", TEXTS)
-async def test_an_excuse_is_no_revision_and_a_corrected_text_is_one(language: str) -> None:
+async def test_excuse_is_no_revision(language: str) -> None:
     summary, corrected, excuse = TEXTS[language]
 
     assert not (await revised(summary, corrected)).flaw
     assert (await revised(summary, excuse)).flaw == NO_REVISION
 
 
-async def test_a_text_in_another_language_is_one_only_where_a_person_asked_for_it() -> None:
+async def test_other_language_needs_a_request() -> None:
     german, russian = TEXTS["German"][0], TEXTS["Russian"][0]
 
     assert (await revised(german, russian)).flaw
     assert not (await revised(german, russian, request("In Russian, please."))).flaw
 
 
-async def test_a_text_in_another_language_is_one_where_that_is_what_is_written_in() -> None:
+async def test_requested_language_is_a_revision() -> None:
     german, russian = " ".join(TEXTS["German"][:2]), " ".join(TEXTS["Russian"][:2])
 
     assert not (await revised(german, russian, language="Russian")).flaw
@@ -81,7 +80,7 @@ async def test_a_text_in_another_language_is_one_where_that_is_what_is_written_i
 
 
 @pytest.mark.parametrize("language", TRANSLATIONS)
-async def test_a_translation_says_as_much_of_the_same_names_and_numbers(language: str) -> None:
+async def test_translation_keeps_names_and_numbers(language: str) -> None:
     assert not (await revised(SUMMARY, TRANSLATIONS[language], language=language)).flaw
     assert not (await revised(TRANSLATIONS[language], SUMMARY, language="English")).flaw
     assert (await revised(SUMMARY, TRANSLATIONS[language])).flaw, "nobody asked for it"
@@ -89,12 +88,12 @@ async def test_a_translation_says_as_much_of_the_same_names_and_numbers(language
 
 @pytest.mark.parametrize("asked", [*TRANSLATIONS, "English"])
 @pytest.mark.parametrize("language", EXCUSES)
-async def test_no_excuse_is_a_translation_however_long_and_in_whatever_language(language: str, asked: str) -> None:
+async def test_excuses_are_no_translations(language: str, asked: str) -> None:
     summary = SUMMARY if asked != language else TRANSLATIONS.get(asked, SUMMARY)
     assert (await revised(summary, EXCUSES[language], language=asked)).flaw == NO_REVISION
 
 
-async def test_a_summary_that_was_wrong_from_end_to_end_may_become_what_the_evidence_says() -> None:
+async def test_evidence_may_replace_a_wrong_summary() -> None:
     says = "The ledger was hidden in the lighthouse for forty years."
     wrong = Finding("consistency", "inconsistent", "correct", "Not so.", sentence="X.", evidence=Evidence(says))
 
@@ -103,7 +102,7 @@ async def test_a_summary_that_was_wrong_from_end_to_end_may_become_what_the_evid
 
 
 @pytest.mark.parametrize("told", [point_to_fix, _point], ids=["the reviser", "the decider"])
-def test_a_judges_reason_is_no_answer_of_the_document(told: Callable[[int, Finding], Any]) -> None:
+def test_reason_of_a_judge_is_no_answer(told: Callable[[int, Finding], Any]) -> None:
     reason = Finding("faithfulness", "entity", "correct", "Not so.", sentence="Bob came.", expected="It was Tom.")
     answer = Finding("consistency", "entity", "correct", "Not so.", sentence="B.", question="Who?", expected="Tom")
     missing = Finding("keyfact_recall", "missing", "add", "Say it.", expected="Tom came.")
@@ -111,7 +110,7 @@ def test_a_judges_reason_is_no_answer_of_the_document(told: Callable[[int, Findi
     assert [(one.answer, one.why) for one in points] == [("", "It was Tom."), ("Tom", ""), ("Tom came.", "")]
 
 
-def test_for_a_request_in_words_the_ends_of_the_last_sections_are_read_too() -> None:
+def test_requests_read_the_ends_of_sections() -> None:
     chapters = [
         "\n\n".join(f"In year {at} keeper {part} wrote of ship {at}." for at in range(150)) for part in range(5)
     ]
@@ -199,31 +198,7 @@ async def test_an_excuse_is_no_shortened_text() -> None:
     assert (await reviser.shorten(corrected, 12, 1, "shortened")).text == corrected.partition(" Sie")[0]
 
 
-def test_passages_with_little_between_them_are_shown_as_one() -> None:
-    text = " ".join(f"In year {number} the keeper wrote about ship {number} and the storm." for number in range(400))
-    document, tokenizer = Document.from_text(text), EstimatingTokenizer()
-    passages = Passages(document, tokenizer)
-    reader = EvidenceReader(document, passages, tokenizer, 4000, tokenizer.count(text))
-    reviser = Reviser(StructuredWriter(FunctionModel(str), 2.0), reader)
-    places = [text.index("ship 10 "), text.index("ship 31 ")]
-    findings = [
-        Finding("consistency", "inconsistent", "correct", "", evidence=Evidence("x", Span(at, at + 5))) for at in places
-    ]
-    size = sum(tokenizer.count(reader.text(passage.span)) for passage in passages.around(Span(0, 5), 0))
-    several = 0
-    for room in range(2 * size, 8 * size, 7):
-        shown = reviser._near(findings, room)
-        assert sum(tokenizer.count(reader.text(span)) for span in shown) <= room
-        assert all(other.start - one.end >= GAP for one, other in pairwise(shown))
-        several += len(shown) > 1
-    assert several
-    assert reader.joined([[Span(0, 10)], [Span(GAP + 9, GAP + 20), Span(2 * GAP + 20, 2 * GAP + 30)]]) == [
-        Span(0, GAP + 20),
-        Span(2 * GAP + 20, 2 * GAP + 30),
-    ]
-
-
-def test_a_point_with_question_and_answers_has_no_instruction_that_repeats_its_task() -> None:
+def test_answered_point_needs_no_instruction() -> None:
     wrong = Finding("consistency", "inconsistent", "correct", "It is wrong.", "Ann came.", "Who came?", "Ann", "Bob")
     assert point_to_fix(1, wrong).instruction == ""
     assert point_to_fix(1, replace(wrong, found="")).instruction == "It is wrong."
@@ -252,7 +227,7 @@ WORDS = st.text("abc äß日 ,.", max_size=20).map(str.strip).filter(lambda text
 SAID = st.one_of(st.just(("fixed", "")), st.tuples(st.just("kept"), WORDS), st.tuples(st.just("left"), WORDS))
 
 
-def test_a_reply_in_two_sections_is_taken_apart() -> None:
+def test_reply_in_two_sections_is_split() -> None:
     assert read_reply(REPLY) == RevisionReply(TEXT, POINTS)
 
 
@@ -288,11 +263,11 @@ def test_it_is_read_leniently(reply: str) -> None:
     assert found.points["ghjk"][1] == "words of the document"
 
 
-def test_where_the_points_come_last_the_text_is_before_them() -> None:
+def test_text_may_precede_its_points() -> None:
     assert read_reply(f"{TEXT}\n<points>\nbdfg: mended\n</points>").text.strip() == TEXT
 
 
-def test_a_reply_that_is_cut_within_its_points_has_no_text() -> None:
+def test_reply_cut_in_points_has_no_text() -> None:
     assert read_reply("<points>\nbdfg: mended\nghjk: ke") == RevisionReply("", {"bdfg": ("fixed", "")})
 
 
@@ -316,12 +291,7 @@ def test_every_point_and_every_character_comes_back(points: dict[str, tuple[str,
 @pytest.mark.slow
 @settings(max_examples=30)
 @given(st.text(max_size=300))
-def test_nothing_that_a_model_writes_is_too_much(reply: str) -> None:
+def test_any_reply_is_read_safely(reply: str) -> None:
     said = {became for became, _ in read_reply(f"<points>{reply}").points.values()}
     assert said <= {"fixed", "kept", "left"}
     assert read_reply(reply).text in reply
-
-
-def test_what_a_person_asked_for_is_told_in_words() -> None:
-    made = Round(1, "d", "b", ("review", "coverage"), ("f",), True, "requested by a person")
-    assert _attempt(made).startswith("Revision 1, for a person's requests and coverage, 1 finding: accepted")

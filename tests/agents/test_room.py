@@ -15,7 +15,7 @@ from benchmarks.reply_rooms import FORMS, sizes, tracing_budget
 from redraft.agents.evidence import TokenRates, wording_of
 from redraft.agents.judge import Judge
 from redraft.domain import Usage
-from redraft.errors import JudgingError, TruncatedReasoning, TruncatedReply
+from redraft.errors import JudgingError, Set, TruncatedReasoning, TruncatedReply
 from redraft.llm.base import FunctionModel, Line, Request
 from redraft.prompts.book import PromptBook
 from redraft.prompts.revision import DECIDE, DecideInput, Decision
@@ -43,18 +43,18 @@ O200K = tokenizer_named("o200k_base")
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("form", FORMS)
-def test_twelve_plausible_questions_fit_into_the_room_for_them(language: str, form: str) -> None:
+def test_twelve_questions_fit_their_room(language: str, form: str) -> None:
     asked = LANGUAGES[language]
     found = sizes(asked, O200K, FORMS[form], 20, longer=False) + sizes(asked, O200K, FORMS[form], 20, longer=True)
     assert max(found) <= tracing_budget(asked, O200K)
 
 
-def test_the_room_is_no_more_than_a_language_needs() -> None:
+def test_room_follows_the_language() -> None:
     rooms = {language: tracing_budget(asked, O200K) for language, asked in LANGUAGES.items()}
     assert rooms["English"] < rooms["German"] < rooms["Russian"] < rooms["Japanese"] < 2 * rooms["English"]
 
 
-def test_a_text_of_one_endless_line_takes_no_room_without_end() -> None:
+def test_endless_line_takes_limited_room() -> None:
     wording = wording_of("word " * 20_000, EstimatingTokenizer())
     assert wording.sentence <= 240
     assert wording_of("", EstimatingTokenizer()) == TokenRates()
@@ -70,7 +70,7 @@ class Wordy(Keepers):
     def ask_document(self, sheet: Sheet) -> Said:
         self.counts.append(sheet.limit(WANTED))
         if self.counts[-1] > self.most:
-            return self.error("cut off", text="{", usage=Usage(), hint="--set reasoning_tokens=2048")
+            return self.error("cut off", text="{", usage=Usage(), fix=Set("reasoning_tokens", 2048))
         return super().ask_document(sheet)
 
 
@@ -78,27 +78,8 @@ IN_STRETCHES = JudgeConfig(questions=(9, 9))
 """The document is asked about as in LongSumEval, not at once."""
 
 
-async def test_questions_that_are_cut_off_are_asked_for_by_halves_of_the_stretch(tmp_path: Path) -> None:
-    script = Wordy(3)
-    court = Court(tmp_path, script, document=island(24))
-    async with court.session() as session:
-        pack = built(court.store, await session.build(court.document, settings=court.settings(), judging=IN_STRETCHES))
-    court.store.close()
-
-    whole = script.counts[0]
-    assert sorted(script.counts[1:3]) == [whole // 2, (whole + 1) // 2]
-    assert len(pack.questions) == whole
-    assert pack.missing == ()
-    # From both ends of the document, and none of them twice.
-    stations = sorted(asked_of(question.text) for question in pack.questions)
-    assert stations[0] <= 6 < 18 < stations[-1]
-    assert len(set(stations)) == whole
-
-
 @pytest.mark.parametrize("deaf", [False, True], ids=["halves", "halves in vain"])
-async def test_of_questions_that_are_cut_off_those_that_are_whole_are_kept_where_there_are_no_others(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deaf: bool
-) -> None:
+async def test_cut_questions_are_asked_in_halves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deaf: bool) -> None:
     class Breathless(Wordy):
         def ask_document(self, sheet: Sheet) -> Said:
             said = json.dumps(Keepers.ask_document(self, sheet))
@@ -128,9 +109,7 @@ async def test_of_questions_that_are_cut_off_those_that_are_whole_are_kept_where
         assert pack.missing == ()
 
 
-async def test_of_a_whole_document_more_room_is_given_and_what_arrived_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_whole_document_gets_more_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Breathless(Keepers):
         def ask_document(self, sheet: Sheet) -> Said:
             said = json.dumps(super().ask_document(sheet))
@@ -151,7 +130,7 @@ async def test_of_a_whole_document_more_room_is_given_and_what_arrived_is_kept(
     assert pack.missing == ()
 
 
-async def test_where_every_reply_is_cut_off_that_is_the_cause(tmp_path: Path) -> None:
+async def test_cut_replies_are_named_as_cause(tmp_path: Path) -> None:
     court = Court(tmp_path, Wordy(0))
     with pytest.raises(JudgingError, match="the one reply was cut off: cut off") as caught:
         async with court.session() as session:
@@ -161,7 +140,7 @@ async def test_where_every_reply_is_cut_off_that_is_the_cause(tmp_path: Path) ->
     assert "`context_tokens`" in caught.value.hint
 
 
-async def test_where_every_reply_ends_within_its_thoughts_the_next_step_is_named(tmp_path: Path) -> None:
+async def test_endless_reasoning_names_the_next_step(tmp_path: Path) -> None:
     court = Court(tmp_path, script := Wordy(0, TruncatedReasoning))
     with pytest.raises(JudgingError, match="the one reply was cut off") as caught:
         async with court.session() as session:
@@ -187,7 +166,7 @@ def asks(judge: Judge, room: int) -> Decision:
     return asyncio.run(judge.ask(DECIDE, given, room, "deciding")).value
 
 
-def test_a_reply_that_loops_is_drawn_with_some_temperature_once(tmp_path: Path) -> None:
+def test_looping_reply_is_repeated_once(tmp_path: Path) -> None:
     drawn = list[tuple[float, int | None]]()
 
     def reply(request: Request[Any, Any]) -> Line:
@@ -206,7 +185,7 @@ def test_a_reply_that_loops_is_drawn_with_some_temperature_once(tmp_path: Path) 
     court.store.close()
 
 
-def test_a_single_reply_that_is_cut_off_has_twice_the_room(tmp_path: Path) -> None:
+def test_single_cut_reply_gets_double_room(tmp_path: Path) -> None:
     rooms = list[int | None]()
 
     def reply(request: Request[Any, Any]) -> Line:
@@ -267,9 +246,7 @@ async def judged(court: Court, draft: str) -> object:
     ],
     ids=["one more", "one less", "one changed", "in another order", "all new"],
 )
-async def test_a_second_draft_is_judged_as_it_would_be_without_the_first(
-    tmp_path: Path, court: Court, draft: str, asked: set[int]
-) -> None:
+async def test_second_draft_is_judged_like_a_first(tmp_path: Path, court: Court, draft: str, asked: set[int]) -> None:
     await judged(court, told(1, 2, 3, 4, 5, 6, 7))
     court.forget()
 
@@ -278,7 +255,7 @@ async def test_a_second_draft_is_judged_as_it_would_be_without_the_first(
 
 
 @pytest.mark.slow
-async def test_questions_without_an_answer_are_put_to_the_new_sentences_alone(tmp_path: Path) -> None:
+async def test_open_questions_read_new_sentences_alone(tmp_path: Path) -> None:
     court = Court(tmp_path, document=island(40))
     first = told(*range(7, 37))
     await judged(court, first)
@@ -295,7 +272,7 @@ async def test_questions_without_an_answer_are_put_to_the_new_sentences_alone(tm
 
 
 @pytest.mark.slow
-async def test_an_answer_that_has_lost_its_sentence_is_looked_for_in_all_others(tmp_path: Path) -> None:
+async def test_lost_answer_is_searched_everywhere(tmp_path: Path) -> None:
     """Nobody has said that they are silent: another of them may hold it too, far from what is new."""
 
     class Reserved(Keepers):
@@ -323,7 +300,7 @@ async def test_an_answer_that_has_lost_its_sentence_is_looked_for_in_all_others(
 
 
 @pytest.mark.slow
-async def test_a_sentence_that_points_back_to_a_new_one_is_new(court: Court) -> None:
+async def test_sentence_after_a_new_one_is_new(court: Court) -> None:
     rest = told(*range(13, 37))
     await judged(court, f"{rest} Ann came. She sat. She slept.")
     court.forget()
@@ -333,11 +310,3 @@ async def test_a_sentence_that_points_back_to_a_new_one_is_new(court: Court) -> 
     shown = [sentence_of(one) for one in sheet.items("sentences").values()]
     assert shown[-3:] == ["Eve came.", "She sat.", "She slept."]
     assert len(shown) < 27
-
-
-async def test_judges_remember_for_themselves_alone(court: Court) -> None:
-    await court.evaluate(told(1, 2), metrics=METRICS)
-    court.forget()
-    await court.evaluate(told(1, 2), metrics=METRICS, repeat=2)
-
-    assert len(court.asked("answer_from_summary")) == 1

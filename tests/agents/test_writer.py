@@ -53,9 +53,7 @@ def kept_of(length: int) -> int:
 @given(lengths=LENGTHS, limit=st.integers(10, 60), broken=st.booleans())
 @example(lengths=[0] * 6 + [11] + [0] * 6, limit=10, broken=True)
 @settings(max_examples=40)
-def test_the_first_valid_reply_is_taken_or_the_closest_after_six_more(
-    lengths: list[int], limit: int, broken: bool
-) -> None:
+def test_first_valid_or_closest_reply_is_taken(lengths: list[int], limit: int, broken: bool) -> None:
     author, model = writer(lengths, broken)
     written = asyncio.run(author.summarize_chunk("The keeper tells of the lamp at his station.", limit, "chunk 1/1"))
 
@@ -79,9 +77,7 @@ def test_the_first_valid_reply_is_taken_or_the_closest_after_six_more(
 @pytest.mark.slow
 @given(lengths=LENGTHS, target=st.integers(20, 60))
 @settings(max_examples=40)
-def test_compression_is_within_a_fifth_of_its_target_or_marked_and_always_shorter(
-    lengths: list[int], target: int
-) -> None:
+def test_compression_meets_its_target_or_is_marked(lengths: list[int], target: int) -> None:
     author, model = writer(lengths, broken=False)
     long = prose(301)
     written = asyncio.run(author.compress(long, target, 150, "compress"))
@@ -109,7 +105,7 @@ def test_tidying_takes_only_what_lost_little(words: int) -> None:
 
 
 @pytest.mark.parametrize("said", ["NOTHING", "Nothing.", "**NOTHING**", ' "nothing" '])
-def test_the_sign_that_there_is_nothing_is_known_in_any_dress(said: str) -> None:
+def test_sign_of_nothing_has_many_forms(said: str) -> None:
     assert is_no_answer(said)
     assert not is_no_answer(f"{said} is said of the lamp.")
 
@@ -146,7 +142,7 @@ def test_the_sign_that_there_is_nothing_is_known_in_any_dress(said: str) -> None
         "要約はそのままです。",
     ],
 )
-def test_words_in_place_of_the_sign_are_no_summary_either(said: str) -> None:
+def test_words_for_nothing_are_no_summary(said: str) -> None:
     assert is_no_answer(said)
     assert not is_no_answer(f"{said} Hester keeps the lamp at the harbour, and in 1924 the bank fails.")
 
@@ -163,7 +159,7 @@ def test_words_in_place_of_the_sign_are_no_summary_either(said: str) -> None:
         "Nothing came of the bank that Hester kept.",
     ],
 )
-def test_a_summary_that_begins_with_such_a_word_stays_one(said: str) -> None:
+def test_summary_may_begin_with_nothing(said: str) -> None:
     assert not is_no_answer(said)
 
 
@@ -197,7 +193,7 @@ def told(model: ScriptedModel) -> list[str]:
     return [request.complaint.reason if request.complaint else "" for request in model.asked]
 
 
-def test_an_empty_reply_is_told_so_and_never_asked_for_in_the_same_words() -> None:
+def test_empty_reply_is_never_requested_identically() -> None:
     model = Model([EMPTY, EMPTY, prose(40)])
 
     assert written(model) == Completion(prose(40), 40, 3)
@@ -209,7 +205,7 @@ def test_an_empty_reply_is_told_so_and_never_asked_for_in_the_same_words() -> No
 
 
 @pytest.mark.parametrize("cut", [CUT, NO_ROOM])
-def test_a_reply_that_breaks_off_has_twice_the_room_four_times_and_then_is_asked_for_in_other_words(cut: Any) -> None:
+def test_cut_reply_gets_room_then_other_words(cut: Any) -> None:
     model = Model([cut] * 6 + [prose(30)])
 
     assert written(model).text == prose(30)
@@ -221,7 +217,7 @@ def test_a_reply_that_breaks_off_has_twice_the_room_four_times_and_then_is_asked
     )
 
 
-def test_a_reply_that_breaks_off_is_asked_for_in_other_words_where_the_window_has_no_more_room() -> None:
+def test_cut_reply_without_room_is_reworded() -> None:
     for spare in (101, 110):
         model = Model([CUT, prose(40)])
         assert not written(model, spare=lambda prompt, given, spare=spare: spare).flaw
@@ -233,14 +229,7 @@ def test_a_reply_that_breaks_off_is_asked_for_in_other_words_where_the_window_ha
     assert [request.sampling.max_tokens for request in model.asked] == [101, 202, 230], "and the complaint has room"
 
 
-def test_what_stays_empty_is_asked_for_less_each_time() -> None:
-    model = Model([EMPTY] * 4 + [prose(30)])
-
-    assert written(model).text == prose(30)
-    assert [request.given.words for request in model.asked] == [50, 50, 45, 40, 35]
-
-
-def test_what_is_slightly_too_long_is_asked_to_be_shorter_by_what_it_is_over() -> None:
+def test_slight_excess_lowers_the_limit_by_itself() -> None:
     model = Model([prose(54)] * 7)
 
     assert written(model).flaw == "54 words, over the limit of 50"
@@ -250,7 +239,7 @@ def test_what_is_slightly_too_long_is_asked_to_be_shorter_by_what_it_is_over() -
     assert [request.given.words for request in model.asked] == [50, 50, 45, 40, 35, 30, 25]
 
 
-def test_what_stays_slightly_too_long_is_taken_at_worst() -> None:
+def test_slight_excess_is_taken_at_worst() -> None:
     async def ask(model: Model) -> Completion:
         structured_writer = StructuredWriter(model, tokens_per_word=2.0)
         given = lambda limit: ChunkInput(excerpt="It is so.", words=limit)  # noqa: E731
@@ -264,7 +253,7 @@ def test_what_stays_slightly_too_long_is_taken_at_worst() -> None:
     assert asyncio.run(ask(Model([broken] * 7))).flaw
 
 
-def test_a_reply_that_breaks_off_at_the_end_of_a_sentence_is_none_either() -> None:
+def test_cut_at_a_sentence_end_is_cut() -> None:
     class Cut(ScriptedModel):
         async def ask(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
             reply = await super().ask(request)
@@ -276,7 +265,7 @@ def test_a_reply_that_breaks_off_at_the_end_of_a_sentence_is_none_either() -> No
     ) == Completion(prose(40), 40, 2)
 
 
-def test_a_reply_that_is_too_long_is_told_by_how_many_words() -> None:
+def test_excess_is_told_in_words() -> None:
     model = Model([prose(53), prose(48)])
 
     assert not written(model).flaw
@@ -285,7 +274,7 @@ def test_a_reply_that_is_too_long_is_told_by_how_many_words() -> None:
     assert sent_back(model) == prose(53)
 
 
-def test_a_reply_whose_last_sentence_has_no_end_is_told_so() -> None:
+def test_unfinished_last_sentence_is_told() -> None:
     model = ScriptedModel([f"{prose(39)} Then", prose(40)])
     text = asyncio.run(
         StructuredWriter(model, 2.0).within(SUMMARIZE_CHUNK, lambda words: ChunkInput(excerpt=".", words=words), 50, "")
@@ -295,7 +284,7 @@ def test_a_reply_whose_last_sentence_has_no_end_is_told_so() -> None:
     assert told(model)[1] == "its last sentence is unfinished; write at most 45 words"
 
 
-def test_a_reply_that_the_window_has_no_room_for_is_complained_of_without_it() -> None:
+def test_complaint_without_room_omits_the_reply() -> None:
     model = Model([prose(53), prose(40)])
     written(model, spare=lambda prompt, given: 250)
 
@@ -303,12 +292,12 @@ def test_a_reply_that_the_window_has_no_room_for_is_complained_of_without_it() -
     assert "53 words" in told(model)[1]
 
 
-def test_a_text_on_the_way_may_be_a_little_over_its_limit() -> None:
+def test_intermediate_text_may_exceed_its_limit() -> None:
     assert written(Model([prose(52)]), most=52) == Completion(prose(52), 52, 1)
     assert written(Model([prose(53), prose(40)]), most=52).words == 40
 
 
-def test_replies_that_never_come_are_asked_for_a_few_times() -> None:
+def test_missing_replies_are_repeated_a_few_times() -> None:
     model = Model([EMPTY] * (MAX_TRIES + 1))
 
     assert written(model) == Completion("", 0, MAX_TRIES + 1, "empty")
@@ -317,7 +306,7 @@ def test_replies_that_never_come_are_asked_for_a_few_times() -> None:
 TURN = "The sea took the village in one night."
 
 
-def test_a_text_that_loops_is_told_so_and_its_first_turn_is_kept() -> None:
+def test_looping_text_is_cut_at_its_repetition() -> None:
     loop = f"It began with rain. {TURN} {TURN} {TURN} The sea took the vill"
     model = Model([loop, prose(40)])
 
@@ -331,30 +320,12 @@ def test_a_text_that_loops_is_told_so_and_its_first_turn_is_kept() -> None:
     assert kept.flaw == "says the same over and over, kept up to its first repetition"
 
 
-def test_lines_and_rows_of_sentences_loop_too_and_what_is_said_twice_does_not() -> None:
-    other = "Nobody was ever found in the ruins."
-    assert written(Model([f"{TURN} {other} " * 4 + "End."] * 7)).text == f"{TURN} {other} End."
-    assert written(Model(["\n".join([TURN[:-1]] * 3)] * 7)).text == TURN[:-1]
-    assert not written(Model([f"{TURN} {other} {TURN}"])).flaw
-    assert not written(Model([f"So it was. So it was. So it was. {TURN}"])).flaw
-
-
-def test_a_few_words_over_and_over_loop_where_nothing_else_stands_between_or_the_text_breaks_off_in_them() -> None:
-    rows = written(Model([f"{TURN}\n\n" + "The text is:\n\n" * 9 + "THE TEXT IS:\n\n" * 9 + "The text i"] * 7))
-    assert rows.text == TURN
-    assert "says the same over and over" in rows.flaw
-    within = written(Model([f"{TURN} Tom is the son of his " + "father's " * 12 + "fath"] * 7))
-    assert within.text == TURN
-    assert "says the same over and over" in within.flaw
-    assert not written(Model([f"{TURN} Tom said " + "no " * 9 + "and left."])).flaw
-
-
 @pytest.mark.parametrize(
     ("said", "complaint"),
     [("The excerpt is: \n" * 20 + "The excerpt", "over and over"), (f"{prose(60)} And then the", "too many")],
     ids=["a loop of openings", "too long, and breaks off"],
 )
-def test_what_has_had_room_enough_has_no_more_room(said: str, complaint: str) -> None:
+def test_sufficient_room_is_not_enlarged(said: str, complaint: str) -> None:
     model = Model([said, prose(40)])
 
     assert not written(model).flaw
@@ -373,7 +344,7 @@ def test_a_text_without_a_word_is_none(stars: str) -> None:
     assert told(model) == ["", "it is empty", "it is empty"]
 
 
-def test_of_a_text_that_always_breaks_off_the_whole_sentences_are_kept() -> None:
+def test_whole_sentences_of_cut_texts_are_kept() -> None:
     cut = f"{prose(40)} And then the"
     kept = written(Model([cut] * (MAX_TRIES + 1)))
 
@@ -383,14 +354,14 @@ def test_of_a_text_that_always_breaks_off_the_whole_sentences_are_kept() -> None
     assert written(Model([mostly] * (MAX_TRIES + 1))).text == mostly, "less than half would be left"
 
 
-def test_too_long_and_broken_off_is_told_as_what_is_kept_is() -> None:
+def test_long_cut_text_names_both_flaws() -> None:
     kept = written(Model([f"{prose(60)} And then the"] * (MAX_TRIES + 1)))
 
     assert kept.text == prose(60)
     assert kept.flaw == "kept without its unfinished last sentence, 60 words, over the limit of 50"
 
 
-def test_a_whole_text_is_kept_before_one_that_is_closer_in_length() -> None:
+def test_whole_text_beats_a_closer_one() -> None:
     tries = [f"{TURN} " * 6 + "The sea", prose(80), *[f"{prose(48)} And then"] * 7]
     assert written(Model(tries)).text == prose(80)
 
@@ -406,29 +377,29 @@ class TestEchoes:
             structured_writer.within(SUMMARIZE_CHUNK, lambda n: ChunkInput(excerpt=excerpt, words=n), 50, "chunk")
         )
 
-    def test_the_words_of_the_prompt_are_no_part_of_the_text(self) -> None:
+    def test_prompt_words_are_no_part_of_it(self) -> None:
         assert self.written(Model([f"{self.order} {prose(40)}"])) == Completion(prose(40), 40, 1)
 
     def test_unless_the_document_says_them_too(self) -> None:
         text = f"{self.order} {prose(40)}"
         assert self.written(Model([text]), excerpt=f"He said: {self.order}").text == text
 
-    def test_a_reply_that_is_little_else_is_told_so(self) -> None:
+    def test_reply_of_mere_echo_is_told(self) -> None:
         model = Model([f"{self.order} {TURN[-10:]}", prose(40)])
         assert self.written(model).text == prose(40)
         assert told(model)[1] == "it repeats the instructions; write the text that they ask for, in at most 50 words"
 
-    def test_it_is_never_the_summary_without_a_word(self) -> None:
+    def test_echo_alone_is_never_the_summary(self) -> None:
         kept = self.written(Model([f"{self.order} It is so."] * (MAX_TRIES + 1)))
         assert (kept.text, kept.flaw) == ("It is so.", "repeats the instructions")
 
 
 @pytest.mark.parametrize("opening", ["Here is a summary:\n\n", "Sure! Here's the summary:\n", "Summary: "])
-def test_what_a_reply_says_before_the_text_is_no_part_of_it(opening: str) -> None:
+def test_openings_are_no_part_of_the_text(opening: str) -> None:
     assert written(Model([opening + prose(40)])) == Completion(prose(40), 40, 1)
 
 
 @pytest.mark.parametrize("end", ["", "\n</summary>", "\n</summary>\nAnything else?", "\n</summ", "</"])
-def test_a_text_that_is_cut_in_its_last_tag_is_whole(end: str) -> None:
+def test_text_cut_in_its_tag_is_whole(end: str) -> None:
     reply = f"<summary>\n{prose(40)}{end}"
     assert written(Model([reply])) == Completion(prose(40), 40, 1)

@@ -146,7 +146,7 @@ async def test_a_used_up_budget_is_told_and_another_goes_on(
         cut = await redraft.batch(session, [folder / "in"], name="mine", **SHORT)
         assert (cut.status, cut.calls, len(server.seen)) == ("stopped", 5, 5)
         assert cut.error is not None
-        assert "Limits(max_calls=5) is used up" in cut.error["message"]
+        assert "the limit of 5 calls is used up" in cut.error["message"]
         whole = await redraft.resume_batch(session, "mine", limits=Limits(max_calls=100))
         assert (whole.status, whole.complete, whole.error) == ("done", True, None)
         assert len({asked(one) for one in server.seen}) == len(server.seen)
@@ -181,7 +181,7 @@ async def test_who_is_cancelled_hands_back_what_was_at_work(
         ({}, {"workers": 0}, "there must be at least 1 worker"),
         ({}, {"goals": {"coverage": 0.5}, "review": True}, "a review works on one summary"),
         ({}, {"goals": {"coverage": 0.5}, "pack": "1f2e"}, "pack applies to one document only"),
-        ({}, {"wordz": 5}, "there is no option 'wordz'"),
+        ({}, {"wordz": 5}, "there is no setting 'wordz'"),
         ({}, {"sources": ["nowhere.md"]}, "no such file"),
         ({}, {"sources": []}, "no document was given"),
     ],

@@ -125,7 +125,7 @@ def test_a_used_up_budget_stops_the_batch_and_a_higher_one_goes_on(store: Store,
         stopped = read_snapshot(store, "b")
         assert (stopped.status, stopped.calls) == ("stopped", 5)
         assert stopped.batch.error is not None
-        assert "Limits(max_calls=5) is used up" in stopped.batch.error["message"]
+        assert "the limit of 5 calls is used up" in stopped.batch.error["message"]
         assert states(store)["failed"] == 0
         worked(store, opened(store, folder, server.base_url, max_calls=100))
         assert states(store) == {"done": 4}

@@ -66,7 +66,7 @@ def test_a_batch_from_its_plan_to_its_results(command: Inside, server: ChatServe
 
     cut = command.run("batch", "in", *_OPTIONS, "--max-calls", "2")
     assert cut.code == 3, cut.err
-    assert "stopped: --max-calls 2 is used up" in cut.err
+    assert "stopped: the limit of 2 calls is used up" in cut.err
     assert "Resume with a higher limit: redraft batch resume mine" in cut.err
     assert len(server.seen) == 2
 

@@ -13,6 +13,7 @@ from tests.cli.inside import MODEL, Inside, keepers_court
 from tests.judges import Keepers, Said, island, seen_on
 
 pytestmark = pytest.mark.slow
+COVERAGE = ("evaluate", "book.md", "poor.md", "--json", "-q", "--metric", "coverage")
 
 
 class Careless(Keepers):
@@ -27,30 +28,30 @@ class Careless(Keepers):
 
 @pytest.fixture
 def court(tmp_path: Path) -> Iterator[Inside]:
-    with keepers_court(tmp_path, Careless()) as made:  # type: ignore[arg-type]
-        yield made
+    with keepers_court(tmp_path, Careless()) as command:  # type: ignore[arg-type]
+        yield command
 
 
-def test_calls_are_listed_by_stage_and_read_whole(court: Inside) -> None:
-    run = court.run("evaluate", "book.md", "poor.md", "--metric", "coverage", "--json", "-q").json["run"]
+def test_calls_are_listed_by_stage(court: Inside) -> None:
+    run = court.run(*COVERAGE).json["run"]
     assert f"Prompts and replies: redraft trace {run} --calls" in court.run("trace", run).err
-    told = court.run("trace", run, "--calls", "--json").json
-    listed = court.run("trace", run[:4], "--calls")
-    assert listed.out.startswith("## Questions and key facts: 2 calls\n\n| call ")
-    assert "unreadable" in listed.out.splitlines()[4]
-    assert f"redraft trace {run} --call 1" in listed.err
-    assert [one["number"] for one in told["calls"]] == [*range(1, len(told["calls"]) + 1)]
+    calls = court.run("trace", run, "--calls", "--json").json["calls"]
+    assert [call["number"] for call in calls] == [*range(1, len(calls) + 1)]
+    done = court.run("trace", run[:4], "--calls")
+    assert done.out.startswith("## Questions and key facts: 2 calls\n\n| call ")
+    assert "unreadable" in done.out.splitlines()[4]
+    assert f"redraft trace {run} --call 1" in done.err
 
-    shown = court.run("trace", run, "--call", "2").out
-    book = island().text.strip()
-    assert book in shown
-    assert "attempt 2 of 2" in shown
-    for title in ("prompt", "rejected reply", "schema of the reply", "reply"):
-        assert f"## {title}\n\n```" in shown
-    assert "That reply cannot be used: " in shown
-    assert "\x1b" not in shown
+
+def test_a_call_shows_all_its_texts(court: Inside) -> None:
+    run = court.run(*COVERAGE).json["run"]
+    text = court.run("trace", run, "--call", "2").out
+    titles = [f"## {title}\n\n```" for title in ("prompt", "rejected reply", "schema of the reply", "reply")]
+    for part in (island().text.strip(), "attempt 2 of 2", "That reply cannot be used: ", *titles):
+        assert part in text
+    assert "\x1b" not in text
     call = court.run("trace", run, "--call", "2", "--json").json
-    assert [one["role"] for one in call["messages"]] == ["user", "assistant", "user", "schema"]
+    assert [message["role"] for message in call["messages"]] == ["user", "assistant", "user", "schema"]
     assert json.loads(call["reply"])["questions"]
 
     missing = court.run("trace", run, "--call", "99")
@@ -58,35 +59,34 @@ def test_calls_are_listed_by_stage_and_read_whole(court: Inside) -> None:
     assert f"has no call 99\n  list them with `redraft trace {run} --calls`" in missing.err
 
 
-def test_a_call_from_the_cache_shows_what_the_earlier_run_sent(court: Inside) -> None:
-    judged = ("evaluate", "book.md", "poor.md", "--json", "-q", "--metric")
-    first = court.run(*judged, "coverage").json["run"]
-    run = court.run(*judged, "coverage", "--metric", "consistency").json["run"]
+def test_a_cached_call_names_the_paying_run(court: Inside) -> None:
+    first = court.run(*COVERAGE).json["run"]
+    run = court.run(*COVERAGE, "--metric", "consistency").json["run"]
     assert "cached" in court.run("trace", run, "--calls").out.splitlines()[4]
-    shown = court.run("trace", run, "--call", "1").out
-    assert f"answered from the cache: run {first} sent this prompt and paid for the reply" in shown
-    assert island().text.strip() in shown
+    text = court.run("trace", run, "--call", "1").out
+    assert f"answered from the cache: run {first} sent this prompt and paid for the reply" in text
+    assert island().text.strip() in text
 
 
-def test_what_is_shown_is_what_the_server_got_and_no_key_is_stored(tmp_path: Path) -> None:
-    judge, got = Keepers(), []
+def test_messages_are_stored_without_the_key(tmp_path: Path) -> None:
+    judge, received = Keepers(), []
     (tmp_path / "book.md").write_text(island().text, "utf-8")
     (tmp_path / "poor.md").write_text("Nobody is there.", "utf-8")
 
     def serve(seen: Seen) -> Said:
-        got.append([one["content"] for one in seen.body["messages"]])
+        received.append(seen.body["messages"][0]["content"])
         return judge(seen_on(seen))
 
     key = "sk-0123456789abcdef"
     with ChatServer(serve) as server:
         command = Inside(tmp_path, server.base_url, REDRAFT_MODEL=MODEL, OPENAI_API_KEY=key, COLUMNS="100")
-        run = command.run("evaluate", "book.md", "poor.md", "--metric", "coverage", "--json", "-q").json["run"]
-        calls = command.run("trace", run, "--calls", "--json").json["calls"]
-        asked = [command.run("trace", run, "--call", str(one["number"]), "--json").json for one in calls]
-    for one in asked:
+        run = command.run(*COVERAGE).json["run"]
+        numbers = [call["number"] for call in command.run("trace", run, "--calls", "--json").json["calls"]]
+        calls = [command.run("trace", run, "--call", str(number), "--json").json for number in numbers]
+    assert len(calls) == len(received) > 1
+    for call in calls:
         # The schema follows in the prompt until the server has shown that it keeps to it.
-        assert any(content[0].startswith(one["messages"][0]["text"]) for content in got)
-    assert len(asked) == len(got) > 1
+        assert any(content.startswith(call["messages"][0]["text"]) for content in received)
     stored = b"".join(file.read_bytes() for file in tmp_path.glob("**/*.db*"))
     assert key.encode() not in stored
-    assert key not in json.dumps(asked)
+    assert key not in json.dumps(calls)

@@ -17,31 +17,35 @@ from tests.judges import Keepers, Said, Sheet, told
 from tests.support import SAMPLE
 
 GOOD = told(1, 2, 3, 4, 5)
+COMPARE = ("compare", "book.md", "poor.md", "good.md")
 
 
 class Courteous(Keepers):
     """Knows which summary is right, and prefers the structure of whatever comes first."""
 
     def prefer_summary(self, sheet: Sheet) -> Said:
-        said = super().prefer_summary(sheet)
-        return said | {"structure": "first"}
+        return super().prefer_summary(sheet) | {"structure": "first"}
 
 
 @pytest.fixture(scope="module")
 def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
-    with keepers_court(tmp_path_factory.mktemp("comparing"), Courteous()) as made:
-        (made.folder / "good.md").write_text(GOOD, "utf-8")
-        yield made
+    with keepers_court(tmp_path_factory.mktemp("comparing"), Courteous()) as command:
+        (command.folder / "good.md").write_text(GOOD, "utf-8")
+        yield command
 
 
 @pytest.fixture(scope="module")
 def done(command: Inside) -> Done:
-    made = command.run("compare", "book.md", "poor.md", "good.md", "--repeat", "2")
-    assert made.code == 0, made.err
-    return made
+    done = command.run(*COMPARE, "--repeat", "2")
+    assert done.code == 0, done.err
+    return done
 
 
-def test_a_comparison_shows_who_wins_in_what_and_where_the_order_decides(done: Done) -> None:
+def with_new_database(command: Inside, folder: Path) -> Inside:
+    return Inside(command.folder, **{**command.environment, "REDRAFT_DB": str(folder / "new.db")})
+
+
+def test_a_comparison_shows_winners_and_bias(done: Done) -> None:
     assert facts(done.out).startswith(
         "aspect better judgings"
         " overall B 2 judgings: A 0, B 2, tie 0"
@@ -55,33 +59,30 @@ def test_a_comparison_shows_who_wins_in_what_and_where_the_order_decides(done: D
     assert f"\n- {first}overall B, detail B, structure A, logic B\n  They tell of 3 and 5 keepers.\n" in done.out
     assert ", B is the first: overall B, detail B, structure B, logic B\n  They tell of 5 and 3 keepers.\n" in done.out
     assert "has read the document" not in done.out
-    behind = " ".join(done.out.partition("\njudged by: ")[2].split())
-    assert re.match(r"openai:m; prompts standard \w{8}; not checked against people ", behind)
+    certificate = " ".join(done.out.partition("\njudged by: ")[2].split())
+    assert re.match(r"openai:m; prompts standard \w{8}; not checked against people ", certificate)
     assert " · 4 calls · " in done.err
 
 
-def test_the_other_way_round_the_other_wins_and_nobody_is_asked_again(command: Inside, done: Done) -> None:
-    back = command.run(
-        "compare", "book.md", "good.md", "-", "--repeat", "2", stdin=b"\n" + told(1, 3, 4, wrong={2: "Bob"}).encode()
-    )
-
-    assert "overall A 2 judgings: A 2, B 0, tie 0" in facts(back.out)
-    assert " · 0 calls · " in back.err
+def test_a_reversed_comparison_asks_nobody_again(command: Inside, done: Done) -> None:
+    poor = b"\n" + told(1, 3, 4, wrong={2: "Bob"}).encode()
+    reversed_ = command.run("compare", "book.md", "good.md", "-", "--repeat", "2", stdin=poor)
+    assert "overall A 2 judgings: A 2, B 0, tie 0" in facts(reversed_.out)
+    assert " · 0 calls · " in reversed_.err
 
 
 def test_the_json_keeps_the_contract(command: Inside, done: Done) -> None:
-    made = command.run("compare", "book.md", "poor.md", "good.md", "--repeat", "2", "--json", "-q")
-
-    assert made.err == ""
-    said = made.json
-    assert set(said) >= {"run", "kind", "source", "model", "judges", "metrics", "comparison", "usage"}
-    assert set(said["source"]) == {"id", "title", "language", "tokens", "chunks", "notes"}
-    assert set(said["comparison"]) == {"a", "b", "winner"}
-    assert (said["comparison"]["a"]["words"], said["comparison"]["b"]["sentences"]) == (28, 5)
-    preference = said["metrics"]["preference"]
+    output = command.run(*COMPARE, "--repeat", "2", "--json", "-q")
+    assert output.err == ""
+    content = output.json
+    assert set(content) >= {"run", "kind", "source", "model", "judges", "metrics", "comparison", "usage"}
+    assert set(content["source"]) == {"id", "title", "language", "tokens", "chunks", "notes"}
+    assert set(content["comparison"]) == {"a", "b", "winner"}
+    assert (content["comparison"]["a"]["words"], content["comparison"]["b"]["sentences"]) == (28, 5)
+    preference = content["metrics"]["preference"]
     details = preference["details"]
     assert set(details["aspects"]) == set(ASPECTS)
-    assert said["comparison"]["winner"] == details["aspects"]["overall"]["winner"]
+    assert content["comparison"]["winner"] == details["aspects"]["overall"]["winner"]
     assert details["aspects"]["structure"] == {
         "winner": "tie", "a": 0, "b": 0, "tie": 2, "leaning_a": 0, "leaning_b": 0, "order_decides": 2, "unjudged": 0,
     }  # fmt: skip
@@ -90,20 +91,21 @@ def test_the_json_keeps_the_contract(command: Inside, done: Done) -> None:
     assert len(details["judgings"]) == 2
     assert set(details["judgings"][0]) == {"judge", "document_read", "verdicts", "a_first", "b_first", "trouble"}
     assert details["judgings"][0]["a_first"]["reason"] == "They tell of 3 and 5 keepers."
-    behind = preference["certificate"]
-    assert (behind["judges"], behind["metric"], behind["agrees"]) == (["openai:m"], "preference", UNCHECKED)
-    assert command.run("resume", said["run"], "--json").json == said
+    certificate = preference["certificate"]
+    assert (certificate["judges"], certificate["metric"], certificate["agrees"]) == (
+        ["openai:m"],
+        "preference",
+        UNCHECKED,
+    )
+    assert command.run("resume", content["run"], "--json").json == content
 
 
-def test_show_runs_and_trace_know_a_comparison(command: Inside, done: Done) -> None:
-    run = command.run("compare", "book.md", "poor.md", "good.md", "--repeat", "2", "--json").json["run"]
-
+def test_other_commands_show_a_comparison(command: Inside, done: Done) -> None:
+    run = command.run(*COMPARE, "--repeat", "2", "--json").json["run"]
     assert command.run("show", run).out == done.out
     assert command.run("show", run, "--json").json == command.run("resume", run, "--json").json
-    listed = command.run("runs", "--json").json["runs"]
-    assert [(one["kind"], one["preferred"], one["scores"]) for one in listed if one["run"] == run] == [
-        ("compare", "b", {})
-    ]
+    listed = {entry["run"]: entry for entry in command.run("runs", "--json").json["runs"]}[run]
+    assert (listed["kind"], listed["preferred"], listed["scores"]) == ("compare", "b", {})
     assert "compare B preferred The Keepers openai:m" in facts(command.run("runs").out)
     assert f"this run compared two summaries: see `redraft show {run}`" in command.run("trace", run).out
     refused = command.run("diff", run)
@@ -111,26 +113,25 @@ def test_show_runs_and_trace_know_a_comparison(command: Inside, done: Done) -> N
     assert "made no summary: it asked which of two summaries is better" in refused.err
 
 
-def test_a_comparison_that_ran_out_of_calls_has_no_verdict_and_goes_on(command: Inside, tmp_path: Path) -> None:
-    own = Inside(command.folder, **{**command.environment, "REDRAFT_DB": str(tmp_path / "own.db")})
-    stopped = own.run("compare", "book.md", "poor.md", "good.md", "--max-calls", "1")
+def test_a_comparison_out_of_budget_can_go_on(command: Inside, tmp_path: Path) -> None:
+    fresh = with_new_database(command, tmp_path)
+    stopped = fresh.run(*COMPARE, "--max-calls", "1")
     assert (stopped.code, stopped.out) == (3, "")
-    run = own.run("runs", "--json").json["runs"][0]
+    run = fresh.run("runs", "--json").json["runs"][0]
     assert (run["status"], run["preferred"]) == ("stopped", None)
     assert f"redraft resume {run['run']}" in stopped.err
-    shown = own.run("show", run["run"])
-    assert shown.out == ""
-    assert f"no verdict yet: redraft resume {run['run']}" in shown.err
+    shown = fresh.run("show", run["run"])
+    assert (shown.out, f"no verdict yet: redraft resume {run['run']}" in shown.err) == ("", True)
 
-    done = own.run("resume", run["run"], "--max-calls", "9")
+    done = fresh.run("resume", run["run"], "--max-calls", "9")
     assert done.code == 0, done.err
     assert "overall B 1 judging: A 0, B 1, tie 0" in facts(done.out)
     assert " · 2 calls · " in done.err
 
 
-def test_a_comparison_without_a_verdict_is_told_and_is_no_success(command: Inside) -> None:
+def test_no_verdict_is_no_success(command: Inside) -> None:
     with ChatServer(lambda seen: "\x1b[31mI would rather not.") as server:
-        done = Inside(command.folder, server.base_url).run("compare", "book.md", "poor.md", "good.md", "--model", MODEL)
+        done = Inside(command.folder, server.base_url).run(*COMPARE, "--model", MODEL)
 
     assert done.code == 3, done.err
     assert "overall – detail – structure – logic –" in facts(done.out)
@@ -138,45 +139,41 @@ def test_a_comparison_without_a_verdict_is_told_and_is_no_success(command: Insid
     assert "\x1b" not in done.out
 
 
-def test_one_text_twice_is_a_tie_for_which_no_key_is_needed(command: Inside) -> None:
-    done = Inside(command.folder).run("compare", "book.md", "good.md", "good.md", "--model", MODEL)
-
+def test_equal_summaries_tie_without_a_key(command: Inside) -> None:
+    compare = ("compare", "book.md", "good.md", "good.md", "--model", MODEL)
+    done, planned = Inside(command.folder).run(*compare), Inside(command.folder).run(*compare, "--dry-run")
     assert done.code == 0, done.err
     assert "overall tie detail tie" in facts(done.out)
     assert "A and B are the same text; no model was asked\n" in done.out
-    planned = Inside(command.folder).run("compare", "book.md", "good.md", "good.md", "--model", MODEL, "--dry-run")
     assert facts(planned.out).endswith("calls none, since A and B are the same text"), planned.err
 
 
 @pytest.mark.slow
-def test_a_dry_run_says_what_a_comparison_comes_to(command: Inside, tmp_path: Path) -> None:
-    own = Inside(command.folder, **{**command.environment, "REDRAFT_DB": str(tmp_path / "own.db")})
-    arguments = ("compare", "book.md", "poor.md", "good.md", "--judge", MODEL, "--judge", "openai:n", "--repeat", "2")
-    planned = own.run(*arguments, "--dry-run", "--json").json
-    used = own.run(*arguments, "--json").json["usage"]
-
-    assert planned["calls"] == used["calls"] == 8
-    assert 0 < used["prompt_tokens"] <= planned["prompt_tokens"]
+def test_a_dry_run_counts_the_calls(command: Inside, tmp_path: Path) -> None:
+    fresh = with_new_database(command, tmp_path)
+    arguments = (*COMPARE, "--judge", MODEL, "--judge", "openai:n", "--repeat", "2", "--json")
+    planned = fresh.run(*arguments, "--dry-run").json
+    usage = fresh.run(*arguments).json["usage"]
+    assert planned["calls"] == usage["calls"] == 8
+    assert 0 < usage["prompt_tokens"] <= planned["prompt_tokens"]
     assert [stage["name"] for stage in planned["stages"]] == ["preference"]
     long = ("compare", str(SAMPLE), "poor.md", "good.md", "--dry-run", "--json")
-    read, left_out = own.run(*long, "--judge", "extractive").json, own.run(*long, "--judge", MODEL).json
+    read, left_out = fresh.run(*long, "--judge", "extractive").json, fresh.run(*long, "--judge", MODEL).json
     document = 2 * read["source"]["tokens"]
     assert document < read["prompt_tokens"] - left_out["prompt_tokens"] < 1.1 * document
-    assert own.run(*long, "--judge", MODEL, "--context-tokens", "64").json["calls"] == 0
+    assert fresh.run(*long, "--judge", MODEL, "--context-tokens", "64").json["calls"] == 0
 
 
-def test_what_a_judge_says_is_harmless_on_a_terminal(tmp_path: Path) -> None:
+def test_hostile_reasons_are_shortened_and_sanitized(tmp_path: Path) -> None:
     class Evil(Keepers):
         def prefer_summary(self, sheet: Sheet) -> Said:
-            said = super().prefer_summary(sheet)
-            return said | {"reason": "It is \x1b[31mred\x07\n\nwarning: nothing\u202e " + "so " * 9999}
+            reason = "It is \x1b[31mred\x07\n\nwarning: nothing\u202e " + "so " * 9999
+            return super().prefer_summary(sheet) | {"reason": reason}
 
     with keepers_court(tmp_path, Evil()) as court:
         (tmp_path / "good.md").write_text(GOOD, "utf-8")
-        done = court.run("compare", "book.md", "poor.md", "good.md")
-        shown = court.run("compare", "book.md", "poor.md", "good.md", "--json").json
-    reason = shown["metrics"]["preference"]["details"]["judgings"][0]["a_first"]["reason"]
-
+        done, content = court.run(*COMPARE), court.run(*COMPARE, "--json").json
+    reason = content["metrics"]["preference"]["details"]["judgings"][0]["a_first"]["reason"]
     assert done.code == 0, done.err
     assert reason.startswith("It is red warning: nothing so so")
     assert len(reason) <= 1000
@@ -186,7 +183,7 @@ def test_what_a_judge_says_is_harmless_on_a_terminal(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_built_in_model_says_that_it_cannot_tell(tmp_path: Path) -> None:
+def test_the_built_in_model_cannot_tell(tmp_path: Path) -> None:
     command = Inside(tmp_path)
     good = command.run("summarize", str(SAMPLE), "--words", "200", "-q").out
     (tmp_path / "good.md").write_text(good, "utf-8")
@@ -209,13 +206,12 @@ def test_the_built_in_model_says_that_it_cannot_tell(tmp_path: Path) -> None:
         (("book.md", "poor.md", "good.md", "--judge", "gpt-5"), 2, "there is no model"),
     ],
 )
-def test_mistakes_are_told_before_anything_is_stored(
+def test_mistakes_are_refused_before_storing(
     command: Inside, tmp_path: Path, arguments: tuple[str, ...], code: int, message: str
 ) -> None:
-    own = Inside(command.folder, **{**command.environment, "REDRAFT_DB": str(tmp_path / "own.db")})
+    fresh = with_new_database(command, tmp_path)
     (command.folder / "empty.md").write_text("\n...\n", "utf-8")
-    done = own.run("compare", *arguments, "--json")
-
+    done = fresh.run("compare", *arguments, "--json")
     assert done.code == code, done.err
     assert message in done.json["error"]["message"]
-    assert not (tmp_path / "own.db").exists() or own.run("runs", "--json").json["runs"] == []
+    assert not (tmp_path / "new.db").exists() or fresh.run("runs", "--json").json["runs"] == []

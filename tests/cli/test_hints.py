@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from redraft.cli import hints, options, sections
 from redraft.cli.commands.resume import resume
 from redraft.cli.sections import Command
-from redraft.errors import RunError, for_command_line
+from redraft.errors import Raise, RunCommand, RunError, fix_json
 from redraft.settings import Limits
 from tests.chatserver import ChatServer, summarizer
 from tests.cli.inside import Inside, keepers_court
@@ -84,7 +84,7 @@ def test_a_run_whose_prompts_have_changed_names_the_command_that_goes_on_with_to
         hint = f"with the code that began it (redraft {version('redraft')}); to go on with today's prompts, use"
         rounds = [one["round"] for one in court.run("trace", run, "--json").json["rounds"]]
         accepted = [one["number"] for one in rounds if one["accepted"]]
-        assert f"{hint} `redraft fork {run}` with --round {accepted[-1]}" in said
+        assert f"{hint} redraft fork {run} --round {accepted[-1]}" in said
         assert court.run("fork", run, "--round", str(accepted[-1]), "-q").code == 0
 
 
@@ -104,28 +104,25 @@ def test_what_the_environment_says_need_not_be_typed_again(command: Inside) -> N
     assert all(shlex.split(one)[-2:] == ["--db", str(command.database)] for one in hints_of)
 
 
-def test_what_the_library_advises_is_completed_once(command: Inside) -> None:
+def test_a_command_has_what_must_be_typed_again(command: Inside) -> None:
+    advice = ("wait, then ", RunCommand("resume", "3fa2c1d0"), ", or ", RunCommand("trace", "3fa2c1d0"))
     with resume.make_context("resume", ["3fa2c1d0", "--db", "x y.db", "-o", "out.md"]):
-        advice = "wait, then `redraft resume 3fa2c1d0`, or redraft trace 3fa2c1d0"
-        completed = hints.complete_commands(advice)
-        assert completed == (
-            "wait, then `redraft resume 3fa2c1d0 --db 'x y.db' --output out.md`,"
-            " or redraft trace 3fa2c1d0 --db 'x y.db'"
-        )
-        assert hints.complete_commands(completed) == completed
-    assert hints.complete_commands(advice) == advice
+        words = hints.SHELL.render(advice)
+    assert words == (
+        "wait, then `redraft resume 3fa2c1d0 --db 'x y.db' --output out.md`, or redraft trace 3fa2c1d0 --db 'x y.db'"
+    )
+    assert hints.SHELL.render(advice) == "wait, then `redraft resume 3fa2c1d0`, or redraft trace 3fa2c1d0"
 
 
-def test_a_failure_of_the_library_is_completed_on_its_way_out(command: Inside) -> None:
+def test_an_error_is_worded_on_its_way_out(command: Inside) -> None:
     @click.command(cls=Command)
     @options.db
     def failing(db: str) -> None:
-        raise RunError("no", hint="redraft resume 3fa2c1d0")
+        raise RunError("no", fix=RunCommand("resume", "3fa2c1d0"))
 
-    with for_command_line():
-        with pytest.raises(RunError) as raised:
-            failing.main(["--db", "own.db"], standalone_mode=False)
-        assert raised.value.hint == "redraft resume 3fa2c1d0 --db own.db"
+    with pytest.raises(RunError) as raised:
+        failing.main(["--db", "own.db"], standalone_mode=False)
+    assert raised.value.fix == ("redraft resume 3fa2c1d0 --db own.db",)
 
 
 @pytest.mark.nightly
@@ -165,16 +162,15 @@ def test_every_json_is_one_object(tmp_path: Path) -> None:
             assert ("error" in printed and set(printed) == {"error"}) == (done.code in {1, 2}), (arguments, done)
 
 
-def test_a_cost_limit_is_suggested_that_is_enough_with_the_prices_of_before() -> None:
-    said = "the next call could cost $0.02, and with under $0.01 spent that may exceed --max-cost 0.003"
-    assert hints.resume_hint("d2aadf26", Limits(max_cost=0.003), said) == "redraft resume d2aadf26 --max-cost 0.05"
-    assert hints.resume_hint("d2aadf26", Limits(max_cost=5.0), said) == "redraft resume d2aadf26 --max-cost 10"
+def test_a_suggested_cost_limit_uses_the_prices_of_before() -> None:
+    error = {"fix": fix_json(["resume the run with ", Raise("max_cost", 0.05, 0.02)])}
+    assert hints.resume_hint("d2aadf26", Limits(max_cost=0.003), error) == "redraft resume d2aadf26 --max-cost 0.05"
 
     @sections.command("told")
     @options.db
     @options.prices
     def told(**_: object) -> None:
-        click.echo(hints.resume_hint("d2aadf26", Limits(max_cost=0.003), said))
+        click.echo(hints.resume_hint("d2aadf26", Limits(max_cost=0.003), error))
 
     shown = CliRunner().invoke(told, ["--set", "prices=my prices.toml"]).output
     assert shown == "redraft resume d2aadf26 --max-cost 0.05 --set 'prices=my prices.toml'\n"

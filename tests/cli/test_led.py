@@ -54,33 +54,6 @@ def hasty(tmp_path: Path) -> Iterator[None]:
         yield
 
 
-@pytest.mark.slow
-def test_the_decider_is_asked_and_nobody_else_decides(command: Inside, leading: Leading) -> None:
-    done = command.run(*REFINE, "--set", "decider=openai:lead", "--json")
-
-    assert done.code == 0, done.err
-    assert leading.decisions
-    asked = command.run("trace", done.json["run"], "--json").json
-    assert asked["policy"] == "agent"
-    assert [made["round"]["accepted"] for made in asked["rounds"]] == [True] * len(asked["rounds"])
-    assert models_asked(command, done.json["run"])["decide"] == {"openai:lead"}
-    assert models_asked(command, done.json["run"])["edit"] == {"openai:m"}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("more", "decides"), [(("--judge", "openai:judge"), "openai:m"), (("--set", "decider=extractive"), "extractive")]
-)
-def test_the_writer_decides_or_the_built_in_model(
-    command: Inside, leading: Leading, more: tuple[str, str], decides: str
-) -> None:
-    done = command.run(*REFINE, *more, "--json")
-
-    assert done.code == 0, done.err
-    assert bool(leading.decisions) == (decides == "openai:m")
-    assert models_asked(command, done.json["run"])["decide"] == {decides}
-
-
 def test_the_plan_names_the_decider(command: Inside) -> None:
     planned = command.run(*REFINE, "--set", "decider=openai:lead", "--dry-run").out
     assert "decider " in planned
@@ -158,5 +131,5 @@ def test_a_decider_that_decides_nothing_is_refused(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text("The keeper kept the light. " * 40, "utf-8")
     refused = Inside(tmp_path).run("summarize", "book.md", "--refine", "--set", "decider=extractive", "--dry-run")
     assert refused.code == 2
-    assert "--set decider is not used by --policy editor" in refused.err
+    assert "decider: the policy editor has no use for it" in refused.err
     assert "add --policy agent" in refused.err

@@ -26,50 +26,50 @@ NOW = datetime(2026, 11, 22, tzinfo=UTC)
 
 @pytest.fixture(scope="module")
 def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
-    with keepers_court(tmp_path_factory.mktemp("listing")) as made:
-        (made.folder / "other.md").write_text(story(120).text.replace("The Keeper", "The ÉTUDE of Light"), "utf-8")
+    with keepers_court(tmp_path_factory.mktemp("listing")) as command:
+        text = story(120).text.replace("The Keeper", "The ÉTUDE of Light")
+        (command.folder / "other.md").write_text(text, "utf-8")
         for arguments in (
             ("summarize", "other.md", "-w", "60", "-m", "extractive"),
             ("evaluate", "book.md", "poor.md"),
             ("refine", "book.md", "poor.md", "-w", "100"),
             ("pack", "build", "book.md"),
         ):
-            done = made.run(*arguments, "-q")
+            done = command.run(*arguments, "-q")
             assert done.code in {0, 3}, done.err
-        stopped = made.run("summarize", "other.md", "-m", "extractive", "--chunk-tokens", "100", "--max-calls", "1")
+        stopped = command.run("summarize", "other.md", "-m", "extractive", "--chunk-tokens", "100", "--max-calls", "1")
         assert stopped.code == 3
-        yield made
+        yield command
 
 
 def kinds(command: Inside, *arguments: str) -> list[str]:
-    """The kinds of the runs that are listed, in alphabetical order."""
-    return sorted(one["kind"] for one in command.run("runs", *arguments, "--json").json["runs"])
+    """Return the kinds of the runs that are listed, in alphabetical order."""
+    return sorted(run["kind"] for run in command.run("runs", *arguments, "--json").json["runs"])
 
 
-def test_runs_are_found_by_kind_status_document_and_model(command: Inside) -> None:
-    assert kinds(command, "--kind", "refine") == ["refine"]
-    assert kinds(command, "--status", "stopped") == ["summarize"]
-    assert kinds(command, "--document", "étude light") == ["summarize", "summarize"]
+def test_runs_are_filtered(command: Inside) -> None:
     document = command.run("runs", "--kind", "refine", "--json").json["runs"][0]["document"]
-    assert kinds(command, "--document", document[:12]) == ["evaluate", "pack", "refine"]
-    assert kinds(command, "-m", "extractive") == ["summarize", "summarize"]
-    assert kinds(command, "-m", "openai:m", "--kind", "evaluate") == ["evaluate"]
-    assert kinds(command, "-m", "nobody") == []
+    for arguments, expected in (
+        (("--kind", "refine"), ["refine"]),
+        (("--status", "stopped"), ["summarize"]),
+        (("--document", "étude light"), ["summarize", "summarize"]),
+        (("--document", document[:12]), ["evaluate", "pack", "refine"]),
+        (("-m", "extractive"), ["summarize", "summarize"]),
+        (("-m", "openai:m", "--kind", "evaluate"), ["evaluate"]),
+        (("-m", "nobody"), []),
+        # The limit counts what is listed, not what was looked at.
+        (("-n", "1", "--kind", "evaluate"), ["evaluate"]),
+    ):
+        assert kinds(command, *arguments) == expected
     assert len(kinds(command, "-n", "2")) == 2
-    # The limit counts what is listed, not what was looked at.
-    assert kinds(command, "-n", "1", "--kind", "evaluate") == ["evaluate"]
-
-
-def test_nothing_found_says_so_and_is_no_failure(command: Inside) -> None:
     done = command.run("runs", "--kind", "ask")
-
     assert (done.code, done.out) == (0, "")
     assert "redraft runs --all" in done.err
 
 
-def a_run(**changed: Any) -> RunSummary:
-    """A run as long in every column as runs are."""
-    long = {
+def run_summary(**changes: Any) -> RunSummary:
+    """Return a run as long in every column as runs are."""
+    values = {
         "run": "3fa2c1d0",
         "created": "2026-11-22T05:55:00.000+00:00",
         "status": "interrupted",
@@ -82,45 +82,40 @@ def a_run(**changed: Any) -> RunSummary:
         "offline_check": False,
         "preferred": None,
     }
-    return RunSummary.model_construct(**long | changed)
+    return RunSummary.model_construct(**values | changes)
 
 
 def cells(row: str) -> list[str]:
     return [cell.strip() for cell in row.strip("|").split("|")]
 
 
-def test_each_run_is_a_row_of_facts() -> None:
-    run = a_run(model="extractive", status="done", scores={"coverage": 0.5}, title="Short", created="2024-01-02T03:04")
-    heads, _, row, compared = map(
-        cells, runs_markdown([run, a_run(kind="compare", preferred="b", strategy="")], NOW).splitlines()
+def test_each_run_is_a_row() -> None:
+    first = run_summary(
+        model="extractive", status="done", scores={"coverage": 0.5}, title="Short", created="2024-01-02T03:04"
     )
-
+    runs = [first, run_summary(kind="compare", preferred="b", strategy="")]
+    heads, _, row, compared = map(cells, runs_markdown(runs, NOW).splitlines())
     assert heads == ["run", "when (UTC)", "status", "kind", "scores", "title", "words", "model", "drafted"]
-    day = "Jan 02 2024"
-    assert row == ["3fa2c1d0", day, "done", "summarize", "cov 0.50", "Short", "1200", "extractive", "hierarchical"]
+    about = ["Jan 02 2024", "done", "summarize", "cov 0.50", "Short", "1200", "extractive", "hierarchical"]
+    assert row == ["3fa2c1d0", *about]
     assert compared[1] == "Nov 22 05:55"
     assert compared[4:7] == ["B preferred", "A very long title of a very long book b…", ""]
+    heads = cells(runs_markdown([run_summary(scores={}, limit=None)], NOW).splitlines()[0])
+    assert not {"scores", "words"} & set(heads), "columns without facts are left out"
 
 
-def test_columns_without_facts_are_left_out() -> None:
-    heads = cells(runs_markdown([a_run(scores={}, limit=None)], NOW).splitlines()[0])
-    assert not {"scores", "words"} & set(heads)
-
-
-def test_a_status_that_there_is_not_is_answered_with_those_that_there_are(tmp_path: Path) -> None:
-    command = Inside(tmp_path)
-    assert command.run("runs", "--status", "done").code == 0
-    done = command.run("runs", "--status", "nonsense")
+@pytest.mark.parametrize(
+    ("filter_", "choices"),
+    [
+        ("status", "running, waiting, done, stopped, failed, interrupted, killed"),
+        ("kind", "summarize, evaluate, refine, compare, pack, keyfacts, ask\n"),
+    ],
+)
+def test_an_unknown_filter_names_the_choices(command: Inside, filter_: str, choices: str) -> None:
+    done = command.run("runs", f"--{filter_}", "nonsense")
     assert done.code == 2
-    assert "'nonsense' is not a status" in done.err
-    assert "running, waiting, done, stopped, failed, interrupted, killed" in done.err
-
-
-def test_a_kind_that_there_is_not_is_answered_with_those_that_there_are(command: Inside) -> None:
-    done = command.run("runs", "--kind", "nonsense")
-    assert done.code == 2
-    assert "'nonsense' is not a kind of runs" in done.err
-    assert "summarize, evaluate, refine, compare, pack, keyfacts, ask\n" in done.err
+    assert f"'nonsense' is not a {filter_}" in done.err
+    assert choices in done.err
 
 
 WORKING = """
@@ -131,20 +126,19 @@ with Store(sys.argv[1]) as store, store.claim(sys.argv[2]):
     print("ready", flush=True)
     sys.stdin.readline()
 """
-
-OTHER = "\n\n".join(f"On night {n} nobody swam. The sea was cold, and the lamp went out {n} times." for n in range(20))
+SEA = "\n\n".join(f"On night {n} nobody swam. The sea was cold, and the lamp went out {n} times." for n in range(20))
 
 
 @pytest.fixture
 def inside(tmp_path: Path) -> Inside:
     (tmp_path / "book.md").write_text(island().text, "utf-8")
-    (tmp_path / "other.md").write_text(OTHER, "utf-8")
+    (tmp_path / "other.md").write_text(SEA, "utf-8")
     return Inside(tmp_path, COLUMNS="100")
 
 
 def summarized(inside: Inside, source: str = "book.md", *options: str) -> dict[str, Any]:
-    made: dict[str, Any] = inside.run("summarize", source, "--words", "60", "--json", "--quiet", *options).json
-    return made
+    result: dict[str, Any] = inside.run("summarize", source, "--words", "60", "--json", "--quiet", *options).json
+    return result
 
 
 def listed(inside: Inside) -> set[str]:
@@ -152,20 +146,18 @@ def listed(inside: Inside) -> set[str]:
 
 
 @pytest.mark.slow
-def test_a_run_is_forgotten_and_what_was_freed_is_told(inside: Inside) -> None:
+def test_forget_says_what_it_freed(inside: Inside) -> None:
     first, second = summarized(inside), summarized(inside, "other.md")
-    told = inside.run("forget", first["run"][:5], "--dry-run")
-    assert (told.code, told.err) == (0, "")
-    assert told.out.startswith(f"would free 1 run ({first['run']}) and 1 document: ")
+    preview = inside.run("forget", first["run"][:5], "--dry-run")
+    assert (preview.code, preview.err) == (0, "")
+    assert preview.out.startswith(f"would free 1 run ({first['run']}) and 1 document: ")
     assert listed(inside) == {first["run"], second["run"]}
 
     foreseen = inside.run("forget", first["run"], "--dry-run", "--json").json
-    done = inside.run("forget", first["run"], "--yes", "--json")
-    assert done.json == foreseen | {"bytes": done.json["bytes"], "dry_run": False}
-    assert (done.json["runs"], done.json["documents"]) == ([first["run"]], [first["source"]["id"]])
-    assert done.json["replies"] > 0
-    assert done.json["texts"] > 0
-    assert done.json["bytes"] > 0
+    freed = inside.run("forget", first["run"], "--yes", "--json").json
+    assert freed == foreseen | {"bytes": freed["bytes"], "dry_run": False}
+    assert (freed["runs"], freed["documents"]) == ([first["run"]], [first["source"]["id"]])
+    assert min(freed["replies"], freed["texts"], freed["bytes"]) > 0
     assert listed(inside) == {second["run"]}
     assert "no run begins with" in inside.run("show", first["run"]).err
 
@@ -174,7 +166,7 @@ def test_a_run_is_forgotten_and_what_was_freed_is_told(inside: Inside) -> None:
     assert last.err.startswith(f"freed 1 run ({second['run']}) and 1 document: ")
 
 
-def test_where_nobody_can_be_asked_it_wants_a_word(inside: Inside) -> None:
+def test_forget_needs_a_confirmation(inside: Inside) -> None:
     run = summarized(inside)["run"]
     done = inside.run("forget", run)
     assert done.code == 2
@@ -184,7 +176,7 @@ def test_where_nobody_can_be_asked_it_wants_a_word(inside: Inside) -> None:
 
 
 @pytest.mark.slow
-def test_old_runs_are_forgotten_but_for_those_that_are_worked_on(inside: Inside) -> None:
+def test_forget_spares_recent_and_running_runs(inside: Inside) -> None:
     runs = [summarized(inside, "book.md", "--set", f"sample={n}")["run"] for n in range(3)]
     assert inside.run("forget", "--older-than", "1d").err == "nothing to remove\n"
     with plain(inside.database) as database:
@@ -197,22 +189,20 @@ def test_old_runs_are_forgotten_but_for_those_that_are_worked_on(inside: Inside)
 
 
 @pytest.mark.slow
-def test_a_document_is_forgotten_with_all_that_was_made_of_it(inside: Inside) -> None:
-    run, other = summarized(inside), summarized(inside, "other.md")
+def test_forgetting_a_document_leaves_no_trace(inside: Inside) -> None:
+    document, remaining = summarized(inside)["source"]["id"], summarized(inside, "other.md")["run"]
     inside.run("pack", "build", "book.md")
     (inside.folder / "summary.md").write_text("Somebody has a zweihander.", "utf-8")
     inside.run("evaluate", "book.md", "summary.md")
-    document = run["source"]["id"]
     assert "no document has an id" in inside.run("forget", "--document", "xyz").err
-    done = inside.run("forget", "--document", document[:8], "--yes", "--json").json
-    assert len(done["runs"]) == 3
-    assert done["documents"] == [document]
+    freed = inside.run("forget", "--document", document[:8], "--yes", "--json").json
+    assert (len(freed["runs"]), freed["documents"]) == (3, [document])
     assert inside.run("pack", "list", "--json").json == {"packs": []}
-    assert listed(inside) == {other["run"]}
-    kept = b"".join(file.read_bytes() for file in inside.folder.glob("redraft*"))
-    assert b"On night 7 nobody swam." in kept
-    assert b"zweihander" not in kept
-    assert b"keeper" not in kept
+    assert listed(inside) == {remaining}
+    stored = b"".join(file.read_bytes() for file in inside.folder.glob("redraft*"))
+    assert b"On night 7 nobody swam." in stored
+    assert b"zweihander" not in stored
+    assert b"keeper" not in stored
 
 
 @pytest.mark.parametrize(
@@ -225,7 +215,7 @@ def test_a_document_is_forgotten_with_all_that_was_made_of_it(inside: Inside) ->
         (("--older-than", "999999w"), "is not an age"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(inside: Inside, arguments: tuple[str, ...], message: str) -> None:
+def test_wrong_orders_to_forget_are_refused(inside: Inside, arguments: tuple[str, ...], message: str) -> None:
     summarized(inside)
     done = inside.run("forget", *arguments)
     assert done.code == 2
@@ -234,10 +224,8 @@ def test_what_cannot_be_meant_is_refused(inside: Inside, arguments: tuple[str, .
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("answer", "options", "code", "left"), [("n", (), 0, 1), ("y", (), 0, 0), ("", ("--yes",), 0, 0)]
-)
-def test_on_a_terminal_it_asks(inside: Inside, answer: str, options: tuple[str, ...], code: int, left: int) -> None:
+@pytest.mark.parametrize(("answer", "options", "runs"), [("n", (), 1), ("y", (), 0), ("", ("--yes",), 0)])
+def test_forget_asks_on_a_terminal(inside: Inside, answer: str, options: tuple[str, ...], runs: int) -> None:
     run = summarized(inside)["run"]
     controller, terminal = pty.openpty()
     command = [sys.executable, "-m", "redraft", "forget", run, *options]
@@ -245,12 +233,12 @@ def test_on_a_terminal_it_asks(inside: Inside, answer: str, options: tuple[str, 
         command, cwd=inside.folder, env=inside.environment, stdin=terminal, stderr=subprocess.PIPE, text=True
     ) as process:
         os.write(controller, f"{answer}\n".encode())
-        _, told = process.communicate(timeout=60)
+        _, output = process.communicate(timeout=60)
     for end in (controller, terminal):
         os.close(end)
-    assert process.returncode == code
-    assert ("Remove them for good?" in told) == (not options)
-    assert len(listed(inside)) == left
+    assert process.returncode == 0
+    assert ("Remove them for good?" in output) == (not options)
+    assert len(listed(inside)) == runs
 
 
 @pytest.mark.parametrize(
@@ -267,7 +255,7 @@ def test_on_a_terminal_it_asks(inside: Inside, answer: str, options: tuple[str, 
         ("fork", "abc", "--round", "0"),
     ],
 )
-def test_a_database_that_is_mistyped_is_not_made(inside: Inside, command: tuple[str, ...]) -> None:
+def test_a_mistyped_database_is_not_created(inside: Inside, command: tuple[str, ...]) -> None:
     done: Done = inside.run(*command, "--db", "mistyped.db")
     assert done.code == 1
     assert "mistyped.db: there is no database there" in done.err
@@ -275,6 +263,6 @@ def test_a_database_that_is_mistyped_is_not_made(inside: Inside, command: tuple[
     assert not list(inside.folder.glob("mistyped*"))
 
 
-def test_where_nothing_was_ever_run_that_is_said(inside: Inside) -> None:
+def test_empty_lists_say_so(inside: Inside) -> None:
     assert inside.run("runs").err.startswith("No runs yet.")
     assert inside.run("pack", "list").err.startswith("No packs yet.")

@@ -76,5 +76,5 @@ def test_what_a_server_takes_beyond_the_limit_is_said_and_no_further_call_is_mad
     shown = command.run("show", run, "--json").json
     assert shown["status"] == status
     assert shown["usage"]["over_usd"] == pytest.approx(0.061)
-    assert "$0.06 over --max-cost" in " ".join(done.err.split())
-    assert "$0.06 over --max-cost" in " ".join(command.run("trace", run).out.split())
+    assert "$0.06 over the limit" in " ".join(done.err.split())
+    assert "$0.06 over the limit" in " ".join(command.run("trace", run).out.split())

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.chatserver import ChatServer, Seen
-from tests.cli.inside import MODEL, Inside, facts
+from tests.cli.inside import MODEL, Inside
 from tests.judges import Json, island, told
 
 STOP: Json = {"words": "keeper number 1", "question": "What does Tom1 keep?", "type": "entity omission"}
@@ -59,7 +59,7 @@ def test_trace_and_pages_say_how_often_a_newcomer_stops(inside: Inside, stops: l
     run = run_of(inside)
     assert f"newcomer: {said}\n" in inside.run("trace", run).out
     text = inside.run("export", run, "--format", "markdown").out
-    assert f"newcomer –: 2 items judged; {said}\n" in text
+    assert f"newcomer: {said}\n" in text
     assert all(stop["question"] in text for stop in stops)
     page = inside.run("export", run, "--format", "html").out
     assert f"Newcomer: {said}" in page
@@ -69,18 +69,7 @@ def test_trace_and_pages_say_how_often_a_newcomer_stops(inside: Inside, stops: l
     assert all(stop["question"] in page and stop["words"] in page for stop in stops)
 
 
-def test_a_plan_counts_the_request(inside: Inside) -> None:
-    planned = inside.run("evaluate", "book.md", "summary.md", "--metric", "newcomer", "--dry-run")
-    assert "newcomer about 1 call" in facts(planned.out)
-
-
 def test_the_built_in_model_says_that_it_cannot_and_the_run_is_complete(inside: Inside) -> None:
     done = inside.run("evaluate", "book.md", "summary.md", "--metric", "newcomer", "-m", "extractive")
     assert done.code == 0
     assert done.out.startswith("- newcomer not applicable: the built-in judge cannot tell where a newcomer stops")
-
-
-def test_it_is_no_goal(inside: Inside) -> None:
-    done = inside.run("refine", "book.md", "summary.md", "-g", "newcomer=0.5")
-    assert done.code == 2
-    assert "newcomer gives no score, so it cannot be a goal" in done.err

@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -20,8 +19,7 @@ import pytest
 
 from redraft.domain import Finding, PointAnswer, PointOutcome, Round
 from redraft.graphs.review import reviewed
-from redraft.report.history.requests import RequestOutcome, count_unmet, request_outcomes
-from redraft.report.markdown.trace import request_words
+from redraft.report.history.results import RequestOutcome, count_unmet, request_outcomes
 from redraft.store.store import Store
 from tests.cli.inside import Inside, keepers_court
 from tests.command import Done
@@ -88,43 +86,30 @@ def test_findings_are_dropped_and_requests_are_added(command: Inside) -> None:
 
 
 @pytest.mark.slow
-def test_a_request_in_words_reaches_the_reviser_and_the_trace_says_what_it_reported(command: Inside) -> None:
+def test_the_trace_reports_the_outcome_of_requests(command: Inside) -> None:
     done = review(command, "d 1 2 3", "a Say how the story ends.", "", "s")
-
-    assert "\nrequest sent, but the reviser did not say whether it is met: “Say how the story ends.”\n" in done.err
-    said = " ".join(command.run("trace", done.json["run"]).out.split())
-    assert "request: Say how the story ends. · the reviser did not say whether it met this" in said
+    outcome = "request sent, but the reviser did not say whether it is met: “Say how the story ends.”"
+    assert f"\n{outcome}\n" in done.err
+    assert f"- {outcome}" in " ".join(command.run("trace", done.json["run"]).out.split())
 
 
 @pytest.mark.parametrize(
-    ("became", "accepted", "says", "after"),
+    ("became", "accepted", "outcome"),
     [
-        (
-            "fixed",
-            True,
-            "met, as far as the reviser reports",
-            "met (as far as the reviser reports): “Say how it ends.”",
-        ),
-        ("fixed", False, "not met: coverage fell", "not met: “Say how it ends.” in revision 1: coverage fell"),
-        ("left", True, "not met: no room", "not met: “Say how it ends.” in revision 1: no room"),
-        (
-            *("", True, "the reviser did not say whether it met this"),
-            "sent, but the reviser did not say whether it is met: “Say how it ends.”",
-        ),
+        ("fixed", True, "met (as far as the reviser reports): “Say how it ends.”"),
+        ("fixed", False, "not met: “Say how it ends.” in revision 1: coverage fell"),
+        ("left", True, "not met: “Say how it ends.” in revision 1: no room"),
+        ("", True, "sent, but the reviser did not say whether it is met: “Say how it ends.”"),
     ],
 )
-def test_the_trace_and_the_result_say_whether_a_request_was_met(
-    became: PointOutcome, accepted: bool, says: str, after: str
-) -> None:
-    asked = Finding("review", "request", "change", "Say how it ends.")
-    made = Round(1, "d", "b", ("review",), (asked.id,), accepted, "coverage fell", "")
-    said = request_words(asked, PointAnswer(asked.id, became, "no room"), made)
-    assert said == f"request: Say how it ends. · {says}"
-    rounds = [replace(made, answers=(PointAnswer(asked.id, became, "no room"),))]
-    store = Mock(spec=Store, judgments=Mock(of=lambda _: {"review": reviewed(None, [asked])}))
-    told = [*request_outcomes(store, rounds), RequestOutcome("request not met", 1, met=True)]
-    assert told[0].said == f"request {after}"
-    assert count_unmet(told) == ("1 of 2 requests not met" if "not met" in after else "")
+def test_a_request_has_an_outcome(became: PointOutcome, accepted: bool, outcome: str) -> None:
+    request = Finding("review", "request", "change", "Say how it ends.")
+    answers = (PointAnswer(request.id, became, "no room"),)
+    rounds = [Round(1, "d", "b", ("review",), (request.id,), accepted, "coverage fell", answers=answers)]
+    store = Mock(spec=Store, judgments=Mock(of=lambda _: {"review": reviewed(None, [request])}))
+    outcomes = [*request_outcomes(store, rounds), RequestOutcome("request not met", 1, met=True)]
+    assert outcomes[0].said == f"request {outcome}"
+    assert count_unmet(outcomes) == ("1 of 2 requests not met" if "not met" in outcome else "")
 
 
 @pytest.mark.nightly
@@ -264,7 +249,7 @@ def test_a_request_on_the_command_line_reaches_the_reviser(tmp_path: Path) -> No
         said = " ".join(court.run("trace", done.json["run"]).out.split())
         empty = court.run(*asked, "--request", " ")
         refused = court.run(*asked, "-m", "extractive")
-    assert "request: Say how the story ends. · the reviser did not say whether it met this" in said
+    assert "request sent, but the reviser did not say whether it is met: “Say how the story ends.”" in said
     outcome = "request sent, but the reviser did not say whether it is met: “Say how the story ends.”"
     assert outcome in done.err.splitlines()
     assert [one["said"] for one in done.json["requests"]] == [outcome]

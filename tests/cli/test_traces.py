@@ -25,9 +25,8 @@ def evaluated(command: Inside) -> Any:
 
 
 @pytest.mark.slow
-def test_a_trace_tells_the_story_round_by_round(command: Inside, refined: Any) -> None:
+def test_a_trace_goes_round_by_round(command: Inside, refined: Any) -> None:
     done = command.run("trace", refined["run"])
-
     assert done.code == 0, done.err
     for line in (
         f"run {refined['run']} · refine · The Keepers · done",
@@ -46,25 +45,24 @@ def test_a_trace_tells_the_story_round_by_round(command: Inside, refined: Any) -
         "every goal is met; the result is the draft of round 1",
     ):
         assert line in done.out
-    whole = command.run("trace", refined["run"], "--all").out
-    assert "(see --all)" not in whole
-    assert len(whole) > len(done.out)
+    in_full = command.run("trace", refined["run"], "--all").out
+    assert "(see --all)" not in in_full
+    assert len(in_full) > len(done.out)
 
 
 def test_the_json_of_a_trace_keeps_the_contract(command: Inside, refined: Any) -> None:
-    traced = command.run("trace", refined["run"], "--json").json
-
-    shown = command.run("show", refined["run"], "--json").json
-    assert set(traced) == {"result", "rounds", "policy"}
-    assert (traced["result"], traced["policy"]) == (shown, "editor")
-    assert [set(made) for made in traced["rounds"]] == [ROUND_KEYS] * 2
-    first, second = traced["rounds"]
-    bases = [one["round"]["base"] for one in traced["rounds"]]
-    assert bases == [None, first["draft"]["id"]]
+    trace = command.run("trace", refined["run"], "--json").json
+    assert set(trace) == {"result", "rounds", "policy"}
+    assert trace["result"] == command.run("show", refined["run"], "--json").json
+    assert trace["policy"] == "editor"
+    assert [set(turn) for turn in trace["rounds"]] == [ROUND_KEYS] * 2
+    first, second = trace["rounds"]
+    assert [turn["round"]["base"] for turn in trace["rounds"]] == [None, first["draft"]["id"]]
     assert second["round"]["aims"] == ["consistency", "coverage"]
-    wrong = [one["id"] for one in first["metrics"]["consistency"]["findings"]]
-    missing = [one["id"] for one in first["metrics"]["coverage"]["findings"] if one["kind"] == "unanswered"]
-    assert second["round"]["findings"] == [one["id"] for one in second["to_fix"]] == wrong + missing
+    wrong = [finding["id"] for finding in first["metrics"]["consistency"]["findings"]]
+    coverage = first["metrics"]["coverage"]["findings"]
+    missing = [finding["id"] for finding in coverage if finding["kind"] == "unanswered"]
+    assert second["round"]["findings"] == [finding["id"] for finding in second["to_fix"]] == wrong + missing
     comparison = second["round"]["comparison"]
     assert (first["round"]["comparison"], comparison["revision"], comparison["best"]) == (None, 2, 0)
     assert comparison["reasons"] == ["They tell 6 and 3.", "They tell 3 and 6."]
@@ -77,26 +75,26 @@ def test_the_json_of_a_trace_keeps_the_contract(command: Inside, refined: Any) -
 
 
 @pytest.mark.slow
-def test_an_evaluation_has_one_round_and_a_plain_summary_says_what_to_do(command: Inside, evaluated: Any) -> None:
-    shown = command.run("trace", evaluated["run"]).out
-    assert "round 0 · your summary · 28 words" in shown
-    assert "consistency 0.75: 4 claims judged, 1 finding" in shown
+def test_runs_without_refinement_have_one_round(command: Inside, evaluated: Any) -> None:
+    text = command.run("trace", evaluated["run"]).out
+    assert "round 0 · your summary · 28 words" in text
+    assert "consistency 0.75: 4 claims judged, 1 finding" in text
     rounds = command.run("trace", evaluated["run"], "--json").json["rounds"]
-    assert [made["scores"] for made in rounds] == [{"coverage": pytest.approx(1 / 2), "consistency": 0.75}]
+    assert [turn["scores"] for turn in rounds] == [{"coverage": pytest.approx(1 / 2), "consistency": 0.75}]
 
-    plain = command.run("summarize", "book.md", "--words", "50", "--model", "extractive", "--json").json["run"]
-    assert "this draft was not judged" in command.run("trace", plain).out
-    assert f"redraft fork {plain} --round 0" in command.run("trace", plain).err
-    assert command.run("trace", plain, "--json").json["rounds"][0]["scores"] == {}
+    run = command.run("summarize", "book.md", "--words", "50", "--model", "extractive", "--json").json["run"]
+    done = command.run("trace", run)
+    assert "this draft was not judged" in done.out
+    assert f"redraft fork {run} --round 0" in done.err
+    assert command.run("trace", run, "--json").json["rounds"][0]["scores"] == {}
 
 
-def test_a_difference_tells_which_findings_each_change_answered(command: Inside, refined: Any) -> None:
+def test_a_difference_says_what_each_change_fixed(command: Inside, refined: Any) -> None:
     done = command.run("diff", refined["run"])
-
     assert done.code == 0, done.err
     assert "round 0 (28 words) -> round 1 (42)" in done.out
-    answered = done.out.splitlines()
-    assert answered[answered.index("- ~ The keeper number 2 is called [-Bob.-] {+Tom2.+}") + 1 :] == [
+    lines = done.out.splitlines()
+    assert lines[lines.index("- ~ The keeper number 2 is called [-Bob.-] {+Tom2.+}") + 1 :] == [
         "  - fixes: contradicted: What is keeper number 2 called? -> Tom2",
         "  - fixes: inconsistent: What is keeper number 2 called? -> Tom2",
         "- + The keeper number 5 is called Tom5.",
@@ -112,44 +110,42 @@ def test_a_difference_tells_which_findings_each_change_answered(command: Inside,
         ("removed", "The keeper number 5 is called Tom5.", ""),
         ("removed", "The keeper number 6 is called Tom6.", ""),
     ]
-    assert sorted((one["metric"], one["kind"]) for one in backwards["new"]) == [
-        ("consistency", "inconsistent"),
-        ("coverage", "contradicted"),
-        ("coverage", "unanswered"),
-        ("coverage", "unanswered"),
-    ]
+    kinds = sorted((finding["metric"], finding["kind"]) for finding in backwards["new"])
+    unanswered = ("coverage", "unanswered")
+    assert kinds == [("consistency", "inconsistent"), ("coverage", "contradicted"), unanswered, unanswered]
+
+
+def test_a_difference_needs_two_rounds(command: Inside, refined: Any) -> None:
     assert "the drafts are the same" in command.run("diff", refined["run"], "1", "1").out
     assert command.run("diff", refined["run"], "1").code == 2
     assert "its rounds are: 0, 1" in command.run("diff", refined["run"], "0", "7").err
 
 
-def test_runs_and_show_know_what_was_judged(command: Inside, refined: Any, evaluated: Any) -> None:
-    listed = {one["run"]: one for one in command.run("runs", "--json").json["runs"]}
-    assert listed[refined["run"]]["scores"] == refined["scores"]
-    assert listed[evaluated["run"]]["kind"] == "evaluate"
+def test_runs_and_show_have_the_scores(command: Inside, refined: Any, evaluated: Any) -> None:
+    runs = {run["run"]: run for run in command.run("runs", "--json").json["runs"]}
+    assert runs[refined["run"]]["scores"] == refined["scores"]
+    assert runs[evaluated["run"]]["kind"] == "evaluate"
     assert "cov 0.50 con 0.75" in command.run("runs").out
 
-    shown = command.run("show", refined["run"])
-    assert shown.out == refined["summary"] + "\n"
-    assert "consistency 0.75 -> 1.00 (goal 1 met)" in shown.err
+    done = command.run("show", refined["run"])
+    assert done.out == refined["summary"] + "\n"
+    assert "consistency 0.75 -> 1.00 (goal 1 met)" in done.err
     assert command.run("show", refined["run"], "--json").json == refined
     assert "; consistency 0.75" in command.run("show", evaluated["run"]).err
     assert "3 findings" in command.run("resume", evaluated["run"]).out
 
 
-def test_any_draft_of_a_run_is_shown_by_its_round(command: Inside, refined: Any) -> None:
-    rounds = command.run("trace", refined["run"], "--json").json["rounds"]
-
-    first = command.run("show", refined["run"], "--round", "0")
-    assert first.out == rounds[0]["draft"]["text"] + "\n"
-    assert first.err.splitlines()[1].endswith("; consistency 0.75 (goal 1 missed); round 0 of 1")
-    shown = command.run("show", refined["run"], "--round", "0", "--json").json
-    assert (shown["summary"], shown["scores"]) == (rounds[0]["draft"]["text"], rounds[0]["scores"])
-    assert (shown["rounds"], shown["stop_reason"]) == (0, None)
-    assert command.run("show", refined["run"], "--round", "1", "--json").json == refined
-    cited = command.run("show", refined["run"], "--round", "0", "--cite", "inline")
-    assert cited.code == 0
-    assert "called Bob" in cited.out
-    missing = command.run("show", refined["run"], "--round", "7")
+def test_show_has_the_draft_of_any_round(command: Inside, refined: Any) -> None:
+    turn = command.run("trace", refined["run"], "--json").json["rounds"][0]
+    show = ("show", refined["run"], "--round")
+    done = command.run(*show, "0")
+    assert done.out == turn["draft"]["text"] + "\n"
+    assert done.err.splitlines()[1].endswith("; consistency 0.75 (goal 1 missed); round 0 of 1")
+    content = command.run(*show, "0", "--json").json
+    assert (content["summary"], content["scores"]) == (turn["draft"]["text"], turn["scores"])
+    assert (content["rounds"], content["stop_reason"]) == (0, None)
+    assert command.run(*show, "1", "--json").json == refined
+    assert "called Bob" in command.run(*show, "0", "--cite").out
+    missing = command.run(*show, "7")
     assert missing.code != 0
-    assert f"run {refined['run']} has rounds 0 to 1" in missing.err
+    assert "no round 7\n  its rounds are: 0, 1" in missing.err

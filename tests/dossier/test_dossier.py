@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -24,8 +23,8 @@ from redraft.readers.documents import parse
 from redraft.report.dossier.build import read_dossier
 from redraft.report.dossier.contents import Dossier
 from redraft.report.history.lineage import origin_note
-from redraft.report.history.trace import GIVEN_SAID
-from redraft.report.markdown.dossier import dossier_markdown
+from redraft.report.history.texts import GIVEN_SAID
+from redraft.report.markdown.run import run_markdown
 from redraft.report.pages.dossier import dossier_page
 from redraft.settings import DraftConfig, Limits
 from redraft.store.store import Store
@@ -33,9 +32,6 @@ from redraft.text.sanitizer import one_line, scrubbed, scrubbed_all
 from tests.judges import Court, Keepers, Said, Sheet, island
 from tests.store.support import plain
 from tests.support import Desk, story
-
-Show = Callable[[Dossier], str]
-in_both_forms = pytest.mark.parametrize("show", [dossier_page, dossier_markdown], ids=["page", "markdown"])
 
 
 @pytest.mark.slow
@@ -93,39 +89,40 @@ def test_findings_name_their_sentences(dossier: Dossier) -> None:
     assert all(texts[history.sentence or 0] == one_line(history.finding.sentence) for history in about_one)
 
 
-@in_both_forms
-def test_untraced_sentences_say_what_is_known(dossier: Dossier, show: Show) -> None:
+def test_untraced_sentences_say_what_is_known(dossier: Dossier) -> None:
     for source in (GIVEN_SAID, "level 1 summary of chunks 1 to 4"):
         first, *others = dossier.sentences
         untraced = replace(first, origins=(), direct=(), judged=(), invented=source)
-        page = show(dossier.model_copy(update={"sentences": (untraced, *others)}))
+        page = dossier_page(dossier.model_copy(update={"sentences": (untraced, *others)}))
         assert origin_note(source).lower() in page.lower()
 
 
-@in_both_forms
-def test_withdrawn_findings_are_shown_with_quotes(dossier: Dossier, show: Show) -> None:
+def test_withdrawn_findings_are_shown_with_quotes(dossier: Dossier) -> None:
     finding = Finding("consistency", "inconsistent", "correct", "It is wrong.", "Ann came.", "Who came?", "Ann", "Bob")
     ruling = Ruling(dossier.document.id, finding.id, "supported", "Ann came in.", 3, 15, "It says so.", "a judge")
     first, *others = dossier.rounds
     name, evaluation = next(iter(first.evaluations.items()))
     details = {**evaluation.details, WITHDRAWN: (WithdrawnFinding(finding, ruling),)}
     changed = replace(first, evaluations={**first.evaluations, name: replace(evaluation, details=details)})
-    page = show(dossier.model_copy(update={"rounds": (changed, *others)}))
+    page = dossier_page(dossier.model_copy(update={"rounds": (changed, *others)}))
     assert all(text in page for text in ("Who came?", "Ann came in."))
-    assert "Ann came in." not in show(dossier)
+    assert "Ann came in." not in dossier_page(dossier)
 
 
-@in_both_forms
-def test_rounds_have_the_reasons_of_judges(shelf: tuple[Store, str], show: Show) -> None:
+def test_rounds_have_the_reasons_of_judges(shelf: tuple[Store, str]) -> None:
     store, run = shelf
+
+    def exports() -> tuple[str, str]:
+        return dossier_page(read_dossier(store, run)), run_markdown(store, run)
+
     *_, last = store.judgments.rounds(run)
     try:
         store.judgments.keep_round(run, replace(last, comparison=DraftComparison(2, 0, 0, ("It tells more.",))))
-        page = show(read_dossier(store, run))
+        texts = exports()
     finally:
         store.judgments.keep_round(run, last)
-    assert "It tells more." in page
-    assert "It tells more." not in show(read_dossier(store, run))
+    assert all("It tells more." in text for text in texts)
+    assert not any("It tells more." in text for text in exports())
 
 
 def test_key_facts_have_their_verdicts(dossier: Dossier) -> None:

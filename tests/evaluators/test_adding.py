@@ -1,4 +1,4 @@
-"""What it takes to add a metric with a prompt to redraft itself: files of its own, and one list."""
+"""What it takes to add a metric with a prompt to redraft itself: one file, and one entry in a list."""
 
 from __future__ import annotations
 
@@ -14,24 +14,18 @@ from tests.chatserver import ChatServer
 from tests.command import Command
 from tests.support import SAMPLE
 
-OWN = {
-    "prompts/mood.py": """
+MOOD = """
 from typing import Annotated
-from redraft.prompts.contract import Fence, PromptInput, Prompt, ReplyModel
+from redraft.evaluators.base import Evaluator
+from redraft.prompts.contract import Fence, Prompt, PromptInput, ReplyModel
 
-class MoodGiven(PromptInput):
+class MoodInput(PromptInput):
     summary: Annotated[str, Fence("summary")]
 
-class Mood(ReplyModel):
+class MoodReply(ReplyModel):
     cheerful: bool
 
-MOOD = Prompt("mood", MoodGiven, Mood, "mood: is it cheerful?", 0.0)
-""",
-    "prompts/templates/standard/mood.md": "{{ summary }}\n\nIs this cheerful?\n",
-    "prompts/templates/simple/mood.md": "{{ summary }}\n\nCheerful?\n",
-    "evaluators/mood.py": """
-from redraft.evaluators.base import Evaluator
-from redraft.prompts.mood import MOOD, MoodGiven
+MOOD = Prompt("mood", MoodInput, MoodReply, "mood: is it cheerful?", 0.0, template="{{ summary }}\\nIs it cheerful?\\n")
 
 class Mood(Evaluator):
     name = "mood"
@@ -39,12 +33,10 @@ class Mood(Evaluator):
     prompts = (MOOD,)
 
     async def evaluate(self, case):
-        said = await case.panel[0].ask(MOOD, MoodGiven(summary=case.text), 10, self.name)
-        return self.scored(said.value.cheerful)
-""",
-}
-LISTED = Path("evaluators", "metric_info.py")
-LAST = '    "statistics": MetricInfo("statistics:Statistics", None),\n'
+        reply = await case.panel[0].ask(MOOD, MoodInput(summary=case.text), 10, self.name)
+        return self.scored(reply.value.cheerful)
+"""
+LAST_ENTRY = '    "statistics": MetricInfo('
 # All commands in one process, whose answers follow each other.
 PROGRAM = """
 import json, sys
@@ -58,30 +50,22 @@ for words in json.loads(sys.argv[1]):
 
 
 @pytest.mark.slow
-def test_a_metric_with_a_prompt_is_its_files_and_one_entry(tmp_path: Path) -> None:
-    house = tmp_path / "redraft"
-    shutil.copytree(SAMPLE.parent.parent / "redraft", house, ignore=shutil.ignore_patterns("__pycache__"))
-    for path, text in OWN.items():
-        (house / path).write_text(text, "utf-8")
-    listed = (house / LISTED).read_text("utf-8")
-    assert LAST in listed
-    listed = listed.replace(LAST, f'{LAST}    "mood": MetricInfo("mood:Mood", "form", ("mood",)),\n')
-    (house / LISTED).write_text(listed, "utf-8")
+def test_one_file_and_entry_add_a_metric(tmp_path: Path) -> None:
+    package = tmp_path / "redraft"
+    shutil.copytree(SAMPLE.parent.parent / "redraft", package, ignore=shutil.ignore_patterns("__pycache__"))
+    (package / "evaluators" / "mood.py").write_text(MOOD, "utf-8")
+    listing = package / "evaluators" / "metric_info.py"
+    before, entry, after = listing.read_text("utf-8").partition(LAST_ENTRY)
+    listing.write_text(f'{before}    "mood": MetricInfo("mood:Mood", "form", ("mood",)),\n{entry}{after}', "utf-8")
     (tmp_path / "summary.md").write_text("All was well. Everybody was glad of it.", "utf-8")
 
-    with ChatServer(lambda seen: '{"cheerful": true}') as server:
+    with ChatServer(lambda request: '{"cheerful": true}') as server:
         environment = Command(tmp_path, server.base_url, PYTHONPATH=str(tmp_path)).environment
-        asked = ["evaluate", str(SAMPLE), "summary.md", "--metric", "mood", "--judge", "openai:m", "--json"]
-        commands = json.dumps([["prompts", "list", "--json"], [*asked, "--dry-run"], asked])
-        run = [sys.executable, "-c", PROGRAM, commands]
+        evaluate = ["evaluate", str(SAMPLE), "summary.md", "--metric", "mood", "--judge", "openai:m", "--json"]
+        run = [sys.executable, "-c", PROGRAM, json.dumps([[*evaluate, "--dry-run"], evaluate])]
         out = subprocess.run(run, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
-    answers = []
-    while out := out.strip():
-        answer, end = json.JSONDecoder().raw_decode(out)
-        answers.append(answer)
-        out = out[end:]
-    prompts, planned, done = answers
+    plan, end = json.JSONDecoder().raw_decode(out.strip())
+    result = json.loads(out.strip()[end:])
 
-    assert "mood" in {prompt["name"] for prompt in prompts["prompts"]}
-    assert [(stage["name"], stage["calls"]) for stage in planned["stages"]] == [("mood", 1)]
-    assert done["metrics"]["mood"]["score"] == 1.0
+    assert [(stage["name"], stage["calls"]) for stage in plan["stages"]] == [("mood", 1)]
+    assert result["metrics"]["mood"]["score"] == 1.0

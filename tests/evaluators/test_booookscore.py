@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -18,9 +17,7 @@ from redraft.prompts.coherence import ERROR_TYPES
 from redraft.prompts.contract import UNSURE
 from redraft.readers.documents import parse
 from redraft.report.history.results import Result
-from redraft.runs.dry_run import dry_run
-from redraft.runs.prepare import RunSpec, prepare
-from redraft.settings import Evaluate, JudgeConfig
+from redraft.settings import JudgeConfig
 from tests.judges import (
     KEY,
     Court,
@@ -100,7 +97,7 @@ async def judged(folder: Path, *args: Any, **judging: Any) -> Evaluation:
 
 
 @pytest.mark.parametrize("wired", [False, True], ids=["at hand", "at a server"])
-async def test_the_score_is_the_share_of_sentences_that_confuse_nobody(tmp_path: Path, wired: bool) -> None:
+async def test_score_is_the_share_of_clear_sentences(tmp_path: Path, wired: bool) -> None:
     result, court = await result_of(tmp_path, wired=wired)
     one = result.evaluations["booookscore"]
 
@@ -123,7 +120,7 @@ async def test_the_score_is_the_share_of_sentences_that_confuse_nobody(tmp_path:
     assert {sheet.prompt for sheet in court.sheets} == {"find_confusion"}
 
 
-async def test_a_finding_holds_the_sentence_the_questions_and_where_they_are_answered(tmp_path: Path) -> None:
+async def test_finding_holds_questions_and_their_place(tmp_path: Path) -> None:
     said = {"stranger": {"questions": ["Who lives at station 49?", "Why?"], "types": ["entity omission", "salience"]}}
     (finding, _) = (await judged(tmp_path, SUMMARY, Reader(said))).findings
 
@@ -138,17 +135,7 @@ async def test_a_finding_holds_the_sentence_the_questions_and_where_they_are_ans
     assert "station 49" in evidence.text
 
 
-@pytest.mark.parametrize(("kind", "place"), [("entity omission", "station 49"), ("event omission", "Tom3")])
-async def test_who_somebody_is_stands_elsewhere_than_what_happened(tmp_path: Path, kind: str, place: str) -> None:
-    said = {"stranger": {"questions": ["Who lives at station 49?"], "types": [kind]}}
-    summary = "A stranger tells that the keeper number 3 is called Tom3 and lives at station 21 by the cold sea."
-    (finding,) = (await judged(tmp_path, summary, Reader(said))).findings
-    assert finding.evidence is not None
-    assert place in finding.evidence.text
-    assert ("station 49" in finding.evidence.text) == (place == "station 49")
-
-
-async def test_whom_a_pronoun_means_stands_where_the_document_has_the_sentence(tmp_path: Path) -> None:
+async def test_pronouns_are_looked_up_near_the_sentence(tmp_path: Path) -> None:
     summary = "He is called Tom7 and lives at station 49 by the cold sea."
     for question, place in (('Who is meant by "he"?', "station 49"), ("Who is meant at station 21?", "station 21")):
         said = {"He": {"questions": [question], "types": ["entity omission"]}}
@@ -157,7 +144,7 @@ async def test_whom_a_pronoun_means_stands_where_the_document_has_the_sentence(t
         assert place in finding.evidence.text
 
 
-async def test_who_somebody_is_stands_where_the_document_first_has_the_name(tmp_path: Path) -> None:
+async def test_names_are_looked_up_where_first_mentioned(tmp_path: Path) -> None:
     first = "Old Tobias Wren was the carrier of the island, and had the only cart that could cross the sands."
     later = ("Tobias Wren came. " * 9 + "Nobody else did so on that day, or on the next. " * 4).strip()
     other = "The sea was cold, and the gulls went out over it in the grey light of the morning. " * 20
@@ -194,7 +181,7 @@ async def test_headings_alone_are_no_summary(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("batch", [1, 2, 10])
-async def test_one_by_one_or_in_batches_it_is_the_same(tmp_path: Path, batch: int) -> None:
+async def test_batch_size_does_not_change_the_result(tmp_path: Path, batch: int) -> None:
     expected = await judged(tmp_path / "a")
     result, court = await result_of(tmp_path / "b", batch=batch)
     assert result.evaluations["booookscore"] == expected
@@ -212,7 +199,7 @@ SAID: Sequence[tuple[Json, str, dict[str, int]]] = [
 
 
 @pytest.mark.parametrize(("said", "verdict", "types"), SAID)
-async def test_types_and_verdicts_that_are_missing_doubled_or_unknown(
+async def test_odd_types_and_verdicts_are_settled(
     tmp_path: Path, said: Json, verdict: str, types: dict[str, int]
 ) -> None:
     one = await judged(tmp_path, SUMMARY, Reader({"stranger": said}))
@@ -247,7 +234,7 @@ class Unsure(Reader):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("words", [["stranger"], ["stranger", "Tom2", "Tom3"]])
-async def test_a_judge_that_calls_nothing_clear_gives_findings_and_no_score(tmp_path: Path, words: list[str]) -> None:
+async def test_judge_without_clear_sentences_gives_no_score(tmp_path: Path, words: list[str]) -> None:
     asked = {"questions": ["Who is that?"], "types": ["entity omission"]}
     result, court = await result_of(tmp_path, SUMMARY, Unsure(dict.fromkeys(words, asked)), wired=True)
     one = result.evaluations["booookscore"]
@@ -267,16 +254,16 @@ async def test_a_judge_that_calls_nothing_clear_gives_findings_and_no_score(tmp_
     assert (beside.outcome, beside.judged) == ("scored", 5)
 
 
-async def test_the_built_in_model_abstains_and_says_that_it_takes_a_language_model(tmp_path: Path) -> None:
+async def test_built_in_model_abstains_with_a_hint(tmp_path: Path) -> None:
     async with Session(str(tmp_path / "redraft.db")) as session:
         result = await session.evaluate(island(3), f"{told(1, 2)} {told(1)}", metrics=METRICS)
     evaluation = result.evaluations["booookscore"]
     assert (evaluation.outcome, evaluation.score, evaluation.judged, evaluation.unjudged) == ("failed", None, 0, 3)
     assert evaluation.findings == ()
-    assert evaluation.reason.endswith("name a language model as judge (judges=['openai:MODEL'])")
+    assert evaluation.reason.endswith("name a language model as judge")
 
 
-async def test_several_judges_decide_by_majority_and_their_questions_are_joined(tmp_path: Path) -> None:
+async def test_judges_vote_and_join_their_questions(tmp_path: Path) -> None:
     other = {"stranger": {"questions": ["Why does he come?"], "types": ["causal omission"]}}
     one = await judged(tmp_path, SUMMARY, Reader(), Reader(other), Reader({}))
 
@@ -292,46 +279,8 @@ async def test_several_judges_decide_by_majority_and_their_questions_are_joined(
     assert Counter(each["verdict"] for each in sentences) == {"clear": 3, "disputed": 2}
 
 
-@pytest.mark.parametrize("wired", [False, True], ids=["at hand", "at a server"])
-async def test_findings_act_in_the_refinement(tmp_path: Path, wired: bool) -> None:
-    said = {
-        "stranger": {"questions": ["Who lives at station 49?"], "types": ["entity omission"]},
-        "Tom2": {"questions": ["Why is this told?"], "types": ["salience"]},
-    }
-    court = Court(tmp_path, Reader(said))
-    if wired:
-        with court.served():
-            result = await court.refine(
-                SUMMARY,
-                goals={"booookscore": 1.0},
-                policy="paper",
-                feedback="findings",
-                judging=JudgeConfig(metrics=METRICS),
-            )
-    else:
-        result = await court.refine(
-            SUMMARY,
-            goals={"booookscore": 1.0},
-            policy="paper",
-            feedback="findings",
-            judging=JudgeConfig(metrics=METRICS),
-        )
-
-    assert result.initial_scores["booookscore"] == pytest.approx(2 / 5)
-    assert (result.scores["booookscore"], result.run.stop_reason) == (1.0, "goals_met")
-    assert result.summary is not None
-    assert "keeper of station 49" in result.summary
-    assert "Tom2" not in result.summary
-    (revised,) = court.asked("revise")
-    points = list(revised.items("points").values())
-    assert [point["task"] for point in points] == ["drop", "clarify", "clarify"]
-    assert points[1]["question"] == "Who lives at station 49?"
-    assert "station 49" in points[1]["evidence"]
-    court.store.close()
-
-
 @pytest.mark.parametrize(("types", "questions", "task", "looked_up"), TASKS)
-async def test_whatever_is_found_is_mended_as_it_says(
+async def test_each_kind_of_confusion_is_mended(
     tmp_path: Path, types: list[str], questions: list[str], task: Task, looked_up: bool
 ) -> None:
     class Mending(Reader):
@@ -354,7 +303,7 @@ async def test_whatever_is_found_is_mended_as_it_says(
     court.store.close()
 
 
-async def test_a_window_without_room_for_the_prompt_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
+async def test_window_too_small_is_refused_at_once(tmp_path: Path) -> None:
     court = Court(tmp_path, Reader())
     with pytest.raises(UsageError, match="does not fit into a window of 1,000 tokens") as refused:
         await court.evaluate(SUMMARY, metrics=METRICS, settings={"context_tokens": 1000})
@@ -364,21 +313,4 @@ async def test_a_window_without_room_for_the_prompt_is_refused_before_anything_i
     assert least is not None
     result = await court.evaluate(SUMMARY, metrics=METRICS, settings={"context_tokens": int(least[1])})
     assert result.scores["booookscore"] == 3 / 5
-    court.store.close()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("batch", [1, 7, 10])
-def test_as_much_is_asked_as_a_dry_run_says(tmp_path: Path, batch: int) -> None:
-    summary = told(*range(1, 61))
-    court = Court(tmp_path, Reader())
-    judging = JudgeConfig(metrics=METRICS, batch=batch)
-    prepared = prepare(court.document, court.settings({"strategy": "given"}), court.model, summary)
-    (stage,) = dry_run(prepared, RunSpec(Evaluate(judging=judging), given=summary)).stages
-    asyncio.run(court.evaluate(summary, **judging.model_dump()))
-
-    assert stage.name == "booookscore"
-    assert len(court.sheets) == stage.calls == -(-60 // batch)
-    tokens = sum(prepared.tokenizer.count(sheet.text) for sheet in court.sheets)
-    assert tokens <= stage.prompt_tokens <= 1.1 * tokens  # with the schema of the replies
     court.store.close()

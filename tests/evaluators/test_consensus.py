@@ -7,15 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from redraft import JudgeConfig, Session
 from redraft.domain import Evaluation
-from redraft.evaluators.panel import DISPUTED, ItemVerdicts, agreement, majority, spread
+from redraft.evaluators.votes import DISPUTED, agreement, majority
 from tests.judges import KEY, UNANSWERABLE, Court, Keepers, Said, Sheet, asked_of, function_model, island, told
-
-BALLOTS = st.lists(st.dictionaries(st.integers(0, 4), st.sampled_from("abc")), max_size=5)
 
 
 @pytest.mark.parametrize(
@@ -34,31 +30,10 @@ def test_more_than_half_of_the_votes_decide(votes: str, verdict: str) -> None:
     assert majority([{0: vote} for vote in votes], [0]) == {0: verdict}
 
 
-@given(BALLOTS)
-def test_only_those_who_judged_an_item_have_a_vote_on_it(by_judge: list[ItemVerdicts]) -> None:
-    result = majority(by_judge, range(6))
-
-    for item in range(6):
-        votes = Counter(by_item[item] for by_item in by_judge if item in by_item)
-        winners = [verdict for verdict, count in votes.items() if 2 * count > votes.total()]
-        assert result.get(item) == (winners[0] if winners else DISPUTED if votes else None)
-
-
-def test_agreement_is_the_share_of_equal_verdicts_on_what_two_have_judged() -> None:
+def test_agreement_is_the_share_of_equal_verdicts() -> None:
     assert agreement([{0: "a", 1: "b"}, {0: "a", 1: "a", 2: "c"}, {1: "a"}]) == 2 / 4
     assert agreement([{0: "a"}]) is None
     assert agreement([{0: "a"}, {1: "a"}]) is None
-
-
-def test_the_spread_of_scores() -> None:
-    assert spread([0.25, 0.75]) == {
-        "n": 2,
-        "mean": 0.5,
-        "sd": pytest.approx(0.125**0.5),
-        "lowest": 0.25,
-        "highest": 0.75,
-    }
-    assert spread([0.5])["sd"] == 0.0
 
 
 class Blind(Keepers):
@@ -84,7 +59,7 @@ async def panel(folder: Path, *scripts: Keepers) -> tuple[Evaluation, list[list[
     return result.evaluations["coverage"], [sorted({sheet.prompt for sheet in court.sheets}) for court in courts]
 
 
-async def test_judges_decide_each_item_by_majority_and_the_score_is_their_mean(tmp_path: Path) -> None:
+async def test_majority_decides_items_and_mean_the_score(tmp_path: Path) -> None:
     coverage, _ = await panel(tmp_path, Blind(1, 2, 3), Blind(1, 2), Blind(1, 4))
 
     assert coverage.score == pytest.approx((3 / 6 + 2 / 6 + 2 / 6) / 3)
@@ -97,7 +72,7 @@ async def test_judges_decide_each_item_by_majority_and_the_score_is_their_mean(t
     assert details["spread"]["highest"] == 3 / 6
 
 
-async def test_what_judges_are_split_over_is_disputed_and_a_finding_of_half_of_them(tmp_path: Path) -> None:
+async def test_split_judges_give_a_disputed_finding(tmp_path: Path) -> None:
     coverage, _ = await panel(tmp_path, Blind(1, 2), Blind(1, 3))
 
     details: Any = coverage.details
@@ -115,14 +90,14 @@ async def test_what_judges_are_split_over_is_disputed_and_a_finding_of_half_of_t
     assert (coverage.judged, coverage.unjudged) == (6, 0)
 
 
-async def test_the_first_judge_asks_the_questions_and_all_answer(tmp_path: Path) -> None:
+async def test_first_judge_asks_and_all_answer(tmp_path: Path) -> None:
     _, asked = await panel(tmp_path, Blind(1), Blind(2))
     both = ["answer_from_summary", "compare_answers"]
     assert asked == [sorted([*both, "ask_document"]), both]
 
 
 @pytest.mark.slow
-async def test_one_judge_several_times_draws_anew_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_repeated_judge_samples_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
     class Fickle(Keepers):
@@ -153,26 +128,6 @@ async def test_one_judge_several_times_draws_anew_each_time(tmp_path: Path, monk
     assert len({one["judge"] for one in details["judges"]}) == 3
 
 
-@pytest.mark.slow
-async def test_judges_and_writer_may_be_different_models_at_one_server(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    court = Court(tmp_path)
-    with court.served() as server:
-        judging = JudgeConfig(judges=("openai:chair", "openai:second"))
-        await court.refine(told(1), goals={"coverage": 1.0}, judging=judging)
-        asked = {(seen.model, sheet.prompt) for seen, sheet in zip(server.seen, court.sheets, strict=True)}
-
-    by_both = {"answer_from_summary", "choose_draft"}
-    assert {(model, prompt) for model, prompt in asked if prompt in by_both | {"ask_document", "edit"}} == {
-        ("chair", "ask_document"),
-        ("m", "edit"),
-        *((model, prompt) for model in ("chair", "second") for prompt in by_both),
-    }
-    assert {prompt for model, prompt in asked if model == "m"} == {"edit"}
-
-
 class Mute(Keepers):
     """Never says what a summary says."""
 
@@ -180,7 +135,7 @@ class Mute(Keepers):
         return "I would rather not."
 
 
-async def test_a_judge_that_fails_leaves_the_decision_to_the_others(tmp_path: Path) -> None:
+async def test_failing_judge_leaves_the_others_to_decide(tmp_path: Path) -> None:
     coverage, _ = await panel(tmp_path, Blind(1, 2, 3), Mute())
 
     assert (coverage.score, coverage.judged, coverage.unjudged) == (3 / 6, 6, 0)

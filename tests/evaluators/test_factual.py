@@ -14,7 +14,6 @@ from redraft import JudgeConfig, Limits
 from redraft.domain import Evaluation, KeyFacts, Span
 from redraft.errors import BudgetError, UsageError
 from redraft.events import CallAnswered, Event
-from redraft.llm.base import Model
 from redraft.report.history.results import Result
 from redraft.text.tokens import EstimatingTokenizer
 from tests.judges import (
@@ -25,7 +24,6 @@ from tests.judges import (
     Said,
     Sheet,
     fact_of,
-    function_model,
     island,
     keepers_in,
     sentence_of,
@@ -101,7 +99,7 @@ async def test_the_trees_of_a_document(long_court: Court) -> None:
     ["{elsewhere}", "Nothing of the kind.", "", "{other}"],
     ids=["another keeper", "nowhere", "empty", "in another chunk"],
 )
-async def test_every_fact_has_its_evidence_within_its_chunk(tmp_path: Path, quote: str) -> None:
+async def test_evidence_of_facts_is_within_their_chunk(tmp_path: Path, quote: str) -> None:
     class Quoting(Keepers):
         def facts_faithful(self, sheet: Sheet) -> Said:
             said = super().facts_faithful(sheet)
@@ -126,7 +124,7 @@ async def test_every_fact_has_its_evidence_within_its_chunk(tmp_path: Path, quot
     court.store.close()
 
 
-async def test_a_fact_that_fails_anything_is_pruned_with_the_reasons(tmp_path: Path) -> None:
+async def test_failing_facts_are_pruned_with_reasons(tmp_path: Path) -> None:
     class Strict(Keepers):
         def keyfacts_analytical(self, sheet: Sheet) -> Said:
             said = json.dumps(super().keyfacts_analytical(sheet))
@@ -168,22 +166,6 @@ async def test_a_fact_that_fails_anything_is_pruned_with_the_reasons(tmp_path: P
 
 
 @pytest.mark.slow
-async def test_a_tree_of_which_nothing_is_left_is_asked_nothing_about_and_holds_nothing_up(tmp_path: Path) -> None:
-    class Harsh(Keepers):
-        def facts_significant(self, sheet: Sheet) -> Said:
-            verdict = "fail" if "number 1 is" in sheet.within("excerpt") else "pass"
-            return {"facts": [{"id": n, "reason": "", "verdict": verdict} for n in sheet.ids]}
-
-    court = Court(tmp_path, Harsh(), document=island(TWO))
-    found = await court.keyfacts(settings=SMALL)
-
-    assert [bool(tree.kept) for tree in found.trees] == [False, False, True, True]
-    assert [bool(tree.query) for tree in found.trees] == [bool(tree.kept) for tree in found.trees]
-    assert len(court.asked("query_analytical", "query_narrative")) == 2
-    court.store.close()
-
-
-@pytest.mark.slow
 async def test_the_validator_may_be_another_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     court = Court(tmp_path)
@@ -213,7 +195,7 @@ async def test_trees_from_one_perspective(court: Court) -> None:
 
 
 @pytest.mark.parametrize("metric", BOTH)
-async def test_trees_from_both_perspectives_serve_whoever_wants_one(court: Court, metric: str) -> None:
+async def test_trees_from_both_perspectives_serve_either(court: Court, metric: str) -> None:
     both = await court.keyfacts()
     court.forget()
     await judged(court, told(1), metric, perspective="narrative")
@@ -223,7 +205,7 @@ async def test_trees_from_both_perspectives_serve_whoever_wants_one(court: Court
     assert [item["text"] for item in aligned.items("facts").values()] == [fact.text for fact in both.trees[1].facts]
 
 
-async def test_key_facts_that_are_known_are_not_grown_again(court: Court) -> None:
+async def test_known_key_facts_are_not_built_again(court: Court) -> None:
     found = await court.keyfacts()
     events: list[Event] = []
     recall = await judged(court, told(1), "keyfact_recall", observer=events.append)
@@ -248,7 +230,7 @@ async def test_those_that_were_imported_come_first(court: Court, metric: str) ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize("metric", BOTH)
-async def test_those_that_are_named_come_before_all_and_must_be_about_the_document(court: Court, metric: str) -> None:
+async def test_named_key_facts_come_first(court: Court, metric: str) -> None:
     few = await court.keyfacts(perspective="narrative")
     court.store.keyfacts.prefer((await court.keyfacts(perspective="analytical")).id)
     court.forget()
@@ -263,7 +245,7 @@ async def test_those_that_are_named_come_before_all_and_must_be_about_the_docume
 
 
 @pytest.mark.nightly
-async def test_a_budget_that_ends_amid_the_trees_loses_none_of_them(tmp_path: Path) -> None:
+async def test_budget_stop_loses_no_tree(tmp_path: Path) -> None:
     whole = Court(tmp_path / "whole", document=island(TWO))
     expected = await whole.keyfacts(settings=SMALL)
     calls = len(whole.sheets)
@@ -318,7 +300,7 @@ async def test_recall_by_hand(court: Court) -> None:
     assert details["conciseness"] == {"share": 0.8, "unneeded": [4]}
 
 
-async def test_what_is_missing_is_found_once_from_the_roots_down_with_its_evidence(court: Court) -> None:
+async def test_missing_facts_are_found_from_the_roots(court: Court) -> None:
     found = (await judged(court, told(1, 4, 8, 12), "keyfact_recall")).findings
 
     # 5 and 9 are roots of one tree and branches of the other; 2, 3 and so on are a branch here and a leaf there.
@@ -334,7 +316,7 @@ async def test_what_is_missing_is_found_once_from_the_roots_down_with_its_eviden
         assert one.evidence.text == f"keeper number {number} is called"
 
 
-async def test_what_a_finding_tells_the_reviser_to_do_is_said_in_our_own_words(court: Court) -> None:
+async def test_instructions_quote_neither_texts_nor_models(court: Court) -> None:
     result = await court.evaluate(told(1, wrong={2: "Bob", 77: "Jim"}), metrics=BOTH)
 
     told_of = [one for evaluation in result.evaluations.values() for one in evaluation.findings]
@@ -344,21 +326,7 @@ async def test_what_a_finding_tells_the_reviser_to_do_is_said_in_our_own_words(c
 
 
 @pytest.mark.nightly
-async def test_recall_by_position(long_court: Court) -> None:
-    found = await long_court.keyfacts(settings=SMALL)
-    chunks = [keepers_in(long_court.document.text[slice(*tree.span)]) for tree in found.trees[::2]]
-    middle = sorted(chunks[1])[::2]
-    recall = await judged(long_court, told(*chunks[0], *middle), "keyfact_recall", settings=SMALL)
-
-    details: Any = recall.details
-    expected = {"0-20%": 1.0, "40-60%": len(middle) / len(chunks[1]), "80-100%": 0.0}
-    assert {name: levels["all"]["recall"] for name, levels in details["by_position"].items()} == expected
-    assert details["gap"]["all"] == 1.0
-    assert recall.score == pytest.approx((len(chunks[0]) + len(middle)) / LONG)
-
-
-@pytest.mark.nightly
-async def test_a_summary_too_long_for_a_prompt_is_read_in_parts(long_court: Court) -> None:
+async def test_long_summary_is_read_in_parts(long_court: Court) -> None:
     recall = await judged(long_court, told(*range(1, LONG + 1)), "keyfact_recall", settings=SMALL)
 
     sizes = {len(sheet.items("sentences")) for sheet in long_court.asked("align_facts")}
@@ -369,7 +337,7 @@ async def test_a_summary_too_long_for_a_prompt_is_read_in_parts(long_court: Cour
 
 
 @pytest.mark.nightly
-async def test_only_all_parts_of_a_summary_together_can_be_silent(tmp_path: Path) -> None:
+async def test_silence_takes_all_parts_of_a_summary(tmp_path: Path) -> None:
     class Skimming(Keepers):
         """Has no verdicts on what the last part of the summary says."""
 
@@ -387,32 +355,6 @@ async def test_only_all_parts_of_a_summary_together_can_be_silent(tmp_path: Path
     assert recall.score == 1.0
     assert recall.unjudged == sum(2 * (verdict == "unjudged") for verdict in verdicts.values()) > 2
     court.store.close()
-
-
-async def test_several_judges_of_which_one_sees_less(court: Court) -> None:
-    class Blind(Keepers):
-        def align_facts(self, sheet: Sheet) -> Said:
-            said = super().align_facts(sheet)
-            blind = {"stated": "no", "sentences": []}
-            return {"facts": [one | (blind if fact_of(1) in sheet.judged[one["id"]] else {}) for one in said["facts"]]}
-
-    panel: list[Model] = [function_model(Keepers(), "a"), function_model(Keepers(), "b"), function_model(Blind(), "c")]
-    recall = await judged(court, told(1, 2, 3), "keyfact_recall", judges=panel)
-    # 6, 6 and 4 of 24.
-    assert recall.score == pytest.approx((6 + 6 + 4) / 24 / 3)
-    details: Any = recall.details
-    assert details["by_level"]["all"]["stated"] == pytest.approx((6 + 6 + 4) / 3)
-    assert details["by_level"]["all"]["recall"] == recall.score
-    assert details["agreement"] == pytest.approx((24 + 22 + 22) / 72)
-    assert {one["judge"]: one["score"] for one in details["judges"]} == {"a": 6 / 24, "b": 6 / 24, "c": 4 / 24}
-
-    two = await judged(court, told(1, 2, 3), "keyfact_recall", judges=[panel[0], panel[2]])
-    verdicts: Any = {one["fact"]: one["verdict"] for one in two.details["facts"]}  # type: ignore[attr-defined]
-    assert (verdicts[fact_of(1)], verdicts[fact_of(2)], verdicts[fact_of(4)]) == ("disputed", "stated", "missing")
-    # What both miss comes first; of the fact that one of them finds, it is said that it was one.
-    assert [one.expected for one in two.findings if one.said_by == (1, 2)] == [fact_of(1)]
-    assert two.findings[-1].expected == fact_of(1)
-    assert two.details["by_level"]["all"]["recall"] == two.score == 5 / 24  # type: ignore[index]
 
 
 # Faithfulness.
@@ -443,7 +385,7 @@ async def test_faithfulness_by_hand(court: Court) -> None:
     ]
 
 
-async def test_what_is_not_borne_out_is_found_with_what_comes_closest(court: Court) -> None:
+async def test_unsupported_sentences_have_the_closest_evidence(court: Court) -> None:
     found = (await judged(court, told(1, wrong={5: "Bob", 99: "Jim"}), "faithfulness")).findings
 
     assert [(one.kind, one.task, one.sentence) for one in found] == [
@@ -467,7 +409,7 @@ async def test_faithfulness_alone_grows_no_trees(court: Court) -> None:
 
 
 @pytest.mark.slow
-async def test_with_recall_they_are_grown_once_for_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_recall_and_faithfulness_build_trees_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     court = Court(tmp_path, document=island(TWO))
     with court.served() as server:
@@ -482,7 +424,7 @@ async def test_with_recall_they_are_grown_once_for_both(tmp_path: Path, monkeypa
 
 
 @pytest.mark.slow
-async def test_nothing_is_believed_to_be_unfaithful_before_more_was_read(tmp_path: Path) -> None:
+async def test_unfaithful_only_after_reading_more(tmp_path: Path) -> None:
     class Shortsighted(Keepers):
         """Finds nothing in as little as is read at first."""
 
@@ -508,7 +450,7 @@ async def test_nothing_is_believed_to_be_unfaithful_before_more_was_read(tmp_pat
 
 
 @pytest.mark.slow
-async def test_where_more_cannot_be_read_nothing_is_said(tmp_path: Path) -> None:
+async def test_unread_parts_leave_sentences_unjudged(tmp_path: Path) -> None:
     class Tiring(Keepers):
         def verify_sentences(self, sheet: Sheet) -> Said:
             passages = sheet.shown
@@ -523,7 +465,7 @@ async def test_where_more_cannot_be_read_nothing_is_said(tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-async def test_of_a_second_draft_only_what_was_changed_is_verified(court: Court) -> None:
+async def test_second_draft_verifies_only_changed_sentences(court: Court) -> None:
     first = await judged(court, told(1, 2, 3, 4, wrong={5: "Bob"}), "faithfulness")
     assert first.score == 4 / 5
     court.forget()
@@ -535,7 +477,7 @@ async def test_of_a_second_draft_only_what_was_changed_is_verified(court: Court)
     ]
 
 
-async def test_a_sentence_that_stands_there_twice_is_verified_once(court: Court) -> None:
+async def test_repeated_sentence_is_verified_once(court: Court) -> None:
     faithfulness = await judged(court, f"{told(1)} {told(1)} {told(2)}", "faithfulness")
 
     assert (faithfulness.score, faithfulness.judged) == (1.0, 3)
@@ -552,9 +494,7 @@ def within(sheet: Sheet) -> set[int]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("at", "evidence"), [(0, "auto"), (0, "whole"), (3, "retrieved")])
-async def test_an_answer_to_a_query_is_held_against_its_own_chunk_alone(
-    two_court: Court, at: int, evidence: str
-) -> None:
+async def test_answer_is_compared_with_its_chunk_alone(two_court: Court, at: int, evidence: str) -> None:
     tree = (await two_court.keyfacts(settings=SMALL)).trees[at]
     own = sorted(keepers_in(two_court.document.text[slice(*tree.span)]))
     stranger = 1 if at else TWO
@@ -585,30 +525,18 @@ async def test_an_answer_to_a_query_is_held_against_its_own_chunk_alone(
             assert item["text"] in two_court.document.text[slice(*tree.span)]
 
 
-async def test_a_query_that_no_tree_answers_has_no_key_facts_of_its_own(court: Court) -> None:
+async def test_query_without_a_tree_has_no_facts(court: Court) -> None:
     result = await court.evaluate(told(1, wrong={2: "Bob"}), metrics=BOTH, settings={"query": "Who kept the light?"})
 
     recall, faithfulness = result.evaluations["keyfact_recall"], result.evaluations["faithfulness"]
     assert (recall.outcome, recall.score) == ("not_applicable", None)
-    assert "redraft keyfacts" in recall.reason
+    assert "only a query of the key facts" in recall.reason
     # It is held against the document, and nobody can say which facts it should carry.
     assert (faithfulness.score, faithfulness.details["by_level"]) == (1 / 2, None)
 
 
 @pytest.mark.slow
-async def test_a_query_of_the_other_perspective_is_none(court: Court) -> None:
-    found = await court.keyfacts()
-    query = found.trees[1].query
-    recall = await judged(
-        court, told(1), "keyfact_recall", keyfacts=found.id, perspective="analytical", settings={"query": query}
-    )
-
-    assert found.trees[1].perspective == "narrative"
-    assert recall.outcome == "not_applicable"
-
-
-@pytest.mark.slow
-async def test_chunks_for_key_facts_have_the_size_asked_for(two_court: Court) -> None:
+async def test_key_fact_chunks_have_the_requested_size(two_court: Court) -> None:
     text, tokenizer = two_court.document.text, EstimatingTokenizer()
 
     async def spans(**options: Any) -> list[Span]:
@@ -632,13 +560,13 @@ def test_a_size_that_is_none_is_refused(given: Any) -> None:
         JudgeConfig(keyfact_chunks=given)
 
 
-def test_what_is_not_set_of_key_facts_does_not_change_the_identity_of_a_run() -> None:
+def test_default_key_fact_settings_keep_the_identity() -> None:
     assert not {"keyfact_chunks", "keyfact_overlap", "against"} & JudgeConfig().asks().keys()
     assert JudgeConfig.model_validate({"keyfact_chunks": "4000+"}).asks()["keyfact_chunks"] == "4000+"
 
 
 @pytest.mark.slow
-async def test_against_the_document_an_answer_is_held_against_all_of_it(two_court: Court) -> None:
+async def test_answer_can_be_compared_with_the_document(two_court: Court) -> None:
     tree = (await two_court.keyfacts(settings=SMALL)).trees[0]
     summary, settings = told(1, TWO, wrong={2: "Bob"}), {**SMALL, "query": tree.query}
     by_chunk = await judged(two_court, summary, "faithfulness", evidence="whole", settings=settings)

@@ -43,7 +43,7 @@ WHO = wrong("Who shot Crane?", "Hester Vane", "Ruth Lee", (10, 40))
     ],
     ids=["the same answer", "the same words of the document", "without a place", "another metric"],
 )
-def test_what_objects_to_the_same_claim_is_one_finding(other: Finding) -> None:
+def test_same_claim_makes_one_finding(other: Finding) -> None:
     (finding,) = distinct_errors([WHO, other])
 
     assert (finding.question, finding.found, finding.expected) == (WHO.question, WHO.found, WHO.expected)
@@ -53,7 +53,7 @@ def test_what_objects_to_the_same_claim_is_one_finding(other: Finding) -> None:
     assert distinct_errors([finding]) == [finding]
 
 
-def test_the_finding_that_knows_what_is_right_is_told() -> None:
+def test_finding_with_the_right_answer_is_shown() -> None:
     unsupported = wrong("Who fired?", "Hester Vane", "", None, kind="unsupported", task="remove")
     (finding,) = distinct_errors([unsupported, WHO])
     assert (finding.task, finding.expected, finding.counts) == ("correct", "Ruth Lee", 2)
@@ -94,7 +94,7 @@ class Thorough(Keepers):
         return said
 
 
-async def test_the_score_counts_claims_and_a_withdrawn_error_gives_back_all_of_them(tmp_path: Path) -> None:
+async def test_withdrawn_error_gives_back_all_its_claims(tmp_path: Path) -> None:
     court = Court(tmp_path, Thorough())
     result = await court.evaluate(told(1, 3, wrong={2: "Bob"}), metrics=("consistency",))
     consistency = result.evaluations["consistency"]

@@ -19,7 +19,7 @@ from redraft.readers.documents import parse
 from tests.chatserver import ChatServer
 from tests.cli.inside import Inside
 from tests.evaluators.test_open_items import ruling
-from tests.judges import KEY, Court, Json, Keepers, Said, Sheet, behind, fact_of, function_model, island, told
+from tests.judges import KEY, Court, Json, Keepers, Said, Sheet, behind, fact_of, island, told
 from tests.replies.refusals import IN_OTHER_WORDS, SILENT
 from tests.replies.test_thirty import NOT_STATED
 
@@ -53,7 +53,7 @@ class Silent(Keepers):
     [["He is not named in the summary"], ["Niet vermeld"], ENGLISH, IN_MANY_LANGUAGES],
     ids=["one phrase", "Dutch", "English", "thirty languages"],
 )
-async def test_silence_that_is_called_an_answer_is_none(tmp_path: Path, phrases: list[str]) -> None:
+async def test_silence_called_an_answer_is_none(tmp_path: Path, phrases: list[str]) -> None:
     court = Court(tmp_path, Silent(phrases), document=island(80))
     with court.served():
         result = await court.evaluate(told(90, 91), metrics=("coverage",), questions=80)
@@ -141,7 +141,7 @@ async def judged(court: Court, summary: str = SUMMARY, **judging: Any) -> tuple[
     return result.evaluations["coverage"], result
 
 
-async def test_half_an_answer_is_half_and_each_question_counts_by_its_weight(court: Court) -> None:
+async def test_half_answers_count_half_by_weight(court: Court) -> None:
     coverage, _ = await judged(court)
 
     assert coverage.score == pytest.approx((3 * 0.5 + 2 * 1 + 1 * 0 + 1 * 0) / 7)
@@ -156,7 +156,7 @@ async def test_half_an_answer_is_half_and_each_question_counts_by_its_weight(cou
     assert by_kind["what"]["score"] == pytest.approx(coverage.score)
 
 
-async def test_a_finding_says_what_is_missing_and_how_much_it_weighs(court: Court) -> None:
+async def test_finding_names_its_gap_and_weight(court: Court) -> None:
     coverage, result = await judged(court)
 
     assert [(one.kind, one.task, one.weight, one.found, one.missing) for one in coverage.findings] == [
@@ -169,21 +169,21 @@ async def test_a_finding_says_what_is_missing_and_how_much_it_weighs(court: Cour
     assert court.store.judgments.of(str(result.run.draft))["coverage"].findings == coverage.findings
 
 
-async def test_the_papers_formula_counts_what_is_answered_right_or_wrong(court: Court) -> None:
+async def test_paper_formula_counts_every_answer(court: Court) -> None:
     coverage, _ = await judged(court, formula="paper")
 
     assert coverage.score == 3 / 4
     assert [(one.kind, one.weight) for one in coverage.findings] == [("contradicted", 0), ("unanswered", 0)]
 
 
-async def test_a_withdrawn_finding_gives_back_what_its_question_weighs(court: Court) -> None:
+async def test_withdrawn_finding_gives_back_its_weight(court: Court) -> None:
     coverage, _ = await judged(court)
     mended = without_overruled(coverage, ruling(coverage.findings[0]))
 
     assert (coverage.findings[0].weight, mended.score) == (3, pytest.approx((3 + 2) / 7))
 
 
-async def test_what_a_draft_adds_to_half_an_answer_is_read(court: Court) -> None:
+async def test_addition_to_a_half_answer_is_read(court: Court) -> None:
     first, _ = await judged(court)
     whole = "Crane is cleared: he gave the alarm and died at the sluice"
     court.script = Clerk({**ANSWERS, 0: ("alarm", whole)}, {**VERDICTS, whole: "full"})
@@ -200,25 +200,7 @@ async def test_what_a_draft_adds_to_half_an_answer_is_read(court: Court) -> None
     assert (again.details, court.sheets) == (second.details, [])
 
 
-async def test_several_judges_may_differ_by_a_half(court: Court) -> None:
-    panel = [
-        function_model(Clerk(ANSWERS, {**VERDICTS, "Crane is cleared": verdict}), f"judge {n}")
-        for n, verdict in enumerate(("part", "full", "none"))
-    ]
-    result = await court.evaluate(SUMMARY, metrics=("coverage",), judges=panel, pack="dam-pack")
-    coverage = result.evaluations["coverage"]
-
-    questions: Any = coverage.details["questions"]
-    assert (questions[0]["verdict"], questions[0]["value"]) == ("disputed", pytest.approx(0.5))
-    assert coverage.score == pytest.approx((3 * 0.5 + 2) / 7)
-    details: Any = coverage.details
-    assert [one["score"] for one in details["judges"]] == pytest.approx([3.5 / 7, 5 / 7, 2 / 7])
-    assert {one.kind: one.said_by for one in coverage.findings if one.question == _QUESTIONS[0][0]} == {
-        "partly answered": (2, 3)
-    }
-
-
-def test_a_pair_shows_the_sentences_that_an_answer_cites_with_what_they_refer_back_to() -> None:
+def test_pairs_show_cited_sentences_with_their_context() -> None:
     statements = statements_of("Crane kept the sluice. He died there. The council sold pumps. Vane signed. Rain fell.")
 
     def shown(answer: str, *sentences: int) -> str:
@@ -244,7 +226,7 @@ class Author(Clerk):
 
 
 @pytest.mark.slow
-def test_half_an_answer_is_shown_as_such_wherever_findings_are(tmp_path: Path) -> None:
+def test_half_answers_are_shown_in_all_views(tmp_path: Path) -> None:
     (tmp_path / "dam.md").write_text(DAM.text, "utf-8")
     (tmp_path / "summary.md").write_text(SUMMARY, "utf-8")
     with ChatServer(behind(Author(ANSWERS, VERDICTS))) as server:

@@ -15,17 +15,9 @@ from redraft.domain import Evaluation
 from redraft.evaluators.coverage import shares
 from redraft.evaluators.faithfulness import by_level
 from redraft.evaluators.keyfact_recall import recalls
-from redraft.evaluators.panel import (
-    DISPUTED,
-    ItemVotes,
-    JudgeVerdicts,
-    PanelVerdicts,
-    aggregate,
-    disputed_items,
-    mean_evaluation,
-)
 from redraft.evaluators.reference.keyfacts import LEVELS, items_of
 from redraft.evaluators.statistics import Statistics
+from redraft.evaluators.votes import DISPUTED, ItemVotes, JudgeVerdicts, PanelVerdicts, mean_evaluation
 from tests.evaluators.test_keyfacts import GROWN, tree
 from tests.judges import Court, Keepers, Said, Sheet, asked_of, function_model, island, told
 
@@ -52,7 +44,7 @@ def weighted(parts: Any, name: str) -> float:
 
 @settings(max_examples=40)
 @given(panels())
-def test_a_score_is_what_each_of_its_breakdowns_comes_to(sittings: list[JudgeVerdicts]) -> None:
+def test_score_is_the_mean_of_its_breakdowns(sittings: list[JudgeVerdicts]) -> None:
     panel = PanelVerdicts.of(sittings, len(ITEMS))
     items, evaluation = panel.items, mean_evaluation(Statistics(), panel)
 
@@ -77,32 +69,11 @@ def test_a_score_is_what_each_of_its_breakdowns_comes_to(sittings: list[JudgeVer
     assert all(one is not None and isclose(one, score, abs_tol=1e-12) for one in breakdowns)
 
 
-@settings(max_examples=40)
-@given(panels())
-def test_where_something_is_lost_there_is_a_finding_that_says_by_how_many(sittings: list[JudgeVerdicts]) -> None:
-    items = aggregate(sittings, range(len(ITEMS)))
-    found = disputed_items(items, GOOD)
-
-    assert set(found) == {n for sitting in sittings for n, verdict in sitting.by_item.items() if verdict != GOOD}
-    for n in items:
-        says, of = items[n].against(GOOD)
-        assert (says, of) == (
-            sum(sitting.by_item.get(n, GOOD) != GOOD for sitting in sittings),
-            sum(n in sitting.by_item for sitting in sittings),
-        )
-        assert (n in found) == (says > 0)
-        assert items[n].value <= 1 - says / of + 1e-12
-    # What most judges say comes first, and nothing else of the order is changed.
-    by_most = [2 * items[n].against(GOOD)[0] > items[n].against(GOOD)[1] for n in found]
-    assert by_most == sorted(by_most, reverse=True)
-    for most in (True, False):
-        some = [n for n, says in zip(found, by_most, strict=True) if says is most]
-        assert some == [n for n in items if n in some]
-
-
-def test_what_most_of_those_say_who_object_is_the_objection() -> None:
+def test_objection_is_the_most_common_one() -> None:
     def said(*verdicts: str) -> ItemVotes:
-        return aggregate([JudgeVerdicts(str(n), {0: one}, {0: 0.0}) for n, one in enumerate(verdicts)], [0])[0]
+        return PanelVerdicts.of([JudgeVerdicts(str(n), {0: one}, {0: 0.0}) for n, one in enumerate(verdicts)], 1).items[
+            0
+        ]
 
     assert said(GOOD, BAD).objection(GOOD) == BAD
     assert said(GOOD, WORSE, BAD, BAD).objection(GOOD) == BAD
@@ -172,14 +143,3 @@ async def test_two_judges_who_disagree_on_everything(tmp_path: Path) -> None:
     assert len(evaluations["consistency"].findings) == 12
     assert {finding.kind for finding in evaluations["consistency"].findings} == {"inconsistent"}
     assert {finding.kind for finding in evaluations["faithfulness"].findings} == {"entity"}
-
-
-@pytest.mark.slow
-async def test_a_judge_with_few_verdicts_weighs_by_them(tmp_path: Path) -> None:
-    evaluations = await panel(tmp_path, Seeing(ALL), Seeing(NONE, judged=range(1, 3)))
-
-    for name, one in evaluations.items():
-        # Of twelve keepers, or of six that are asked about, two are disputed; the others are as the first has them.
-        keepers = 6 if name == "coverage" else 12
-        assert (name, one.score) == (name, pytest.approx(1 - 1 / keepers))
-        assert (one.unjudged, {finding.said_by for finding in one.findings}) == (0, {(1, 2)})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from hypothesis import strategies as st
 from redraft import SummaryComparison, compared
 from redraft.agents.judge import Judge
 from redraft.agents.referee import Referee, prompt_tokens
-from redraft.domain import GIVEN, OTHER, content_id
 from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.preference import PreferenceVerdict, Winner, settled, winner_of
 from redraft.llm.base import FunctionModel
@@ -45,20 +43,11 @@ def test_exchanging_the_summaries_exchanges_the_verdict(said: tuple[Winner, Winn
 
 
 @given(replies)
-def test_a_verdict_names_a_summary_only_where_both_orders_do(said: tuple[Winner, Winner]) -> None:
+def test_verdict_needs_both_orders(said: tuple[Winner, Winner]) -> None:
     verdict = settled(*said)
     assert (verdict.winner != "tie") == (said in {("a", "a"), ("b", "b")})
     assert verdict.order_decides == ({*said} == {"a", "b"})
     assert verdict.leaning == (None if "tie" not in said else next((one for one in said if one != "tie"), None))
-
-
-@given(st.lists(replies, max_size=7), st.randoms())
-def test_exchanging_the_summaries_exchanges_the_winner(said: list[tuple[Winner, Winner]], random: Any) -> None:
-    verdicts = [settled(*one) for one in said]
-    winner = winner_of(verdicts)
-    assert winner_of([flipped(verdict) for verdict in verdicts]) == flip[winner]
-    random.shuffle(verdicts)
-    assert winner_of(verdicts) == winner
 
 
 @pytest.mark.parametrize(
@@ -127,7 +116,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
         yield made
 
 
-async def test_every_judge_is_asked_in_both_orders_and_no_more(bench: Bench) -> None:
+async def test_judges_are_asked_in_both_orders(bench: Bench) -> None:
     one = await bench.compare(judges=("openai:x", "openai:y"), repeat=2)
 
     asked = [
@@ -153,7 +142,7 @@ async def test_every_judge_is_asked_in_both_orders_and_no_more(bench: Bench) -> 
     assert one.aspects["logic"]["tie"] == 4
 
 
-async def test_a_preference_in_one_order_and_a_tie_in_the_other_leans(bench: Bench) -> None:
+async def test_preference_in_one_order_leans(bench: Bench) -> None:
     bench.replier = lambda sheet, _: says(overall="second" if sheet.within("first") == A else "tie")
     one = await bench.compare()
 
@@ -163,32 +152,7 @@ async def test_a_preference_in_one_order_and_a_tie_in_the_other_leans(bench: Ben
     assert (one.judgings[0]["a_first"]["overall"], one.judgings[0]["b_first"]["overall"]) == ("b", "tie")
 
 
-@pytest.mark.slow
-async def test_whatever_the_judges_say_exchanging_the_summaries_exchanges_it(bench: Bench, tmp_path: Path) -> None:
-    def moody(sheet: Sheet, seen: Seen) -> dict[str, str]:
-        drawn = hashlib.sha256("\n".join((seen.model, sheet.within("first"), sheet.within("second"))).encode()).digest()
-        longer = the_longer(sheet, seen)["overall"]
-        choices = [("first", "second", "tie", longer, longer, longer, longer)[number % 7] for number in drawn]
-        return {"reason": "", **dict(zip(ASPECTS, choices, strict=False))}
-
-    bench.replier = moody
-    judges = tuple(f"openai:{n}" for n in range(7))
-    there = await bench.compare(judges=judges)
-    bench.court = Court(tmp_path / "again")
-    back = await bench.compare(B, A, judges=judges)
-
-    assert len(bench.seen) == 28
-    for seen in ("a", "leaning_a", "order_decides"):
-        assert any(there.aspects[aspect][seen] for aspect in ASPECTS), seen
-    for aspect in ASPECTS:
-        one, other = there.aspects[aspect], back.aspects[aspect]
-        assert other["winner"] == flip[one["winner"]]
-        assert (other["a"], other["b"], other["tie"]) == (one["b"], one["a"], one["tie"])
-        assert (other["leaning_a"], other["leaning_b"]) == (one["leaning_b"], one["leaning_a"])
-        assert other["order_decides"] == one["order_decides"]
-
-
-async def test_which_order_is_asked_first_is_as_good_as_drawn_and_knows_no_a_and_b(tmp_path: Path) -> None:
+async def test_first_order_is_pseudo_random(tmp_path: Path) -> None:
     court = Court(tmp_path)
 
     async def begun_with(judge: str, a: str, b: str) -> str:
@@ -204,7 +168,7 @@ async def test_which_order_is_asked_first_is_as_good_as_drawn_and_knows_no_a_and
 
 
 @pytest.mark.parametrize("wrong", ["I would rather not say.", Fault("status", status=400)])
-async def test_a_judging_of_which_one_order_failed_is_unjudged_and_no_tie(bench: Bench, wrong: str | Fault) -> None:
+async def test_judging_with_one_order_is_unjudged(bench: Bench, wrong: str | Fault) -> None:
     def replier(sheet: Sheet, seen: Seen) -> dict[str, str] | str | Fault:
         return wrong if seen.model == "x" and sheet.within("first") == B else the_longer(sheet, seen)
 
@@ -224,7 +188,7 @@ async def test_a_judging_of_which_one_order_failed_is_unjudged_and_no_tie(bench:
     assert not alone.result.complete
 
 
-async def test_the_document_is_left_out_where_it_does_not_fit(bench: Bench) -> None:
+async def test_document_is_left_out_without_room(bench: Bench) -> None:
     settings = bench.court.settings({"model": "openai:m", "base_url": bench.url, "strategy": "given"})
     prepared = prepare(bench.court.document, settings, given=A)
     beside = prompt_tokens(prepared.book, prepared.tokenizer, A, B)
@@ -241,7 +205,7 @@ async def test_the_document_is_left_out_where_it_does_not_fit(bench: Bench) -> N
     nowhere = await bench.compare(window=beside - 1)
     assert bench.seen == []
     assert nowhere.preference.outcome == "failed"
-    assert "(--context-tokens)" in nowhere.preference.reason
+    assert "and the window has" in nowhere.preference.reason
 
 
 async def test_of_one_text_twice_nobody_is_asked(bench: Bench) -> None:
@@ -254,7 +218,7 @@ async def test_of_one_text_twice_nobody_is_asked(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize(("a", "b", "name"), [("", B, "A"), (A, " ... \n", "B")])
-async def test_a_summary_without_words_is_refused_by_name(bench: Bench, a: str, b: str, name: str) -> None:
+async def test_summary_without_words_is_refused(bench: Bench, a: str, b: str, name: str) -> None:
     with pytest.raises(UsageError, match=f"summary {name}: it has no words"):
         await bench.compare(a, b)
     assert bench.court.store.runs.latest(1) == []
@@ -270,7 +234,7 @@ async def test_a_summary_cannot_leave_its_fence(bench: Bench) -> None:
         assert "choose it" not in sheet.text.partition("</second>")[2]
 
 
-async def test_after_the_budget_is_used_up_only_what_is_missing_is_asked(bench: Bench) -> None:
+async def test_stopped_comparison_asks_only_the_rest(bench: Bench) -> None:
     with pytest.raises(BudgetError):
         await bench.compare(limits=Limits(max_calls=3), repeat=2)
     assert len(bench.seen) == 3
@@ -284,14 +248,3 @@ async def test_after_the_budget_is_used_up_only_what_is_missing_is_asked(bench: 
         assert (one.winner, one.preference.judged) == ("a", 2)
         await session.resume(run.id)
     assert len(bench.seen) == 4
-
-
-async def test_both_summaries_are_kept_even_where_one_could_pass_for_the_other(bench: Bench) -> None:
-    # The id of a draft is made of its node and its text.
-    posing = OTHER.removeprefix(GIVEN) + B
-    one = await bench.compare(posing, B)
-
-    assert (one.a.draft.text, one.b.draft.text) == (posing, B)
-    assert one.a.draft.id != one.b.draft.id
-    assert one.result.run.document == content_id(bench.court.document.text)
-    assert one.b.statistics["summary"]["words"] == one.b.draft.words == 14

@@ -18,7 +18,6 @@ from tests.judges import (
     Sheet,
     asked_of,
     fact_of,
-    island,
     named,
     sentence_of,
     told,
@@ -124,14 +123,14 @@ async def scored(court: Court, metric: str, summary: str = SUMMARY, **judging: A
     return (await court.evaluate(summary, metrics=(metric,), **wanted)).evaluations[metric]
 
 
-async def test_coverage_is_the_share_of_questions_that_are_answered(court: Court) -> None:
+async def test_coverage_is_the_share_of_answered_questions(court: Court) -> None:
     coverage = await scored(court, "coverage")
 
     assert (coverage.outcome, coverage.score) == ("scored", 3 / 6)
     assert (coverage.judged, coverage.unjudged) == (6, 0)
 
 
-async def test_what_is_not_answered_or_answered_otherwise_is_found(court: Court) -> None:
+async def test_unanswered_and_contradicted_questions_are_found(court: Court) -> None:
     found = (await scored(court, "coverage")).findings
 
     assert [(one.kind, one.task, one.question, one.found, one.expected) for one in found] == [
@@ -144,7 +143,7 @@ async def test_what_is_not_answered_or_answered_otherwise_is_found(court: Court)
     assert all(one.evidence and one.evidence.span for one in found)
 
 
-async def test_the_same_answer_is_not_compared_with_itself_if_its_sentence_has_its_words(court: Court) -> None:
+async def test_equal_answers_need_no_comparison(court: Court) -> None:
     for first, compared in (("Hester Vane is sentence 1.", []), ("She is sentence 1.", ["Hester Vane"])):
         court.forget()
         await scored(court, "coverage", SUMMARY.replace("This is sentence 1.", first), top_k=3)
@@ -153,7 +152,7 @@ async def test_the_same_answer_is_not_compared_with_itself_if_its_sentence_has_i
         assert asked == [*compared, "in 1931", "on the isle"][: 2 + len(compared)]
 
 
-async def test_what_answers_rightly_is_to_be_kept_and_the_rest_is_named(court: Court) -> None:
+async def test_sentences_that_answer_are_kept(court: Court) -> None:
     coverage = await scored(court, "coverage")
     assert coverage.held == ("This is sentence 1.", "This is sentence 3.")
     concise: Any = coverage.details["conciseness"]
@@ -200,7 +199,7 @@ async def test_without_any_verdict_there_is_no_score(court: Court, metric: str) 
     assert "skipped" in evaluation.reason
 
 
-async def test_consistency_is_the_mean_of_what_is_more_alike_than_the_threshold(court: Court) -> None:
+async def test_consistency_is_the_mean_above_the_threshold(court: Court) -> None:
     consistency = await scored(court, "consistency")
 
     details: Any = consistency.details
@@ -215,7 +214,7 @@ async def test_consistency_by_another_threshold(court: Court) -> None:
     assert scores == pytest.approx([at_half + 2 / 4 / 5, at_half, at_half, 1 / 5])
 
 
-async def test_claims_that_the_document_does_not_bear_out_are_found_the_most_important_first(court: Court) -> None:
+async def test_unsupported_claims_are_found_by_importance(court: Court) -> None:
     found = (await scored(court, "consistency")).findings
 
     assert [(one.kind, one.sentence, one.found, one.expected) for one in found] == [
@@ -226,20 +225,7 @@ async def test_claims_that_the_document_does_not_bear_out_are_found_the_most_imp
     assert [one.task for one in found] == ["remove", "correct", "correct"]
 
 
-async def test_consistency_by_the_most_important_claims(court: Court) -> None:
-    scores = [(await scored(court, "consistency", top_k=top_k)).score for top_k in (1, 4, 99)]
-    assert scores == pytest.approx([0.0, (4 / 6) / 4, (1 + 4 / 6) / 5])
-
-
-async def test_unjudged_claims_count_neither_way(court: Court) -> None:
-    court.script = Scripted(skipped=(1, 5))
-    consistency = await scored(court, "consistency")
-
-    assert consistency.score == pytest.approx((4 / 6) / 3)
-    assert (consistency.judged, consistency.unjudged) == (3, 2)
-
-
-async def test_a_summary_that_claims_nothing_has_no_consistency(tmp_path: Path) -> None:
+async def test_summary_without_claims_has_no_consistency(tmp_path: Path) -> None:
     court = Court(tmp_path)
     consistency = await scored(court, "consistency", "The sea is cold. It is wide.")
 
@@ -247,20 +233,8 @@ async def test_a_summary_that_claims_nothing_has_no_consistency(tmp_path: Path) 
     assert "claims anything" in consistency.reason
 
 
-async def test_sentences_that_were_passed_over_are_counted(tmp_path: Path) -> None:
-    class Hasty(Keepers):
-        def ask_summary(self, sheet: Sheet) -> Said:
-            said = super().ask_summary(sheet)
-            return {"sentences": [one for one in said["sentences"] if fact_of(2) not in sheet.judged[one["id"]]]}
-
-    consistency = await scored(Court(tmp_path, Hasty()), "consistency", told(1, 2, 3))
-
-    assert (consistency.score, consistency.judged, consistency.unjudged) == (1.0, 2, 1)
-    assert (consistency.details["sentences"], consistency.details["examined"]) == (3, 2)
-
-
 @pytest.mark.parametrize("spoilt", [None, [{"question": "Who?", "answer": "", "search": "", "importance": 3}], "", {}])
-async def test_questions_that_are_not_given_are_no_claim_of_nothing(tmp_path: Path, spoilt: Any) -> None:
+async def test_missing_questions_are_unjudged(tmp_path: Path, spoilt: Any) -> None:
     class Blank(Keepers):
         def ask_summary(self, sheet: Sheet) -> Said:
             said = super().ask_summary(sheet)
@@ -289,7 +263,7 @@ async def test_a_question_without_its_answer_is_unjudged(tmp_path: Path, answer:
     assert (consistency.score, consistency.judged, consistency.unjudged) == (1.0, 2, 1)
 
 
-async def test_of_more_questions_than_may_be_examined_each_sentence_keeps_its_most_important(tmp_path: Path) -> None:
+async def test_each_sentence_keeps_its_most_important_questions(tmp_path: Path) -> None:
     class Curious(Keepers):
         def ask_summary(self, sheet: Sheet) -> Said:
             weighed = [("Detail?", 1), ("Heart?", 5), ("Blank?", 3)]
@@ -306,7 +280,7 @@ async def test_of_more_questions_than_may_be_examined_each_sentence_keeps_its_mo
     assert asked == [(1, "Heart?"), (1, "Blank?"), (2, "Heart?"), (2, "Blank?")]
 
 
-async def test_more_sentences_than_may_be_examined_are_taken_from_all_of_the_summary(tmp_path: Path) -> None:
+async def test_examined_sentences_are_evenly_spread(tmp_path: Path) -> None:
     consistency = await scored(Court(tmp_path), "consistency", told(*range(1, 13)), claims=4)
 
     details: Any = consistency.details
@@ -315,7 +289,7 @@ async def test_more_sentences_than_may_be_examined_are_taken_from_all_of_the_sum
 
 @pytest.mark.slow
 @pytest.mark.parametrize("answer", ["**Unanswerable**", "UNANSWERABLE\nIt is not said.", "..."])
-async def test_the_word_that_there_is_no_answer_is_known_however_it_is_put(tmp_path: Path, answer: str) -> None:
+async def test_unanswerable_is_known_in_any_form(tmp_path: Path, answer: str) -> None:
     """As models write that reply in no structure."""
 
     class Wordy(Keepers):
@@ -345,15 +319,8 @@ async def test_an_answer_is_an_answer(tmp_path: Path, answer: str) -> None:
     assert (await scored(Court(tmp_path, Terse()), "coverage", told(1), top_k=1)).score == 1.0
 
 
-async def test_the_document_as_its_own_summary_covers_all_and_contradicts_nothing(tmp_path: Path) -> None:
-    result = await Court(tmp_path).evaluate(told(*range(1, 13)))
-
-    assert result.scores == {"coverage": 1.0, "consistency": 1.0}
-    assert not [finding for one in result.evaluations.values() for finding in one.findings]
-
-
 @pytest.mark.parametrize("number", [1, 12])
-async def test_one_wrong_name_is_found_on_its_very_sentence(tmp_path: Path, number: int) -> None:
+async def test_wrong_name_is_found_on_its_sentence(tmp_path: Path, number: int) -> None:
     faithful = set(range(1, 13)) - {number}
     consistency = await scored(Court(tmp_path), "consistency", told(*faithful, wrong={number: "Nobody"}))
 
@@ -361,10 +328,3 @@ async def test_one_wrong_name_is_found_on_its_very_sentence(tmp_path: Path, numb
     assert [(one.sentence, one.question) for one in consistency.findings] == [
         (told(wrong={number: "Nobody"}), named(number))
     ]
-
-
-@pytest.mark.slow
-async def test_a_summary_of_another_document_scores_nothing(tmp_path: Path) -> None:
-    result = await Court(tmp_path, document=island(12)).evaluate(told(50, 51, 52))
-
-    assert result.scores == {"coverage": 0.0, "consistency": 0.0}

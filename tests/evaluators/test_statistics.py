@@ -9,11 +9,8 @@ from typing import Any
 
 import pytest
 
-from redraft import JudgeConfig
 from redraft.domain import Document, Evaluation, record_json
 from redraft.errors import UsageError
-from redraft.evaluators.catalog import evaluators
-from redraft.evaluators.statistics import Statistics
 from redraft.readers.documents import parse
 from redraft.report.history.results import Result
 from redraft.report.history.trace import read_trace, scores_of
@@ -57,14 +54,7 @@ async def test_the_figures_of_a_summary(court: Court) -> None:
     assert json.loads(json.dumps(details, allow_nan=False)) == details
 
 
-async def test_tokens_are_those_of_the_run(court: Court) -> None:
-    result = await court.evaluate(SUMMARY, metrics=("statistics",))
-    assert result.statistics is not None
-    lengths: Any = result.statistics["source"]
-    assert lengths["tokens"] == result.tokens
-
-
-async def test_where_nothing_can_be_divided_by_there_is_no_figure(court: Court) -> None:
+async def test_undefined_ratios_have_no_figure(court: Court) -> None:
     details: Any = (await measured(court, "Harbour")).details
 
     assert details["novel_ngrams"] == {"1": 1.0, "2": None, "3": None, "4": None}
@@ -75,7 +65,7 @@ async def test_where_nothing_can_be_divided_by_there_is_no_figure(court: Court) 
 
 
 @pytest.mark.parametrize("summary", ["", "… — !"])
-async def test_a_summary_without_a_word_is_not_measured(court: Court, summary: str) -> None:
+async def test_summary_without_words_is_not_measured(court: Court, summary: str) -> None:
     result = await court.evaluate(summary, metrics=("statistics",))
     found = result.evaluations["statistics"]
 
@@ -86,17 +76,8 @@ async def test_a_summary_without_a_word_is_not_measured(court: Court, summary: s
     assert result.complete
 
 
-async def test_nobody_is_asked_anything(court: Court) -> None:
-    result = await court.evaluate(SUMMARY, metrics=("statistics",))
-
-    assert court.sheets == []
-    assert result.usage.calls == 0
-    assert court.store.packs.latest(result.run.document) is None
-    assert result.complete
-
-
 @pytest.mark.parametrize("metrics", [("consistency",), ("statistics", "consistency")])
-async def test_they_stand_once_beside_the_metrics_and_have_no_score(court: Court, metrics: tuple[str, ...]) -> None:
+async def test_statistics_stand_beside_metrics_without_score(court: Court, metrics: tuple[str, ...]) -> None:
     result = await court.evaluate(told(1, 2), document=island(), metrics=metrics)
 
     assert list(result.evaluations) == ["consistency", "statistics"]
@@ -131,11 +112,6 @@ async def test_they_cannot_be_a_goal(court: Court) -> None:
     with pytest.raises(UsageError, match="statistics give no score, so they cannot be a goal"):
         await court.refine(SUMMARY, goals={"coverage": 0.8, "statistics": 0.5})
     assert court.sheets == []
-
-
-def test_they_are_measured_beside_every_metric() -> None:
-    assert [one.name for one in evaluators(JudgeConfig(metrics=("coverage",)), None)] == ["coverage", "statistics"]
-    assert (Statistics.needs, Statistics.uses) == (None, None)
 
 
 @pytest.mark.slow

@@ -22,7 +22,7 @@ VERSIONS = {"coverage": 8, "consistency": 9, "faithfulness": 5}
 
 
 @pytest.mark.nightly
-def test_what_judges_read_goes_with_the_version_of_their_metric() -> None:
+def test_reading_goes_with_the_metric_version() -> None:
     source, tokenizer = load(str(SAMPLE)), EstimatingTokenizer()
     reader = EvidenceReader(source, Passages(source, tokenizer), tokenizer, 8192, tokenizer.count(source.text))
     items = [source.text[one.start : one.end] for one in sentences(source.text)][::25]

@@ -50,19 +50,19 @@ def refined(command: Inside, *more: str) -> dict[str, float]:
 
 
 @pytest.mark.slow
-def test_a_revision_has_no_word_cap_under_the_preset(command: Inside) -> None:
+def test_preset_revisions_have_no_word_cap(command: Inside) -> None:
     assert refined(command, "--preset", "longsumeval")["coverage"] == 1
     assert refined(command, "--preset", "longsumeval", "--set", "free_length=false", "--rounds", "1")["coverage"] < 0.6
 
 
 @pytest.mark.slow
-def test_a_limit_that_is_typed_holds_for_revisions_too(command: Inside, judge: Watched) -> None:
+def test_typed_limit_holds_for_revisions(command: Inside, judge: Watched) -> None:
     assert refined(command, "--preset", "longsumeval", "-w", "50", "--rounds", "1")["coverage"] < 0.6
     assert "at most 50 words" in judge.of("revise")[0].text
 
 
 @pytest.mark.slow
-def test_a_reviser_without_a_cap_is_told_of_none(command: Inside, judge: Watched) -> None:
+def test_uncapped_reviser_hears_of_no_limit(command: Inside, judge: Watched) -> None:
     refined(command, "--preset", "longsumeval")
     (asked,) = judge.of("revise")
     assert "as many as the points need" in asked.text
@@ -70,7 +70,7 @@ def test_a_reviser_without_a_cap_is_told_of_none(command: Inside, judge: Watched
 
 
 @pytest.mark.slow
-def test_the_judge_sees_the_whole_document_where_it_fits(command: Inside, judge: Watched) -> None:
+def test_judge_sees_a_fitting_document(command: Inside, judge: Watched) -> None:
     refined(command, "--preset", "longsumeval", "-g", "coverage=1", "-g", "consistency=1")
     whole = [
         sheet.within("excerpt" if sheet.prompt == "ask_document" else "document")

@@ -16,7 +16,7 @@ from redraft.errors import ModelError, RefusedReply, RejectedRequest, UsageError
 from redraft.llm.base import Line, Request
 from redraft.readers.documents import parse
 from redraft.runs.prepare import prepare
-from redraft.text.chunks import beginning, chunk
+from redraft.text.chunks import beginning
 from redraft.text.tokens import EstimatingTokenizer
 from redraft.text.words import count_words
 from tests.support import Desk, betraying, obedient, prose, story
@@ -49,16 +49,7 @@ async def test_one_summary_takes_in_chunk_after_chunk(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_the_target_grows_with_the_share_that_was_read(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, betraying)
-    result = await run(desk)
-
-    targets = [request.given.words for request in desk.asked[:-1]]
-    assert targets == [max(15, int(100 * (index + 1) / result.chunks)) for index in range(result.chunks)]
-
-
-@pytest.mark.slow
-async def test_a_summary_over_the_limit_is_compressed_to_its_target_at_a_temperature_of_its_own(tmp_path: Path) -> None:
+async def test_overlong_summary_is_compressed_to_its_target(tmp_path: Path) -> None:
     desk = Desk(tmp_path, growing)
     result = await run(desk)
 
@@ -73,7 +64,7 @@ async def test_a_summary_over_the_limit_is_compressed_to_its_target_at_a_tempera
 
 
 @pytest.mark.slow
-async def test_no_more_is_asked_than_was_planned_where_every_chunk_makes_the_summary_outgrow_its_limit(
+async def test_compressions_stay_within_the_plan(
     tmp_path: Path,
 ) -> None:
     def brimming(request: Request[Any, Any]) -> Line:
@@ -90,15 +81,7 @@ async def test_no_more_is_asked_than_was_planned_where_every_chunk_makes_the_sum
 
 
 @pytest.mark.slow
-async def test_a_temperature_of_the_user_holds_for_compression_too(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, growing)
-    await run(desk, temperature=0)
-
-    assert {request.sampling.temperature for request in desk.asked} == {0.0}
-
-
-@pytest.mark.slow
-async def test_a_refused_chunk_leaves_the_summary_as_it_was(tmp_path: Path) -> None:
+async def test_refused_chunk_leaves_the_summary(tmp_path: Path) -> None:
     def answer(request: Request[Any, Any]) -> Line:
         if request.label.startswith("chunk 4/"):
             return RefusedReply("the model declined", text="No.", usage=Usage(1, 1))
@@ -113,7 +96,7 @@ async def test_a_refused_chunk_leaves_the_summary_as_it_was(tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-async def test_a_failure_half_way_goes_on_where_it_stopped(tmp_path: Path) -> None:
+async def test_failure_continues_where_it_stopped(tmp_path: Path) -> None:
     broken = True
 
     def answer(request: Request[Any, Any]) -> Line:
@@ -144,29 +127,15 @@ async def test_the_budget_keeps_the_running_summary(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_the_query_goes_into_every_prompt_but_the_tidying(tmp_path: Path) -> None:
+async def test_query_is_in_every_prompt_but_tidying(tmp_path: Path) -> None:
     desk = Desk(tmp_path, growing)
     await run(desk, query="Who keeps the lamp?")
 
     assert {request.given.query for request in desk.asked if request.prompt.name != "tidy"} == {"Who keeps the lamp?"}
 
 
-@pytest.mark.nightly
-async def test_a_compression_does_not_hide_the_gap_before_it(tmp_path: Path) -> None:
-    def answer(request: Request[Any, Any]) -> Line:
-        if request.prompt.name == "tidy":
-            return str(request.given.summary)
-        if request.label.startswith("chunk 4/"):
-            return RefusedReply("the model declined", text="No.", usage=Usage(1, 1))
-        return prose(150, f"m{len(request.label)}")
-
-    result = await run(Desk(tmp_path, answer))
-
-    assert [gap.chunk for gap in result.gaps] == [3]
-
-
 @pytest.mark.slow
-async def test_a_request_that_the_provider_rejects_is_a_gap(tmp_path: Path) -> None:
+async def test_rejected_request_is_a_gap(tmp_path: Path) -> None:
     def answer(request: Request[Any, Any]) -> Line:
         rejected = request.label.startswith("chunk 4/")
         return RejectedRequest("HTTP 400") if rejected else obedient(request)
@@ -179,7 +148,7 @@ async def test_a_request_that_the_provider_rejects_is_a_gap(tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-async def test_with_a_target_compression_begins_at_the_cap_in_tokens(tmp_path: Path) -> None:
+async def test_target_compresses_at_the_token_cap(tmp_path: Path) -> None:
     """100 words are asked for and 154 tokens allowed: 102 words are no reason to compress, and 200 are."""
 
     def writing(words: int) -> Desk:
@@ -205,7 +174,7 @@ COUNTER = EstimatingTokenizer()
 
 @pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["direct", "hierarchical", "incremental"])
-async def test_no_strategy_reads_further_and_offsets_stay_those_of_the_document(tmp_path: Path, strategy: str) -> None:
+async def test_no_strategy_reads_beyond_the_beginning(tmp_path: Path, strategy: str) -> None:
     document = story(60)
     end = beginning(document.text, COUNTER, 400)
     desk = Desk(tmp_path)
@@ -224,31 +193,20 @@ async def test_no_strategy_reads_further_and_offsets_stay_those_of_the_document(
     assert all(place.span.end <= end for one in lineage.sentences for place in (*one.origins, *one.direct))
 
 
-@pytest.mark.slow
-async def test_the_same_beginning_is_drafted_once(tmp_path: Path) -> None:
-    document, desk = story(60), Desk(tmp_path)
-    first, longer = await desk.summarize(document, until=400), await desk.summarize(document, until=800)
-    asked = len(desk.asked)
-    again = await desk.summarize(document, until=400)
-    assert len(desk.asked) == asked
-    assert first.run.identity == again.run.identity != longer.run.identity
-    assert longer.chunks == len(chunk(document, COUNTER, 128, beginning(document.text, COUNTER, 800)))
-
-
-def test_a_document_that_is_no_longer_is_read_whole_and_says_so() -> None:
+def test_shorter_document_is_read_whole() -> None:
     document = story(60)
     more, plain = (prepare(document, DraftConfig(words=50, until=until)) for until in (100_000, None))
     assert (more.settings, more.chunks) == (plain.settings, plain.chunks)
     assert more.warnings == ("the document has no more than 100,000 tokens, so all of it is read",)
 
 
-def test_how_far_was_read_is_part_of_what_a_run_is() -> None:
+def test_beginning_is_part_of_the_identity() -> None:
     settings = DraftConfig(words=50)
     assert settings.identity("d", "t", {}) == DraftConfig(words=50, until=None).identity("d", "t", {})
     assert settings.identity("d", "t", {}) != DraftConfig(words=50, until=400).identity("d", "t", {})
 
 
-async def test_a_beginning_is_not_refined_by_the_whole(tmp_path: Path) -> None:
+async def test_beginning_cannot_be_refined(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     async with desk.session() as session:
         with pytest.raises(UsageError, match="only its beginning"):
@@ -299,9 +257,7 @@ def summary(language: str, words: int) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["hierarchical", "incremental", "direct"])
 @pytest.mark.parametrize("language", TEXTS)
-async def test_a_writer_that_uses_all_its_words_has_the_room_for_them(
-    tmp_path: Path, language: str, strategy: str
-) -> None:
+async def test_full_length_replies_have_room(tmp_path: Path, language: str, strategy: str) -> None:
     """A server that cuts replies off at the room that it was given, by the count of the tokenizer."""
     tokenizer, cut = EstimatingTokenizer(), []
 
@@ -325,7 +281,7 @@ async def test_a_writer_that_uses_all_its_words_has_the_room_for_them(
 
 
 @pytest.mark.parametrize("language", TEXTS)
-async def test_a_reply_that_is_too_long_or_has_no_end_is_seen_as_such(tmp_path: Path, language: str) -> None:
+async def test_long_and_unfinished_replies_are_noticed(tmp_path: Path, language: str) -> None:
     long, short = summary(language, 121), summary(language, 70)
     replies = iter([long, short.rstrip(".。"), short])
     desk = Desk(tmp_path, lambda request: next(replies, str(getattr(request.given, "summary", ""))))
@@ -344,7 +300,7 @@ async def test_a_reply_that_is_too_long_or_has_no_end_is_seen_as_such(tmp_path: 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["hierarchical", "incremental", "direct"])
-async def test_a_limit_is_told_in_what_it_is_counted_in(tmp_path: Path, strategy: str) -> None:
+async def test_limit_names_its_unit(tmp_path: Path, strategy: str) -> None:
     def asked(language: str | None, text: Document) -> Coroutine[Any, Any, list[str]]:
         return texts(tmp_path / f"{text.title} {language}", text, strategy, language)
 

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from redraft import DraftConfig, Limits, Session, Store
-from redraft.domain import Parent, Span, Usage
-from redraft.errors import RefusedReply
+from redraft.domain import Parent, Span
 from redraft.events import CallAnswered, Event
 from redraft.llm.base import Line, Request
 from redraft.report.history.results import Result
@@ -84,7 +83,7 @@ async def expect_recorded(desk: Desk, answer: Writes = told_apart, **settings: A
 
 
 @pytest.mark.slow
-async def test_a_tree_has_its_excerpts_its_pieces_and_the_context_as_far_as_it_was_shown(tmp_path: Path) -> None:
+async def test_tree_records_excerpts_pieces_and_context(tmp_path: Path) -> None:
     def learned(request: Request[Any, Any]) -> Line:
         text = str(told_apart(request))
         return (
@@ -102,7 +101,7 @@ async def test_a_tree_has_its_excerpts_its_pieces_and_the_context_as_far_as_it_w
 
 
 @pytest.mark.nightly
-async def test_a_running_summary_that_is_shortened_is_kept_beside_what_it_was_made_from(tmp_path: Path) -> None:
+async def test_compressed_summary_records_its_origin(tmp_path: Path) -> None:
     desk = Desk(tmp_path, growing)
     asked = await expect_recorded(desk, growing, strategy="incremental")
 
@@ -116,11 +115,11 @@ async def test_a_running_summary_that_is_shortened_is_kept_beside_what_it_was_ma
         assert count_words(texts[f"0/{piece.index}/0"]) > count_words(piece.text)
 
 
-async def test_a_summary_in_one_go_was_made_from_the_document(tmp_path: Path) -> None:
+async def test_direct_summary_records_the_document(tmp_path: Path) -> None:
     await expect_recorded(Desk(tmp_path, told_apart), strategy="direct", context_tokens=30_000)
 
 
-async def test_what_a_used_up_budget_leaves_was_made_from_the_pieces_that_there_are(tmp_path: Path) -> None:
+async def test_budget_draft_records_its_pieces(tmp_path: Path) -> None:
     desk = Desk(tmp_path, growing)
     stopped = await desk.summarize(story(400), Limits(max_calls=4), strategy="incremental")
 
@@ -132,35 +131,7 @@ async def test_what_a_used_up_budget_leaves_was_made_from_the_pieces_that_there_
     assert stopped.summary == last.text
 
 
-@pytest.mark.nightly
-async def test_what_is_written_anew_has_no_parents_of_before(tmp_path: Path) -> None:
-    refusing = True
-
-    def answer(request: Request[Any, Any]) -> Line:
-        refused = refusing and request.label.startswith("chunk 3/")
-        return RefusedReply("no", text="No.", usage=Usage(1, 1)) if refused else growing(request)
-
-    for strategy in ("hierarchical", "incremental"):
-        refusing = True
-        desk = Desk(tmp_path / strategy, answer)
-        first = await desk.summarize(story(200), strategy=strategy)
-        refusing = False
-        mended = await desk.resume(first.run.id)
-        assert mended.complete
-
-        whole = Desk(tmp_path / f"whole {strategy}", growing)
-        undisturbed = await whole.summarize(story(200), strategy=strategy)
-        drafts = {draft.id for draft in desk.store.runs.drafts(first.run.id)}
-        old = drafts - {mended.run.draft}
-        known = {name: of for name, of in desk.store.ancestry.of(first.run.id).items() if name not in old}
-        named = {name.replace(first.run.id, "run"): of for name, of in known.items()}
-        assert named == {
-            name.replace(undisturbed.run.id, "run"): of
-            for name, of in whole.store.ancestry.of(undisturbed.run.id).items()
-        }
-
-
-async def test_an_excerpt_is_a_place_of_the_document(tmp_path: Path) -> None:
+async def test_excerpt_is_a_place_of_the_document(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     result = await desk.summarize(story(100))
 
@@ -171,7 +142,7 @@ async def test_an_excerpt_is_a_place_of_the_document(tmp_path: Path) -> None:
     ]
 
 
-async def test_a_revision_was_made_from_its_base_and_from_what_the_reviser_has_read(tmp_path: Path) -> None:
+async def test_revision_records_base_and_evidence(tmp_path: Path) -> None:
     court = Court(tmp_path)
     result = await court.refine(told(1, wrong={2: "Bob"}))
 
@@ -185,7 +156,7 @@ async def test_a_revision_was_made_from_its_base_and_from_what_the_reviser_has_r
 
 
 @pytest.mark.nightly
-async def test_a_revision_without_the_document_was_made_from_the_passages_and_the_evidence(tmp_path: Path) -> None:
+async def test_revision_without_document_records_passages(tmp_path: Path) -> None:
     court = Court(tmp_path, document=island(400))
     settings = {"context_tokens": 4096, "words": 100}
     result = await court.refine(told(1, wrong={2: "Bob"}), settings=settings)
@@ -201,7 +172,7 @@ async def test_a_revision_without_the_document_was_made_from_the_passages_and_th
 
 
 @pytest.mark.slow
-async def test_what_a_person_has_made_of_a_draft_was_made_from_that(tmp_path: Path) -> None:
+async def test_edited_draft_records_its_base(tmp_path: Path) -> None:
     court = Court(tmp_path)
     replies = iter([{"edited": told(1, 2, 3)}, {"stop": True}])
 
@@ -253,9 +224,7 @@ def recorded(database: Path, result: Result) -> dict[str, tuple[Parent, ...]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["hierarchical", pytest.param("incremental", marks=pytest.mark.nightly)])
-async def test_a_death_leaves_every_text_with_its_parents(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, strategy: str
-) -> None:
+async def test_kill_keeps_all_parents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, strategy: str) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with ChatServer() as server:
         calm = tmp_path / "calm.db"

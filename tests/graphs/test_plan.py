@@ -40,7 +40,7 @@ def plan(sentences: int = 2_000, **chosen: object) -> Plan:
     return strategy_named(values.strategy).plan(Planner(document, chunks, values, tokenizer, BOOK))
 
 
-def test_each_level_has_065_of_the_limit_above_it() -> None:
+def test_level_limits_shrink_by_the_ratio() -> None:
     levels = plan(context_tokens=2048).levels
 
     assert len(levels) >= 3
@@ -52,7 +52,7 @@ def test_each_level_has_065_of_the_limit_above_it() -> None:
     assert levels[-2].words <= round(0.65 * 300)
 
 
-def test_one_chunk_is_summarized_with_the_whole_limit() -> None:
+def test_single_chunk_has_the_whole_limit() -> None:
     made = plan(20, words=50)
 
     assert [level.words for level in made.levels] == [50]
@@ -62,7 +62,7 @@ def test_one_chunk_is_summarized_with_the_whole_limit() -> None:
 @pytest.mark.nightly
 @given(words=st.integers(20, 900), chunk_tokens=st.integers(64, 1500), context=st.integers(600, 16_000))
 @settings(max_examples=60, deadline=None)
-def test_a_plan_ends_in_one_summary_and_never_overfills_the_window(words: int, chunk_tokens: int, context: int) -> None:
+def test_plan_ends_in_one_fitting_summary(words: int, chunk_tokens: int, context: int) -> None:
     try:
         made = plan(words=words, chunk_tokens=chunk_tokens, context_tokens=context)
     except PlanError:
@@ -76,19 +76,19 @@ def test_a_plan_ends_in_one_summary_and_never_overfills_the_window(words: int, c
     assert made.calls == sum(level.pieces for level in made.levels) + TIDYING
 
 
-def test_a_window_too_small_for_merging_is_refused_with_advice() -> None:
+def test_window_too_small_for_merging_is_refused() -> None:
     with pytest.raises(PlanError, match="cannot be merged") as caught:
         plan(context_tokens=1500, chunk_tokens=64, words=1500)
 
     assert "`context_tokens`" in caught.value.hint
 
 
-def test_a_chunk_that_does_not_fit_the_window_is_refused() -> None:
+def test_chunk_beyond_the_window_is_refused() -> None:
     with pytest.raises(PlanError, match="a chunk with its summary needs"):
         plan(chunk_tokens=4000, context_tokens=4096)
 
 
-def test_direct_needs_the_whole_document_in_the_window() -> None:
+def test_direct_needs_the_whole_window() -> None:
     with pytest.raises(PlanError, match="the whole document") as caught:
         plan(strategy="direct")
     needed = int(caught.value.hint.split("context_tokens=")[1].split()[0])
@@ -96,14 +96,14 @@ def test_direct_needs_the_whole_document_in_the_window() -> None:
     assert plan(strategy="direct", context_tokens=needed).calls == 1
 
 
-def test_incremental_counts_a_call_a_chunk_with_what_may_have_to_be_shortened_and_the_tidying() -> None:
+def test_incremental_plan_counts_compressions_and_tidying() -> None:
     made = plan(strategy="incremental")
 
     assert made.compressions == made.chunks
     assert made.calls == 2 * made.chunks + TIDYING
 
 
-def test_the_running_target_grows_with_the_share_that_was_read() -> None:
+def test_running_target_grows_with_reading() -> None:
     targets = [running_target(600, index, 20) for index in range(20)]
 
     assert targets[9] == 300
@@ -123,11 +123,11 @@ def test_the_length_fits_the_document() -> None:
         fitting_words(300, 300)
 
 
-def test_a_language_with_long_tokens_gets_room_for_its_words() -> None:
+def test_long_tokens_get_more_room() -> None:
     assert plan().tokens_per_word >= 1 / 0.65
 
 
-def test_a_strategy_of_ones_own_has_a_name_of_its_own() -> None:
+def test_strategy_objects_need_their_own_names() -> None:
     with pytest.raises(UsageError, match="your own strategy cannot be named 'direct'"):
         strategy_named(Strategy("direct", direct_graph, Planner.direct, ()))
     with pytest.raises(UsageError, match="3 is not a strategy"):
@@ -135,7 +135,7 @@ def test_a_strategy_of_ones_own_has_a_name_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(("chunks", "tokens"), [(1, [900]), (3, [900, 900]), (40, [585, 900]), (200, [380, 585, 900])])
-def test_with_a_target_the_limits_are_those_of_the_released_booookscore_code(chunks: int, tokens: list[int]) -> None:
+def test_target_limits_equal_the_released_code(chunks: int, tokens: list[int]) -> None:
     """Limits of 900 tokens, chunks of 2,048, and a window of 8K; further levels have the whole limit."""
     document = story(80 * chunks)
     settings = DraftConfig(
@@ -170,7 +170,7 @@ async def test_what_fits_is_drafted_directly(
     assert prepared.settings.chosen in prepared.warnings, "and it is said"
 
 
-def test_the_built_in_model_merges_and_says_nothing_of_it() -> None:
+def test_built_in_model_merges_without_notice() -> None:
     prepared = prepare(story(60), DraftConfig())
     assert prepared.settings.strategy == "hierarchical"
     assert prepared.settings.chosen == ""
@@ -178,7 +178,7 @@ def test_the_built_in_model_merges_and_says_nothing_of_it() -> None:
 
 
 @pytest.mark.slow
-async def test_what_was_chosen_is_on_record_and_a_graph_that_was_built_before_follows_it(tmp_path: Path) -> None:
+async def test_recorded_choice_guides_prebuilt_graphs(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     async with desk.session(settings=DraftConfig(words=60)) as session:
         graph = graphs.draft().compile()
@@ -203,7 +203,7 @@ async def test_what_was_chosen_is_on_record_and_a_graph_that_was_built_before_fo
         ("One line.", "other"),
     ],
 )
-def test_the_kind_of_a_text_shows_in_its_form(text: str, kind: str) -> None:
+def test_kind_of_text_shows_in_form(text: str, kind: str) -> None:
     assert kind_by_form(text) == kind
 
 
@@ -215,7 +215,7 @@ def arrows(graph: StateGraph[object, object, object, object]) -> set[tuple[str, 
     return {(edge.source, edge.target) for edge in graph.compile().get_graph().edges}
 
 
-def test_the_page_shows_every_graph_as_it_is() -> None:
+def test_page_draws_every_graph() -> None:
     drawing = runpy.run_path(str(DOCS / "draw_graphs.py"))
     page = drawing["page"]()
     assert (DOCS / "graphs.md").read_text("utf-8") == page, "write it again: python docs/draw_graphs.py"
@@ -229,19 +229,19 @@ def test_the_page_shows_every_graph_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_the_summarizer_is_the_same_for_every_strategy(strategy: str) -> None:
+def test_summarizer_has_one_shape(strategy: str) -> None:
     assert arrows(summarizer(strategy)) == arrows(summarizer())
     assert arrows(summarizer(strategy, refine=False)) == arrows(draft(strategy))
 
 
-def test_the_summarizer_drafts_judges_decides_revises_and_judges_again() -> None:
+def test_summarizer_drafts_judges_and_revises() -> None:
     drafted = ["__start__", "begin", "draft", "judge", "metric", "gather", "settle", "decide"]
     revised = ["decide", "review", "revise", "judge"]
     assert {*pairwise(drafted), *pairwise(revised)} < arrows(summarizer())
     assert {("settle", "revise"), ("decide", "finish"), ("finish", "__end__")} < arrows(summarizer())
 
 
-def test_refining_is_the_summarizer_without_a_draft_and_a_choice_one_step_more() -> None:
+def test_refining_and_choosing_differ_by_one_step() -> None:
     """As the page says in place of two more drawings."""
     whole = arrows(summarizer())
     assert arrows(refine()) == whole - {("begin", "draft"), ("draft", "judge")} | {("begin", "judge")}

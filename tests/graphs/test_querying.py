@@ -38,7 +38,7 @@ def knowing(*chunks: int) -> Any:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["hierarchical", "incremental"])
-async def test_a_chunk_that_has_nothing_to_say_is_dropped_without_a_gap(tmp_path: Path, strategy: str) -> None:
+async def test_silent_chunk_leaves_no_gap(tmp_path: Path, strategy: str) -> None:
     desk = Desk(tmp_path, knowing(2, 5, 6))
     result = await desk.summarize(story(100), strategy=strategy, query=QUERY)
 
@@ -54,7 +54,7 @@ async def test_a_chunk_that_has_nothing_to_say_is_dropped_without_a_gap(tmp_path
     assert len(desk.asked) == len({request.label for request in desk.asked}), "nothing is asked again"
 
 
-async def test_one_chunk_that_has_something_to_say_is_the_summary(tmp_path: Path) -> None:
+async def test_single_telling_chunk_is_the_summary(tmp_path: Path) -> None:
     desk = Desk(tmp_path, knowing(3))
     result = await desk.summarize(story(100), query=QUERY)
 
@@ -64,7 +64,7 @@ async def test_one_chunk_that_has_something_to_say_is_the_summary(tmp_path: Path
 
 
 @pytest.mark.parametrize("merge", [1, 2])
-async def test_a_merge_that_has_nothing_to_say_is_dropped_as_a_chunk_is(tmp_path: Path, merge: int) -> None:
+async def test_silent_merge_is_dropped(tmp_path: Path, merge: int) -> None:
     def answer(request: Request[Any, Any]) -> Line:
         return "NOTHING" if request.label == f"level 1 merge {merge}" else obedient(request)
 
@@ -86,7 +86,7 @@ async def test_a_merge_that_has_nothing_to_say_is_dropped_as_a_chunk_is(tmp_path
 
 
 @pytest.mark.slow
-async def test_where_no_merge_has_anything_to_say_the_document_has_no_answer(tmp_path: Path) -> None:
+async def test_silent_merges_mean_no_answer(tmp_path: Path) -> None:
     def answer(request: Request[Any, Any]) -> Line:
         return "The text does not say." if request.label.startswith("level") else obedient(request)
 
@@ -94,7 +94,7 @@ async def test_where_no_merge_has_anything_to_say_the_document_has_no_answer(tmp
         await Desk(tmp_path, answer).summarize(story(90), query=QUERY)
 
 
-async def test_until_something_is_found_the_running_summary_is_to_be_begun(tmp_path: Path) -> None:
+async def test_running_summary_begins_at_the_first_find(tmp_path: Path) -> None:
     desk = Desk(tmp_path, knowing(3, 4))
     await desk.summarize(story(100), strategy="incremental", query=QUERY)
 
@@ -102,7 +102,7 @@ async def test_until_something_is_found_the_running_summary_is_to_be_begun(tmp_p
 
 
 @pytest.mark.parametrize("strategy", ["hierarchical", "incremental", "direct"])
-async def test_a_document_without_an_answer_is_told_as_such(tmp_path: Path, strategy: str) -> None:
+async def test_document_without_answer_is_named(tmp_path: Path, strategy: str) -> None:
     desk = Desk(tmp_path, knowing())
 
     with pytest.raises(IncompleteError, match="nothing in the document helps to answer the question") as caught:
@@ -111,7 +111,7 @@ async def test_a_document_without_an_answer_is_told_as_such(tmp_path: Path, stra
 
 
 @pytest.mark.parametrize("strategy", ["hierarchical", "incremental"])
-async def test_where_some_chunks_are_lost_it_is_not_said_that_there_is_no_answer(tmp_path: Path, strategy: str) -> None:
+async def test_lost_chunks_are_not_called_silence(tmp_path: Path, strategy: str) -> None:
     silent = knowing()
 
     def refusing(request: Request[Any, Any]) -> Line:
@@ -122,7 +122,7 @@ async def test_where_some_chunks_are_lost_it_is_not_said_that_there_is_no_answer
         await Desk(tmp_path, refusing).summarize(story(40), strategy=strategy, query=QUERY)
 
 
-async def test_without_a_question_nothing_is_a_word_like_any_other(tmp_path: Path) -> None:
+async def test_nothing_is_a_word_without_a_question(tmp_path: Path) -> None:
     said = "Nothing is told but of the keeper and of the lamp at his station, number by number. Nothing."
     desk = Desk(tmp_path, lambda request: obedient(request) if request.label == "tidy" else said)
     result = await desk.summarize(story(20), chunk_tokens=1024, context_tokens=4096)
@@ -131,7 +131,7 @@ async def test_without_a_question_nothing_is_a_word_like_any_other(tmp_path: Pat
 
 
 @pytest.mark.parametrize("strategy", ["hierarchical", "incremental", "direct"])
-async def test_the_language_that_is_asked_for_is_in_every_prompt_that_writes(tmp_path: Path, strategy: str) -> None:
+async def test_language_is_in_every_writing_prompt(tmp_path: Path, strategy: str) -> None:
     desk = Desk(tmp_path)
     await desk.summarize(story(60), strategy=strategy, context_tokens=4096, language="German")
 
@@ -162,9 +162,7 @@ class Refusing:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["hierarchical", "incremental"])
-async def test_a_chunk_that_is_refused_twice_is_a_gap_that_a_resumed_run_asks_about_anew(
-    tmp_path: Path, strategy: str
-) -> None:
+async def test_refused_chunk_is_retried_on_resume(tmp_path: Path, strategy: str) -> None:
     answer = Refusing("chunk 3/")
     desk = Desk(tmp_path, answer)
     result = await desk.summarize(story(100), strategy=strategy)
@@ -186,7 +184,7 @@ async def test_a_chunk_that_is_refused_twice_is_a_gap_that_a_resumed_run_asks_ab
 
 
 @STRATEGIES
-async def test_what_is_refused_once_is_written_at_the_second_asking(tmp_path: Path, strategy: str) -> None:
+async def test_second_try_follows_a_refusal(tmp_path: Path, strategy: str) -> None:
     answer = Refusing("", times=1)
     settings = {"chunk_tokens": 256, "context_tokens": 4096} if strategy == "direct" else {}
     result = await Desk(tmp_path, answer).summarize(story(40), strategy=strategy, **settings)
@@ -196,7 +194,7 @@ async def test_what_is_refused_once_is_written_at_the_second_asking(tmp_path: Pa
 
 
 @STRATEGIES
-async def test_a_run_of_which_every_piece_is_refused_fails(tmp_path: Path, strategy: str) -> None:
+async def test_run_of_refusals_fails(tmp_path: Path, strategy: str) -> None:
     settings = {"chunk_tokens": 256, "context_tokens": 4096} if strategy == "direct" else {}
     desk = Desk(tmp_path, Refusing(""))
     with pytest.raises((IncompleteError, RefusedReply), match="something other than a summary"):
@@ -206,7 +204,7 @@ async def test_a_run_of_which_every_piece_is_refused_fails(tmp_path: Path, strat
 
 
 @pytest.mark.slow
-async def test_a_merge_that_is_refused_ends_the_run_and_a_resumed_run_merges(tmp_path: Path) -> None:
+async def test_refused_merge_ends_a_resumable_run(tmp_path: Path) -> None:
     answer = Refusing("level 1")
     desk = Desk(tmp_path, answer)
     with pytest.raises(RedraftError, match="something other than a summary"):
@@ -245,7 +243,7 @@ def outlining(request: Request[Any, Any]) -> Line:
 
 
 @pytest.mark.slow
-async def test_the_last_merge_is_given_the_outline_of_all_parts_and_its_kind(tmp_path: Path) -> None:
+async def test_last_merge_sees_outline_and_kind(tmp_path: Path) -> None:
     desk = Desk(tmp_path, outlining)
     result = await desk.summarize(story(200), **{**ROOMY, "context_tokens": 6000})
 
@@ -268,7 +266,7 @@ async def test_the_last_merge_is_given_the_outline_of_all_parts_and_its_kind(tmp
 
 
 @pytest.mark.nightly
-async def test_an_outline_is_made_once_for_a_document(tmp_path: Path) -> None:
+async def test_outline_is_made_once(tmp_path: Path) -> None:
     desk = Desk(tmp_path, outlining)
     await desk.summarize(story(200), **ROOMY)
     await desk.summarize(story(200), words=90, **ROOMY)
@@ -277,7 +275,7 @@ async def test_an_outline_is_made_once_for_a_document(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_a_summary_is_none_the_worse_where_no_outline_comes(tmp_path: Path) -> None:
+async def test_missing_outline_harms_nothing(tmp_path: Path) -> None:
     def refusing(request: Request[Any, Any]) -> Line:
         refused = RefusedReply("the model declined", text="I cannot.", usage=Usage())
         return refused if request.prompt.name == "outline" else obedient(request)
@@ -290,7 +288,7 @@ async def test_a_summary_is_none_the_worse_where_no_outline_comes(tmp_path: Path
 
 
 @pytest.mark.slow
-async def test_nobody_is_asked_where_it_would_not_be_of_use(tmp_path: Path) -> None:
+async def test_useless_outlines_are_not_requested(tmp_path: Path) -> None:
     for name, settings in {
         "a small window": {"context_tokens": 1024, "chunk_tokens": 128},
         "one part": {"context_tokens": 4096, "chunk_tokens": 3000},
@@ -318,7 +316,7 @@ async def test_it_is_no_longer_than_was_asked(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_questions_are_asked_and_ranked_with_the_outline_in_view(tmp_path: Path) -> None:
+async def test_questions_are_ranked_with_the_outline(tmp_path: Path) -> None:
     desk = Desk(tmp_path, asking)
     document = story(200)
     await desk.summarize(document, **{**ROOMY, "context_tokens": 32_000})
@@ -360,7 +358,7 @@ def _island() -> Document:
     return parse("\n\n".join(said).encode(), name="island.md")
 
 
-def test_the_paragraphs_nearest_to_a_summary_are_found_in_their_order() -> None:
+def test_nearest_paragraphs_are_found_in_order() -> None:
     document = _island()
     source = SourceParagraphs(document, EstimatingTokenizer())
     whole = Span(0, len(document.text))
@@ -378,7 +376,7 @@ def test_the_paragraphs_nearest_to_a_summary_are_found_in_their_order() -> None:
     assert [source.text(one) for one in both] == ["Ann rowed to the mainland.", "The lamp went out in March."]
 
 
-def test_a_long_paragraph_is_shown_in_parts_that_end_with_a_sentence() -> None:
+def test_long_paragraph_is_shown_in_sentences() -> None:
     document = parse(" ".join(f"The keeper {n} lit lamp {n}." for n in range(400)).encode(), name="long.txt")
     source = SourceParagraphs(document, EstimatingTokenizer())
 
@@ -389,7 +387,7 @@ def test_a_long_paragraph_is_shown_in_parts_that_end_with_a_sentence() -> None:
 
 
 @pytest.mark.slow
-async def test_a_merge_has_what_its_summaries_rest_on_in_view_where_that_is_wanted(tmp_path: Path) -> None:
+async def test_merge_can_show_its_sources(tmp_path: Path) -> None:
     document = story(200)
     for merge in ("summaries", "source"):
         desk = Desk(tmp_path / merge, quoting)
@@ -419,11 +417,3 @@ def test_the_plan_leaves_room_for_the_source() -> None:
     top = plan.levels[-1]
     assert top.sources == pytest.approx((top.sources + top.room) * SOURCE_SHARE, abs=1)
     assert without.levels[-1].sources == 0
-
-
-def test_runs_of_before_are_found_again() -> None:
-    usual, hashes = DraftConfig(words=100), {"merge": "1"}
-    same = usual.model_copy(update={"merge": "summaries", "drafts": 1})
-    assert usual.identity("d", "t", hashes) == same.identity("d", "t", hashes)
-    for other in ({"merge": "source"}, {"drafts": 2}, {"by_chapter": True}):
-        assert usual.model_copy(update=other).identity("d", "t", hashes) != usual.identity("d", "t", hashes)

@@ -12,10 +12,8 @@ import pytest
 from langgraph.graph import START, StateGraph
 from typing_extensions import TypedDict
 
-from redraft import Document, DraftConfig, RunStarted, Session, UsageError, event_json, graphs
-from redraft.events import Event
+from redraft import Document, Session, UsageError, event_json, graphs
 from redraft.graphs import GraphOutput, Task
-from tests.support import Desk, prose, story
 
 TEXT = "# Minutes\n\nThe board met at seven. Edith Marlow was in the chair. It was cold, and nothing was agreed on."
 OTHER = "# Notes\n\nThe board met at nine. Nobody was in the chair. It was warm, and a bridge was agreed on."
@@ -29,7 +27,7 @@ async def session() -> AsyncIterator[Session]:
         yield opened
 
 
-async def test_a_text_goes_in_and_the_summary_comes_out(session: Session) -> None:
+async def test_text_goes_in_and_summary_out(session: Session) -> None:
     left = await graphs.draft("direct").compile().ainvoke({"text": TEXT, "words": 12}, context=session)
 
     result = await session.result(left["run"])
@@ -54,7 +52,7 @@ async def test_scores_and_findings_come_out(session: Session) -> None:
 
 
 @pytest.mark.parametrize("kind", ["text", "path", "name", "id"])
-async def test_a_summary_is_a_text_or_a_path_or_an_id(
+async def test_summary_is_text_path_or_id(
     kind: str, session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "summary.txt").write_text(WRONG, "utf-8")
@@ -102,7 +100,7 @@ class Letter(TypedDict, total=False):
 
 
 @pytest.mark.slow
-async def test_a_draft_is_refined_by_the_next_node(session: Session) -> None:
+async def test_draft_is_refined_by_the_next_node(session: Session) -> None:
     mine = StateGraph(Letter, context_schema=Session)
     mine.add_node("draft", graphs.draft("direct").compile())
     mine.add_node("refine", graphs.refine().compile())
@@ -134,7 +132,7 @@ _EVERY: dict[str, tuple[Any, dict[str, Any]]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", _EVERY)
-async def test_no_update_is_empty_and_every_event_has_its_kind(name: str, session: Session) -> None:
+async def test_updates_and_events_are_never_empty(name: str, session: Session) -> None:
     graph, task = _EVERY[name]
     kinds = set()
     modes = ["updates", "custom", "debug"]
@@ -147,25 +145,6 @@ async def test_no_update_is_empty_and_every_event_has_its_kind(name: str, sessio
             sent = orjson.dumps(part, default=lambda value: value._asdict())  # as LangGraph's server does
             assert orjson.loads(sent)["kind"] == part.kind == event_json(part)["kind"]
     assert {"started", "done"} < kinds
-
-
-async def test_a_tree_that_does_not_shrink_leaves_no_empty_update(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, lambda request: prose(400, f"m{request.label}"))
-    settings = DraftConfig(chunk_tokens=128, context_tokens=1024, words=60)
-    async with desk.session(settings=settings) as session:
-        task: Task = {"source": await session.add(story(30))}
-        graph = graphs.draft("hierarchical").compile()
-        parts = [part async for _, part in graph.astream(task, context=session, subgraphs=True)]
-    (drafted,) = [part["tidy"] for part in parts if "tidy" in part]
-    assert "merging did not make it shorter" in desk.store.runs.draft(drafted["draft"]).notes[0]
-    desk.store.close()
-    assert all(value for part in parts for value in part.values())
-
-
-def test_an_event_is_written_as_before() -> None:
-    event: Event = RunStarted("f00d")
-    assert repr(event) == "RunStarted(run='f00d')"
-    assert event_json(event) == {"kind": "started", "run": "f00d"}
 
 
 def test_the_input_and_output_have_schemas() -> None:

@@ -1,4 +1,4 @@
-"""What stands behind a score: for whom a figure holds, which one is named, and what comes with the package."""
+"""What a score is based on: which agreement figures apply to a judge, and what comes with the package."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from redraft.store.runs import Run
 from redraft.store.store import Store
 from tests.store.support import run
 
-NOTHING = "not checked against people"
+HERE = "http://here/v1"
 
 
 def judging_run(judging: JudgeConfig, **changes: object) -> Run:
@@ -29,89 +29,87 @@ def scored(**changes: object) -> Evaluation:
     return replace(Evaluation("consistency", 3, "scored", 0.75, 9, 1), **changes)  # type: ignore[arg-type]
 
 
-def test_a_figure_holds_for_the_judge_its_address_its_prompts_and_what_matters_to_the_metric() -> None:
-    one = judging_run(JudgeConfig(judges=("openai:a",), base_url="http://here/v1"))
-    standing = judge_setup_of(one, "consistency", 3)
-    assert (standing.judge, standing.terms) == ("openai:a@http://here/v1", "")
-
-    def of(changed: Run, metric: str = "consistency", version: int = 3) -> object:
-        return judge_setup_of(changed, metric, version)
-
-    same = (
-        judging_run(JudgeConfig(judges=("openai:a",), base_url="http://here/v1", questions=7, batch=1, pack="p")),
-        replace(one, prompt_hashes={**one.prompt_hashes, "merge": "5"}),
-        replace(one, settings=DraftConfig(model="openai:writer")),
-    )
-    others = (
-        judging_run(JudgeConfig(judges=("openai:a",), base_url="http://there/v1")),
-        judging_run(JudgeConfig(judges=("openai:b",), base_url="http://here/v1")),
-        judging_run(JudgeConfig(judges=("openai:a", "openai:b"), base_url="http://here/v1")),
-        judging_run(JudgeConfig(judges=("openai:a",), base_url="http://here/v1", threshold=0.4)),
-        judging_run(JudgeConfig(judges=("openai:a",), base_url="http://here/v1", repeat=3)),
-        replace(one, prompt_hashes={**one.prompt_hashes, "ask_summary": "9"}),
-    )
-    assert [of(each) == standing for each in same] == [True] * 3
-    assert [of(each) == standing for each in others] == [False] * 6
-    assert of(one, version=4) != standing != of(one, "coverage")
+def judged_by(*judges: str, **settings: object) -> Run:
+    return judging_run(JudgeConfig.model_validate({"judges": judges, "base_url": HERE, **settings}))
 
 
-def test_a_judge_of_a_table_is_known_by_its_model_and_the_writer_by_its_address() -> None:
-    table = JudgeConfig(judges=("near",), models={"near": ModelSettings(model="openai:a", base_url="http://here/v1")})
-    assert judge_setup_of(judging_run(table), "consistency", 3).judge == "openai:a@http://here/v1"
-    writer = judging_run(JudgeConfig(), settings=DraftConfig(model="openai:a", base_url="http://here/v1"))
-    assert judge_setup_of(writer, "consistency", 3).judge == "openai:a@http://here/v1"
+RUN = judged_by("openai:a")
+BUILT_IN_RUN = judging_run(JudgeConfig(judges=("extractive",)))
 
 
-def test_the_built_in_judge_goes_by_no_prompts_and_says_what_it_does_not_see(store: Store) -> None:
-    one = judging_run(JudgeConfig(judges=("extractive",)))
-    standing = judge_setup_of(one, "consistency", 3)
-    assert (standing.judge, standing.prompts) == (IDENTITY, "")
-    assert judge_setup_of(replace(one, prompt_hashes={}), "consistency", 3) == standing
-    behind = certificate(store, one, scored())
-    assert behind.line().startswith("extractive, an offline check that compares names")
-    assert "cannot tell whether a reworded statement is true" in behind.line()
-    assert record_json(behind)["misses"] == packaged_words()["consistency"]["misses"]
-    beside = judging_run(JudgeConfig(judges=("extractive", "openai:a")))
-    assert "no language model" not in certificate(store, beside, scored()).line()
+@pytest.mark.parametrize(
+    ("changed", "same"),
+    [
+        (judged_by("openai:a", questions=7, batch=1, pack="p"), True),
+        (replace(RUN, prompt_hashes={**RUN.prompt_hashes, "merge": "5"}), True),
+        (replace(RUN, settings=DraftConfig(model="openai:writer")), True),
+        (judged_by("openai:a", base_url="http://there/v1"), False),
+        (judged_by("openai:b"), False),
+        (judged_by("openai:a", "openai:b"), False),
+        (judged_by("openai:a", threshold=0.4), False),
+        (judged_by("openai:a", repeat=3), False),
+        (replace(RUN, prompt_hashes={**RUN.prompt_hashes, "ask_summary": "9"}), False),
+    ],
+)
+def test_a_setup_has_all_that_matters(changed: Run, same: bool) -> None:
+    setup = judge_setup_of(RUN, "consistency", 3)
+    assert (setup.judge, setup.terms) == (f"openai:a@{HERE}", "")
+    assert (judge_setup_of(changed, "consistency", 3) == setup) is same
+    assert judge_setup_of(RUN, "consistency", 4) != setup != judge_setup_of(RUN, "coverage", 3)
 
 
-def test_a_certificate_is_one_line_and_says_what_there_is(store: Store) -> None:
-    one = judging_run(JudgeConfig(judges=("openai:a",), base_url="http://here/v1", repeat=3))
+@pytest.mark.parametrize(
+    "run",
+    [
+        judged_by("near", base_url=None, models={"near": ModelSettings(model="openai:a", base_url=HERE)}),
+        judging_run(JudgeConfig(), settings=DraftConfig(model="openai:a", base_url=HERE)),
+    ],
+    ids=["of a table", "the writer"],
+)
+def test_a_judge_goes_by_model_and_address(run: Run) -> None:
+    assert judge_setup_of(run, "consistency", 3).judge == f"openai:a@{HERE}"
+
+
+def test_the_built_in_judge_says_its_limits(store: Store) -> None:
+    setup = judge_setup_of(BUILT_IN_RUN, "consistency", 3)
+    assert (setup.judge, setup.prompts) == (IDENTITY, "")
+    assert judge_setup_of(replace(BUILT_IN_RUN, prompt_hashes={}), "consistency", 3) == setup
+    certified = certificate(store, BUILT_IN_RUN, scored())
+    assert certified.line().startswith("extractive, an offline check that compares names")
+    assert "cannot tell whether a reworded statement is true" in certified.line()
+    assert record_json(certified)["misses"] == packaged_words()["consistency"]["misses"]
+    panel = judging_run(JudgeConfig(judges=("extractive", "openai:a")))
+    assert "cannot tell" not in certificate(store, panel, scored()).line()
+
+
+def test_a_certificate_is_one_line(store: Store) -> None:
+    run = judged_by("openai:a", repeat=3)
     spread = {"n": 3, "mean": 0.7, "sd": 0.031, "lowest": 0.6, "highest": 0.8}
-    behind = certificate(store, one, scored(details={"spread": spread}))
-    standing = judge_setup_of(one, "consistency", 3)
-    assert behind.line() == (
-        f"openai:a; prompts standard {standing.prompts}; 3 judgings, sd 0.03; 10% without a verdict; {NOTHING}"
+    setup = judge_setup_of(run, "consistency", 3)
+    assert certificate(store, run, scored(details={"spread": spread})).line() == (
+        f"openai:a; prompts standard {setup.prompts}; 3 judgings, sd 0.03; 10% without a verdict;"
+        " not checked against people"
     )
-    figure = Agreement(
-        standing, "QAGS CNN/DM", "consistency", "summaries", "tau-b", 108, 0.468, 0.4, 0.54, "2026-11-22"
-    )
+    figure = Agreement(setup, "QAGS CNN/DM", "consistency", "summaries", "tau-b", 108, 0.468, 0.4, 0.54, "2026-11-22")
     store.agreements.keep(figure)
     store.agreements.keep(replace(figure, dataset="A few", n=10))
     store.agreements.keep(replace(figure, level="sentences", measure="balanced accuracy", n=900))
-    behind = certificate(store, one, scored())
-    assert behind.line().endswith("agrees with people 0.47 (0.40 to 0.54) on QAGS CNN/DM, 108 summaries")
-    assert len(behind.agreements) == 3
+    certified = certificate(store, run, scored())
+    assert certified.line().endswith("agrees with people 0.47 (0.40 to 0.54) on QAGS CNN/DM, 108 summaries")
+    assert len(certified.agreements) == 3
     assert in_words(replace(figure, measure="balanced accuracy", low=None)) == (
         "agrees with people 0.47 in balanced accuracy on QAGS CNN/DM, 108 summaries"
     )
 
 
-def test_a_packaged_figure_of_an_earlier_judge_stands_behind_nothing(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_packaged_figures_belong_to_one_judge(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    setups = {(figure.standing.judge, figure.standing.metric, figure.standing.version) for figure in packaged()}
+    metrics = {metric for _, metric, _ in setups}
+    assert setups == {(IDENTITY, metric, BUILT_IN[metric].version) for metric in metrics}
+    assert {"consistency", "coverage"} <= metrics <= set(packaged_words())
+
     [figure, *_] = packaged()
-    one = judging_run(JudgeConfig(judges=("extractive",)))
     evaluation = scored(metric=figure.standing.metric, version=figure.standing.version)
-    monkeypatch.setattr(module, "IDENTITY", figure.standing.judge)
-    assert figure in certificate(store, one, evaluation).agreements
+    assert figure in certificate(store, BUILT_IN_RUN, evaluation).agreements
     monkeypatch.setattr(module, "IDENTITY", "extractive:0")
-    assert certificate(store, one, evaluation).line().endswith(NOTHING)
-    assert set(packaged_words()) >= {one.standing.metric for one in packaged()}
-
-
-def test_the_packaged_figures_are_those_of_the_packaged_judge() -> None:
-    known = {(one.standing.judge, one.standing.metric, one.standing.version) for one in packaged()}
-    metrics = {metric for _, metric, _ in known}
-    assert known == {(IDENTITY, metric, BUILT_IN[metric].version) for metric in metrics}
-    assert {"consistency", "coverage"} <= metrics
+    assert certificate(store, BUILT_IN_RUN, evaluation).agreements == ()

@@ -1,4 +1,4 @@
-"""What the store tells of a run: also of one that is not done, or was killed."""
+"""What the store has of a run, also of one that is not done or was killed."""
 
 from __future__ import annotations
 
@@ -16,18 +16,17 @@ from tests.judges import Court, Json, named, told
 POOR = told(1, wrong={2: "Bob"})
 
 
-async def test_the_rounds_of_a_refinement_with_what_each_was_to_mend(court: Court) -> None:
+async def test_a_round_has_what_it_was_to_fix(court: Court) -> None:
     result = await court.refine(POOR)
     trace = read_trace(court.store, result.run.id)
 
     assert [turn.round.number for turn in trace.rounds] == list(range(len(result.rounds)))
     first, second = trace.rounds[:2]
     assert first.scores["consistency"] == 0.5
-    # The consistency is to be mended, and there is room for every question that is open.
-    open_questions = [named(number) for number in range(3, 7)]
-    assert [(one.metric, one.question) for one in second.to_fix] == [
+    # The consistency is to be mended, and there is room for every open question.
+    assert [(finding.metric, finding.question) for finding in second.to_fix] == [
         ("consistency", named(2)),
-        *(("coverage", question) for question in open_questions),
+        *(("coverage", named(number)) for number in range(3, 7)),
     ]
     assert all(finding in first.findings for finding in second.to_fix)
     assert trace.number(result.run.draft) == len(result.rounds) - 1
@@ -36,7 +35,7 @@ async def test_the_rounds_of_a_refinement_with_what_each_was_to_mend(court: Cour
         trace.turn(99)
 
 
-async def test_a_run_whose_reviewer_has_left_waits_and_shows_its_draft(court: Court) -> None:
+async def test_a_waiting_run_shows_its_draft(court: Court) -> None:
     async def leave(_question: ReviewQuestion) -> Json:
         raise asyncio.CancelledError
 
@@ -53,41 +52,35 @@ async def test_a_run_whose_reviewer_has_left_waits_and_shows_its_draft(court: Co
         assert read_trace(court.store, run.id).result.status == "running"
 
 
-async def test_a_persons_requests_are_findings_and_no_scores(court: Court) -> None:
-    asked = False
+async def test_requests_are_findings_without_scores(court: Court) -> None:
+    replies: list[Json] = [{"add": ["Be kind."]}, {"stop": True}]
 
-    async def once(_question: ReviewQuestion) -> Json:
-        nonlocal asked
-        first, asked = not asked, True
-        return {"add": ["Be kind."]} if first else {"stop": True}
+    async def review(_question: ReviewQuestion) -> Json:
+        return replies.pop(0)
 
-    result = await court.refine(POOR, reviewer=once, review=True)
+    result = await court.refine(POOR, reviewer=review, review=True)
     trace = read_trace(court.store, result.run.id)
-    rounds = record_json(trace)["rounds"]
+    metrics = record_json(trace)["rounds"][0]["metrics"]
     assert set(trace.rounds[0].scores) == {"coverage", "consistency"}
-    assert "Be kind." in [finding["explanation"] for finding in rounds[0]["metrics"]["review"]["findings"]]
+    assert "Be kind." in [finding["explanation"] for finding in metrics["review"]["findings"]]
     assert trace.rounds[1].to_fix[0].explanation == "Be kind."
 
 
-async def test_an_evaluation_is_a_trace_of_one_round(court: Court) -> None:
+async def test_an_evaluation_has_one_round(court: Court) -> None:
     result = await court.evaluate(POOR, metrics=("consistency",))
     trace = read_trace(court.store, result.run.id)
-
-    assert [(turn.round.number, turn.round.base, turn.scores) for turn in trace.rounds] == [
-        (0, None, {"consistency": 0.5})
-    ]
+    rounds = [(turn.round.number, turn.round.base, turn.scores) for turn in trace.rounds]
+    assert rounds == [(0, None, {"consistency": 0.5})]
     assert trace.policy is record_json(trace)["policy"] is None
 
 
 def test_a_place_is_named_by_its_innermost_chapter() -> None:
-    text = "x" * 200
     sections = (
         DocumentSection("The Book", 1, Span(0, 200)),
         DocumentSection("Part One", 2, Span(10, 100)),
         DocumentSection("Chapter 1", 3, Span(20, 100)),
     )
-    document = Document("d", "The Book", text, sections)
-
+    document = Document("d", "The Book", "x" * 200, sections)
     assert place_of(document, Span(50, 60)) == "Chapter 1, at 25% of the document"
     assert place_of(document, Span(10, 12)) == "Part One, at 5% of the document"
     assert place_of(document, Span(198, 200)) == "at 99% of the document"

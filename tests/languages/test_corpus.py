@@ -15,9 +15,7 @@ from redraft.domain import Document, Span
 from redraft.evaluators.statistics import measures
 from redraft.readers.documents import load, load_all
 from redraft.readers.parts import Selection
-from redraft.report.history.results import read_result
-from redraft.runs.request import chapter_document
-from redraft.store.store import Store
+from redraft.runs.order import chapter_document
 from redraft.text.languages import (
     language_context,
     language_key,
@@ -115,7 +113,7 @@ def test_a_sentence_is_no_nearer_for_the_words_of_another_language(paths: list[s
 
 
 def test_the_user_s_word_holds_for_all(paths: list[str]) -> None:
-    said = load_all(paths, wanted=Selection(language="nl"))
+    said = load_all(paths, selection=Selection(language="nl"))
     assert (said.language, own_language(said), other_language_in(said)) == ("nl", "", "nl")
     with language_context(said):
         assert [language for _, language in language_spans_in(said.text)] == ["nl"]
@@ -191,18 +189,6 @@ def test_what_is_shown_of_it_names_each_language(paths: list[str], tmp_path: Pat
     quoted = dict(re.findall(r'<bdi lang="(\w*)">(\w\w\.\w+)<', page))
     assert quoted == {"en": "en.txt", "de": "de.txt", "ja": "ja.md"}
     assert '<q lang="ja" dir="auto">' in page
-
-
-@pytest.mark.nightly
-def test_what_comes_from_standard_input_in_a_batch_is_in_the_language_that_is_said(tmp_path: Path) -> None:
-    command = Inside(tmp_path, "http://127.0.0.1:9", COLUMNS="80")
-    command.run("batch", "run", "-", "--name", "one", "--set", "source_language=nl", "-w", "20", stdin=GERMAN.encode())
-    with Store(Path(command.environment["REDRAFT_DB"])) as store:
-        (item,) = store.batches.items("one")
-        assert item.run is not None
-        assert read_result(store, item.run).outline.language == "nl"
-        assert item.document is not None
-        assert store.documents.get(item.document).language == "de"
 
 
 CODES = {"german": "de", "russian": "ru", "japanese": "ja", "arabic": "ar", "chinese": "zh", "spanish": "es"}
@@ -281,14 +267,6 @@ async def test_a_summary_in_another_language_than_the_document_is_not_accused(tm
         )
     assert result.scores["consistency"] is None
     assert not result.evaluations["consistency"].findings
-
-
-def test_questions_and_key_facts_are_refused_in_a_sentence(tmp_path: Path) -> None:
-    command = Inside(tmp_path, "http://127.0.0.1:9")
-    (tmp_path / "text.md").write_text((HERE / "arabic.md").read_text("utf-8"), "utf-8")
-    done = command.run("keyfacts", "text.md")
-    assert done.code == 2
-    assert "in English only" in done.err
 
 
 @pytest.mark.parametrize(

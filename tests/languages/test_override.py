@@ -106,20 +106,6 @@ def test_it_holds_for_what_is_counted_and_judged(command: Inside) -> None:
     assert (counted(), counted("--set", "source_language=de"), counted()) == (6, 5, 6)
 
 
-def test_it_holds_for_the_sentences_that_are_counted_of_a_summary(command: Inside) -> None:
-    def judged(*more: str) -> int:
-        done = command.run("evaluate", "low.txt", "low.txt", "--metric", "statistics", "--json", *more)
-        return int(json.loads(done.out)["sentences"])
-
-    assert (judged(), judged("--set", "source_language=de"), judged()) == (6, 5, 6)
-
-    def compared(*more: str) -> list[int]:
-        done = json.loads(command.run("compare", "low.txt", "low.txt", "of-latin.txt", "--json", *more).out)
-        return [done["comparison"][one]["sentences"] for one in ("a", "b")]
-
-    assert (compared(), compared("--set", "source_language=de")) == ([6, 2], [5, 2])
-
-
 @pytest.mark.slow
 def test_what_is_said_for_a_run_is_no_other_run_s(command: Inside) -> None:
     def drafted(*more: str) -> str:
@@ -168,44 +154,6 @@ def test_what_is_no_language_is_refused(command: Inside) -> None:
     done = command.run("summarize", "low.txt", "--set", "source_language=german")
     assert done.code == 2
     assert "is not a language" in done.err
-
-
-@pytest.mark.slow
-def test_it_holds_for_what_is_drafted_and_traced(command: Inside) -> None:
-    def drafted(*more: str) -> tuple[str, list[str]]:
-        run = json.loads(command.run("summarize", "low.txt", "-w", "45", "--json", "-q", *more).out)["run"]
-        found = json.loads(command.run("lineage", run, "--json").out)
-        command.run("show", run, "--format", "bullets", "-o", "bullets.txt")
-        return (command.folder / "bullets.txt").read_text("utf-8"), [one["text"] for one in found["sentences"]]
-
-    whole = "He güng na'n Haven bzw. Na de Stadt un keek na sien Boot."
-    plain, told = drafted()
-    assert whole not in told
-    bullets, sentences_told = drafted("--set", "source_language=de")
-    assert whole in sentences_told, "what was drafted without it is no answer to this"
-    assert f"- {whole}\n" in bullets
-    assert drafted() == (plain, told)
-
-    def traced(*more: str) -> int:
-        done = command.run("evaluate", "low.txt", "low.txt", "--metric", "statistics", "--json", *more)
-        return len(json.loads(command.run("lineage", json.loads(done.out)["run"], "--json").out)["sentences"])
-
-    assert (traced(), traced("--set", "source_language=de")) == (6, 5)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code"),
-    [
-        (("keyfacts", "latin.txt"), 0),
-        (("pack", "build", "latin.txt"), 0),
-        (("compare", "latin.txt", "of-latin.txt", "latin.txt"), 3),
-    ],
-)
-@pytest.mark.slow
-def test_it_is_an_option_wherever_a_document_is_read(command: Inside, arguments: tuple[str, ...], code: int) -> None:
-    done = command.run(*arguments, "--set", "source_language=en")
-    assert done.code == code, done.err
-    assert "English only" not in done.out + done.err
 
 
 @pytest.mark.slow

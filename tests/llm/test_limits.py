@@ -1,6 +1,5 @@
-"""A schema as it goes out: lists end where the prompt says how many entries are wanted, so that a model that loops
-cannot go on for ever; and items have the names that they have in this request, so that none is named that there is not.
-"""
+"""The schema as it is sent: lists end where the prompt says how many entries are wanted, so that no model loops for
+ever; and items have the tags of this request, so that none is named that does not exist."""
 
 from __future__ import annotations
 
@@ -41,193 +40,175 @@ from redraft.prompts.tags import TaggedItem, Tags
 from redraft.settings import ReplyForm
 from tests.chatserver import Answer, ChatServer, Fault, Seen
 from tests.llm.support import KEY, Desk
-from tests.llm.test_modes import mode_of
+from tests.llm.test_modes import mode_of, modes_of
 from tests.prompts.samples import GIVEN
-from tests.replies.prompts import CASES, Case
+from tests.replies.prompts import CASES
 
-PAIRS = [Pair(id=n, question=f"Why {n}?", document="So.", summary="So.") for n in range(1, 4)]
-ASKED: list[tuple[Prompt[Any, Any], BaseModel, str, int]] = [
-    (ASK_DOCUMENT, AskDocumentInput(excerpt="It rained.", count=7), "questions", 7),
-    (COMPARE_ANSWERS, CompareInput(pairs=PAIRS), "comparisons", 3),
-    (DECIDE, GIVEN["decide"].model_copy(update={"at_most": 1}), "fix", 1),
-]
+PAIRS = CompareInput(pairs=[Pair(id=n, question=f"Why {n}?", document="So.", summary="So.") for n in range(1, 4)])
+LINES = [SummaryLine(id=n, sentence=f"It is {n}.") for n in (1, 2, 3)]
+STRUCTURED = pytest.mark.parametrize("name", sorted(name for name in CASES if PROMPTS[name].returns is not FactTree))
+Schema = dict[str, Any]
 
 
-def schema_of(seen: Seen) -> dict[str, Any]:
-    body: dict[str, Any] = seen.body
-    if mode_of(body) == "tools":
-        return body["tools"][0]["function"]["parameters"]  # type: ignore[no-any-return]
-    return body["response_format"]["json_schema"]["schema"]  # type: ignore[no-any-return]
+def schema_of(seen: Seen) -> Schema:
+    schema: Schema = (
+        seen.body["tools"][0]["function"]["parameters"]
+        if mode_of(seen.body) == "tools"
+        else seen.body["response_format"]["json_schema"]["schema"]
+    )
+    return schema
 
 
-def a_reply(seen: Seen, name: str) -> Answer:
-    call = [{"id": "1", "type": "function", "function": {"name": "x", "arguments": f'{{"{name}": []}}'}}]
-    return Answer(tool_calls=call) if mode_of(seen.body) == "tools" else Answer(f'{{"{name}": []}}')
+async def schema_sent(prompt: Prompt[Any, Any], inputs: BaseModel, name: str, replies: ReplyForm) -> Schema:
+    """The schema that a server gets for a request in this form."""
 
+    def reply(seen: Seen) -> Answer:
+        call = {"id": "1", "type": "function", "function": {"name": "x", "arguments": f'{{"{name}": []}}'}}
+        return Answer(tool_calls=[call]) if mode_of(seen.body) == "tools" else Answer(f'{{"{name}": []}}')
 
-@pytest.mark.parametrize("replies", ["schema", "tools"])
-@pytest.mark.parametrize(("prompt", "given", "name", "most"), ASKED)
-async def test_no_more_entries_than_are_asked_for(
-    prompt: Prompt[Any, Any], given: BaseModel, name: str, most: int, replies: ReplyForm
-) -> None:
-    with ChatServer(lambda seen: a_reply(seen, name)) as server:
+    with ChatServer(reply) as server:
         chat = ChatOpenAI(model="m", base_url=server.base_url, api_key=SecretStr(KEY), max_retries=0)
-        model = ChatModel(chat, modes=modes_for(replies, speaks_openai=True))
-        # An empty list may be no reply; it is what was sent that counts.
+        # An empty list may be no reply.
         with contextlib.suppress(UnreadableReply):
-            await model.ask(Request(prompt, given, Sampling(0.0, 100), text="Ask."))
-    assert schema_of(server.seen[0])["properties"][name]["maxItems"] == most
+            request = Request(prompt, inputs, Sampling(0.0, 100), text="Ask.")
+            await ChatModel(chat, modes=modes_for(replies, speaks_openai=True)).ask(request)
+    return schema_of(server.seen[0])
 
 
 @pytest.mark.parametrize("replies", ["schema", "tools"])
-async def test_a_schema_has_the_tags_of_the_items_and_functions_stay_the_same_for_all(replies: ReplyForm) -> None:
-    """Functions are part of the prompt, and stand before the rest of it: with other tags in them nothing of it would be
-    the same as the last time."""
-    prompt, given, name, _ = ASKED[1]
-    with ChatServer(lambda seen: a_reply(seen, name)) as server:
-        chat = ChatOpenAI(model="m", base_url=server.base_url, api_key=SecretStr(KEY), max_retries=0)
-        model = ChatModel(chat, modes=modes_for(replies, speaks_openai=True))
-        await model.ask(Request(prompt, given, Sampling(0.0, 100), text="Ask."))
-    said = schema_of(server.seen[0])["properties"][name]["items"]["properties"]["id"]
-    tags = {"type": "string", "enum": Tags(given).all("pairs")}
-    assert said == (tags if replies == "schema" else {"type": "string"})
-    # In words nothing is said of it.
-    assert tags["enum"][0] not in str(server.seen[0].messages)
+@pytest.mark.parametrize(
+    ("prompt", "inputs", "name", "count"),
+    [
+        (ASK_DOCUMENT, AskDocumentInput(excerpt="It rained.", count=7), "questions", 7),
+        (COMPARE_ANSWERS, PAIRS, "comparisons", 3),
+        (DECIDE, GIVEN["decide"].model_copy(update={"at_most": 1}), "fix", 1),
+    ],
+)
+async def test_lists_are_limited(
+    prompt: Prompt[Any, Any], inputs: BaseModel, name: str, count: int, replies: ReplyForm
+) -> None:
+    assert (await schema_sent(prompt, inputs, name, replies))["properties"][name]["maxItems"] == count
 
 
-def test_the_tags_are_those_that_are_asked_about_and_of_other_items_all() -> None:
-    asked = [QuestionItem(id=n, question=f"Who is {n}?") for n in (1, 2)]
-    told = [SummaryLine(id=n, sentence=f"It is {n}.") for n in (1, 2, 3)]
-    answers = AnswerFromSummaryInput(context="And so on.", sentences=told, questions=asked)
-    entry = named(SummaryAnswers, answers)["answers"]["items"]["properties"]
-    assert entry["id"]["enum"] == Tags(answers).all("questions")
-    assert entry["sentences"]["items"]["enum"] == Tags(answers).all("sentences")
-    assert len(entry["sentences"]["items"]["enum"]) == 3
-
-    some = AskSummaryInput(sentences=told, only=[2], at_most=4)
-    entry = named(SummaryQuestions, some)["sentences"]["items"]["properties"]
-    assert entry["id"]["enum"] == [Tags(some).tag("sentences", 2)]
+async def test_tags_are_named_in_strict_schemas_only() -> None:
+    """Functions precede the prompt: other tags in them would break the provider's prefix cache."""
+    ids = [
+        (await schema_sent(COMPARE_ANSWERS, PAIRS, "comparisons", replies))["properties"]["comparisons"]["items"]
+        for replies in ("schema", "tools")
+    ]
+    assert [schema["properties"]["id"] for schema in ids] == [
+        {"type": "string", "enum": Tags(PAIRS).all("pairs")},
+        {"type": "string"},
+    ]
 
 
-def test_where_there_is_nothing_to_be_named_no_tag_is_asked_for() -> None:
-    nobody = AnswerFromSummaryInput(context="It rained.", sentences=[], questions=[QuestionItem(id=1, question="Why?")])
-    entry = named(SummaryAnswers, nobody)["answers"]["items"]["properties"]
+def with_tags(shape: type[BaseModel], inputs: BaseModel) -> Schema:
+    schema = convert_to_openai_tool(shape, strict=True)["function"]["parameters"]
+    before = json.dumps(schema)
+    properties: Schema = fitted(schema, shape, inputs, [NAMES], Tags(inputs))["properties"]
+    assert json.dumps(schema) == before, "the schema of one request is not another's"
+    return properties
+
+
+def test_tags_are_those_of_items_asked_about() -> None:
+    questions = [QuestionItem(id=n, question=f"Who is {n}?") for n in (1, 2)]
+    inputs = AnswerFromSummaryInput(context="And so on.", sentences=LINES, questions=questions)
+    entry = with_tags(SummaryAnswers, inputs)["answers"]["items"]["properties"]
+    assert entry["id"]["enum"] == Tags(inputs).all("questions")
+    assert entry["sentences"]["items"]["enum"] == Tags(inputs).all("sentences")
+    partial = AskSummaryInput(sentences=LINES, only=[2], at_most=4)
+    entry = with_tags(SummaryQuestions, partial)["sentences"]["items"]["properties"]
+    assert entry["id"]["enum"] == [Tags(partial).tag("sentences", 2)]
+    empty = AnswerFromSummaryInput(context="It rained.", sentences=[], questions=questions[:1])
+    entry = with_tags(SummaryAnswers, empty)["answers"]["items"]["properties"]
     assert entry["sentences"]["items"] == {"type": "string"}
 
 
-def named(shape: type[BaseModel], given: BaseModel) -> dict[str, Any]:
-    schema = convert_to_openai_tool(shape, strict=True)["function"]["parameters"]
-    before = json.dumps(schema)
-    found: dict[str, Any] = fitted(schema, shape, given, [NAMES], Tags(given))["properties"]
-    assert json.dumps(schema) == before, "what is sent to one is not what is sent to another"
-    return found
-
-
-async def test_a_server_that_refuses_the_limit_is_asked_without_it_in_the_same_way(desk: Desk) -> None:
-    prompt, given, name, _ = ASKED[0]
-    said = '{"questions": [{"question": "Why?", "kind": "why", "answer": "So.", "quote": "So."}]}'
-    refused = Fault("status", status=400, message="Invalid schema: maxItems is not supported")
-    async with desk.serving([refused, said, said]) as (server, model):
-        await model.ask(Request(prompt, given, Sampling(0.0, 100)))
-        await model.ask(Request(prompt, given, Sampling(0.0, 100, sample=1)))
-    assert [mode_of(seen.body) for seen in server.seen] == ["schema"] * 3
-    assert ["maxItems" in str(schema_of(seen)["properties"][name]) for seen in server.seen] == [True, False, False]
-
-
-async def test_a_server_that_refuses_the_tags_is_asked_without_them_in_the_same_way(desk: Desk) -> None:
-    prompt, given, name, _ = ASKED[1]
-    refused = Fault("status", status=400, message="response schema has too many enum values")
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("maxItems", "Invalid schema: maxItems is not supported"),
+        ("enum", "response schema has too many enum values"),
+    ],
+)
+async def test_refused_keyword_is_omitted(desk: Desk, word: str, message: str) -> None:
+    def id_and_limit(seen: Seen) -> str:
+        entries = schema_of(seen)["properties"]["comparisons"]
+        return f"{entries['items']['properties']['id']} {entries.get('maxItems') and 'maxItems'}"
 
     def serve(seen: Seen) -> Answer | Fault:
-        said = [{"id": one, "reason": "So.", "verdict": "full"} for one in Tags(given).all("pairs")]
-        return refused if "enum" in str(ids_of(seen, name)) else Answer(json.dumps({name: said}))
+        entries = [{"id": tag, "reason": "So.", "verdict": "full"} for tag in Tags(PAIRS).all("pairs")]
+        is_refused = word in id_and_limit(seen)
+        refusal = Fault("status", status=400, message=message)
+        return refusal if is_refused else Answer(json.dumps({"comparisons": entries}))
 
     async with desk.serving(serve) as (server, model):
-        await model.ask(Request(prompt, given, Sampling(0.0, 100)))
-        await model.ask(Request(prompt, given, Sampling(0.0, 100, sample=1)))
-    assert [mode_of(seen.body) for seen in server.seen] == ["schema"] * 3
-    assert ["enum" in str(ids_of(seen, name)) for seen in server.seen] == [True, False, False]
-    assert all(schema_of(seen)["properties"][name]["maxItems"] == 3 for seen in server.seen)
+        for sample in (0, 1):
+            await model.ask(Request(COMPARE_ANSWERS, PAIRS, Sampling(0.0, 100, sample=sample)))
+    assert modes_of(server) == ["schema"] * 3
+    assert [word in id_and_limit(seen) for seen in server.seen] == [True, False, False]
+    other = ({"maxItems", "enum"} - {word}).pop()
+    assert all(other in id_and_limit(seen) for seen in server.seen)
 
 
-def ids_of(seen: Seen, name: str) -> Any:
-    return schema_of(seen)["properties"][name]["items"]["properties"]["id"]
-
-
-def test_a_tree_has_as_many_facts_as_needed() -> None:
-    """As in HAMLET's prompts; what ends a reply that loops is its room."""
-    schema = convert_to_openai_tool(FactTree)["function"]["parameters"]
-    assert "maxItems" not in json.dumps(fitted(schema, FactTree, ExtractFactsInput(excerpt="So."), [LIMITS]))
-
-
-@pytest.mark.parametrize(
-    "name", sorted(name for name, one in PROMPTS.items() if one.returns is not str and one.returns is not FactTree)
-)
-def test_no_list_of_any_reply_goes_on_for_ever(name: str) -> None:
-    case = CASES[name]
-    schema = convert_to_openai_tool(case.prompt.returns, strict=True)["function"]["parameters"]
-    endless = list(lists_without_end(fitted(schema, case.prompt.returns, case.given, [LIMITS])))
-    assert not endless
-
-
-def lists_without_end(schema: object, place: str = "") -> Iterator[str]:
+def lists_without_limit(schema: object, place: str = "") -> Iterator[str]:
     if isinstance(schema, dict):
         if schema.get("type") == "array" and "maxItems" not in schema:
             yield place
         for name, part in schema.items():
-            yield from lists_without_end(part, f"{place}.{name}")
+            yield from lists_without_limit(part, f"{place}.{name}")
 
 
-def test_lists_within_entries_have_limits_of_their_own() -> None:
-    told = [SummaryLine(id=n, sentence="It rained.") for n in (1, 2, 3)]
-    given = AskSummaryInput(context="It was dark.", sentences=told, at_most=4)
-    schema = {
-        "properties": {
-            "sentences": {
-                "type": "array",
-                "items": {"properties": {"id": {"type": "string"}, "questions": {"type": "array", "items": {}}}},
-            }
-        }
-    }
-    limited = fitted(schema, SummaryQuestions, given, [LIMITS])["properties"]["sentences"]
-    assert limited["maxItems"] == 3
-    some = given.model_copy(update={"only": [1, 3]})
-    assert fitted(schema, SummaryQuestions, some, [LIMITS])["properties"]["sentences"]["maxItems"] == 2
-    assert limited["items"]["properties"]["questions"]["maxItems"] == 4
-    assert "maxItems" not in str(schema), "what is sent to one is not what is sent to another"
+@STRUCTURED
+def test_every_list_has_a_limit(name: str) -> None:
+    case = CASES[name]
+    schema = convert_to_openai_tool(case.prompt.returns, strict=True)["function"]["parameters"]
+    assert not list(lists_without_limit(fitted(schema, case.prompt.returns, case.given, [LIMITS])))
+
+
+def test_fact_tree_has_no_limit() -> None:
+    """As in HAMLET's prompts: its room ends a reply that loops."""
+    schema = convert_to_openai_tool(FactTree)["function"]["parameters"]
+    assert "maxItems" not in json.dumps(fitted(schema, FactTree, ExtractFactsInput(excerpt="So."), [LIMITS]))
+
+
+@pytest.mark.parametrize(("only", "count"), [([], 3), ([1, 3], 2)])
+def test_lists_within_entries_are_limited(only: list[int], count: int) -> None:
+    inputs = AskSummaryInput(context="It was dark.", sentences=LINES, only=only, at_most=4)
+    schema = convert_to_openai_tool(SummaryQuestions, strict=True)["function"]["parameters"]
+    entries = fitted(schema, SummaryQuestions, inputs, [LIMITS])["properties"]["sentences"]
+    assert entries["maxItems"] == count
+    assert entries["items"]["properties"]["questions"]["maxItems"] == 4
 
 
 @pytest.mark.parametrize("url", ["https://api.openai.com/v1", "https://eu.api.openai.com/v1"])
-def test_openai_itself_sees_one_schema_and_not_one_for_each_number(url: str) -> None:
+def test_openai_gets_one_schema_for_all(url: str) -> None:
+    """It compiles a grammar for each new schema."""
     model = ChatModel(ChatOpenAI(model="m", base_url=url, api_key=SecretStr(KEY)))
-    prompt, given, _, _ = ASKED[1]
-    bound = model._bound(Request(prompt, given), "json_schema", 0)
+    bound = model._bound(Request(COMPARE_ANSWERS, PAIRS), "json_schema", 0)
     assert isinstance(bound, ChatOpenAI)
     assert bound.extra_body is not None
     schema = bound.extra_body["response_format"]["json_schema"]["schema"]
-    assert schema == convert_to_openai_tool(prompt.returns, strict=True)["function"]["parameters"]
+    assert schema == convert_to_openai_tool(COMPARE_ANSWERS.returns, strict=True)["function"]["parameters"]
 
 
-@pytest.mark.parametrize("name", sorted(name for name, prompt in PROMPTS.items() if prompt.returns is not str))
-def test_what_identifies_a_reply_does_not_know_of_limits_and_tags(name: str) -> None:
+@STRUCTURED
+def test_cache_key_has_no_limits_or_tags(name: str) -> None:
     case = CASES[name]
     schema = str(full_schema(Request(case.prompt, case.given)))
     assert "maxItems" not in schema
-    assert not [tag for field in fields_of(case) for tag in Tags(case.given).all(field) if tag in schema]
-
-
-@pytest.mark.parametrize("name", sorted(name for name, prompt in PROMPTS.items() if prompt.returns is not str))
-def test_what_is_booked_has_room_for_the_schema_as_it_goes_out(name: str) -> None:
-    request = Request(CASES[name].prompt, CASES[name].given)
-    sent = structured_output.named_schema(request, "json_schema", KEYWORDS)
-    for part in re.findall(r'"maxItems":\d+|"enum":\[.*?\]', json.dumps(sent, separators=(",", ":"))):
-        assert part in structured_output.prompt_schema(request, KEYWORDS)
-
-
-def fields_of(case: Case) -> list[str]:
-    """The fields that hold items."""
-    return [
-        name
-        for name in type(case.given).model_fields
-        if isinstance(found := getattr(case.given, name), list) and any(isinstance(one, TaggedItem) for one in found)
+    lists = {field: getattr(case.given, field) for field in type(case.given).model_fields}
+    tagged = [
+        field
+        for field, items in lists.items()
+        if isinstance(items, list) and any(isinstance(item, TaggedItem) for item in items)
     ]
+    assert not [tag for field in tagged for tag in Tags(case.given).all(field) if tag in schema]
+
+
+@STRUCTURED
+def test_budget_counts_the_schema_as_sent(name: str) -> None:
+    request = Request(CASES[name].prompt, CASES[name].given)
+    schema = structured_output.named_schema(request, "json_schema", KEYWORDS)
+    for part in re.findall(r'"maxItems":\d+|"enum":\[.*?\]', json.dumps(schema, separators=(",", ":"))):
+        assert part in structured_output.prompt_schema(request, KEYWORDS)

@@ -1,4 +1,4 @@
-"""In which form a reply is asked for: what a server refuses or ignores is asked for otherwise, and remembered."""
+"""In which form a structured reply is requested: one that a server refuses or ignores is replaced, and remembered."""
 
 from __future__ import annotations
 
@@ -15,82 +15,90 @@ from tests.chatserver import Answer, ChatServer, Fault, Json, Seen
 from tests.llm.support import RED, Desk, colour, story
 
 GOOD = '{"name": "red", "share": 0.5}'
-WORDS = [
-    "failed to parse grammar",
-    "The schema contains features not supported by xgrammar.",
-    "JSON mode is not supported",
-    "Bad request",
-]
+PROSE = "I would say that it is red."
+THINGS = ["a rose", "a lily", "a tulip", "a fern"]
 
 
 def mode_of(body: Json) -> str:
-    """In which way a request asks for a structured reply."""
+    """Return the form in which a request asks for a structured reply."""
     return "schema" if "response_format" in body else "tools" if "tools" in body else "plain"
 
 
-def refusing(modes: Collection[str], fault: Fault) -> Callable[[Seen], Answer | Fault]:
-    """A server that cannot do some of the modes; prose it writes."""
-
-    def script(seen: Seen) -> Answer | Fault:
-        structured = "share" in str(seen.body)
-        return fault if structured and mode_of(seen.body) in modes else Answer(GOOD, latency=0.01)
-
-    return script
+def modes_of(server: ChatServer) -> list[str]:
+    return [mode_of(seen.body) for seen in server.seen]
 
 
 def failing(message: str, status: int = 400) -> Fault:
     return Fault("status", status=status, message=message)
 
 
-@pytest.mark.parametrize("message", WORDS)
-@pytest.mark.parametrize(("modes", "used"), [(["schema"], "tools"), (["schema", "tools"], "plain")])
-async def test_a_refusal_in_any_words_leads_to_the_next_mode(
-    desk: Desk, message: str, modes: list[str], used: str
-) -> None:
+def refusing(modes: Collection[str], fault: Fault) -> Callable[[Seen], Answer | Fault]:
+    """A server that refuses structured replies in some modes; it writes prose."""
+
+    def script(seen: Seen) -> Answer | Fault:
+        is_structured = "Colour" in str(seen.body) or mode_of(seen.body) != "plain"
+        return fault if is_structured and mode_of(seen.body) in modes else Answer(GOOD, latency=0.01)
+
+    return script
+
+
+def enforcing(*modes: str) -> Callable[[Seen], Answer]:
+    """A server that enforces the form in some modes, and answers others in prose."""
+    return lambda seen: Answer(GOOD) if mode_of(seen.body) in modes else Answer(PROSE, tool_calls=[])
+
+
+async def ask_all(desk: Desk, server: ChatServer, replies: ReplyForm | None = None) -> None:
+    async with desk.at(server, replies=replies) as model:
+        for thing in THINGS:
+            assert (await model.ask(colour(thing))).value == RED
+
+
+def capabilities(desk: Desk, server: ChatServer) -> ModelCapabilities:
+    return desk.store.capabilities.known(f"openai:m@{server.base_url}")
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["failed to parse grammar", "The schema contains features not supported by xgrammar.", "Bad request"],
+)
+@pytest.mark.parametrize(("modes", "accepted"), [(["schema"], "tools"), (["schema", "tools"], "plain")])
+async def test_refused_mode_leads_to_the_next(desk: Desk, message: str, modes: list[str], accepted: str) -> None:
     async with desk.serving(refusing(modes, failing(message))) as (server, model):
         replies = await asyncio.gather(*(model.ask(colour(str(n))) for n in range(8)))
     assert [reply.value for reply in replies] == [RED] * 8
-    assert mode_of(server.seen[-1].body) == used
-    # Each mode that is refused costs one request, and not one for each of the eight.
-    assert len(server.seen) == 8 + len(modes)
+    # Each refused mode costs one request, and not one for each of the eight.
+    assert modes_of(server) == [*modes, *[accepted] * 8]
     assert desk.pauses == []
 
 
-async def test_two_faults_over_a_schema_lead_to_the_next_mode_and_one_does_not(desk: Desk) -> None:
-    broken = failing("Internal Server Error", 500)
-    async with desk.serving(refusing(["schema"], broken)) as (server, model):
+async def test_mode_changes_after_two_server_faults(desk: Desk) -> None:
+    fault = failing("Internal Server Error", 500)
+    async with desk.serving(refusing(["schema"], fault)) as (server, model):
         assert (await model.ask(colour())).value == RED
-    assert [mode_of(seen.body) for seen in server.seen] == ["schema", "schema", "tools"]
-    async with desk.serving([broken, Answer(GOOD)]) as (server, model):
+    assert modes_of(server) == ["schema", "schema", "tools"]
+    async with desk.serving([fault, Answer(GOOD)]) as (server, model):
         assert (await model.ask(colour("a lily"))).value == RED
-    assert [mode_of(seen.body) for seen in server.seen] == ["schema", "schema"]
+    assert modes_of(server) == ["schema", "schema"]
 
 
 @pytest.mark.parametrize("status", [400, 422])
-async def test_where_nothing_works_the_true_reason_is_told_and_soon(desk: Desk, status: int) -> None:
-    async def asked(n: int) -> RedraftError | None:
-        try:
-            await model.ask(colour(str(n)))
-        except RedraftError as error:
-            return error
-        return None
-
-    async with desk.serving(lambda seen: failing("The cat sat on the GPU.", status)) as (server, model):
-        errors = await asyncio.gather(*(asked(n) for n in range(38)))
-    assert all(error and "The cat sat on the GPU." in error.message for error in errors)
-    assert {mode_of(seen.body) for seen in server.seen} == {"schema", "tools", "plain"}
+async def test_refusal_in_every_mode_is_reported_soon(desk: Desk, status: int) -> None:
+    async with desk.serving(lambda _: failing("The cat sat on the GPU.", status)) as (server, model):
+        errors = await asyncio.gather(*(model.ask(colour(str(n))) for n in range(38)), return_exceptions=True)
+    assert all(isinstance(error, RedraftError) and "The cat sat on the GPU." in error.message for error in errors)
+    assert set(modes_of(server)) == {"schema", "tools", "plain"}
     assert any(isinstance(error, ProviderError) and "replies" in error.hint for error in errors)
     assert len(server.seen) <= 6
 
 
-async def test_a_server_that_is_down_is_told_as_that(desk: Desk) -> None:
-    async with desk.serving(lambda seen: failing("Out of memory", 500)) as (server, model):
+async def test_failing_server_is_no_refusal(desk: Desk) -> None:
+    async with desk.serving(lambda _: failing("Out of memory", 500)) as (server, model):
         with pytest.raises(TransientError, match="Out of memory"):
             await model.ask(colour())
     assert len(server.seen) < 10
 
 
-async def test_one_request_that_is_refused_in_every_way_says_nothing_of_the_others(desk: Desk) -> None:
+async def test_one_refused_request_leaves_others_alone(desk: Desk) -> None:
     def script(seen: Seen) -> Answer | Fault:
         return failing("odd characters") if "a lily" in str(seen.messages) else Answer(GOOD)
 
@@ -100,145 +108,83 @@ async def test_one_request_that_is_refused_in_every_way_says_nothing_of_the_othe
             await model.ask(colour("a lily"))
         assert (await model.ask(colour("a tulip"))).value == RED
         assert (await model.ask(story())).value == GOOD
-    assert [mode_of(seen.body) for seen in server.seen[:-1]] == ["schema", "schema", "tools", "plain", "schema"]
+    assert modes_of(server)[:-1] == ["schema", "schema", "tools", "plain", "schema"]
 
 
 @pytest.mark.parametrize("form", ["schema", "tools", "plain"])
-async def test_one_way_of_asking_can_be_forced(desk: Desk, form: ReplyForm) -> None:
-    async with desk.serving(lambda seen: GOOD, replies=form) as (server, model):
-        assert (await model.ask(colour())).value == RED
-    assert [mode_of(seen.body) for seen in server.seen] == [form]
+async def test_mode_can_be_forced(desk: Desk, form: ReplyForm) -> None:
+    with ChatServer(lambda _: GOOD) as server:
+        desk.store.capabilities.learn_mode(f"openai:m@{server.base_url}", "tools")
+        await ask_all(desk, server, form)
+    assert set(modes_of(server)) == {form}
 
 
-async def test_what_is_forced_is_not_left_where_it_is_refused(desk: Desk) -> None:
+async def test_forced_mode_is_kept_when_refused(desk: Desk) -> None:
     async with desk.serving(refusing(["schema"], failing("Bad request")), replies="schema") as (server, model):
-        with pytest.raises(RejectedRequest, match="Bad request"):
-            await model.ask(colour())
-        with pytest.raises(ProviderError, match="Bad request"):
-            await model.ask(colour("a lily"))
-        with pytest.raises(ProviderError):
-            await model.ask(colour("a tulip"))
-    assert [mode_of(seen.body) for seen in server.seen] == ["schema", "schema"]
+        for thing, error in zip(THINGS, (RejectedRequest, ProviderError, ProviderError), strict=False):
+            with pytest.raises(error, match="Bad request"):
+                await model.ask(colour(thing))
+    assert modes_of(server) == ["schema", "schema"]
 
 
-def test_only_some_can_be_sent_a_schema() -> None:
+def test_only_openai_servers_accept_a_schema() -> None:
     assert modes_for("tools", speaks_openai=False) == ("tools",)
     with pytest.raises(UsageError, match="OpenAI's protocol"):
         modes_for("schema", speaks_openai=False)
 
 
-def test_how_is_asked_is_no_part_of_what_is_asked() -> None:
+def test_mode_does_not_identify_a_run() -> None:
     plain = DraftConfig(replies="plain")
     assert plain.identity("d", "t", {}) == DraftConfig().identity("d", "t", {})
     assert DraftConfig.model_validate_json(plain.model_dump_json()) == plain
 
 
-THINGS = ["a rose", "a lily", "a tulip", "a fern"]
-CALL = [{"id": "1", "type": "function", "function": {"name": "Colour", "arguments": GOOD}}]
+@pytest.mark.parametrize(
+    ("enforced", "modes", "learned"),
+    [
+        (["schema", "plain"], ["schema"] * 4, "json_schema"),
+        (["tools", "plain"], ["schema", *["tools"] * 4], "tools"),
+        (["plain"], ["schema", "tools", *["plain"] * 4], "plain"),
+    ],
+)
+async def test_ignored_mode_is_abandoned_and_remembered(
+    desk: Desk, enforced: list[str], modes: list[str], learned: str
+) -> None:
+    with ChatServer(enforcing(*enforced)) as server:
+        await ask_all(desk, server)
+        assert modes_of(server) == modes
+        assert capabilities(desk, server).mode == learned
+        async with desk.at(server) as model:
+            assert (await model.ask(colour("an iris"))).value == RED
+            # Another mode changes no cached reply.
+            assert (await model.ask(colour(THINGS[0]))).cached
+    assert modes_of(server) == [*modes, modes[-1]]
 
 
-def shows_schema(seen: Seen) -> bool:
-    """Whether the last message says in words what form the reply is to have."""
-    return '"required":["name","share"]' in str(seen.messages[-1]["content"])
+async def test_only_plain_prompts_state_the_schema(desk: Desk) -> None:
+    with ChatServer(enforcing("plain")) as server:
+        await ask_all(desk, server)
+    stated = ['"required":["name","share"]' in str(seen.messages[0]["content"]) for seen in server.seen]
+    assert stated == [mode == "plain" for mode in modes_of(server)]
 
 
-def ignoring(good: str = GOOD) -> Callable[[Seen], Answer]:
-    """A server that hands on the words, and nothing else, to a model that does what these say."""
-    return lambda seen: Answer(good if shows_schema(seen) else "I would say that it is red.", tool_calls=[])
-
-
-def obeying(seen: Seen) -> Answer | str:
-    """A server that keeps its model to the form."""
-    return Answer(tool_calls=CALL) if mode_of(seen.body) == "tools" else GOOD
-
-
-async def asked(desk: Desk, server: ChatServer, replies: ReplyForm | None = None) -> None:
-    async with desk.at(server, replies=replies) as model:
-        for thing in THINGS:
-            assert (await model.ask(colour(thing))).value == RED
-
-
-def known(desk: Desk, server: ChatServer) -> ModelCapabilities:
-    return desk.store.capabilities.known(f"openai:m@{server.base_url}")
-
-
-async def test_the_first_prompt_has_the_schema_in_it_and_those_after_an_exact_reply_have_not(desk: Desk) -> None:
-    with ChatServer(obeying) as server:
-        await asked(desk, server)
-    assert [(mode_of(seen.body), shows_schema(seen)) for seen in server.seen] == [
-        ("schema", True), *[("schema", False)] * 3
-    ]  # fmt: skip
-
-
-async def test_a_server_that_ignores_the_schema_costs_one_call_more_and_not_one_for_each(desk: Desk) -> None:
-    with ChatServer(ignoring()) as server:
-        await asked(desk, server)
-        assert len(server.seen) == len(THINGS) + 1
-        assert [mode_of(seen.body) for seen in server.seen] == ["schema", "schema", "tools", "tools", "tools"]
-        assert known(desk, server).mode == "tools"
-
-
-async def test_a_server_whose_replies_are_in_fences_has_proven_nothing(desk: Desk) -> None:
-    with ChatServer(ignoring(f"```json\n{GOOD}\n```")) as server:
-        await asked(desk, server)
-    assert len(server.seen) == len(THINGS)
-    assert all(map(shows_schema, server.seen))
-
-
-async def test_the_next_run_begins_where_the_last_one_got_to(desk: Desk) -> None:
-    def plainly(seen: Seen) -> str:
-        return GOOD if mode_of(seen.body) == "plain" else "It is red."
-
-    with ChatServer(plainly) as server:
-        await asked(desk, server)
-        assert known(desk, server).mode == "plain"
-        assert [mode_of(seen.body) for seen in server.seen] == ["schema", "tools", *["plain"] * 4]
-        desk.monkeypatch.setattr("tests.llm.test_modes.THINGS", ["an iris"])
-        await asked(desk, server)
-        assert [mode_of(seen.body) for seen in server.seen[6:]] == ["plain"]
-
-
-async def test_what_is_forced_is_used_whatever_is_remembered(desk: Desk) -> None:
-    with ChatServer(obeying) as server:
-        desk.store.capabilities.learn_mode(f"openai:m@{server.base_url}", "plain")
-        await asked(desk, server, "schema")
-        assert {mode_of(seen.body) for seen in server.seen} == {"schema"}
-        assert known(desk, server).mode == "json_schema"
-
-
-async def test_a_reply_that_was_cut_off_says_nothing_of_the_server(desk: Desk) -> None:
+async def test_cut_reply_does_not_change_the_mode(desk: Desk) -> None:
     cut = Answer('{"name": "re', finish_reason="length")
     async with desk.serving([cut, GOOD, "<think>Hm", GOOD, GOOD]) as (server, model):
         with pytest.raises(TruncatedReply):
             await model.ask(colour())
         for thing in THINGS[:3]:
             assert (await model.ask(colour(thing))).value == RED
-    assert len(server.seen) == 5
-    assert {mode_of(seen.body) for seen in server.seen} == {"schema"}
+    assert modes_of(server) == ["schema"] * 5
 
 
-async def test_the_calls_of_a_function_prove_that_a_server_knows_them(desk: Desk) -> None:
-    with ChatServer(obeying, refuses=["json_schema"]) as server:
-        await asked(desk, server)
-    assert [shows_schema(seen) for seen in server.seen if mode_of(seen.body) == "tools"] == [True, False, False, False]
+async def test_call_with_a_list_of_arguments_leads_to_prose(desk: Desk) -> None:
+    call = {"id": "1", "type": "function", "function": {"name": "Colour", "arguments": f"[{GOOD}]"}}
 
+    def script(seen: Seen) -> Answer | str:
+        return Answer(tool_calls=[call]) if mode_of(seen.body) == "tools" else GOOD
 
-async def test_what_is_remembered_of_a_mode_changes_no_cached_reply(desk: Desk) -> None:
-    with ChatServer(ignoring()) as server:
-        await asked(desk, server)
-        count = len(server.seen)
-        desk.store.capabilities.learn_mode(f"openai:m@{server.base_url}", "plain")
-        await asked(desk, server)
-        assert len(server.seen) == count
-
-
-async def test_a_call_whose_arguments_are_a_list_is_made_in_words(desk: Desk) -> None:
-    listed = [{"id": "1", "type": "function", "function": {"name": "Colour", "arguments": f"[{GOOD}]"}}]
-
-    def listing(seen: Seen) -> Answer | str:
-        return Answer(tool_calls=listed) if mode_of(seen.body) == "tools" else GOOD
-
-    with ChatServer(listing, refuses=["json_schema"]) as server:
-        await asked(desk, server)
-    assert [mode_of(seen.body) for seen in server.seen] == ["schema", "tools", *["plain"] * 4]
+    with ChatServer(script, refuses=["json_schema"]) as server:
+        await ask_all(desk, server)
+    assert modes_of(server) == ["schema", "tools", *["plain"] * 4]
     assert desk.pauses == []

@@ -19,7 +19,7 @@ from redraft.readers.formats import read as read_here
 from redraft.readers.markup import tag
 from redraft.report.history.citations import Citations, cited
 from redraft.report.history.lineage import Lineage, Origin, TracedSentence
-from redraft.report.history.trace import TextNode
+from redraft.report.history.texts import TextNode
 from redraft.report.outputs import formats
 from redraft.report.outputs.formats import FORMATS, Format, TemplateSection, format_of, read_template, written
 from redraft.report.outputs.paper import Footnote, Paper, PaperPart

@@ -4,27 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from redraft import Store
-from redraft.domain import Document, Evidence, KeyFact, KeyFacts, Level, Objection, Perspective, Span, Tree
+from redraft.domain import Document, KeyFacts
 from redraft.errors import PackError
-from redraft.evaluators.reference.exchange import PackFileChecker, import_pack
-from redraft.evaluators.reference.keyfacts import keyfacts_id, middle_of
-from redraft.evaluators.reference.pack_file import PackContents, choose, opened, pack_json, shaped
-from redraft.readers.documents import parse
+from redraft.evaluators.reference.exchange import import_pack
+from redraft.evaluators.reference.pack_file import PackContents, choose, pack_json
 from tests.cli.grove import Grove
 from tests.judges import Court, island
 from tests.packs.test_exchange import Json, build, edit
-
-DIMENSIONS = ("faithfulness", "objectivity", "significance")
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +57,7 @@ def bring(store: Store, content: object, document: Document | None) -> PackConte
     return import_pack(store, json.dumps(content).encode(), document, "pack.json")
 
 
-def test_exported_key_facts_are_the_same_elsewhere_and_those_that_count(
+def test_exported_key_facts_are_used_elsewhere(
     world: tuple[Court, KeyFacts, str], document: Document, elsewhere: Store, exported: Json
 ) -> None:
     _, keyfacts, _ = world
@@ -77,7 +71,7 @@ def test_exported_key_facts_are_the_same_elsewhere_and_those_that_count(
     assert pack_json(*choose(elsewhere, document)) == exported
 
 
-def test_a_pack_may_hold_nothing_but_key_facts(document: Document, elsewhere: Store, exported: Json) -> None:
+def test_pack_may_hold_key_facts_alone(document: Document, elsewhere: Store, exported: Json) -> None:
     alone = {**exported, "id": None, "model": None, "prompt_hashes": {}, "questions": []}
     brought = bring(elsewhere, alone, document)
 
@@ -159,9 +153,7 @@ SPOILED: dict[str, tuple[Callable[[Json], object], str]] = {
 
 
 @pytest.mark.parametrize("what", SPOILED)
-def test_tampered_key_facts_are_refused_and_nothing_of_them_is_kept(
-    document: Document, elsewhere: Store, exported: Json, what: str
-) -> None:
+def test_tampered_key_facts_are_refused_whole(document: Document, elsewhere: Store, exported: Json, what: str) -> None:
     change, complaint = SPOILED[what]
     with pytest.raises(PackError) as error:
         bring(elsewhere, change(exported), document)
@@ -191,7 +183,7 @@ def test_whatever_is_changed_changes_the_id(
         bring(elsewhere, in_tree(path, value)(exported), document)
 
 
-async def test_the_key_facts_that_were_imported_last_are_the_ones_that_count(tmp_path: Path) -> None:
+async def test_last_import_counts(tmp_path: Path) -> None:
     court = Court(tmp_path, Grove())
     try:
         made = [await court.keyfacts(perspective=perspective) for perspective in ("narrative", "analytical")]
@@ -207,71 +199,3 @@ async def test_the_key_facts_that_were_imported_last_are_the_ones_that_count(tmp
             choose(court.store, island(3), keyfacts=made[0].id)
     finally:
         court.store.close()
-
-
-TEXT = "The tide was out. Hester walked. The bell rang twice, and nobody came."
-PLACES = st.tuples(st.integers(0, len(TEXT) - 1), st.integers(1, 20)).map(
-    lambda at: Span(at[0], min(len(TEXT), at[0] + at[1]))
-)
-WORDS = st.text(st.characters(codec="utf-8"), max_size=20).map(lambda text: f"word {text}")
-
-
-@st.composite
-def facts_of_tree(draw: st.DrawFn) -> Sequence[KeyFact]:
-    """Any tree with its facts depth first: a level follows one that is at most a step above it."""
-    facts: list[KeyFact] = []
-    above: dict[Level, KeyFact] = {}
-    levels: tuple[Level, ...] = get_args(Level)
-    for number in range(1, draw(st.integers(1, 8)) + 1):
-        deepest = 1 + max((levels.index(level) for level in above), default=-1)
-        level = levels[draw(st.integers(0, min(deepest, len(levels) - 1)))]
-        above = {upper: above[upper] for upper in levels[: levels.index(level)]}
-        parent = above.get(levels[levels.index(level) - 1]) if level != "root" else None
-        span = draw(PLACES)
-        gone = draw(st.lists(st.builds(Objection, st.sampled_from(DIMENSIONS), st.text(max_size=5)), max_size=2))
-        gone = gone or ([Objection("orphaned", "")] if parent and not parent.kept else [])
-        evidence = Evidence(TEXT[span.start : span.end], draw(st.sampled_from([span, None])))
-        above[level] = KeyFact(number, level, parent.id if parent else None, draw(WORDS), evidence, tuple(gone))
-        facts.append(above[level])
-    return facts
-
-
-@st.composite
-def keyfacts_of(draw: st.DrawFn, document: Document) -> KeyFacts:
-    half = len(document.text) // 2
-    trees = []
-    for chunk, span in enumerate((Span(0, half), Span(half, len(document.text)))):
-        for perspective in draw(st.permutations(get_args(Perspective)))[: draw(st.integers(0, 2))]:
-            facts = tuple(draw(facts_of_tree()))
-            query = draw(WORDS) if any(fact.kept for fact in facts) else ""
-            position = middle_of(span, len(document.text))
-            trees.append(Tree(chunk, perspective, span, position, facts, query))
-    found = tuple(trees)
-    return KeyFacts(
-        keyfacts_id(document.id, found),
-        document.id,
-        "a",
-        "b",
-        {"p": "h"},
-        found,
-        tuple(draw(st.lists(WORDS, max_size=2))),
-    )
-
-
-@pytest.mark.nightly
-@given(st.data())
-def test_any_key_facts_come_back_as_they_were(data: st.DataObject) -> None:
-    document = parse(TEXT.encode(), name="tide.txt")
-    assert document.text == TEXT
-    keyfacts = data.draw(keyfacts_of(document))
-    file = json.dumps(pack_json(document, None, keyfacts)).encode()
-    checker = PackFileChecker(document, "pack.json")
-    if any(tree.kept for tree in keyfacts.trees):
-        assert checker.check(shaped(opened(file, "pack.json"), "pack.json")) == (
-            None,
-            replace(keyfacts, imported=True),
-            None,
-        )
-    else:
-        with pytest.raises(PackError):
-            checker.check(shaped(opened(file, "pack.json"), "pack.json"))

@@ -11,14 +11,13 @@ from typing import Any
 import pytest
 
 from redraft import Store
-from redraft.domain import Evaluation, Pack, Usage, record_json
+from redraft.domain import Evaluation, Pack, Usage
 from redraft.errors import ProviderError, RefusedReply
 from redraft.evaluators.base import Case, Evaluator
 from redraft.evaluators.reference.exchange import import_pack
 from redraft.evaluators.reference.pack_file import pack_json
 from redraft.events import Event, Notice
 from redraft.report.history.results import Result, built
-from redraft.report.history.trace import read_trace
 from tests.judges import Court, Keepers, Said, Sheet, asked_of, island, told
 from tests.store.support import pack as some_pack
 
@@ -74,7 +73,7 @@ class Asker(Evaluator):
 
 
 @pytest.mark.slow
-async def test_what_is_missing_is_on_record_and_what_judges_by_it_says_so(court: Court) -> None:
+async def test_missing_parts_are_on_record(court: Court) -> None:
     events: list[Event] = []
     first = await court.evaluate(POOR, settings=SMALL, metrics=("coverage", "consistency"), observer=events.append)
     (pack, _), *others = court.store.packs.all()
@@ -94,7 +93,7 @@ async def test_what_is_missing_is_on_record_and_what_judges_by_it_says_so(court:
 
 
 @pytest.mark.slow
-async def test_building_it_again_tries_again_and_asks_for_nothing_else(court: Court) -> None:
+async def test_rebuilding_asks_only_for_gaps(court: Court) -> None:
     holed, _ = await build(court)
     again, _ = await build(court)
     heal(court)
@@ -110,7 +109,7 @@ async def test_building_it_again_tries_again_and_asks_for_nothing_else(court: Co
 
 
 @pytest.mark.slow
-async def test_resuming_what_built_it_or_was_judged_by_it_tries_again(court: Court) -> None:
+async def test_resuming_retries_the_missing_parts(court: Court) -> None:
     holed, made = await build(court)
     judged = await court.evaluate(POOR, settings=SMALL, metrics=("coverage", "consistency"))
     in_vain = await court.resume(judged.run.id)
@@ -132,34 +131,8 @@ async def test_resuming_what_built_it_or_was_judged_by_it_tries_again(court: Cou
     assert court.sheets == []
 
 
-@pytest.mark.nightly
-async def test_a_refinement_that_rested_on_it_is_done_over_by_the_whole_of_it(court: Court) -> None:
-    # A revision so short that its prompt has room for several points in so small a window.
-    options: dict[str, Any] = {"settings": {**SMALL, "words": 100}, "rounds": 6}
-    first = await court.refine(POOR, **options)
-    rounds = record_json(read_trace(court.store, first.run.id))["rounds"]
-    assert rounds
-    for one in rounds:
-        assert {name: of["details"].get("missing") for name, of in one["metrics"].items()}["coverage"] == [HOLE]
-    again = await court.resume(first.run.id)
-    assert (again.summary, again.rounds, again.scores) == (first.summary, first.rounds, first.scores)
-    heal(court)
-    mended = await court.resume(first.run.id)
-    court.forget()
-    straight = await court.refine(POOR, **options)
-
-    assert (mended.missing, mended.status) == ({}, "done")
-    assert mended.summary != first.summary
-    assert (mended.summary, mended.initial_scores, mended.scores) == (
-        straight.summary,
-        straight.initial_scores,
-        straight.scores,
-    )
-    assert court.sheets == []
-
-
 @pytest.mark.slow
-async def test_key_facts_with_holes_are_tried_again_by_resuming_too(tmp_path: Path) -> None:
+async def test_resuming_retries_missing_key_facts(tmp_path: Path) -> None:
     court = Court(tmp_path, Squeamish("keyfacts_narrative"), document=island(LAST))
     options: dict[str, Any] = {"settings": SMALL, "metrics": ("keyfact_recall",)}
     judged = await court.evaluate(POOR, **options)
@@ -175,17 +148,17 @@ async def test_key_facts_with_holes_are_tried_again_by_resuming_too(tmp_path: Pa
 
 
 @pytest.mark.slow
-async def test_a_run_goes_on_with_the_pack_that_it_began_with(court: Court) -> None:
+async def test_run_keeps_its_first_pack(court: Court) -> None:
     class Fatal(Evaluator):
         name = "fatal"
         needs = "questions"
         broken = True
 
         async def evaluate(self, case: Case) -> Evaluation:
-            assert case.yardstick.pack is not None
+            assert case.pack is not None
             if self.broken:
                 raise ProviderError("down")
-            return self.scored(0.5, judged=len(case.yardstick.pack.questions))
+            return self.scored(0.5, judged=len(case.pack.questions))
 
     metric = Fatal()
     with pytest.raises(ProviderError):
@@ -205,7 +178,7 @@ async def test_a_run_goes_on_with_the_pack_that_it_began_with(court: Court) -> N
 
 
 @pytest.mark.slow
-async def test_a_file_carries_what_is_missing_and_one_of_before_is_read(court: Court, tmp_path: Path) -> None:
+async def test_file_carries_what_is_missing(court: Court, tmp_path: Path) -> None:
     holed, _ = await build(court)
     shown = json.loads(json.dumps(pack_json(court.document, holed, None)))
     assert shown["missing"] == [HOLE]
@@ -226,7 +199,7 @@ async def test_a_file_carries_what_is_missing_and_one_of_before_is_read(court: C
         assert court.asked("ask_document") == []
 
 
-def test_of_packs_with_the_same_questions_the_least_that_was_missing_is_kept(tmp_path: Path) -> None:
+def test_most_complete_pack_is_kept(tmp_path: Path) -> None:
     with Store(tmp_path / "redraft.db") as store:
         document = island()
         store.documents.add(document)

@@ -49,7 +49,7 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grown]:
         yield Grown(store, document, store.keyfacts.get(result.run.judging.keyfacts or ""))
 
 
-def test_every_fact_can_be_traced_to_a_span_of_its_chunk(grown: Grown) -> None:
+def test_facts_are_traced_to_their_chunk(grown: Grown) -> None:
     assert all(one.endswith("the judge cannot tell") for one in grown.keyfacts.missing)
     assert {tree.chunk for tree in grown.keyfacts.trees} == set(range(len(grown.keyfacts.trees) // 2))
     for tree in grown.keyfacts.trees:
@@ -62,7 +62,7 @@ def test_every_fact_can_be_traced_to_a_span_of_its_chunk(grown: Grown) -> None:
             assert grown.document.text[slice(*span)] == fact.evidence.text
 
 
-def test_the_document_states_all_its_facts_and_is_faithful_to_itself(grown: Grown) -> None:
+def test_document_states_all_its_facts(grown: Grown) -> None:
     result = grown.judged(grown.document.text)
 
     assert result.scores == {"keyfact_recall": 1.0, "faithfulness": 1.0}
@@ -80,14 +80,14 @@ def test_the_document_states_all_its_facts_and_is_faithful_to_itself(grown: Grow
     assert recall.judged + recall.unjudged == sum(len(tree.kept) for tree in grown.keyfacts.trees)
 
 
-def test_an_empty_text_states_none_and_nobody_is_asked(grown: Grown) -> None:
+def test_empty_text_states_no_fact(grown: Grown) -> None:
     result = grown.judged("")
 
     assert result.scores == {"keyfact_recall": None, "faithfulness": None}
     assert result.usage.calls == 0
 
 
-def test_the_facts_of_a_tree_are_its_answer_and_nobody_elses(grown: Grown) -> None:
+def test_facts_of_a_tree_answer_it_alone(grown: Grown) -> None:
     tree = grown.keyfacts.trees[0]
     answer = " ".join(fact.text for fact in tree.kept)
     own, other = (grown.judged(answer, one.query) for one in (tree, grown.keyfacts.trees[-1]))

@@ -15,54 +15,66 @@ from redraft.prompts.contract import FencedLines
 from redraft.prompts.revision import Point
 from redraft.prompts.tags import TaggedItem, Tags
 
-_VETTED = factual.ValidateFactsInput(
-    excerpt="The lamp went out.",
-    facts=[
-        factual.TreeFact(id=7, level="root", fact="Hester came."),
-        factual.TreeFact(id=3, level="leaf", fact="Ann left."),
-    ],
-)
-_ASKED = factual.QueryInput(
-    excerpt="The lamp went out.",
-    facts=[
-        factual.FactWithLevel(id=7, level="root", fact="Hester came."),
-        factual.FactWithLevel(id=3, level="branch", fact="Ann left."),
-    ],
-)
+_DARK, _YEAR = "The lamp went out.", "It was 1924."
+_PASSAGES = [_DARK, _YEAR]
+_PART = {"words": 120, "place": "The Keeper\npart 2 of 3"}
+_MERGED: dict[str, Any] = {"words": 120, "outline": "Line: she came.", "sources": ["She came in."]}
 _QUESTIONS = [qa.QuestionItem(id=7, question="Who came?"), qa.QuestionItem(id=3, question="Who left?")]
 _STATEMENTS = [
     qa.Statement(id=7, before="Hester came.", sentence="She sat down."),
     qa.Statement(id=3, before="Ann came.", sentence="Then she left."),
 ]
-_PASSAGES = ["The lamp went out.", "It was 1924."]
+_VALIDATED = factual.ValidateFactsInput(
+    excerpt=_DARK,
+    facts=[
+        factual.TreeFact(id=7, level="root", fact="Hester came."),
+        factual.TreeFact(id=3, level="leaf", fact="Ann left."),
+    ],
+)
+_QUERIED = factual.QueryInput(
+    excerpt=_DARK,
+    facts=[
+        factual.FactWithLevel(id=7, level="root", fact="Hester came."),
+        factual.FactWithLevel(id=3, level="branch", fact="Ann left."),
+    ],
+)
+_FIRST: dict[str, Any] = {"id": 7, "sentence": "Hester came at noon.", "question": "Who came?", "says": "Hester."}
+_SECOND: dict[str, Any] = {"id": 3, "sentence": "It was late.", "question": "When was it?", "says": "Late."}
+_CORRECTED = {"task": "correct", "answer": "Ann.", "why": "It was not Hester.", "evidence": "Ann came in."}
+_ADDED = {"task": "add", "answer": "1924.", "why": "It was earlier.", "evidence": _YEAR}
+_REVISED: dict[str, Any] = {
+    "summary": "Hester came.",
+    "points": [
+        Point(instruction="Say who came.", **_FIRST, **_CORRECTED),
+        Point(instruction="Say when.", **_SECOND, **_ADDED),
+    ],
+    "document": "Ann came in. It was 1924.",
+    "passages": ["Ann came in.", _YEAR],
+    "outline": "A story of Ann.",
+    "tasks": list(get_args(Task)),
+    "words": 120,
+    "query": "Who is Ann?",
+}
+_DECIDED = [
+    Point(metric="coverage", problem="It says otherwise.", **_FIRST | {"says": ""}, **_CORRECTED),
+    Point(metric="coverage", problem="It does not say when.", **_SECOND | {"says": ""}, **_ADDED),
+]
 GIVEN: dict[str, BaseModel] = {
-    "summarize_chunk": summarization.ChunkInput(
-        excerpt="The lamp went out.", words=120, place="The Keeper\npart 2 of 3", before="It was 1924."
-    ),
-    "merge": summarization.MergeInput(
-        summaries=["Hester came.", "Hester left."], words=120, outline="Line: she came.", sources=["She came in."]
-    ),
-    "merge_onward": summarization.MergeOnwardInput(
-        context="It was 1924.",
-        summaries=["Hester came.", "She left."],
-        words=120,
-        outline="Line: she came.",
-        sources=["She came in."],
-    ),
-    "begin": summarization.BeginInput(excerpt="The lamp went out.", words=120, place="The Keeper\npart 1 of 3"),
-    "update": summarization.UpdateInput(
-        excerpt="The lamp went out.", summary="It was 1924.", words=120, place="The Keeper\npart 2 of 3"
-    ),
-    "compress": summarization.CompressInput(summary="It was 1924.", current_words=180, words=120),
+    "summarize_chunk": summarization.ChunkInput(excerpt=_DARK, before=_YEAR, **_PART),
+    "merge": summarization.MergeInput(summaries=["Hester came.", "Hester left."], **_MERGED),
+    "merge_onward": summarization.MergeOnwardInput(context=_YEAR, summaries=["Hester came.", "She left."], **_MERGED),
+    "begin": summarization.BeginInput(excerpt=_DARK, **_PART),
+    "update": summarization.UpdateInput(excerpt=_DARK, summary=_YEAR, **_PART),
+    "compress": summarization.CompressInput(summary=_YEAR, current_words=180, words=120),
     "tidy": summarization.TidyInput(summary="In this excerpt it was 1924."),
-    "summarize_whole": summarization.WholeInput(document="The lamp went out.", words=120),
+    "summarize_whole": summarization.WholeInput(document=_DARK, words=120),
     "outline": summarization.OutlineInput(
         summaries=[
             summarization.PartSummary(id=1, summary="Hester came."),
             summarization.PartSummary(id=2, summary="Hester left."),
         ]
     ),
-    "ask_document": qa.AskDocumentInput(excerpt="The lamp went out.", count=6, outline="Line: she came."),
+    "ask_document": qa.AskDocumentInput(excerpt=_DARK, count=6, outline="Line: she came."),
     "rank_questions": qa.RankInput(
         candidates=[
             qa.Candidate(id=7, question="Who came?", answer="Hester."),
@@ -88,71 +100,9 @@ GIVEN: dict[str, BaseModel] = {
     ),
     "answer_from_document": qa.AnswerFromDocumentInput(passages=_PASSAGES, questions=_QUESTIONS),
     "criticize": revision.CriticizeInput(summary="Hester came.", document="Ann came in."),
-    "revise": revision.ReviseInput(
-        summary="Hester came.",
-        points=[
-            Point(
-                id=7,
-                task="correct",
-                instruction="Say who came.",
-                sentence="Hester came at noon.",
-                question="Who came?",
-                says="Hester.",
-                answer="Ann.",
-                why="It was not Hester.",
-                evidence="Ann came in.",
-            ),
-            Point(
-                id=3,
-                task="add",
-                instruction="Say when.",
-                sentence="It was late.",
-                question="When was it?",
-                says="Late.",
-                answer="1924.",
-                why="It was earlier.",
-                evidence="It was 1924.",
-            ),
-        ],
-        document="Ann came in. It was 1924.",
-        passages=["Ann came in.", "It was 1924."],
-        outline="A story of Ann.",
-        tasks=list(get_args(Task)),
-        words=120,
-        query="Who is Ann?",
-    ),
+    "revise": revision.ReviseInput(**_REVISED),
     "edit": revision.EditInput(
-        summary="Hester came.",
-        points=[
-            Point(
-                id=7,
-                task="correct",
-                instruction="Say who came.",
-                sentence="Hester came at noon.",
-                question="Who came?",
-                says="Hester.",
-                answer="Ann.",
-                why="It was not Hester.",
-                evidence="Ann came in.",
-            ),
-            Point(
-                id=3,
-                task="add",
-                instruction="Say when.",
-                sentence="It was late.",
-                question="When was it?",
-                says="Late.",
-                answer="1924.",
-                why="It was earlier.",
-                evidence="It was 1924.",
-            ),
-        ],
-        document="Ann came in. It was 1924.",
-        passages=["Ann came in.", "It was 1924."],
-        outline="A story of Ann.",
-        tasks=list(get_args(Task)),
-        words=120,
-        query="Who is Ann?",
+        **_REVISED,
         parts=["Ann walks.", "Ann comes in."],
         stops=["Who is Ann?", "Why noon?"],
         must_know=[
@@ -161,7 +111,7 @@ GIVEN: dict[str, BaseModel] = {
             ),
             revision.MustKnow(weight=1, draft="not at all", question="When?", answer="1924."),
         ],
-        may_go=["It rained.", "The lamp went out."],
+        may_go=["It rained.", _DARK],
         keep=["Name the year.", "Name the place."],
     ),
     "choose_draft": revision.ChooseInput(
@@ -177,22 +127,8 @@ GIVEN: dict[str, BaseModel] = {
     "rule_on_findings": factual.RuleInput(
         passages=_PASSAGES,
         points=[
-            Point(
-                id=7,
-                sentence="Hester came at noon.",
-                question="Who came?",
-                says="Hester.",
-                judged="Ann.",
-                against="Ann came in.",
-            ),
-            Point(
-                id=3,
-                sentence="It was late.",
-                question="When was it?",
-                says="Late.",
-                judged="Nothing.",
-                against="It was 1924.",
-            ),
+            Point(judged="Ann.", against="Ann came in.", **_FIRST),
+            Point(judged="Nothing.", against=_YEAR, **_SECOND),
         ],
         contested=True,
     ),
@@ -202,48 +138,21 @@ GIVEN: dict[str, BaseModel] = {
             revision.MetricStatus(id=7, metric="coverage", score="0.5000", goal="0.8", met="no"),
             revision.MetricStatus(id=3, metric="names", score="1.0000", goal="1", met="yes"),
         ],
-        findings=[
-            Point(
-                id=7,
-                metric="coverage",
-                task="correct",
-                problem="It says otherwise.",
-                sentence="Hester came at noon.",
-                question="Who came?",
-                answer="Ann.",
-                why="It was Ann who came.",
-                evidence="Ann came in.",
-            ),
-            Point(
-                id=3,
-                metric="coverage",
-                task="add",
-                problem="It does not say when.",
-                sentence="It was late.",
-                question="When was it?",
-                answer="1924.",
-                why="The year is missing.",
-                evidence="It was 1924.",
-            ),
-        ],
+        findings=_DECIDED,
         tried=["Revision 1 was refused.", "Revision 2 was taken."],
         rounds_left=2,
         length=97,
         words=123,
         at_most=6,
     ),
-    "keyfacts_analytical": factual.ExtractFactsInput(excerpt="The lamp went out."),
-    "keyfacts_narrative": factual.ExtractFactsInput(excerpt="The lamp went out."),
-    "facts_faithful": _VETTED,
-    "facts_objective": _VETTED,
-    "facts_significant": _VETTED,
-    "query_analytical": _ASKED,
-    "query_narrative": _ASKED,
+    **dict.fromkeys(("keyfacts_analytical", "keyfacts_narrative"), factual.ExtractFactsInput(excerpt=_DARK)),
+    **dict.fromkeys(("facts_faithful", "facts_objective", "facts_significant"), _VALIDATED),
+    **dict.fromkeys(("query_analytical", "query_narrative"), _QUERIED),
     "align_facts": factual.AlignInput(
         sentences=_STATEMENTS, facts=[factual.Fact(id=7, fact="Hester sat down."), factual.Fact(id=3, fact="Ann left.")]
     ),
     "verify_sentences": factual.VerifyInput(passages=_PASSAGES, sentences=_STATEMENTS),
-    "judge_chunk": factual.JudgeChunkInput(excerpt="The lamp went out."),
+    "judge_chunk": factual.JudgeChunkInput(excerpt=_DARK),
     "find_confusion": coherence.ConfusionInput(
         summary="It was 1924. Hester came.",
         sentences=[
@@ -252,8 +161,8 @@ GIVEN: dict[str, BaseModel] = {
         ],
     ),
     "split_facts": factual.SplitFactsInput(sentences=_STATEMENTS),
-    "ask_typed": qa.AskTypedInput(context="It was 1924.", excerpt="The lamp went out.", type="binary"),
-    "answer_questions": qa.AnswerQuestionsInput(document="The lamp went out.", questions=_QUESTIONS),
+    "ask_typed": qa.AskTypedInput(context=_YEAR, excerpt=_DARK, type="binary"),
+    "answer_questions": qa.AnswerQuestionsInput(document=_DARK, questions=_QUESTIONS),
     "judge_answers": qa.JudgeAnswersInput(
         answers=[
             qa.AnswerPair(id=7, question="Who came?", reference="Hester.", answer="Ann."),
@@ -262,18 +171,16 @@ GIVEN: dict[str, BaseModel] = {
     ),
     "write_answer": qa.AnswerInput(passages=_PASSAGES, question="Who put it out?", words=120),
     "find_stops": coherence.FindStopsInput(
-        context="It was 1924.", summary="Hester came.", goes_on=True, query="Why did she come?"
+        context=_YEAR, summary="Hester came.", goes_on=True, query="Why did she come?"
     ),
-    "prefer_summary": coherence.PreferInput(
-        document="The lamp went out.", first="Hester put it out.", second="It was 1924."
-    ),
+    "prefer_summary": coherence.PreferInput(document=_DARK, first="Hester put it out.", second=_YEAR),
 }
 TAGS = (
     "attempt", "before", "context", "document", "errors", "excerpt", "fact", "finding", "first", "keep",
     "may-go", "metric", "must-know", "outline", "pair", "part", "passage", "passages", "place", "point", "question",
     "questions", "second", "sentence", "source", "stops", "summary",
 )  # fmt: skip
-"""Every tag that stands around what comes from outside."""
+"""Every tag around a text from outside."""
 
 EVERY = pytest.mark.parametrize("name", sorted(PROMPTS))
 BOTH = pytest.mark.parametrize("book", [PromptBook(name) for name in SETS], ids=SETS)
@@ -290,7 +197,7 @@ def rendered(book: PromptBook, name: str, **changed: Any) -> str:
 
 def blocks(text: str, tag: str) -> list[tuple[str, list[str]]]:
     """The id or the number of each fenced block, where it has one, and its lines."""
-    return [(name, body.splitlines()) for found, name, body in _BLOCK.findall(text) if found == tag]
+    return [(name, body.splitlines()) for block_tag, name, body in _BLOCK.findall(text) if block_tag == tag]
 
 
 def names(text: str, tag: str) -> list[str]:
@@ -299,15 +206,15 @@ def names(text: str, tag: str) -> list[str]:
 
 
 def told_in(text: str, tag: str) -> list[tuple[str, str]]:
-    """The lines of the block that holds items one a line, each as its id, where it has one, and its text."""
-    ((_, found),) = blocks(text, tag)
-    return [match.groups(default="") for one in found if (match := _LINE.match(one))]
+    """The lines of the block that has one item a line, each as its id, if any, and its text."""
+    ((_, lines),) = blocks(text, tag)
+    return [match.groups(default="") for line in lines if (match := _LINE.match(line))]
 
 
-def named_in(given: BaseModel, field: str) -> list[str]:
-    """What the items of a field are to be named in the prompt."""
-    tags, found = Tags(given), [one for one in getattr(given, field) if isinstance(one, BaseModel)]
-    return [tags.tag(field, one.id) if isinstance(one, TaggedItem) else str(one.id) for one in found]
+def named_in(inputs: BaseModel, field: str) -> list[str]:
+    """The names of a field's items in the prompt."""
+    tags, entries = Tags(inputs), [entry for entry in getattr(inputs, field) if isinstance(entry, BaseModel)]
+    return [tags.tag(field, entry.id) if isinstance(entry, TaggedItem) else str(entry.id) for entry in entries]
 
 
 def outside(text: str) -> str:
@@ -315,14 +222,13 @@ def outside(text: str) -> str:
     return _BLOCK.sub(r"<\1>", text)
 
 
-def items(given: BaseModel) -> dict[str, list[BaseModel]]:
-    """The fields of what is given that hold items in fences of their own."""
-    lined = {
-        name
-        for name, info in type(given).model_fields.items()
-        if any(isinstance(m, FencedLines) for m in info.metadata)
+def items(inputs: BaseModel) -> dict[str, list[BaseModel]]:
+    """The fields that hold items in fences of their own."""
+    fields = {
+        name: getattr(inputs, name)
+        for name, info in type(inputs).model_fields.items()
+        if not any(isinstance(mark, FencedLines) for mark in info.metadata)
     }
-    fields = {name: getattr(given, name) for name in type(given).model_fields if name not in lined}
     return {
         name: value
         for name, value in fields.items()
@@ -331,14 +237,14 @@ def items(given: BaseModel) -> dict[str, list[BaseModel]]:
 
 
 CHOICES = ("kind", "task", "tasks", "type")
-"""The fields of what is given that hold a choice, and no text of anybody."""
+"""The fields that hold a choice, and no text from outside."""
 
 
 def with_text(value: Any, text: str) -> Any:
-    """What is given, with `text` behind every text of it that comes from elsewhere."""
+    """The inputs with `text` after every text from outside."""
     if isinstance(value, BaseModel):
         fields = {name: getattr(value, name) for name in type(value).model_fields if name not in CHOICES}
-        return value.model_copy(update={name: with_text(old, text) for name, old in fields.items()})
+        return value.model_copy(update={name: with_text(field, text) for name, field in fields.items()})
     if isinstance(value, list):
-        return [with_text(one, text) for one in value]
+        return [with_text(entry, text) for entry in value]
     return f"{value}{text}" if isinstance(value, str) and value else value

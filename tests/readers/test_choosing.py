@@ -12,11 +12,10 @@ from redraft.domain import Document, Span, content_id
 from redraft.errors import DocumentError, RunError, UsageError
 from redraft.readers.documents import load, load_bytes, parse, read_text
 from redraft.readers.matter import recognised
-from redraft.readers.parts import Selection, chapters, number_of, read_selection, select
+from redraft.readers.parts import Selection, number_of, read_selection, select
 from redraft.text.places import chapter_of, pages_of
 from tests.plugged import installed, package
 from tests.readers import makers
-from tests.support import SAMPLE
 
 GUTENBERG = """The Project Gutenberg EBook of A Night at Sea
 
@@ -68,7 +67,7 @@ You may copy it.
 
 
 def read(text: str, wanted: Selection | None = None, name: str = "night.txt") -> Document:
-    return load_bytes(text.encode(), name, wanted=wanted)
+    return load_bytes(text.encode(), name, selection=wanted)
 
 
 def test_what_stands_between_two_books_of_one_file_costs_neither() -> None:
@@ -124,11 +123,11 @@ def test_pages_are_taken_by_their_printed_numbers_and_keep_them() -> None:
         made.add_page()
         made.text(10, 60, f"On page {21 + at} there is this sentence.")
     data = bytes(made.output())
-    found = load_bytes(data, "a.pdf", wanted=read_selection(pages="22-23"))
+    found = load_bytes(data, "a.pdf", selection=read_selection(pages="22-23"))
     assert re.findall(r"On page (\d+)", found.text) == ["22", "23"]
     assert pages_of(found, Span(*found.marks[-1][:2])) == "23"
     with pytest.raises(UsageError, match="its pages are 21 to 24"):
-        load_bytes(data, "a.pdf", wanted=read_selection(pages="90"))
+        load_bytes(data, "a.pdf", selection=read_selection(pages="90"))
 
 
 @pytest.mark.parametrize(
@@ -138,18 +137,12 @@ def test_pages_are_taken_by_their_printed_numbers_and_keep_them() -> None:
         ({"chapters": "3-1"}, "is not a range"),
         ({"chapters": "a"}, "is not a range"),
         ({"pages": "1"}, "the document has no pages"),
-        ({"skip": ["prose"]}, "cannot leave out 'prose'"),
+        ({"skip": ["prose"]}, "there is no 'prose'"),
     ],
 )
 def test_what_is_not_there_is_refused(wanted: dict[str, str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         read(GUTENBERG, read_selection(**wanted))  # type: ignore[arg-type]
-
-
-def test_the_sample_is_read_as_ever() -> None:
-    data = SAMPLE.read_bytes()
-    assert load_bytes(data, SAMPLE.name).text == parse(data, name=SAMPLE.name).text
-    assert [one.number for one in chapters(load_bytes(data, SAMPLE.name))][:3] == [1, 2, 3]
 
 
 def test_prose_about_contents_is_prose() -> None:
@@ -252,10 +245,6 @@ def test_what_it_reads_is_a_document_like_any_other(folder: Path) -> None:
     assert read_text(put(folder, "talk.plain")) == (document.text, document.notes)
 
 
-def test_its_title_goes_first_and_is_cleaned(folder: Path) -> None:
-    assert load(put(folder, "a.wild")).title == "Of a.wild"
-
-
 @pytest.mark.parametrize(
     ("data", "message"),
     [
@@ -296,11 +285,6 @@ def test_a_reader_that_is_not_there_is_named(folder: Path) -> None:
         load(put(folder, "a.lost"))
 
 
-def test_a_file_that_is_not_there(folder: Path) -> None:
-    with pytest.raises(DocumentError, match="no such file"):
-        load(str(folder / "none.plain"))
-
-
 def test_other_files_are_refused_with_what_there_is(folder: Path) -> None:
     with pytest.raises(DocumentError) as caught:
         load(str(folder / "a.mobi"))
@@ -310,7 +294,3 @@ def test_other_files_are_refused_with_what_there_is(folder: Path) -> None:
         " .pdf, .rtf, .srt, .vtt, .xhtml; installed packages read .asking, .broken, .lost, .numbered, .plain, .silent,"
         " .wild"
     )
-
-
-def test_text_is_read_as_ever(folder: Path) -> None:
-    assert load(put(folder, "talk.txt", b"A night at sea\n\nIt was long.")).title == "A night at sea"

@@ -107,42 +107,6 @@ def test_a_chapters_heading_is_no_title_of_a_pdf(first: str, title: str) -> None
     assert read("pdf", bytes(made.output())).title == title
 
 
-@pytest.mark.parametrize(
-    ("head", "top", "title"),
-    [
-        ('<meta property="og:title" content="The Salt Ledger">', "", "The Salt Ledger"),
-        ("", "<header><h1>The Salt Ledger</h1></header>", "The Salt Ledger"),
-        ("", "", "Chapter 2: The Storm"),
-        ('<meta property="og:title" content="Chapter 2: The Storm">', "", "Chapter 2: The Storm"),
-    ],
-)
-def test_a_page_whose_title_is_a_chapters_is_called_what_it_calls_itself(head: str, top: str, title: str) -> None:
-    texts = "".join(
-        f"<h2>Chapter {n}: {name}</h2><p>{'It rained. ' * 30}</p>" for n, name in ((1, "Rain"), (2, "The Storm"))
-    )
-    page = f"<html><head><title>Chapter 2: The Storm</title>{head}</head><body>{top}<main>{texts}</main></body></html>"
-    assert read("html", page.encode()).title == title
-    named = page.replace("<title>Chapter 2: The Storm<", "<title>Salt<")
-    assert read("html", named.encode()).title == "Salt", "a title that is no heading is kept"
-
-
-def test_a_title_that_the_running_heads_repeat_is_no_head() -> None:
-    made = makers.new_pdf("The salt of Sarn")
-    made.head = ""
-    made.add_page()
-    made.set_font_size(20)
-    made.text(30, 15, "The salt of Sarn")
-    made.head = "The salt of Sarn"
-    made.set_font_size(11)
-    made.ln(20)
-    for at in range(60):
-        made.set_font_size(11)
-        made.multi_cell(0, 5.5, f"Paragraph {at} tells of salt and of the sea. " * 4, new_x="LMARGIN", new_y="NEXT")
-    text = read("pdf", bytes(made.output())).text
-    assert text.count("The salt of Sarn") == 1
-    assert text.startswith("# The salt of Sarn")
-
-
 def test_two_columns_are_read_one_after_the_other_though_the_file_goes_across() -> None:
     left = [f"left column line {at} goes on and on" for at in range(30)]
     right = [f"right column line {at} goes on as well" for at in range(30)]
@@ -253,6 +217,20 @@ def test_a_nested_contents_of_a_book_and_its_pages() -> None:
     ]
     pages = [(mark.label, found.text[mark.start : mark.end].strip()) for mark in found.marks if mark.kind == "page"]
     assert pages == [("iv", "## One\n\nFirst."), ("5", "## Two\n\nLast.")]
+
+
+def test_chapters_of_a_book_end_on_their_last_page_and_are_listed_once() -> None:
+    """Each chapter begins a page, and with an ornament above its title."""
+    items = "".join(f'<li><a href="c{at}.xhtml">{title}</a></li>' for at, title in enumerate(("One", "Author's note")))
+    breaks = '<p>*</p><h2>{}</h2><p>Text.</p><span epub:type="pagebreak" title="{}"/><p>More text.</p>'
+    opening = '<span epub:type="pagebreak" title="{}"/>'
+    files = {
+        f"OEBPS/c{at}.xhtml": makers.page(opening.format(page) + breaks.format(title, page + 1))
+        for at, (title, page) in enumerate((("One", 3), ("Author's note", 5)))
+    }
+    document = read("epub", makers.epub("A book", [("One", []), ("Author's note", [])], nav=items, extra=files))
+    pages = [(section.title, pages_of(document, section.span)) for section in document.sections]
+    assert pages == [("A book", ""), ("One", "3-4"), ("Author's note", "5-6")]
 
 
 TRACKED = """<w:p><w:r><w:t>Kept </w:t></w:r><w:ins><w:r><w:t>added </w:t></w:r></w:ins>

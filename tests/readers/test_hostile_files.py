@@ -195,7 +195,7 @@ def test_a_file_of_which_too_little_is_read_is_refused_unless_that_will_do() -> 
         load_bytes(damaged_book(1), "a.epub")
     assert caught.value.place == "a.epub"
     assert "partial=" in caught.value.hint
-    found = load_bytes(damaged_book(1), "a.epub", wanted=Selection(partial=True))
+    found = load_bytes(damaged_book(1), "a.epub", selection=Selection(partial=True))
     assert "The salt of year 2" in found.text
     assert any("characters in OEBPS/c0.xhtml, 0 were read" in note for note in found.notes)
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from pathlib import Path
 from random import Random
-from typing import Any, cast
 
 import pytest
 
-from redraft.errors import DocumentError
 from redraft.readers.documents import load
-from redraft.readers.pdf.file import _PdfReader, read
-from redraft.readers.pdf.lines import Letter, LetterRun, is_leftward, joined, parted, rows, word
+from redraft.readers.pdf.file import read
+from redraft.readers.pdf.lines import Letter, is_leftward, leftward_pieces
 from redraft.text.places import pages_of
 from tests.browser import browser, need_browser
 from tests.readers import makers
@@ -84,34 +81,40 @@ def test_heads_that_alternate_are_found_in_a_file_of_few_pages(pages: int) -> No
     assert re.sub(r"\W", "", " ".join(wanted)) == re.sub(r"\W", "", found)
 
 
-def test_heads_with_the_titles_of_short_chapters_are_found_and_chapters_end_on_their_last_page() -> None:
+@pytest.mark.parametrize("head", ["{title}", "{number}. {title}"])
+@pytest.mark.parametrize("size", [8, 10])
+def test_alternating_heads_leave_and_chapters_end_on_their_page(head: str, size: int) -> None:
+    """Also where a head has the size of the text, and "Chapter 2" above a title stays."""
+
     class Titled(makers.Book):
         chapter, is_opening = "", True
 
         def header(self) -> None:
-            self.set_font_size(9)
+            self.set_font_size(size)
             if not self.is_opening:
                 self.cell(0, 5, self.chapter if self.page_no() % 2 else "The salt road", align="C")
             self.ln(12)
 
-    made = Titled(format=(148, 210))
-    made.set_auto_page_break(True, 20)
-    made.set_font("Helvetica", size=10)
-    said = [one.encode("ascii", "ignore").decode() for one in texts(0, 60)]
-    wanted, pages = [], []
-    for at, count in enumerate((3, 11, 4, 10, 3)):
-        made.chapter, made.is_opening = f"Of {('rain', 'light', 'storms', 'salt', 'the clerk')[at]}", True
-        made.add_page()
-        made.is_opening, first = False, made.page_no()
-        makers.heading(made, made.chapter, 16)
-        own, said = said[: count + 4], said[count + 4 :]
-        for one in own:
-            write(made, one)
-        wanted += [f"# {made.chapter}", *own]
-        pages.append(f"{first}-{made.page_no()}" if made.page_no() > first else str(first))
-    found = read(bytes(made.output()), "x.pdf").as_document("x.pdf")
-    assert found.text.split("\n\n") == wanted
-    assert [pages_of(found, section.span) for section in found.sections] == pages
+    book = Titled(format=(148, 210))
+    book.set_auto_page_break(True, 20)
+    book.set_font("Helvetica", size=10)
+    prose = [text.encode("ascii", "ignore").decode() for text in texts(0, 60)]
+    expected, pages = [], []
+    titles = ("Of rain, and of the light that came after it in the year of the storm", "Storms", "Salt", "The clerk")
+    for number, (title, count) in enumerate(zip(titles, (7, 15, 8, 14), strict=True), 1):
+        book.chapter, book.is_opening = head.format(number=number, title=title), True
+        book.add_page()
+        book.is_opening, first = False, book.page_no()
+        makers.heading(book, f"Chapter {number}", 20)
+        makers.heading(book, title, 16)
+        chapter, prose = prose[:count], prose[count:]
+        for text in chapter:
+            write(book, text)
+        expected += [f"# Chapter {number}", f"## {title}", *chapter]
+        pages.append(f"{first}-{book.page_no()}" if book.page_no() > first else str(first))
+    document = read(bytes(book.output()), "x.pdf").as_document("x.pdf")
+    assert document.text.split("\n\n") == expected
+    assert [pages_of(document, section.span) for section in document.sections if section.level == 1] == pages
 
 
 @pytest.mark.parametrize("size", [14, 10])
@@ -189,43 +192,30 @@ def test_three_justified_columns_are_read_one_after_the_other() -> None:
     assert paragraphs(made) == list(said)
 
 
-def test_an_outline_without_end_is_refused() -> None:
-    class Entry:
-        level = 0
-
-        def get_dest(self) -> None:
-            return None
-
-        def get_title(self) -> str:
-            return "Chapter"
-
-    class Endless:
-        def get_toc(self, max_depth: int) -> Any:
-            return itertools.repeat(Entry())
-
-    with pytest.raises(DocumentError, match="its outline has more than 30,000 entries"):
-        _PdfReader(cast(Any, Endless()), b"", "book.pdf")._outline()
-
-
 ARABIC = (Path(__file__).parent.parent / "languages" / "arabic.md").read_text("utf-8")
 
 
-def placed(shown: str, at: float = 0.0, base: float = 0.0) -> LetterRun:
-    """Letters in the order in which they stand on a page, from left to right."""
-    letters = [Letter(one, at + 10 * n, at + 10 * n + 10, at + 10 * n) for n, one in enumerate(shown)]
-    return LetterRun(letters, at, at + 10 * len(shown), base, base + 10, base)
+def letters(shown: str, left: float = 0.0, base: float = 0.0) -> list[Letter]:
+    """The letters of a line as it is seen on a page, from left to right: a space is room between two words."""
+    placed, word = [], 0
+    for at, sign in enumerate(shown):
+        word = at if sign == " " else word
+        if sign != " ":
+            placed.append(Letter(sign, left, left + 10, base, base + 10, left, base, word))
+        left += 4 if sign == " " else 10
+    return placed
 
 
-def test_letters_are_read_by_where_they_stand() -> None:
-    shown = "לארשי"
-    letters = list(placed(shown).letters)
-    Random(4).shuffle(letters)
-    assert word(letters) == shown[::-1]
+def read_leftward(*shown: str) -> list[str]:
+    placed = [letter for at, line in enumerate(shown) for letter in letters(line, base=-20.0 * at)]
+    Random(4).shuffle(placed)
+    return [piece.text for piece in leftward_pieces(placed)]
 
 
 @pytest.mark.parametrize(
-    ("shown", "read"),
+    ("shown", "text"),
     [
+        ("לארשי", "ישראל"),
         ("1912", "1912"),
         (".1912", "1912."),
         ("50%", "50%"),
@@ -234,36 +224,37 @@ def test_letters_are_read_by_where_they_stand() -> None:
         ("ורא1912", "1912ארו"),
         ("1912ב", "ב1912"),
         ("ןשיה(", "(הישן"),
-        ("ןשיה)", "(הישן"),
         (")ןשיה", "הישן)"),
         (".)ןשיה", "הישן)."),
-        ("Orion", "Orion"),
         (".Orion", "Orion."),
         ("don't", "don't"),
+        ("ה 12 לא City 1920 York םש", "שם City 1920 York אל 12 ה"),
     ],
 )
-def test_numbers_and_brackets_of_a_word(shown: str, read: str) -> None:
-    assert word(placed(shown).letters) == read
+def test_leftward_lines_keep_names_and_numbers(shown: str, text: str) -> None:
+    assert read_leftward(shown) == [text]
 
 
-def test_a_mark_stands_behind_its_letter() -> None:
-    letters = [Letter("ل", 20, 26, 19), Letter("ت", 30, 40, 30), Letter("\u0651", 27, 31, 19), Letter("م", 10, 18, 9)]
-    assert word(letters) == "تل\u0651م"
+def test_leftward_lines_are_read_from_the_top() -> None:
+    assert read_leftward("בא", "דג") == ["אב", "גד"]
 
 
-def test_a_line_is_read_from_the_right_and_what_is_in_it_of_another_script_from_the_left() -> None:
-    line = [placed(one, 100.0 * at) for at, one in enumerate(["םש", "City", "1920", "York", "לא", "12", "ה"])]
-    below = placed("ב", 0, -20)
-    found = [[word(one.letters) for one in row] for row in rows([*line, below])]
-    assert found == [["ה", "12", "אל", "City", "1920", "York", "שם"], ["ב"]]
+def test_wide_gaps_split_leftward_lines() -> None:
+    assert read_leftward("בא   דג") == ["גד", "אב"]
 
 
-def test_a_part_of_a_word_is_joined_and_a_bracket_is_parted() -> None:
-    assert [word(one.letters) for one in joined([placed("א", 10), placed("ב", 0)])] == ["אב"]
-    assert len(joined([placed("א", 14), placed("ב", 0)])) == 2
-    letters = [Letter("א", 40, 50, 40), Letter("(", 30, 35, 30), Letter("ב", 20, 30, 20)]
-    assert [len(part) for part in parted(letters, 12)] == [1, 2]
-    assert is_leftward("שלום")
+def test_combining_marks_follow_their_letter() -> None:
+    shown = [
+        Letter(text, left, right, 0, 10, origin, 0, 0)
+        for text, left, right, origin in (
+            ("ل", 20, 26, 19), ("ت", 26, 36, 30), ("\u0651", 27, 31, 19), ("م", 10, 20, 9)
+        )
+    ]  # fmt: skip
+    assert [piece.text for piece in leftward_pieces(shown)] == ["تل\u0651م"]
+
+
+def test_most_letters_decide_the_direction() -> None:
+    assert is_leftward("שלום לך Orion")
     assert not is_leftward("Orion")
 
 

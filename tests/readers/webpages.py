@@ -69,15 +69,6 @@ def news() -> WebPage:
     return WebPage(whole(body, f"{title} | The Daily Tide"), (title, "By Ada Quill", *said))
 
 
-def blog() -> WebPage:
-    said, title = texts(9, 6), "A walk along the causeway"
-    body = f"""<div id="page" class="hfeed site">{MENU}<div id="primary" class="content-area"><div class="post hentry"><h1
-    class="entry-title">{title}</h1><div class="entry-meta">Posted on 3 March 2026</div><div class="entry-content">{p(said)}
-    </div>{SHARE}</div>{COMMENTS}</div><div id="secondary" class="widget-area"><div class="widget"><h2>Archives</h2><ul><li>
-    March 2026</li><li>February 2026</li></ul></div></div>{FOOT}</div>"""
-    return WebPage(whole(body, title), (title, "Posted on 3 March 2026", *said))
-
-
 def docs() -> WebPage:
     said = texts(16, 4)
     code = "redraft read report.pdf\nredraft summarize book.epub"
@@ -117,15 +108,6 @@ def forum() -> WebPage:
     body = f"{MENU}<h1>Why did the bank break?</h1><div class='thread'>{posts}</div>{FOOT}"
     names = (f"user{at}" for at in range(len(said)))
     return WebPage(whole(body, "Why did the bank break?"), ("Why did the bank break?", *names, *said))
-
-
-def banner() -> WebPage:
-    """A page in a frame of divs with consent, sharing and an appeal before the article begins."""
-    said, title = texts(30, 7), "Nineteen dead"
-    body = f"""<div id="onetrust-consent-sdk">{COOKIES}</div><div class="wrapper">{MENU}<div class="gdpr-notice">We value your
-    privacy.</div><div class="sharedaddy sd-sharing">{SHARE}</div><div class="story"><h1>{title}</h1>{p(said)}</div><div
-    class="paywall-promo"><p>Support us with five pounds a month, and read without limits.</p></div>{RELATED}</div>{FOOT}"""
-    return WebPage(whole(body, title), (title, *said))
 
 
 def tables() -> WebPage:
@@ -204,8 +186,7 @@ def teasers() -> WebPage:
 
 
 PAGES: Mapping[str, Callable[[], WebPage]] = {
-    make.__name__: make
-    for make in (news, blog, docs, recipe, forum, banner, tables, minimal, divs, saved, wiki, magazine, teasers)
+    make.__name__: make for make in (news, docs, recipe, forum, tables, minimal, divs, saved, wiki, magazine, teasers)
 }
 
 

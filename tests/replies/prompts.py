@@ -1,33 +1,31 @@
-"""Every prompt that is replied to in a structure: what it is given, and a reply in the form that was asked for."""
+"""Every prompt with a structured reply: its inputs, and a reply in the requested form."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel
 
-from redraft.domain import Level
 from redraft.prompts import coherence, factual, qa, revision, summarization
 from redraft.prompts.book import PROMPTS
 from redraft.prompts.contract import Prompt
-from redraft.prompts.factual import SplitFactsInput
 from redraft.prompts.revision import Point
 from redraft.prompts.tags import Tags
 
 Json = dict[str, Any]
 NAMES = ("Ann", "Ben", "Cleo", "Dora", "Egon", "Fay")
-_STATEMENTS = [qa.Statement(id=n, sentence=f"{name} lit the lamp.") for n, name in enumerate(NAMES, 1)]
-_TOLD = [qa.SummaryLine(id=one.id, sentence=one.sentence) for one in _STATEMENTS]
-_ASKED = [qa.QuestionItem(id=n, question=f"What did {name} light?") for n, name in enumerate(NAMES, 1)]
-_FACTS = [factual.Fact(id=n, fact=f"{name} lit the lamp.") for n, name in enumerate(NAMES, 1)]
-_GROWN = [factual.TreeFact(level="root", **one.model_dump()) for one in _FACTS]
+_NUMBERED = list(enumerate(NAMES, 1))
+_TEXT = "They lit it."
+_STATEMENTS = [qa.Statement(id=n, sentence=f"{name} lit the lamp.") for n, name in _NUMBERED]
+_LINES = [qa.SummaryLine(id=statement.id, sentence=statement.sentence) for statement in _STATEMENTS]
+_QUESTIONS = [qa.QuestionItem(id=n, question=f"What did {name} light?") for n, name in _NUMBERED]
+_FACTS = [factual.Fact(id=n, fact=f"{name} lit the lamp.") for n, name in _NUMBERED]
 _TREE = [
     {"fact": "Ann lit the lamp.", "branches": [{"fact": "It was dark.", "leaves": ["No moon was out."]}]},
     {"fact": "Ben put it out.", "branches": [{"fact": "It was late.", "leaves": []}]},
 ]
-_QUESTION = {"question": "Who lit it?", "answer": "Ann", "search": "lit the lamp", "importance": 3}
 
 
 @dataclass(frozen=True)
@@ -40,263 +38,231 @@ class Case:
 
     @property
     def entries(self) -> str:
-        """The list in which the reply speaks of the items one by one; nothing where it does not."""
-        ((name, said),) = [(name, said) for name, said in self.clean.items() if isinstance(said, list)][:1] or [
-            ("", "")
-        ]
-        return name if said and isinstance(said[0], dict) and "id" in said[0] else ""
-
-    def verdicts(self, value: BaseModel) -> dict[int, list[Json]]:
-        """What a reply says of each item, by its number."""
-        found: dict[int, list[Json]] = {}
-        for one in getattr(value, self.entries):
-            found.setdefault(one.id, []).append(one.model_dump())
-        return found
+        """The list in which the reply judges items one by one; empty if it has none."""
+        lists = [(name, entries) for name, entries in self.clean.items() if isinstance(entries, list)]
+        name, entries = lists[0] if lists else ("", [])
+        return name if entries and isinstance(entries[0], dict) and "id" in entries[0] else ""
 
 
-def _listed(field: str, given: BaseModel, name: str, entry: Callable[[int], Json]) -> Json:
-    tags = Tags(given)
-    return {name: [{"id": tags.tag(field, n)} | entry(n - 1) for n in range(1, len(NAMES) + 1)]}
+def _ask(n: int) -> Json:
+    return {"questions": [{"question": "Who lit it?", "answer": NAMES[n], "search": "lit the lamp", "importance": 3}]}
 
 
-def _cases() -> dict[str, Case]:
-    from_summary = qa.AnswerFromSummaryInput(sentences=_TOLD, questions=_ASKED)
-    from_document = qa.AnswerFromDocumentInput(passages=["They lit it."], questions=_ASKED)
-    pairs = [qa.Pair(id=n, question=f"Who is {one}?", document=one, summary="Eve") for n, one in enumerate(NAMES, 1)]
-    compare = qa.CompareInput(pairs=pairs)
-    asked = qa.AnswerQuestionsInput(document="They lit it.", questions=_ASKED)
-    given_answers = qa.JudgeAnswersInput(
-        answers=[
-            qa.AnswerPair(id=n, question=f"Who is {one}?", reference=one, answer="Eve")
-            for n, one in enumerate(NAMES, 1)
-        ]
-    )
-    ask = qa.AskSummaryInput(sentences=_TOLD, at_most=2)
-    candidates = [qa.Candidate(id=n, question=f"Who is {one}?", answer=one) for n, one in enumerate(NAMES, 1)]
-    rank = qa.RankInput(candidates=candidates)
-    vet = factual.ValidateFactsInput(excerpt="They lit it.", facts=_GROWN)
-    align = factual.AlignInput(sentences=_STATEMENTS, facts=_FACTS)
-    verify = factual.VerifyInput(passages=["They lit it."], sentences=_STATEMENTS)
-    accused = [Point(id=n, sentence=f"{one} lit the lamp.") for n, one in enumerate(NAMES, 1)]
-    rule = factual.RuleInput(document="They lit it.", points=accused)
-    split = SplitFactsInput(sentences=_STATEMENTS)
-    sentences = [coherence.SummarySentence(id=n, sentence=f"{one} lit the lamp.") for n, one in enumerate(NAMES, 1)]
-    confusion = coherence.ConfusionInput(summary="They lit it.", sentences=sentences)
-    levels: Sequence[Level] = ("root", "branch", "leaf")
-    facts = [factual.FactWithLevel(id=n, level=level, fact=f"{level} of it") for n, level in enumerate(levels, 1)]
-    query = factual.QueryInput(excerpt="They lit it.", facts=facts)
-    options = [
-        Point(id=n, metric="coverage", task="add", problem=f"{one} is missing.") for n, one in enumerate(NAMES, 1)
-    ]
-    decide = revision.DecideInput(
-        summary="x",
-        scoreboard=[],
-        findings=options,
-        tried=[],
-        rounds_left=2,
-        length=97,
-        words=123,
-        at_most=3,
-    )
-    parts = [summarization.PartSummary(id=n, summary=f"{one} lit it.") for n, one in enumerate(NAMES, 1)]
-    outline = summarization.OutlineInput(summaries=parts)
-    at, found = Tags(from_summary), Tags(decide)
-    opinion = lambda n: {"reason": f"{NAMES[n]} it is.", "verdict": "pass" if n % 2 else "fail"}  # noqa: E731
-    said: dict[str, tuple[BaseModel, Json]] = {
-        "answer_from_summary": (
-            from_summary,
-            _listed(
-                "questions",
-                from_summary,
-                "answers",
-                lambda n: {"sentences": [at.tag("sentences", n + 1)], "answered": True, "answer": f"{NAMES[n]}'s lamp"},
-            ),
-        ),
-        "answer_from_document": (
-            from_document,
-            _listed(
-                "questions",
-                from_document,
-                "answers",
-                lambda n: {"quote": "lit it", "answered": True, "answer": f"the lamp of {NAMES[n]}"},
-            ),
-        ),
-        "compare_answers": (
-            compare,
-            _listed(
-                "pairs",
-                compare,
-                "comparisons",
-                lambda n: {"reason": f"{NAMES[n]} it is.", "verdict": "full" if n % 2 else "contradicts"},
-            ),
-        ),
-        "ask_summary": (
-            ask,
-            _listed("sentences", ask, "sentences", lambda n: {"questions": [_QUESTION | {"answer": NAMES[n]}]}),
-        ),
-        "ask_document": (
-            qa.AskDocumentInput(excerpt="They lit it.", count=6),
-            {
-                "questions": [
-                    {"question": f"Who is {one}?", "kind": "who", "answer": one, "quote": "lit it", "weight": 2}
-                    for one in NAMES
-                ]
-            },
-        ),
-        "rank_questions": (
-            rank,
-            {
-                name: [Tags(rank).tag("candidates", n) for n in numbers]
-                for name, numbers in (("essential", (3, 1)), ("important", (2, 6)), ("minor", (5, 4)))
-            },
-        ),
-        "facts_faithful": (vet, _listed("facts", vet, "facts", lambda n: opinion(n) | {"quote": "lit it"})),
-        "facts_objective": (vet, _listed("facts", vet, "facts", opinion)),
-        "facts_significant": (vet, _listed("facts", vet, "facts", opinion)),
-        "align_facts": (
-            align,
-            _listed(
-                "facts",
-                align,
-                "facts",
-                lambda n: (
-                    {"stated": "yes", "sentences": [Tags(align).tag("sentences", n + 1)]}
-                    if n % 2
-                    else {"stated": "no", "sentences": []}
-                ),
-            ),
-        ),
-        "split_facts": (
-            split,
-            _listed(
-                "sentences", split, "sentences", lambda n: {"facts": [f"{NAMES[n]} lit the lamp.", "It was dark."]}
-            ),
-        ),
-        "verify_sentences": (
-            verify,
-            _listed(
-                "sentences",
-                verify,
-                "sentences",
-                lambda n: {
-                    "reason": f"{NAMES[n]} it is.",
-                    "quote": "lit it",
-                    "category": ("none", "entity", "relation")[n % 3],
-                },
-            ),
-        ),
-        "ask_typed": (
-            qa.AskTypedInput(excerpt="They lit it.", type="binary"),
-            {"question": "Did they light it?", "answer": "yes", "reason": "They lit it."},
-        ),
-        "answer_questions": (
-            asked,
-            _listed(
-                "questions", asked, "answers", lambda n: {"answered": True, "answer": f"{NAMES[n]} did.", "reason": ""}
-            ),
-        ),
-        "judge_answers": (
-            given_answers,
-            _listed(
-                "answers",
-                given_answers,
-                "answers",
-                lambda n: {"reason": f"{NAMES[n]} it is.", "verdict": ("right", "wrong")[n % 2]},
-            ),
-        ),
-        "write_answer": (
-            qa.AnswerInput(document="They lit it.", question="Who lit it?", words=120),
-            {
-                "answered": True,
-                "sentences": [
-                    {"quote": "They lit it.", "sentence": "Ann and Ben lit the lamp."},
-                    {"quote": "It was dark.", "sentence": "They did so in the dark."},
-                ],
-                "missing": "",
-            },
-        ),
-        "find_confusion": (
-            confusion,
-            _listed(
-                "sentences",
-                confusion,
-                "sentences",
-                lambda n: (
-                    {"questions": [f"Who is {NAMES[n]}?"], "types": ["entity omission"]}
-                    if n % 2
-                    else {"questions": [], "types": ["no confusion"]}
-                ),
-            ),
-        ),
-        "keyfacts_analytical": (factual.ExtractFactsInput(excerpt="They lit it."), {"roots": _TREE}),
-        "keyfacts_narrative": (factual.ExtractFactsInput(excerpt="They lit it."), {"roots": _TREE}),
-        "query_analytical": (query, {"query": "Why was the lamp lit?"}),
-        "query_narrative": (query, {"query": "How was the lamp lit?"}),
-        "find_stops": (
-            coherence.FindStopsInput(summary="They lit it."),
-            {
-                "stops": [
-                    {"words": "They", "question": "Who are they?", "type": "entity omission"},
-                    {"words": "lit it", "question": "What did they light?", "type": "language"},
-                ]
-            },
-        ),
-        "choose_draft": (
-            revision.ChooseInput(first="a", second="b"),
-            {"reason": "It says more.", "clear": "first", "content": "second", "overall": "first"},
-        ),
-        "prefer_summary": (
-            coherence.PreferInput(first="a", second="b"),
-            {"reason": "It says more.", "detail": "first", "structure": "second", "logic": "tie", "overall": "first"},
-        ),
-        "rule_on_findings": (
-            rule,
-            _listed(
-                "points",
-                rule,
-                "points",
-                lambda n: {
-                    "reason": f"{NAMES[n]} it is.",
-                    "quote": "lit it",
-                    "verdict": ("supported", "contradicted", "absent")[n % 3],
-                },
-            ),
-        ),
-        "outline": (
-            outline,
-            {
-                "kind": "narrative",
-                "line": "Ann lights the lamp, and Ben puts it out.",
-                "turning_points": ["Ann lights the lamp.", "Ben puts it out."],
-                "cast": [{"name": "Ann", "phrase": "the keeper"}, {"name": "Ben", "phrase": "her brother"}],
-                "central": [Tags(outline).tag("summaries", 2)],
-                "important": [Tags(outline).tag("summaries", 1)],
-                "unneeded": [Tags(outline).tag("summaries", 3)],
-            },
-        ),
-        "judge_chunk": (
-            factual.JudgeChunkInput(excerpt="x"),
-            {
-                "major_facts": 12,
-                "connections": 3,
-                "explanation": "Few.",
-                "validity": 2,
-                "coherence": 4,
-                "cross_content": 1,
-            },
-        ),
-        "decide": (
-            decide,
-            {
-                "why": "It is first.",
-                "mend": [found.tag("findings", n) for n in (2, 4)],
-                "instruction": "",
-                "stop": False,
-            },
-        ),
-    }
-    return {name: Case(PROMPTS[name], given, clean) for name, (given, clean) in said.items()}
+def _opinion(n: int) -> Json:
+    return {"reason": f"{NAMES[n]} it is.", "verdict": "pass" if n % 2 else "fail"}
 
 
-CASES = _cases()
+def _confusion(n: int) -> Json:
+    confused = {"questions": [f"Who is {NAMES[n]}?"], "types": ["entity omission"]}
+    return confused if n % 2 else {"questions": [], "types": ["no confusion"]}
+
+
+def _choice(values: tuple[str, ...], name: str = "verdict", **more: str) -> Callable[[int], Json]:
+    return lambda n: {"reason": f"{NAMES[n]} it is.", **more, name: values[n % len(values)]}
+
+
+_VALIDATED = factual.ValidateFactsInput(
+    excerpt=_TEXT, facts=[factual.TreeFact(level="root", **fact.model_dump()) for fact in _FACTS]
+)
+_FROM_SUMMARY = qa.AnswerFromSummaryInput(sentences=_LINES, questions=_QUESTIONS)
+_ALIGNED = factual.AlignInput(sentences=_STATEMENTS, facts=_FACTS)
+
+
+def _summary_answer(n: int) -> Json:
+    place = Tags(_FROM_SUMMARY).tag("sentences", n + 1)
+    return {"sentences": [place], "answered": True, "answer": f"{NAMES[n]}'s lamp"}
+
+
+def _alignment(n: int) -> Json:
+    stated = {"stated": "yes", "sentences": [Tags(_ALIGNED).tag("sentences", n + 1)]}
+    return stated if n % 2 else {"stated": "no", "sentences": []}
+
+
+# The inputs, the field with the items, the list of the reply, and its entry about an item by its place.
+_BY_ITEM: dict[str, tuple[BaseModel, str, str, Callable[[int], Json]]] = {
+    "answer_from_summary": (_FROM_SUMMARY, "questions", "answers", _summary_answer),
+    "answer_from_document": (
+        qa.AnswerFromDocumentInput(passages=[_TEXT], questions=_QUESTIONS),
+        "questions",
+        "answers",
+        lambda n: {"quote": "lit it", "answered": True, "answer": f"the lamp of {NAMES[n]}"},
+    ),
+    "compare_answers": (
+        qa.CompareInput(
+            pairs=[qa.Pair(id=n, question=f"Who is {name}?", document=name, summary="Eve") for n, name in _NUMBERED]
+        ),
+        "pairs",
+        "comparisons",
+        _choice(("contradicts", "full")),
+    ),
+    "ask_summary": (qa.AskSummaryInput(sentences=_LINES, at_most=2), "sentences", "sentences", _ask),
+    "facts_faithful": (_VALIDATED, "facts", "facts", lambda n: _opinion(n) | {"quote": "lit it"}),
+    "facts_objective": (_VALIDATED, "facts", "facts", _opinion),
+    "facts_significant": (_VALIDATED, "facts", "facts", _opinion),
+    "align_facts": (_ALIGNED, "facts", "facts", _alignment),
+    "split_facts": (
+        factual.SplitFactsInput(sentences=_STATEMENTS),
+        "sentences",
+        "sentences",
+        lambda n: {"facts": [f"{NAMES[n]} lit the lamp.", "It was dark."]},
+    ),
+    "verify_sentences": (
+        factual.VerifyInput(passages=[_TEXT], sentences=_STATEMENTS),
+        "sentences",
+        "sentences",
+        _choice(("none", "entity", "relation"), "category", quote="lit it"),
+    ),
+    "answer_questions": (
+        qa.AnswerQuestionsInput(document=_TEXT, questions=_QUESTIONS),
+        "questions",
+        "answers",
+        lambda n: {"answered": True, "answer": f"{NAMES[n]} did.", "reason": ""},
+    ),
+    "judge_answers": (
+        qa.JudgeAnswersInput(
+            answers=[
+                qa.AnswerPair(id=n, question=f"Who is {name}?", reference=name, answer="Eve") for n, name in _NUMBERED
+            ]
+        ),
+        "answers",
+        "answers",
+        _choice(("right", "wrong")),
+    ),
+    "find_confusion": (
+        coherence.ConfusionInput(
+            summary=_TEXT,
+            sentences=[coherence.SummarySentence(id=n, sentence=f"{name} lit the lamp.") for n, name in _NUMBERED],
+        ),
+        "sentences",
+        "sentences",
+        _confusion,
+    ),
+    "rule_on_findings": (
+        factual.RuleInput(document=_TEXT, points=[Point(id=n, sentence=f"{name} lit it.") for n, name in _NUMBERED]),
+        "points",
+        "points",
+        _choice(("supported", "contradicted", "absent"), quote="lit it"),
+    ),
+}
+_EXTRACTED = factual.ExtractFactsInput(excerpt=_TEXT)
+_QUERIED = factual.QueryInput(
+    excerpt=_TEXT,
+    facts=[
+        factual.FactWithLevel(id=1, level="root", fact="root of it"),
+        factual.FactWithLevel(id=2, level="leaf", fact="leaf of it"),
+    ],
+)
+_RANKED = qa.RankInput(
+    candidates=[qa.Candidate(id=n, question=f"Who is {name}?", answer=name) for n, name in _NUMBERED]
+)
+_OUTLINED = summarization.OutlineInput(
+    summaries=[summarization.PartSummary(id=n, summary=f"{name} lit it.") for n, name in _NUMBERED]
+)
+_DECIDED = revision.DecideInput(
+    summary="x",
+    scoreboard=[],
+    findings=[Point(id=n, metric="coverage", task="add", problem=f"{name} is missing.") for n, name in _NUMBERED],
+    tried=[],
+    rounds_left=2,
+    length=97,
+    words=123,
+    at_most=3,
+)
+
+
+def _tags(given: BaseModel, field: str, *numbers: int) -> list[str]:
+    return [Tags(given).tag(field, number) for number in numbers]
+
+
+_WHOLE: dict[str, tuple[BaseModel, Json]] = {
+    "ask_document": (
+        qa.AskDocumentInput(excerpt=_TEXT, count=6),
+        {
+            "questions": [
+                {"question": f"Who is {name}?", "kind": "who", "answer": name, "quote": "lit it", "weight": 2}
+                for name in NAMES
+            ]
+        },
+    ),
+    "rank_questions": (
+        _RANKED,
+        {
+            "essential": _tags(_RANKED, "candidates", 3, 1),
+            "important": _tags(_RANKED, "candidates", 2, 6),
+            "minor": _tags(_RANKED, "candidates", 5, 4),
+        },
+    ),
+    "ask_typed": (
+        qa.AskTypedInput(excerpt=_TEXT, type="binary"),
+        {"question": "Did they light it?", "answer": "yes", "reason": _TEXT},
+    ),
+    "write_answer": (
+        qa.AnswerInput(document=_TEXT, question="Who lit it?", words=120),
+        {
+            "answered": True,
+            "sentences": [
+                {"quote": _TEXT, "sentence": "Ann and Ben lit the lamp."},
+                {"quote": "It was dark.", "sentence": "They did so in the dark."},
+            ],
+            "missing": "",
+        },
+    ),
+    "keyfacts_analytical": (_EXTRACTED, {"roots": _TREE}),
+    "keyfacts_narrative": (_EXTRACTED, {"roots": _TREE}),
+    "query_analytical": (_QUERIED, {"query": "Why was the lamp lit?"}),
+    "query_narrative": (_QUERIED, {"query": "How was the lamp lit?"}),
+    "find_stops": (
+        coherence.FindStopsInput(summary=_TEXT),
+        {
+            "stops": [
+                {"words": "They", "question": "Who are they?", "type": "entity omission"},
+                {"words": "lit it", "question": "What did they light?", "type": "language"},
+            ]
+        },
+    ),
+    "choose_draft": (
+        revision.ChooseInput(first="a", second="b"),
+        {"reason": "It says more.", "clear": "first", "content": "second", "overall": "first"},
+    ),
+    "prefer_summary": (
+        coherence.PreferInput(first="a", second="b"),
+        {"reason": "It says more.", "detail": "first", "structure": "second", "logic": "tie", "overall": "first"},
+    ),
+    "outline": (
+        _OUTLINED,
+        {
+            "kind": "narrative",
+            "line": "Ann lights the lamp, and Ben puts it out.",
+            "turning_points": ["Ann lights the lamp.", "Ben puts it out."],
+            "cast": [{"name": "Ann", "phrase": "the keeper"}, {"name": "Ben", "phrase": "her brother"}],
+            "central": _tags(_OUTLINED, "summaries", 2),
+            "important": _tags(_OUTLINED, "summaries", 1),
+            "unneeded": _tags(_OUTLINED, "summaries", 3),
+        },
+    ),
+    "judge_chunk": (
+        factual.JudgeChunkInput(excerpt="x"),
+        {
+            "major_facts": 12,
+            "connections": 3,
+            "explanation": "Few.",
+            "validity": 2,
+            "coherence": 4,
+            "cross_content": 1,
+        },
+    ),
+    "decide": (
+        _DECIDED,
+        {"why": "It is first.", "mend": _tags(_DECIDED, "findings", 2, 4), "instruction": "", "stop": False},
+    ),
+}
+
+
+def _listed(given: BaseModel, field: str, name: str, entry: Callable[[int], Json]) -> Json:
+    return {name: [{"id": tag} | entry(at) for at, tag in enumerate(Tags(given).all(field))]}
+
+
+CASES = {name: Case(PROMPTS[name], row[0], _listed(*row)) for name, row in _BY_ITEM.items()} | {
+    name: Case(PROMPTS[name], given, clean) for name, (given, clean) in _WHOLE.items()
+}
 """By name."""

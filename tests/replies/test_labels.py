@@ -1,75 +1,65 @@
-"""Labels that a model would write, and those that are no verdict: what is none of something is not the word none."""
+"""Labels in other words: synonyms and opposites are read on both sides, and what may mean either is no verdict."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 import pytest
 
 from redraft.llm.replies import NoValueError, read_value
-from redraft.prompts.factual import FactSupports, Verifications
-from redraft.prompts.qa import SummaryAnswers, yes_or_no
+from redraft.prompts import factual
+from redraft.prompts.factual import Alignment, FactAssessment, FactSupport, FactSupports, Verification, Verifications
+from redraft.prompts.qa import _VERDICTS, Comparison, SummaryAnswers, yes_or_no
 from redraft.prompts.tags import Tags
 from tests.replies.prompts import CASES, Json
+
+FINE: Json = {"reason": "It is so.", "quote": "", "category": "none"}
 
 
 def read(name: str, shape: Any, *entries: Json) -> list[Any]:
     """The entries of a reply about the first items of a prompt."""
     case = CASES[name]
-    tags = [one["id"] for one in case.clean[case.entries]]
-    said = [{"id": tag} | one for tag, one in zip(tags, entries, strict=False)]
-    return list(getattr(read_value(json.dumps({case.entries: said}), shape, case.given), case.entries))
-
-
-FINE: Json = {"reason": "It is so.", "quote": "", "category": "none"}
-
-
-@pytest.mark.parametrize("said", [{"verdict": "none"}, {"error": "None"}, {"error_type": "no"}, {"levels": "none"}, {}])
-def test_none_under_another_name_is_no_verdict(said: Json) -> None:
-    assert [one.id for one in read("verify_sentences", Verifications, FINE, {"reason": ""} | said)] == [1]
-    with pytest.raises(NoValueError, match="category"):
-        read("verify_sentences", Verifications, {"reason": ""} | said)
-
-
-def test_a_label_under_another_name_is_one() -> None:
-    found = read("verify_sentences", Verifications, {"explanation": "Ben, not Ann.", "error_type": "Entity Error"})
-    assert [(one.category, one.reason, one.quote) for one in found] == [("entity", "Ben, not Ann.", "")]
+    tags = [entry["id"] for entry in case.clean[case.entries]]
+    tagged = [{"id": tag} | entry for tag, entry in zip(tags, entries, strict=False)]
+    return list(getattr(read_value(json.dumps({case.entries: tagged}), shape, case.given), case.entries))
 
 
 @pytest.mark.parametrize(
-    ("said", "verdict"), [("Supported", "pass"), ("PASSED", "pass"), ("not supported", "fail"), ("fails.", "fail")]
+    "label", [{"verdict": "none"}, {"error": "None"}, {"error_type": "no"}, {"levels": "none"}, {}]
 )
-def test_a_fact_passes_in_other_words(said: str, verdict: str) -> None:
-    assert [one.verdict for one in read("facts_faithful", FactSupports, {"reason": "", "verdict": said})] == [verdict]
+def test_none_under_another_name_is_no_verdict(label: Json) -> None:
+    entries = read("verify_sentences", Verifications, FINE, {"reason": ""} | label)
+    assert [entry.id for entry in entries] == [1]
+    with pytest.raises(NoValueError, match="category"):
+        read("verify_sentences", Verifications, {"reason": ""} | label)
 
 
-@pytest.mark.parametrize("said", ["partially", "yes and no", "none", "pass/fail", "pass?", None, 5])
-def test_what_may_mean_either_loses_that_entry_alone(said: object) -> None:
-    found = read("facts_faithful", FactSupports, {"verdict": said}, {"verdict": "fail"})
-    assert [(one.id, one.verdict) for one in found] == [(2, "fail")]
+def test_fields_have_other_names() -> None:
+    reply = {"explanation": "Ben, not Ann.", "error_type": "Entity Error"}
+    (entry,) = read("verify_sentences", Verifications, reply)
+    assert (entry.category, entry.reason, entry.quote) == ("entity", "Ben, not Ann.", "")
 
 
-@pytest.mark.parametrize("said", ["❌ supported", "✗ pass", "pass ❌", "✅ unsupported", "✓ fail"])
-def test_a_sign_that_says_the_opposite_leaves_no_verdict(said: str) -> None:
-    found = read("facts_faithful", FactSupports, {"verdict": said}, {"verdict": "❌ fail"}, {"verdict": "✅ pass"})
-    assert [(one.id, one.verdict) for one in found] == [(2, "fail"), (3, "pass")]
-    others = read("verify_sentences", Verifications, {"category": "❌ supported"}, FINE, {"category": "✅ none"})
-    assert [(one.id, one.category) for one in others] == [(2, "none"), (3, "none")]
+@pytest.mark.parametrize("label", ["partially", "yes and no", "none", "pass/fail", "pass?", None, 5])
+def test_ambiguous_label_loses_its_entry(label: object) -> None:
+    entries = read("facts_faithful", FactSupports, {"verdict": label}, {"verdict": "fail"})
+    assert [(entry.id, entry.verdict) for entry in entries] == [(2, "fail")]
 
 
-def test_an_answer_may_be_a_number_and_lack_its_lists() -> None:
-    found = read("answer_from_summary", SummaryAnswers, {"answer": 1850}, {"answer": "UNANSWERABLE"}, {"answer": None})
-    assert [(one.answer, one.sentences) for one in found] == [("1850", []), ("UNANSWERABLE", []), ("", [])]
+def test_answers_may_be_numbers_without_lists() -> None:
+    replies = ({"answer": 1850}, {"answer": "UNANSWERABLE"}, {"answer": None})
+    entries = read("answer_from_summary", SummaryAnswers, *replies)
+    assert [(entry.answer, entry.sentences) for entry in entries] == [("1850", []), ("UNANSWERABLE", []), ("", [])]
 
 
-def test_the_name_of_an_item_is_all_that_an_entry_needs_to_be_lost_by() -> None:
-    """What is said of an item in one entry is not believed where another on it cannot be read."""
+def test_unreadable_entry_spoils_others_about_its_item() -> None:
     case = CASES["compare_answers"]
     tag = Tags(case.given).tag("pairs", 1)
-    said = [{"id": tag, "verdict": "full"}, {"id": tag, "verdict": "perhaps"}, case.clean["comparisons"][1]]
-    value = read_value(json.dumps({"comparisons": said}), case.prompt.returns, case.given)
-    assert [one.id for one in value.comparisons] == [2]
+    entries = [{"id": tag, "verdict": "full"}, {"id": tag, "verdict": "perhaps"}, case.clean["comparisons"][1]]
+    value = read_value(json.dumps({"comparisons": entries}), case.prompt.returns, case.given)
+    assert [entry.id for entry in value.comparisons] == [2]
 
 
 GOOD = {
@@ -81,34 +71,85 @@ GOOD = {
     "judge_answers": ("verdict", ("right", "correct")),
     "rule_on_findings": ("verdict", ("supported", "implied")),
 }
-DENIED = ("❌ {}", "✗ {}", "❌{}", "{} ❌", "!{}", "¬{}", "🚫 **{}**", "not: {}", "no, {}", "NOT {} at all", "👎 {}")
+DENIALS = ("❌ {}", "{} ❌", "✗{}", "!{}", "¬{}", "🚫 **{}**", "not: {}", "no, {}", "NOT {} at all", "👎 {}")
 
 
-@pytest.mark.parametrize("how", DENIED)
+@pytest.mark.parametrize("denial", DENIALS)
 @pytest.mark.parametrize("name", GOOD)
-def test_a_word_that_is_denied_by_a_sign_or_a_word_is_no_pass(name: str, how: str) -> None:
-    case, (field, words) = CASES[name], GOOD[name]
-    for word in words:
-        said = [{field: how.format(word)}, {field: f"✅ {word}"}]
-        found = read(name, case.prompt.returns, *({"reason": ""} | one for one in said))
-        verdicts = {one.id: getattr(one, field) for one in found}
-        assert verdicts.get(1) != verdicts[2], word
+def test_denied_label_is_no_pass(name: str, denial: str) -> None:
+    case, (field, labels) = CASES[name], GOOD[name]
+    for label in labels:
+        entries = [{"reason": "", field: denial.format(label)}, {"reason": "", field: f"✅ {label}"}]
+        verdicts = {entry.id: getattr(entry, field) for entry in read(name, case.prompt.returns, *entries)}
+        assert verdicts.get(1) != verdicts[2], label
 
 
-def test_a_cross_beside_a_word_against_it_is_that_word() -> None:
-    for word in ("fail", "unsupported", "no"):
-        (found,) = read("facts_faithful", FactSupports, {"reason": "", "verdict": f"❌ {word}"})
-        assert found.verdict == "fail"
-    (found,) = read("verify_sentences", Verifications, FINE | {"category": "❌ Entity error"})
-    assert found.category == "entity"
+@pytest.mark.parametrize("label", ["✅ unsupported", "✓ fail"])
+def test_tick_at_a_bad_label_is_no_verdict(label: str) -> None:
+    entries = read("facts_faithful", FactSupports, {"verdict": label}, {"verdict": "✅ pass"})
+    assert [(entry.id, entry.verdict) for entry in entries] == [(2, "pass")]
 
 
-@pytest.mark.parametrize("said", [{"types": ["❌ no confusion"]}, {"types": [], "questions": ["❌ no confusion"]}])
-def test_no_confusion_that_is_denied_is_no_verdict(said: Json) -> None:
+@pytest.mark.parametrize("label", ["fail", "unsupported", "no"])
+def test_cross_at_a_bad_label_is_that_label(label: str) -> None:
+    (entry,) = read("facts_faithful", FactSupports, {"reason": "", "verdict": f"❌ {label}"})
+    assert entry.verdict == "fail"
+    (entry,) = read("verify_sentences", Verifications, FINE | {"category": "❌ Entity error"})
+    assert entry.category == "entity"
+
+
+@pytest.mark.parametrize("denial", [{"types": ["❌ no confusion"]}, {"types": [], "questions": ["❌ no confusion"]}])
+def test_denied_no_confusion_is_no_verdict(denial: Json) -> None:
     shape = CASES["find_confusion"].prompt.returns
-    found = read("find_confusion", shape, {"questions": []} | said, {"questions": [], "types": ["✅ no confusion"]})
-    assert {one.id: one.is_confusing for one in found} in ({2: False}, {1: None, 2: False})
+    entries = read("find_confusion", shape, {"questions": []} | denial, {"questions": [], "types": ["✅ no confusion"]})
+    assert {entry.id: entry.is_confusing for entry in entries} in ({2: False}, {1: None, 2: False})
 
 
-def test_a_yes_that_is_crossed_out_is_none() -> None:
-    assert [yes_or_no(one) for one in ("❌ yes", "✅ yes", "Yes!", "yes, it does")] == [None, "yes", "yes", "yes"]
+def test_denied_yes_is_none() -> None:
+    assert [yes_or_no(answer) for answer in ("❌ yes", "✅ yes", "Yes!", "yes, it does")] == [None, "yes", "yes", "yes"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "good"),
+    [
+        (_VERDICTS, "full"),
+        (factual._PASSES, "pass"),
+        (factual._SUPPORTED, "pass"),
+        (factual._STATED, "yes"),
+        (factual._CATEGORIES, "none"),
+    ],
+)
+def test_bad_labels_have_as_many_synonyms(labels: dict[str, str], good: str) -> None:
+    """Judges that use synonyms must not lean to one side."""
+    count = Counter(label == good for label in labels.values())
+    assert count[False] >= count[True] > 0
+
+
+@pytest.mark.parametrize(
+    ("model", "field", "label", "meaning"),
+    [
+        *((Verification, "category", label, "none") for label in ("supported", "faithful", "accurate", "correct")),
+        *(
+            (Verification, "category", label, "sentence")
+            for label in ("unfaithful", "inaccurate", "incorrect", "wrong")
+        ),
+        *(
+            (Verification, "category", label, "out_of_article")
+            for label in ("unsupported", "not supported", "hallucination", "Fabricated.", "Not mentioned")
+        ),
+        *((FactSupport, "verdict", label, "pass") for label in ("Supported", "faithful", "accurate", "PASSED")),
+        *(
+            (FactSupport, "verdict", label, "fail")
+            for label in ("unsupported", "not supported", "unfaithful", "fails.")
+        ),
+        *((FactSupport, "verdict", label, "fail") for label in ("inaccurate", "incorrect", "wrong", "fabricated")),
+        *((FactAssessment, "verdict", label, "pass") for label in ("yes", True)),
+        *((FactAssessment, "verdict", label, "fail") for label in ("no", False)),
+        *((Alignment, "stated", label, "yes") for label in ("implied", "inferred")),
+        *((Alignment, "stated", label, "no") for label in ("not inferred", "absent")),
+        *((Comparison, "verdict", label, "contradicts") for label in ("not consistent", "inconsistent", "disagrees")),
+    ],
+)
+def test_synonyms_are_read(model: Any, field: str, label: object, meaning: str) -> None:
+    entry = model.model_validate({"id": 1, "reason": "r", "quote": "", "sentences": [], field: label})
+    assert getattr(entry, field) == meaning

@@ -1,8 +1,8 @@
-"""However a judge says that a text has no answer, in any of thirty languages, nothing is scored that is not there."""
+"""A judge says in any of thirty languages that a text has no answer: nothing is scored that is not there."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import chain, cycle, zip_longest
 from pathlib import Path
 
@@ -45,198 +45,155 @@ NOT_STATED: dict[str, tuple[str, ...]] = {
     "Ukrainian": ("Не вказано", "Текст про це не згадує"),
     "Vietnamese": ("Không được đề cập", "Văn bản không nói đến"),
 }
-FOREIGN = " ".join(
-    f"{who} sold the {what} at the fair."
-    for who, what in zip(("Anna", "Boris", "Clara"), ("cow", "cart", "pig"), strict=True)
-)
+
+
+def comparisons(sheet: Sheet) -> Json:
+    """Nothing contradicts anything."""
+    return {"comparisons": [{"id": n, "reason": "No contradiction.", "verdict": "full"} for n in sheet.ids]}
 
 
 class Foreign(Keepers):
-    """Says so of every question, finds that nothing contradicts anything, and asks about the fair."""
+    """A judge that answers every question by a phrase, and asks about a fair."""
 
-    def __init__(self, words: Iterator[str], field: bool | None) -> None:
-        self.words, self.field = words, field
+    def __init__(self, phrases: Iterator[str], answered: bool | None) -> None:
+        self.phrases, self.answered = phrases, answered
 
-    def _said(self, sheet: Sheet, beside: Json) -> Said:
-        field = {} if self.field is None else {"answered": self.field}
-        return {"answers": [{"id": n, "answer": next(self.words), **beside, **field} for n in sheet.ids]}
+    def _answers(self, sheet: Sheet, field: Json) -> Json:
+        answered = {} if self.answered is None else {"answered": self.answered}
+        return {"answers": [{"id": n, "answer": next(self.phrases), **field, **answered} for n in sheet.ids]}
 
     def answer_from_summary(self, sheet: Sheet) -> Said:
-        return self._said(sheet, {"sentences": []})
+        return self._answers(sheet, {"sentences": []})
 
     def answer_from_document(self, sheet: Sheet) -> Said:
-        return self._said(sheet, {"quote": ""})
+        return self._answers(sheet, {"quote": ""})
 
     def compare_answers(self, sheet: Sheet) -> Said:
-        return {"comparisons": [{"id": n, "reason": "No contradiction.", "verdict": "full"} for n in sheet.ids]}
+        return comparisons(sheet)
 
     def ask_summary(self, sheet: Sheet) -> Said:
-        return {
-            "sentences": [
-                {
-                    "id": n,
-                    "questions": [
-                        {"question": f"{asked} {n}?", "answer": answer, "search": "fair", "importance": 3}
-                        for asked, answer in (("Who sold it", "Anna"), ("What was sold", "a cow"))
-                    ],
-                }
-                for n in sheet.ids
-            ]
-        }
+        questions = [
+            {"question": question, "answer": answer, "search": "fair", "importance": 3}
+            for question, answer in (("Who sold it?", "Anna"), ("What was sold?", "a cow"))
+        ]
+        return {"sentences": [{"id": n, "questions": questions} for n in sheet.ids]}
 
 
-async def judged(folder: Path, phrases: Sequence[str], field: bool | None, summary: str) -> dict[str, Evaluation]:
-    """The scores of a foreign summary by judges who say these phrases in turn, each metric by a judge of its own."""
-    found: dict[str, Evaluation] = {}
-    for metric in ("coverage", "consistency"):
-        court = Court(folder / metric, Foreign(cycle(phrases), field), document=island(12))
-        found |= (await court.evaluate(summary, metrics=(metric,))).evaluations
-        court.store.close()
-    return found
+async def evaluated(folder: Path, judge: Keepers, metric: str, summary: str, keepers: int = 12) -> Evaluation:
+    court = Court(folder / metric, judge, document=island(keepers))
+    result = await court.evaluate(summary, metrics=(metric,))
+    court.store.close()
+    return result.evaluations[metric]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("field", [True, None])
-@pytest.mark.parametrize("at_once", [1, 2], ids=["one phrase", "two phrases"])
-@pytest.mark.parametrize("language", ["English", "Finnish", "Japanese"])
-async def test_a_foreign_summary_is_not_scored_well(
-    tmp_path: Path, language: str, at_once: int, field: bool | None
-) -> None:
-    """One of a language that is known, one of a language that is not, and one without blanks between words."""
-    found = await judged(tmp_path, NOT_STATED[language][:at_once], field, FOREIGN)
-    assert {one.score for one in found.values()} <= {0.0, None}
-    assert not [one for one in found["consistency"].findings if one.kind == "inconsistent"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("field", [True, None])
+@pytest.mark.parametrize("answered", [True, None])
 @pytest.mark.parametrize("which", [0, 1])
-async def test_no_phrase_of_any_language_passes_for_an_answer(tmp_path: Path, which: int, field: bool | None) -> None:
-    """Each of them is the answer to one question about a summary, and some of them to one about the document."""
-    summary = " ".join(f"{who}{n} sold the {n} cows at the fair." for n, who in enumerate(["Anna"] * 16, 1))
-    phrases = [said[which] for said in NOT_STATED.values()]
-    found = await judged(tmp_path, phrases, field, summary)
-    assert {one.score for one in found.values()} <= {0.0, None}
-    assert not [one for one in found["consistency"].findings if one.kind == "inconsistent"]
+async def test_no_phrase_passes_for_an_answer(tmp_path: Path, which: int, answered: bool | None) -> None:
+    """Each phrase is the answer to a question about the summary, and some to one about the document."""
+    summary = " ".join(f"Anna{n} sold the {n} cows at the fair." for n in range(1, 17))
+    for metric in ("coverage", "consistency"):
+        judge = Foreign(cycle(phrases[which] for phrases in NOT_STATED.values()), answered)
+        evaluation = await evaluated(tmp_path, judge, metric, summary)
+        assert evaluation.score in (0.0, None)
+        assert not [finding for finding in evaluation.findings if finding.kind == "inconsistent"]
 
 
-async def test_whoever_says_in_the_field_that_there_is_none_is_believed(tmp_path: Path) -> None:
-    words = cycle([""])
-    court = Court(tmp_path, Foreign(words, field=False), document=island(12))
-    result = await court.evaluate(FOREIGN)
+async def test_answered_field_is_believed(tmp_path: Path) -> None:
+    court = Court(tmp_path, Foreign(cycle([""]), answered=False), document=island(12))
+    result = await court.evaluate("Anna sold the cow at the fair. Boris sold the cart at the fair.")
     assert result.scores == {"coverage": 0.0, "consistency": 0.0}
-    assert {one.read.partition(" (")[0] for one in result.evaluations["consistency"].findings} == {"the whole document"}
+    places = {finding.read.partition(" (")[0] for finding in result.evaluations["consistency"].findings}
+    assert places == {"the whole document"}
 
 
 class Once(Keepers):
-    """Gives one true answer without a place and in other words, and finds it when it is asked for the place."""
+    """Gives a true answer in other words without a quote; asked again, it may find the quote."""
 
     def __init__(self, finds: bool) -> None:
         self.finds = finds
-        self.asked = 0
+        self.requests = 0
 
     def ask_summary(self, sheet: Sheet) -> Said:
         question = {"question": named(1), "answer": "Thomas", "search": "", "importance": 3}
         return {"sentences": [{"id": n, "questions": [question]} for n in sheet.ids]}
 
     def answer_from_document(self, sheet: Sheet) -> Said:
-        self.asked += 1
-        quote = "keeper number 1 is called" if self.asked > 1 and self.finds else ""
+        self.requests += 1
+        quote = "keeper number 1 is called" if self.requests > 1 and self.finds else ""
         return {"answers": [{"id": n, "quote": quote, "answered": True, "answer": "Thomas"} for n in sheet.ids]}
 
 
 @pytest.mark.parametrize(("finds", "score"), [(True, 1.0), (False, 0.0)])
-async def test_an_answer_that_rests_on_nothing_is_asked_for_its_place(
-    tmp_path: Path, finds: bool, score: float
-) -> None:
-    court = Court(tmp_path, script := Once(finds), document=island(12))
-    found = (await court.evaluate(told(1), metrics=("consistency",))).evaluations["consistency"]
-    assert (found.score, script.asked) == (score, 2)
+async def test_answer_without_quote_is_asked_again(tmp_path: Path, finds: bool, score: float) -> None:
+    court = Court(tmp_path, judge := Once(finds), document=island(12))
+    evaluation = (await court.evaluate(told(1), metrics=("consistency",))).evaluations["consistency"]
+    assert (evaluation.score, judge.requests) == (score, 2)
     assert "only what you can quote" in court.asked("answer_from_document")[1].text
 
 
 @pytest.mark.slow
-async def test_a_name_may_answer_many_questions(tmp_path: Path) -> None:
+async def test_one_name_may_answer_several_questions(tmp_path: Path) -> None:
     class Same(Keepers):
         def ask_summary(self, sheet: Sheet) -> Said:
-            asked = [
-                {"question": f"{what}?", "answer": "Tom1", "search": "", "importance": 3}
-                for what in ("Who is keeper number 1", "Who lives at station 7", "Who stayed for 4 years")
-            ]
-            return {"sentences": [{"id": n, "questions": asked} for n in sheet.ids]}
+            questions = ("Who is keeper number 1?", "Who lives at station 7?", "Who stayed for 4 years?")
+            entries = [{"question": text, "answer": "Tom1", "search": "", "importance": 3} for text in questions]
+            return {"sentences": [{"id": n, "questions": entries} for n in sheet.ids]}
 
         def answer_from_document(self, sheet: Sheet) -> Said:
             return {"answers": [{"id": n, "quote": "", "answered": True, "answer": "Tom1"} for n in sheet.ids]}
 
-    court = Court(tmp_path, Same(), document=island(12))
-    found = (await court.evaluate(told(1), metrics=("consistency",))).evaluations["consistency"]
-    assert (found.score, found.judged) == (1.0, 3)
+    evaluation = await evaluated(tmp_path, Same(), "consistency", told(1))
+    assert (evaluation.score, evaluation.judged) == (1.0, 3)
 
 
 class Wordy(Keepers):
-    """Says in its own words that there is no answer, finds that nothing contradicts anything, and quotes correctly."""
+    """A right judge that says in its own words that there is no answer."""
 
-    def __init__(self, words: Iterator[str]) -> None:
-        self.words = words
+    def __init__(self) -> None:
+        self.phrases = cycle(filter(None, chain.from_iterable(zip_longest(*SILENT.values()))))
 
     def answer_from_summary(self, sheet: Sheet) -> Said:
-        return self._worded(super().answer_from_summary(sheet))
+        return self._in_words(super().answer_from_summary(sheet))
 
     def answer_from_document(self, sheet: Sheet) -> Said:
-        return self._worded(super().answer_from_document(sheet))
+        return self._in_words(super().answer_from_document(sheet))
 
     def compare_answers(self, sheet: Sheet) -> Said:
-        return {"comparisons": [{"id": n, "reason": "No contradiction.", "verdict": "full"} for n in sheet.ids]}
+        return comparisons(sheet)
 
-    def _worded(self, said: Said) -> Json:
-        assert isinstance(said, dict)
-        plain = [{key: value for key, value in one.items() if key != "answered"} for one in said["answers"]]
-        return {"answers": [one if one["answer"] else one | {"answer": next(self.words)} for one in plain]}
-
-
-# A phrase of each language, and then another of each.
-PHRASES = [said for said in chain.from_iterable(zip_longest(*SILENT.values())) if said]
+    def _in_words(self, reply: Said) -> Json:
+        entries = [{key: value for key, value in entry.items() if key != "answered"} for entry in reply["answers"]]
+        return {"answers": [entry if entry["answer"] else entry | {"answer": next(self.phrases)} for entry in entries]}
 
 
-async def judged_by(folder: Path, summary: str, metric: str) -> Evaluation:
-    court = Court(folder, Wordy(cycle(PHRASES)), document=island(24))
-    result = await court.evaluate(summary, metrics=(metric,))
-    court.store.close()
-    return result.evaluations[metric]
-
-
-async def test_an_irrelevant_summary_answers_nothing(tmp_path: Path) -> None:
-    irrelevant = "A recipe for soup needs onions, salt and an hour of patience. Stir it now and then."
-    found = await judged_by(tmp_path, irrelevant, "coverage")
-    assert found.score is not None
-    assert found.score <= 0.05
-    assert found.judged >= 9
+@pytest.mark.parametrize(
+    ("metric", "summary", "score", "judged"),
+    [
+        ("coverage", "A recipe for soup needs onions, salt and an hour of patience. Stir it now and then.", 0.0, 9),
+        ("coverage", told(*range(1, 25, 2)), 0.5, 9),
+        ("consistency", told(*range(1, 25)), 1.0, 24),
+        ("consistency", told(*range(1, 11), *range(40, 50)), 0.5, 20),
+    ],
+    ids=["irrelevant", "half", "the document", "half invented"],
+)
+async def test_worded_silence_leaves_scores_right(
+    tmp_path: Path, metric: str, summary: str, score: float, judged: int
+) -> None:
+    evaluation = await evaluated(tmp_path, Wordy(), metric, summary, keepers=24)
+    assert evaluation.score == pytest.approx(score, abs=0.1)
+    assert evaluation.judged >= judged
+    if metric == "consistency":
+        assert {finding.kind for finding in evaluation.findings} <= {"unsupported"}
 
 
 @pytest.mark.parametrize("empty", ["", " \n", "***"])
-async def test_an_empty_summary_has_no_score_and_nothing_is_asked_for_it(tmp_path: Path, empty: str) -> None:
+async def test_empty_summary_asks_nothing(tmp_path: Path, empty: str) -> None:
     metrics = ("coverage", "consistency", "keyfact_recall", "faithfulness", "booookscore")
-    court = Court(tmp_path, Wordy(cycle(PHRASES)), document=island(24))
-    found = (await court.evaluate(empty, metrics=metrics)).evaluations
+    court = Court(tmp_path, Wordy(), document=island(24))
+    evaluations = (await court.evaluate(empty, metrics=metrics)).evaluations
     court.store.close()
-    said = {(one.outcome, one.score, one.judged, one.findings, one.reason) for one in map(found.__getitem__, metrics)}
-    assert said == {("not_applicable", None, 0, (), "the summary has no sentence")}
+    for evaluation in map(evaluations.__getitem__, metrics):
+        assert (evaluation.outcome, evaluation.score, evaluation.judged) == ("not_applicable", None, 0)
+        assert (evaluation.findings, evaluation.reason) == ((), "the summary has no sentence")
     assert court.sheets == []
-
-
-async def test_a_summary_of_half_has_half(tmp_path: Path) -> None:
-    found = await judged_by(tmp_path, told(*range(1, 25, 2)), "coverage")
-    assert found.score == pytest.approx(0.5, abs=0.1)
-
-
-async def test_the_document_itself_is_consistent(tmp_path: Path) -> None:
-    found = await judged_by(tmp_path, told(*range(1, 25)), "consistency")
-    assert found.score is not None
-    assert found.score >= 0.95
-    assert found.judged >= 24
-
-
-async def test_what_is_not_in_the_document_is_unsupported(tmp_path: Path) -> None:
-    found = await judged_by(tmp_path, told(*range(1, 11), *range(40, 50)), "consistency")
-    assert found.score == 0.5
-    assert [finding.kind for finding in found.findings] == ["unsupported"] * 10

@@ -16,7 +16,7 @@ import pytest
 from redraft import Document, Result
 from redraft.errors import RunError
 from redraft.llm.base import Request
-from redraft.store import claims
+from redraft.store import connection
 from tests.judges import Court, Keepers, Said, Sheet, told
 from tests.support import Desk, story
 
@@ -138,7 +138,7 @@ async def test_the_loop_goes_on_while_a_run_that_drafts_waits(tmp_path: Path, st
 async def test_the_loop_goes_on_while_somebody_else_works_on_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(claims, "CLAIM_SECONDS", HELD)
+    monkeypatch.setattr(connection, "CLAIM_SECONDS", HELD)
     desk = Desk(tmp_path)
     stopped = await desk.summarize(story(20))
     desk.store.runs.set_status(stopped.run.id, "interrupted")
@@ -149,5 +149,5 @@ async def test_the_loop_goes_on_while_somebody_else_works_on_the_run(
     assert longest() < STALL
     # Whoever was refused has taken nothing away from the one who works on it.
     assert (await desk.resume(stopped.run.id)).run.status == "done"
-    assert not desk.store._claims._path(stopped.run.id).exists()
+    assert not desk.store.connection.lock_path(stopped.run.id).exists()  # type: ignore[attr-defined]
     desk.store.close()

@@ -49,9 +49,9 @@ CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
     ("summarize", (BOOK,), {"metrics": [Bare()]}, "the metric Bare has no name"),
     ("summarize", (BOOK,), {"metrics": [Strange()]}, "the metric breaking has the aim 'beauty'"),
     ("summarize", (BOOK,), {"metrics": [3]}, "3 is not a metric"),
-    ("summarize", (BOOK,), {"limits": Limits()}, "there is no option 'limits'"),
-    ("summarize", (BOOK,), {"max_calls": 3}, "there is no option 'max_calls'"),
-    ("summarize", (BOOK,), {"word": 3}, "there is no option 'word'"),
+    ("summarize", (BOOK,), {"limits": Limits()}, "there is no setting 'limits' of a call"),
+    ("summarize", (BOOK,), {"max_calls": 3}, "there is no setting 'max_calls' of a call"),
+    ("summarize", (BOOK,), {"word": 3}, "there is no setting 'word'"),
     ("summarize", (BOOK,), {"until": "10%"}, "until: must be a whole number"),
     ("summarize", (BOOK,), {"settings": 3}, "settings is of the type int"),
     ("summarize", (BOOK,), {"settings": {"words": 1}}, "settings: words: must be at least 10"),
@@ -102,7 +102,7 @@ def test_a_session_that_cannot_be_meant_is_refused_in_a_sentence(arguments: dict
 
 
 def test_settings_are_refused_in_our_words() -> None:
-    with pytest.raises(UsageError, match=r"^DraftConfig: until: must be a whole number$"):
+    with pytest.raises(UsageError, match=r"^until: must be a whole number$"):
         DraftConfig(until="10%")  # type: ignore[arg-type]
     assert JudgeConfig.model_validate({"models": {"a": {"model": "openai:m"}}}).models["a"].model == "openai:m"
 

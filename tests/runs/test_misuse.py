@@ -96,7 +96,7 @@ async def watch(event: redraft.Event) -> None: ...
         (lambda: redraft.load(b"book.md"), "a document cannot be of the type bytes"),
         (lambda: redraft.Document.from_text(b"The board met."), "the text of a document is of the type bytes"),
         (lambda: redraft.ChatModel("openai:gpt-5-mini"), "an object of the type str is neither"),
-        (lambda: redraft.ReviewAnswer(drop="1"), "ReviewAnswer: drop: must be a list"),
+        (lambda: redraft.ReviewAnswer(drop="1"), "drop: must be a list"),
         (lambda: redraft.Rubric("plain", "Plain words", levels=1), "levels: must be at least 2"),
         (lambda: redraft.tools(SyncSession(None)), "session is of the type SyncSession"),
         (lambda: redraft.read_comparison(None, "3fa2c1d0"), "runs is the text '3fa2c1d0'"),

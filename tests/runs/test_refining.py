@@ -509,7 +509,7 @@ async def test_a_run_whose_prompts_came_with_another_version_is_forked_from_its_
     with pytest.raises(PromptError, match="have changed since it began: revise") as caught:
         await other.resume(begun.run.id, Limits())
     assert f"the code that began it (redraft {version('redraft')})" in caught.value.hint
-    assert f"`redraft fork {begun.run.id}` with round=1" in caught.value.hint
+    assert f"`await session.fork({begun.run.id!r}, 1)`" in caught.value.hint
     async with other.session() as session:
         forked = await session.fork(begun.run.id, 1)
     assert (forked.run.status, forked.initial_scores) == ("done", {"coverage": 2 / 6, "consistency": 2 / 3})

@@ -20,7 +20,7 @@ from redraft.llm.budget import price_table
 from redraft.llm.chat import ChatModel
 from redraft.prompts.book import PromptBook
 from redraft.readers.documents import parse
-from redraft.runs.model_pool import (
+from redraft.runs.models import (
     ModelPool,
     assign_models,
     by_identity,
@@ -167,7 +167,7 @@ async def team(
         prepared = prepare(parse(TEXT, name="a"), DraftConfig())
         run = record(prepared, RunSpec(purpose_of_draft(judging, refinement)), Limits(), store)
         assigned = assign_models(settings, judging, Limits(), None, refinement=refinement, objects=objects or {})
-        async with open_models(assigned, run, prepared, store, ignore_event) as pool:
+        async with open_models(assigned, run, prepared.document, prepared.book, store, ignore_event) as pool:
             yield pool
 
 
@@ -202,7 +202,7 @@ def test_a_cost_limit_needs_the_price_of_the_decider_too(tmp_path: Path) -> None
     table = tmp_path / "prices.toml"
     table.write_text('[prices]\n"m" = { prompt = 1, completion = 1 }\n', "utf-8")
     settings, refinement = DraftConfig(model="openai:m"), RefineConfig(goals={"coverage": 1}, decider="openai:dear")
-    with pytest.raises(UsageError, match="the price of openai:dear is not known"):
+    with pytest.raises(UsageError, match="the price of openai:dear is unknown"):
         assign_models(settings, JudgeConfig(), Limits(max_cost=1), price_table(str(table)), refinement=refinement)
 
 

@@ -43,9 +43,10 @@ from redraft.domain import (
 from redraft.settings import DraftConfig, JudgeConfig, Limits, Refine, RefineConfig
 from redraft.store.addresses import is_server
 from redraft.store.batches import Batch, BatchItemRow
-from redraft.store.calls import Call, Message
+from redraft.store.calls import Call
 from redraft.store.documents import ChapterRun, DraftCandidate
 from redraft.store.judgments import Agreement, HumanOpinion, JudgeSetup
+from redraft.store.messages import Message
 from redraft.store.reservations import Reservation, ReservationTerms
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -236,12 +237,10 @@ def fill(store: Store, name: str = "abc123") -> None:
     store.agreements.keep(AGREEMENT)
     fill_judged(store, name)
     chapters = [ChapterRun(title, Chunk(at, Span(10 * at, 10 * at + 10), 5)) for at, title in enumerate(("Öne", "Two"))]
-    store.chapters.add(name, chapters)
+    store.chapters.put(*chapters, run=name)
     (draft,) = store.runs.drafts(name)
-    store.candidates.add(name, [""])
-    store.candidates.settle(
-        name, [DraftCandidate(1, "", draft.id, chosen=True, reason="it is bétter"), DraftCandidate(2)]
-    )
+    candidate = DraftCandidate(1, "", draft.id, chosen=True, reason="it is bétter")
+    store.candidates.put(candidate, DraftCandidate(2), run=name)
     fill_batch(store, name)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redraft.domain import Document, content_id
-from redraft.store.calls import Call, Message, PreparedMessages, messages_in, quoted_by
+from redraft.store.calls import Call
+from redraft.store.messages import Message, PreparedMessages, messages_in
 from redraft.store.reservations import Reservation, ReservationTerms
 from redraft.store.store import Store
 from tests.store.support import add_call, as_stored, call, dump, intact, run, started
@@ -48,10 +48,9 @@ def kept(store: Store, number: int = 1, name: str = "one") -> tuple[Message, ...
 def test_every_text_is_put_together_again(parts: list[str]) -> None:
     text = as_stored("".join(parts)) or "x"
     prepared = PreparedMessages([Message("user", text), Message("assistant", "so")], "book", BOOK)
-    bodies = {key: zlib.compress(body) for key, body in prepared._texts.items()}
     names = ("role", "text", "start", "stop")
-    rows = [dict(zip(names, row, strict=True)) | {"body": bodies.get(row[1])} for row in prepared._rows]
-    assert quoted_by(rows) == "book"
+    first, *rows = [dict(zip(names, row, strict=True)) | {"body": prepared.texts.get(row[1])} for row in prepared.rows]
+    assert first["text"] == "book"
     assert messages_in(rows, BOOK) == (Message("user", text), Message("assistant", "so"))
 
 
@@ -72,11 +71,11 @@ def test_calls_of_one_document_hardly_take_space(tmp_path: Path) -> None:
     with Store(tmp_path / "redraft.db") as store:
         store.documents.add(Document(content_id(BOOK), "A book", BOOK, (), "book.txt", "utf-8"))
         store.runs.add(run("one", BOOK))
-        before = store.connection.used
+        before = store.connection.size
         for number in range(40):
             add_call(store, asked(f"key {number}", BOOK, BOOK[number * 999 :], BOOK[number * 500 :][:5000]))
         # A call takes about 1 KB without its messages.
-        assert store.connection.used - before < 40 * 3000
+        assert store.connection.size - before < 40 * 3000
 
 
 def test_an_answer_from_the_cache_has_the_messages_of_the_run_that_asked(store: Store) -> None:

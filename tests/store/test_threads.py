@@ -413,7 +413,7 @@ def test_a_claim_ends_with_an_error_too(path: Path) -> None:
 def test_a_claim_of_the_blink_of_an_eye_does_not_keep_others_out(path: Path) -> None:
     with Store(path) as store:
         # As `is_claimed` holds it, while it looks.
-        lock = FileLock(store._claims._path("abc123"))
+        lock = FileLock(store.connection.lock_path("abc123"))
         lock.acquire()
         release = threading.Timer(0.1, os.unlink, [lock.lock_file])
         release.start()

@@ -46,7 +46,9 @@ _facts = st.builds(
     st.none() | _numbers,
     _texts,
     _evidence,
-    st.lists(st.builds(Objection, st.sampled_from(get_args(Dimension)), _texts), max_size=2).map(tuple),
+    st.lists(st.builds(Objection, dimension=st.sampled_from(get_args(Dimension)), reason=_texts), max_size=2).map(
+        tuple
+    ),
 )
 _trees = st.builds(
     Tree,

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from redraft.fields import option_of
-from redraft.lab.agreement.sheets import read_sheets
+from redraft.lab.agreement.sheet_rows import read_sheets
 from redraft.report.history.results import RunResult
 from redraft.runs.plans import RunPlan
 from redraft.settings import DraftConfig, JudgeConfig, ModelSettings, RefineConfig

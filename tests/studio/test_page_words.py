@@ -2,90 +2,48 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 import re
-from collections.abc import AsyncIterator
 
 import pytest
 
-from redraft.lab.experiments.experiment import AGAIN, table
+from redraft.errors import UsageError
+from redraft.lab.declared import table
+from redraft.lab.experiments.experiment import AGAIN
 from redraft.report.history.summaries import shown_names
 from redraft.report.pages.comparison import label_for_people
 from redraft.settings import DraftConfig, JudgeConfig
+from redraft.studio.doors import PAGE, error_on_page, with_names
 from redraft.studio.endpoints import template
-from redraft.studio.feeds import Message, sent
-from redraft.studio.form import error_on_page, groups, in_api, on_page, with_names
+from redraft.studio.form import groups
 from tests.studio.served import Served, at_rest, begin
 from tests.support import chapter
 
 
 @pytest.mark.parametrize(
-    ("said", "shown"),
+    ("field", "shown"),
     [
-        ("resume the run with a higher --max-cost", "resume with a higher limit"),
-        ("that may exceed --max-cost 0.01", "that may exceed the limit of $0.01"),
-        ("limits=Limits(max_calls=3) is used up", "“Limit of calls” 3 is used up"),
-        ("use --chunk-tokens 1,024 or more", "use “Chunk tokens” 1,024 or more"),
-        ("name one (--judge openai:MODEL, --judge nli:MODEL)", "name one (“Judge” in “New run” or “Refine”)"),
-        ("name one (judges=['openai:MODEL'], judges=['nli:MODEL'])", "name one (“Judge” in “New run” or “Refine”)"),
-        ("(set --context-tokens N, or context_tokens in its own table [models.NAME])", "(set “Window, in tokens”)"),
-        ("a margin of 15% (set TIKTOKEN_CACHE_DIR to a folder that holds it)", "a margin of 15%"),
-        (
-            "free some space, then `redraft resume` the run; it is safe",
-            "free some space, then resume the run; it is safe",
-        ),
-        ("`await session.resume('3fa2c1d0')`", "resume the run"),
-        ("`redraft runs --kind ask` lists them", "the page “Runs” lists them"),
-        ("Repeat the command to try it again", "Resume it to try it again"),
-        ("name another database with --db", "name another database with --db"),
-        ("goals.coverage: must be at most 1", "Goals (coverage): must be at most 1"),
-        ("judges.0: must be text", "Judge (number 1): must be text"),
-        ("word_limits.1: must be a whole number", "Word limits (number 2): must be a whole number"),
-        ("chapters.txt: it is empty", "chapters.txt: it is empty"),
-        ("an en--dash, x=3 and redraft itself stay", "an en--dash, x=3 and redraft itself stay"),
-        ("use `redraft fork 3fa2c1d0` with --round 2", "use “Fork” on its page, from round 2"),
-        ("GET /api/batches lists them", "/batches lists them"),
-        ("name a judge that can, such as --judge openai:gpt-5-mini", "name a judge that can (“Judge”)"),
-        ("GET /api/batches/mine shows its status", "reload its page"),
+        ("goals.coverage", "Goals (coverage): must be at most 1"),
+        ("judges.0", "Judge (number 1): must be at most 1"),
+        ("words", "Word limit: must be at most 1"),
+        ("word_limit", "word_limit: must be at most 1"),
     ],
 )
-def test_settings_and_next_steps_are_worded_as_pages_have_them(said: str, shown: str) -> None:
-    assert on_page(said) == shown
+def test_a_wrong_field_has_its_label(field: str, shown: str) -> None:
+    assert PAGE.message(UsageError("must be at most 1", field=field)) == shown
 
 
-@pytest.mark.parametrize(
-    ("said", "told"),
-    [
-        ("resume the run with a higher --max-cost", "POST /api/batches/b/resume with a higher `max_cost`"),
-        ("resume the run with a higher `Limits.max_calls`", "POST /api/batches/b/resume with a higher `max_calls`"),
-        ("limits=Limits(max_calls=3) is used up", "`max_calls` 3 is used up"),
-        ("free some space, then `redraft resume` the run", "free some space, then POST /api/batches/b/resume"),
-        ("Repeat the command to try it again", "POST /api/batches/b/resume to try it again"),
-        ("use --chunk-tokens 1,024 or more", "use `chunk_tokens` 1,024 or more"),
-        ("`redraft models` lists them", "GET /api/models lists them"),
-        ("give a file that contains text", "give a file that contains text"),
-    ],
-)
-def test_errors_of_a_batch_name_fields_and_calls_of_the_api(said: str, told: str) -> None:
-    assert in_api(said, "/api/batches/b") == told
-
-
-def test_a_name_for_people_that_has_another_models_name_in_it_is_not_changed_again() -> None:
-    names = {"big": "q (port 8002)", "openai:q": "q (port 8000)", "q": "other (port 8001)", "fixed": "fixed"}
-    assert on_page("openai:q, q and big", names) == "q (port 8000), other (port 8001) and q (port 8002)"
+def test_only_whole_names_of_models_are_replaced() -> None:
+    names = {"pool": "relay (port 8451)", "openai:q": "q (port 8000)"}
+    words = "when will the pool reopen? openai:q is open"
+    assert with_names({"judges": ["pool"], "query": words, "model": "openai:q"}, names) == {
+        "judges": ["relay (port 8451)"],
+        "query": words,
+        "model": "q (port 8000)",
+    }
 
 
 def test_a_list_of_models_stays_one() -> None:
     assert with_names({"metrics": ["coverage"], "judges": []}, {}) == {"metrics": ["coverage"], "judges": []}
-
-
-async def test_events_name_the_page_in_what_they_say() -> None:
-    async def events() -> AsyncIterator[Message]:
-        yield {"kind": "score", "score": None, "reason": "name one (--judge openai:MODEL, --judge nli:MODEL)"}
-
-    told = [one async for one in sent(asyncio.Event(), events())]
-    assert json.loads(told[0].removeprefix("data: "))["reason"] == "name one (“Judge” in “New run” or “Refine”)"
 
 
 def test_the_built_in_judge_of_a_writer_on_this_machine_keeps_its_name() -> None:
@@ -93,7 +51,6 @@ def test_the_built_in_judge_of_a_writer_on_this_machine_keeps_its_name() -> None
     shown = shown_names(writer, JudgeConfig(judges=("extractive",)))
     name = "q (on this machine, port 8000)"
     assert shown == {"openai:q": name, "openai:q@http://127.0.0.1:8000/v1": name, "extractive": "extractive"}
-    assert on_page("openai:q@http://127.0.0.1:8000/v1", shown) == name
 
 
 @pytest.mark.parametrize(
@@ -137,7 +94,7 @@ def test_a_reason_without_a_score_stands_once_and_names_the_page(at: Served) -> 
             at_rest(client, run)
         page = client.get(f"/runs/{runs[0]}").text
         head = page.partition("verdict-line")[2].partition("</p>")[0]
-        assert head.count("name a language model as judge (“Judge” in “New run” or “Refine”)") == 1
+        assert head.count("name a language model as judge") == 1
         assert shell_or_python(page) == []
         beside = client.get(f"/compare?run={runs[0]}&run={runs[1]}").text
         assert shell_or_python(beside) == []

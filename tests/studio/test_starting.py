@@ -122,7 +122,7 @@ def test_programs_start_batches_of_stored_documents(client: httpx.Client) -> Non
     [
         ({"kind": "evaluate", "summary": "Short."}, "Your own summary belongs to one document"),
         ({"kind": "refine", "review": "true"}, "several documents"),
-        ({"chapters": "99"}, "“Chapters” 99"),
+        ({"chapters": "99"}, "hapters 99"),
     ],
 )
 def test_what_is_about_one_document_is_refused_for_several(

@@ -76,12 +76,6 @@ def test_chunks_cover_the_text_and_fit(tokenizer: Tokenizer, text: str, budget: 
     check_ends(text, chunks, tokenizer, budget)
 
 
-@relaxed
-@given(text=texts, budget=budgets)
-def test_the_counts_are_exact_in_every_vocabulary(vocabulary: Tokenizer, text: str, budget: int) -> None:
-    check_counts(text, chunk(document(text), vocabulary, budget), vocabulary, budget)
-
-
 @pytest.mark.slow
 @relaxed
 @given(text=raw_texts, budget=budgets)
@@ -138,13 +132,6 @@ class Counting:
     def measure(self, text: str) -> Meter:
         self.measured += len(text)
         return self.inner.measure(text)
-
-
-def test_prose_is_measured_once_and_never_counted_again() -> None:
-    counting = Counting()
-    assert len(chunk(document(STORY * 5), counting, 200)) > 20
-    assert counting.measured == len(STORY * 5)
-    assert counting.read == 0
 
 
 @pytest.mark.slow
@@ -229,9 +216,3 @@ def test_onward_a_chunk_has_its_tokens_and_the_sentence_begun(tokenizer: Tokeniz
                 for seam in seams
                 if each.span.start < seam < each.span.end and tokenizer.count(text[each.span.start : seam]) > budget
             )
-
-
-def test_an_onward_chunk_of_a_story_is_a_sentence_longer(vocabulary: Tokenizer) -> None:
-    within, onward = (chunk(document(STORY), vocabulary, 100, onward=on) for on in (False, True))
-    assert all(one.tokens <= 100 for one in within)
-    assert all(100 <= one.tokens < 130 for one in onward[:-1])

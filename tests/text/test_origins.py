@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from redraft.domain import Span
 from redraft.text.languages import LanguageSpan
-from redraft.text.origin_chains import ComposedOrigin, DerivedText, Excerpt, PassageMatcher, compose, drift
+from redraft.text.origin_chains import ComposedOrigin, DerivedText, Excerpt, compose, drift
 from redraft.text.origins import MAX_PLACES, Index, Link, OriginTracer, SentenceOrigin
 from redraft.text.quotes import shares_names
 from redraft.text.reply_cleanup import needs_tidying
@@ -226,22 +226,6 @@ def test_where_there_are_no_spaces_pairs_of_letters_tell_sentences_apart() -> No
     assert index(text, "ja").holding("行灯").tolist() == [1]
 
 
-def test_stretches_come_for_what_those_before_do_not_say() -> None:
-    lamp, gulls = LAMP.split(". ")[0] + ".", GULLS.split(". ")[0] + "."
-    other = [f"The clerk number {n} wrote letters to nobody." for n in range(40)]
-    lines = [*other[:20], lamp, f"{lamp[:-1]} again.", *other[20:], gulls]
-    text = "\n".join(lines)
-    spans = [Span(text.index(line), text.index(line) + len(line)) for line in lines]
-    found = PassageMatcher(text, spans).nearest("Hester kept the lamp, and gulls nested under the gallery.", 3)
-    assert {lines[at] for at in found[:2]} == {lines[20], gulls} or {lines[at] for at in found[:2]} == {
-        lines[21],
-        gulls,
-    }
-    assert PassageMatcher(text, []).nearest("lamp", 3) == []
-    assert PassageMatcher("", []).nearest("lamp", 3) == []
-    assert PassageMatcher(text, [Span(0, 0), *spans]).nearest("the lamp of Hester", 99)[0] in (21, 22)
-
-
 CLEAN = (
     "Hester Vane, an accountant, comes to Sarn. She finds that the ledger for 1901 is missing, and asks who took it."
 )
@@ -286,10 +270,7 @@ ENGLISH = (
 IN_OTHER_LANGUAGES = {
     "German": "Im März 1924 setzt Hester Vane auf die Insel über, um das Buch ihres Vaters zu suchen.",
     "French": "En mars 1924, Hester Vane passe sur l'île pour chercher le registre de son père.",
-    "Russian": "В марте Эстер Вейн приезжает на остров, чтобы найти книгу отца. Её спрятал Элиас Корран.",
-    "Greek": "Τον Μάρτιο η Έστερ Βέιν περνά στο νησί για να βρει το βιβλίο του πατέρα της.",
-    "Japanese": "三月、ヘスター・ヴェインは父の帳簿を探しに島へ渡る。灯台守のイライアス・コランが塔に隠していた。",
-    "Japanese, by the year": "一九二四年三月、彼女は父の帳簿を探しに島へ渡る。",
+    "Japanese": "一九二四年三月、彼女は父の帳簿を探しに島へ渡る。",
     "Chinese": "1924年3月，海丝特·维恩渡海到岛上寻找父亲的账簿。",
     "Arabic": "في مارس ١٩٢٤ عبرت هستر فين إلى الجزيرة بحثًا عن دفتر أبيها.",
 }

@@ -185,19 +185,6 @@ def test_of_an_endless_sentence_the_beginning_is_compared() -> None:
     assert redundancy([["a"] * 200 + ["b"], ["a"] * 200 + ["c"] * 50]) == 1.0
 
 
-def test_of_many_pairs_some_are_taken_and_their_mean_is_that_of_all() -> None:
-    sentences = [["the", f"w{n % 3}", f"v{n % 7}", f"u{n}"] for n in range(900)]
-    chosen = [(first, other) for first, others in overlap._pairs(900) for other in others]
-
-    assert len(chosen) == len(set(chosen)) == overlap._PAIRS
-    assert all(0 <= first < other < 900 for first, other in chosen)
-    assert fmean(first for first, _ in chosen) == pytest.approx(899 / 3, rel=0.01)
-    assert fmean(other for _, other in chosen) == pytest.approx(899 * 2 / 3, rel=0.01)
-    # Of the pairs a third have w in common and a seventh v, beside "the".
-    assert redundancy(sentences) == pytest.approx((1 + 1 / 3 + 1 / 7) / 4, rel=0.01)
-    assert redundancy(sentences) == redundancy(sentences)
-
-
 @pytest.mark.parametrize("count", [2, 3, 200, 201, 202, 1000, 1415])
 def test_no_pair_is_taken_twice(count: int) -> None:
     chosen = [(first, other) for first, others in overlap._pairs(count) for other in others]
@@ -236,19 +223,6 @@ many = settings(max_examples=200, deadline=None)
 
 def measured(summary: str, source: str) -> float | None:
     return uniformity(units(summary), indexed(source))
-
-
-def test_a_word_of_all_tenths_is_spread_evenly() -> None:
-    assert measured("The lamp.", "lamp " + "x lamp " * 9) == pytest.approx(1)
-    assert measured("The lamp.", "lamp " * 1000) == pytest.approx(1)
-
-
-def test_a_word_of_one_place_is_not_spread_at_all() -> None:
-    assert measured("The lamp.", "x " * 50 + "lamp lamp " + "x " * 48) == 0
-
-
-def test_half_in_one_tenth_and_half_in_another() -> None:
-    assert measured("A lamp", "lamp " * 5 + "x " * 90 + "lamp " * 5) == pytest.approx(log(2) / log(10))
 
 
 def test_only_words_that_say_what_it_is_about_count() -> None:

@@ -5,7 +5,6 @@ import threading
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 import tiktoken
 from hypothesis import HealthCheck, given, settings
@@ -16,9 +15,7 @@ from redraft.text.tokens import (
     ESTIMATE,
     EstimatingTokenizer,
     Meter,
-    TiktokenTokenizer,
     Tokenizer,
-    TokenPart,
     tokenizer_for,
     tokenizer_named,
 )
@@ -64,40 +61,16 @@ def test_the_reach_is_what_fits(tokenizer: Tokenizer, text: str, budget: int, da
 
 
 def test_characters_of_several_tokens_are_not_cut() -> None:
-    meter = Meter([TokenPart(0, np.array([1, 1, 1, 2, 5, 5, 6], np.uint32))])
+    meter = Meter(np.array([1, 1, 1, 2, 5, 5, 6], np.uint32))
     assert [meter.reach(0, budget) for budget in range(8)] == [0, 0, 0, 1, 2, 2, 5, 6]
-    assert Meter([TokenPart(0, np.array([5, 5, 6], np.uint32))]).reach(0, 1) == 0
-    assert Meter([]).reach(0, 5) == 0
+    assert Meter(np.array([5, 5, 6], np.uint32)).reach(0, 1) == 0
+    assert Meter(np.array([], np.uint32)).reach(0, 5) == 0
     assert meter.reach(6, 3) == 6
-
-
-@given(st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=6), min_size=1, max_size=6), st.data())
-def test_it_makes_no_difference_into_which_parts_a_text_was_cut(sizes: list[list[int]], data: st.DataObject) -> None:
-    """`sizes` are those of tokens, in characters; none of none begins a part. Each costs one more than its size."""
-    parts, whole, at = [], [], 0
-    for of_part in sizes:
-        of_part = [1, *of_part]
-        ends = np.cumsum(of_part)
-        cost = np.concatenate(([0], np.cumsum(np.array(of_part) + 1)))
-        parts.append(TokenPart(at, ends.astype(np.uint32), cost.astype(np.uint32)))
-        whole += of_part
-        at += int(ends[-1])
-    ends, cost = np.cumsum(whole), np.concatenate(([0], np.cumsum(np.array(whole) + 1)))
-    one = Meter([TokenPart(0, ends.astype(np.uint32), cost.astype(np.uint32))], 2)
-    several = Meter(parts, 2)
-    start, end = sorted((data.draw(st.integers(0, at)), data.draw(st.integers(0, at))))
-    assert several.tokens(start, end) == one.tokens(start, end)
-    before = [sum(whole[:number]) for number in range(len(whole))]
-    within = [size + 1 for size, begins in zip(whole, before, strict=True) if begins < end and begins + size > start]
-    assert start == end or several.tokens(start, end) * 2 >= sum(within)
-    budget = data.draw(st.integers(0, 30))
-    assert several.reach(start, budget) == one.reach(start, budget)
 
 
 def test_what_cannot_be_cut_is_measured_in_parts(tokenizer: Tokenizer) -> None:
     text = "QmFzZTY0" * 150_000
     meter = tokenizer.measure(text)
-    assert len(meter._parts) > 2
     assert meter.tokens(0, len(text)) == tokenizer.count(text)
 
 
@@ -243,28 +216,3 @@ def test_models_and_their_vocabularies(vocabulary: Tokenizer, monkeypatch: pytes
 
 def test_the_estimate_is_stored_by_its_name() -> None:
     assert tokenizer_named(ESTIMATE).name == ESTIMATE
-
-
-def test_a_vocabulary_is_gone_through_once() -> None:
-    encoding = LazyEncoding()
-    first, second = TiktokenTokenizer(encoding), TiktokenTokenizer(encoding)  # type: ignore[arg-type]
-    assert encoding.read == 1
-    assert first.measure("abc").tokens(0, 3) == second.measure("abc").tokens(0, 3) == 3
-
-
-class LazyEncoding:
-    """Every byte is a token; how often it has told of all of them is counted."""
-
-    name = "bytes"
-    n_vocab = 256
-    read = 0
-
-    def token_byte_values(self) -> list[bytes]:
-        self.read += 1
-        return [bytes([n]) for n in range(256)]
-
-    def encode_single_token(self, value: bytes) -> int:
-        return value[0]
-
-    def encode_to_numpy(self, text: str, **_: object) -> npt.NDArray[np.uint32]:
-        return np.frombuffer(text.encode(), dtype=np.uint8).astype(np.uint32)

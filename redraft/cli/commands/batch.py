@@ -48,10 +48,10 @@ def _engines() -> str:
     return ", ".join(("local", "ray", *plugins.names("engines")))
 
 
-def _allow_paths(context: click.Context, parameter: click.Parameter, given: bool) -> None:  # noqa: ARG001
+def _allow_paths(context: click.Context, parameter: click.Parameter, values: bool) -> None:  # noqa: ARG001
     from redraft.batches.sources import allow_paths
 
-    allow_paths(given)
+    allow_paths(values)
 
 
 worker_options = options.grouped(
@@ -123,7 +123,7 @@ worker_options = options.grouped(
     "--name", section="output", metavar="NAME", help="Name of the batch.  [default: made from its settings]"
 )
 @options.store_options
-def run(sources: tuple[str, ...], **given: Any) -> int:
+def run(sources: tuple[str, ...], **values: Any) -> int:
     """Summarize all SOURCEs with several workers, under one budget.
 
     Repeat the command to continue: finished documents are kept, failed ones are tried again.
@@ -134,18 +134,18 @@ def run(sources: tuple[str, ...], **given: Any) -> int:
     from redraft.cli.views.plans import show_plan
     from redraft.store.store import Store
 
-    if not given["quiet"]:
+    if not values["quiet"]:
         _say_skipped(skipped(sources))
-    request, limits = _asked(given), parse_options.limits(given)
-    if given["dry_run"]:
-        plan = estimate(sources, request, parse_options.prices(given)).table()
-        return show_plan(plan, as_json=given["as_json"])
-    check(sources, given["output"])
-    folder = folder_named(given["output"], dossiers=given["dossiers"])
-    with Store(given["db"]) as store:
-        engine = _engine(store, given)
-        opened = open_batch(store, sources, request, limits, folder=folder, name=given["name"])
-        return _worked(store, engine, opened.name, limits, given)
+    request, limits = _asked(values), parse_options.limits(values)
+    if values["dry_run"]:
+        plan = estimate(sources, request, parse_options.prices(values)).table()
+        return show_plan(plan, as_json=values["as_json"])
+    check(sources, values["output"])
+    folder = folder_named(values["output"], dossiers=values["dossiers"])
+    with Store(values["db"]) as store:
+        engine = _engine(store, values)
+        opened = open_batch(store, sources, request, limits, folder=folder, name=values["name"])
+        return _worked(store, engine, opened.name, limits, values)
 
 
 def _say_skipped(names: Sequence[str]) -> None:
@@ -165,64 +165,64 @@ def _say_skipped(names: Sequence[str]) -> None:
 @options.prices
 @worker_options
 @options.store_options
-def resume(name: str, **given: Any) -> int:
+def resume(name: str, **values: Any) -> int:
     """Resume the batch NAME where it stopped. Nothing is paid for twice; failed documents are tried again.
 
     It keeps its settings and its folder. Limits given here replace its own.
     """
     from redraft.batches.request import open_again
 
-    with parse_options.store_to_read(given["db"]) as store:
-        limits = parse_options.limits(given, Limits.model_validate(store.batches.get(name).limits))
-        engine = _engine(store, given)
-        open_again(store, name, parse_options.own_places(given), limits)
-        return _worked(store, engine, name, limits, given)
+    with parse_options.store_to_read(values["db"]) as store:
+        limits = parse_options.limits(values, Limits.model_validate(store.batches.get(name).limits))
+        engine = _engine(store, values)
+        open_again(store, name, parse_options.own_places(values), limits)
+        return _worked(store, engine, name, limits, values)
 
 
-def _asked(given: Mapping[str, Any]) -> BatchRequest:
+def _asked(values: Mapping[str, Any]) -> BatchRequest:
     """What is asked of every document. What is about a single one is refused."""
     from redraft.batches.request import BatchRequest
 
-    if stray := [option for name, option in _ABOUT_ONE.items() if given[name]]:
+    if stray := [option for name, option in _ABOUT_ONE.items() if values[name]]:
         raise UsageError(f"{stray[0]} applies to one document only", hint="leave it out")
-    judging, refinement = parse_options.refined(given, "the summaries")
-    return BatchRequest(parse_options.settings(given), judging, refinement, parse_options.document_part(given))
+    judging, refinement = parse_options.refined(values, "the summaries")
+    return BatchRequest(parse_options.settings(values), judging, refinement, parse_options.document_part(values))
 
 
-def _engine(store: Store, given: Mapping[str, Any]) -> Engine:
+def _engine(store: Store, values: Mapping[str, Any]) -> Engine:
     """The engine that is asked for. Without it, or what else is asked for and not installed, no batch is opened."""
     from redraft.batches.engine import engine_named
     from redraft.cli.runner import check_spans
 
-    if given["send_spans"]:
+    if values["send_spans"]:
         check_spans()
-    return engine_named(given["engine"], given["address"], store.address)
+    return engine_named(values["engine"], values["address"], store.address)
 
 
-def _worked(store: Store, engine: Engine, name: str, limits: Limits, given: Mapping[str, Any]) -> int:
+def _worked(store: Store, engine: Engine, name: str, limits: Limits, values: Mapping[str, Any]) -> int:
     """Work on an open batch to its end, and show what came of it; returns the exit code."""
     from redraft.batches.tables import drive
     from redraft.batches.worker import terms_of
     from redraft.cli.runner import StoppedError
-    from redraft.cli.views.batches import finish, open_progress_view, resume_command
+    from redraft.cli.views.batches import batch_progress, finish, resume_command
     from redraft.text.words import count
 
     try:
         with on_termination(_interrupt), engine:
-            workers = _workers(given["workers"], engine, limits, store.batches.counts(name).left)
-            prices = str(Path(given["prices"]).expanduser().absolute()) if given["prices"] else None
-            sent = {"traced": given["trace_to_langsmith"], "spans": given["send_spans"]}
+            workers = _workers(values["workers"], engine, limits, store.batches.counts(name).left)
+            prices = str(Path(values["prices"]).expanduser().absolute()) if values["prices"] else None
+            sent = {"traced": values["trace_to_langsmith"], "spans": values["send_spans"]}
             terms = terms_of(store, name, workers, prices=prices, **sent)
-            if not given["quiet"]:
+            if not values["quiet"]:
                 documents = count(store.batches.counts(name).all, "document")
                 say(f"batch {name}: {documents}, {count(terms.of, 'worker')}")
             if engine.is_elsewhere():
-                _keep_texts(store, name, quiet=given["quiet"])
-            with open_progress_view(quiet=given["quiet"]) as watch:
-                snapshot = drive(store, engine, terms, watch.tell, watch.see)
+                _keep_texts(store, name, quiet=values["quiet"])
+            with batch_progress(quiet=values["quiet"]) as (note, watch):
+                snapshot = drive(store, engine, terms, note, watch)
     except KeyboardInterrupt:
         raise StoppedError(f"Resume: {resume_command(name)}") from None
-    return finish(store, snapshot, as_json=given["as_json"], quiet=given["quiet"])
+    return finish(store, snapshot, as_json=values["as_json"], quiet=values["quiet"])
 
 
 def _keep_texts(store: Store, name: str, *, quiet: bool) -> None:

@@ -45,23 +45,23 @@ in both orders, or the budget is used up.
 @options.repeat
 @options.asking_options
 @options.store_options
-def compare(sources: tuple[str, ...], first: str, second: str, **given: Any) -> int:
+def compare(sources: tuple[str, ...], first: str, second: str, **values: Any) -> int:
     """Ask which of A and B is the better summary of SOURCE. One of them may be - for stdin.
 
     Each judge decides overall, and on detail, structure and logic. It is asked twice, with A first and with B first,
     since judges may favour a position.
     """
-    quiet = given["quiet"]
+    quiet = values["quiet"]
     from redraft.cli.runner import carry_out
     from redraft.runs.execute import check_summaries
     from redraft.runs.prepare import RunSpec
 
     if [*sources, first, second].count(STDIN) > 1:
         raise UsageError("only one of SOURCE, A and B can be stdin", hint="give the others as files")
-    settings, purpose = parse_options.settings(given), Compare(judging=parse_options.judging_without_draft(given))
+    settings, purpose = parse_options.settings(values), Compare(judging=parse_options.judging_without_draft(values))
     a, b = parse_options.read_text(first, quiet=quiet), parse_options.read_text(second, quiet=quiet)
     check_summaries(a, b)
-    return carry_out(parse_options.document_at(sources, given), settings, RunSpec(purpose, given=a, other=b), given)
+    return carry_out(parse_options.document_at(sources, values), settings, RunSpec(purpose, given=a, other=b), values)
 
 
 _COMPARE_RUNS_EPILOG = """\b

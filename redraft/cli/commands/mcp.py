@@ -43,7 +43,7 @@ to all runs of one server together. Models are chosen here, not by the agent.
 @options.max_source
 @options.prices
 @options.db
-def mcp(root: str, db: str | None, **given: Any) -> int:
+def mcp(root: str, db: str | None, **values: Any) -> int:
     """Serve redraft to agents over the Model Context Protocol: they start runs, poll them, and read results, passages
     and citations."""
     require("redraft mcp", "mcp", "mcp")
@@ -57,13 +57,13 @@ def mcp(root: str, db: str | None, **given: Any) -> int:
     from redraft.llm.budget import Budget
     from redraft.runs.session import Session
 
-    limits = parse_options.limits(given)
+    limits = parse_options.limits(values)
     session = Session(
         db,
-        settings=parse_options.settings(given),
-        judging=parse_options.judging_without_draft(given),
+        settings=parse_options.settings(values),
+        judging=parse_options.judging_without_draft(values),
         limits=limits,
-        prices=parse_options.prices(given),
+        prices=parse_options.prices(values),
         budget=Budget(max_calls=limits.max_calls, max_cost=limits.max_cost),
     )
 

@@ -75,7 +75,7 @@ _EVERYBODY = "*"
 @options.prices
 @options.db
 @options.as_json
-def models(check: str | None, db: str | None, as_json: bool, **given: Any) -> int:
+def models(check: str | None, db: str | None, as_json: bool, **values: Any) -> int:
     """Show the models that write, judge, validate and decide, with their windows, prices and reply formats; and the
     model servers on this machine.
     """
@@ -85,22 +85,22 @@ def models(check: str | None, db: str | None, as_json: bool, **given: Any) -> in
     from redraft.runs.roster import roster
     from redraft.store.store import Store
 
-    tables, table = model_tables(), parse_options.prices(given)
+    tables, table = model_tables(), parse_options.prices(values)
     if check and check not in (_EVERYBODY, EXTRACTIVE) and ":" not in check and check not in tables:
         there = f"choose from: {', '.join(tables)}" if tables else "there are none"
         raise UsageError(f"there is no model {check!r}", hint=f"name a table [models.NAME] ({there}), or PROVIDER:NAME")
     with Store(db) as store:
         if check and check != _EVERYBODY:
             entry = roster(
-                parse_options.settings({**given, "model": check}), JudgeConfig(), None, {}, table, store, check
+                parse_options.settings({**values, "model": check}), JudgeConfig(), None, {}, table, store, check
             )[0]
-            return _checked([replace(entry, role=None)], store, given["timeout"], as_json=as_json, alone=True)
-        settings, panel = parse_options.settings(given), parse_options.judging_without_draft(given)
-        writes_as = given["model"] if given["model"] in tables else None
-        entries = roster(settings, panel, given["decider"], tables, table, store, writes_as)
+            return _checked([replace(entry, role=None)], store, values["timeout"], as_json=as_json, alone=True)
+        settings, panel = parse_options.settings(values), parse_options.judging_without_draft(values)
+        writes_as = values["model"] if values["model"] in tables else None
+        entries = roster(settings, panel, values["decider"], tables, table, store, writes_as)
         if check:
             held = [entry for entry in entries if entry.role]
-            return _checked(held, store, given["timeout"], as_json=as_json, alone=False)
+            return _checked(held, store, values["timeout"], as_json=as_json, alone=False)
     local_servers = servers.local_servers(servers.USUAL)
     here = [
         {"kind": server.port.kind, "base_url": server.port.url, "models": server.models} for server in local_servers

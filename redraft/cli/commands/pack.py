@@ -60,7 +60,7 @@ Examples:
 @preset_option
 @options.asking_options
 @options.store_options
-def build_pack(sources: tuple[str, ...], **given: Any) -> int:
+def build_pack(sources: tuple[str, ...], **values: Any) -> int:
     """Build the questions about SOURCE, unless they are stored already, and show them.
 
     Missing ones are tried again. evaluate and refine use these questions under the same options. `redraft keyfacts`
@@ -69,8 +69,8 @@ def build_pack(sources: tuple[str, ...], **given: Any) -> int:
     from redraft.cli.runner import carry_out
     from redraft.runs.prepare import RunSpec
 
-    order = RunSpec(BuildQuestions(judging=parse_options.judging_without_draft(given)))
-    return carry_out(parse_options.document_at(sources, given), parse_options.settings(given), order, given)
+    order = RunSpec(BuildQuestions(judging=parse_options.judging_without_draft(values)))
+    return carry_out(parse_options.document_at(sources, values), parse_options.settings(values), order, values)
 
 
 _EXPORT_EPILOG = """\b
@@ -258,7 +258,7 @@ Examples:
 @preset_option
 @options.asking_options
 @options.store_options
-def keyfacts(sources: tuple[str, ...], pruned: bool, **given: Any) -> int:
+def keyfacts(sources: tuple[str, ...], pruned: bool, **values: Any) -> int:
     """Find the key facts of SOURCE, unless they are stored already, and show them as trees.
 
     Each chunk has main facts (roots), supporting facts (branches) and details (leaves). A validator prunes facts that
@@ -267,7 +267,7 @@ def keyfacts(sources: tuple[str, ...], pruned: bool, **given: Any) -> int:
     from redraft.cli.runner import carry_out
     from redraft.runs.prepare import RunSpec
 
-    order = RunSpec(BuildKeyfacts(judging=parse_options.judging_without_draft(given)))
+    order = RunSpec(BuildKeyfacts(judging=parse_options.judging_without_draft(values)))
     return carry_out(
-        parse_options.document_at(sources, given), parse_options.settings(given), order, given, pruned=pruned
+        parse_options.document_at(sources, values), parse_options.settings(values), order, values, pruned=pruned
     )

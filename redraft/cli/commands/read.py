@@ -34,7 +34,7 @@ Examples:
 @options.max_source
 @options.as_json
 @options.quiet
-def read(sources: tuple[str, ...], as_text: bool, as_json: bool, **given: Any) -> int:
+def read(sources: tuple[str, ...], as_text: bool, as_json: bool, **values: Any) -> int:
     """Show how SOURCE is read: sections, pages, words, what is left out, and problems.
 
     Several sources are read as one document.
@@ -43,7 +43,7 @@ def read(sources: tuple[str, ...], as_text: bool, as_json: bool, **given: Any) -
     from redraft.readers.documents import load_all
     from redraft.report.markdown.reference import document_markdown
 
-    document = load_all(sources, wanted=parse_options.document_part(given))
+    document = load_all(sources, selection=parse_options.document_part(values))
     content = document_json(document) | ({"text": document.text} if as_text else {})
     if as_text and not as_json:
         click.echo(prose(document.text))
@@ -121,29 +121,29 @@ _TEXTS = (".txt", ".md", ".markdown", ".json", "")
 @options.typed_option("--output", "-o", section="output", metavar="FILE", help="Write the answer to a file.")
 @options.show_all
 @options.store_options
-def ask(sources: tuple[str, ...], question: str, output: str | None, **given: Any) -> int:
+def ask(sources: tuple[str, ...], question: str, output: str | None, **values: Any) -> int:
     """Answer QUESTION from one SOURCE or several, with citations."""
     from redraft.cli.runner import carry_out
-    from redraft.runs.request import answer_spec
+    from redraft.runs.order import answer_spec
 
     check_output(output)
     if output and Path(output).suffix.lower() not in _TEXTS:
         raise UsageError("an answer is written as text or JSON", place=output, hint="name a .txt, .md or .json file")
     form: Format = "json" if output and output.lower().endswith(".json") else "text"
-    target = OutputTarget(output, form, given["as_json"])
-    judging = parse_options.judging_without_draft(given)
-    settings, order = answer_spec(parse_options.settings(given), judging, question)
-    return carry_out(_source(sources, given), settings, order, given, target=target)
+    target = OutputTarget(output, form, values["as_json"])
+    judging = parse_options.judging_without_draft(values)
+    settings, order = answer_spec(parse_options.settings(values), judging, question)
+    return carry_out(_source(sources, values), settings, order, values, target=target)
 
 
-def _source(sources: tuple[str, ...], given: dict[str, Any]) -> Document:
+def _source(sources: tuple[str, ...], values: dict[str, Any]) -> Document:
     """The document that is meant: by its path, by its id, or by that of a run."""
     from redraft.domain import Document
     from redraft.runs.inputs import document_asked_about
 
     if len(sources) == 1 and not Path(sources[0]).exists():
-        with parse_options.store_to_read(given["db"]) as store:
+        with parse_options.store_to_read(values["db"]) as store:
             document = document_asked_about(store, sources[0])
         if isinstance(document, Document):
             return document
-    return parse_options.document_at(sources, given)
+    return parse_options.document_at(sources, values)

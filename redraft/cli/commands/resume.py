@@ -34,7 +34,7 @@ Examples:
 @options.prices
 @options.summary_output
 @options.store_options
-def resume(run_id: str, output: str | None, form: Format | None, quiet: bool, **given: Any) -> int:
+def resume(run_id: str, output: str | None, form: Format | None, quiet: bool, **values: Any) -> int:
     """Resume RUN where it stopped; nothing is paid for twice.
 
     The run keeps its settings. Limits given here replace its own. A database may come from somebody else, so an
@@ -45,8 +45,8 @@ def resume(run_id: str, output: str | None, form: Format | None, quiet: bool, **
     from redraft.cli.runner import run_task
     from redraft.cli.views.outcome import finish
 
-    table = parse_options.prices(given)
-    with parse_options.store_to_read(given["db"]) as store:
+    table = parse_options.prices(values)
+    with parse_options.store_to_read(values["db"]) as store:
         run = store.runs.get(run_id)
         if form not in (None, "json") and run.kind not in ("summarize", "refine"):
             raise UsageError(
@@ -54,15 +54,15 @@ def resume(run_id: str, output: str | None, form: Format | None, quiet: bool, **
             )
         if run.output and not output and not quiet:
             say(f"note: not written to {run.output}, which the database names; to write it there, add -o")
-        to = target(output, form, as_json=given["as_json"])
-        limits = parse_options.limits(given, run.limits)
+        to = target(output, form, as_json=values["as_json"])
+        limits = parse_options.limits(values, run.limits)
         result = run_task(
             store,
             lambda session: session.resume(run_id, limits=limits),
             limits=limits,
             prices=table,
             quiet=quiet,
-            places=parse_options.own_places(given),
+            places=parse_options.own_places(values),
         )
         return finish(store, result, target=to, as_json=to.as_json, quiet=quiet)
 
@@ -110,7 +110,7 @@ def fork(
     output: str | None,
     form: Format | None,
     quiet: bool,
-    **given: Any,
+    **values: Any,
 ) -> int:
     """Refine the draft of a round of RUN again, as a new run.
 
@@ -122,16 +122,16 @@ def fork(
     from redraft.cli.runner import run_task
     from redraft.cli.views.outcome import finish
 
-    to = target(output, form, as_json=given["as_json"])
-    table = parse_options.prices(given)
-    with parse_options.store_to_read(given["db"]) as store:
+    to = target(output, form, as_json=values["as_json"])
+    table = parse_options.prices(values)
+    with parse_options.store_to_read(values["db"]) as store:
         before = store.runs.get(run_id)
         # What a settings file says is meant for new runs; this one has its settings from the other.
-        refinement = parse_options.refinement(parse_options.typed(given), before)
-        settings, judging = _settings(given, before), _judging(given, before)
-        places = parse_options.own_places(given)
+        refinement = parse_options.refinement(parse_options.typed(values), before)
+        settings, judging = _settings(values, before), _judging(values, before)
+        places = parse_options.own_places(values)
         places.check(before.id, settings, judging, refinement)
-        limits = parse_options.limits(given, before.limits)
+        limits = parse_options.limits(values, before.limits)
         wanted = parse_options.findings_to_fix(findings, requests, settings.model, review=refinement.review)
         result = run_task(
             store,
@@ -142,15 +142,15 @@ def fork(
             prices=table,
             quiet=quiet,
             # The run that it is forked from knows nothing of who is named only now.
-            decider=parse_options.named_models(parse_options.typed(given)).get(refinement.decider or ""),
+            decider=parse_options.named_models(parse_options.typed(values)).get(refinement.decider or ""),
             places=places,
         )
         return finish(store, result, target=to, as_json=to.as_json, quiet=quiet)
 
 
-def _settings(given: Mapping[str, Any], before: Run) -> DraftConfig:
+def _settings(values: Mapping[str, Any], before: Run) -> DraftConfig:
     """Return the settings of a run, with the length and the model given for its fork."""
-    typed = parse_options.typed(given, ("words", "model", "base_url", "key_env", "context_tokens"))
+    typed = parse_options.typed(values, ("words", "model", "base_url", "key_env", "context_tokens"))
     if not typed.keys() <= {"words"}:
         settings = parse_options.settings({"model": before.settings.model, **typed})
         typed |= {
@@ -160,9 +160,9 @@ def _settings(given: Mapping[str, Any], before: Run) -> DraftConfig:
     return before.settings.model_copy(update=typed)
 
 
-def _judging(given: Mapping[str, Any], before: Run) -> JudgeConfig | None:
+def _judging(values: Mapping[str, Any], before: Run) -> JudgeConfig | None:
     """Return how a run is judged, by the judges given for its fork."""
-    typed = parse_options.typed(given, ("judge", "judge_base_url"))
+    typed = parse_options.typed(values, ("judge", "judge_base_url"))
     if not typed:
         return before.judging
     from redraft.settings import JudgeConfig

@@ -127,14 +127,8 @@ def _found(
     section="output",
     is_flag=False,
     flag_value="footnotes",
-    type=click.Choice(["footnotes", "inline", "markdown", "json", "html"]),
-    help="Show where each sentence comes from: as footnotes, in the text, or as Markdown, JSON or HTML.",
-)
-@options.typed_option(
-    "--link",
-    section="output",
-    metavar="TEMPLATE",
-    help="With --cite, a link to each place, with {start}, {end}, {percent}, {chapter}, {pages}, {file} or {document}.",
+    type=click.Choice(["footnotes", "markdown", "json"]),
+    help="Show where each sentence comes from: as footnotes of plain text or of Markdown, or as JSON.",
 )
 @options.summary_output
 @options.embeddings
@@ -144,7 +138,6 @@ def show(
     pieces: bool,
     number: int | None,
     cite: CitationForm | None,
-    link: str | None,
     output: str | None,
     form: Format | None,
     embeddings: str | None,
@@ -163,7 +156,8 @@ def show(
     from redraft.report.history.trace import result_at_round
     from redraft.report.markdown.result import OTHERWISE, pieces_markdown
 
-    _check(cite, link, output, form)
+    if cite is not None and (output or form):
+        raise UsageError("--cite cannot be combined with --format and -o", hint="leave one out")
     to = target(output, form, as_json=as_json)
     encoder = parse_options.encoder(embeddings)
     with parse_options.store_to_read(db) as store:
@@ -172,7 +166,7 @@ def show(
             result = result_at_round(store, result, number)
         if cite is not None and result.run.kind not in OTHERWISE:
             draft = None if number is None or result.draft is None else result.draft.id
-            _cite(store, result.run.id, "json" if as_json else cite, link or "", encoder, draft)
+            _cite(store, result.run.id, "json" if as_json else cite, encoder, draft)
             return 0
         parts = store.runs.pieces(result.run.id) if pieces else []
         listed = {"pieces": [asdict(piece) for piece in parts]} if pieces else {}
@@ -196,13 +190,6 @@ def show(
     return 0
 
 
-def _check(cite: str | None, link: str | None, output: str | None, form: str | None) -> None:
-    if link is not None and cite is None:
-        raise UsageError("--link applies to --cite only", hint="add --cite")
-    if cite is not None and (output or form):
-        raise UsageError("--cite cannot be combined with --format and -o", hint="leave one out")
-
-
 def _tell(result: Result, output: str | None) -> None:
     """Print what is known about a run besides its summary."""
     from redraft.cli.views import outcome
@@ -223,17 +210,16 @@ def _tell(result: Result, output: str | None) -> None:
         terminal.say(f"no {what} yet: {next_step}")
 
 
-def _cite(
-    store: Store, run: str, form: CitationForm, link: str, encoder: Encoder | None, draft: str | None = None
-) -> None:
+def _cite(store: Store, run: str, form: CitationForm, encoder: Encoder | None, draft: str | None = None) -> None:
     """The summary with the places that its sentences come from."""
     from redraft.report.history.citations import citations_of
 
-    citations = citations_of(store, run, encoder=encoder, link=link, draft=draft)
+    citations = citations_of(store, run, encoder=encoder, draft=draft)
     if form == "json":
         terminal.echo_json(record_json(citations))
     else:
-        click.echo(terminal.prose(citations.text(form)) if form in ("footnotes", "inline") else citations.text(form))
+        text = citations.text(form)
+        click.echo(terminal.prose(text) if form == "footnotes" else text)
         if without := len(citations.without):
             whose = f"no place in the document for {count(without, 'sentence')}"
             terminal.say(f"{whose}: {hints.run_command('lineage', run)}")
@@ -273,13 +259,17 @@ def export(
     facts, partial summaries, calls, settings and prompts.
     """
     from redraft.report.dossier.build import read_dossier
-    from redraft.report.markdown.dossier import dossier_markdown
+    from redraft.report.markdown.run import run_markdown
     from redraft.report.pages.dossier import dossier_page
 
     check_output(output)
     wanted = form_of(form, output, f"redraft export {run_id} -o dossier.html")
     encoder = parse_options.encoder(embeddings)
     with parse_options.store_to_read(db) as store:
-        dossier = read_dossier(store, run_id, source=not no_source, encoder=encoder)
-    hand_over(render_content(dossier, wanted, dossier_page, dossier_markdown), dossier.holds, output, quiet=quiet)
+        if wanted == "markdown":
+            text, holds = run_markdown(store, run_id, encoder=encoder), "Includes the cited passages of the document."
+        else:
+            dossier = read_dossier(store, run_id, source=not no_source, encoder=encoder)
+            text, holds = render_content(dossier, wanted, dossier_page), dossier.holds
+    hand_over(text, holds, output, quiet=quiet)
     return 0

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from redraft.settings import DraftConfig, Purpose
 
 
-def _template(given: Mapping[str, Any], settings: DraftConfig, purpose: Purpose) -> Template:
+def _template(values: Mapping[str, Any], settings: DraftConfig, purpose: Purpose) -> Template:
     """Return the template; raises for options that a form cannot honor."""
     from redraft.evaluators.catalog import evaluators
     from redraft.report.outputs.formats import read_template
@@ -37,7 +37,7 @@ def _template(given: Mapping[str, Any], settings: DraftConfig, purpose: Purpose)
     ]:
         said = f"{' and '.join(whole)} judges the whole document, and a section answers one question"
         raise UsageError(said, hint="judge sections by a metric of their own text, such as -g consistency=0.9")
-    path = given["template"]
+    path = values["template"]
     return read_template(parse_options.read_text(path, quiet=True), path, settings.words)
 
 
@@ -83,7 +83,7 @@ Options on goals and judges need --refine: see `redraft refine --help`.
     help="Form to fill: Markdown headings such as '## Findings (120 words)', each with an instruction below.",
 )
 @options.store_options
-def summarize(sources: tuple[str, ...], output: str | None, form: Format | None, **given: Any) -> int:
+def summarize(sources: tuple[str, ...], output: str | None, form: Format | None, **values: Any) -> int:
     """Summarize SOURCE: text, Markdown, HTML, EPUB, PDF, DOCX, ODT, RTF, or - for stdin.
 
     Several sources are read as one document; citations name the source.
@@ -91,16 +91,16 @@ def summarize(sources: tuple[str, ...], output: str | None, form: Format | None,
     from redraft.cli.runner import carry_out, fill_form
     from redraft.runs.prepare import RunSpec
 
-    to = target(output, form, as_json=given["as_json"])
-    judging, refinement = parse_options.refined(given, "the summary")
-    settings, purpose = parse_options.settings(given), purpose_of_draft(judging, refinement)
-    if refinement and refinement.review and "-" in sources and not given["dry_run"]:
+    to = target(output, form, as_json=values["as_json"])
+    judging, refinement = parse_options.refined(values, "the summary")
+    settings, purpose = parse_options.settings(values), purpose_of_draft(judging, refinement)
+    if refinement and refinement.review and "-" in sources and not values["dry_run"]:
         raise UsageError("--review reads your answers from stdin", hint="give SOURCE as a file")
-    template = _template(given, settings, purpose) if given["template"] else None
-    document = parse_options.document_at(sources, given)
+    template = _template(values, settings, purpose) if values["template"] else None
+    document = parse_options.document_at(sources, values)
     if template:
-        return fill_form(document, template, settings, purpose, given, to)
-    return carry_out(document, settings, RunSpec(purpose), given, target=to)
+        return fill_form(document, template, settings, purpose, values, to)
+    return carry_out(document, settings, RunSpec(purpose), values, target=to)
 
 
 _EVALUATE_EPILOG = """\b
@@ -134,19 +134,19 @@ The exit code is 3 when a metric could not be judged, or the budget is used up.
 @options.asking_options
 @options.show_all
 @options.store_options
-def evaluate(sources: tuple[str, ...], summary: str, reference: str | None, **given: Any) -> int:
+def evaluate(sources: tuple[str, ...], summary: str, reference: str | None, **values: Any) -> int:
     """Judge SUMMARY, a summary of SOURCE. One of them may be - for stdin."""
-    quiet = given["quiet"]
+    quiet = values["quiet"]
     from redraft.cli.runner import carry_out
     from redraft.runs.prepare import RunSpec
 
-    settings, judging = parse_options.settings(given), parse_options.judging(given)
-    parse_options.check_query(given, judging)
+    settings, judging = parse_options.settings(values), parse_options.judging(values)
+    parse_options.check_query(values, judging)
     text = parse_options.read_summary(sources, summary, quiet=quiet)
     if reference:
         judging = judging.model_copy(update={"reference": parse_options.read_text(reference, quiet=quiet)})
     return carry_out(
-        parse_options.document_at(sources, given), settings, RunSpec(purpose_of_draft(judging), given=text), given
+        parse_options.document_at(sources, values), settings, RunSpec(purpose_of_draft(judging), given=text), values
     )
 
 
@@ -190,19 +190,19 @@ def refine(
     requests: tuple[str, ...],
     output: str | None,
     form: Format | None,
-    **given: Any,
+    **values: Any,
 ) -> int:
     """Refine SUMMARY, a summary of SOURCE, until it meets its goals. One of them may be - for stdin."""
-    quiet = given["quiet"]
+    quiet = values["quiet"]
     from redraft.cli.runner import carry_out
     from redraft.runs.prepare import RunSpec
 
-    to = target(output, form, as_json=given["as_json"])
-    settings, refinement = parse_options.settings(given), parse_options.refinement(given)
-    purpose = purpose_of_draft(judging := parse_options.judging(given, refinement), refinement)
+    to = target(output, form, as_json=values["as_json"])
+    settings, refinement = parse_options.settings(values), parse_options.refinement(values)
+    purpose = purpose_of_draft(judging := parse_options.judging(values, refinement), refinement)
     if settings.query and settings.model == EXTRACTIVE:
-        parse_options.check_query(given, judging, "the built-in model in a revision")
-    review = refinement.review and not given["dry_run"]
+        parse_options.check_query(values, judging, "the built-in model in a revision")
+    review = refinement.review and not values["dry_run"]
     text = parse_options.read_summary(sources, summary, findings, review=review, quiet=quiet)
     order = RunSpec(purpose, given=text, findings=parse_options.findings_to_fix(findings, requests, settings.model))
-    return carry_out(parse_options.document_at(sources, given), settings, order, given, target=to)
+    return carry_out(parse_options.document_at(sources, values), settings, order, values, target=to)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from redraft.report.history.trace import RunTrace
-    from redraft.settings import Limits
 
 
 _TRACE_EPILOG = """\b
@@ -68,15 +67,13 @@ def trace(run_id: str, show_all: bool, listed: bool, number: int | None, db: str
     return 0
 
 
-def _next_steps(
-    trace: RunTrace, run_command: Callable[..., str], resume_hint: Callable[[str, Limits, str], str]
-) -> Iterator[str]:
+def _next_steps(trace: RunTrace, run_command: Callable[..., str], resume_hint: Callable[..., str]) -> Iterator[str]:
     """Yield commands that go on from a run, or show more of it."""
     run = trace.run
     if run.judging is None and trace.rounds:
         yield f"Refine it: {run_command('fork', run.id, '--round', '0')}"
     elif run.judging and trace.result.status not in ("done", "running"):
-        yield f"Resume: {resume_hint(run.id, run.limits, (run.error or {}).get('message', ''))}"
+        yield f"Resume: {resume_hint(run.id, run.limits, run.error)}"
     if len(trace.rounds) > 1:
         yield f"Changes by sentence: {run_command('diff', run.id)}"
     if trace.result.usage.calls or trace.result.usage.cached:
@@ -131,8 +128,9 @@ No model is called.
     help="Show key facts (or else questions) of the document that the summary lacks, and at which step each was lost.",
 )
 @options.embeddings
-@options.store_options
-def lineage(run_id: str, lost: bool, db: str | None, as_json: bool, **given: Any) -> int:
+@options.db
+@options.as_json
+def lineage(run_id: str, lost: bool, embeddings: str | None, db: str | None, as_json: bool) -> int:
     """Show where each sentence of RUN's summary comes from: its places in the document, how certain they are, the
     intermediate texts, and where these differ from the document.
     """
@@ -141,7 +139,7 @@ def lineage(run_id: str, lost: bool, db: str | None, as_json: bool, **given: Any
     from redraft.report.history.lost import read_losses
     from redraft.report.markdown.lineage import lineage_markdown, losses_markdown
 
-    encoder = parse_options.encoder(given["embeddings"])
+    encoder = parse_options.encoder(embeddings)
     with parse_options.store_to_read(db) as store:
         if lost:
             losses = read_losses(store, run_id, encoder=encoder)

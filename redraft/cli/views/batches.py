@@ -4,58 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
 
 import click
 
 from redraft.batches.tables import NAMED, WORDS, BatchPace, BatchSnapshot, Watcher, report_on, write_folder
-from redraft.cli import hints, terminal
+from redraft.cli import hints
 from redraft.cli.terminal import DONE, FAILED, SHORT, say
 from redraft.cli.views.markdown import show_record
-from redraft.cli.views.progress import LineTimer, first_notes, live_line
+from redraft.cli.views.progress import LineTimer, progress_line
 from redraft.domain import record_json
 from redraft.errors import BudgetError
 from redraft.report.markdown.layout import joined, line
 from redraft.report.markdown.lists import records_table
 from redraft.report.markdown.result import overspend
-from redraft.report.tables import Cell, Report
+from redraft.report.tables import Report, number
 from redraft.store.store import Store
 from redraft.text.words import count, dollars, lasting, score
 
 
-class BatchProgressView(NamedTuple):
-    """Callbacks for a batch's progress and for its workers' notes."""
-
-    see: Watcher
-    tell: Callable[[str], object]
-
-
 @contextmanager
-def open_progress_view(*, quiet: bool) -> Iterator[BatchProgressView]:
-    """Show progress in the form that suits stderr."""
-    shown, interval = "starting the workers", LineTimer()
-    if quiet:
-        yield BatchProgressView(lambda *_: None, lambda _: None)
-    elif terminal.is_interactive():
-        with live_line(lambda: shown, refreshes=4) as (bar, note):
-            task = bar.add_task("", total=None)
+def batch_progress(*, quiet: bool) -> Iterator[tuple[Callable[[str], object], Watcher]]:
+    """Show progress in the form that suits stderr; yield what takes workers' notes and what takes the progress."""
+    text = "starting the workers"
+    with progress_line(lambda: text, quiet=quiet) as line:
 
-            def update(snapshot: BatchSnapshot, pace: BatchPace) -> None:
-                nonlocal shown
-                shown = progress_line(snapshot, pace)
-                bar.update(task, completed=snapshot.counts.ended, total=snapshot.counts.all)
+        def watch(snapshot: BatchSnapshot, pace: BatchPace) -> None:
+            nonlocal text
+            text = pace_line(snapshot, pace)
+            line.update(snapshot.counts.ended, snapshot.counts.all)
 
-            yield BatchProgressView(update, note)
-    else:
-
-        def print_line(snapshot: BatchSnapshot, pace: BatchPace) -> None:
-            nonlocal shown
-            latest = progress_line(snapshot, pace)
-            if latest != shown and interval.is_over():
-                shown = latest
-                say(latest)
-
-        yield BatchProgressView(print_line, first_notes(say))
+        yield line.note, watch
 
 
 def dossier_counter(*, quiet: bool) -> Callable[[int], None]:
@@ -69,7 +47,7 @@ def dossier_counter(*, quiet: bool) -> Callable[[int], None]:
     return tell
 
 
-def progress_line(snapshot: BatchSnapshot, pace: BatchPace) -> str:
+def pace_line(snapshot: BatchSnapshot, pace: BatchPace) -> str:
     """Return a batch's progress: documents, rate, calls, cost and the estimated time left."""
     counts = snapshot.counts
     parts = [f"{counts.ended:,} of {counts.all:,} documents"]
@@ -96,34 +74,34 @@ def show_batch(store: Store, snapshot: BatchSnapshot, *, as_json: bool) -> Repor
 def finish(store: Store, snapshot: BatchSnapshot, *, as_json: bool, quiet: bool) -> int:
     """Print a batch's outcome and write its folder; return the exit code."""
     report = show_batch(store, snapshot, as_json=True) if as_json else report_on(store, snapshot)
-    for words in () if as_json else _outcome(snapshot, report):
-        click.echo(words)
+    for text in () if as_json else _outcome(snapshot, report):
+        click.echo(text)
     write_folder(store, snapshot, report, dossier_counter(quiet=quiet))
     if not quiet:
         _close(snapshot)
-    return _code(snapshot)
+    if snapshot.complete:
+        return DONE
+    return SHORT if snapshot.counts.done or snapshot.status in ("paused", "cancelled", "stopped") else FAILED
 
 
 def _outcome(snapshot: BatchSnapshot, report: Report) -> Iterator[str]:
     """Yield a batch's documents, the mean of each score with its goal, its failures, and what has the same text."""
     yield report.about[0]
-    rows = {table.name: table.records for table in report.tables}
-    goals = {str(one["goal"]): f", goal met by {one['met']} of {snapshot.counts.done}" for one in rows.get("goals", ())}
-    for one in rows.get("figures", ()):
-        name = str(one["figure"])
+    tables = {table.name: table.records for table in report.tables}
+    goals = {
+        str(row["goal"]): f", goal met by {row['met']} of {snapshot.counts.done}" for row in tables.get("goals", ())
+    }
+    for row in tables.get("figures", ()):
+        name = str(row["figure"])
         # The first figures are the scores.
         if name == WORDS:
             break
-        mean, least, most = (_mean(one[key]) for key in ("mean", "least", "most"))
-        yield f"{name} {mean} on average ({least} to {most}){goals.get(name.partition(' ')[0], '')}"
-    for one in (*rows.get("troubles", ()), *rows.get("alike", ())):
-        unnamed = int(str(one["items"])) - NAMED
-        named = f"{one['such as']}{f' (and {unnamed:,} more)' if unnamed > 0 else ''}"
-        yield f"{one['state']}: {named}: {one['which says']}" if "state" in one else f"the same text: {named}"
-
-
-def _mean(value: Cell) -> str:
-    return score(value) if isinstance(value, float | int) else "–"
+        mean, lowest, highest = (score(number(row[key])) for key in ("mean", "least", "most"))
+        yield f"{name} {mean} on average ({lowest} to {highest}){goals.get(name.partition(' ')[0], '')}"
+    for row in (*tables.get("troubles", ()), *tables.get("alike", ())):
+        more = int(str(row["items"])) - NAMED
+        names = f"{row['such as']}{f' (and {more:,} more)' if more > 0 else ''}"
+        yield f"{row['state']}: {names}: {row['which says']}" if "state" in row else f"the same text: {names}"
 
 
 def _close(snapshot: BatchSnapshot) -> None:
@@ -142,12 +120,6 @@ def _close(snapshot: BatchSnapshot) -> None:
         say(f"{'Resume' if snapshot.status != 'done' else 'Try again'}{more}: {resume_command(batch.name)}")
     else:
         say(f"Details: {hints.run_command('batch status', batch.name)}")
-
-
-def _code(snapshot: BatchSnapshot) -> int:
-    if snapshot.complete:
-        return DONE
-    return SHORT if snapshot.counts.done or snapshot.status in ("paused", "cancelled", "stopped") else FAILED
 
 
 def resume_command(name: str) -> str:

@@ -13,6 +13,7 @@ from redraft.cli.output_files import OutputTarget, citation_reader
 from redraft.cli.terminal import DONE, SHORT, echo_json, json_text, prose, say
 from redraft.cli.views.markdown import say_markdown, show_record
 from redraft.domain import record_json
+from redraft.errors import stored_advice
 from redraft.evaluators.metric_info import OFFLINE_CHECK
 from redraft.evaluators.reference.pack_file import keyfacts_json, pack_json
 from redraft.report.history.results import Result, built, built_keyfacts, document_read
@@ -49,17 +50,17 @@ _TITLE = 60
 
 def run_json(store: Store, result: Result) -> dict[str, object]:
     """Return a run as JSON: its result, and its answer, its comparison of two summaries, or what it built."""
-    content = result.model_dump(mode="json")
-    if result.run.kind == "ask" and result.draft:
+    content, kind, done = result.model_dump(mode="json"), result.run.kind, result.status == "done"
+    if kind == "ask" and result.draft:
         # Imports NumPy, which would slow down commands that only read.
         from redraft.report.history.citations import read_answer
 
         content["answer"] = record_json(read_answer(store, result.run.id))
-    elif result.run.kind == "compare" and result.status == "done":
+    elif kind == "compare" and done:
         content["comparison"] = record_json(compared(store, result))
-    elif result.run.kind == "pack" and result.status == "done":
+    elif kind == "pack" and done:
         content["pack"] = pack_json(document_read(store, result.run), built(store, result), None)
-    elif result.run.kind == "keyfacts" and result.status == "done":
+    elif kind == "keyfacts" and done:
         content["keyfacts"] = keyfacts_json(document_read(store, result.run), built_keyfacts(store, result))
     return content
 
@@ -73,30 +74,32 @@ def hand_over(
     more: Mapping[str, object] | None = None,
 ) -> None:
     """Write and print the result of a run, if there is a summary; `more` is added to the JSON."""
-
     content = run_json(store, result) | dict(more or {})
     drafted = [result.summary, *(chapter.result.summary for chapter in result.chapters if chapter.result)]
     if target.printed == "json" or any(text is not None for text in drafted):
-        hint = _NOT_STORED if result.unstored else _STORED
-        deliver(
-            lambda notes: paper_of(result, citation_reader(store, encoder) if notes else None), content, target, hint
-        )
+        cite = citation_reader(store, encoder)
+        deliver(lambda notes: paper_of(result, cite if notes else None), content, target, _hint(result))
+
+
+def _hint(result: Result) -> str:
+    """Return what to do if a file cannot be written."""
+    return _NOT_STORED if result.unstored else _STORED
 
 
 def deliver(paper: Callable[[bool], Paper], content: object, target: OutputTarget, hint: str) -> None:
     """Write and print a paper, built with or without notes as the format needs, or `content` as JSON."""
 
-    def made(form: Format) -> str | bytes:
+    def text_in(form: Format) -> str | bytes:
         return json_text(content) + "\n" if form == "json" else written(paper(form in WITH_NOTES), form)
 
     if target.output:
-        write(Path(target.output).expanduser(), made(target.form), hint)
+        write(Path(target.output).expanduser(), text_in(target.form), hint)
     if target.printed == "json":
         echo_json(content)
     elif target.printed:
-        said = made(target.printed)
-        assert isinstance(said, str), "a file of a word processor is not printed"
-        click.echo(prose(said), nl=False)
+        text = text_in(target.printed)
+        assert isinstance(text, str), "a file of a word processor is not printed"
+        click.echo(prose(text), nl=False)
 
 
 def finish(
@@ -118,8 +121,8 @@ def finish(
         case "evaluate":
             show_record(result.model_dump(mode="json"), _judgment(store, result, show_all=show_all), as_json=as_json)
         case "compare":
-            shown = "" if as_json else comparison_markdown(compared(store, result))
-            show_record(run_json(store, result), shown, as_json=as_json)
+            markdown = "" if as_json else comparison_markdown(compared(store, result))
+            show_record(run_json(store, result), markdown, as_json=as_json)
         case "pack":
             pack, document = built(store, result), document_read(store, result.run)
             show_record(pack_json(document, pack, None), pack_markdown(pack, document), as_json=as_json)
@@ -127,8 +130,8 @@ def finish(
             complete = not (pack.missing or result.unstored)
         case "keyfacts":
             facts, document = built_keyfacts(store, result), document_read(store, result.run)
-            shown = keyfacts_markdown(facts, document, pruned=pruned)
-            show_record(keyfacts_json(document, facts), shown, as_json=as_json)
+            markdown = keyfacts_markdown(facts, document, pruned=pruned)
+            show_record(keyfacts_json(document, facts), markdown, as_json=as_json)
             outcome = f"key facts {facts.id}: {measure(facts)}, {fact_models(facts)}"
             complete = not (facts.missing or result.unstored)
         case "ask":
@@ -147,7 +150,7 @@ def print_outcome(result: Result, output: str | None, *, scores: bool = True, ou
     say("")
     first = outcome or (outcome_line(result, output) if scores else "")
     for line in (*filter(None, [first]), cost_line(result, scores=scores), *warning_lines(result, scores=scores)):
-        say(hints.complete_commands(line))
+        say(line)
     if step := _next_step(result):
         say(step)
 
@@ -165,14 +168,14 @@ def _next_step(result: Result) -> str:
     if result.unstored or (run.status != "done" and result.status == "running"):
         return ""
     if run.status != "done":
-        step = error.get("hint") if run.status == "stopped" else ""
-        return f"{step or 'Resume'}: {hints.resume_hint(run.id, run.limits, error.get('message', ''))}"
+        step = hints.SHELL.render(stored_advice(error)) if run.status == "stopped" else ""
+        return f"{step or 'Resume'}: {hints.resume_hint(run.id, run.limits, error)}"
     if result.may_gain:
         return f"Try again: {hints.run_command('resume', run.id)}"
     missed_offline = any(not result.goals[metric]["met"] for metric in result.offline_checked & result.goals.keys())
     if result.unsure or result.unjudged or missed_offline:
-        other = "a language model" if result.judges == [EXTRACTIVE] else "another model"
-        return f"Repeat the command with {other} as --judge. {details}"
+        suggestion = "a language model" if result.judges == [EXTRACTIVE] else "another model"
+        return f"Repeat the command with {suggestion} as --judge. {details}"
     if run.judging and result.draft:
         return details
     return "No language model was used. See `redraft models`." if result.settings.model == EXTRACTIVE else ""
@@ -181,25 +184,26 @@ def _next_step(result: Result) -> str:
 def roles(result: Result) -> Iterator[str]:
     """Yield the models of a run with their roles, servers and context windows."""
     run, judging = result.run, result.run.judging
-    others = named_in(judging, run.refinement)
-    writes = run.settings.strategy != GIVEN_STRATEGY or run.refinement is not None or not others
+    judging_models = named_in(judging, run.refinement)
+    writes = run.settings.strategy != GIVEN_STRATEGY or run.refinement is not None or not judging_models
     models: list[tuple[str, str, DraftConfig]] = [("writer", run.settings.model, run.settings)] if writes else []
-    models += [(role, name, settings_by_name(name, run.settings, judging)) for role, name in others]
+    models += [(role, name, settings_by_name(name, run.settings, judging)) for role, name in judging_models]
     for role, name, settings in models:
-        model = with_model(name, judging) if judging else name
         if reads_prompts(settings.model):
             address = f" at {settings.base_url}" if settings.base_url else ""
+            model = with_model(name, judging) if judging else name
             yield f"{role}: {model}{address}, window {settings.context_tokens:,} tokens"
 
 
 def _judgment(store: Store, result: Result, *, show_all: bool) -> str:
-    rest = "see --all" if result.unstored else f"see --all, or {hints.run_command('trace', result.run.id, '--all')}"
+    """Return the judgment of the result, and the certificates of its scores."""
+    command = hints.run_command("trace", result.run.id, "--all")
     judgment = judgment_markdown(
         result.evaluations,
         document_read(store, result.run),
         offline_checked=result.offline_checked,
         show_all=show_all,
-        rest=rest,
+        rest="see --all" if result.unstored else f"see --all, or {command}",
     )
     certificates = "\n".join(certificate_items(result.certificates))
     return f"{judgment}\n{certificates}\n" if certificates else judgment
@@ -208,31 +212,31 @@ def _judgment(store: Store, result: Result, *, show_all: bool) -> str:
 def _answer(store: Store, result: Result, target: OutputTarget, *, quiet: bool, show_all: bool) -> None:
     from redraft.report.history.citations import read_answer
 
-    answer = read_answer(store, result.run.id)
+    answer, content = read_answer(store, result.run.id), run_json(store, result)
     text = prose(answer.text) + "\n"
     if target.output:
-        content = json_text(run_json(store, result)) + "\n" if target.form == "json" else text
-        write(Path(target.output).expanduser(), content, _NOT_STORED if result.unstored else _STORED)
+        json_or_text = json_text(content) + "\n" if target.form == "json" else text
+        write(Path(target.output).expanduser(), json_or_text, _hint(result))
     if target.printed == "json":
-        echo_json(run_json(store, result))
+        echo_json(content)
     elif target.printed:
         click.echo(text, nl=False)
     if quiet:
         return
     if evaluation := answer.consistency:
-        document = document_read(store, result.run)
-        rest = "see --all" if result.unstored else hints.run_command("trace", result.run.id, "--all")
         say("")
+        rest = "see --all" if result.unstored else hints.run_command("trace", result.run.id, "--all")
+        document = document_read(store, result.run)
         say_markdown(judgment_markdown({"consistency": evaluation}, document, show_all=show_all, rest=rest))
     print_outcome(result, target.output)
     judging = result.run.judging
-    for line in answer.notes:
-        say(line)
+    for note in answer.notes:
+        say(note)
     if result.settings.model == EXTRACTIVE:
         say("The answer consists of the sentences that share the most words with the question.")
     elif judging is None:
         say("The answer was not judged: name a --judge.")
-    elif not judging.judges or set(judging.judges) == {result.settings.model}:
+    elif set(result.judges) == {result.settings.model}:
         say("The model judged its own answer: name another with --judge.")
 
 
@@ -247,15 +251,13 @@ def close_form(form: FilledForm, output: str | None) -> None:
     say(f"{sections} of {title} · {usage(form.usage)}")
 
 
-def _section_line(one: FilledSection) -> str:
-    run = f", run {one.run}" if one.run else ""
-    if one.result is not None and one.result.draft is not None:
-        scores = "".join(f", {metric} {score(value)}" for metric, value in one.result.scores.items())
-        scores += f" ({OFFLINE_CHECK})" if scores and one.result.offline_checked else ""
-        words = f"{one.result.draft.words} of at most {one.section.words} words{scores}{run}"
-        if one.result.complete:
-            return words
-        return f"{words}, incomplete: see {hints.run_command('show', one.result.run.id)}"
-    if one.silent:
+def _section_line(section: FilledSection) -> str:
+    run, result = f", run {section.run}" if section.run else "", section.result
+    if result is not None and result.draft is not None:
+        scores = "".join(f", {metric} {score(value)}" for metric, value in result.scores.items())
+        scores += f" ({OFFLINE_CHECK})" if scores and result.offline_checked else ""
+        see = "" if result.complete else f", incomplete: see {hints.run_command('show', result.run.id)}"
+        return f"{result.draft.words} of at most {section.section.words} words{scores}{run}{see}"
+    if section.silent:
         return f"the document says nothing about it{run}"
-    return f"failed{run}: {one.failure.message}" if one.failure else "not drafted"
+    return f"failed{run}: {section.failure.message}" if section.failure else "not drafted"

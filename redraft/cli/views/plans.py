@@ -18,7 +18,7 @@ from redraft.settings import EXTRACTIVE, DraftConfig, Limits, reads_prompts
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count, dollars
 
-_SHOWN_MODELS, _SAID, _TITLE = 12, 120, 60
+_SHOWN_MODELS, _REPLY, _TITLE = 12, 120, 60
 
 
 def roster_markdown(entries: Sequence[RosterEntry], servers: Sequence[LocalServer] = ()) -> str:
@@ -27,60 +27,59 @@ def roster_markdown(entries: Sequence[RosterEntry], servers: Sequence[LocalServe
     lines = [
         part
         for entry in entries
-        for part in item(f"{entry.role or 'no role'}: {_named(entry)}", (f"- {about}" for about in _about(entry)))
+        for part in item(f"{entry.role or 'no role'}: {_model(entry)}", (f"- {about}" for about in _about(entry)))
     ]
     return joined(["\n".join(lines), section("On this machine", _servers(servers))])
 
 
-def _named(entry: RosterEntry) -> str:
-    it = entry.settings
-    named = it.model if entry.name == it.model else f"{entry.name} ({it.model})"
-    return f"{named}{f' at {it.base_url}' if it.base_url else ''}"
+def _model(entry: RosterEntry) -> str:
+    """Return a model's name, its model if that is another, and its address."""
+    settings = entry.settings
+    model = settings.model if entry.name == settings.model else f"{entry.name} ({settings.model})"
+    return f"{model}{f' at {settings.base_url}' if settings.base_url else ''}"
 
 
 def _about(entry: RosterEntry, *, replies: bool = True) -> Iterator[str]:
-    it = entry.settings
-    if not reads_prompts(it.model):
-        english = ", judges English only" if it.model == EXTRACTIVE else ""
-        yield f"{'built in, ' if it.model == EXTRACTIVE else ''}no language model, so no key, window or price{english}"
+    """Yield a model's window, price and settings, and with `replies` how it takes structured replies."""
+    settings = entry.settings
+    if not reads_prompts(settings.model):
+        built_in = settings.model == EXTRACTIVE
+        english = ", judges English only" if built_in else ""
+        yield f"{'built in, ' * built_in}no language model, so no key, window or price{english}"
         return
-    yield _window(entry)
+    window = f"window {entry.window or 0:,} tokens"
+    if entry.window_is == "assumed":
+        option = ", or --context-tokens" if entry.role == "writer" else ""
+        window = f"{window}, assumed (set context_tokens in its own settings{option})"
+    yield window
     if entry.price is None:
         yield "price unknown (set it with --set prices=FILE, or price in its own settings)"
     else:
-        asked, answered = (dollars(one, exact=True) for one in (entry.price.prompt, entry.price.completion))
-        yield f"{asked} in, {answered} out, per million tokens"
-    own = {"temperature": it.temperature, "top_p": it.top_p, "at most tokens": it.max_tokens, "key in": it.key_env}
-    if said := [f"{name} {value}" for name, value in own.items() if value is not None]:
-        yield ", ".join(said)
+        prompt, completion = (dollars(cost, exact=True) for cost in (entry.price.prompt, entry.price.completion))
+        yield f"{prompt} in, {completion} out, per million tokens"
+    values = {
+        "temperature": settings.temperature,
+        "top_p": settings.top_p,
+        "at most tokens": settings.max_tokens,
+        "key in": settings.key_env,
+    }
+    if values := {name: value for name, value in values.items() if value is not None}:
+        yield ", ".join(f"{name} {value}" for name, value in values.items())
     if replies:
         yield _replies(entry)
     if entry.trouble:
         yield line(entry.trouble)
 
 
-def _window(entry: RosterEntry) -> str:
-    tokens = f"window {entry.window or 0:,} tokens"
-    if entry.window_is == "assumed":
-        option = ", or --context-tokens" if entry.role == "writer" else ""
-        return f"{tokens}, assumed (set context_tokens in its own settings{option})"
-    return tokens
-
-
 def _replies(entry: RosterEntry) -> str:
-    known = [f"structured replies by {entry.capabilities.mode}"] if entry.capabilities.mode else []
-    thought = entry.settings.reasoning_tokens or entry.capabilities.reasoning_tokens
-    known += [f"up to {thought:,} reasoning tokens"] if thought else []
-    return ", ".join(known) if known else f"not checked yet ({_checking(entry)})"
-
-
-def _checking(entry: RosterEntry) -> str:
-    """Return the command that checks a model, by its table's name or by its own name and address."""
-    it = entry.settings
-    address = (
-        f" --base-url {it.base_url}" if entry.name == it.model and it.base_url not in (None, DEFAULT_BASE_URL) else ""
-    )
-    return f"redraft models --check {entry.name}{address}"
+    """Return how a model takes structured replies and how much it reasons, or the command that checks it."""
+    capabilities, settings = entry.capabilities, entry.settings
+    parts = [f"structured replies by {capabilities.mode}"] if capabilities.mode else []
+    reasoning = settings.reasoning_tokens or capabilities.reasoning_tokens
+    parts += [f"up to {reasoning:,} reasoning tokens"] if reasoning else []
+    elsewhere = entry.name == settings.model and settings.base_url not in (None, DEFAULT_BASE_URL)
+    address = f" --base-url {settings.base_url}" if elsewhere else ""
+    return ", ".join(parts) or f"not checked yet (redraft models --check {entry.name}{address})"
 
 
 def _servers(servers: Sequence[LocalServer]) -> Iterator[str]:
@@ -88,9 +87,9 @@ def _servers(servers: Sequence[LocalServer]) -> Iterator[str]:
         if server.models is not None:
             names = list(server.models)
             more = f", and {len(names) - _SHOWN_MODELS} more" if len(names) > _SHOWN_MODELS else ""
-            listed = f"{line(', '.join(names[:_SHOWN_MODELS])) or 'no model yet'}{more}"
+            models = f"{line(', '.join(names[:_SHOWN_MODELS])) or 'no model yet'}{more}"
             use = [f"`redraft summarize FILE -m openai:{name} --base-url {server.port.url}`" for name in names[:1]]
-            yield from item(f"{server.port.url} ({server.port.kind}): {listed}", use)
+            yield from item(f"{server.port.url} ({server.port.kind}): {models}", use)
     if silent := [f"{server.port.kind} ({server.port.number})" for server in servers if server.models is None]:
         yield f"- no answer: {', '.join(silent)}"
 
@@ -99,11 +98,9 @@ def check_markdown(checks: Sequence[ModelCheckResult]) -> str:
     """Return what works and what does not, for each model that was checked."""
     lines: list[str] = []
     for check in checks:
-        entry = check.entry
-        lines += item(
-            f"{entry.role}: {_named(entry)}" if entry.role else _named(entry),
-            (f"- {part}" for part in (*_about(entry, replies=False), *_checked(check))),
-        )
+        role = f"{check.entry.role}: " if check.entry.role else ""
+        about = (*_about(check.entry, replies=False), *_checked(check))
+        lines += item(f"{role}{_model(check.entry)}", (f"- {part}" for part in about))
     return joined(["\n".join(lines)])
 
 
@@ -111,9 +108,9 @@ def _checked(check: ModelCheckResult) -> Iterator[str]:
     if check.built_in:
         yield "always works"
         return
-    yield f"{'in words' if reads_prompts(check.entry.settings.model) else 'as a judge'}: {_answered(check.words)}"
+    yield f"{'in words' if reads_prompts(check.entry.settings.model) else 'as a judge'}: {_answer(check.words)}"
     for form, answer in check.forms.items():
-        yield f"in a form, by {form}: {_answered(answer)}"
+        yield f"in a form, by {form}: {_answer(answer)}"
     if check.thinks:
         yield f"it reasons first: {check.thinks:,} tokens"
     if check.works:
@@ -124,10 +121,10 @@ def _checked(check: ModelCheckResult) -> Iterator[str]:
         yield "it can write but not judge: no form of structured reply works (--prompts simple may help)"
 
 
-def _answered(one: CheckResult) -> str:
-    if one.trouble:
-        return f"failed: {one_line(one.trouble, 3 * _SAID)}"
-    return f"works, {one.seconds:.1f} s ({one_line(one.said, _SAID)})"
+def _answer(result: CheckResult) -> str:
+    if result.trouble:
+        return f"failed: {one_line(result.trouble, 3 * _REPLY)}"
+    return f"works, {result.seconds:.1f} s ({one_line(result.said, _REPLY)})"
 
 
 def print_plan(plan: RunPlan, limits: Limits) -> None:
@@ -136,8 +133,8 @@ def print_plan(plan: RunPlan, limits: Limits) -> None:
         say(f"note: {note}")
     rows = [["plan", "estimate"], *([name, line(text)] for name, text in (*_work(plan), *_totals(plan, limits)))]
     show(joined([table(rows), "Retries are not included." * bool(plan.calls)]))
-    cost, most = plan.cost_usd, plan.max_cost_usd
-    if limits.max_cost is not None and cost is not None and most is not None and most > limits.max_cost:
+    cost, maximum = plan.cost_usd, plan.max_cost_usd
+    if limits.max_cost is not None and cost is not None and maximum is not None and maximum > limits.max_cost:
         more = "is" if cost > limits.max_cost else "with reasoning may be"
         say(f"note: the cost {more} more than --max-cost {limits.max_cost:g}; the run may stop there")
 
@@ -148,37 +145,26 @@ def show_plan(plan: Table, *, as_json: bool) -> int:
     return DONE
 
 
-def show_form_plan(template: Template, each: Sequence[RunPlan], *, as_json: bool) -> int:
+def show_form_plan(template: Template, plans: Sequence[RunPlan], *, as_json: bool) -> int:
     """Print the estimated cost of filling the form to stdout."""
-    costs = {
-        "cost_usd": total_cost(plan.cost_usd for plan in each),
-        "max_cost_usd": total_cost(plan.max_cost_usd for plan in each),
-    }
-    totals = {
-        name: sum(getattr(plan, name) for plan in each) for name in ("calls", "prompt_tokens", "completion_tokens")
-    }
-    sections = list(zip(template.drafted, each, strict=True))
-    named = [{"title": part.title, "query": part.query} | plan.model_dump(mode="json") for part, plan in sections]
-    source, head = each[0].source, ["section", "words", "calls", "tokens in", "out"]
-    rows = [
-        [
-            line(part.title, _TITLE),
-            f"at most {part.words}",
-            f"{plan.calls:,}",
-            f"{plan.prompt_tokens:,}",
-            f"{plan.completion_tokens:,}",
-        ]
-        for part, plan in sections
-    ]
+    sections = list(zip(template.drafted, plans, strict=True))
+    names = ("calls", "prompt_tokens", "completion_tokens")
+    totals = {name: sum(getattr(plan, name) for plan in plans) for name in names}
+    costs = {name: total_cost(getattr(plan, name) for plan in plans) for name in ("cost_usd", "max_cost_usd")}
+    rows = [["section", "words", "calls", "tokens in", "out"]]
+    for part, plan in sections:
+        numbers = (f"{getattr(plan, name):,}" for name in names)
+        rows.append([line(part.title, _TITLE), f"at most {part.words}", *numbers])
     rows.append(["all", "", *(f"{number:,}" for number in totals.values())])
-    read = f"{source.words:,} words, {count(source.chunks, 'chunk')}, read for each section"
+    source = plans[0].source
     blocks = [
-        f"{line(source.title, _TITLE)}: {read}",
-        table([head, *rows], right=True),
+        f"{line(source.title, _TITLE)}: {source.words:,} words, {count(source.chunks, 'chunk')}, read for each section",
+        table(rows, right=True),
         f"cost: {_cost(*costs.values())}",
         "Retries are not included.",
     ]
-    content = {"template": template.name, "sections": named, **totals, **costs}
+    parts = [{"title": part.title, "query": part.query} | plan.model_dump(mode="json") for part, plan in sections]
+    content = {"template": template.name, "sections": parts, **totals, **costs}
     show_record(content, joined(blocks), as_json=as_json)
     return DONE
 
@@ -200,13 +186,13 @@ def _work(plan: RunPlan) -> Iterator[tuple[str, str]]:
         yield "chunks", f"{plan.chunks} of at most {settings.chunk_budget:,} tokens"
     if plan.chapters or plan.draft_calls:
         yield from _steps(plan)
-    for number, other in enumerate(plan.others, 2):
-        yield f"draft {number}", f"{other.strategy}, at most {count(other.draft_calls, 'call')}"
-    for role, shown in (("judge", "judges"), ("validator", "validator"), ("decider", "decider")):
+    for number, draft in enumerate(plan.others, 2):
+        yield f"draft {number}", f"{draft.strategy}, at most {count(draft.draft_calls, 'call')}"
+    for role, label in (("judge", "judges"), ("validator", "validator"), ("decider", "decider")):
         if models := [_with_window(model) for model in plan.models if model.role == role]:
-            yield shown, ", ".join(models)
+            yield label, ", ".join(models)
     if refinement:
-        goals = ", ".join(f"{metric} {least:g}" for metric, least in refinement.goals.items())
+        goals = ", ".join(f"{metric} {goal:g}" for metric, goal in refinement.goals.items())
         yield "goals", f"{goals}; at most {count(refinement.rounds, 'revision')}"
     for stage in plan.stages:
         calls = f"about {count(stage.calls, 'call')}"
@@ -234,8 +220,7 @@ def _with_window(model: PlannedModel) -> str:
 
 def _totals(plan: RunPlan, limits: Limits) -> Iterator[tuple[str, str]]:
     if not plan.calls:
-        same = ", since A and B are the same text" if plan.purpose.kind == "compare" else ""
-        yield "calls", f"none{same}"
+        yield "calls", f"none{', since A and B are the same text' * (plan.purpose.kind == 'compare')}"
         return
     reasoning = f", and at most {plan.reasoning_tokens:,} for reasoning" if plan.reasoning_tokens else ""
     yield "calls", f"about {plan.calls:,}, up to {limits.concurrency} at once"
@@ -243,14 +228,14 @@ def _totals(plan: RunPlan, limits: Limits) -> Iterator[tuple[str, str]]:
     yield "cost", _cost(plan.cost_usd, plan.max_cost_usd)
 
 
-def _cost(cost: float | None, most: float | None) -> str:
+def _cost(cost: float | None, maximum: float | None) -> str:
     """Return an estimated cost without reasoning, and the most that it can be with it."""
-    if cost is None or most is None:
+    if cost is None or maximum is None:
         return "unknown (set the model's price with --set prices)"
-    if not most:
+    if not maximum:
         return "none"
-    shown, limit = dollars(cost, about=True), dollars(most)
-    return shown + (f" without reasoning, at most {limit} with it" if most > cost and limit != shown else "")
+    estimate, limit = dollars(cost, about=True), dollars(maximum)
+    return estimate + (f" without reasoning, at most {limit} with it" if maximum > cost and limit != estimate else "")
 
 
 def _length(words: int, settings: DraftConfig) -> str:

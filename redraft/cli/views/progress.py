@@ -1,11 +1,11 @@
-"""Progress of a run on stderr: a live line on a terminal, plain lines elsewhere."""
+"""Progress on stderr: a live line on a terminal, and in a pipe a line per stage and one every ten seconds."""
 
 from __future__ import annotations
 
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import ceil
 
@@ -22,14 +22,12 @@ from redraft.events import (
     CallStarted,
     Event,
     Notice,
-    Observer,
     PartDone,
     RunStarted,
     StageStarted,
-    ignore_event,
 )
 from redraft.text.sanitizer import clean, one_line
-from redraft.text.words import dollars, lasting
+from redraft.text.words import count, dollars, lasting
 
 _PLAIN_SECONDS = 10.0
 _NOTES_SHOWN = 20
@@ -49,17 +47,50 @@ class LineTimer:
         return True
 
 
-def first_notes(echo: Callable[[str], object]) -> Callable[[str], None]:
-    """Return a function that prints its first calls' notes and drops the rest."""
-    left = _NOTES_SHOWN
+class ProgressLine:
+    """A line of progress with notes above it: in place with a bar, or else as text every ten seconds if it has changed.
+    Without `echo` it stays silent."""
 
-    def show(note: str) -> None:
-        nonlocal left
-        left -= 1
-        if left >= 0:
-            echo(f"note: {note}")
+    def __init__(
+        self, text: Callable[[], str], echo: Callable[[str], None] | None = None, bar: Progress | None = None
+    ) -> None:
+        self._text = text
+        self._echo = echo
+        self._bar = bar
+        self._task = bar.add_task("", total=None) if bar else None
+        self._timer = LineTimer()
+        self._latest = ""
+        self._notes = 0
 
-    return show
+    def update(self, done: int, total: int | None) -> None:
+        """Show how many of how many steps are done; `total` is None while it is unknown."""
+        if self._bar and self._task is not None:
+            self._bar.update(self._task, completed=done, total=total)
+        elif self._echo and self._text() != self._latest and self._timer.is_over():
+            self._latest = self._text()
+            self._echo(self._latest)
+
+    def milestone(self, text: str) -> None:
+        """Show that something begins or is done, unless a line in place says so."""
+        if self._echo and not self._bar:
+            self._echo(text)
+
+    def note(self, text: str) -> None:
+        """Show a note; after the first ones, notes are dropped."""
+        self._notes += 1
+        if self._echo and self._notes <= _NOTES_SHOWN:
+            self._echo(f"note: {text}")
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Give the terminal to something else meanwhile."""
+        if self._bar:
+            self._bar.stop()
+        try:
+            yield
+        finally:
+            if self._bar:
+                self._bar.start()
 
 
 class _Console(Console):
@@ -74,7 +105,7 @@ class _Console(Console):
         """Ignore the new size: the size is the stream's."""
 
 
-class _Line(ProgressColumn):
+class _TextColumn(ProgressColumn):
     """Text that is updated at each refresh and continues on a second line if the first is full."""
 
     def __init__(self, text: Callable[[], str]) -> None:
@@ -86,21 +117,24 @@ class _Line(ProgressColumn):
 
 
 @contextmanager
-def live_line(text: Callable[[], str], *, refreshes: float) -> Iterator[tuple[Progress, Callable[[str], None]]]:
-    """Show a live bar and text on stderr; yield them with a function that prints notes above them."""
+def progress_line(text: Callable[[], str], *, quiet: bool) -> Iterator[ProgressLine]:
+    """Open the line that suits stderr; `text` returns what it says."""
+    if quiet or not terminal.is_interactive():
+        yield ProgressLine(text, None if quiet else terminal.say)
+        return
     console = _Console(file=terminal.raw_stream(sys.stderr), highlight=False)
     # Other output goes through the sanitizing streams, not through rich, which does not sanitize.
     with Progress(
         SpinnerColumn(),
         BarColumn(bar_width=12),
-        _Line(text),
+        _TextColumn(text),
         console=console,
         transient=True,
-        refresh_per_second=refreshes,
+        refresh_per_second=4,
         redirect_stdout=False,
         redirect_stderr=False,
     ) as bar:
-        yield bar, first_notes(lambda line: bar.console.print(clean(line), markup=False))
+        yield ProgressLine(text, lambda note: bar.console.print(clean(note), markup=False), bar)
 
 
 @dataclass
@@ -163,10 +197,10 @@ class ProgressTotals:
 
     def line(self) -> str:
         """Return the stage, finished calls, elapsed and remaining time, tokens and cost."""
-        done = f"{self.done} of {max(self.planned, self.done)} calls" if self.planned else _calls(self.done)
+        done = f"{self.done} of {max(self.planned, self.done)} calls" if self.planned else count(self.done, "call")
         parts = [f"{self.stage}: {done}" if self.stage else done, lasting(time.monotonic() - self.began)]
-        if left := self.seconds_left():
-            parts.append(f"about {lasting(left)} left")
+        if remaining := self.seconds_left():
+            parts.append(f"about {lasting(remaining)} left")
         if self.waiting:
             parts.append(self.waiting)
         elif self.running and not self.tokens:
@@ -183,77 +217,42 @@ class ProgressTotals:
 
         Calls of a wave run concurrently; a wave that depends on another begins when that one is complete.
         """
-        left = self.planned - self.done
-        if not self.timed or left <= 0:
+        if not self.timed or self.planned <= self.done:
             return 0.0
-        finished, turns = self.done, 0
+        done, turns = self.done, 0
         for size in self.waves or (self.planned,):
-            turns += ceil(max(0, size - finished) / self.peak)
-            finished = max(0, finished - size)
+            turns += ceil(max(0, size - done) / self.peak)
+            done = max(0, done - size)
         latency = self.seconds / self.timed
         return max(1.0, turns * latency - (time.monotonic() - self.latest))
 
 
-def _calls(number: int) -> str:
-    return "1 call" if number == 1 else f"{number:,} calls"
-
-
-@dataclass(frozen=True, slots=True)
 class Display:
-    """An observer that displays events, and a context that pauses the display."""
+    """Shows the events of runs."""
 
-    observe: Observer
-    paused: Callable[[], AbstractContextManager[None]] = nullcontext
+    def __init__(self, totals: ProgressTotals, line: ProgressLine) -> None:
+        self._totals = totals
+        self._line = line
+        self.paused = line.paused
+
+    def observe(self, event: Event) -> None:
+        """Count an event and show it."""
+        totals = self._totals
+        totals.take(event)
+        match event:
+            case StageStarted(name, planned):
+                calls = f": {count(planned, 'call')} planned" if planned else ""
+                self._line.milestone(f"{name}{calls}{f' (run {totals.run})' if totals.run else ''}")
+            case PartDone(name, number, of):
+                self._line.milestone(f"{number} of {of} done: {name}")
+            case Notice(message):
+                self._line.note(message)
+        self._line.update(totals.done, max(totals.planned, totals.done) if totals.planned else None)
 
 
 @contextmanager
 def open_progress(*, quiet: bool) -> Iterator[Display]:
     """Open the display that suits stderr."""
-    if quiet:
-        yield Display(ignore_event)
-    elif terminal.is_interactive():
-        with _live() as display:
-            yield display
-    else:
-        yield Display(_plain())
-
-
-@contextmanager
-def _live() -> Iterator[Display]:
-    tally = ProgressTotals(stage="reading")
-    with live_line(tally.line, refreshes=4) as (bar, note):
-        task = bar.add_task("", total=None)
-
-        def observe(event: Event) -> None:
-            tally.take(event)
-            if isinstance(event, Notice):
-                note(event.message)
-            bar.update(task, completed=tally.done, total=max(tally.planned, tally.done) if tally.planned else None)
-
-        @contextmanager
-        def paused() -> Iterator[None]:
-            bar.stop()
-            try:
-                yield
-            finally:
-                bar.start()
-
-        yield Display(observe, paused)
-
-
-def _plain() -> Observer:
-    tally, interval, note = ProgressTotals(), LineTimer(), first_notes(terminal.say)
-
-    def observe(event: Event) -> None:
-        tally.take(event)
-        if isinstance(event, StageStarted):
-            planned = f": {_calls(event.planned)} planned" if event.planned else ""
-            terminal.say(f"{event.name}{planned}{f' (run {tally.run})' if tally.run else ''}")
-        elif isinstance(event, PartDone):
-            terminal.say(f"{event.number} of {event.of} done: {event.name}")
-        elif isinstance(event, Notice):
-            note(event.message)
-        elif isinstance(event, (CallStarted, CallAnswered, CallFailed)) and interval.is_over():
-            terminal.say(tally.line())
-
-    return observe
+    totals = ProgressTotals(stage="reading")
+    with progress_line(totals.line, quiet=quiet) as line:
+        yield Display(totals, line)

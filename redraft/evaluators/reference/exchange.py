@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import chain, pairwise
+from typing import TypeVar
 
 from redraft.domain import (
     Document,
@@ -19,7 +20,7 @@ from redraft.domain import (
     TypedQuestions,
     third_of,
 )
-from redraft.errors import PackError
+from redraft.errors import PackError, RunCommand
 from redraft.evaluators.reference.keyfacts import keyfacts_id, middle_of
 from redraft.evaluators.reference.pack_file import (
     AGAIN,
@@ -31,9 +32,12 @@ from redraft.evaluators.reference.pack_file import (
     shaped,
     typed_id,
 )
+from redraft.store.shelf import QuestionSets
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
 from redraft.text.words import has_words, words_key
+
+PartT = TypeVar("PartT", Pack, KeyFacts, TypedQuestions)
 
 _ABOVE: dict[Level, Level] = {"branch": "root", "leaf": "branch"}
 _ROUNDING = 1e-9
@@ -53,21 +57,18 @@ class PackFileChecker:
         document."""
         parts = (self._problems, self._keyfact_problems, self._question_problems, self._typed_problems)
         for problem in chain.from_iterable(problems(file) for problems in parts):
-            raise PackError(problem, place=self.place, hint=AGAIN)
-        pack, typed, about = None, None, self.document.id
+            raise PackError(problem, place=self.place, fix=AGAIN)
+        pack, typed = None, None
         if file.questions and file.id and file.model:
-            pack = Pack(file.id, about, file.model, file.prompt_hashes, file.questions, file.missing, imported=True)
-        if section := file.typed:
-            typed = TypedQuestions(
-                section.id,
-                section.document,
-                section.model,
-                section.prompt_hashes,
-                section.end,
-                tuple(TypedQuestion(q.id, q.type, q.text, q.answer, q.reason, q.paragraph) for q in section.questions),
-                section.missing,
-                imported=True,
+            hashes, missing = file.prompt_hashes, file.missing
+            pack = Pack(file.id, self.document.id, file.model, hashes, file.questions, missing, imported=True)
+        if file.typed:
+            names = [field.name for field in fields(TypedQuestion)]
+            questions = tuple(
+                TypedQuestion(**{name: getattr(question, name) for name in names}) for question in file.typed.questions
             )
+            values = {field.name: getattr(file.typed, field.name) for field in fields(TypedQuestions)}
+            typed = TypedQuestions(**values | {"questions": questions, "imported": True})
         return pack, file.keyfacts, typed
 
     def _problems(self, file: PackFile) -> Iterator[str]:
@@ -83,10 +84,10 @@ class PackFileChecker:
             yield f"it has {searched:,} pieces of evidence without their places in the document"
 
     def _question_problems(self, file: PackFile) -> Iterator[str]:
-        named = one_line(file.id or "", 20)
+        pack_name = one_line(file.id or "", 20)
         if not file.questions:
             if file.id is not None:
-                yield f"there are no questions in pack {named}"
+                yield f"there are no questions in pack {pack_name}"
             return
         if file.id is None or file.model is None:
             yield "it does not say which questions these are, and by whom"
@@ -100,7 +101,7 @@ class PackFileChecker:
         if _has_duplicates(file.questions):
             yield "a question is in it twice"
         if pack_id(self.document.id, file.questions) != file.id:
-            yield f"its questions are not those of pack {named}: the file was changed"
+            yield f"its questions are not those of pack {pack_name}: the file was changed"
 
     def _typed_problems(self, file: PackFile) -> Iterator[str]:
         if (section := file.typed) is None:
@@ -142,19 +143,28 @@ class PackFileChecker:
             yield f"its key facts are not those with the id {one_line(keyfacts.id, 20)}: the file was changed"
 
     def _tree_problems(self, tree: Tree, where: str) -> Iterator[str]:
+        """Yield what is wrong with a tree. Depth first, every fact follows a parent of the level above, which excludes
+        cycles, and no fact survives its parent."""
         length = len(self.document.text)
         if not 0 <= tree.span.start < tree.span.end <= length:
             yield f"{where} is about a place that is not in the document"
         if abs(tree.position - middle_of(tree.span, length)) > _ROUNDING:
             yield f"{where} is not at the position {tree.position}"
+        latest: dict[Level, KeyFact] = {}
         for number, fact in enumerate(tree.facts, 1):
-            fact_name = f"fact {number} of {where}"
+            fact_name, above = f"fact {number} of {where}", latest.get(_ABOVE.get(fact.level, "leaf"))
             if fact.id != number:
                 yield f"{fact_name} has the number {fact.id}"
             if not has_words(fact.text):
                 yield f"{fact_name} has no words"
             yield from self._evidence_problems(fact.evidence, fact_name)
-        yield from _parent_problems(tree.facts, where)
+            if fact.level == "root":
+                above, latest = None, {}
+            if fact.parent != (above.id if above else None) or (above is None and fact.level != "root"):
+                yield f"{fact_name} is not under a {_ABOVE.get(fact.level, 'tree')}"
+            if above and fact.kept and not above.kept:
+                yield f"{fact_name} was kept, and the {above.level} above it was not"
+            latest[fact.level] = fact
         if tree.query and not (tree.kept and has_words(tree.query)):
             yield f"the query of {where} has no words, or nothing that answers it"
 
@@ -163,21 +173,6 @@ class PackFileChecker:
         valid = span is None or 0 <= span.start < span.end <= len(document)
         if not valid or (text not in document if span is None else document[slice(*span)] != text):
             yield f"the evidence of {where} is not at that place in the document"
-
-
-def _parent_problems(facts: Sequence[KeyFact], where: str) -> Iterator[str]:
-    """Yield a problem unless, depth first, every fact follows a parent of the level above, and no fact survives its
-    parent. This also excludes cycles."""
-    latest: dict[Level, KeyFact] = {}
-    for fact in facts:
-        above = latest.get(_ABOVE[fact.level]) if fact.level in _ABOVE else None
-        if fact.parent != (above.id if above else None) or (above is None and fact.level != "root"):
-            yield f"fact {fact.id} of {where} is not under a {_ABOVE.get(fact.level, 'tree')}"
-        if above and fact.kept and not above.kept:
-            yield f"fact {fact.id} of {where} was kept, and the {above.level} above it was not"
-        latest[fact.level] = fact
-        if fact.level == "root":
-            latest.pop("branch", None)
 
 
 def _has_duplicates(questions: Sequence[PackQuestion | TypedQuestion]) -> bool:
@@ -215,20 +210,20 @@ def import_pack(store: Store, data: bytes, document: Document | None, place: str
             hint = "give the file that it was built from: one changed character makes a different document"
             raise PackError(f"the pack is about another document, {title!r}", place=place, hint=hint)
         if document is None and not store.documents.has(key):
-            hint = "give the document too: redraft pack import SOURCE PACK"
-            raise PackError(f"its document, {title!r}, is not in this database", place=place, hint=hint)
+            fix = ("give the document too: ", RunCommand("pack import", more=("SOURCE", "PACK")))
+            raise PackError(f"its document, {title!r}, is not in this database", place=place, fix=fix)
         document = document or store.documents.get(key)
     file = shaped(content, place)
     assert document is not None, "a pack without a document has no shape"
     pack, keyfacts, typed = PackFileChecker(document, place).check(file)
     store.documents.add(document)
-    if pack is not None:
-        store.packs.add(pack, "imported")
-        store.packs.prefer(pack.id)
-    if keyfacts is not None:
-        store.keyfacts.add(keyfacts, "imported")
-        store.keyfacts.prefer(keyfacts.id)
-    if typed is not None:
-        store.typed.add(typed, "imported")
-        store.typed.prefer(typed.id)
+    _shelve(store.packs, pack)
+    _shelve(store.keyfacts, keyfacts)
+    _shelve(store.typed, typed)
     return PackContents(document, pack, keyfacts, typed)
+
+
+def _shelve(shelf: QuestionSets[PartT], part: PartT | None) -> None:
+    if part is not None:
+        shelf.add(part, "imported")
+        shelf.prefer(part.id)

@@ -13,7 +13,7 @@ from redraft.agents.evidence import EvidenceReader
 from redraft.agents.fact_checker import FactChecker, FactVerdict
 from redraft.agents.judge import Judge
 from redraft.domain import Chunk, Dimension, Evidence, KeyFact, KeyFacts, Objection, Perspective, Span, Tree, content_id
-from redraft.errors import JudgingError, RejectedRequest, ReplyError, TruncatedReasoning
+from redraft.errors import Advice, JudgingError, RejectedRequest, ReplyError, Set, TruncatedReasoning
 from redraft.evaluators.reference.keyfacts import UNJUDGED, flatten, keyfacts_id, middle_of, pruned
 from redraft.events import Notice, Observer
 from redraft.prompts.book import PromptBook
@@ -37,15 +37,17 @@ class FailedReplies:
 
     def build_error(self, what: str, missing: str, place: str) -> JudgingError:
         """Return the error where nothing could be built, with the cause and what may help."""
+        fix: Advice
         errors = [error for error in self.replies if isinstance(error, ReplyError) and error.cut and not error.late]
         if not errors:
-            cause, hint = missing, "try another --judge, or --prompts simple"
+            cause, fix = missing, ("try another ", Set("judges"), ", or ", Set("prompts", "simple"))
         else:
             replies = "the one reply was" if len(errors) == 1 else f"{len(errors)} replies were"
             reasoning = next((error for error in errors if isinstance(error, TruncatedReasoning)), None)
             cause = f"{replies} cut off: {(reasoning or errors[0]).message}"
-            hint = reasoning.hint if reasoning else "try another --judge, or more room with a larger --context-tokens"
-        return JudgingError(f"{what}{f': {cause}' if cause else ''}", place=place, hint=hint)
+            another = ("try another ", Set("judges"), ", or more room with a larger ", Set("context_tokens"))
+            fix = reasoning.fix if reasoning else another
+        return JudgingError(f"{what}{f': {cause}' if cause else ''}", place=place, fix=fix)
 
 
 # How often a chunk is halved if its tree does not fit in a reply.
@@ -86,19 +88,20 @@ class KeyFactBuilder:
         """Build all trees in document order. What cannot be built is recorded and does not stop the rest."""
         document = self.reader.document
         chunks = chunk(document, self.reader.tokenizer, self._tokens, onward=bool(self._rest))
-        worded = [one for one in chunks if has_words(self.reader.text(one.span))]
+        worded = [piece for piece in chunks if has_words(self.reader.text(piece.span))]
         misses = FailedReplies()
-        grown = await gather_all(self._chunk(self._extended(one), len(chunks), misses) for one in worded)
-        trees = tuple(tree for found, _ in grown for tree in found)
+        grown = await gather_all(self._chunk(self._extended(piece), len(chunks), misses) for piece in worded)
+        trees = tuple(tree for tree_list, _ in grown for tree in tree_list)
         missing = tuple(trouble for _, troubles in grown for trouble in troubles)
         if not any(tree.kept for tree in trees):
             facts = [fact for tree in trees for fact in tree.facts]
             if not facts:
                 raise misses.build_error("no key fact could be built", missing[0] if missing else "", document.title)
-            left = sum(map(_is_unjudged, facts))
+            unjudged_count = sum(map(_is_unjudged, facts))
             problem = f"no key fact could be built: none of the {len(facts)} that were found passed validation"
-            problem += f"; {left} of them were not validated" if left else ""
-            raise JudgingError(problem, place=document.title, hint="try another --judge, or another --set validator")
+            problem += f"; {unjudged_count} of them were not validated" if unjudged_count else ""
+            fix = ("try another ", Set("judges"), ", or another ", Set("validator"))
+            raise JudgingError(problem, place=document.title, fix=fix)
         for trouble in missing:
             self.observer(Notice(trouble))
         makers = (self.builder.model.identity, self.validator.model.identity)
@@ -117,28 +120,30 @@ class KeyFactBuilder:
         room = self.reader.room - self.overlap - self._rest
         return max(MIN_BUDGET, min(int(self.chunks.removesuffix("+")), room))
 
-    def _extended(self, one: Chunk) -> Chunk:
+    def _extended(self, stretch: Chunk) -> Chunk:
         """Return a chunk with the sentences before it that fit in the overlap."""
-        text, start = self.reader.document.text, one.span.start
+        text, start = self.reader.document.text, stretch.span.start
         before = sentences(text, Span(max(0, start - _CHARACTERS * self.overlap), start)) if self.overlap else []
         for sentence in reversed(before):
-            if self.reader.tokenizer.count(text[sentence.start : one.span.start]) > self.overlap:
+            if self.reader.tokenizer.count(text[sentence.start : stretch.span.start]) > self.overlap:
                 break
             start = sentence.start
-        return replace(one, span=Span(start, one.span.end))
+        return replace(stretch, span=Span(start, stretch.span.end))
 
-    async def _chunk(self, one: Chunk, of: int, misses: FailedReplies) -> tuple[list[Tree], list[str]]:
+    async def _chunk(self, stretch: Chunk, of: int, misses: FailedReplies) -> tuple[list[Tree], list[str]]:
         """Build the trees of one chunk. The facts of all perspectives are validated together, to read the chunk less
         often."""
-        name = f"chunk {one.index + 1}/{of}"
-        grown = await gather_all(self._tree(one.span, perspective, name, misses) for perspective in self.perspectives)
+        name = f"chunk {stretch.index + 1}/{of}"
+        grown = await gather_all(
+            self._tree(stretch.span, perspective, name, misses) for perspective in self.perspectives
+        )
         troubles = [
-            f"no {perspective} key facts of {name}: {found}"
-            for perspective, found in zip(self.perspectives, grown, strict=True)
-            if isinstance(found, str)
+            f"no {perspective} key facts of {name}: {outcome}"
+            for perspective, outcome in zip(self.perspectives, grown, strict=True)
+            if isinstance(outcome, str)
         ]
         listed = [flatten(fact_trees) if not isinstance(fact_trees, str) else [] for fact_trees in grown]
-        vetted, trouble = await self._vetted(one.span, [fact for facts in listed for fact in facts], name)
+        vetted, trouble = await self._vetted(stretch.span, [fact for facts in listed for fact in facts], name)
         if unjudged := sum(map(_is_unjudged, vetted)):
             why = trouble or "the judge cannot tell"
             troubles.append(
@@ -148,10 +153,10 @@ class KeyFactBuilder:
         for perspective, facts in zip(self.perspectives, listed, strict=True):
             key_facts, vetted = vetted[: len(facts)], vetted[len(facts) :]
             if key_facts:
-                position = middle_of(one.span, len(self.reader.document.text))
-                trees.append(Tree(one.index, perspective, one.span, position, pruned(key_facts)))
-        asked = await gather_all(self._asked(tree, name) for tree in trees)
-        return [tree for tree, _ in asked], troubles + [trouble for _, trouble in asked if trouble]
+                position = middle_of(stretch.span, len(self.reader.document.text))
+                trees.append(Tree(stretch.index, perspective, stretch.span, position, pruned(key_facts)))
+        asked_trees = await gather_all(self._asked(tree, name) for tree in trees)
+        return [tree for tree, _ in asked_trees], troubles + [trouble for _, trouble in asked_trees if trouble]
 
     async def _tree(
         self,
@@ -166,8 +171,10 @@ class KeyFactBuilder:
         halved = halves(self.reader.document.text, span) if depth < _HALVINGS else None
         what, where = f"{perspective} facts of {name}", (span, perspective, name, misses)
         try:
-            asked = attempt if halved or attempt.loosely else None
-            return [await FactChecker(self.builder).extract_facts(self.reader.text(span), perspective, what, asked)]
+            first_attempt = attempt if halved or attempt.loosely else None
+            return [
+                await FactChecker(self.builder).extract_facts(self.reader.text(span), perspective, what, first_attempt)
+            ]
         except (ReplyError, RejectedRequest) as error:
             misses.note(error)
             if not isinstance(error, ReplyError) or not error.needs_more_tokens:
@@ -175,14 +182,14 @@ class KeyFactBuilder:
             if error.loops:
                 # A reply that loops with and without temperature would loop for the halves too.
                 loosely = replace(attempt, loosely=True)
-                once_more = asked is not None and not asked.loosely
+                once_more = first_attempt is not None and not first_attempt.loosely
                 return await self._tree(*where, depth, loosely) if once_more else error.message
             if not halved:
                 return error.message
         grown = await gather_all(
             self._tree(half, perspective, f"{name}, part {at}", misses, depth + 1) for at, half in enumerate(halved, 1)
         )
-        failed = next((found for found in grown if isinstance(found, str)), None)
+        failed = next((outcome for outcome in grown if isinstance(outcome, str)), None)
         return failed or [tree for trees in grown if not isinstance(trees, str) for tree in trees]
 
     async def _vetted(self, span: Span, facts: Sequence[KeyFact], name: str) -> tuple[list[KeyFact], str]:
@@ -190,15 +197,15 @@ class KeyFactBuilder:
         if not facts:
             return [], ""
         # A fact in both trees at the same level is judged once.
-        once = list({(fact.level, fact.text): fact for fact in facts}.values())
-        accounts = await FactChecker(self.validator).validate_facts(self.reader.text(span), once, name)
+        distinct = list({(fact.level, fact.text): fact for fact in facts}.values())
+        accounts = await FactChecker(self.validator).validate_facts(self.reader.text(span), distinct, name)
         opinions = {
             (fact.level, fact.text): {dimension: account.verdicts.get(n) for dimension, account in accounts.items()}
-            for n, fact in enumerate(once)
+            for n, fact in enumerate(distinct)
         }
         # The first search indexes the document; nothing else should wait for that.
         evidence = await asyncio.to_thread(
-            lambda: {key: self._evidence(key[1], given, span) for key, given in opinions.items()}
+            lambda: {key: self._evidence(key[1], fact_opinions, span) for key, fact_opinions in opinions.items()}
         )
         keys = [(fact.level, fact.text) for fact in facts]
         vetted = [

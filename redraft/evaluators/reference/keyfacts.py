@@ -33,21 +33,21 @@ class _Node(NamedTuple):
         return self.below.setdefault(words_key(text), _Node(text, {}))
 
 
-def flatten(found: Sequence[FactTree]) -> list[KeyFact]:
+def flatten(trees: Sequence[FactTree]) -> list[KeyFact]:
     """Return the facts of some trees as one depth-first list without evidence. Duplicates below one parent are merged;
     a leaf that repeats any other fact is dropped."""
     top = _Node("", {})
-    for tree in found:
+    for tree in trees:
         for root in tree.roots:
             for branch in root.branches:
                 top.put(root.fact).put(branch.fact)
-    said = {key for branches in top.below.values() for key in (*branches.below, words_key(branches.text))}
-    for tree in found:
+    listed = {key for branches in top.below.values() for key in (*branches.below, words_key(branches.text))}
+    for tree in trees:
         for root in tree.roots:
             for branch in root.branches:
                 for leaf in branch.leaves:
-                    if (key := words_key(one_line(leaf, _LONGEST_FACT))) not in said:
-                        said.add(key)
+                    if (key := words_key(one_line(leaf, _LONGEST_FACT))) not in listed:
+                        listed.add(key)
                         top.put(root.fact).put(branch.fact).put(leaf)
     return list(_walk(top))
 
@@ -67,21 +67,18 @@ def _walk(top: _Node) -> Iterator[KeyFact]:
 
 def pruned(facts: Sequence[KeyFact]) -> tuple[KeyFact, ...]:
     """Return the facts with the descendants of failed ones marked as pruned."""
-    gone: set[int] = set()
-    result: list[KeyFact] = []
+    by_id: dict[int | None, KeyFact] = {}
     for fact in facts:  # depth first: ancestors precede a fact
-        if fact.kept and fact.parent in gone:
-            above = next(key_fact for key_fact in facts if key_fact.id == fact.parent)
+        above = by_id.get(fact.parent)
+        if fact.kept and above is not None and not above.kept:
             fact = replace(fact, objections=(Objection(ORPHANED, f"the {above.level} above it was pruned"),))
-        if not fact.kept:
-            gone.add(fact.id)
-        result.append(fact)
-    return tuple(result)
+        by_id[fact.id] = fact
+    return tuple(by_id.values())
 
 
-def share(part: float, whole: int) -> float | None:
+def share(part: float, total: int) -> float | None:
     """Equations 1 and 2: the share of the total; None for a total of zero."""
-    return part / whole if whole else None
+    return part / total if total else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +127,9 @@ def middle_of(span: Span, length: int) -> float:
 def pruning(trees: Sequence[Tree]) -> dict[str, dict[str, float | int | None]]:
     """Return by level and overall the number of facts found and pruned, and the share pruned."""
     facts = [fact for tree in trees for fact in tree.facts]
-    found: dict[str, dict[str, float | int | None]] = {}
+    rates: dict[str, dict[str, float | int | None]] = {}
     for level in (*LEVELS, ALL):
-        own = [fact.kept for fact in facts if level in (fact.level, ALL)]
-        found[level] = {"found": len(own), "pruned": own.count(False), "share": share(own.count(False), len(own))}
-    return found
+        of_level = [fact for fact in facts if level in (fact.level, ALL)]
+        count = sum(not fact.kept for fact in of_level)
+        rates[level] = {"found": len(of_level), "pruned": count, "share": share(count, len(of_level))}
+    return rates

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from redraft.domain import Document, KeyFacts, Pack, PackQuestion, Third, TypedQuestion, TypedQuestions, content_id
-from redraft.errors import PackError
+from redraft.errors import PackError, RunCommand
 from redraft.evaluators.reference.keyfacts import pruning
 from redraft.fields import MAX_QUESTIONS, error_text
 from redraft.sources import STDIN, read_file, read_stdin, strict_json
@@ -27,7 +27,7 @@ def pack_json(
     document: Document, questions: Pack | None, keyfacts: KeyFacts | None, typed: TypedQuestions | None = None
 ) -> dict[str, object]:
     """Return a pack as JSON with everything needed to judge summaries of the document elsewhere."""
-    shown: dict[str, object] = {
+    content: dict[str, object] = {
         "format": FORMAT,
         "version": VERSION,
         "id": questions.id if questions else None,
@@ -38,13 +38,13 @@ def pack_json(
         "missing": list(questions.missing) if questions else [],
     }
     if keyfacts:
-        shown["keyfacts"] = _alone(keyfacts)
+        content["keyfacts"] = _alone(keyfacts)
     if typed:
         alone = _alone(typed)
         thirds = map(typed.third, typed.questions)
         questions_shown = [q | {"third": third} for q, third in zip(alone["questions"], thirds, strict=True)]
-        shown["typed"] = alone | {"questions": questions_shown}
-    return shown
+        content["typed"] = alone | {"questions": questions_shown}
+    return content
 
 
 def keyfacts_json(document: Document, keyfacts: KeyFacts) -> dict[str, object]:
@@ -56,15 +56,15 @@ def keyfacts_json(document: Document, keyfacts: KeyFacts) -> dict[str, object]:
 def _alone(built: Pack | KeyFacts | TypedQuestions) -> dict[str, Any]:
     """Return a record as JSON under its field aliases, without the fields that say where it is from."""
     exclude: Any = {"document", "imported"}
-    shown: dict[str, Any] = TypeAdapter(type(built)).dump_python(built, mode="json", by_alias=True, exclude=exclude)
-    return shown
+    fields: dict[str, Any] = TypeAdapter(type(built)).dump_python(built, mode="json", by_alias=True, exclude=exclude)
+    return fields
 
 
 def _about(document: Document) -> dict[str, object]:
     return {"id": document.id, "title": document.title, "words": count_words(document.text)}
 
 
-AGAIN = "export it again with `redraft pack export`"
+AGAIN = ("export it again with ", RunCommand("pack export"))
 # The key facts of a million tokens take about a third of this.
 _MAX_BYTES = 64_000_000
 _MAX_PARTS = 2_000_000
@@ -76,7 +76,7 @@ def read_pack_file(source: str) -> bytes:
         return read_stdin(_MAX_BYTES) if source == STDIN else read_file(Path(source).expanduser(), _MAX_BYTES)
     except OSError as error:
         if error.errno == errno.EFBIG:
-            raise PackError("the file is too large for a pack", place=source, hint=AGAIN) from error
+            raise PackError("the file is too large for a pack", place=source, fix=AGAIN) from error
         raise PackError(f"cannot be read: {error.strerror}", place=source, hint="check the path") from error
 
 
@@ -125,11 +125,11 @@ def opened(data: bytes, place: str) -> object:
     """Parse the JSON of a file without checking its schema."""
     # Memory use depends on the number of values rather than on bytes.
     if sum(map(data.count, (b"{", b"[", b","))) > _MAX_PARTS:
-        raise PackError("the file has too many parts for a pack", place=place, hint=AGAIN)
+        raise PackError("the file has too many parts for a pack", place=place, fix=AGAIN)
     try:
         return strict_json(data)
     except (ValueError, RecursionError) as error:
-        raise PackError(f"this is not JSON: {one_line(str(error), 200)}", place=place, hint=AGAIN) from error
+        raise PackError(f"this is not JSON: {one_line(str(error), 200)}", place=place, fix=AGAIN) from error
 
 
 def names(content: object) -> tuple[str, str] | None:
@@ -163,7 +163,7 @@ def shaped(content: object, place: str) -> PackFile:
 
 def _no_pack(where: str, problem: str, place: str) -> PackError:
     message = one_line(f"{where}: {problem}" if where else problem, 200)
-    return PackError(f"this is not a pack: {message}", place=place, hint=AGAIN)
+    return PackError(f"this is not a pack: {message}", place=place, fix=AGAIN)
 
 
 def _refuse_long(content: object, place: str) -> None:
@@ -173,8 +173,8 @@ def _refuse_long(content: object, place: str) -> None:
         where, name, value = todo.pop()
         if isinstance(value, str | list | dict):
             usual, unit = (_MAX_CHARACTERS, "characters") if isinstance(value, str) else (_MAX_ENTRIES, "entries")
-            if len(value) > (most := _MAX.get(name, usual)):
-                raise _no_pack(where, f"must have at most {most:,} {unit}", place)
+            if len(value) > (limit := _MAX.get(name, usual)):
+                raise _no_pack(where, f"must have at most {limit:,} {unit}", place)
         if isinstance(value, dict):
             todo += [(f"{where}.{key}" if where else key, key, part) for key, part in value.items()]
         elif isinstance(value, list):
@@ -202,14 +202,13 @@ def choose(store: Store, document: Document, questions: str | None = None, keyfa
     pack = store.packs.get(questions) if questions else store.packs.latest(document.id)
     facts = store.keyfacts.get(keyfacts) if keyfacts else store.keyfacts.latest(document.id)
     typed_questions = store.typed.latest(document.id)
-    for one in (pack, facts):
-        if one is not None and one.document != document.id:
-            raise PackError(f"{one.id} is about another document", hint="`redraft pack list` lists them all")
+    for part in (pack, facts):
+        if part is not None and part.document != document.id:
+            raise PackError(f"{part.id} is about another document", fix=(RunCommand("pack list"), " lists them all"))
     if pack is None and facts is None and typed_questions is None:
         files = document.source.replace(", ", " ")
-        raise PackError(
-            "it has no pack yet", place=document.source, hint=f"redraft pack build {files}, or redraft keyfacts {files}"
-        )
+        fix = (RunCommand("pack build", more=(files,)), ", or ", RunCommand("keyfacts", more=(files,)))
+        raise PackError("it has no pack yet", place=document.source, fix=fix)
     return PackContents(document, pack, facts, typed_questions)
 
 

@@ -114,16 +114,16 @@ def pack_key(judge: Judge, size: PackSize) -> str:
     return content_id(json.dumps(material))[:32]
 
 
-def stretches_of(reader: EvidenceReader, most: int, *, natural: bool = True) -> Sequence[Chunk]:
+def stretches_of(reader: EvidenceReader, limit: int, *, natural: bool = True) -> Sequence[Chunk]:
     """Return the document in stretches of at most so many tokens and similar length, which end at sections where they
     are `natural`. Surrounding matter, such as a list of references, is left out."""
     start, end = body_of(reader.document).span
     left_out = (reader.text(Span(0, start)), reader.text(Span(end, len(reader.document.text))))
     tokens = reader.document_tokens - sum(map(reader.tokenizer.count, left_out))
     # Each ends with a sentence, so before its share is full.
-    share = ceil(tokens / ceil(tokens / most) * _EVEN) if tokens > most else most
+    share = ceil(tokens / ceil(tokens / limit) * _EVEN) if tokens > limit else limit
     return chunk(
-        reader.document, reader.tokenizer, max(MIN_BUDGET, min(most, share)), end, start=start, natural=natural
+        reader.document, reader.tokenizer, max(MIN_BUDGET, min(limit, share)), end, start=start, natural=natural
     )
 
 
@@ -148,8 +148,8 @@ class _Part:
 
     span: Span
     name: str
-    least: int
-    most: int
+    fewest: int
+    maximum: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,37 +166,37 @@ class _Asker:
         """Return the whole document as one part, if it fits a prompt with the reply."""
         if not isinstance(self.size.questions, int) or self.reader.is_searched:
             return []
-        wanted = questions_wanted(self.reader, self.size)
-        if self.reader.document_tokens > self._room(wanted):
+        count = questions_wanted(self.reader, self.size)
+        if self.reader.document_tokens > self._room(count):
             return []
-        return [_Part(Span(0, len(self.reader.document.text)), "the document", wanted, wanted)]
+        return [_Part(Span(0, len(self.reader.document.text)), "the document", count, count)]
 
     def stretches(self) -> list[_Part]:
         """Return the stretches of the document, each with its share of the questions: by its length and importance, or
         the same for all where a range is set."""
         reader, outline = self.reader, self.outline
-        most = min(self.size.stretch, max(reader.room, self._room(_MAX_FIRST_QUESTIONS)))
+        limit = min(self.size.stretch, max(reader.room, self._room(_MAX_FIRST_QUESTIONS)))
         if isinstance(self.size.questions, int):
-            spans = [stretch.span for stretch in stretches_of(reader, most)]
+            spans = [stretch.span for stretch in stretches_of(reader, limit)]
             lengths = [span.end - span.start for span in spans]
             weights = [outline.importance(span) for span in spans] if outline else lengths
             total = ceil(_SPARE * questions_wanted(reader, self.size))
             divided = shares(total, weights if any(weights) else lengths)
             least_each = most_each = [min(share, _MAX_FIRST_QUESTIONS) for share in divided]
         else:
-            spans = [stretch.span for stretch in stretches_of(reader, most, natural=False)]
+            spans = [stretch.span for stretch in stretches_of(reader, limit, natural=False)]
             times = questions_wanted(reader, self.size) // self.size.questions[1]
             least_each, most_each = (shares(times * number, [1] * len(spans)) for number in self.size.questions)
         return [
-            _Part(span, f"stretch {at} of {len(spans)}", least, most)
-            for at, (span, least, most) in enumerate(zip(spans, least_each, most_each, strict=True), 1)
-            if most and has_words(reader.text(span))
+            _Part(span, f"stretch {at} of {len(spans)}", fewest, limit)
+            for at, (span, fewest, limit) in enumerate(zip(spans, least_each, most_each, strict=True), 1)
+            if limit and has_words(reader.text(span))
         ]
 
     def _room(self, questions: int) -> int:
         """Return the tokens for the text in a prompt whose reply has so many questions."""
-        shown = self.reader.tokenizer.count(self._shown) if self._shown else 0
-        return self.reader.window - _PROMPT_TOKENS - shown - questions * QUESTION.tokens(self.reader.wording)
+        outline_tokens = self.reader.tokenizer.count(self._shown) if self._shown else 0
+        return self.reader.window - _PROMPT_TOKENS - outline_tokens - questions * QUESTION.tokens(self.reader.wording)
 
     @property
     def _shown(self) -> str | None:
@@ -214,62 +214,62 @@ class _Asker:
         spread = sorted(range(len(replies)), key=lambda at: f"{at:032b}"[::-1])
         rows = zip_longest(*(replies[at][0] for at in spread))
         questions = [question for row in rows for question in row if question is not None]
-        once = {question.text.casefold(): question for question in reversed(questions)}
-        distinct = [question for question in questions if once[question.text.casefold()] is question]
+        by_text = {question.text.casefold(): question for question in reversed(questions)}
+        distinct = [question for question in questions if by_text[question.text.casefold()] is question]
         return distinct, [trouble for _, troubles in replies for trouble in troubles]
 
     async def _ask(self, part: _Part, attempt: Attempt) -> tuple[list[PackQuestion], list[str]]:
         """Return the questions about a part. Where the reply is cut off, half as many are asked about each half, and
         the questions of the cut reply are used only if those are too few; the whole document is asked about again."""
         reader, roomier = self.reader, attempt.with_more_room()
-        text, whole = reader.text(part.span), part.span == (0, len(reader.document.text))
+        text, is_whole = reader.text(part.span), part.span == (0, len(reader.document.text))
         ranged = not isinstance(self.size.questions, int)
-        if whole and not ranged:
-            asked_input = AskDocumentInput(document=text, count=part.most)
+        if is_whole and not ranged:
+            asked_input = AskDocumentInput(document=text, count=part.maximum)
         else:
-            least = part.least if part.least < part.most else None
-            asked_input = AskDocumentInput(excerpt=text, at_least=least, count=part.most, outline=self._shown)
-        can_halve = roomier and part.most > 1 and asked_input.document is None
+            fewest = part.fewest if part.fewest < part.maximum else None
+            asked_input = AskDocumentInput(excerpt=text, at_least=fewest, count=part.maximum, outline=self._shown)
+        can_halve = roomier and part.maximum > 1 and asked_input.document is None
         two = halves(reader.document.text, part.span) if can_halve else None
         label = f"questions on {part.name}"
         questions: list[PackQuestion] = []
         try:
-            asked, cut = await Examiner(self.judge).ask_document(asked_input, label, attempt if two else None)
+            drafted, cut = await Examiner(self.judge).ask_document(asked_input, label, attempt if two else None)
         except (ReplyError, RejectedRequest) as error:
             self.misses.note(error)
             if not (two and roomier and isinstance(error, ReplyError) and error.needs_more_tokens):
                 return [], [f"no {label}: {error.message}"]
             following = replace(attempt, loosely=attempt.loosely or error.loops) if error.needs_fewer_items else roomier
         else:
-            questions = [self._question(question, part.span) for question in asked]
-            if not (cut and two and roomier and len(questions) < part.least):
+            questions = [self._question(question, part.span) for question in drafted]
+            if not (cut and two and roomier and len(questions) < part.fewest):
                 return questions, []
             following = roomier
-        counts = zip(shares(part.least, (1, 1)), shares(part.most, (1, 1)), strict=True)
+        counts = zip(shares(part.fewest, (1, 1)), shares(part.maximum, (1, 1)), strict=True)
         parts = [
             _Part(span, f"{part.name}, part {at}", *count)
             for at, (span, count) in enumerate(zip(two, counts, strict=True), 1)
         ]
         replies = await gather_all(self._ask(half, following) for half in parts)
-        rows = zip_longest(*(own for own, _ in replies))
+        rows = zip_longest(*(half_questions for half_questions, _ in replies))
         more = [question for row in rows for question in row if question is not None]
-        return [*more, *questions][: part.most], [trouble for _, troubles in replies for trouble in troubles]
+        return [*more, *questions][: part.maximum], [trouble for _, troubles in replies for trouble in troubles]
 
-    def _question(self, asked: DocumentQuestion, within: Span) -> PackQuestion:
+    def _question(self, drafted: DocumentQuestion, within: Span) -> PackQuestion:
         """Return a question as a pack has it, not yet numbered. The place of its answer is the quote, or else the
         passage in the stretch that is nearest to the question."""
-        evidence = self.reader.sentence(asked.quote, [within])
+        evidence = self.reader.sentence(drafted.quote, [within])
         if evidence.span is None:
-            near = self.reader.nearest(f"{asked.question} {asked.answer}", 1, within)
+            near = self.reader.nearest(f"{drafted.question} {drafted.answer}", 1, within)
             evidence = self.reader.place(near[0] if near else within)
         return PackQuestion(
             id=0,
-            text=one_line(asked.question, _LONGEST_TEXT),
-            kind=asked.kind,
-            answer=one_line(asked.answer, _LONGEST_TEXT),
+            text=one_line(drafted.question, _LONGEST_TEXT),
+            kind=drafted.kind,
+            answer=one_line(drafted.answer, _LONGEST_TEXT),
             evidence=evidence,
             position=evidence.span.start / len(self.reader.document.text) if evidence.span else 0.0,
-            weight=asked.weight if isinstance(self.size.questions, int) else 1,
+            weight=drafted.weight if isinstance(self.size.questions, int) else 1,
         )
 
     async def weighed(self, questions: Sequence[PackQuestion]) -> list[PackQuestion]:
@@ -290,11 +290,15 @@ class _Asker:
         weights: dict[int, int] = {}
         for at, reply in enumerate(replies):
             weights |= reply or {candidate.id: questions[candidate.id].weight for candidate in candidates[at::groups]}
-        kept = [replace(question, weight=weights[at]) for at, question in enumerate(questions) if at in weights]
-        return kept + [replace(question, weight=1) for at, question in enumerate(questions) if at not in weights]
+        weighed_questions = [
+            replace(question, weight=weights[at]) for at, question in enumerate(questions) if at in weights
+        ]
+        return weighed_questions + [
+            replace(question, weight=1) for at, question in enumerate(questions) if at not in weights
+        ]
 
 
-def evenly_spread(found: Sequence[T], most: int) -> list[T]:
+def evenly_spread(items: Sequence[T], limit: int) -> list[T]:
     """Return an evenly spread selection of at most this many."""
-    room = min(most, len(found))
-    return [found[at * len(found) // room] for at in range(room)]
+    room = min(limit, len(items))
+    return [items[at * len(items) // room] for at in range(room)]

@@ -4,10 +4,9 @@ sentences."""
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import accumulate, chain, repeat
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, repeat
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +25,7 @@ _ANNOTATIONS = (
     " the BooookScore project"
 )
 _SHOWN = 60
-_NUMBER = "sentence_num"
-_FIELDS = frozenset({"questions", "types"})
+_FIELDS = ("questions", "types")
 MARKS = "singles"
 """The field with the spans that people have marked in a summary."""
 _MARKED = (
@@ -89,23 +87,23 @@ class Summaries:
 def read_summaries(path: str, data: bytes | None = None) -> Summaries:
     """Return the summaries of a file, or of its content, sanitized like a document. People's marks come with theirs."""
     texts: dict[str, str] = {}
-    for key, found in _object(path, data, "summaries", _SUMMARIES).items():
-        text = found.get("summary") if isinstance(found, dict) and MARKS in found else found
+    for key, value in _object(path, data, "summaries", _SUMMARIES).items():
+        text = value.get("summary") if isinstance(value, dict) and MARKS in value else value
         if not isinstance(text, str | None):
             raise UsageError(f"{_id(key)} has {kind_of(text)} where a text was expected", place=path, hint=_SUMMARIES)
         texts[key] = clean(text or "")
-    return Summaries(_name(path), texts)
+    return Summaries(one_line(Path(path).name), texts)
 
 
 def read_references(path: str) -> dict[str, tuple[str, ...]]:
     """Return the reference summaries of a file by id: one text or several for each."""
-    found: dict[str, tuple[str, ...]] = {}
-    for key, texts in _object(path, None, "references", _SUMMARIES).items():
-        listed = texts if isinstance(texts, list) else [texts]
-        if not all(isinstance(one, str) and one.strip() for one in listed):
+    references: dict[str, tuple[str, ...]] = {}
+    for key, value in _object(path, None, "references", _SUMMARIES).items():
+        texts = value if isinstance(value, list) else [value]
+        if not all(isinstance(text, str) and text.strip() for text in texts):
             raise UsageError(f"{_id(key)} has no text, or no list of texts", place=path, hint=_SUMMARIES)
-        found[key] = tuple(map(clean, listed))
-    return found
+        references[key] = tuple(map(clean, texts))
+    return references
 
 
 def read_annotations(path: str, data: bytes | None = None) -> Annotations:
@@ -113,98 +111,85 @@ def read_annotations(path: str, data: bytes | None = None) -> Annotations:
     content = _object(path, data, "annotations", _ANNOTATIONS)
     for key, sentences in content.items():
         if not isinstance(sentences, dict | None):
-            raise UsageError(
-                f"{_id(key)} has {kind_of(sentences)} where an object of sentences was expected",
-                place=path,
-                hint=_ANNOTATIONS,
-            )
+            message = f"{_id(key)} has {kind_of(sentences)} where an object of sentences was expected"
+            raise UsageError(message, place=path, hint=_ANNOTATIONS)
     marked = any(MARKS in sentences for sentences in content.values() if sentences)
-    listed = [sentence for sentences in content.values() for sentence in (sentences or {}).values()]
-    every = not marked and lists_every_sentence(listed)
+    every = not marked and lists_every_sentence(
+        [fields for sentences in content.values() for fields in (sentences or {}).values()]
+    )
     entries = {
         key: None if sentences is None else entries_of(path, key, sentences) for key, sentences in content.items()
     }
-    return Annotations(_name(path), every, entries, marked)
+    return Annotations(one_line(Path(path).name), every, entries, marked)
 
 
-def entries_of(path: str, key: str, sentences: Mapping[str, Any]) -> tuple[AnnotatedSentence, ...]:
-    """Return the annotated sentences of one summary, or the spans that people have marked in it."""
-    if MARKS in sentences:
-        return tuple(_marks(path, key, sentences))
-    return tuple(_entry(path, key, *item) for item in sentences.items())
-
-
-def _marks(path: str, key: str, said: Mapping[str, Any]) -> Iterator[AnnotatedSentence]:
-    """Yield people's marks. Whoever marks a span finds it confusing, even if they ask nothing."""
-    for name, sides, questions, types in _MARKED:
-        listed = said.get(name) or []
-        if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
-            raise UsageError(f"{_id(key)}: {name} is not a list of marks", place=path, hint=_ANNOTATIONS)
-        for one in listed:
-            span, other = (" ".join(str(one.get(side) or "").split()) for side in sides)
-            entry = _entry(path, key, span, {"questions": one.get(questions), "types": one.get(types)})
-            sure = entry.verdict if entry.verdict and entry.verdict.confusing else ConfusionVerdict(confusing=True)
-            yield AnnotatedSentence(span, sure, other)
-
-
-def lists_every_sentence(found: Sequence[Any]) -> bool:
+def lists_every_sentence(entries: Sequence[Any]) -> bool:
     """Return whether a file lists every sentence.
 
     Such a file numbers its sentences, or at least half of its entries are empty, as most sentences have no error. In a
     file of confusing sentences only, an empty entry is a slip.
     """
-    fields = [one for one in found if isinstance(one, dict)]
-    empty = sum(not any(one.get(field) for field in _FIELDS) for one in fields)
-    return any(_NUMBER in one for one in fields) or 0 < len(fields) <= 2 * empty
+    objects = [entry for entry in entries if isinstance(entry, dict)]
+    empty = sum(not any(entry.get(name) for name in _FIELDS) for entry in objects)
+    return any("sentence_num" in entry for entry in objects) or 0 < len(objects) <= 2 * empty
+
+
+def entries_of(path: str, key: str, sentences: Mapping[str, Any]) -> tuple[AnnotatedSentence, ...]:
+    """Return the annotated sentences of one summary, or the spans that people have marked in it."""
+    if MARKS not in sentences:
+        return tuple(_entry(path, key, sentence, fields) for sentence, fields in sentences.items())
+    entries: list[AnnotatedSentence] = []
+    for name, spans, questions, types in _MARKED:
+        marks = sentences.get(name) or []
+        if not isinstance(marks, list) or not all(isinstance(mark, dict) for mark in marks):
+            raise UsageError(f"{_id(key)}: {name} is not a list of marks", place=path, hint=_ANNOTATIONS)
+        for mark in marks:
+            span, other = (" ".join(str(mark.get(side) or "").split()) for side in spans)
+            verdict = _entry(path, key, span, {"questions": mark.get(questions), "types": mark.get(types)}).verdict
+            # Whoever marks a span finds it confusing, even if they ask nothing.
+            confusing = verdict if verdict and verdict.confusing else ConfusionVerdict(confusing=True)
+            entries.append(AnnotatedSentence(span, confusing, other))
+    return tuple(entries)
 
 
 def _entry(path: str, key: str, sentence: str, fields: Any) -> AnnotatedSentence:
-    if not isinstance(fields, dict) or not fields.keys() & _FIELDS:
-        raise UsageError(
-            f"{_id(key)}, {_short(sentence)}: there is {kind_of(fields)} where an object with questions and types was"
-            " expected",
-            place=path,
-            hint=_ANNOTATIONS,
-        )
-    questions, types = (_texts(path, key, sentence, name, fields.get(name)) for name in ("questions", "types"))
-    words = [word for text in types for part in _BETWEEN.split(text) if (word := one_line(part, _SHOWN))]
+    """Return an annotated sentence; raise if its questions and types are not texts."""
+    place = f"{_id(key)}, {_short(sentence)}"
+    if not isinstance(fields, dict) or not any(name in fields for name in _FIELDS):
+        expected = "an object with questions and types was expected"
+        raise UsageError(f"{place}: there is {kind_of(fields)} where {expected}", place=path, hint=_ANNOTATIONS)
+    lines: dict[str, list[str]] = {}
+    for name in _FIELDS:
+        value = fields.get(name)
+        texts = value if isinstance(value, list) else [value]
+        if not all(isinstance(text, str | None) for text in texts):
+            expected = "a text or a list of texts was expected"
+            raise UsageError(f"{place}: {name} is {kind_of(value)} where {expected}", place=path, hint=_ANNOTATIONS)
+        lines[name] = [line for text in texts if text and (line := one_line(text))]
+    questions = lines["questions"]
+    words = [word for text in lines["types"] for part in _BETWEEN.split(text) if (word := one_line(part, _SHOWN))]
     nameless = [word for word in words if mark_of(word) is None]
     confusion = Confusion(id=0, questions=questions, types=words)
     unknown = Confusion(id=0, questions=nameless, types=[]).asked
     denied = NO_CONFUSION in confusion.types or len(confusion.asked) + len(unknown) < len(questions) + len(nameless)
-    claimed = bool(confusion.asked or confusion.errors or unknown)
-    if claimed and denied:
-        return AnnotatedSentence(sentence, None)
-    verdict = ConfusionVerdict(claimed, tuple(confusion.errors), tuple(dict.fromkeys(unknown)), tuple(confusion.asked))
-    return AnnotatedSentence(sentence, verdict if claimed else CLEAR)
-
-
-def _texts(path: str, key: str, sentence: str, field: str, value: Any) -> list[str]:
-    """Return the texts of a field, which may be one, several or none."""
-    listed = value if isinstance(value, list) else [value]
-    if not all(isinstance(one, str | None) for one in listed):
-        raise UsageError(
-            f"{_id(key)}, {_short(sentence)}: {field} is {kind_of(value)} where a text or a list of texts was expected",
-            place=path,
-            hint=_ANNOTATIONS,
-        )
-    return [line for one in listed if one and (line := one_line(one))]
+    if not (confusion.asked or confusion.errors or unknown):
+        return AnnotatedSentence(sentence, CLEAR)
+    verdict = ConfusionVerdict(True, tuple(confusion.errors), tuple(dict.fromkeys(unknown)), tuple(confusion.asked))
+    return AnnotatedSentence(sentence, None if denied else verdict)
 
 
 def _object(path: str, data: bytes | None, what: str, expected: str) -> dict[str, Any]:
     """Return the JSON object of a file; raise if it has no id."""
     try:
-        data = read_file(Path(path).expanduser()) if data is None else data
+        content = strict_json(read_file(Path(path).expanduser()) if data is None else data)
     except OSError as error:
         raise UsageError(f"the {what} cannot be read: {error.strerror}", place=path, hint=expected) from error
-    try:
-        content = strict_json(data)
     except (ValueError, RecursionError) as error:
-        said = one_line(str(error), 200)
-        raise UsageError(f"this cannot be read as JSON: {said}", place=path, hint=expected) from error
+        message = f"this cannot be read as JSON: {one_line(str(error), 200)}"
+        raise UsageError(message, place=path, hint=expected) from error
     if not isinstance(content, dict) or not content:
-        found = "an empty object" if isinstance(content, dict) else kind_of(content)
-        raise UsageError(f"there is {found} where an object of {what} was expected", place=path, hint=expected)
+        kind = "an empty object" if isinstance(content, dict) else kind_of(content)
+        raise UsageError(f"there is {kind} where an object of {what} was expected", place=path, hint=expected)
     return content
 
 
@@ -214,14 +199,6 @@ def _id(key: str) -> str:
 
 def _short(text: str) -> str:
     return f'"{one_line(text, _SHOWN)}"'
-
-
-def _name(path: str) -> str:
-    return one_line(Path(path).name)
-
-
-# The number of first words that are looked up before the rest is compared.
-_HEAD = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,6 +226,25 @@ class PlacedAnnotations:
     """The number of sentences that may be marked: the marked words occur in others too."""
 
 
+class _Lines:
+    """Sentences as one text, in which spans are looked up."""
+
+    def __init__(self, sentences: Sequence[str]) -> None:
+        self.sentences = sentences
+        self._text = " ".join(sentences)
+        ends = accumulate(len(sentence) + 1 for sentence in sentences)
+        self.bounds = [(end - 1 - len(sentence), end - 1) for sentence, end in zip(sentences, ends, strict=True)]
+
+    def starts(self, span: str, *, whole_words: bool = False) -> list[int]:
+        """Return where a span occurs."""
+        pattern = rf"(?<!\S){re.escape(span)}(?!\S)" if whole_words else re.escape(span)
+        return [match.start() for match in re.finditer(pattern, self._text)] if span else []
+
+    def overlapping(self, start: int, end: int) -> list[int]:
+        """Return the indexes of the sentences that a span overlaps."""
+        return [n for n, (first, last) in enumerate(self.bounds) if start < last and end > first]
+
+
 @dataclass(slots=True)
 class _AnnotatedSpan:
     """A span of the summary and the verdict on it."""
@@ -268,17 +264,39 @@ def match_to_sentences(
     Among identical sentences, an entry takes the first one without an entry. Unless every sentence has an entry, the
     others are clear. Headings do not count as sentences.
     """
-    text, counted = _SummaryWords(statements), [statement.id for statement in sentences_of(statements)]
-    units, lost, elsewhere = _units(entries, text, frozenset(counted))
-    touched = {number for unit in units for number in unit.numbers}
-    rest = len(counted) - len(touched)
-    # Verdicts on sentences that are not found still count for this summary.
+    lines = _Lines([words_key(statement.sentence) for statement in statements])
+    counted = [statement.id for statement in sentences_of(statements)]
+    spans: list[_AnnotatedSpan] = []
+    lost: list[ConfusionVerdict] = []
+    taken: set[int] = set()
+    elsewhere = 0
+    for entry in entries:
+        start, end = _place(lines, words_key(entry.sentence), taken)
+        overlaps = sorted(
+            lines.overlapping(start, end), key=lambda n: max(start, lines.bounds[n][0]) - min(end, lines.bounds[n][1])
+        )
+        numbers = [statements[n].id for n in overlaps if statements[n].id in counted]
+        if not numbers:
+            lost += [entry.verdict] if entry.verdict else []
+            continue
+        elsewhere += (start, end) not in lines.bounds
+        if same := next((span for span in spans if span.start < end and start < span.end), None):
+            same.verdict = joined_verdict(same.verdict, entry.verdict)
+        else:
+            spans.append(_AnnotatedSpan(start, end, numbers, entry.verdict))
+    rest = len(counted) - len({number for span in spans for number in span.numbers})
+    # Verdicts on sentences that are not in the summary still count for it.
     standing = [verdict for verdict in lost if every or verdict.confusing][:rest]
-    confusions = [*(unit.verdict for unit in units if unit.verdict), *standing]
-    undecided = sum(unit.verdict is None for unit in units)
-    verdicts = _by_number(units)
+    confusions = [*(span.verdict for span in spans if span.verdict), *standing]
+    undecided = sum(span.verdict is None for span in spans)
+    verdicts: dict[int, ConfusionVerdict] = {}
+    for span in spans:
+        # A confusing span marks the sentence that it overlaps most, a clear one all of them.
+        for number in (span.numbers[:1] if span.verdict.confusing else span.numbers) if span.verdict else ():
+            verdicts[number] = joined_verdict(verdicts.get(number), span.verdict) or CLEAR
     if not every:
         confusions += repeat(CLEAR, rest - len(standing))
+        touched = {number for span in spans for number in span.numbers}
         verdicts |= {number: CLEAR for number in counted if number not in touched and not lost}
     unjudged = undecided + (rest - len(standing) if every else 0)
     return PlacedAnnotations(
@@ -286,107 +304,26 @@ def match_to_sentences(
     )
 
 
-def _units(
-    entries: Sequence[AnnotatedSentence], text: _SummaryWords, counted: frozenset[int]
-) -> tuple[list[_AnnotatedSpan], list[ConfusionVerdict], int]:
-    """Return spans that do not overlap, the verdicts on sentences not found, and the number of differing boundaries."""
-    units: list[_AnnotatedSpan] = []
-    of_number: dict[int, list[_AnnotatedSpan]] = {}
-    lost: list[ConfusionVerdict] = []
-    elsewhere = 0
-    for entry in entries:
-        start, end = text.sentence_span(entry.sentence)
-        numbers = [number for number in text.overlapping(start, end) if number in counted]
-        if not numbers:
-            lost += [entry.verdict] if entry.verdict else []
-            continue
-        elsewhere += not text.is_one_sentence(start, end)
-        near = chain.from_iterable(of_number.get(number, ()) for number in numbers)
-        if same := next((unit for unit in near if unit.start < end and start < unit.end), None):
-            same.verdict = joined_verdict(same.verdict, entry.verdict)
-            continue
-        units.append(_AnnotatedSpan(start, end, numbers, entry.verdict))
-        for number in numbers:
-            of_number.setdefault(number, []).append(units[-1])
-    return units, lost, elsewhere
+def _place(lines: _Lines, key: str, taken: set[int]) -> tuple[int, int]:
+    """Return the span of a sentence's words, of the first such sentence without an entry; (0, 0) if there is none."""
+    free = (n for n, sentence in enumerate(lines.sentences) if key and sentence == key and n not in taken)
+    if (number := next(free, None)) is not None:
+        taken.add(number)
+        return lines.bounds[number]
+    start = next(iter(lines.starts(key, whole_words=True)), None)
+    return (0, 0) if start is None else (start, start + len(key))
 
 
-def _by_number(units: Sequence[_AnnotatedSpan]) -> dict[int, ConfusionVerdict]:
-    """Return verdicts by sentence: a confusing unit marks the sentence it overlaps most, a clear one all of them."""
-    found: dict[int, ConfusionVerdict] = {}
-    for unit in units:
-        if unit.verdict:
-            for number in unit.numbers[:1] if unit.verdict.confusing else unit.numbers:
-                found[number] = joined_verdict(found.get(number), unit.verdict) or unit.verdict
-    return found
-
-
-def joined_verdict(one: ConfusionVerdict | None, other: ConfusionVerdict | None) -> ConfusionVerdict | None:
+def joined_verdict(first: ConfusionVerdict | None, second: ConfusionVerdict | None) -> ConfusionVerdict | None:
     """Return the combined verdict of two entries on the same words."""
-    if one is None or other is None:
-        return one or other
+    if first is None or second is None:
+        return first or second
     return ConfusionVerdict(
-        one.confusing or other.confusing,
-        tuple(dict.fromkeys((*one.types, *other.types))),
-        tuple(dict.fromkeys((*one.unknown, *other.unknown))),
-        tuple(dict.fromkeys((*one.questions, *other.questions))),
+        first.confusing or second.confusing,
+        tuple(dict.fromkeys((*first.types, *second.types))),
+        tuple(dict.fromkeys((*first.unknown, *second.unknown))),
+        tuple(dict.fromkeys((*first.questions, *second.questions))),
     )
-
-
-@dataclass(slots=True)
-class _SummaryWords:
-    """The words of a summary separated by spaces, and the offset of each of its sentences."""
-
-    statements: Sequence[Statement]
-    words: str = field(init=False)
-    starts: list[int] = field(init=False)
-    free: dict[str, list[int]] = field(init=False)
-    """By their words, the indexes of sentences not yet matched to an entry, the first one last."""
-    heads: dict[int, dict[str, list[int]]] = field(default_factory=dict)
-    """The offsets of word sequences by length, so that a sentence is only compared where its first words occur."""
-
-    def __post_init__(self) -> None:
-        keys = [words_key(statement.sentence) for statement in self.statements]
-        self.words = " " + "".join(f"{key} " for key in keys)
-        self.starts = list(accumulate((len(key) + 1 for key in keys), initial=1))
-        self.free = {}
-        for at in reversed(range(len(keys))):
-            self.free.setdefault(keys[at], []).append(at)
-
-    def sentence_span(self, sentence: str) -> tuple[int, int]:
-        """Return the span of a sentence's words; (0, 0) if they do not occur."""
-        key = words_key(sentence)
-        if free := self.free.get(key):
-            start = self.starts[free.pop()]
-        else:
-            start = next((at for at in self.start_offsets(key) if self.words.startswith(f"{key} ", at)), 0)
-        return start, start + len(key) if start else 0
-
-    def start_offsets(self, key: str) -> Sequence[int]:
-        """Return the offsets at which the first words of a sentence occur."""
-        first = key.split(" ")[:_HEAD] if key else []
-        if len(first) not in self.heads:
-            starts: dict[str, list[int]] = {}
-            words = self.words.split()
-            places = accumulate((len(word) + 1 for word in words), initial=1)
-            for at, *run in zip(places, *(words[n:] for n in range(len(first))), strict=False):
-                starts.setdefault(" ".join(run), []).append(at)
-            self.heads[len(first)] = starts
-        return self.heads[len(first)].get(" ".join(first), ()) if first else ()
-
-    def overlapping(self, start: int, end: int) -> list[int]:
-        """Return the sentences that a span overlaps, the largest overlap first."""
-        if not start:
-            return []
-        first, last = bisect_right(self.starts, start) - 1, bisect_right(self.starts, end - 1) - 1
-        begins = self.starts
-        places = sorted(range(first, last + 1), key=lambda at: max(start, begins[at]) - min(end, begins[at + 1]))
-        return [self.statements[at].id for at in places]
-
-    def is_one_sentence(self, start: int, end: int) -> bool:
-        """Return whether a span is exactly one sentence."""
-        at = bisect_right(self.starts, start) - 1
-        return self.starts[at] == start and self.starts[at + 1] == end + 1
 
 
 # Shorter words that occur in several places of a summary do not tell where a mark belongs.
@@ -394,99 +331,74 @@ _SHORTEST_AMBIGUOUS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _MarkedPlace:
     """The sentences that a span overlaps, by index, and those that it may overlap if its words occur elsewhere too."""
 
-    sentences: range
-    unclear: frozenset[int]
+    sentences: Sequence[int]
+    unclear: frozenset[int] = frozenset()
 
 
-class _Sentences:
-    """The sentences of a summary as one text, in which spans are looked up."""
+def _marked_places(lines: _Lines, mark: AnnotatedSentence) -> list[_MarkedPlace]:
+    """Return the places of a mark; of a pair of equal spans, the first and the last."""
+    places: list[_MarkedPlace] = []
+    for span, last in ((mark.sentence, False), (mark.other, mark.other == mark.sentence)):
+        starts = lines.starts(span)
+        of_each = [lines.overlapping(start, start + len(span)) for start in starts]
+        if starts and (sentences := of_each[-1 if last else 0]):
+            ambiguous = len(span.split()) < _SHORTEST_AMBIGUOUS and len(starts) > 1
+            unclear = frozenset(n for numbers in of_each for n in numbers) if ambiguous else frozenset[int]()
+            places.append(_MarkedPlace(sentences, unclear))
+    return places
 
-    def __init__(self, sentences: Sequence[str]) -> None:
-        flat = [" ".join(sentence.split()) for sentence in sentences]
-        self._text = " ".join(flat)
-        self._ends: list[tuple[int, int]] = []
-        at = 0
-        for sentence in flat:
-            self._ends.append((at, at + len(sentence)))
-            at += len(sentence) + 1
 
-    def place(self, span: str, *, last: bool = False) -> _Place | None:
-        """Return the place of a span, the first or the last if there are several; None if it does not occur."""
-        starts = [match.start() for match in re.finditer(re.escape(span), self._text)] if span else []
-        found = self._over(starts[-1 if last else 0], span) if starts else []
-        if not found:
-            return None
-        unclear: frozenset[int] = frozenset()
-        if len(span.split()) < _SHORTEST_AMBIGUOUS and len(starts) > 1:
-            unclear = frozenset(n for start in starts for n in self._over(start, span))
-        return _Place(range(found[0], found[-1] + 1), unclear)
-
-    def pair(self, mark: AnnotatedSentence) -> list[_Place]:
-        """Return the places of a mark; of a pair of equal spans, the first and the last."""
-        spans = (self.place(mark.sentence), self.place(mark.other, last=mark.other == mark.sentence))
-        return [place for place in spans if place]
-
-    def _over(self, first: int, span: str) -> list[int]:
-        last = first + len(span)
-        return [n for n, (start, end) in enumerate(self._ends) if start < last and end > first]
+def _lines_of(sentences: Sequence[str]) -> _Lines:
+    return _Lines([" ".join(sentence.split()) for sentence in sentences])
 
 
 def marked_sentences(sentences: Sequence[str], marks: Sequence[AnnotatedSentence]) -> list[bool]:
     """Return which sentences are marked; a mark that may be on one of several is left out."""
-    text = _Sentences(sentences)
-    placed = (place for mark in marks for place in text.pair(mark))
-    found = {n for place in placed if not place.unclear for n in place.sentences}
-    return [n in found for n in range(len(sentences))]
+    lines = _lines_of(sentences)
+    places = (place for mark in marks for place in _marked_places(lines, mark))
+    marked = {n for place in places if not place.unclear for n in place.sentences}
+    return [n in marked for n in range(len(sentences))]
 
 
 def match_marks(marks: Sequence[AnnotatedSentence], statements: Sequence[Statement]) -> PlacedAnnotations:
     """Match marks to sentences, and count as the paper does (footnote 12): the sentences of one span are one sentence,
     and a pair of spans is one."""
     counted = sentences_of(statements)
-    text = _Sentences([statement.sentence for statement in counted])
+    lines = _lines_of([statement.sentence for statement in counted])
     joined: set[int] = set()
     singles: list[tuple[int, ConfusionVerdict]] = []
     others: list[ConfusionVerdict] = []
-    touched: dict[int, ConfusionVerdict] = {}
+    verdicts: dict[int, ConfusionVerdict] = {}
     unclear: set[int] = set()
     lost = 0
     for mark in marks:
         verdict = mark.verdict or ConfusionVerdict(confusing=True)
-        places = text.pair(mark)
+        places = _marked_places(lines, mark)
         lost += not places
         for place in places:
             unclear |= place.unclear
-            touched |= {n: joined_verdict(touched.get(n), verdict) or verdict for n in place.sentences}
+            verdicts |= {n: joined_verdict(verdicts.get(n), verdict) or verdict for n in place.sentences}
         if not mark.other and places:
             joined |= {*places[0].sentences[1:]}
             singles.append((places[0].sentences[0], verdict))
         else:
             others.append(verdict)
-    confusing = _by_unit(singles, joined)
-    clear = max(0, len(counted) - len(joined) - len(confusing) - len(others))
-    known = range(0 if lost else len(counted))
-    verdicts = dict.fromkeys(known, CLEAR) | touched
+    units: dict[int, ConfusionVerdict] = {}
+    for first, verdict in singles:
+        unit = next(n for n in range(first, -1, -1) if n not in joined)
+        units[unit] = joined_verdict(units.get(unit), verdict) or verdict
+    clear = max(0, len(counted) - len(joined) - len(units) - len(others))
+    everything = dict.fromkeys(range(0 if lost else len(counted)), CLEAR) | verdicts
     return PlacedAnnotations(
-        said=(*confusing, *others, *repeat(CLEAR, clear)),
+        said=(*units.values(), *others, *repeat(CLEAR, clear)),
         unjudged=0,
-        verdicts={counted[n].id: verdict for n, verdict in sorted(verdicts.items()) if n not in unclear},
+        verdicts={counted[n].id: verdict for n, verdict in sorted(everything.items()) if n not in unclear},
         elsewhere=0,
         lost=lost,
         undecided=0,
         marks=tuple(mark.verdict for mark in marks if mark.verdict),
         unclear=len(unclear),
     )
-
-
-def _by_unit(singles: Sequence[tuple[int, ConfusionVerdict]], joined: set[int]) -> list[ConfusionVerdict]:
-    """Return one verdict for each marked sentence, of which several that one span covers are one."""
-    units: dict[int, ConfusionVerdict] = {}
-    for first, verdict in singles:
-        at = first
-        while at in joined:
-            at -= 1
-        units[at] = joined_verdict(units.get(at), verdict) or verdict
-    return list(units.values())

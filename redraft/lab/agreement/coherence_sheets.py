@@ -1,14 +1,15 @@
 """Sheets for people on the coherence of summaries, as in BooookScore: are annotations right (appendix J), what confuses
-(section 3), and which of two summaries is better (table 4)."""
+(section 3), and which of two summaries is better (table 4). What the project has released of the answers is read, too.
+"""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+import pandas as pd
 from pydantic import TypeAdapter, ValidationError
 
 from redraft.domain import content_id
@@ -24,13 +25,13 @@ from redraft.lab.agreement.annotations import (
     entries_of,
     read_annotations,
 )
+from redraft.lab.agreement.declared import make_table
 from redraft.lab.agreement.people import read_text
-from redraft.lab.agreement.sheet_tables import people_table, trouble_table
+from redraft.lab.agreement.sheet_reports import people_table, trouble_table
 from redraft.lab.agreement.sheets import (
     CHOICES,
     ID,
     MARK_COLUMNS,
-    SheetAnswers,
     SheetRow,
     cell_text,
     combined_answers,
@@ -42,8 +43,7 @@ from redraft.lab.agreement.sheets import (
     sheet_rows,
 )
 from redraft.lab.agreement.tables import interval_ends
-from redraft.lab.experiments.booookscore.experiment import CoherenceItem
-from redraft.lab.experiments.experiment import ENDS
+from redraft.lab.experiments.booookscore_frames import CoherenceItem
 from redraft.prompts.coherence import ASPECTS, ERROR_TYPES
 from redraft.report.tables import Report, Table
 from redraft.text.sanitizer import one_line
@@ -63,6 +63,8 @@ _QUESTIONS: Mapping[str, str] = {
 }
 _LETTERS = 8
 _OTHER_WORDS = {"partially": "partly", "partial": "partly", "draw": "tie", "=": "tie", "a": "agree", "d": "disagree"}
+_RELEASED = {"Agree": "agree", "Partially agree": "partly", "Don't agree": "disagree"}
+TIE = "tie"
 
 
 def annotations_by_system(path: str) -> list[Annotations]:
@@ -74,10 +76,8 @@ def annotations_by_system(path: str) -> list[Annotations]:
     try:
         items = TypeAdapter(list[CoherenceItem]).validate_json(text)
     except ValidationError as error:
-        hint = "give what `redraft experiment booookscore -o DIR` wrote"
-        raise UsageError(
-            f"it is not the items.json of an experiment: {first_error(error)}", place=path, hint=hint
-        ) from error
+        message = f"it is not the items.json of an experiment: {first_error(error)}"
+        raise UsageError(message, place=path, hint="give what `redraft experiment booookscore -o DIR` wrote") from error
     for item in items:
         errors = {
             sentence.sentence: {"questions": [*sentence.questions], "types": [*sentence.types]}
@@ -87,20 +87,43 @@ def annotations_by_system(path: str) -> list[Annotations]:
     return [Annotations(name, False, entries) for name, entries in by_system.items()]
 
 
-def annotation_rows(file: Summaries, annotations: Sequence[Annotations]) -> list[SheetRow]:
-    """Return all annotated errors of several files by summary; which file one is from cannot be seen."""
-    found: dict[str, SheetRow] = {}
-    for key, text in file.texts.items():
+def coherence_rows(kind: Kind, summaries: Sequence[Summaries], annotations: Sequence[Annotations]) -> list[SheetRow]:
+    """Return the rows of a sheet; raise if there are none."""
+    rows = {"annotations": _annotation_rows, "marks": _mark_rows, "preferences": _preference_rows}
+    unique = {row.id: row for row in reversed(list(rows[kind](summaries, annotations)))}
+    if not unique:
+        message, hint = "there is nothing to ask about", "give summaries with sentences, and their annotations"
+        if kind == "preferences":
+            message, hint = "the two files have no id in common", "give two systems' summaries of the same documents"
+        raise UsageError(message, hint=hint)
+    return list(unique.values())[::-1]
+
+
+def _annotation_rows(summaries: Sequence[Summaries], annotations: Sequence[Annotations]) -> Iterator[SheetRow]:
+    """Yield all annotated errors of several files by summary; which file one is from cannot be seen."""
+    for key, text in summaries[0].texts.items():
         flat = " ".join(text.split())
         sentences = [annotated for each in annotations for annotated in each.entries.get(key) or ()]
-        for sentence in sorted(sentences, key=lambda it: (flat.find(it.sentence), it.sentence, it.other)):
-            if sentence.verdict is None or not sentence.verdict.confusing:
-                continue
-            span = f"{sentence.sentence} […] {sentence.other}" if sentence.other else sentence.sentence
-            shown = {"of": key, "summary": text, "span": span, "questions": " ".join(sentence.verdict.questions)}
-            row = _row(_id("annotations", key, sentence), shown, "annotations")
-            found.setdefault(row.id, row)
-    return list(found.values())
+        for each in sorted(sentences, key=lambda each: (flat.find(each.sentence), each.sentence, each.other)):
+            if each.verdict and each.verdict.confusing:
+                span = f"{each.sentence} […] {each.other}" if each.other else each.sentence
+                shown = {"of": key, "summary": text, "span": span, "questions": " ".join(each.verdict.questions)}
+                yield _row(_id("annotations", key, each), shown, "annotations")
+
+
+def _mark_rows(summaries: Sequence[Summaries], _: Sequence[Annotations]) -> Iterator[SheetRow]:
+    """Yield a row for each sentence of the summaries."""
+    for key, text in summaries[0].texts.items():
+        for statement in sentences_of(statements_of(text)):
+            yield _row(_id("marks", key, statement.id), {"of": key, "sentence": statement.sentence}, "marks")
+
+
+def _preference_rows(summaries: Sequence[Summaries], _: Sequence[Annotations]) -> Iterator[SheetRow]:
+    """Yield the four questions about each pair of summaries, in random order."""
+    for key, first, second, _names in _pairs(*summaries):
+        for aspect in ASPECTS:
+            shown = {"of": key, "summary 1": first, "summary 2": second}
+            yield _row(_id("preferences", key, first, second, aspect), shown, aspect)
 
 
 def _row(name: str, shown: Mapping[str, str], question: str) -> SheetRow:
@@ -111,35 +134,15 @@ def _id(kind: Kind, *about: object) -> str:
     return f"summaries/{kind}/{content_id(repr(about))[:_LETTERS]}"
 
 
-def preference_rows(first: Summaries, second: Summaries) -> list[SheetRow]:
-    """Return the four questions about each pair of summaries, in random order."""
-    rows = []
-    for key, one, other in _pairs(first, second):
-        shown = {"of": key, "summary 1": one, "summary 2": other}
-        rows += [_row(_id("preferences", key, one, other, aspect), shown, aspect) for aspect in ASPECTS]
-    if not rows:
-        raise UsageError("the two files have no id in common", hint="give two systems' summaries of the same documents")
-    return rows
-
-
-def _pairs(first: Summaries, second: Summaries) -> Iterator[tuple[str, str, str]]:
-    for key, text in first.texts.items():
-        if other := second.texts.get(key):
-            yield (key, text, other) if _is_first(key, text, other) else (key, other, text)
-
-
-def _is_first(key: str, text: str, other: str) -> bool:
-    """Return whether the first system's summary is shown first: as by a coin, but always the same."""
-    return int(content_id(repr((key, *sorted((text, other)))))[:2], 16) % 2 == (text < other)
-
-
-def mark_rows(file: Summaries) -> list[SheetRow]:
-    """Return a row for each sentence of the summaries."""
-    return [
-        _row(_id("marks", key, statement.id), {"of": key, "sentence": statement.sentence}, "marks")
-        for key, text in file.texts.items()
-        for statement in sentences_of(statements_of(text))
-    ]
+def _pairs(one: Summaries, other: Summaries) -> Iterator[tuple[str, str, str, dict[str, str]]]:
+    """Yield the two summaries of each id, and the file that each is from. Which is shown first is as by a coin, but
+    always the same."""
+    for key, text in one.texts.items():
+        if second := other.texts.get(key):
+            pair, names = (text, second), (one.name, other.name)
+            if int(content_id(repr((key, *sorted(pair))))[:2], 16) % 2 != (text < second):
+                pair, names = pair[::-1], names[::-1]
+            yield (key, *pair, {"1": names[0], "2": names[1], TIE: TIE})
 
 
 def sample_rows(rows: Sequence[SheetRow], size: int, seed: int, kind: Kind) -> list[SheetRow]:
@@ -156,99 +159,141 @@ def coherence_sheet(rows: Sequence[SheetRow], kind: Kind, people: int) -> str:
 
 
 def kind_of_sheet(path: str) -> Kind | None:
-    """Return the kind of a sheet on coherence; None for another one."""
-    found = sheet_kinds(row.get(ID, "") for _, row in sheet_rows(path))
-    return next((kind for kind in KINDS if found == {kind}), None)
+    """Return the kind of a sheet on coherence, or of a released file of answers; None for another one."""
+    if is_released(path):
+        return "preferences" if isinstance(_released(path), list) else "annotations"
+    kinds = sheet_kinds(row.get(ID, "") for _, row in sheet_rows(path))
+    return next((kind for kind in KINDS if kinds == {kind}), None)
 
 
-def _answers(paths: Sequence[str], kind: Kind) -> SheetAnswers[str]:
-    choices = CHOICES[kind]
-    others = {word: meant for word, meant in _OTHER_WORDS.items() if meant in choices}
-    meanings = {**{choice: choice for choice in choices}, **others, **dict.fromkeys(("", "?"))}
-    return combined_answers(paths, meanings, f"none of {', '.join(choices)}")
+def is_released(path: str) -> bool:
+    """Return whether a file is one of answers that BooookScore released, and no sheet."""
+    return Path(path).suffix.lower() == ".json"
+
+
+def _released(path: str) -> Any:
+    try:
+        return json.loads(read_text(path))
+    except ValueError as error:
+        raise UsageError(f"it is not JSON: {error}", place=path) from error
+
+
+Answer = tuple[str, str, str, str | None]
+"""A row, what it is counted under, who answered, and the answer; None if there is none."""
+Meanings = Mapping[str, Sequence[tuple[str, Mapping[str, str]]]]
+"""By row, what it is counted under, and what the answers to it mean there."""
+
+
+class _Answers:
+    """People's answers in sheets and in released files."""
+
+    def __init__(
+        self, paths: Sequence[str], kind: Kind, meanings: Meanings, read: Callable[[Any, str], Iterator[Answer]]
+    ) -> None:
+        choices, answers = CHOICES[kind], list[Answer]()
+        words: dict[str, str | None] = {word: word for word in choices} | dict.fromkeys(("", "?"))
+        words |= {word: meaning for word, meaning in _OTHER_WORDS.items() if meaning in choices}
+        sheets = [path for path in paths if not is_released(path)]
+        by_sheet = combined_answers(sheets, words, f"none of {', '.join(choices)}")
+        for row, by_person in by_sheet.by_row.items():
+            for group, means in meanings.get(row, ()):
+                answers += [(row, group, f"{n:03}", word and means[word]) for n, word in enumerate(by_person)]
+        for path in paths:
+            if is_released(path):
+                try:
+                    answers += read(_released(path), Path(path).name)
+                except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
+                    raise UsageError("it has no answers as BooookScore released them", place=path) from error
+        self.kind, self.troubles = kind, by_sheet.troubles
+        self.frame = pd.DataFrame(answers, columns=["row", "group", "person", "answer"], dtype=object)
+        count = self.frame["row"].nunique()
+        unknown = len(by_sheet.by_row.keys() - set(self.frame["row"]))
+        self.basis = f"Based on {count} of {count + unknown} rows, those that the files given have."
+
+    def counts(self, group: str, names: Sequence[str]) -> list[int]:
+        """Return how often each answer was given in a group."""
+        answers = self.frame.loc[self.frame["group"] == group, "answer"]
+        return [int((answers == name).sum()) for name in names]
+
+    def report(self, table: Table, ratings: pd.Series) -> Report:
+        """Return the report of a table, with the agreement of people by their `ratings`."""
+        wide = (
+            self.frame.assign(rating=ratings)
+            .drop_duplicates(["row", "person"])
+            .pivot(index="row", columns="person", values="rating")
+        )
+        wide = wide.reindex(self.frame["row"].unique())
+        rows = [[None if pd.isna(rating) else rating for rating in row] for row in wide.to_numpy(object)]
+        items = [{"id": row, "answers": answers} for row, answers in zip(wide.index, rows, strict=True)]
+        tables = (table, people_table(rows, self.basis), trouble_table(self.troubles, self.basis))
+        return Report("sheet", f"{self.kind.capitalize()}: what people say", (), {"what": self.kind}, tables, items)
 
 
 def annotation_report(paths: Sequence[str], annotations: Sequence[Annotations]) -> Report:
-    """Return how many annotations people find right, by the file they are from."""
-    answers = _answers(paths, "annotations")
-    origins = {
-        each.name: {
-            _id("annotations", key, sentence) for key, sentences in each.entries.items() for sentence in sentences or ()
-        }
-        for each in annotations
-    }
-    everything = set().union(*origins.values())
-    known = [row for row in answers.by_row if row in everything]
-    basis = f"Based on {len(known)} of {len(answers.by_row)} rows, those whose annotation is in the files given."
-    rows = []
-    for name, ids in origins.items():
-        counts = Counter(one for row in known if row in ids for one in answers.by_row[row] if one)
-        share, interval = share_interval(counts["agree"] + counts["partly"], counts.total())
-        answered = sum(any(answers.by_row[row]) for row in known if row in ids)
-        rows.append((name, answered, *(counts[one] for one in CHOICES["annotations"]), share, *interval_ends(interval)))
-    precision = Table(
-        "precision",
-        "Precision of annotations (appendix J)",
-        "People's answers on annotated errors; precision is the share of agree and partly, with its interval (Wilson).",
-        basis,
-        ("annotations", "rows", *CHOICES["annotations"], "precision", *ENDS),
-        tuple(rows),
-    )
-    confusing = {row: [None if one is None else one != "disagree" for one in answers.by_row[row]] for row in known}
-    return _report("annotations", "Annotations: what people say", precision, confusing, answers, basis)
+    """Return how many annotations people find right, by the file they are from; in a released file, by their source."""
+    choices = CHOICES["annotations"]
+    meanings: dict[str, list[tuple[str, Mapping[str, str]]]] = {}
+    for each in annotations:
+        for key, sentences in each.entries.items():
+            for row in dict.fromkeys(_id("annotations", key, sentence) for sentence in sentences or ()):
+                meanings.setdefault(row, []).append((each.name, dict(zip(choices, choices, strict=True))))
+
+    def read(content: Any, name: str) -> Iterator[Answer]:
+        for key, summary in content.items():
+            for n, annotation in enumerate(summary["annotations"]):
+                yield f"{key}/{n}", annotation["source"], name, _RELEASED[annotation["agreement"]]
+
+    answers = _Answers(paths, "annotations", meanings, read)
+    frame, rows = answers.frame, []
+    for name in dict.fromkeys([*(each.name for each in annotations), *frame["group"]]):
+        counts = answers.counts(name, choices)
+        share, interval = share_interval(counts[0] + counts[1], sum(counts))
+        answered = frame.loc[(frame["group"] == name) & frame["answer"].notna(), "row"].nunique()
+        rows.append((name, answered, *counts, share, *interval_ends(interval)))
+    table = make_table("precision", answers.basis, rows)
+    return answers.report(table, frame["answer"].map(lambda answer: answer and answer != "disagree"))
 
 
 def preference_report(paths: Sequence[str], first: Summaries, second: Summaries) -> Report:
     """Return which of two systems people prefer, by aspect."""
-    answers = _answers(paths, "preferences")
-    winners: dict[str, tuple[str, Mapping[str, str]]] = {}
-    for key, one, other in _pairs(first, second):
-        names = (first.name, second.name) if one == first.texts[key] else (second.name, first.name)
-        for aspect in ASPECTS:
-            row = _id("preferences", key, one, other, aspect)
-            winners[row] = (aspect, {"1": names[0], "2": names[1], "tie": "tie"})
-    known = [row for row in answers.by_row if row in winners]
-    basis = f"Based on {len(known)} of {len(answers.by_row)} rows, those whose summaries are in the files given."
-    chosen = {row: [one and winners[row][1][one] for one in answers.by_row[row]] for row in known}
-    rows = []
-    for aspect in ASPECTS:
-        counts = Counter(one for row in known if winners[row][0] == aspect for one in chosen[row] if one)
-        rows.append((aspect, *(counts[name] for name in (first.name, second.name, "tie")), counts.total()))
-    preferences = Table(
-        "preferences",
-        "Preferences (table 4)",
-        "How many answers prefer each system's summary.",
-        basis,
-        ("aspect", first.name, second.name, "tie", "answers"),
-        tuple(rows),
-    )
-    return _report("preferences", "Preferences: what people say", preferences, chosen, answers, basis)
+    meanings = {
+        _id("preferences", key, *texts, aspect): [(aspect, names)]
+        for key, *texts, names in _pairs(first, second)
+        for aspect in ASPECTS
+    }
 
+    def read(content: Any, name: str) -> Iterator[Answer]:
+        for task in content:
+            key, result = task["data"]["book"], task["annotations"][0]["result"]
+            choices = {each["from_name"]: each["value"].get("choices") for each in result}
+            systems = {str(each.texts[key].split()): each.name for each in (first, second)}
+            for aspect in ASPECTS:
+                (choice,) = choices["preference" if aspect == "overall" else aspect]
+                text = task["data"].get(choice.lower().replace(" ", "_"), "")
+                yield f"{key}/{aspect}", aspect, name, systems[str(text.split())] if text else TIE
 
-def _report(
-    kind: Kind, title: str, table: Table, ratings: Mapping[str, Sequence[Any]], said: SheetAnswers[str], basis: str
-) -> Report:
-    items = [{"id": row, "answers": list(answers)} for row, answers in ratings.items()]
-    tables = (table, people_table(list(ratings.values()), basis), trouble_table(said.troubles, basis))
-    return Report("sheet", title, (), {"what": kind}, tables, items)
+    answers, names = _Answers(paths, "preferences", meanings, read), (first.name, second.name, TIE)
+    counts = {aspect: answers.counts(aspect, names) for aspect in ASPECTS}
+    rows = [(aspect, *some, sum(some)) for aspect, some in counts.items()]
+    table = make_table("preferences", answers.basis, rows, (*names, "answers"))
+    return answers.report(table, answers.frame["answer"])
 
 
 def read_marks(path: str, file: Summaries) -> tuple[Annotations, str]:
     """Return what one person marked, and the same as JSON in the form that the BooookScore project has released."""
-    found: dict[str, dict[str, Any]] = {
+    marked: dict[str, dict[str, Any]] = {
         key: {"summary": text, MARKS: [], "relations": []} for key, text in file.texts.items()
     }
     for place, row in sheet_rows(path):
         span, question, types, other = (cell_text(row.get(name, "")) for name in MARK_COLUMNS)
         if not span:
             continue
-        if (key := row.get("of", "").strip()) not in found:
+        if (key := row.get("of", "").strip()) not in marked:
             raise UsageError(f"the summary {one_line(key, 40)!r} is not in the file", place=place)
-        labels = [one.strip() for one in types.split(",") if one.strip()]
+        labels = [label.strip() for label in types.split(",") if label.strip()]
         pair = {"span_a": span, "span_b": other, "shared_questions": question, "shared_labels": labels}
         single = {"span": span, "questions": question, "labels": labels}
-        found[key]["relations" if other else MARKS].append(pair if other else single)
+        marked[key]["relations" if other else MARKS].append(pair if other else single)
+    entries = {key: entries_of(path, key, content) for key, content in marked.items()}
     name = one_line(Path(path).name)
-    entries = {key: entries_of(path, key, said) for key, said in found.items()}
-    written = json.dumps(found, ensure_ascii=False, indent=1)
-    return Annotations(name, False, entries, marked=True), written
+    return Annotations(name, False, entries, marked=True), json.dumps(marked, ensure_ascii=False, indent=1)

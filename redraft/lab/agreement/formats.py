@@ -1,9 +1,13 @@
-"""The annotation formats of public datasets (LongSumEval's among them), and JSONL for your own annotations."""
+"""The annotation formats of public datasets (LongSumEval's among them), and JSON Lines for your own, as data.
+
+A format says what the columns of its file are called. Where a file is more than a table, a function splits an entry
+into rows, or makes a row with the columns `sentences`, `labels`, `votes` and `people` (the figures by field).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -14,12 +18,12 @@ from redraft.evaluators.base import statements_of
 from redraft.evaluators.booookscore import sentences_of
 from redraft.lab.agreement.annotations import (
     MARKS,
-    AnnotatedSentence,
     entries_of,
     lists_every_sentence,
     marked_sentences,
     match_to_sentences,
 )
+from redraft.lab.agreement.declared import declared
 from redraft.lab.agreement.people import (
     Dataset,
     FileEntry,
@@ -31,136 +35,152 @@ from redraft.lab.agreement.people import (
     as_object,
     list_at,
     number,
-    number_at,
     optional_text,
     read_entries,
     read_texts_by_id,
     summary_id,
     text_at,
 )
-from redraft.text.sanitizer import one_line
+from redraft.report.tables import mean
+from redraft.text.sanitizer import clean, one_line
 
-Items = Callable[[FileEntry, Library], Sequence[HumanItem]]
-"""Returns the items of an entry; raises `UnreadableError` with the reason if it cannot."""
-Labels = tuple[bool | None, ...]
-_FAITHFUL, _COVERED = ("consistency", "faithfulness"), ("coverage", "keyfact_recall")
-_TRUTH = HumanField(1.0, _FAITHFUL)
+Row = Mapping[str, Any]
 LABEL = "label"
+OWN, _RATED_BY_SEVERAL = "jsonl", "tldr"
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """An annotation format, and the title under which its figures are reported."""
+    """An annotation format, as `formats.toml` declares it, and the title under which its figures are reported."""
 
     name: str
     title: str
     fields: Mapping[str, HumanField]
-    items: Items
-    parts: Callable[[FileEntry], Iterator[FileEntry]] | None = None
-    """Splits an entry into smaller ones, where the whole file is one object."""
-    beside: tuple[str, ...] = ()
-    """The names of files with the documents in the same folder; `{stem}` is the stem of the annotated file."""
-    any_field: bool = False
-    """Whether fields other than the known ones are allowed."""
-    needs_documents: bool = True
-    joined: Callable[[Sequence[HumanItem]], list[HumanItem]] = list
-    """Brings the items together that several entries are about."""
+    document: Sequence[str] = ("document",)
+    source: Sequence[str] = ("source",)
+    summary: Sequence[str] = ("summary",)
+    system: Sequence[str] = ("system",)
+    id: Sequence[str] = ()
+    """What tells the items of an entry apart. Default: the system."""
+    figures: Mapping[str, str] = field(default_factory=dict)
+    """The columns of people's figures by field. Default: those of the same name."""
+    words: Mapping[str, float] = field(default_factory=dict)
+    """The numbers that words stand for."""
+    only: Sequence[str] = ()
+    """A column and its value in the rows that belong to the set."""
+    beside: Sequence[str] = ()
+    lacking: str = "it has no annotations"
+    """What is said of a row without figures."""
 
     def read(self, path: str, documents: str | None = None) -> Dataset:
         """Return all items of a file with their documents; what cannot be read is reported and skipped."""
         place = Path(path).expanduser()
-        near = (place.with_name(name.format(stem=place.name.partition(".")[0])) for name in self.beside)
-        known = read_texts_by_id(documents or next((str(one) for one in near if one != place and one.is_file()), None))
+        beside = (place.with_name(name.format(stem=place.name.partition(".")[0])) for name in self.beside)
+        neighbour = next((str(file) for file in beside if file != place and file.is_file()), None)
+        library = read_texts_by_id(documents or neighbour)
         items: list[HumanItem] = []
-        troubles: list[FileProblem] = []
-        for entry in read_entries(path):
-            if isinstance(entry, FileProblem):
-                troubles.append(entry)
-                continue
-            part = entry
+        problems: list[FileProblem] = []
+        for row in self._rows(path):
             try:
-                for part in self.parts(entry) if self.parts else (entry,):
-                    items += self._read_part(part, known, troubles)
+                if isinstance(row, FileProblem):
+                    problems.append(row)
+                elif self._belongs(row.content):
+                    items.append(self._item(row, library))
             except UnreadableError as error:
-                troubles.append(FileProblem(part.place, str(error)))
+                problems.append(FileProblem(row.place, str(error)))
         if not items:
-            first = f": {troubles[0].place}: {troubles[0].message}" if troubles else ""
+            first = f": {problems[0].place}: {problems[0].message}" if problems else ""
             raise UsageError(
                 f"nothing in it can be read as {self.name}{first}",
                 place=path,
                 hint="name its format with --format; `redraft help agree with` lists them",
             )
-        items = self.joined(items)
-        fields = _fields_of(items, self.fields) if self.any_field else self.fields
-        return Dataset(f"{self.title} ({one_line(Path(path).name)})", fields, tuple(items), tuple(troubles))
+        fields = _own_fields(items) if self.name == OWN else self.fields
+        items = _merged(items) if self.name == _RATED_BY_SEVERAL else items
+        return Dataset(f"{self.title} ({one_line(place.name)})", fields, tuple(items), tuple(problems))
 
-    def _read_part(self, part: FileEntry, known: Library, troubles: list[FileProblem]) -> list[HumanItem]:
-        try:
-            return [self._with_source(item, part, known) for item in self.items(part, known)]
-        except UnreadableError as error:
-            troubles.append(FileProblem(part.place, str(error)))
-            return []
+    def _rows(self, path: str) -> Iterator[FileEntry | FileProblem]:
+        for entry in read_entries(path):
+            if isinstance(entry, FileProblem) or self.name not in _PARTS:
+                yield entry
+                continue
+            try:
+                yield from _PARTS[self.name](FileEntry(entry.place, as_object(entry.content)))
+            except UnreadableError as error:
+                yield FileProblem(entry.place, str(error))
 
-    def _with_source(self, item: HumanItem, entry: FileEntry, known: Library) -> HumanItem:
-        source = item.source or known.get(item.document, "")
-        if not source and self.needs_documents:
-            raise UnreadableError(
-                f"the document {one_line(item.document, 60)!r} is missing: name a file or a folder with --documents"
-            )
-        place = f"{entry.place} {item.id}".strip()
-        return replace(item, id=place, source=source, document=item.document or content_id(source)[:12])
+    def _belongs(self, content: Any) -> bool:
+        return not self.only or text_at(as_object(content), self.only[0]).casefold() == self.only[1]
 
-
-def _fields_of(items: Sequence[HumanItem], known: Mapping[str, HumanField]) -> Mapping[str, HumanField]:
-    """Return the fields of the items; one that only has 0 and 1 says whether a summary is right."""
-    names = dict.fromkeys(name for item in items for name in item.people)
-    values = {name: {item.people[name] for item in items if name in item.people} for name in names}
-    return {name: known.get(name) or HumanField(1.0 if values[name] <= {0.0, 1.0} else None) for name in names}
-
-
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """A reader of entries that have a summary with figures; a column may be within others, as in `summary.text`."""
-
-    document: str
-    summary: tuple[str, ...]
-    figures: Mapping[str, str]
-    """The columns of people's figures by field."""
-    source: tuple[str, ...] = ()
-    """The columns of the document, if the entry has it."""
-    system: tuple[str, ...] = ()
-    only: tuple[str, str] | None = None
-    """A column and its value in the entries that belong to the set."""
-    prefix: str = ""
-    """A beginning of the ids that the documents' own file may lack."""
-    lacking: str = ""
-    """What is said of an entry without figures."""
-
-    def __call__(self, entry: FileEntry, known: Library) -> list[HumanItem]:
-        """Return the item of an entry."""
-        content = _flat(as_object(entry.content))
-        if self.only and text_at(content, self.only[0]).casefold() != self.only[1]:
-            return []
-        people = figures_of(content, self.figures)
+    def _item(self, entry: FileEntry, library: Library) -> HumanItem:
+        """Return the item of a row; raise if it has no summary, no figures, or no document."""
+        content = as_object(entry.content)
+        row = _flat(_ROWS[self.name](content, library) if self.name in _ROWS else content)
+        sentences, votes = tuple(row.get("sentences") or ()), row.get("votes") or ()
+        if sentences and not all(votes):
+            raise UnreadableError("one of the sentences has no vote")
+        labels = tuple(row.get("labels") or ([2 * sum(vote) > len(vote) for vote in votes] if sentences else ()))
+        if len(labels) != len(sentences):
+            raise UnreadableError(f"there are {len(labels)} labels for {len(sentences)} sentences")
+        people = row.get("people") or self._figures(row)
+        if not people and (judged := [label for label in labels if label is not None]):
+            people = {next(iter(self.fields)): fmean(judged)}
         if not people:
-            raise UnreadableError(self.lacking or f"there is none of {', '.join(self.figures)}")
-        document, system = optional_text(content, self.document), optional_text(content, *self.system)
-        source = text_at(content, *self.source) if self.source else known.get(document.removeprefix(self.prefix), "")
-        summary = text_at(content, *self.summary)
-        return [HumanItem(system, document, summary, people, source=source, system=system)]
+            raise UnreadableError(self.lacking)
+        document, source = optional_text(row, *self.document), clean(optional_text(row, *self.source)).strip()
+        if source in library:
+            document, source = document or source, library[source]
+        # The ids of GovReport have a beginning that its documents' own file may lack.
+        source = source or library.get(document) or library.get(document.removeprefix("ID_"), "")
+        if not source and document:
+            missing = f"the document {one_line(document, 60)!r} is missing"
+            raise UnreadableError(f"{missing}: name a file or a folder with --documents")
+        source = source or text_at(row, *self.source)
+        return HumanItem(
+            id=f"{entry.place} {optional_text(row, *(self.id or self.system))}".strip(),
+            document=document or content_id(source)[:12],
+            summary=" ".join(sentences) or text_at(row, *self.summary),
+            people=people,
+            source=source,
+            system=optional_text(row, *self.system),
+            sentences=sentences,
+            labels=labels,
+            votes=votes,
+        )
+
+    def _figures(self, row: Row) -> dict[str, float]:
+        values = {field: row.get(self.figures.get(field, field)) for field in self.fields}
+        if self.words:
+            label = str(next(iter(values.values()))).strip().lower()
+            if label not in self.words:
+                raise UnreadableError(f"the label is {label!r:.40}, which means neither true nor false")
+            values = dict.fromkeys(values, self.words[label])
+        return {field: figure for field, value in values.items() if (figure := number(value)) is not None}
 
 
-def _flat(content: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    """Return an object with its inner objects' values by their path."""
+def _flat(content: Row, before: str = "") -> dict[str, Any]:
+    """Return an object with its inner objects' values by their path, but for the figures of people."""
     flat: dict[str, Any] = {}
     for name, value in content.items():
-        flat |= _flat(value, f"{before}{name}.") if isinstance(value, Mapping) else {f"{before}{name}": value}
+        inner = isinstance(value, Mapping) and name != "people"
+        flat |= _flat(value, f"{before}{name}.") if inner else {f"{before}{name}": value}
     return flat
 
 
-def figures_of(content: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, float]:
-    """Return the figures that an entry has, by field."""
-    return {field: value for field, column in columns.items() if (value := number(content.get(column))) is not None}
+def _field(rated: str, best: float | None) -> HumanField:
+    return HumanField(best or None, tuple(_METRICS.get(rated, ())))
+
+
+def _own_fields(items: Sequence[HumanItem]) -> Mapping[str, HumanField]:
+    """Return the fields of the items; one that only has 0 and 1 says whether a summary is right."""
+    values: dict[str, set[float]] = {}
+    for item in items:
+        for name, figure in item.people.items():
+            values.setdefault(name, set()).add(figure)
+    return {
+        name: HumanField(1.0 if figures <= {0.0, 1.0} else None, _METRICS.get(name, ()))
+        for name, figures in values.items()
+    }
 
 
 def _merged(items: Sequence[HumanItem]) -> list[HumanItem]:
@@ -185,277 +205,165 @@ _PATENT_SYSTEMS = {
     "summary_5": "gpt35",
 }
 """The columns with the summaries of a system, by how the columns of its ratings end, such as `accuracy_summary_1`."""
-AXES = ("accuracy", "coverage", "coherence", "overall")
 RATED = ("accuracy", "coverage", "clarity", "overall")
+_SUMMEVAL = ("consistency", "relevance", "coherence", "fluency")
 
 
-def _patents(entry: FileEntry, _: Library) -> list[HumanItem]:
-    """Return the rated summaries of a patent, a row of the released sheet; its abstract and claims were summarized."""
-    content = as_object(entry.content)
+def _patents(entry: FileEntry) -> Iterator[FileEntry]:
+    """Yield the rated summaries of a patent, a row of the released sheet; its abstract and claims were summarized."""
+    content = entry.content
     source = "\n\n".join(text_at(content, name) for name in ("abstract", "claims"))
-    items: list[HumanItem] = []
-    for column, system in _PATENT_SYSTEMS.items():
-        people = figures_of(content, {name: f"{name}_{column}" for name in RATED})
-        if people and content.get(system):
-            items.append(HumanItem(system, "", text_at(content, system), people, source=source, system=system))
-    if not items:
+    rated = [
+        {"system": system, "summary": content[system], "source": source, **figures}
+        for column, system in _PATENT_SYSTEMS.items()
+        for figures in [{name: content.get(f"{name}_{column}") for name in RATED}]
+        if content.get(system) and any(number(value) is not None for value in figures.values())
+    ]
+    if not rated:
         raise UnreadableError("it has no summary with ratings")
-    return items
+    yield from (FileEntry(entry.place, row) for row in rated)
 
 
-def _likert(best: float, fields: Sequence[str]) -> Mapping[str, HumanField]:
-    """Return the fields of ratings up to `best`."""
-    metrics = {"accuracy": _FAITHFUL, "coverage": _COVERED, "coherence": ("booookscore",), "consistency": _FAITHFUL}
-    metrics["relevance"] = _COVERED
-    return {name: HumanField(best, metrics.get(name, ())) for name in fields}
+def _realsumm(entry: FileEntry) -> Iterator[FileEntry]:
+    for summary in list_at(entry.content, "summaries"):
+        yield FileEntry(entry.place, {**entry.content, **as_object(summary)})
 
 
-def _book_parts(entry: FileEntry) -> Iterator[FileEntry]:
+def _fables(entry: FileEntry) -> Iterator[FileEntry]:
+    for book, models in entry.content.items():
+        for model, summary in as_object(models).items():
+            for number_, claim in as_object(as_object(summary).get("claims")).items():
+                row = {**as_object(claim), "document": book, "system": model}
+                yield FileEntry(f"{book}, {model}, claim {number_}", row)
+
+
+def _books(entry: FileEntry) -> Iterator[FileEntry]:
     """Yield the summaries of a file; whether every sentence is listed is decided from the whole file."""
-    summaries = as_object(entry.content)
-    sentences = [one for each in summaries.values() if isinstance(each, Mapping) for one in each.values()]
-    every = lists_every_sentence(sentences)
-    for name, one in summaries.items():
-        yield FileEntry(str(name), {"entries": one or {}, "name": name, "every": every})
+    annotated = [fields for each in entry.content.values() if isinstance(each, Mapping) for fields in each.values()]
+    every = lists_every_sentence(annotated)
+    for name, content in entry.content.items():
+        yield FileEntry(str(name), {"entries": content or {}, "document": str(name), "every": every})
 
 
-def _books(entry: FileEntry, known: Library) -> list[HumanItem]:
-    content, name = as_object(entry.content["entries"]), str(entry.content["name"])
-    summary = text_at(content, "summary") if MARKS in content else known.get(name, "")
+def _book(row: Row, library: Library) -> Row:
+    name, content = row["document"], as_object(row["entries"])
+    summary = text_at(content, "summary") if MARKS in content else library.get(name, "")
     if not summary:
         raise UnreadableError("its summary is missing: name the file of summaries with --documents")
     statements = statements_of(summary)
     counted = sentences_of(statements)
-    sentences = tuple(statement.sentence for statement in counted)
-    if MARKS in content:
-        labels: Labels = tuple(not marked for marked in marked_sentences(sentences, _annotated(name, content)))
-    else:
-        verdicts = match_to_sentences(_annotated(name, content), statements, every=entry.content["every"]).verdicts
-        labels = tuple(not verdicts[one.id].confusing if one.id in verdicts else None for one in counted)
-    clear = [label for label in labels if label is not None]
-    if not clear:
-        raise UnreadableError("no sentence of the summary is judged")
-    people = {"coherence": fmean(clear)}
-    return [HumanItem("", name, summary, people, source=summary, sentences=sentences, labels=labels)]
-
-
-def _annotated(name: str, content: Mapping[str, Any]) -> tuple[AnnotatedSentence, ...]:
+    sentences = [statement.sentence for statement in counted]
     try:
-        return entries_of(name, name, content)
+        entries = entries_of(name, name, content)
     except UsageError as error:
         raise UnreadableError(error.message) from error
+    if MARKS in content:
+        labels: list[bool | None] = [not marked for marked in marked_sentences(sentences, entries)]
+    else:
+        verdicts = match_to_sentences(entries, statements, every=row["every"]).verdicts
+        labels = [not verdicts[each.id].confusing if each.id in verdicts else None for each in counted]
+    if all(label is None for label in labels):
+        raise UnreadableError("no sentence of the summary is judged")
+    return {"source": summary, "document": name, "sentences": sentences, "labels": labels}
 
 
-_FABLES_LABELS = {"yes": 1.0, "no": 0.0, "partialsupport": 0.5, "partial support": 0.5}
-
-
-def _fables_parts(entry: FileEntry) -> Iterator[FileEntry]:
-    for book, models in as_object(entry.content).items():
-        for model, one in as_object(models).items():
-            for number_, claim in as_object(as_object(one).get("claims")).items():
-                content = {**as_object(claim), "book": book, "model": model}
-                yield FileEntry(f"{book}, {model}, claim {number_}", content)
-
-
-def _fables(entry: FileEntry, _: Library) -> list[HumanItem]:
-    label = optional_text(entry.content, "label").strip().lower()
-    if label not in _FABLES_LABELS:
-        raise UnreadableError(f"the label is {label!r:.40}, which means neither true nor false")
-    people, model = {"faithful": _FABLES_LABELS[label]}, str(entry.content["model"])
-    return [HumanItem("", str(entry.content["book"]), text_at(entry.content, "claim"), people, system=model)]
-
-
-_NOTHING_WRONG = "NoE"
-
-
-def _frank(entry: FileEntry, known: Library) -> list[HumanItem]:
-    content = as_object(entry.content)
-    sentences, votes = _frank_sentences(content)
-    labels = tuple(2 * sum(row) > len(row) for row in votes)
-    people = {"factuality": fmean(labels) if labels else number_at(content, "Factuality")}
-    document, model = text_at(content, "hash"), optional_text(content, "model_name")
-    summary = " ".join(sentences) or known.get(summary_id(document, model), "") or text_at(content, "summary")
-    source = str(content.get("article") or "")
-    found = HumanItem(model, document, summary, people, source=source, system=model)
-    return [replace(found, sentences=sentences, labels=labels, votes=votes)]
-
-
-def _frank_sentences(content: Mapping[str, Any]) -> tuple[tuple[str, ...], list[list[bool]]]:
-    """Return the sentences, and whether each person finds each one right."""
-    if "summary_sentences_annotations" not in content:
-        return (), []
-    sentences = tuple(str(one) for one in list_at(content, "summary_sentences"))
-    annotations = [as_object(one) for one in list_at(content, "summary_sentences_annotations")]
-    votes = [[_NOTHING_WRONG in kinds for kinds in one.values() if isinstance(kinds, list)] for one in annotations]
-    if len(votes) != len(sentences) or not all(votes):
+def _frank(row: Row, library: Library) -> Row:
+    document, system = text_at(row, "hash"), optional_text(row, "model_name")
+    row = {"summary": library.get(summary_id(document, system), ""), **row}
+    if "summary_sentences_annotations" not in row:
+        return row
+    sentences = list_at(row, "summary_sentences")
+    annotations = [as_object(annotation).values() for annotation in list_at(row, "summary_sentences_annotations")]
+    votes = [["NoE" in errors for errors in annotation if isinstance(errors, list)] for annotation in annotations]
+    if len(votes) != len(sentences):
         raise UnreadableError(f"there are annotations for {len(votes)} sentences, and {len(sentences)} sentences")
-    return sentences, votes
+    return {**row, "sentences": [str(sentence) for sentence in sentences], "votes": votes}
 
 
-def _qags(entry: FileEntry, _: Library) -> list[HumanItem]:
-    content = as_object(entry.content)
-    article = text_at(content, "article")
-    parts = [as_object(one) for one in list_at(content, "summary_sentences")]
+def _qags(row: Row, _: Library) -> Row:
+    parts = [as_object(part) for part in list_at(row, "summary_sentences")]
     if not parts:
         raise UnreadableError("the summary has no sentence")
-    votes = [[_is_yes(vote) for vote in list_at(part, "responses")] for part in parts]
-    if not all(votes):
-        raise UnreadableError("one of the sentences has no vote")
-    labels = tuple(2 * sum(vote) > len(vote) for vote in votes)
-    sentences = tuple(text_at(part, "sentence") for part in parts)
-    found = HumanItem("", "", " ".join(sentences), {"consistency": fmean(labels)}, source=article)
-    return [replace(found, sentences=sentences, labels=labels, votes=votes)]
+    responses = [[as_object(vote).get("response") for vote in list_at(part, "responses")] for part in parts]
+    for response in (response for row_ in responses for response in row_):
+        if response not in ("yes", "no"):
+            raise UnreadableError(f"a response is {response!r:.40} where yes or no was expected")
+    votes = [[response == "yes" for response in row_] for row_ in responses]
+    return {**row, "sentences": [text_at(part, "sentence") for part in parts], "votes": votes}
 
 
-def _is_yes(vote: object) -> bool:
-    response = as_object(vote).get("response")
-    if response not in ("yes", "no"):
-        raise UnreadableError(f"a response is {response!r:.40} where yes or no was expected")
-    return bool(response == "yes")
-
-
-def _realsumm(entry: FileEntry, _: Library) -> list[HumanItem]:
-    content = as_object(entry.content)
-    document, source = optional_text(content, "id", "doc_id"), text_at(content, "document", "source")
-    items: list[HumanItem] = []
-    for one in map(as_object, list_at(content, "summaries")):
-        system, people = optional_text(one, "system"), {"recall": number_at(one, "litepyramid_recall")}
-        items.append(HumanItem(system, document, text_at(one, "summary"), people, source=source, system=system))
-    return items
-
-
-def _summedits(entry: FileEntry, known: Library) -> list[HumanItem]:
-    content = as_object(entry.content)
-    name = "consistent" if "consistent" in content else LABEL
-    if (label := number_at(content, name)) not in (0, 1):
-        raise UnreadableError(f"`{name}` is {label:g} where 0 or 1 was expected")
-    # The release contains the text itself; with separate documents there is an id instead.
-    document = text_at(content, "doc", "document")
-    source = document if "doc" in content and document not in known else ""
-    people, summary = {"consistency": label}, text_at(content, "summary")
-    return [HumanItem(optional_text(content, "id"), "" if source else document, summary, people, source=source)]
-
-
-_SUMMEVAL = ("consistency", "relevance", "coherence", "fluency")
-
-
-def _summeval(entry: FileEntry, _: Library) -> list[HumanItem]:
-    content = as_object(entry.content)
-    experts = content.get("expert_annotations")
-    ratings = [as_object(one) for one in (experts if isinstance(experts, list) else [content.get("human") or {}])]
-    values = {name: [value for one in ratings if (value := number(one.get(name))) is not None] for name in _SUMMEVAL}
-    people = {name: fmean(known) for name, known in values.items() if known}
-    if not people:
-        raise UnreadableError("there are no ratings (`human` or `expert_annotations`)")
+def _summeval(row: Row, _: Library) -> Row:
+    experts = row.get("expert_annotations")
+    ratings = [as_object(rating) for rating in (experts if isinstance(experts, list) else [row.get("human") or {}])]
+    means = {name: mean([number(rating.get(name)) for rating in ratings]) for name in _SUMMEVAL}
     votes = [[number(rating.get("consistency")) for rating in ratings]] if len(ratings) > 1 else []
-    source, system = content.get("text") or content.get("source"), optional_text(content, "system", "model_id")
-    summary = text_at(content, "summary", "decoded")
-    found = HumanItem(system, text_at(content, "id"), summary, people, system=system, votes=votes)
-    return [replace(found, source=source if isinstance(source, str) else "")]
+    return {**row, "people": {name: value for name, value in means.items() if value is not None}, "votes": votes}
 
 
-_UNISUMEVAL = {
-    "faithfulness_score": _TRUTH,
-    "completeness": HumanField(None, _COVERED),
-    "conciseness": HumanField(None),
-}
+def _summedits(row: Row, _: Library) -> Row:
+    column = "consistent" if "consistent" in row else LABEL
+    if (label := number(row.get(column))) not in (0, 1):
+        raise UnreadableError(f"`{column}` is {row.get(column)!r:.20} where 0 or 1 was expected")
+    return {**row, "consistency": label}
 
 
-def _unisumeval(entry: FileEntry, _: Library) -> list[HumanItem]:
-    content = as_object(entry.content)
-    people = figures_of(content, {name: name for name in _UNISUMEVAL})
-    sentences, labels = _unisumeval_sentences(content)
-    if not people:
-        raise UnreadableError(f"there is none of {', '.join(_UNISUMEVAL)}")
-    system, summary = optional_text(content, "model"), text_at(content, "summary")
-    source = next((content[name] for name in ("transcript", "document", "input") if content.get(name)), "")
-    found = HumanItem(system, text_at(content, "doc_id", "uid"), summary, people, system=system)
-    return [replace(found, source=source if isinstance(source, str) else "", sentences=sentences, labels=labels)]
+def _unisumeval(row: Row, _: Library) -> Row:
+    """Return the row with whether people find its sentences right; the file's labels mark invented ones."""
+    invented = row.get("fact_verification_label")
+    if not isinstance(row.get("sentences"), list) or not isinstance(invented, list):
+        return {**row, "sentences": ()}
+    return {**row, "labels": [None if (mark := number(value)) is None else not mark for value in invented]}
 
 
-def _unisumeval_sentences(content: Mapping[str, Any]) -> tuple[tuple[str, ...], Labels]:
-    """Return the sentences and whether people find them right; the file's labels mark invented ones."""
-    sentences, made_up = content.get("sentences"), content.get("fact_verification_label")
-    if not isinstance(sentences, list) or not isinstance(made_up, list):
-        return (), ()
-    if len(sentences) != len(made_up):
-        raise UnreadableError(f"there are {len(made_up)} labels for {len(sentences)} sentences")
-    marks = [number(mark) for mark in made_up]
-    return tuple(map(str, sentences)), tuple(None if mark is None else not mark for mark in marks)
-
-
-def _own(entry: FileEntry, known: Library) -> list[HumanItem]:
-    content = as_object(entry.content)
-    text = text_at(content, "text", "source", "document")
-    here = "" if text in known else text
-    document = optional_text(content, "document_id") or (content_id(here)[:12] if here else text)
-    sentences, labels = _own_sentences(content)
-    named = content.get("human")
-    figures = named if isinstance(named, Mapping) else {LABEL: content.get(LABEL, named)}
-    people = {str(name): value for name, one in figures.items() if (value := number(one)) is not None}
-    if not people and (clear := [label for label in labels if label is not None]):
-        people = {LABEL: fmean(clear)}
-    if not people:
-        raise UnreadableError("it has no annotations: no `human` with numbers, no `label`, no `sentences`")
-    summary, name = " ".join(sentences) or text_at(content, "summary", "claim"), optional_text(content, "id")
-    found = HumanItem(name, document, summary, people, source=here, system=optional_text(content, "system", "model"))
-    return [replace(found, sentences=sentences, labels=labels)]
-
-
-def _own_sentences(content: Mapping[str, Any]) -> tuple[tuple[str, ...], Labels]:
-    if "sentences" not in content:
-        return (), ()
-    parts = [as_object(one) for one in list_at(content, "sentences")]
+def _own(row: Row, _: Library) -> Row:
+    human = row.get("human")
+    figures = human if isinstance(human, Mapping) else {LABEL: row.get(LABEL, human)}
+    people = {str(name): value for name, figure in figures.items() if (value := number(figure)) is not None}
+    if "sentences" not in row:
+        return {**row, "people": people}
+    parts = [as_object(part) for part in list_at(row, "sentences")]
     if not parts:
         raise UnreadableError("the summary has no sentence")
     labels = [number(part.get(LABEL)) for part in parts]
     if any(label not in (None, 0.0, 1.0) for label in labels):
         raise UnreadableError("a sentence's `label` is neither true nor false")
-    texts = tuple(text_at(part, "sentence", "text") for part in parts)
-    return texts, tuple(None if label is None else bool(label) for label in labels)
+    sentences = [text_at(part, "sentence", "text") for part in parts]
+    judged = [None if label is None else bool(label) for label in labels]
+    return {**row, "people": people, "sentences": sentences, "labels": judged}
 
 
-def _koh(name: str) -> Columns:
-    """Return the columns of one of the two sets that one file holds."""
-    return Columns(
-        "dataset_id",
-        ("model_summary",),
-        {"consistency": "factual_consistency", "relevance": "relevance"},
-        system=("model_type",),
-        only=("dataset", name),
-        prefix="ID_",
-        lacking="it has neither `factual_consistency` nor `relevance`",
-    )
+_PARTS: Mapping[str, Callable[[FileEntry], Iterator[FileEntry]]] = {
+    "patentsumeval": _patents,
+    "realsumm": _realsumm,
+    "fables": _fables,
+    "booookscore": _books,
+}
+"""Functions that split an entry into rows."""
+_ROWS: Mapping[str, Callable[[Row, Library], Row]] = {
+    "qags": _qags,
+    "summeval": _summeval,
+    "summedits": _summedits,
+    "frank": _frank,
+    "booookscore": _book,
+    "unisumeval": _unisumeval,
+    "jsonl": _own,
+}
+"""Functions that change a row; they raise `UnreadableError` with the reason if they cannot."""
 
 
-_TLDR = Columns(
-    "info.id",
-    ("summary.text",),
-    {axis: f"summary.axes.{axis}" for axis in AXES},
-    source=("info.post", "info.article"),
-    system=("summary.policy",),
-)
-_KOH = {"consistency": _TRUTH, "relevance": HumanField(None, _COVERED)}
-_CONSISTENT, _COHERENT = {"consistency": _TRUTH}, {"coherence": HumanField(1.0, ("booookscore",))}
-_DOCUMENTS = ("documents.jsonl",)
-_STEM_DOCUMENTS = ("{stem}.documents.jsonl",)
-_LISTED = (
-    Format("qags", "QAGS", _CONSISTENT, _qags),
-    Format("summeval", "SummEval", _likert(5.0, _SUMMEVAL), _summeval, beside=_DOCUMENTS),
-    Format("realsumm", "REALSumm", {"recall": HumanField(None, _COVERED)}, _realsumm),
-    Format("summedits", "SummEdits", _CONSISTENT, _summedits, beside=_STEM_DOCUMENTS),
-    Format("frank", "FRANK", {"factuality": _TRUTH}, _frank, beside=("benchmark_data.json",)),
-    Format("fables", "FABLES", {"faithful": _TRUTH}, _fables, parts=_fables_parts),
-    Format("booookscore", "BooookScore", _COHERENT, _books, parts=_book_parts, needs_documents=False),
-    Format("arxiv", "Arxiv", _KOH, _koh("arxiv"), beside=_DOCUMENTS),
-    Format("govreport", "GovReport", _KOH, _koh("govreport"), beside=_DOCUMENTS),
-    Format("tldr", "TL;DR", _likert(7.0, AXES), _TLDR, joined=_merged),
-    Format("patentsumeval", "PatentSumEval", _likert(5.0, RATED), _patents),
-    Format("unisumeval", "UniSumEval", _UNISUMEVAL, _unisumeval, beside=_DOCUMENTS),
-    Format(
-        *("jsonl", "own annotations", {LABEL: HumanField(1.0)}, _own),
-        beside=(*_DOCUMENTS, *_STEM_DOCUMENTS),
-        any_field=True,
-    ),
-)
-FORMATS: Mapping[str, Format] = {one.name: one for one in _LISTED}
+_METRICS: Mapping[str, tuple[str, ...]] = {
+    name: tuple(metrics) for name, metrics in declared("formats")["metrics"].items()
+}
+"""The metrics that measure what people rated."""
+_DECLARED = {name: entry for name, entry in declared("formats").items() if name != "metrics"}
+FORMATS: Mapping[str, Format] = {
+    name: Format(name, **{**entry, "fields": {rated: _field(rated, best) for rated, best in entry["fields"].items()}})
+    for name, entry in _DECLARED.items()
+}
+
+
+def find_format(name: str) -> Format:
+    """Return the format of this name; raise if there is none."""
+    if name not in FORMATS:
+        raise UsageError(f"--format: there is no format {name!r}", hint=f"choose from {', '.join(FORMATS)}")
+    return FORMATS[name]

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import factorial, sqrt
 from random import Random
 from statistics import fmean, quantiles, stdev
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 from sklearn.metrics import (
@@ -24,8 +25,22 @@ from sklearn.metrics import (
 from redraft.evaluators.figures import RESAMPLES, SEED, Floats, Interval, Whole, draws, interval, places
 from redraft.lab.agreement.people import Rating, Ratings
 
+Flags = NDArray[np.bool_]
 Level = Literal["nominal", "ordinal", "interval"]
 """How two ratings are compared: whether they are equal, by how many ranks they differ, or by how much."""
+PERMUTATIONS = 999
+"""The number of permutations for the p-value, where there are more than `_COUNTED`."""
+# All orders of seven pairs.
+_COUNTED = 5_040
+# Without ties, tau's distribution is known; for more pairs it takes too long to compute.
+_EXACT = 170
+# With more pairs no permutations are drawn: the normal approximation is good enough, and scipy's variance takes ties
+# into account.
+_DRAWN = 2_000
+# With more pairs the interval is computed on a sample of the documents, and narrowed to the size of all of them.
+_COMPARED = 8_000
+_BLOCK = 512
+_FOLDS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,122 +63,100 @@ def spread_of_mean(values: Sequence[float]) -> Deviation | None:
     return Deviation(stdev(means), cuts[0], cuts[-1])
 
 
-def cohens_kappa(one: Sequence[Rating], other: Sequence[Rating]) -> float | None:
+def cohens_kappa(first: Sequence[Rating], second: Sequence[Rating]) -> float | None:
     """Return Cohen's kappa of two raters of the same items; None if chance alone would make them always agree."""
-    return float(cohen_kappa_score(one, other)) if len({*one, *other}) > 1 else None
+    return float(cohen_kappa_score(first, second)) if len({*first, *second}) > 1 else None
 
 
-def tau_b(one: Sequence[float], other: Sequence[float]) -> float | None:
+def tau_b(first: Sequence[float], second: Sequence[float]) -> float | None:
     """Return Kendall's tau-b; None if one series is constant."""
-    return float(stats.kendalltau(one, other).statistic) if len({*one}) > 1 and len({*other}) > 1 else None
+    varied = len({*first}) > 1 and len({*second}) > 1
+    return float(stats.kendalltau(first, second).statistic) if varied else None
 
 
 def percent_agreement(ratings: Ratings) -> float | None:
     """Return the share of equal ratings over all pairs of raters of an item, averaged over items."""
-    shares = [
-        sum(count * (count - 1) for count in Counter(row).values()) / (len(row) * (len(row) - 1))
-        for row in _paired(ratings)
-    ]
-    return sum(shares) / len(shares) if shares else None
+    counts = _paired(_counts(ratings)[0])
+    raters = counts.sum(axis=1)
+    return float(((counts * (counts - 1)).sum(axis=1) / (raters * (raters - 1))).mean()) if len(counts) else None
 
 
 def gwets_ac1(ratings: Ratings) -> float | None:
     """Return Gwet's AC1 (2008), which is stable when nearly all ratings are equal; 1 if all are."""
-    equal = percent_agreement(ratings)
-    known = [[rating for rating in row if rating is not None] for row in ratings]
-    known = [row for row in known if row]
-    kinds = {rating for row in known for rating in row}
-    if equal is None:
+    if (equal := percent_agreement(ratings)) is None:
         return None
+    counts, kinds = _counts(ratings)
     if len(kinds) < 2:
         return 1.0
+    raters = counts.sum(axis=1, keepdims=True)
     # The probability of each kind: the mean over items of the share of raters who chose it.
-    likely = [sum(row.count(kind) / len(row) for row in known) / len(known) for kind in kinds]
-    chance = sum(one * (1 - one) for one in likely) / (len(kinds) - 1)
+    likely = (counts / np.maximum(raters, 1))[raters[:, 0] > 0].mean(axis=0)
+    chance = float((likely * (1 - likely)).sum()) / (len(kinds) - 1)
     return (equal - chance) / (1 - chance)
 
 
 def krippendorffs_alpha(ratings: Ratings, level: Level = "nominal") -> float | None:
     """Return Krippendorff's alpha (2011) from the coincidence table; None if all ratings are equal."""
-    rows = list(_paired(ratings))
-    kinds = sorted({rating for row in rows for rating in row}, key=lambda one: (str(type(one)), one))
-    if len(kinds) < 2:
-        return None
-    place = {kind: n for n, kind in enumerate(kinds)}
-    table = np.zeros((len(kinds), len(kinds)))
-    for row in rows:
-        counts = np.zeros(len(kinds))
-        for rating in row:
-            counts[place[rating]] += 1
-        table += (np.outer(counts, counts) - np.diag(counts)) / (len(row) - 1)
+    counts, kinds = _counts(ratings)
+    counts = _paired(counts)
+    weights = counts / (counts.sum(axis=1, keepdims=True) - 1)
+    table = weights.T @ counts - np.diag(weights.sum(axis=0))
     totals = table.sum(axis=1)
-    apart = _distances(level, kinds, totals)
+    if (totals > 0).sum() < 2:
+        return None
+    if level == "nominal":
+        apart = 1 - np.eye(len(kinds))
+    else:
+        # Ordinal kinds differ by the number of ratings between them, each end counting half.
+        ranks = np.cumsum(totals) - totals / 2 if level == "ordinal" else np.asarray([float(kind) for kind in kinds])
+        apart = (ranks[:, None] - ranks[None, :]) ** 2
     expected = (np.outer(totals, totals) * apart).sum() / (totals.sum() - 1)
     return float(1 - (table * apart).sum() / expected) if expected else None
 
 
-def _paired(ratings: Ratings) -> list[list[Rating]]:
+def _counts(ratings: Ratings) -> tuple[Floats, list[Rating]]:
+    """Return how many raters gave each kind of rating, by item, and the kinds."""
+    present = [[rating for rating in row if rating is not None] for row in ratings]
+    kinds = sorted({rating for row in present for rating in row}, key=lambda kind: (str(type(kind)), kind))
+    places_of = {kind: at for at, kind in enumerate(kinds)}
+    counts = np.zeros((len(present), len(kinds)))
+    for at, row in enumerate(present):
+        for kind, count in Counter(row).items():
+            counts[at, places_of[kind]] = count
+    return counts, kinds
+
+
+def _paired(counts: Floats) -> Floats:
     """Return the items with at least two ratings."""
-    known = ([rating for rating in row if rating is not None] for row in ratings)
-    return [row for row in known if len(row) > 1]
-
-
-def _distances(level: Level, kinds: Sequence[Rating], totals: np.ndarray) -> np.ndarray:
-    """Return the distance between each two kinds: for ordinal ones the squared number of ratings between them, each end
-    counting half."""
-    if level == "nominal":
-        return 1 - np.eye(len(kinds))
-    places = np.cumsum(totals) - totals / 2 if level == "ordinal" else np.asarray([float(kind) for kind in kinds])
-    return np.asarray((places[:, None] - places[None, :]) ** 2)
-
-
-PERMUTATIONS = 999
-"""The number of permutations for the p-value, where there are more than `_COUNTED`."""
-# All orders of seven pairs.
-_COUNTED = 5_040
-# Without ties, tau's distribution is known; for more pairs it takes too long to compute.
-_EXACT = 170
-# With more pairs no permutations are drawn: the normal approximation is good enough, and scipy's variance takes ties
-# into account.
-_DRAWN = 2_000
-# With more pairs the interval is computed on a sample of the documents, and narrowed to the size of all of them.
-_COMPARED = 8_000
-_BLOCK = 512
+    paired: Floats = counts[counts.sum(axis=1) > 1]
+    return paired
 
 
 @dataclass(frozen=True, slots=True)
 class Correlation:
-    """The correlation of two series; None if a figure is undefined."""
+    """Correlations of two series; None where a series is constant or too short."""
 
     n: int
     tau: float | None = None
     interval: Interval | None = None
+    """The bootstrap interval of tau."""
     p: float | None = None
     p_by: str | None = None
-    """`exact`, `permutation` or `normal`."""
+    """What p is from: exact, permutation or normal."""
     spearman: float | None = None
     pearson: float | None = None
 
 
 def correlate(ours: Sequence[float], people: Sequence[float], groups: Sequence[str]) -> Correlation:
-    """Return the correlation of pairs of scores, with a bootstrap interval over groups, such as documents."""
+    """Return the correlations, with a bootstrap interval over groups, such as documents."""
     x, y = np.asarray(ours, dtype=np.float64), np.asarray(people, dtype=np.float64)
-    if not is_varied(x) or not is_varied(y):
-        return Correlation(len(x))
-    tau = float(stats.kendalltau(x, y).statistic)
-    return Correlation(
-        len(x),
-        tau,
-        _interval(x, y, places(groups), tau),
-        *p_value(x, y),
-        float(stats.spearmanr(x, y).statistic),
-        float(stats.pearsonr(x, y).statistic),
-    )
+    tau = tau_b(x, y)  # type: ignore[arg-type]
+    return Correlation(len(x)) if tau is None else _correlation(x, y, tau, _interval(x, y, places(groups), tau))
 
 
-def is_varied(values: Floats) -> bool:
-    """Return whether there are at least two different values."""
-    return len(values) > 1 and bool(np.any(values != values[0]))
+def _correlation(x: Floats, y: Floats, tau: float, span: Interval | None) -> Correlation:
+    others = float(stats.spearmanr(x, y).statistic), float(stats.pearsonr(x, y).statistic)
+    return Correlation(len(x), tau, span, *p_value(x, y), *others)
 
 
 def p_value(x: Floats, y: Floats) -> tuple[float, str]:
@@ -173,50 +166,38 @@ def p_value(x: Floats, y: Floats) -> tuple[float, str]:
         return float(stats.kendalltau(x, y, method="exact").pvalue), "exact"
     counts_all = factorial(min(len(x), 20)) <= _COUNTED
     if len(x) <= _DRAWN:
-        found = stats.permutation_test(
+        test = stats.permutation_test(
             (y,),
             lambda order: stats.kendalltau(x, order).statistic,
             permutation_type="pairings",
             n_resamples=_COUNTED if counts_all else PERMUTATIONS,
             rng=np.random.default_rng(SEED),
         )
-        if counts_all:
-            return float(found.pvalue), "exact"
         # The least that a sample can show, counted on both sides.
-        if found.pvalue > 2 / (PERMUTATIONS + 1) + 1e-9:
-            return float(found.pvalue), "permutation"
+        if counts_all or test.pvalue > 2 / (PERMUTATIONS + 1) + 1e-9:
+            return float(test.pvalue), "exact" if counts_all else "permutation"
     return float(stats.kendalltau(x, y, method="asymptotic").pvalue), "normal"
 
 
 def _interval(x: Floats, y: Floats, groups: Whole, tau: float) -> Interval | None:
-    chosen, share = _some(groups)
-    groups = np.unique(groups[chosen], return_inverse=True)[1]
-    if (count := int(groups.max()) + 1) < 2:
+    """Return the bootstrap interval of tau, of many pairs from a sample of the groups (and of the items of large ones,
+    which makes it no narrower)."""
+    chosen, count = np.arange(len(groups)), int(groups.max()) + 1
+    if len(groups) > _COMPARED:
+        generator = np.random.default_rng(SEED)
+        size = max(min(count, 100), count * _COMPARED // len(groups))
+        chosen = chosen[np.isin(groups, generator.permutation(count)[:size])]
+        if len(chosen) > _COMPARED:
+            chosen = np.sort(generator.choice(chosen, _COMPARED, replace=False))
+    numbers, drawn = np.unique(groups[chosen], return_inverse=True)
+    if len(numbers) < 2:
         return None
-    found = interval(taus(x[chosen], y[chosen], groups, draws(count)))
-    if found is None or share == 1:
-        return found
-    middle = tau_b(x[chosen].tolist(), y[chosen].tolist()) or 0.0
-    low, high = (tau + (end - middle) * sqrt(share) for end in found)
+    span = interval(taus(x[chosen], y[chosen], drawn, draws(len(numbers))))
+    if span is None or len(chosen) == len(groups):
+        return span
+    middle, share = tau_b(x[chosen].tolist(), y[chosen].tolist()) or 0.0, len(numbers) / count
+    low, high = (tau + (end - middle) * sqrt(share) for end in span)
     return Interval(max(-1.0, low), min(1.0, high))
-
-
-def _some(groups: Whole) -> tuple[Whole, float]:
-    """Return the indexes of all pairs, or of a sample of groups if there are many, and the share of the groups in it.
-
-    Large groups are sampled as well, which makes the interval no narrower.
-    """
-    everything = np.arange(len(groups))
-    if len(groups) <= _COMPARED:
-        return everything, 1.0
-    generator = np.random.default_rng(SEED)
-    count = int(groups.max()) + 1
-    kept = max(min(count, 100), count * _COMPARED // len(groups))
-    inside = np.isin(groups, generator.permutation(count)[:kept])
-    chosen = everything[inside]
-    if len(chosen) > _COMPARED:
-        chosen = np.sort(generator.choice(chosen, _COMPARED, replace=False))
-    return chosen, len(np.unique(groups[chosen])) / count
 
 
 def taus(x: Floats, y: Floats, groups: Whole, drawn: Floats) -> Floats:
@@ -237,9 +218,13 @@ def taus(x: Floats, y: Floats, groups: Whole, drawn: Floats) -> Floats:
             columns = np.add.reduceat(table, starts, axis=1, dtype=np.int64)
             np.add.at(sums[which], groups[at:end], columns)
     same, differs, others = (np.einsum("bi,ij,bj->b", drawn, table, drawn, optimize=True) for table in sums)
-    scale = np.sqrt(differs * others)
-    found: Floats = np.divide(same, scale, out=np.full(len(drawn), np.nan), where=scale > 0)
-    return found
+    return _ratio(same, np.sqrt(differs * others))
+
+
+def _ratio(part: Floats, whole: Floats) -> Floats:
+    """Return the quotients; NaN where the whole is zero."""
+    quotients: Floats = np.divide(part, whole, out=np.full_like(whole, np.nan), where=whole > 0)
+    return quotients
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,58 +240,33 @@ class WithinDocuments:
 
 def within_documents(ours: Sequence[float], people: Sequence[float], documents: Sequence[str]) -> WithinDocuments:
     """Return how well the summaries of each document are ranked, averaged over documents."""
-    places_of: dict[str, list[int]] = defaultdict(list)
-    for n, document in enumerate(documents):
-        places_of[document].append(n)
-    found = [tau_b([ours[n] for n in those], [people[n] for n in those]) for those in places_of.values()]
-    known = [one for one in found if one is not None]
-    spread = spread_of_mean(known)
-    whole = Interval(spread.low, spread.high) if spread else None
-    return WithinDocuments(len(known), len(found), fmean(known) if known else None, whole)
+    frame = pd.DataFrame({"ours": [*ours], "people": [*people], "document": [*documents]})
+    of_each = [tau_b(rows["ours"], rows["people"]) for _, rows in frame.groupby("document", sort=False)]
+    values = [tau for tau in of_each if tau is not None]
+    spread = spread_of_mean(values)
+    span = Interval(spread.low, spread.high) if spread else None
+    return WithinDocuments(len(values), len(of_each), fmean(values) if values else None, span)
 
 
 def between_systems(
     ours: Sequence[float], people: Sequence[float], systems: Sequence[str], documents: Sequence[str]
 ) -> Correlation:
     """Return the correlation of the systems' means, with an interval that resamples documents, not systems."""
-    system, document = places(systems), places(documents)
-    counts = np.zeros((int(document.max()) + 1, int(system.max()) + 1)) if len(system) else np.zeros((0, 0))
-    sums = np.zeros((2, *counts.shape))
-    np.add.at(counts, (document, system), 1)
-    for which, values in enumerate((ours, people)):
-        np.add.at(sums[which], (document, system), np.asarray(values, dtype=np.float64))
-    if counts.shape[1] < 2:
-        return Correlation(counts.shape[1])
-    means = sums.sum(axis=1) / counts.sum(axis=0)
+    frame = pd.DataFrame({"ours": [*ours], "people": [*people], "system": [*systems], "document": [*documents]})
+    cells = frame.groupby(["document", "system"])[["ours", "people"]].agg(["sum", "size"]).unstack(fill_value=0)
+    count = frame["system"].nunique()
+    if count < 2:
+        return Correlation(count)
+    counts, *sums = (cells[name].to_numpy(float) for name in (("ours", "size"), ("ours", "sum"), ("people", "sum")))
+    means = [values.sum(axis=0) / counts.sum(axis=0) for values in sums]
+    if (tau := tau_b(*means)) is None:
+        return Correlation(count)
     drawn = draws(len(counts))
-    weights = drawn @ counts
-    resampled = [
-        np.divide(drawn @ part, weights, out=np.full_like(weights, np.nan), where=weights > 0) for part in sums
-    ]
-    tau = tau_b(*means.tolist())
-    if tau is None:
-        return Correlation(counts.shape[1])
-    return Correlation(
-        counts.shape[1],
-        tau,
-        interval(_taus(*resampled)) if len(counts) > 1 else None,
-        *p_value(*means),
-        float(stats.spearmanr(*means).statistic),
-        float(stats.pearsonr(*means).statistic),
-    )
-
-
-def _taus(x: Floats, y: Floats) -> Floats:
-    """Return tau-b for each row, over all pairs of columns; NaN if a column has no value."""
-    one, other = np.triu_indices(x.shape[1], 1)
-    dx, dy = np.sign(x[:, one] - x[:, other]), np.sign(y[:, one] - y[:, other])
-    scale = np.sqrt((dx * dx).sum(axis=1) * (dy * dy).sum(axis=1))
-    found: Floats = np.divide((dx * dy).sum(axis=1), scale, out=np.full(len(x), np.nan), where=scale > 0)
-    return found
-
-
-_FOLDS = 5
-Flags = NDArray[np.bool_]
+    x, y = (_ratio(drawn @ values, drawn @ counts) for values in sums)
+    first, second = np.triu_indices(count, 1)
+    dx, dy = np.sign(x[:, first] - x[:, second]), np.sign(y[:, first] - y[:, second])
+    resampled = _ratio((dx * dy).sum(axis=1), np.sqrt((dx * dx).sum(axis=1) * (dy * dy).sum(axis=1)))
+    return _correlation(means[0], means[1], tau, interval(resampled) if len(counts) > 1 else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,18 +290,18 @@ class ClassSeparation:
 
 
 def compare_verdicts(said: Sequence[bool], people: Sequence[bool], groups: Sequence[str]) -> ClassSeparation:
-    """Compare verdicts with people's; balanced accuracy needs both classes among people's verdicts."""
+    """Compare verdicts with people's; balanced accuracy needs both classes among people's verdicts. Its bootstrap
+    interval is over groups."""
     ours, theirs = np.asarray(said, dtype=bool), np.asarray(people, dtype=bool)
     right, wrong = class_scores(ours, theirs), class_scores(~ours, ~theirs)
     if not (right.there and wrong.there):
         return ClassSeparation(len(ours), right, wrong)
-    return ClassSeparation(
-        len(ours),
-        right,
-        wrong,
-        float(balanced_accuracy_score(theirs, ours)),
-        _interval_of_classes(ours, theirs, groups),
-    )
+    flags = {"hit": theirs & ours, "right": theirs, "cleared": ~theirs & ~ours, "wrong": ~theirs}
+    sums = pd.DataFrame(flags).groupby(places(groups)).sum().to_numpy(float)
+    hit, present, cleared, others = (draws(len(sums)) @ sums).T
+    halves = (_ratio(hit, present) + _ratio(cleared, others)) / 2
+    span = interval(halves) if len(sums) > 1 else None
+    return ClassSeparation(len(ours), right, wrong, float(balanced_accuracy_score(theirs, ours)), span)
 
 
 def class_scores(said: Sequence[bool] | Flags, people: Sequence[bool] | Flags) -> ClassScores:
@@ -355,21 +315,6 @@ def class_scores(said: Sequence[bool] | Flags, people: Sequence[bool] | Flags) -
     return ClassScores(float(precision) if np.any(said) else None, float(recall) if there else None, there)
 
 
-def _interval_of_classes(said: Flags, people: Flags, groups: Sequence[str]) -> Interval | None:
-    """Return the bootstrap interval of balanced accuracy over groups, from the counts of each class and of its hits."""
-    place = places(groups)
-    if (count := int(place.max()) + 1) < 2:
-        return None
-    sums = np.zeros((4, count))
-    for which, those in enumerate((people & said, people, ~people & ~said, ~people)):
-        np.add.at(sums[which], place, those.astype(np.float64))
-    found, there, cleared, others = sums @ draws(count).T
-    both = (there > 0) & (others > 0)
-    halves = np.full(len(there), np.nan)
-    halves[both] = (found[both] / there[both] + cleared[both] / others[both]) / 2
-    return interval(halves)
-
-
 def area_under_curve(scores: Sequence[float], people: Sequence[bool]) -> float | None:
     """Return the area under the ROC curve, ties counting half; None if there is only one class."""
     return float(roc_auc_score(people, scores)) if len(set(people)) == 2 else None
@@ -380,26 +325,16 @@ def threshold_verdicts(scores: Sequence[float], people: Sequence[bool], groups: 
 
     None if there are too few groups, or the other folds have only one class.
     """
-    values, theirs = np.asarray(scores, dtype=np.float64), np.asarray(people, dtype=bool)
-    said = np.zeros(len(values), dtype=bool)
-    folds = validation_folds(groups)
-    for out in folds:
-        if len(set(theirs[~out].tolist())) < 2:
-            return None
-        said[out] = values[out] >= _best_threshold(values[~out], theirs[~out])
-    return said.tolist() if folds else None
-
-
-def validation_folds(groups: Sequence[str]) -> list[Flags]:
-    """Return the items of each of five folds of whole groups, as flags; none for fewer than two groups."""
-    place = places(groups)
+    values, theirs, place = np.asarray(scores, dtype=np.float64), np.asarray(people, dtype=bool), places(groups)
     count = int(place.max()) + 1 if len(place) else 0
     if count < 2:
-        return []
-    folds = np.random.default_rng(0).permutation(count) % min(_FOLDS, count)
-    return [folds[place] == fold for fold in range(min(_FOLDS, count))]
-
-
-def _best_threshold(scores: Floats, people: Flags) -> float:
-    false, true, cuts = roc_curve(people, scores, drop_intermediate=False)
-    return float(cuts[int(np.argmax(true - false))])
+        return None
+    fold_of: Any = np.random.default_rng(0).permutation(count) % min(_FOLDS, count)
+    verdicts = np.zeros(len(values), dtype=bool)
+    for fold in range(min(_FOLDS, count)):
+        outside = fold_of[place] == fold
+        if len(set(theirs[~outside].tolist())) < 2:
+            return None
+        false, true, cuts = roc_curve(theirs[~outside], values[~outside], drop_intermediate=False)
+        verdicts[outside] = values[outside] >= cuts[int(np.argmax(true - false))]
+    return verdicts.tolist()

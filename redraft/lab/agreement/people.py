@@ -1,11 +1,12 @@
-"""Human judgments of summaries, and how files of them are read."""
+"""Human judgments of summaries as records, and how files of JSON are read entry by entry."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from random import Random
 from typing import Any, NamedTuple
 
 from redraft.errors import UsageError
@@ -15,6 +16,12 @@ from redraft.text.sanitizer import clean, one_line
 Rating = float | str | bool
 Ratings = Sequence[Sequence[Rating | None]]
 """One row per item and one column per rater; None if a rater did not rate an item."""
+Library = dict[str, str]
+"""Texts by id: documents, and summaries for some formats."""
+_IDS = ("id", "doc_id", "document_id", "article_id", "hash", "uid", "title")
+_TEXTS = ("text", "source_text", "document", "article", "transcript", "source", "doc", "input", "article_text")
+_SHOWN = 120
+_SEED = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +60,22 @@ class HumanItem:
         return "\n\n".join(self.sentences) or self.summary
 
 
-@dataclass(frozen=True, slots=True)
-class FileProblem:
+class FileProblem(NamedTuple):
     """A part of a file that could not be read: its place, and the reason."""
 
     place: str
     message: str
+
+
+class FileEntry(NamedTuple):
+    """An entry and its place, in words."""
+
+    place: str
+    content: Any
+
+
+class UnreadableError(ValueError):
+    """Raised for an entry with a missing or malformed field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,42 +88,30 @@ class Dataset:
     troubles: tuple[FileProblem, ...] = ()
 
 
-_IDS = ("id", "doc_id", "document_id", "article_id", "hash", "uid", "title")
-_TEXTS = ("text", "source_text", "document", "article", "transcript", "source", "doc", "input", "article_text")
-_SHOWN = 120
+def human_field(dataset: Dataset, metric: str, name: str | None) -> str:
+    """Return the named field of human judgments, or the one that the metric measures; raise if neither is there."""
+    fields = list(dataset.fields)
+    if name is not None:
+        if name not in fields:
+            raise UsageError(f"--human: people were not asked about {name!r}", hint=f"choose from {', '.join(fields)}")
+        return name
+    measured = [field for field in fields if metric in dataset.fields[field].metrics]
+    if measured or len(fields) == 1:
+        return (measured or fields)[0]
+    raise UsageError(
+        f"people were asked about {', '.join(fields)}, and it is unclear which of these {metric} measures",
+        hint=f"say which: --human {fields[0]}",
+    )
 
 
-class UnreadableError(ValueError):
-    """Raised for an entry with a missing or malformed field."""
-
-
-class FileEntry(NamedTuple):
-    """An entry and its place, in words."""
-
-    place: str
-    content: Any
-
-
-Library = dict[str, str]
-"""Texts by id: documents, and summaries for some formats."""
-
-
-def read_entries(path: str) -> Iterator[FileEntry | FileProblem]:
-    """Return the entries of a file."""
-    return parse_entries(read_text(path))
-
-
-def parse_entries(text: str) -> Iterator[FileEntry | FileProblem]:
-    """Yield the entries of a JSON list or of JSON lines, a single object as one entry; invalid JSON is a problem."""
-    try:
-        whole = json.loads(text)
-    except (ValueError, RecursionError):
-        yield from _lines(text)
-        return
-    if isinstance(whole, list):
-        yield from (FileEntry(f"entry {number}", one) for number, one in enumerate(whole, 1))
-    else:
-        yield FileEntry("line 1", whole)
+def sample_items(dataset: Dataset, size: int | None) -> Dataset:
+    """Return all items, or at most this many: those of randomly drawn documents, the last one possibly in part."""
+    if size is None or size >= len(dataset.items):
+        return dataset
+    documents = sorted({item.document for item in dataset.items})
+    order = {name: at for at, name in enumerate(Random(_SEED).sample(documents, len(documents)))}
+    chosen = sorted(range(len(dataset.items)), key=lambda n: (order[dataset.items[n].document], n))[:size]
+    return replace(dataset, items=tuple(dataset.items[n] for n in sorted(chosen)))
 
 
 def read_text(path: str) -> str:
@@ -117,43 +122,56 @@ def read_text(path: str) -> str:
         raise UsageError(f"the file cannot be read: {error.strerror}", place=path) from error
 
 
-def _lines(text: str) -> Iterator[FileEntry | FileProblem]:
-    # Only a line feed ends a JSON line: other separators may occur within strings.
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            yield FileEntry(f"line {number}", json.loads(line))
-        except (ValueError, RecursionError) as error:
-            yield FileProblem(f"line {number}", f"this is not JSON: {one_line(str(error), _SHOWN)}")
+def read_entries(path: str) -> Iterator[FileEntry | FileProblem]:
+    """Return the entries of a file."""
+    return parse_entries(read_text(path))
+
+
+def parse_entries(text: str) -> Iterator[FileEntry | FileProblem]:
+    """Yield the entries of a JSON list or of JSON lines, a single object as one entry; invalid JSON is a problem."""
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError):
+        # Only a line feed ends a JSON line: other separators may occur within strings.
+        for number, line in enumerate(text.split("\n"), 1):
+            try:
+                if line.strip():
+                    yield FileEntry(f"line {number}", json.loads(line))
+            except (ValueError, RecursionError) as error:
+                yield FileProblem(f"line {number}", f"this is not JSON: {one_line(str(error), _SHOWN)}")
+        return
+    if isinstance(content, list):
+        yield from (FileEntry(f"entry {number}", entry) for number, entry in enumerate(content, 1))
+    else:
+        yield FileEntry("line 1", content)
 
 
 def read_texts_by_id(path: str | None) -> Library:
-    """Return the documents of a folder by file stem, or of a file by id; none without a path."""
+    """Return the documents of a folder by file stem, or of a file by id; none without a path.
+
+    A file has a text per entry, or an object of texts by their ids. One file of a release may also have the summaries.
+    """
+    library = Library()
     if path is None:
-        return Library()
+        return library
     place = Path(path).expanduser()
     if place.is_dir():
-        files = sorted(one for one in place.iterdir() if one.is_file() and not one.name.startswith("."))
+        files = sorted(file for file in place.iterdir() if file.is_file() and not file.name.startswith("."))
         return Library({file.stem: clean(read_text(str(file))) for file in files})
-    found = Library()
     for entry in read_entries(path):
-        if isinstance(entry, FileEntry) and isinstance(entry.content, Mapping):
-            found |= _texts(entry.content)
-    return found
-
-
-def _texts(entry: Mapping[str, Any]) -> dict[str, str]:
-    """Return the text of an entry under all its ids, or all texts of an object that maps ids to texts."""
-    names = [str(entry[name]) for name in _IDS if isinstance(entry.get(name), str | int)]
-    texts = (" ".join(map(str, one)) if isinstance(one := entry.get(name), list) else one for name in _TEXTS)
-    text = next((one for one in texts if isinstance(one, str)), None)
-    if names and text is not None:
-        # One file of a release may also have the summaries, where other files only have the scores.
-        summary, model = entry.get("summary"), entry.get("model_name")
-        own = {summary_id(name, str(model)): clean(summary) for name in names} if isinstance(summary, str) else {}
-        return {name: clean(text) for name in names} | own
-    return {name: clean(value) for name, value in entry.items() if isinstance(value, str)}
+        if not isinstance(entry, FileEntry) or not isinstance(content := entry.content, Mapping):
+            continue
+        ids = [str(content[name]) for name in _IDS if isinstance(content.get(name), str | int)]
+        values = (content.get(name) for name in _TEXTS)
+        texts = (" ".join(map(str, value)) if isinstance(value, list) else value for value in values)
+        text = next((text for text in texts if isinstance(text, str)), None)
+        if not ids or text is None:
+            library |= {name: clean(value) for name, value in content.items() if isinstance(value, str)}
+            continue
+        library |= dict.fromkeys(ids, clean(text))
+        if isinstance(summary := content.get("summary"), str):
+            library |= {summary_id(name, str(content.get("model_name"))): clean(summary) for name in ids}
+    return library
 
 
 def summary_id(document: str, model: str) -> str:
@@ -176,20 +194,9 @@ def text_at(entry: Mapping[str, Any], *names: str) -> str:
     raise UnreadableError(f"there is no {' or '.join(f'`{name}`' for name in names)} with a text")
 
 
-def number_at(entry: Mapping[str, Any], name: str) -> float:
-    """Return the number under a name, true being 1 and false 0; raise if there is none."""
-    found = number(entry.get(name))
-    if found is None:
-        raise UnreadableError(f"`{name}` is {kind_of(entry.get(name))} where a number was expected")
-    return found
-
-
 def number(value: Any) -> float | None:
-    """Return a value as a number; None if it is not a number, or infinite."""
-    if not isinstance(value, int | float):
-        return None
-    found = float(value)
-    return found if abs(found) < float("inf") else None
+    """Return a value as a number, true being 1 and false 0; None if it is not a number, or infinite."""
+    return float(value) if isinstance(value, int | float) and abs(value) < float("inf") else None
 
 
 def list_at(entry: Mapping[str, Any], name: str) -> Sequence[Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
@@ -11,26 +10,28 @@ from redraft.errors import UsageError
 from redraft.evaluators.consistency import Consistency
 from redraft.evaluators.coverage import Coverage
 from redraft.evaluators.figures import Interval, mean
-from redraft.evaluators.panel import OPEN
 from redraft.evaluators.similarity import rouge1
-from redraft.lab.agreement.correlation import (
+from redraft.evaluators.votes import OPEN
+from redraft.lab.agreement.declared import make_table
+from redraft.lab.agreement.frames import (
     BIGRAMS,
-    bigram_share,
-    dataset_series,
+    bigram_shares,
+    by_judge,
     has_systems,
-    score_series,
+    score_frame,
+    scored,
+    sentence_frame,
     sentence_separation,
-    sentence_series,
+    summary_correlation,
+    system_correlation,
 )
-from redraft.lab.agreement.measures import Correlation, compare_verdicts, correlate
-from redraft.lab.agreement.people import Dataset
+from redraft.lab.agreement.measures import PERMUTATIONS, Correlation, compare_verdicts
+from redraft.lab.agreement.people import Dataset, human_field
 from redraft.lab.agreement.tables import (
-    STARRED,
     SUMMARIES,
     SYSTEMS,
     agreement_tables,
     best_rating,
-    systems_correlation,
     verdict_pairs,
     with_stars,
 )
@@ -42,7 +43,6 @@ from redraft.lab.agreement.trial import (
     ItemOutcome,
     Setting,
     Sweep,
-    human_field,
     plan_table,
     run_trial,
 )
@@ -51,44 +51,59 @@ from redraft.report.history.certificates import judge_setup_of
 from redraft.report.tables import Cell, Report, Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import Evaluate
-from redraft.store.documents import now
 from redraft.store.judgments import Agreement
 from redraft.store.store import Store
+from redraft.store.table import now
 
+TAU, BALANCED = "tau-b", "balanced accuracy"
+SENTENCES = "sentences"
+QUESTEVAL = "QuestEval-like"
+"""Both metrics' own questions and answers, scored as QuestEval does: by the mean token F1 of the answers, without a
+threshold. The coverage figure is also QAEval's."""
+_IDLE: Mapping[str, tuple[str, ...]] = {Coverage.name: (*READ, "claims"), Consistency.name: ("questions",)}
+"""What makes no difference to a metric, and is not swept for it."""
+_ANSWERS = {Consistency.name: "claims", Coverage.name: "questions"}
+"""The detail of a metric that lists its answers."""
 _MAX = 6
 
 
 def agree_report(outcome: AgreementOutcome) -> Report:
     """Return the report of judges and people, with a record for every item."""
-    design, tables = outcome.design, tuple(agreement_tables(outcome))
-    return Report(
-        "agree",
-        f"{design.metric} compared with people: {plain(outcome.dataset.name)}",
-        tuple(_about(outcome)),
+    design, dataset, tables = outcome.design, outcome.dataset, tuple(agreement_tables(outcome))
+    about = tuple(_about(outcome))
+    items: list[Mapping[str, object]] = [
         {
-            "metric": design.metric,
-            "human": design.human,
-            "judges": list(design.judges),
-            "judging": design.judging.model_dump(mode="json"),
-            "sweep": {name: list(values) for name, values in design.sweep.values.items()},
-        },
-        tables,
-        [_item(outcome, n) for n in range(len(outcome.dataset.items))],
-        tuple(_headline(outcome, tables)),
-    )
+            "id": item.id,
+            "document": item.document,
+            "system": item.system,
+            "people": dict(item.people),
+            "labels": list(item.labels),
+            "judges": {column.name: asdict(column.said[n]) for column in outcome.columns},
+        }
+        for n, item in enumerate(dataset.items)
+    ]
+    settings = {
+        "metric": design.metric,
+        "human": design.human,
+        "judges": list(design.judges),
+        "judging": design.judging.model_dump(mode="json"),
+        "sweep": {name: list(values) for name, values in design.sweep.values.items()},
+    }
+    title = f"{design.metric} compared with people: {plain(dataset.name)}"
+    return Report("agree", title, about, settings, tables, items, (*_headline(tables), *about[2:]))
 
 
-def _headline(outcome: AgreementOutcome, tables: Sequence[Table]) -> Iterator[str]:
-    cells = {table.name: table.records for table in tables}
-    right = {row["judge"]: row["balanced accuracy"] for row in cells.get("classes", ())}
-    for row in cells["agreement"][:_MAX]:
-        told = f"; balanced accuracy {_shown(right.get(row['judge']))}" if right else ""
-        span = f"[{_shown(row['95% from'])}, {_shown(row['95% to'])}] over {row['summaries']} of {row['of']} summaries"
-        yield f"{plain(str(row['judge']))}: tau-b {_shown(row['tau-b'])} {span}{told}"
-    yield from list(_about(outcome))[2:]
+def _headline(tables: Sequence[Table]) -> Iterator[str]:
+    records = {table.name: table.records for table in tables}
+    balanced = {row["judge"]: row[BALANCED] for row in records.get("classes", ())}
+    for row in records["agreement"][:_MAX]:
+        tau, low, high = (_figure(row[name]) for name in (TAU, "95% from", "95% to"))
+        accuracy = f"; balanced accuracy {_figure(balanced.get(row['judge']))}" if balanced else ""
+        span = f"[{low}, {high}] over {row['summaries']} of {row['of']} summaries"
+        yield f"{plain(str(row['judge']))}: tau-b {tau} {span}{accuracy}"
 
 
-def _shown(cell: Cell) -> str:
+def _figure(cell: Cell) -> str:
     return figure(number(cell))
 
 
@@ -107,36 +122,20 @@ def _about(outcome: AgreementOutcome) -> Iterator[str]:
         )
 
 
-def _item(outcome: AgreementOutcome, n: int) -> dict[str, object]:
-    item = outcome.dataset.items[n]
-    return {
-        "id": item.id,
-        "document": item.document,
-        "system": item.system,
-        "people": dict(item.people),
-        "labels": list(item.labels),
-        "judges": {column.name: asdict(column.said[n]) for column in outcome.columns},
-    }
-
-
-TAU, BALANCED = "tau-b", "balanced accuracy"
-SENTENCES = "sentences"
-
-
 def save_agreements(outcome: AgreementOutcome, store: Store) -> list[Agreement]:
     """Save every figure of every judge; save nothing of a comparison that was stopped early."""
     if outcome.stopped is not None:
         return []
-    found = [agreement for column in outcome.columns for agreement in agreements(outcome, column, store)]
+    figures = [agreement for column in outcome.columns for agreement in agreements(outcome, column, store)]
     with store.transaction():
-        for one in found:
-            store.agreements.keep(one)
-    return found
+        for agreement in figures:
+            store.agreements.keep(agreement)
+    return figures
 
 
 def agreements(outcome: AgreementOutcome, column: Column, store: Store) -> list[Agreement]:
     """Return all figures of one judge under one setting."""
-    made = next((outcome for outcome in column.said if outcome.run and outcome.version), None)
+    made = next((each for each in column.said if each.run and each.version), None)
     if made is None or made.run is None:
         return []
     run = replace(store.runs.get(made.run), purpose=Evaluate(judging=column.judging))
@@ -154,30 +153,20 @@ def _figures(
     outcome: AgreementOutcome, column: Column
 ) -> Iterator[tuple[str, str, int, float | None, Interval | None]]:
     """Yield level, measure, number of items, value and interval; the value is None for too few items."""
-    series = score_series(outcome, column)
-    whole = correlate(series["ours"], series["people"], series["documents"])
+    rows = score_frame(outcome.dataset, outcome.design.human, {column.name: column.scores})
+    whole = summary_correlation(rows)
     yield SUMMARIES, TAU, whole.n, whole.tau, whole.interval
-    if has_systems(series):
-        ranked = systems_correlation(series)
+    if has_systems(rows):
+        ranked = system_correlation(rows)
         yield SYSTEMS, TAU, ranked.n, ranked.tau, ranked.interval
     if best_rating(outcome) is not None:
-        people, said = verdict_pairs(outcome, series)
-        if said is not None:
-            separation = compare_verdicts(said, people, series["documents"])
+        people, verdicts = verdict_pairs(outcome, scored(rows))
+        if verdicts is not None:
+            separation = compare_verdicts(verdicts, people, scored(rows)["document"])
             yield SUMMARIES, BALANCED, separation.n, separation.balanced, separation.interval
-    if (sentences := sentence_series(outcome.dataset, column)) is not None:
+    if (sentences := sentence_frame(outcome.dataset, column)) is not None:
         separation = sentence_separation(sentences)
         yield SENTENCES, BALANCED, separation.n, separation.balanced, separation.interval
-
-
-DIMENSIONS = (Consistency.name, Coverage.name)
-QUESTEVAL = "QuestEval-like"
-"""Both metrics' own questions and answers, scored as QuestEval does: by the mean token F1 of the answers, without a
-threshold. The coverage figure is also QAEval's."""
-_IDLE: Mapping[str, tuple[str, ...]] = {Coverage.name: (*READ, "claims"), Consistency.name: ("questions",)}
-"""What makes no difference to a metric, and is not swept for it."""
-_ANSWERS = {Consistency.name: "claims", Coverage.name: "questions"}
-"""The detail of a metric that lists its answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +176,7 @@ class MethodKey:
 
     name: str
     metric: str
-    setting: tuple[tuple[str, str], ...]
+    setting: Setting
     per: str
 
 
@@ -197,7 +186,7 @@ class AgreementOverview:
 
     outcomes: tuple[AgreementOutcome, ...]
     sets: Mapping[str, Dataset]
-    found: Mapping[MethodKey, Mapping[str, Correlation]]
+    correlations: Mapping[MethodKey, Mapping[str, Correlation]]
     """The correlations by method and set."""
 
     @property
@@ -205,124 +194,93 @@ class AgreementOverview:
         """Whether nothing is missing."""
         return all(outcome.complete for outcome in self.outcomes)
 
+    @property
+    def basis(self) -> str:
+        """A sentence on what the figures are based on."""
+        statuses = [each.status for outcome in self.outcomes for each in outcome.outcomes]
+        counts = (f"{statuses.count(status)} {status}" for status in ("scored", "unjudged", "failed", "not made"))
+        return f"Based on {len(statuses)} judgments: {', '.join(counts)}."
 
-def designs(
+
+def _designs(
     sets: Mapping[str, Dataset], metrics: Sequence[str], base: AgreementDesign
 ) -> list[tuple[str, Dataset, AgreementDesign]]:
     """Return what is compared: each set by each metric that its people's figures measure."""
-    found = [
-        (name, dataset, replace(base, metric=metric, human=human_field(dataset, metric, None), sweep=sweep))
+    designs = [
+        (name, dataset, replace(base, metric=metric, human=human_field(dataset, metric, None), sweep=Sweep(swept)))
         for name, dataset in sets.items()
         for metric in metrics
         if any(metric in field.metrics for field in dataset.fields.values())
-        for sweep in [Sweep({key: one for key, one in base.sweep.values.items() if key not in _IDLE.get(metric, ())})]
+        for swept in [{key: values for key, values in base.sweep.values.items() if key not in _IDLE.get(metric, ())}]
     ]
-    if not found:
-        raise UsageError(
-            f"no file has people's figures on {' or '.join(metrics)}", hint="name another --metric, or other files"
-        )
-    return found
+    if not designs:
+        message = f"no file has people's figures on {' or '.join(metrics)}"
+        raise UsageError(message, hint="name another --metric, or other files")
+    return designs
 
 
 async def run_overview(
-    sets: Mapping[str, Dataset],
-    metrics: Sequence[str],
-    base: AgreementDesign,
-    runner: ExperimentRunner,
+    sets: Mapping[str, Dataset], metrics: Sequence[str], base: AgreementDesign, runner: ExperimentRunner
 ) -> AgreementOverview:
     """Judge all sets, within the limits, and correlate the scores with people's."""
-    done = [(name, await run_trial(dataset, design, runner)) for name, dataset, design in designs(sets, metrics, base)]
-    found: dict[MethodKey, dict[str, Correlation]] = defaultdict(dict)
-    for name, outcome in done:
-        metric = outcome.design.metric
-        for method, setting, scores in await asyncio.to_thread(_scored, outcome, runner.store):
-            series = dataset_series(outcome.dataset, outcome.design.human, scores)
-            found[MethodKey(method, metric, setting, SUMMARIES)][name] = correlate(
-                series["ours"], series["people"], series["documents"]
-            )
-            if has_systems(series):
-                found[MethodKey(method, metric, setting, SYSTEMS)][name] = systems_correlation(series)
-    return AgreementOverview(tuple(agreement_outcome for _, agreement_outcome in done), sets, found)
+    outcomes: list[AgreementOutcome] = []
+    correlations: dict[MethodKey, dict[str, Correlation]] = {}
+    for name, dataset, design in _designs(sets, metrics, base):
+        outcome = await run_trial(dataset, design, runner)
+        outcomes.append(outcome)
+        scores = await asyncio.to_thread(_scores, outcome, runner.store)
+        for (method, setting), rows in by_judge(score_frame(dataset, design.human, scores)):
+            key = MethodKey(method, design.metric, setting, SUMMARIES)
+            correlations.setdefault(key, {})[name] = summary_correlation(rows)
+            if has_systems(rows):
+                correlations.setdefault(replace(key, per=SYSTEMS), {})[name] = system_correlation(rows)
+    return AgreementOverview(tuple(outcomes), sets, correlations)
 
 
-def _scored(outcome: AgreementOutcome, store: Store) -> list[tuple[str, Setting, Sequence[float | None]]]:
+def _scores(outcome: AgreementOutcome, store: Store) -> dict[tuple[str, Setting], Sequence[float | None]]:
     """Return the baseline's scores, each judge's, and those of the same answers scored as QuestEval does."""
     metric = outcome.design.metric
-    found: list[tuple[str, Setting, Sequence[float | None]]] = [
-        (BIGRAMS, (), [bigram_share(item) for item in outcome.dataset.items])
-    ]
+    scores: dict[tuple[str, Setting], Sequence[float | None]] = {(BIGRAMS, ()): bigram_shares(outcome.dataset)}
     for column in outcome.columns:
         # The first reading of a setting has its usage.
         if column.usage and metric in _ANSWERS:
-            asked = tuple(one for one in column.setting if one[0] not in READ)
-            found.append(
-                (f"{QUESTEVAL} ({column.judge})", asked, [_token_f1(outcome, metric, store) for outcome in column.said])
-            )
-        found.append((column.judge, column.setting, column.scores))
-    return found
+            setting = tuple(pair for pair in column.setting if pair[0] not in READ)
+            scores[f"{QUESTEVAL} ({column.judge})", setting] = [_token_f1(each, metric, store) for each in column.said]
+        scores[column.judge, column.setting] = column.scores
+    return scores
 
 
-def _token_f1(said: ItemOutcome, metric: str, store: Store) -> float | None:
+def _token_f1(outcome: ItemOutcome, metric: str, store: Store) -> float | None:
     """Return the mean token F1 of the answers from the summary and from the document."""
-    draft = store.runs.get(said.run).draft if said.run and said.outcome else None
+    draft = store.runs.get(outcome.run).draft if outcome.run and outcome.outcome else None
     answers = store.judgments.of(draft)[metric].details.get(_ANSWERS[metric]) if draft else None
     judged = [answer for answer in answers if answer["verdict"] not in OPEN] if isinstance(answers, list) else []
-    return mean([rouge1(one["found"], one["expected"]) for one in judged])
+    return mean([rouge1(answer["found"], answer["expected"]) for answer in judged])
 
 
-def overview_report(done: AgreementOverview) -> Report:
+def overview_report(overview: AgreementOverview) -> Report:
     """Return the report: the table, and a record for each of its figures."""
-    design = done.outcomes[0].design
-    names = list(dict.fromkeys(name for method in done.found for name, _ in method.setting))
+    design = overview.outcomes[0].design
+    names = list(dict.fromkeys(name for method in overview.correlations for name, _ in method.setting))
     rows = [
         (
             *(plain(method.name), method.metric, *(dict(method.setting).get(name) for name in names), method.per),
-            *(with_stars(by[one]) if one in by else None for one in done.sets),
+            *(with_stars(by_set[name]) if name in by_set else None for name in overview.sets),
         )
-        for method, by in sorted(done.found.items(), key=lambda one: (one[0].metric, one[0].per))
+        for method, by_set in sorted(overview.correlations.items(), key=lambda pair: (pair[0].metric, pair[0].per))
     ]
-    table = Table(
-        "overview",
-        "Agreement with people (LongSumEval, tables II and V to VII)",
-        f"Kendall's tau-b with people's figures: {STARRED}. Per systems: of the systems' means, as the paper's on"
-        f" SummEval, Arxiv and GovReport are. {QUESTEVAL}: the judge's questions and answers, by their mean token F1"
-        " without a threshold; for coverage, that is QAEval's F1.",
-        _basis(done),
-        ("method", "metric", *names, "per", *done.sets),
-        tuple(rows),
-    )
-    items = [
-        {
-            "method": method.name,
-            "metric": method.metric,
-            "setting": dict(method.setting),
-            "per": method.per,
-            "set": name,
-            "n": correlation.n,
-            "tau": correlation.tau,
-            "p": correlation.p,
-            "p_by": correlation.p_by,
-        }
-        for method, by in done.found.items()
-        for name, correlation in by.items()
+    chance = {"permutations": PERMUTATIONS, "questeval": QUESTEVAL}
+    table = make_table("overview", overview.basis, rows, (*names, "per", *overview.sets), **chance)
+    items: list[Mapping[str, object]] = [
+        {"method": method.name, "metric": method.metric, "setting": dict(method.setting), "per": method.per}
+        | {"set": name, "n": result.n, "tau": result.tau, "p": result.p, "p_by": result.p_by}
+        for method, by_set in overview.correlations.items()
+        for name, result in by_set.items()
     ]
-    settings = {
-        "judges": list(design.judges),
-        "judging": design.judging.model_dump(mode="json"),
-        "sweep": {
-            name: list(values) for outcome in done.outcomes for name, values in outcome.design.sweep.values.items()
-        },
-    }
-    about = [f"{plain(name)}: {plain(dataset.name)}, {len(dataset.items)} items" for name, dataset in done.sets.items()]
-    return Report("overview", "Agreement with people", tuple(about), settings, (table,), items, (_basis(done),))
-
-
-def _basis(done: AgreementOverview) -> str:
-    said = [
-        item_outcome.status for outcome in done.outcomes for column in outcome.columns for item_outcome in column.said
-    ]
-    counts = ", ".join(f"{said.count(status)} {status}" for status in ("scored", "unjudged", "failed", "not made"))
-    return f"Based on {len(said)} judgments: {counts}."
+    swept = {name: list(each) for outcome in overview.outcomes for name, each in outcome.design.sweep.values.items()}
+    settings = {"judges": list(design.judges), "judging": design.judging.model_dump(mode="json"), "sweep": swept}
+    about = [f"{plain(name)}: {plain(data.name)}, {len(data.items)} items" for name, data in overview.sets.items()]
+    return Report("overview", "Agreement with people", tuple(about), settings, (table,), items, (overview.basis,))
 
 
 def overview_plan(
@@ -331,7 +289,7 @@ def overview_plan(
     """Return the estimated cost of all sets."""
     plans = [
         (name, design.metric, plan_table(dataset, design, prices))
-        for name, dataset, design in designs(sets, metrics, base)
+        for name, dataset, design in _designs(sets, metrics, base)
     ]
-    rows = tuple((name, metric, *row) for name, metric, one in plans for row in one.rows)
+    rows = tuple((name, metric, *row) for name, metric, plan in plans for row in plan.rows)
     return replace(plans[0][2], columns=("set", "metric", *plans[0][2].columns), rows=rows)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -21,8 +22,13 @@ from redraft.lab.commands.agree_sheets import judges, read, sheet
 from redraft.lab.extra import require_lab
 
 if TYPE_CHECKING:
-    from redraft.lab.agreement.trial import AgreementDesign
+    from redraft.lab.agreement.trial import AgreementDesign, AgreementOutcome
+    from redraft.llm.budget import PriceTable
+    from redraft.report.tables import Report, Table
+    from redraft.runs.experiment_runner import ExperimentRunner
+    from redraft.store.store import Store
 
+T = TypeVar("T")
 
 _WITH_EPILOG = """\b
 Examples:
@@ -117,37 +123,58 @@ def with_(
     items: int | None,
     save: bool,
     title: str | None,
-    as_json: bool,
-    quiet: bool,
     **given: Any,
 ) -> int:
     """Compare judges with people's annotations in FILE: correlation by summary, document and system, balanced accuracy,
     area under the curve, and agreement among judges.
     """
-    say_reading(file, quiet=quiet)
+    say_reading(file, quiet=given["quiet"])
     require_lab("redraft agree")
-    from redraft.cli.runner import report_end, run_experiment
-    from redraft.cli.views.plans import show_plan
+    from redraft.lab.agreement.formats import find_format
+    from redraft.lab.agreement.people import human_field, sample_items
     from redraft.lab.agreement.report import agree_report, save_agreements
-    from redraft.lab.agreement.trial import find_format, human_field, plan_table, run_trial, sample_items
-    from redraft.store.store import Store
+    from redraft.lab.agreement.trial import plan_table, run_trial
 
-    limits, table = parse_options.limits(given), parse_options.prices(given)
     dataset = sample_items(find_format(format_).read(file, documents), items)
     dataset = replace(dataset, name=title or dataset.name)
     metric = _metric(given)
     design = _design(metric, human_field(dataset, metric, given["human"]), given)
+
+    def report(outcome: AgreementOutcome, store: Store) -> Report:
+        figures = save_agreements(outcome, store) if save else []
+        if save and not given["quiet"]:
+            say(f"{len(figures)} figures stored" if figures else "nothing stored: stopped early, or too few verdicts")
+        return agree_report(outcome)
+
+    plan = partial(plan_table, dataset, design)
+    return _carry_out(given, plan, partial(run_trial, dataset, design), report, lambda outcome: [outcome])
+
+
+def _carry_out(
+    given: Mapping[str, Any],
+    plan: Callable[[PriceTable], Table],
+    run: Callable[[ExperimentRunner], Coroutine[Any, Any, T]],
+    report: Callable[[T, Store], Report],
+    parts: Callable[[T], Sequence[AgreementOutcome]],
+) -> int:
+    """Show the plan, or run it and deliver its report; return the exit code."""
+    from redraft.cli.runner import report_end, run_experiment
+    from redraft.cli.views.plans import show_plan
+    from redraft.store.store import Store
+
+    limits, prices, quiet = parse_options.limits(given), parse_options.prices(given), given["quiet"]
     if given["dry_run"]:
-        return show_plan(plan_table(dataset, design, table), as_json=as_json)
+        return show_plan(plan(prices), as_json=given["as_json"])
     folder = delivery.folder(given["output"])
     with Store(given["db"]) as store:
-        outcome = run_experiment(lambda runner: run_trial(dataset, design, runner), store, limits, table, quiet=quiet)
-        agreements = save_agreements(outcome, store) if save else []
-    delivery.deliver(agree_report(outcome), folder, as_json=as_json, quiet=quiet)
-    if save and not quiet:
-        say(f"{len(agreements)} figures stored" if agreements else "nothing stored: stopped early, or too few verdicts")
-    done = any(outcome.outcome for column in outcome.columns for outcome in column.said)
-    return report_end(outcome.complete, outcome.stopped, done=done, quiet=quiet)
+        outcome = run_experiment(run, store, limits, prices, quiet=quiet)
+        made = report(outcome, store)
+    delivery.deliver(made, folder, as_json=given["as_json"], quiet=quiet)
+    outcomes = parts(outcome)
+    complete = all(part.complete for part in outcomes)
+    stopped = next((part.stopped for part in outcomes if part.stopped), None)
+    done = any(each.outcome for part in outcomes for each in part.outcomes)
+    return report_end(complete, stopped, done=done, quiet=quiet)
 
 
 def _metric(given: Mapping[str, Any]) -> str:
@@ -198,45 +225,26 @@ Examples:
 @options.model_options
 @delivery.run_options
 @options.dry_run
-def table_(files: tuple[str, ...], metrics: tuple[str, ...], as_json: bool, quiet: bool, **given: Any) -> int:
+def table_(files: tuple[str, ...], metrics: tuple[str, ...], **given: Any) -> int:
     """Compare judges with people's annotations from several files, each given as FORMAT=FILE, in one table, like
     LongSumEval's table II; with --sweep, like its tables V to VII.
     """
     require_lab("redraft agree table")
-    from redraft.cli.runner import report_end, run_experiment
-    from redraft.cli.views.plans import show_plan
+    from redraft.lab.agreement.formats import find_format
+    from redraft.lab.agreement.people import Dataset, sample_items
     from redraft.lab.agreement.report import overview_plan, overview_report, run_overview
-    from redraft.lab.agreement.trial import find_format, sample_items
-    from redraft.store.store import Store
 
     parts = [word.partition("=")[::2] for word in files]
     if wrong := [name for name, file in parts if not file]:
         raise UsageError(f"{wrong[0]!r} has no format", hint="write FORMAT=FILE, such as qags=mturk_cnndm.jsonl")
-    say_reading(*(file for _, file in parts), quiet=quiet)
-    limits, prices = parse_options.limits(given), parse_options.prices(given)
-    sets = {
-        name if [one for one, _ in parts].count(name) == 1 else f"{name} {Path(file).stem}": sample_items(
-            find_format(name).read(file), given["items"]
-        )
-        for name, file in parts
-    }
+    say_reading(*(file for _, file in parts), quiet=given["quiet"])
+    formats, sets = [name for name, _ in parts], dict[str, Dataset]()
+    for name, file in parts:
+        title = name if formats.count(name) == 1 else f"{name} {Path(file).stem}"
+        sets[title] = sample_items(find_format(name).read(file), given["items"])
     base = _design(metrics[0], "", given)
-    if given["dry_run"]:
-        return show_plan(overview_plan(sets, metrics, base, prices), as_json=as_json)
-    folder = delivery.folder(given["output"])
-    with Store(given["db"]) as store:
-        overview = run_experiment(
-            lambda runner: run_overview(sets, metrics, base, runner), store, limits, prices, quiet=quiet
-        )
-    delivery.deliver(overview_report(overview), folder, as_json=as_json, quiet=quiet)
-    stopped = next((outcome.stopped for outcome in overview.outcomes if outcome.stopped), None)
-    is_some = any(
-        item_outcome.outcome
-        for outcome in overview.outcomes
-        for column in outcome.columns
-        for item_outcome in column.said
-    )
-    return report_end(overview.complete, stopped, done=is_some, quiet=quiet)
+    plan, run = partial(overview_plan, sets, metrics, base), partial(run_overview, sets, metrics, base)
+    return _carry_out(given, plan, run, lambda outcome, _: overview_report(outcome), lambda outcome: outcome.outcomes)
 
 
 @command("list", short_help="List stored agreements.")
@@ -251,23 +259,14 @@ def list_(db: str | None, as_json: bool) -> int:
     with store_to_read(db) as store:
         agreements = [*store.agreements.all(), *packaged()]
     if as_json:
-        echo_json(
-            [
-                asdict(agreement.standing) | {"prompts": agreement.standing.prompts or None} | record_json(agreement)
-                for agreement in agreements
-            ]
-        )
+        setups = [asdict(each.standing) | {"prompts": each.standing.prompts or None} for each in agreements]
+        echo_json([setup | record_json(each) for setup, each in zip(setups, agreements, strict=True)])
     elif not agreements:
         click.echo("no judge has been checked against people yet: see `redraft agree FILE --save`")
     else:
         rows = [
-            [
-                agreement.standing.judge,
-                f"{agreement.standing.metric} {agreement.standing.version}",
-                in_words(agreement),
-                agreement.measured,
-            ]
-            for agreement in agreements
+            [each.standing.judge, f"{each.standing.metric} {each.standing.version}", in_words(each), each.measured]
+            for each in agreements
         ]
         show(table([["judge", "metric", "agreement", "measured"], *rows]) + "\n")
     return 0

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -16,10 +17,11 @@ from redraft.lab.commands import delivery
 from redraft.lab.extra import require_lab
 
 if TYPE_CHECKING:
-    from redraft.lab.agreement.sheets import What
-    from redraft.report.tables import Report
+    from redraft.lab.agreement.sheet_rows import What
 
+F = TypeVar("F", bound=Callable[..., Any])
 _COHERENCE = ("annotations", "marks", "preferences")
+_JUDGED = ("facts", "alignment", "verification", "claims")
 _WHAT = ("facts", "queries", "alignment", "verification", "claims", "questions", "answers", *_COHERENCE)
 _SHEET = """\b
 Examples:
@@ -45,9 +47,16 @@ Examples:
   redraft agree read marks.csv --summaries summaries.json -o results
 
 Sheets of annotations, marks and preferences are read with the files that they
-were written from. With -o, marks are written as a file of annotations as well.
+were written from; the answers that BooookScore released (JSON), too. With -o,
+marks are written as a file of annotations as well.
 """
+_JUDGES = """\b
+Examples:
+  redraft agree judges 3fa2c1d0 77b01c2d --what facts
+  redraft agree judges --experiment results --what verification
 
+Validators: run `redraft keyfacts` twice, with another `--set validator=NAME`.
+"""
 
 _summaries = options.typed_option(
     "--summaries",
@@ -62,46 +71,6 @@ _annotations = options.typed_option(
     multiple=True,
     metavar="FILE",
     help="JSON file of annotations to be checked, or the items.json of `experiment booookscore`; may be repeated.",
-)
-
-
-def _of_coherence(
-    what: str, summaries: tuple[str, ...], annotations: tuple[str, ...], *, reading: bool
-) -> tuple[list[Any], list[Any]]:
-    """Return the files that a sheet on coherence is made of; raise if there are others than it needs."""
-    from redraft.lab.agreement.annotations import read_summaries
-    from redraft.lab.agreement.coherence_sheets import annotations_by_system
-
-    least = {"annotations": 0 if reading else 1, "marks": 1, "preferences": 2}[what]
-    if len(summaries) != least or bool(annotations) != (what == "annotations"):
-        needs = {"annotations": "--annotations" if reading else "--summaries and --annotations"}
-        raise UsageError(
-            f"a sheet of {what} needs {needs.get(what, f'--summaries ({least} of them)')} and nothing else",
-            hint="`redraft agree sheet --help` has an example of each",
-        )
-    return [read_summaries(summary) for summary in summaries], [
-        each for annotation in annotations for each in annotations_by_system(annotation)
-    ]
-
-
-_JUDGES = """\b
-Examples:
-  redraft agree judges 3fa2c1d0 77b01c2d --what facts
-  redraft agree judges --experiment results --what verification
-
-Validators: run `redraft keyfacts` twice, with another --validator.
-"""
-
-
-_what = options.typed_option(
-    "--what",
-    section="summary",
-    type=click.Choice(_WHAT),
-    metavar="KIND",
-    required=True,
-    help="What people are asked about: facts or queries (valid?), alignment (is a fact in the"
-    " summary?), verification or claims (is a sentence or an answer supported?), questions or answers (good?); on"
-    " coherence, annotations (right?), marks (what confuses?) or preferences (which of two summaries is better?).",
 )
 _experiment = options.typed_option(
     "--experiment", section="summary", metavar="DIR", help="The runs of an experiment, by its files."
@@ -125,21 +94,52 @@ _confidence = options.typed_option(
 )
 
 
-def _runs(runs: tuple[str, ...], experiment: str | None, what: What, *, every: bool) -> list[str]:
-    """The runs that are named, and those of an experiment: of its first judge, or of every judge."""
-    from redraft.lab.agreement.sheet_tables import runs_of_experiment
+def _what(kinds: tuple[str, ...], text: str) -> Callable[[F], F]:
+    """Return the option that says what a sheet is about."""
+    choice = click.Choice(kinds)
+    return options.typed_option("--what", section="summary", type=choice, metavar="KIND", required=True, help=text)
 
-    of_it = runs_of_experiment(experiment, what, every=every) if experiment else []
-    if not runs and not of_it:
+
+def _coherence_files(given: dict[str, Any], kind: str, *, released: bool = False) -> tuple[list[Any], list[Any]]:
+    """Return the summaries and the annotations that a sheet on coherence is made of; raise if there are others than it
+    needs."""
+    from redraft.lab.agreement.annotations import read_summaries
+    from redraft.lab.agreement.coherence_sheets import annotations_by_system
+
+    summaries, annotations = given["summaries"], given["annotations"]
+    reading = "summaries" in given and "people" not in given
+    least = {"annotations": 0 if reading else 1, "marks": 1, "preferences": 2}[kind]
+    needs_annotations = kind == "annotations" and not released
+    if len(summaries) != least or bool(annotations) != needs_annotations:
+        needs = {"annotations": "--annotations" if reading else "--summaries and --annotations"}
+        raise UsageError(
+            f"a sheet of {kind} needs {needs.get(kind, f'--summaries ({least} of them)')} and nothing else",
+            hint="`redraft agree sheet --help` has an example of each",
+        )
+    by_system = [each for annotation in annotations for each in annotations_by_system(annotation)]
+    return [read_summaries(summary) for summary in summaries], by_system
+
+
+def _runs(runs: tuple[str, ...], experiment: str | None, what: What, *, every: bool) -> list[str]:
+    """Return the runs that are named, and those of an experiment: of its first judge, or of every judge."""
+    from redraft.lab.agreement.sheet_reports import runs_of_experiment
+
+    of_experiment = runs_of_experiment(experiment, what, every=every) if experiment else []
+    if not runs and not of_experiment:
         raise UsageError(f"there is no run with {what} to ask about", hint="name a RUN, or --experiment DIR")
-    return [*runs, *of_it]
+    return [*runs, *of_experiment]
 
 
 @command("sheet", short_help="Write a sheet for people to fill in.", epilog=_SHEET)
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
 @_summaries
 @_annotations
-@_what
+@_what(
+    _WHAT,
+    "What people are asked about: facts or queries (valid?), alignment (is a fact in the summary?), verification or"
+    " claims (is a sentence or an answer supported?), questions or answers (good?); on coherence, annotations (right?),"
+    " marks (what confuses?) or preferences (which of two summaries is better?).",
+)
 @_experiment
 @options.typed_option(
     "--sample",
@@ -164,70 +164,38 @@ def _runs(runs: tuple[str, ...], experiment: str | None, what: What, *, every: b
 @options.output_file
 @options.db
 @options.quiet
-def sheet(
-    runs: tuple[str, ...],
-    summaries: tuple[str, ...],
-    annotations: tuple[str, ...],
-    output: str | None,
-    db: str | None,
-    quiet: bool,
-    **given: Any,
-) -> int:
+def sheet(runs: tuple[str, ...], what: Any, output: str | None, db: str | None, quiet: bool, **given: Any) -> int:
     """Write a CSV sheet on which people mark what RUNs built or judged as right or wrong, or what confuses in
     summaries. With --margin it has as many rows as the smallest margin needs.
     """
-    if given["what"] in _COHERENCE:
+    if what in _COHERENCE:
         if runs:
-            raise UsageError(f"a sheet of {given['what']} is made of files, not of runs", hint="leave out the runs")
-        return _coherence_sheet(summaries, annotations, output, quiet, **given)
-    if summaries or annotations:
-        raise UsageError(f"a sheet of {given['what']} needs a run, and no files", hint="`redraft runs` lists the runs")
-    from redraft.lab.agreement.sheets import (
-        draw_sample,
-        margin_of_error,
-        questions,
-        sample_size,
-        sheet_csv,
-        stored_answers,
-    )
+            raise UsageError(f"a sheet of {what} is made of files, not of runs", hint="leave out the runs")
+        from redraft.lab.agreement.coherence_sheets import coherence_rows, coherence_sheet, sample_rows
 
-    what, sure, margins = given["what"], given["confidence"], given["margins"]
+        rows = coherence_rows(what, *_coherence_files(given, what))
+        chosen = sample_rows(rows, given["size"], given["seed"], what)
+        write_text(coherence_sheet(chosen, what, given["people"]), output)
+        if not quiet:
+            say(f"{len(chosen)} of {len(rows)} rows")
+        return DONE
+    if given["summaries"] or given["annotations"]:
+        raise UsageError(f"a sheet of {what} needs a run, and no files", hint="`redraft runs` lists the runs")
+    from redraft.lab.agreement.sheet_rows import questions, sheet_csv, stored_answers
+    from redraft.lab.agreement.sheets import draw_sample, margin_of_error, sample_size
+
+    sure, margins = given["confidence"], given["margins"]
     with store_to_read(db) as store:
-        found = _runs(runs, given["experiment"], what, every=False)
-        everything = questions(store, found, what)
-        known = stored_answers(store, found, what, everything)
-    size = sample_size(len(everything), min(margins), sure) if margins else given["size"]
-    rows = draw_sample(everything, size, given["seed"])
-    text = sheet_csv(rows, what, given["people"], known)
-    write_text(text, output)
+        names = _runs(runs, given["experiment"], what, every=False)
+        rows = questions(store, names, what)
+        answers = stored_answers(store, names, what, rows)
+    size = sample_size(len(rows), min(margins), sure) if margins else given["size"]
+    chosen = draw_sample(rows, size, given["seed"])
+    write_text(sheet_csv(chosen, given["people"], answers), output)
     if not quiet:
-        margin = margin_of_error(len(rows), len(everything), sure) or 0.0
-        say(f"{len(rows)} of {len(everything)} rows; shares are accurate to ±{margin:.1%} ({100 * sure:g}%)")
-    return 0
-
-
-def _coherence_sheet(
-    summaries: tuple[str, ...], annotations: tuple[str, ...], output: str | None, quiet: bool, **given: Any
-) -> int:
-    from redraft.lab.agreement.coherence_sheets import (
-        annotation_rows,
-        coherence_sheet,
-        mark_rows,
-        preference_rows,
-        sample_rows,
-    )
-
-    kind = given["what"]
-    texts, known = _of_coherence(kind, summaries, annotations, reading=False)
-    made = {"annotations": lambda: annotation_rows(texts[0], known), "marks": lambda: mark_rows(texts[0])}
-    rows = made.get(kind, lambda: preference_rows(*texts))()
-    if not rows:
-        raise UsageError("there is nothing to ask about", hint="give summaries with sentences, and their annotations")
-    sheet_rows = sample_rows(rows, given["size"], given["seed"], kind)
-    write_text(coherence_sheet(sheet_rows, kind, given["people"]), output)
-    if not quiet:
-        say(f"{len(sheet_rows)} of {len(rows)} rows")
-    return 0
+        margin = margin_of_error(len(chosen), len(rows), sure) or 0.0
+        say(f"{len(chosen)} of {len(rows)} rows; shares are accurate to ±{margin:.1%} ({100 * sure:g}%)")
+    return DONE
 
 
 @command("read", short_help="Read filled-in sheets.", epilog=_READ)
@@ -247,75 +215,57 @@ def _coherence_sheet(
 @_annotations
 @delivery.output
 @options.store_options
-def read(
-    files: tuple[str, ...],
-    summaries: tuple[str, ...],
-    annotations: tuple[str, ...],
-    output: str | None,
-    db: str | None,
-    as_json: bool,
-    quiet: bool,
-    **given: Any,
-) -> int:
+def read(files: tuple[str, ...], output: str | None, db: str | None, as_json: bool, quiet: bool, **given: Any) -> int:
     """Read filled-in sheets, and compare the majority with one judge or several."""
     require_lab("redraft agree read")
-    from redraft.lab.agreement.coherence_sheets import kind_of_sheet
-    from redraft.lab.agreement.sheet_tables import runs_of_experiment, sheet_report
-    from redraft.lab.agreement.sheets import MARGINS, read_sheets
+    from redraft.lab.agreement import coherence_sheets
+    from redraft.lab.agreement.sheet_reports import runs_of_experiment, sheet_report
+    from redraft.lab.agreement.sheet_rows import read_sheets
+    from redraft.lab.agreement.sheets import MARGINS
 
     folder = delivery.folder(output)
-    if kind := kind_of_sheet(files[0]):
-        report, marks = _coherence_report(kind, files, *_of_coherence(kind, summaries, annotations, reading=True))
-        for name, text in marks.items():
-            if folder:
-                write_text(text, str(folder / f"{name}.json"))
+    if kind := coherence_sheets.kind_of_sheet(files[0]):
+        released = all(coherence_sheets.is_released(file) for file in files)
+        summaries, annotations = _coherence_files(given, kind, released=released)
+        if kind == "annotations":
+            report = coherence_sheets.annotation_report(files, annotations)
+        elif kind == "preferences":
+            report = coherence_sheets.preference_report(files, *summaries)
+        else:
+            from redraft.lab.experiments.booookscore import (
+                EXPERIMENT,
+                CoherenceDesign,
+                annotated_outcome,
+                measure_summaries,
+            )
+
+            marks = [coherence_sheets.read_marks(file, summaries[0]) for file in files]
+            first, *others = [people for people, _ in marks]
+            measured = measure_summaries(summaries[0], first, CoherenceDesign(), beside=others)
+            report = EXPERIMENT.report(annotated_outcome(measured))
+            for people, text in marks if folder else ():
+                write_text(text, str(folder / f"{people.name.partition('.')[0]}.json"))  # type: ignore[operator]
         delivery.deliver(report, folder, as_json=as_json, quiet=quiet)
         return SHORT if any(table.name == "troubles" and table.rows for table in report.tables) else DONE
     what, answers = read_sheets(files)
     with store_to_read(db) as store:
-        where = given["experiment"]
-        runs = [*given["runs"], *(runs_of_experiment(where, what, every=True) if where else ())]
+        experiment = given["experiment"]
+        runs = [*given["runs"], *(runs_of_experiment(experiment, what, every=True) if experiment else ())]
         report = sheet_report(store, what, answers, runs, given["margins"] or MARGINS, given["confidence"])
     delivery.deliver(report, folder, as_json=as_json, quiet=quiet)
     return SHORT if answers.troubles else DONE
 
 
-def _coherence_report(
-    kind: str, files: tuple[str, ...], texts: list[Any], known: list[Any]
-) -> tuple[Report, dict[str, str]]:
-    """Return the report of a sheet on coherence, and what people marked by the name of their sheet."""
-    from redraft.lab.agreement.coherence_sheets import annotation_report, preference_report, read_marks
-
-    if kind == "annotations":
-        return annotation_report(files, known), {}
-    if kind == "preferences":
-        return preference_report(files, *texts), {}
-    from redraft.lab.experiments.booookscore.experiment import CoherenceDesign, measure_summaries
-    from redraft.lab.experiments.booookscore.tables import EXPERIMENT
-
-    read = [read_marks(file, texts[0]) for file in files]
-    people = [annotations for annotations, _ in read]
-    outcome = measure_summaries(texts[0], people[0], CoherenceDesign(), beside=people[1:])
-    return EXPERIMENT.report(outcome), {one.name.partition(".")[0]: text for one, text in read}
-
-
 @command("judges", short_help="Compare judges or validators of the same things.", epilog=_JUDGES)
 @click.argument("runs", nargs=-1, metavar="[RUN...]")
-@options.typed_option(
-    "--what",
-    section="summary",
-    type=click.Choice([one for one in _WHAT if one not in ("queries", "questions", "answers", *_COHERENCE)]),
-    metavar="KIND",
-    required=True,
-    help="What they judged: facts, alignment, verification or claims.",
-)
+@_what(_JUDGED, "What they judged: facts, alignment, verification or claims.")
 @_experiment
 @delivery.output
 @options.store_options
 def judges(runs: tuple[str, ...], output: str | None, db: str | None, as_json: bool, quiet: bool, **given: Any) -> int:
     """Compare the verdicts of several RUNs on the same rows, by judge, without people."""
     require_lab("redraft agree judges")
-    from redraft.lab.agreement.sheet_tables import judges_report
+    from redraft.lab.agreement.sheet_reports import judges_report
 
     folder = delivery.folder(output)
     with store_to_read(db) as store:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,13 +18,9 @@ from redraft.sources import write
 
 if TYPE_CHECKING:
     from redraft.domain import Document
-    from redraft.lab.experiments.experiment import Experiment, ExperimentOutcome
+    from redraft.lab.experiments.experiment import AnyExperiment
     from redraft.report.tables import Report
 
-
-D = TypeVar("D")
-T = TypeVar("T")
-O = TypeVar("O", bound="ExperimentOutcome")  # noqa: E741
 
 output = options.typed_option(
     "--output",
@@ -55,7 +51,9 @@ writer_options = options.grouped(
 """`run_options`, `--dry-run` and the settings of the writing models."""
 
 
-def carry_out(experiment: Experiment[D, O], documents: Sequence[Document], design: D, given: Mapping[str, Any]) -> int:
+def carry_out(
+    experiment: AnyExperiment, documents: Sequence[Document], design: object, given: Mapping[str, Any]
+) -> int:
     """Run an experiment under the given options and deliver its report; return the exit code."""
     from redraft.cli import parse_options
     from redraft.cli.runner import report_end, run_experiment

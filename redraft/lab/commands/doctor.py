@@ -75,7 +75,7 @@ def doctor(as_json: bool, quiet: bool, **given: Any) -> int:
     from redraft.lab.doctor.view import show
     from redraft.store.store import Store
 
-    subjects, limits, table = _patients(given), parse_options.limits(given), parse_options.prices(given)
+    subjects, limits, table = _subjects(given), parse_options.limits(given), parse_options.prices(given)
     if given["dry_run"]:
         return show_plan(plan_table(subjects, table), as_json=as_json)
     with Store(given["db"]) as store:
@@ -86,7 +86,7 @@ def doctor(as_json: bool, quiet: bool, **given: Any) -> int:
     return SHORT if any(checkup.failed for checkup in report.judges) else DONE
 
 
-def _patients(given: Mapping[str, Any]) -> list[JudgeUnderTest]:
+def _subjects(given: Mapping[str, Any]) -> list[JudgeUnderTest]:
     """The judges that are named, each by itself."""
     from redraft.evaluators.catalog import BUILT_IN, metrics
     from redraft.lab.doctor.checkup import JudgeUnderTest, check_metrics

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import count
@@ -12,23 +12,21 @@ from typing import Annotated, Any
 from pydantic import InstanceOf, PlainSerializer
 
 from redraft.agents.accounts import gather_all
-from redraft.domain import Document, Evaluation, Totals, Usage, computed
+from redraft.domain import Document, Evaluation, Totals, Usage
 from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import BUILT_IN
 from redraft.events import PartDone, StageStarted
-from redraft.lab.doctor.expectations import (
+from redraft.lab.doctor.controls import (
     HOLLOW,
     SHUFFLED,
     SUMMARY,
     WRONG,
-    ControlResult,
     Probe,
     Verdict,
     expectations_of,
     injected_summary,
     load_texts,
-    metrics_by_probe,
     probes,
 )
 from redraft.lab.experiments.plan import PlanStep, cost_table
@@ -37,11 +35,10 @@ from redraft.llm.budget import PriceTable
 from redraft.report.tables import Table
 from redraft.runs.dry_run import dry_run
 from redraft.runs.experiment_runner import ExperimentRunner, RunWatch
-from redraft.runs.model_pool import assign_models, settings_by_role, with_addresses
-from redraft.runs.models import resolve
+from redraft.runs.models import assign_models, resolve, settings_by_role, with_addresses
 from redraft.runs.plans import Stage
-from redraft.runs.prepare import RunSpec, prepare
-from redraft.runs.roster import known_window, with_windows
+from redraft.runs.prepare import RunSpec, prepare, with_windows
+from redraft.runs.roster import known_window
 from redraft.runs.session import Session
 from redraft.settings import DraftConfig, Evaluate, JudgeConfig, Limits, ModelSettings
 from redraft.store.connection import off_loop
@@ -49,9 +46,9 @@ from redraft.store.store import Store
 
 DOCTOR = "doctor"
 """The purpose of its runs, and the command that repeats them."""
-_TURNS, _BOTH = 3, (True, False)
+_TURNS = 3
+_UNMADE: tuple[Verdict, str] = ("not made", "the budget was used up")
 _ORDERED = frozenset(map(injected_summary, (WRONG, HOLLOW, SHUFFLED)))
-_UNMADE = ControlResult("not made", "the budget was used up")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +76,8 @@ class JudgeUnderTest:
             metrics=tuple(evaluator.name for evaluator in probe_run.metrics),
             repeat=probe_run.probe.repeat,
         )
-        there = with_addresses(judging, self.settings, objects=self.objects)
-        return RunSpec(Evaluate(judging=there), given=probe_run.probe.text, own=self.own, experiment=DOCTOR)
+        addressed = with_addresses(judging, self.settings, objects=self.objects)
+        return RunSpec(Evaluate(judging=addressed), given=probe_run.probe.text, own=self.own, experiment=DOCTOR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +87,13 @@ class ProbeRun:
     probe: Probe
     document: Document
     metrics: tuple[Evaluator, ...]
+
+    @property
+    def turn(self) -> int:
+        """When it is judged. The first probe builds the pack by which the others are judged. A summary with an injected
+        instruction comes after the same one without it: the replies on its sentences are cached, and must not be
+        affected by the instruction."""
+        return 0 if self.probe.name == SUMMARY else _TURNS - 1 if self.probe.name in _ORDERED else 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,34 +112,16 @@ class ControlCheck:
 
 @dataclass(frozen=True, slots=True)
 class JudgeCheckup:
-    """The results of one judge."""
+    """The results of one judge, and the number of controls with each."""
 
     judge: str
     controls: tuple[ControlCheck, ...]
     usage: Totals
-
-    @computed
-    def passed(self) -> int:
-        """Return the number of controls that it passed."""
-        return self._count("pass")
-
-    @computed
-    def failed(self) -> int:
-        """Return the number of controls that it failed."""
-        return self._count("fail")
-
-    @computed
-    def cannot_tell(self) -> int:
-        """Return the number of controls that cannot tell."""
-        return self._count("cannot tell")
-
-    @computed
-    def not_made(self) -> int:
-        """Return the number of controls that the budget did not reach."""
-        return self._count("not made")
-
-    def _count(self, verdict: Verdict) -> int:
-        return sum(check.verdict == verdict for check in self.controls)
+    passed: int
+    failed: int
+    cannot_tell: int
+    not_made: int
+    """The number of controls that the budget did not reach."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,18 +136,12 @@ class DoctorReport:
 def check_metrics(metrics: Sequence[Evaluator]) -> None:
     """Raise for a metric without controls: one that gives no score, or that asks no judge."""
     for evaluator in metrics:
-        why = (
-            "gives no score"
-            if evaluator.aim is None
-            else "asks no judge"
-            if evaluator.name in BUILT_IN and not evaluator.prompts
-            else ""
-        )
-        if why:
-            there = ", ".join(name for name, known in BUILT_IN.items() if known.aim and known.prompts)
+        asks_nobody = evaluator.name in BUILT_IN and not evaluator.prompts
+        if why := "gives no score" if evaluator.aim is None else "asks no judge" if asks_nobody else "":
+            names = ", ".join(name for name, metric in BUILT_IN.items() if metric.aim and metric.prompts)
             raise UsageError(
                 f"there are no controls for {evaluator.name}, which {why}",
-                hint=f"there are controls for {there}, and for your own metrics",
+                hint=f"there are controls for {names}, and for your own metrics",
             )
 
 
@@ -172,13 +152,16 @@ def probe_runs(metrics: Sequence[Evaluator]) -> list[ProbeRun]:
     copy, distinguished by blank lines at the end: verdicts on a sentence in one probe must not be reused in another,
     and no questions may be asked about key facts that were built from the document.
     """
-    wanted, made = metrics_by_probe(metrics), list[ProbeRun]()
+    uses = {
+        metric.name: {name for each in expectations_of(metric).values() for name in each.uses} for metric in metrics
+    }
+    runs: list[ProbeRun] = []
     for name, probe in probes().items():
         for content in (True, False):
-            here = tuple(evaluator for evaluator in wanted.get(name, ()) if (evaluator.aim == "content") == content)
-            if here:
-                made.append(ProbeRun(probe, _document(probe, content), here))
-    return made
+            own = tuple(one for one in metrics if name in uses[one.name] and (one.aim == "content") == content)
+            if own:
+                runs.append(ProbeRun(probe, _document(probe, content), own))
+    return runs
 
 
 def _document(probe: Probe, content: bool) -> Document:
@@ -188,11 +171,18 @@ def _document(probe: Probe, content: bool) -> Document:
 
 def probe_names(store: Store, runs: Iterable[str]) -> dict[str, str]:
     """Return the probe that each of the doctor's runs judges; runs with the texts of another version are left out."""
-    known = {(_document(probe, content).id, probe.text): name for name, probe in probes().items() for content in _BOTH}
-    found = {run: store.runs.get(run) for run in runs}
-    texts_of = {run: store.runs.draft(one.draft).text if one.draft else "" for run, one in found.items()}
-    names = {run: known.get((one.document, texts_of[run])) for run, one in found.items()}
-    return {run: name for run, name in names.items() if name}
+    names = {
+        (_document(probe, content).id, probe.text): name
+        for name, probe in probes().items()
+        for content in (True, False)
+    }
+    by_run: dict[str, str] = {}
+    for key in runs:
+        run = store.runs.get(key)
+        text = store.runs.draft(run.draft).text if run.draft else ""
+        if name := names.get((run.document, text)):
+            by_run[key] = name
+    return by_run
 
 
 async def examine_all(subjects: Sequence[JudgeUnderTest], runner: ExperimentRunner) -> DoctorReport:
@@ -213,79 +203,65 @@ async def examine(subject: JudgeUnderTest, runner: ExperimentRunner) -> JudgeChe
     planned = probe_runs(subject.metrics)
     runner.observer(StageStarted(f"controls for {subject.judge}", 0))
     semaphore, numbers = asyncio.Semaphore(runner.limits.concurrency), count(1)
+    evaluations: dict[str, dict[str, Evaluation]] = defaultdict(dict)
+    runs: dict[tuple[str, str], str] = {}
 
-    async def judge_in_turn(probe_run: ProbeRun) -> _ProbeVerdicts:
+    async def judge_in_turn(probe_run: ProbeRun) -> None:
         async with semaphore:
-            probe_verdicts = await _judge_probe(subject, probe_run, runner)
-        metrics = ", ".join(evaluator.name for evaluator in probe_run.metrics)
-        runner.observer(PartDone(f"{probe_run.probe.name}: {metrics}", next(numbers), len(planned)))
-        return probe_verdicts
+            run, by_metric = await _judge_probe(subject, probe_run, runner)
+        for metric in probe_run.metrics:
+            if run:
+                runs[metric.name, probe_run.probe.name] = run
+            if metric.name in by_metric:
+                evaluations[metric.name][probe_run.probe.name] = by_metric[metric.name]
+        names = ", ".join(metric.name for metric in probe_run.metrics)
+        runner.observer(PartDone(f"{probe_run.probe.name}: {names}", next(numbers), len(planned)))
 
-    verdicts: list[_ProbeVerdicts] = []
     for turn in range(_TURNS):
-        verdicts += await gather_all(judge_in_turn(one) for one in planned if _turn(one.probe.name) == turn)
-    return JudgeCheckup(subject.judge, tuple(_checks(subject, verdicts)), await off_loop(_usage, runner, verdicts))
-
-
-def _turn(probe: str) -> int:
-    """Return the turn of a probe.
-
-    The first probe builds the pack by which the others are judged. A summary with an injected instruction comes after
-    the same one without it: the replies on its sentences are cached, and must not be affected by the instruction.
-    """
-    return 0 if probe == SUMMARY else _TURNS - 1 if probe in _ORDERED else 1
-
-
-@dataclass(frozen=True, slots=True)
-class _ProbeVerdicts:
-    """The evaluations of one probe run by metric; empty if the budget ran out."""
-
-    probe: str
-    run: str | None
-    said: Mapping[str, Evaluation]
-
-
-async def _judge_probe(subject: JudgeUnderTest, probe_run: ProbeRun, runner: ExperimentRunner) -> _ProbeVerdicts:
-    watch = RunWatch(probe_run.probe.name, runner.observer)
-    said: Mapping[str, Evaluation] = {}
-    if runner.stopped is None:
-        session = Session(
-            runner.store,
-            judges=tuple(subject.objects.values()),
-            metrics=subject.own,
-            limits=runner.limits,
-            prices=runner.prices,
-            observer=watch,
-            budget=runner.budget,
-        )
-        try:
-            async with session:
-                result = await session.begin_order(probe_run.document, subject.settings, subject.order(probe_run))
-            said = {metric.name: result.evaluations[metric.name] for metric in probe_run.metrics}
-        except BudgetError as error:
-            runner.stopped = error
-    return _ProbeVerdicts(probe_run.probe.name, watch.run, said)
-
-
-def _checks(subject: JudgeUnderTest, done: Sequence[_ProbeVerdicts]) -> list[ControlCheck]:
-    checks = []
+        await gather_all(judge_in_turn(probe_run) for probe_run in planned if probe_run.turn == turn)
+    checks: list[ControlCheck] = []
     for metric in subject.metrics:
-        said = {verdicts.probe: verdicts.said[metric.name] for verdicts in done if metric.name in verdicts.said}
-        runs = {verdicts.probe: verdicts.run for verdicts in done if metric.name in verdicts.said and verdicts.run}
         for control, expectation in expectations_of(metric).items():
-            made = all(name in said for name in expectation.uses)
-            its = {name: said[name] for name in expectation.uses} if made else {}
-            heard = expectation.heard(its) if made else _UNMADE
-            where = tuple(runs[name] for name in expectation.uses if name in runs)
-            checks.append(ControlCheck(control, metric.name, expectation.should, heard.said, heard.verdict, where))
-    return checks
+            said = {name: each for name, each in evaluations[metric.name].items() if name in expectation.uses}
+            verdict, words = _UNMADE if len(said) < len(expectation.uses) else expectation.check(said)
+            ids = tuple(run for name in expectation.uses if (run := runs.get((metric.name, name))))
+            checks.append(ControlCheck(control, metric.name, expectation.should, words, verdict, ids))
+    usage = await off_loop(_usage, runner.store, sorted(set(runs.values())))
+    counts = Counter(check.verdict for check in checks)
+    numbers_of = (counts[verdict] for verdict in ("pass", "fail", "cannot tell", "not made"))
+    return JudgeCheckup(subject.judge, tuple(checks), usage, *numbers_of)
 
 
-def _usage(runner: ExperimentRunner, done: Sequence[_ProbeVerdicts]) -> Totals:
+async def _judge_probe(
+    subject: JudgeUnderTest, probe_run: ProbeRun, runner: ExperimentRunner
+) -> tuple[str | None, Mapping[str, Evaluation]]:
+    """Return the run of a probe, and its evaluations by metric; none if the budget ran out."""
+    watch = RunWatch(probe_run.probe.name, runner.observer)
+    if runner.stopped is not None:
+        return watch.run, {}
+    session = Session(
+        runner.store,
+        judges=tuple(subject.objects.values()),
+        metrics=subject.own,
+        limits=runner.limits,
+        prices=runner.prices,
+        observer=watch,
+        budget=runner.budget,
+    )
+    try:
+        async with session:
+            result = await session.begin_order(probe_run.document, subject.settings, subject.order(probe_run))
+    except BudgetError as error:
+        runner.stopped = error
+        return watch.run, {}
+    return watch.run, result.evaluations
+
+
+def _usage(store: Store, runs: Sequence[str]) -> Totals:
     """Return the total usage of all runs; a figure that is unknown for one run is unknown in the total."""
-    used = [asdict(runner.store.calls.totals(verdicts.run)) for verdicts in done if verdicts.run]
-    values = {name: [one[name] for one in used] for name in asdict(Totals())}
-    sums: dict[str, Any] = {name: None if None in found else sum(found) for name, found in values.items()}
+    used = [asdict(store.calls.totals(run)) for run in runs]
+    values = {name: [totals[name] for totals in used] for name in asdict(Totals())}
+    sums: dict[str, Any] = {name: None if None in some else sum(some) for name, some in values.items()}
     return Totals(**sums)
 
 
@@ -296,28 +272,24 @@ def plan_table(subjects: Sequence[JudgeUnderTest], prices: PriceTable) -> Table:
 
 
 def _steps(subject: JudgeUnderTest) -> Iterator[PlanStep]:
-    """Yield each metric with all its summaries, and before it what it builds from the document once for all of them."""
+    """Yield each metric with all its summaries, and before it what it builds from the document once for all of them.
+    No request is made, not even for a server's window."""
     check_metrics(subject.metrics)
-    scoring = {evaluator.name for evaluator in subject.metrics}
-    built = set[tuple[str, str]]()
+    scoring, built = {evaluator.name for evaluator in subject.metrics}, set[tuple[str, str]]()
     stages: dict[str, list[Stage]] = defaultdict(list)
-    judge: DraftConfig | None = None
+    pool: Mapping[Any, DraftConfig] = {}
     for probe_run in probe_runs(subject.metrics):
-        judge, found = _stages(subject, probe_run)
-        for stage in found:
+        order = subject.order(probe_run)
+        settings, order, _ = with_windows(order.settled(subject.settings), order, known_window, subject.objects)
+        prepared = prepare(probe_run.document, settings, given=order.given)
+        pool = settings_by_role(
+            assign_models(prepared.settings, order.judging, Limits(), None, objects=subject.objects)
+        )
+        for stage in dry_run(prepared, order).stages:
             if stage.name in scoring or (probe_run.document.id, stage.name) not in built:
                 built.add((probe_run.document.id, stage.name))
                 stages[stage.name].append(stage)
     for name, some in stages.items():
-        assert judge is not None
-        usage = Usage(sum(one.prompt_tokens for one in some), sum(one.completion_tokens for one in some))
-        yield PlanStep(load_texts().title, name, judge, len(some), sum(one.calls for one in some), usage)
-
-
-def _stages(subject: JudgeUnderTest, probe_run: ProbeRun) -> tuple[DraftConfig, Sequence[Stage]]:
-    """Return the judge's settings and the stages of a dry run, without any request, not even for a server's window."""
-    order = subject.order(probe_run)
-    settings, order, _ = with_windows(order.settled(subject.settings), order, known_window, subject.objects)
-    prepared = prepare(probe_run.document, settings, given=order.given)
-    pool = settings_by_role(assign_models(prepared.settings, order.judging, Limits(), None, objects=subject.objects))
-    return pool["judge"], dry_run(prepared, order).stages
+        usage = Usage(sum(stage.prompt_tokens for stage in some), sum(stage.completion_tokens for stage in some))
+        calls = sum(stage.calls for stage in some)
+        yield PlanStep(load_texts().title, name, pool["judge"], len(some), calls, usage)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from redraft.cli.views.markdown import show_record
 from redraft.domain import record_json
 from redraft.lab.doctor.checkup import DoctorReport, JudgeCheckup
-from redraft.lab.doctor.expectations import controls
+from redraft.lab.doctor.controls import controls
 from redraft.report.markdown.layout import joined, line, section, table
 from redraft.report.markdown.result import usage
 from redraft.text.words import count
@@ -23,8 +23,8 @@ def _markdown(judge: JudgeCheckup) -> str:
     counts += [f"{judge.not_made} not made"] if judge.not_made else []
     metrics = tuple(dict.fromkeys(check.metric for check in judge.controls))
     verdicts = {(check.control, check.metric): check.verdict for check in judge.controls}
-    known = [name for name in controls() if any((name, metric) in verdicts for metric in metrics)]
-    rows = [[control, *(verdicts.get((control, metric), "") for metric in metrics)] for control in known]
+    listed = [[control, *(verdicts.get((control, metric), "") for metric in metrics)] for control in controls()]
+    rows = [row for row in listed if any(row[1:])]
     blocks = [
         f"# {line(judge.judge)}, on English texts: {', '.join(counts)}",
         usage(judge.usage),

@@ -3,35 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import ceil
-from operator import attrgetter
 from random import Random
 
 from redraft.agents.accounts import gather_all
 from redraft.agents.judge import Judge
-from redraft.domain import Chunk, Document, Totals, computed, record_json
+from redraft.domain import Chunk, Document
 from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.reference.keyfacts import ALL
-from redraft.events import StageStarted
-from redraft.lab.experiments.experiment import AGAIN, Experiment, Row, distinct, group_by, sum_fields, table, where
+from redraft.lab.experiments.experiment import MAX_LINES, Cell, Experiment, Item, Outcome
+from redraft.lab.experiments.frames import Frame, frame_of, groups, mean_of, summarize
 from redraft.lab.experiments.plan import JudgesDesign, check_models
-from redraft.lab.experiments.runner import (
-    GuardedStage,
-    RunBatch,
-    by_status,
-    failure_cells,
-    open_part,
-    run_certificate,
-    status_of,
-)
+from redraft.lab.experiments.runner import GuardedStage, RunBatch, open_work, run_certificate
 from redraft.prompts.factual import JUDGE_CHUNK, ChunkRating, JudgeChunkInput
 from redraft.report.history.certificates import Certificate
-from redraft.report.tables import Table, figure, mean, plain, unmarked
-from redraft.runs.experiment_runner import ExperimentRunner, Failure
-from redraft.runs.model_pool import with_addresses
+from redraft.report.tables import Table, figure
+from redraft.runs.experiment_runner import ExperimentRunner
+from redraft.runs.models import with_addresses
 from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
 from redraft.settings import DraftConfig, ExperimentPart, JudgeConfig
 from redraft.text.words import has_words
@@ -39,11 +30,12 @@ from redraft.text.words import has_words
 SIZES = (1024, 2048, 4096, 8192)
 """The sizes of the paper, in tokens."""
 MARKING = "marking"
+MARKS = ("validity", "coherence", "cross content", "major facts", "connections")
+"""What chunks are marked on; the last two are counts."""
+ALL_JUDGES = "all judges"
+_METRIC, _VERSION = "chunk_marks", 1
 # Tokens of a reply with the marks of a chunk.
 _MARKS_TOKENS = 150
-_MARKS, _VERSION = "chunk_marks", 1
-CHUNK_SIZE = "chunk-size"
-"""The experiment's name in its runs, and the command that repeats it."""
 # Tokens besides the chunk: the rest of the prompt, the schema of the reply, and the reply.
 _BESIDE = 1536
 
@@ -60,12 +52,8 @@ class ChunkSizeDesign(JudgesDesign):
     def settings(self, size: int) -> DraftConfig:
         """Return the settings for making and marking chunks of one size."""
         first, place = self.judges[0], {"model", "base_url", "key_env", "price"}
-        own = self.own[first].model_dump(include=place) if first in self.own else {}
-        return self.judge_settings(first, self.window, chunk_tokens=size, **own)
-
-    def judge_temperature(self, judge: str) -> float | None:
-        """Return a judge's temperature: its own, or else that of the command."""
-        return self.own[judge].temperature if judge in self.own else self.temperature
+        address = self.own[first].model_dump(include=place) if first in self.own else {}
+        return self.judge_settings(first, self.window, chunk_tokens=size, **address)
 
     @property
     def window(self) -> int:
@@ -75,50 +63,32 @@ class ChunkSizeDesign(JudgesDesign):
     def order(self) -> RunSpec:
         """Return the spec of a run that marks chunks."""
         judging = with_addresses(JudgeConfig(judges=self.judges, models=dict(self.own)), self.settings(self.sizes[0]))
-        return RunSpec(ExperimentPart(kind=CHUNK_SIZE, judging=judging), prompts=(JUDGE_CHUNK,))
+        return RunSpec(ExperimentPart(kind=ChunkSizeExperiment.name, judging=judging), prompts=(JUDGE_CHUNK,))
 
 
 @dataclass(frozen=True, slots=True)
-class MarkedChunk:
-    """One chunk before one judge. It has neither marks nor a failure if the budget ran out first."""
+class MarkedChunk(Item):
+    """One chunk before one judge."""
 
-    document: str
-    title: str
     size: int
     chunk: int
     tokens: int
     judge: str
-    run: str
     marks: ChunkRating | None = None
-    failure: Failure | None = None
-
-    @computed
-    def status(self) -> str:
-        """The status: `done`, `failed` or `not made`."""
-        return status_of(self.failure, done=self.marks is not None)
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkSizeOutcome:
-    """The outcome of the experiment."""
-
-    design: ChunkSizeDesign
-    documents: tuple[Document, ...]
-    marked: tuple[MarkedChunk, ...]
-    usage: tuple[tuple[int, Totals], ...]
-    """The usage of each run, with its chunk size."""
-    stopped: BudgetError | None = None
-    certificates: tuple[Certificate, ...] = ()
-    """The certificate for the marks of each judge that was called."""
 
     @property
-    def complete(self) -> bool:
-        """True if every judge marked every chunk."""
-        return self.stopped is None and all(chunk.marks is not None for chunk in self.marked)
+    def is_made(self) -> bool:
+        """Whether the judge gave marks."""
+        return self.marks is not None
+
+    @property
+    def label(self) -> str:
+        """The chunk and its judge."""
+        return f"chunk {self.chunk + 1} of {self.size} tokens by {self.judge}"
 
 
 @dataclass(frozen=True, slots=True)
-class ChunkSample:
+class SampledChunks(Cell):
     """The sampled chunks of one size of one document."""
 
     size: int
@@ -126,211 +96,156 @@ class ChunkSample:
     chunks: tuple[Chunk, ...]
 
 
-async def chunk_sizes(
-    documents: Sequence[Document], design: ChunkSizeDesign, runner: ExperimentRunner
-) -> ChunkSizeOutcome:
-    """Have all sampled chunks marked within the limits. A failure is recorded and does not stop the rest."""
-    if design.context_tokens is not None and design.context_tokens < design.window:
-        raise UsageError(
-            f"chunks of {max(design.sizes):,} tokens need a larger window than {design.context_tokens:,} tokens",
-            hint=f"use --context-tokens {design.window}, or leave it out; or use smaller --sizes",
-        )
-    runner.share_budget("chunk-size", repr(design), *(document.id for document in documents))
-    order = design.order()
-    batches = await asyncio.to_thread(sample_chunks, documents, design)
-    for batch in batches:
-        runner.note_token_counts(batch.prepared)
-        check_models(runner, (batch.prepared.settings, order.judging))
-        await runner.open_own_run(batch.prepared.document, batch.prepared.settings, order)
-    runner.observer(StageStarted("chunks", len(design.judges) * sum(len(batch.chunks) for batch in batches)))
-    runs = RunBatch(runner, len(batches))
+class ChunkSizeExperiment(Experiment[ChunkSizeDesign, SampledChunks, MarkedChunk]):
+    """Judges mark chunks of several sizes."""
 
-    async def marked(batch: ChunkSample) -> tuple[list[MarkedChunk], Totals]:
-        done, run = await _marked(batch, order, design, runner)
-        runs.report_progress(f"{batch.prepared.document.title}, chunks of {batch.size} tokens")
-        return done, runner.store.calls.totals(run)
+    name = "chunk-size"
+    title = "Chunk size for extracting key facts"
+    item = "one chunk and one judge each"
 
-    done = await gather_all(marked(batch) for batch in batches)
-    usage = tuple((batch.size, totals) for batch, (_, totals) in zip(batches, done, strict=True))
-    chunks = tuple(chunk for marked_chunks, _ in done for chunk in marked_chunks)
-    behind = await asyncio.to_thread(_certificates, chunks, design, runner)
-    return ChunkSizeOutcome(design, tuple(documents), chunks, usage, runner.stopped, behind)
+    async def cells(
+        self, documents: Sequence[Document], design: ChunkSizeDesign, runner: ExperimentRunner
+    ) -> list[SampledChunks]:
+        """Return for each size a random sample over all documents, the same for the same seed."""
+        if design.context_tokens is not None and design.context_tokens < design.window:
+            raise UsageError(
+                f"chunks of {max(design.sizes):,} tokens need a larger window than {design.context_tokens:,} tokens",
+                hint=f"use --context-tokens {design.window}, or leave it out; or use smaller --sizes",
+            )
+        cells = await asyncio.to_thread(sample_chunks, documents, design)
+        order = design.order()
+        for cell in cells:
+            runner.note_token_counts(cell.prepared)
+            check_models(runner, (cell.prepared.settings, order.judging))
+            await runner.open_own_run(cell.document, cell.prepared.settings, order)
+        return cells
+
+    async def run_cell(
+        self, cell: SampledChunks, design: ChunkSizeDesign, batch: RunBatch
+    ) -> tuple[SampledChunks, list[MarkedChunk]]:
+        """Have the chunks marked by all judges."""
+        order, runner = design.order(), batch.runner
+        batch.of += 1
+        items = [
+            MarkedChunk(cell.document.id, cell.document.title, cell.size, chunk.index, chunk.tokens, judge)
+            for chunk in cell.chunks
+            for judge in design.judges
+        ]
+        step = f"chunks of {cell.size} tokens"
+        # When the budget ends, keep what has been done.
+        with suppress(BudgetError):
+            async with open_work(cell.prepared, order, order.judging, runner, step) as (run, pool):
+                cell = replace(cell, runs={MARKING: run.id})
+                judges = {
+                    name: Judge(model.model, model.book, runner.store.judgments, temperature=_temperature(name, design))
+                    for name, model in zip(design.judges, pool.judges, strict=True)
+                }
+                items = await gather_all(_mark(cell, item, judges[item.judge], runner) for item in items)
+                if runner.stopped is not None and not all(item.marks for item in items):
+                    raise runner.stopped
+        batch.report_progress(f"{cell.document.title}, {step}")
+        return cell, items
+
+    def certificates(
+        self, items: Sequence[MarkedChunk], cells: Sequence[SampledChunks], runner: ExperimentRunner
+    ) -> list[Certificate]:
+        """Return a certificate for the marks of each judge; all runs have the same judges and prompts."""
+        certificates = []
+        for (judge,), marked in groups(mark_frame(items), "judge"):
+            status = list(marked["status"])
+            if runs := [cell.runs[MARKING] for cell in cells if cell.runs]:
+                run = runner.store.runs.get(runs[0])
+                assert run.judging is not None
+                alone = run.judging.model_copy(update={"judges": (judge,)})
+                run = replace(run, purpose=run.purpose.model_copy(update={"judging": alone}))
+                counts = status.count("done"), status.count("failed")
+                if any(counts):
+                    certificates.append(run_certificate(runner, run, _METRIC, _VERSION, *counts))
+        return certificates
+
+    def tables(self, outcome: Outcome[ChunkSizeDesign, SampledChunks, MarkedChunk]) -> Iterable[Table]:
+        """Return the marks by size and judge (table 9)."""
+        yield self.table("chunk_sizes", size_frame(outcome.items, outcome.design.sizes), outcome)
+
+    def judges(self, design: ChunkSizeDesign) -> Iterable[str]:
+        """Return the judges."""
+        return design.judges
+
+    def notes(self, outcome: Outcome[ChunkSizeDesign, SampledChunks, MarkedChunk]) -> Iterable[str]:
+        """Return how the chunks were chosen."""
+        yield f"chunks: at most {outcome.design.sample} of each size, chosen with seed {outcome.design.seed}"
+
+    def headline(
+        self, _: Outcome[ChunkSizeDesign, SampledChunks, MarkedChunk], tables: Mapping[str, Table]
+    ) -> Iterator[str]:
+        """Return the mean marks of each size, over all judges."""
+        sizes = {record["size"]: record for record in tables["chunk_sizes"].records}
+        for size, record in list(sizes.items())[:MAX_LINES]:
+            yield f"{size:,} tokens: " + ", ".join(f"{mark} {figure(record[mark], 2)}" for mark in MARKS)  # type: ignore[arg-type]
 
 
-def _certificates(
-    marked: Sequence[MarkedChunk], design: ChunkSizeDesign, runner: ExperimentRunner
-) -> tuple[Certificate, ...]:
-    """Return a certificate for the marks of each judge; all runs have the same judges and prompts."""
-    certificates: list[Certificate] = []
-    for judge in design.judges:
-        chunks = [chunk for chunk in marked if chunk.judge == judge and (chunk.marks or chunk.failure)]
-        if chunks:
-            run = runner.store.runs.get(chunks[0].run)
-            assert run.judging is not None
-            alone = run.judging.model_copy(update={"judges": (judge,)})
-            done = sum(chunk.marks is not None for chunk in chunks)
-            run = replace(run, purpose=run.purpose.model_copy(update={"judging": alone}))
-            certificates.append(run_certificate(runner, run, _MARKS, _VERSION, done, len(chunks) - done))
-    return tuple(certificates)
+def _temperature(judge: str, design: ChunkSizeDesign) -> float | None:
+    """Return a judge's temperature: its own, or else that of the command."""
+    return design.own[judge].temperature if judge in design.own else design.temperature
 
 
-def sample_chunks(documents: Sequence[Document], design: ChunkSizeDesign) -> list[ChunkSample]:
-    """Return the sampled chunks: for each size a random sample over all documents, the same for the same seed."""
-    batches: list[ChunkSample] = []
+def sample_chunks(documents: Sequence[Document], design: ChunkSizeDesign) -> list[SampledChunks]:
+    """Return the sampled chunks, without those shorter than half a chunk unless a document has no other."""
+    cells: list[SampledChunks] = []
     for size in design.sizes:
         prepared = [prepare(document, design.settings(size)) for document in documents]
         pool = [(number, chunk) for number, one in enumerate(prepared) for chunk in _whole(one, size)]
         chosen = sorted(Random(f"{design.seed} {size}").sample(range(len(pool)), min(design.sample, len(pool))))
-        for number, prepared_document in enumerate(prepared):
-            if chunks := tuple(pool[at][1] for at in chosen if pool[at][0] == number):
-                batches.append(ChunkSample(size, prepared_document, chunks))
-    return batches
+        for number, document in enumerate(prepared):
+            if chunks := tuple(pool[place][1] for place in chosen if pool[place][0] == number):
+                cells.append(SampledChunks(document.document, size, document, chunks))
+    return cells
 
 
 def _whole(prepared: PreparedDocument, size: int) -> list[Chunk]:
-    """Return the chunks that have words, without those shorter than half a chunk unless there is only one."""
     text = prepared.document.text
     worded = [chunk for chunk in prepared.chunks if has_words(text[chunk.span.start : chunk.span.end])]
     return [chunk for chunk in worded if 2 * chunk.tokens >= size or len(worded) == 1]
 
 
-async def _marked(
-    batch: ChunkSample, order: RunSpec, design: ChunkSizeDesign, runner: ExperimentRunner
-) -> tuple[list[MarkedChunk], str]:
-    run = await runner.open_run(batch.prepared, order)
-    chunks: list[MarkedChunk] = []
-    step = f"chunks of {batch.size} tokens"
-    # When the budget ends, keep what has been done.
-    with suppress(BudgetError):
-        async with open_part(run, batch.prepared, order.judging, runner, step) as pool:
-            judges = {
-                name: Judge(model.model, model.book, runner.store.judgments, temperature=design.judge_temperature(name))
-                for name, model in zip(design.judges, pool.judges, strict=True)
-            }
-            chunks = await gather_all(
-                _mark(batch, chunk, name, judge, run.id, runner)
-                for chunk in batch.chunks
-                for name, judge in judges.items()
-            )
-            if runner.stopped is not None and any(marked_chunk.marks is None for marked_chunk in chunks):
-                raise runner.stopped
-    return chunks, run.id
-
-
-async def _mark(
-    batch: ChunkSample, chunk: Chunk, by: str, judge: Judge, run: str, runner: ExperimentRunner
-) -> MarkedChunk:
-    document, marks = batch.prepared.document, None
-    name = f"chunk {chunk.index + 1}/{len(batch.prepared.chunks)} of {batch.size} tokens"
+async def _mark(cell: SampledChunks, item: MarkedChunk, judge: Judge, runner: ExperimentRunner) -> MarkedChunk:
+    chunk, marks = cell.prepared.chunks[item.chunk], None
+    name = f"chunk {item.chunk + 1}/{len(cell.prepared.chunks)} of {cell.size} tokens"
     with GuardedStage(MARKING, runner) as stage:
-        excerpt = JudgeChunkInput(excerpt=document.text[chunk.span.start : chunk.span.end])
+        excerpt = JudgeChunkInput(excerpt=cell.document.text[chunk.span.start : chunk.span.end])
         marks = (await judge.ask(JUDGE_CHUNK, excerpt, _MARKS_TOKENS, name)).value
-    head = (document.id, document.title, batch.size, chunk.index, chunk.tokens, by, run)
-    return MarkedChunk(*head, marks, stage.failure)
+    return replace(item, marks=marks, failure=stage.failure)
 
 
-_DIMENSIONS = ("validity", "coherence", "cross_content", "major_facts", "connections")
-"""What chunks are marked on; the last two are counts."""
-_MARKS_OF_TABLES = tuple(name.replace("_", " ") for name in _DIMENSIONS)
-_MAX_SIZES = 8
-
-
-def _basis(outcome: ChunkSizeOutcome) -> str:
-    status = [chunk.status for chunk in outcome.marked]
-    return (
-        f"Based on {status.count('done')} of {len(status)} items (one chunk and one judge each);"
-        f" {status.count('failed')} failed. A judge gives a chunk all marks or none."
+def mark_frame(items: Sequence[MarkedChunk]) -> Frame:
+    """Return the items as a frame."""
+    return frame_of(
+        {
+            **{name: getattr(item, name) for name in ("document", "size", "chunk", "tokens", "judge", "status")},
+            **{mark: item.marks and getattr(item.marks, mark.replace(" ", "_")) for mark in MARKS},
+        }
+        for item in items
     )
 
 
-@table(
-    "chunk_sizes",
-    "Marks by chunk size (HAMLET, table 9)",
-    "Mean marks (1 to 5) over chunks, and mean numbers of facts and connections counted; with several judges, the"
-    " mean of their means per chunk. A document's last chunk is left out if it is less than half the size.",
-    ("size", "judge", *_MARKS_OF_TABLES, "tokens", "chunks", "of", "failed"),
-    _basis,
-)
-def mark_table(outcome: ChunkSizeOutcome) -> Iterator[Row]:
-    judges = {judge: judge for judge in distinct(outcome.marked, "judge")}
-    for size in outcome.design.sizes:
-        for name, judge in (judges | ({"all judges": ALL} if len(judges) > 1 else {})).items():
-            chunks = where(outcome.marked, size=size, judge=judge)
-            yield (size, name, *_means(chunks), *_rests(chunks))
+def size_frame(items: Sequence[MarkedChunk], sizes: Sequence[int]) -> Frame:
+    """Return the mean marks by size and judge; with several judges, each chunk counts with their mean."""
+    frame = mark_frame(items)
+
+    def row(chosen: Frame) -> dict[str, object]:
+        done = chosen[chosen["status"] == "done"]
+        chunks = [group for _, group in groups(done, "document", "chunk")]
+        return {
+            **{mark: mean_of([mean_of(group[mark]) for group in chunks]) for mark in MARKS},
+            "tokens": mean_of(done["tokens"]),
+            "chunks": len(chunks),
+            "of": len(chosen[["document", "chunk"]].drop_duplicates()),
+            "failed": int((chosen["status"] == "failed").sum()),
+        }
+
+    judges = list(frame["judge"].unique())
+    table = summarize(frame, {"size": sizes, "judge": [*judges, *([ALL] if len(judges) > 1 else [])]}, row)
+    return table.replace({"judge": {ALL: ALL_JUDGES}})
 
 
-def _means(marked: Sequence[MarkedChunk]) -> list[float | None]:
-    """Return the mean of each mark over chunks; with several judges, each chunk counts with their mean."""
-    chunks = group_by(sorted(marked, key=attrgetter("document", "chunk")), "document", "chunk").values()
-    known = [marks for marked_chunks in chunks if (marks := [chunk.marks for chunk in marked_chunks if chunk.marks])]
-    return [mean([mean([getattr(rating, name) for rating in marks]) for marks in known]) for name in _DIMENSIONS]
-
-
-def _rests(marked: Sequence[MarkedChunk]) -> Row:
-    """Return the mean tokens of the marked chunks, how many were marked, of how many, and the number of failures."""
-    chunks = group_by(marked, "document", "chunk").values()
-    known = sum(any(chunk.marks for chunk in marked_chunks) for marked_chunks in chunks)
-    tokens = mean([chunk.tokens for chunk in marked if chunk.marks])
-    return (tokens, known, len(chunks), sum(chunk.failure is not None for chunk in marked))
-
-
-@table(
-    "cost",
-    "Cost",
-    "By size, over all judges. Cached answers cost nothing; where a price is unknown, so is the cost.",
-    ("size", "marked", "calls", "cached", "prompt tokens", "reply tokens", "USD"),
-    _basis,
-)
-def cost_table(outcome: ChunkSizeOutcome) -> Iterator[Row]:
-    for size in outcome.design.sizes:
-        marked = sum(chunk.marks is not None for chunk in where(outcome.marked, size=size))
-        yield (size, marked, *sum_fields(totals for own, totals in outcome.usage if own == size))
-
-
-@table("failures", "What failed", AGAIN, ("document", "size", "chunk", "judge", "code", "message"), _basis)
-def failure_table(outcome: ChunkSizeOutcome) -> Iterator[Row]:
-    for chunk in outcome.marked:
-        if chunk.failure:
-            yield (chunk.title, chunk.size, chunk.chunk, chunk.judge, *failure_cells(chunk.failure)[1:])
-
-
-def _settings(outcome: ChunkSizeOutcome) -> Mapping[str, object]:
-    return {
-        **record_json(outcome.design),
-        "documents": [{"id": document.id, "title": document.title} for document in outcome.documents],
-        "certificates": [record_json(certificate) for certificate in outcome.certificates],
-    }
-
-
-def _counted(outcome: ChunkSizeOutcome) -> str:
-    return f"items: {len(outcome.marked)} (chunks × judges): {by_status(outcome.marked)}"
-
-
-def _headline(outcome: ChunkSizeOutcome, _: Sequence[Table]) -> Iterator[str]:
-    for size in outcome.design.sizes[:_MAX_SIZES]:
-        found = _means(where(outcome.marked, size=size))
-        marks = zip(_MARKS_OF_TABLES, found, strict=True)
-        yield f"{size:,} tokens: " + ", ".join(f"{name} {figure(mark, 2)}" for name, mark in marks)
-    yield _counted(outcome)
-
-
-def _about(outcome: ChunkSizeOutcome) -> Iterator[str]:
-    design = outcome.design
-    yield f"judges: {', '.join(plain(judge) for judge in design.judges)}"
-    yield from (f"marks are by {unmarked(certificate.line())}" for certificate in outcome.certificates)
-    yield f"documents: {', '.join(plain(document.title) for document in outcome.documents)}"
-    yield f"chunks: at most {design.sample} of each size, chosen with seed {design.seed}"
-    yield _counted(outcome)
-
-
-EXPERIMENT: Experiment[ChunkSizeDesign, ChunkSizeOutcome] = Experiment(
-    CHUNK_SIZE,
-    "Chunk size for extracting key facts",
-    run=chunk_sizes,
-    is_some=lambda outcome: any(marked_chunk.marks for marked_chunk in outcome.marked),
-    about=_about,
-    settings=_settings,
-    tables=lambda outcome: (mark_table(outcome), cost_table(outcome), failure_table(outcome)),
-    items=lambda outcome: outcome.marked,
-    headline=_headline,
-)
+EXPERIMENT = ChunkSizeExperiment()

@@ -1,224 +1,341 @@
-"""An experiment: its records as table rows, and its tables, declared as columns over generators of rows."""
+"""An experiment: cells that are run, items that come of them, and one path that runs, plans and reports them all."""
 
 from __future__ import annotations
 
+import asyncio
+from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import wraps
-from operator import attrgetter
-from statistics import fmean, stdev
-from typing import Any, Generic, Protocol, TypeVar, TypeVarTuple
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
-from redraft.domain import Document, Totals, record_json
+from redraft.agents.accounts import gather_all
+from redraft.domain import Document, Totals, computed, record_json
 from redraft.errors import BudgetError
-from redraft.evaluators.figures import MIN_VALUES, RESAMPLES, interval_of_mean
+from redraft.evaluators.figures import MIN_VALUES, RESAMPLES
 from redraft.evaluators.metric_info import COMPARES_WORDS
-from redraft.evaluators.reference.keyfacts import ALL
+from redraft.events import StageStarted
+from redraft.lab.experiments.frames import Frame, as_table, frame_of, spent
 from redraft.lab.experiments.plan import cost_table, plan_steps
+from redraft.lab.experiments.runner import RunBatch
 from redraft.lab.verdict import verdict
 from redraft.llm.budget import PriceTable
-from redraft.report.tables import Cell, Record, Report, Table, mean, plain
-from redraft.runs.experiment_runner import ExperimentRunner
+from redraft.report.history.certificates import Certificate
+from redraft.report.tables import Report, Table, plain, unmarked
+from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.settings import EXTRACTIVE
 
-T = TypeVar("T")
-K = TypeVar("K")
-V = TypeVar("V")
-Row = tuple[Cell, ...]
-ENDS = ("95% from", "95% to")
-"""The columns of an interval."""
-INTERVAL = (
-    f"The interval contains 95% of the means of {RESAMPLES:,} resamples of the documents{{}}; with fewer than"
-    f" {MIN_VALUES} {{}}there is none."
-)
-SPENT = ("calls", "cached", "prompt_tokens", "completion_tokens")
-"""The fields of `Totals` that cost tables show, besides the price."""
-
-
-def where(items: Iterable[T], **wanted: object) -> list[T]:
-    """Return the items whose attributes have these values; `ALL` matches any value."""
-    names = [name for name, value in wanted.items() if value != ALL]
-    return [item for item in items if all(getattr(item, name) == wanted[name] for name in names)]
-
-
-def distinct(items: Iterable[object], name: str) -> list[Any]:
-    """Return the distinct values of an attribute, in order of first occurrence."""
-    return list(dict.fromkeys(map(attrgetter(name), items)))
-
-
-def group_by(items: Iterable[T], *names: str) -> dict[Any, list[T]]:
-    """Return the items grouped by the value of one or several attributes, in order of first occurrence."""
-    found: dict[Any, list[T]] = {}
-    key = attrgetter(*names)
-    for item in items:
-        found.setdefault(key(item), []).append(item)
-    return found
-
-
-def with_all(names: Sequence[str], label: str) -> list[str]:
-    """Return the names, and if there are several, a label for all of them together."""
-    return [*names, label] if len(names) > 1 else list(names)
-
-
-def common_pairs(first: Mapping[K, V], second: Mapping[K, V]) -> list[tuple[K, V, V]]:
-    """Return the keys that both mappings have, each with its two values."""
-    return [(key, value, second[key]) for key, value in first.items() if key in second]
-
-
-def interval_cells(values: Sequence[float]) -> tuple[float | None, float | None]:
-    """Return the cells of `ENDS` for the mean of one value per document."""
-    found = interval_of_mean(values)
-    return (found.low, found.high) if found else (None, None)
-
-
-def percent_change(first: float | None, last: float | None) -> float | None:
-    """Return the change in % of the first value."""
-    return 100 * (last - first) / first if first and last is not None else None
-
-
-def standard_deviation(values: Sequence[float]) -> float | None:
-    """Return the standard deviation; None for fewer than two values."""
-    return stdev(values) if len(values) > 1 else None
-
-
-def document_means(values: Iterable[tuple[str, float]]) -> dict[str, float]:
-    """Return the mean of each document's values, since an interval resamples whole documents."""
-    found: dict[str, list[float]] = {}
-    for document, value in values:
-        found.setdefault(document, []).append(value)
-    return {document: fmean(some) for document, some in found.items()}
-
-
-def sum_fields(some: Iterable[Totals | None], names: Sequence[str] = SPENT) -> Row:
-    """Return the sums of some fields and of the price; the price is None if any price is unknown."""
-    used = [totals for totals in some if totals is not None]
-    prices = _prices(used)
-    return (
-        *(sum(getattr(totals, name) for totals in used) for name in names),
-        None if prices is None else sum(prices, 0.0),
-    )
-
-
-def average_fields(some: Iterable[Totals | None], names: Sequence[str] = SPENT) -> Row:
-    """Return the means of some fields and of the price; the price is None if any price is unknown."""
-    used = [totals for totals in some if totals is not None]
-    return (*(mean([getattr(totals, name) for totals in used]) for name in names), mean(_prices(used) or ()))
-
-
-def tokens_and_price(some: Iterable[Totals | None]) -> Row:
-    """Return the mean of all tokens (prompt and reply) and the mean price."""
-    totals = [one for one in some if one is not None]
-    return (mean([total.prompt_tokens + total.completion_tokens for total in totals]), average_fields(totals, ())[-1])
-
-
-def _prices(used: Sequence[Totals]) -> list[float] | None:
-    """Return the prices; None if any is unknown."""
-    known = [totals.cost_usd for totals in used if totals.cost_usd is not None]
-    return known if len(known) == len(used) else None
-
-
-def melt(table: Table, columns: Sequence[str]) -> list[Record]:
-    """Return one record per row and given column, with the cell as `value` and the column's name as `column`."""
-    return [{**record, "column": column, "value": record[column]} for record in table.records for column in columns]
-
-
-def distinct_cells(records: Iterable[Record], column: str) -> list[Cell]:
-    """Return the distinct cells of a column, in order of first occurrence."""
-    return list(dict.fromkeys(record[column] for record in records))
-
-
-Ts = TypeVarTuple("Ts")
 AGAIN = "Repeat the command to try it again; finished work is not repeated."
 """The caption of a table of failures."""
 UNDECIDED = "undecided"
 """The code of a failure that is a judge's last word: it cannot decide, whenever it is asked."""
-SET = "set"
-"""The column of the dataset, if results are given per dataset."""
-
-
-def table(
-    name: str,
-    title: str | Callable[[*Ts], str],
-    caption: str | Callable[[*Ts], str],
-    columns: Sequence[str] | Callable[[*Ts], Sequence[str]],
-    basis: Callable[[*Ts], str],
-) -> Callable[[Callable[[*Ts], Iterable[Row]]], Callable[[*Ts], Table]]:
-    """Declare a table by a function that yields its rows. Title, caption and columns may depend on its arguments."""
-
-    def declared(rows: Callable[[*Ts], Iterable[Row]]) -> Callable[[*Ts], Table]:
-        @wraps(rows)
-        def made(*args: *Ts) -> Table:
-            named, said = (one if isinstance(one, str) else one(*args) for one in (title, caption))
-            heads = columns(*args) if callable(columns) else columns
-            found = tuple(rows(*args))
-            said = said if found else said.replace(AGAIN, "Nothing failed.")
-            return Table(name, named, said, basis(*args), tuple(heads), found)
-
-        made.__doc__ = title if isinstance(title, str) else name
-        return made
-
-    return declared
-
-
-def by_set(
-    sets: Mapping[str, str], made: Callable[..., Table], records: Sequence[Sequence[Any]], *more: object
-) -> Table:
-    """Return a table of all records; if `sets` has the datasets of documents, each by itself, in a first column."""
-    whole = made(*records, *more)
-    if not sets:
-        return whole
-    rows = [
-        (name, *row)
-        for name in dict.fromkeys(sets.values())
-        for row in made(*([one for one in some if sets[one.document] == name] for some in records), *more).rows
-    ]
-    return replace(whole, columns=(SET, *whole.columns), rows=tuple(rows))
-
-
-def more_line(count: int, most: int, what: str) -> Iterator[str]:
-    """Yield the line of a headline that says how many entries are not listed."""
-    if count > most:
-        yield f"and {count - most} more {what}"
-
-
-def is_undecided(report: Report) -> bool:
-    """Return whether nothing failed except that judges could not decide."""
-    failures = (one for one in report.tables if one.name == "failures" and "code" in one.columns)
-    return {row[failure.columns.index("code")] for failure in failures for row in failure.rows} == {UNDECIDED}
-
-
-def self_judging_notes(writers: Iterable[str], judges: Iterable[str]) -> Iterator[str]:
-    """Yield a sentence about each model that judged texts of its own."""
-    wrote = frozenset(writers)
-    for name in dict.fromkeys(judges):
-        if name in wrote:
-            own = f"{plain(name)} judged texts of its own, too, and may favor them."
-            yield COMPARES_WORDS if name == EXTRACTIVE else own
-
-
-def models_and_judge(outcome: Any) -> tuple[Iterable[str], Iterable[str]]:
-    """Return the models of a `ModelsDesign`, and its judge."""
-    return [model.name for model in outcome.design.models], [outcome.design.judge.name]
-
-
-class ExperimentOutcome(Protocol):
-    """The outcome of an experiment."""
-
-    @property
-    def complete(self) -> bool:
-        """True if nothing is missing."""
-
-    @property
-    def stopped(self) -> BudgetError | None:
-        """The error that stopped the experiment early, if any."""
-
-
+STATUSES = ("done", "failed", "not made")
+MAX_LINES = 8
+"""The most systems in a headline."""
 _COUNTED = (
     "Counted by running the experiment with models that answer at once, so each number is approximate. Refining goes"
     " through all its rounds."
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One result of an experiment: a row of its frame. It has neither a result nor a failure if the budget ran out."""
+
+    document: str
+    title: str
+    _: KW_ONLY
+    runs: Mapping[str, str] = field(default_factory=dict)
+    """The runs behind it, by stage."""
+    failure: Failure | None = None
+
+    @property
+    def is_made(self) -> bool:
+        """Whether there is a result."""
+        return True
+
+    @property
+    def label(self) -> str:
+        """The name among the items of its document, in messages."""
+        return ""
+
+    @property
+    def by(self) -> str:
+        """The system that it is about, in the table of cost."""
+        return ""
+
+    @property
+    def failures(self) -> Iterable[Failure]:
+        """What failed."""
+        return () if self.failure is None else (self.failure,)
+
+    @property
+    def verdicts(self) -> tuple[int, int]:
+        """The numbers of verdicts that were given, and that are missing."""
+        return 0, 0
+
+    @computed
+    def status(self) -> str:
+        """The status: `done`, `failed` or `not made`."""
+        return "failed" if self.failure is not None else "done" if self.is_made else "not made"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A part of an experiment that is run by itself: a document, with what is shared by its items."""
+
+    document: Document
+    _: KW_ONLY
+    runs: Mapping[str, str] = field(default_factory=dict)
+    """The runs of shared work, by stage."""
+    failures: tuple[Failure, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """What distinguishes the cell from others of its document."""
+        return ""
+
+    def as_json(self) -> dict[str, object]:
+        """Return what the settings of a report say about the cell."""
+        return {"id": self.document.id, "title": self.document.title}
+
+
+class Cost(NamedTuple):
+    """What the runs of one stage and one system used."""
+
+    step: str
+    by: str
+    runs: int
+    totals: tuple[Totals, ...]
+
+
 D = TypeVar("D")
-O = TypeVar("O", bound=ExperimentOutcome)  # noqa: E741
+C = TypeVar("C", bound=Cell)
+I = TypeVar("I", bound=Item)  # noqa: E741
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome(Generic[D, C, I]):
+    """What came of an experiment."""
+
+    design: D
+    cells: tuple[C, ...]
+    items: tuple[I, ...]
+    stopped: BudgetError | None = None
+    """The error that stopped the experiment early, if any."""
+    certificates: tuple[Certificate, ...] = ()
+    """The certificates of the judges' verdicts, over all items together."""
+    costs: tuple[Cost, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        """True if nothing failed and nothing is missing."""
+        done = all(item.status == "done" for item in self.items) and not any(cell.failures for cell in self.cells)
+        return self.stopped is None and done
+
+    @property
+    def documents(self) -> list[Document]:
+        """The documents, each once."""
+        return list({cell.document.id: cell.document for cell in self.cells}.values())
+
+
+class AnyExperiment(Protocol):
+    """What commands and pages need of an experiment."""
+
+    async def run(self, documents: Sequence[Document], design: Any, runner: ExperimentRunner) -> Any:
+        """Run what is not done yet, within the limits."""
+
+    def plan(self, documents: Sequence[Document], design: Any, prices: PriceTable) -> Table:
+        """Return the approximate cost, for `--dry-run`."""
+
+    def report(self, outcome: Any) -> Report:
+        """Return the report of an outcome."""
+
+    def is_some(self, outcome: Any) -> bool:
+        """Return True if an incomplete outcome has any result."""
+
+
+class Experiment(ABC, Generic[D, C, I]):
+    """An experiment: plans, runs and reports the cells of a design."""
+
+    name: ClassVar[str]
+    """The name in its runs, and the command that repeats it."""
+    title: ClassVar[str]
+    item: ClassVar[str]
+    """What an item is, in words."""
+
+    @abstractmethod
+    async def cells(self, documents: Sequence[Document], design: D, runner: ExperimentRunner) -> list[C]:
+        """Return what is to be run. Raise, before anything is paid for, for what cannot be."""
+
+    @abstractmethod
+    async def run_cell(self, cell: C, design: D, batch: RunBatch) -> tuple[C, list[I]]:
+        """Run what is not done yet, and return the cell and its items. A failure is recorded and stops nothing else."""
+
+    @abstractmethod
+    def tables(self, outcome: Outcome[D, C, I]) -> Iterable[Table]:
+        """Return the tables, without those of cost and failures."""
+
+    def certificates(self, _items: Sequence[I], _cells: Sequence[C], _runner: ExperimentRunner) -> list[Certificate]:
+        """Return the certificates of the verdicts."""
+        return []
+
+    def notes(self, _outcome: Outcome[D, C, I]) -> Iterable[str]:
+        """Return the lines that say what was compared."""
+        return ()
+
+    def headline(self, _outcome: Outcome[D, C, I], _tables: Mapping[str, Table]) -> Iterable[str]:
+        """Return the main results, in at most ten lines."""
+        return ()
+
+    def writers(self, _design: D) -> Iterable[str]:
+        """Return the names of the models that write."""
+        return ()
+
+    def judges(self, _design: D) -> Iterable[str]:
+        """Return the names of the models that judge."""
+        return ()
+
+    async def run(self, documents: Sequence[Document], design: D, runner: ExperimentRunner) -> Outcome[D, C, I]:
+        """Run what is not done yet, within the limits."""
+        runner.share_budget(self.name, repr(design), *(document.id for document in documents))
+        cells = await self.cells(documents, design, runner)
+        runner.observer(StageStarted(self.item, 0))
+        batch = RunBatch(runner, 0)
+        results = await gather_all(self.run_cell(cell, design, batch) for cell in cells)
+        cells, items = [cell for cell, _ in results], [item for _, items in results for item in items]
+        certificates = await asyncio.to_thread(self.certificates, items, cells, runner)
+        costs = await asyncio.to_thread(_costs, cells, items, runner)
+        return Outcome(design, tuple(cells), tuple(items), runner.stopped, tuple(certificates), costs)
+
+    def plan(self, documents: Sequence[Document], design: D, prices: PriceTable) -> Table:
+        """Return the approximate cost, for `--dry-run`."""
+        return plan_of(self.run, documents, design, prices)
+
+    def report(self, outcome: Outcome[D, C, I]) -> Report:
+        """Return the report of an outcome."""
+        tables = tuple(self.all_tables(outcome))
+        about, headline = list(self._about(outcome)), list(self.headline(outcome, {one.name: one for one in tables}))
+        partial = list(self._partial(outcome))
+        headline += [self._counted(outcome), *partial]
+        if outcome.stopped is not None:
+            about.append("partial results are below, and the same command with a higher limit continues")
+        items = [record_json(item) for item in outcome.items]
+        sentence = verdict(self.name, tables)
+        return Report(
+            self.name, self.title, (*about, *partial), self.settings(outcome), tables, items, tuple(headline), sentence
+        )
+
+    def all_tables(self, outcome: Outcome[D, C, I]) -> Iterator[Table]:
+        """Yield the tables of an outcome, with those of cost and failures."""
+        yield from self.tables(outcome)
+        basis = self.basis(outcome.items)
+        if outcome.costs:
+            yield as_table(self.name, "cost", _cost_frame(outcome.costs), basis)
+        failures = _failures(outcome)
+        yield as_table(self.name, "failures", failures, basis, again=AGAIN if len(failures) else "Nothing failed.")
+
+    def table(self, name: str, frame: Frame, outcome: Outcome[D, C, I], **values: object) -> Table:
+        """Return a frame as a table of this experiment."""
+        interval = f"The interval contains 95% of the means of {RESAMPLES:,} resamples"
+        few = f"with fewer than {MIN_VALUES}"
+        return as_table(self.name, name, frame, self.basis(outcome.items), interval=interval, few=few, **values)
+
+    def basis(self, items: Sequence[I]) -> str:
+        """Return what tables are based on, in a sentence."""
+        status = Counter(item.status for item in items)
+        given, missing = (sum(item.verdicts[side] for item in items) for side in (0, 1))
+        verdicts = f"; {missing:,} of {given + missing:,} verdicts are missing" if given + missing else ""
+        undecided = f" {status[UNDECIDED]} undecided," if status[UNDECIDED] else ""
+        return (
+            f"Based on {status['done']} of {len(items)} items ({self.item});{undecided} {status['failed']} failed,"
+            f" {status['not made']} were not made{verdicts}."
+        )
+
+    def is_some(self, outcome: Outcome[D, C, I]) -> bool:
+        """Return True if an incomplete outcome has any result."""
+        return any(item.is_made for item in outcome.items)
+
+    def settings(self, outcome: Outcome[D, C, I]) -> Mapping[str, object]:
+        """Return the settings behind the results."""
+        cells = {(cell.document.id, cell.key): cell.as_json() for cell in outcome.cells}
+        certificates = [record_json(certificate) for certificate in outcome.certificates]
+        return {**record_json(outcome.design), "documents": list(cells.values()), "certificates": certificates}
+
+    def _about(self, outcome: Outcome[D, C, I]) -> Iterator[str]:
+        for role, names in (("models", self.writers(outcome.design)), ("judged by", self.judges(outcome.design))):
+            if line := "; ".join(map(plain, dict.fromkeys(names))):
+                yield f"{role}: {line}"
+        if outcome.documents:
+            yield f"documents: {', '.join(plain(document.title) for document in outcome.documents)}"
+        yield from self.notes(outcome)
+        yield from (f"{one.metric} is judged by {unmarked(one.line())}" for one in outcome.certificates)
+        yield self._counted(outcome)
+        yield "– means not measured"
+
+    def _counted(self, outcome: Outcome[D, C, I]) -> str:
+        status = Counter(item.status for item in outcome.items)
+        return f"items: {len(outcome.items)} ({self.item}): {', '.join(f'{status[one]} {one}' for one in STATUSES)}"
+
+    def _partial(self, outcome: Outcome[D, C, I]) -> Iterator[str]:
+        """Yield a line about each model that judged texts of its own, and the reason of an early stop."""
+        writers = frozenset(self.writers(outcome.design))
+        for name in dict.fromkeys(self.judges(outcome.design)):
+            if name in writers:
+                favor = f"{plain(name)} judged texts of its own, too, and may favor them."
+                yield COMPARES_WORDS if name == EXTRACTIVE else favor
+        if outcome.stopped is not None:
+            yield f"stopped: {plain(outcome.stopped.message)}"
+
+
+def _costs(cells: Sequence[Cell], items: Sequence[Item], runner: ExperimentRunner) -> tuple[Cost, ...]:
+    """Return what every stage used by system, each run counted once."""
+    runs: dict[tuple[str, str], dict[str, None]] = {}
+    for by, parts in (*(("", cell.runs) for cell in cells), *((item.by, item.runs) for item in items)):
+        for stage, run in parts.items():
+            runs.setdefault((stage, by), {})[run] = None
+    totals = {run: runner.store.calls.totals(run) for stage in runs.values() for run in stage}
+    return tuple(Cost(*stage, len(keys), tuple(totals[run] for run in keys)) for stage, keys in runs.items())
+
+
+def _cost_frame(costs: Sequence[Cost]) -> Frame:
+    rows: list[dict[str, object]] = [
+        {"step": cost.step, "by": cost.by, "runs": cost.runs, **spent(cost.totals)} for cost in costs
+    ]
+    every = spent(total for cost in costs for total in cost.totals)
+    return frame_of([*rows, {"step": "total", "by": "", "runs": sum(cost.runs for cost in costs), **every}])
+
+
+def _failures(outcome: Outcome[Any, Any, Any]) -> Frame:
+    rows = [
+        {"document": title, "item": label, "stage": failure.stage, "code": failure.code, "message": failure.message}
+        for title, label, failures in (
+            *((cell.document.title, cell.key, cell.failures) for cell in outcome.cells),
+            *((item.title, item.label, item.failures) for item in outcome.items),
+        )
+        for failure in failures
+    ]
+    return frame_of(rows, ("document", "item", "stage", "code", "message")).drop_duplicates()
+
+
+def plan_of(
+    run: Callable[[Sequence[Document], D, ExperimentRunner], Coroutine[Any, Any, Any]],
+    documents: Sequence[Document],
+    design: D,
+    prices: PriceTable,
+) -> Table:
+    """Return the approximate cost of an experiment, counted by running it with models that answer at once."""
+    planned = _without_embeddings(design)
+    outcome, steps = plan_steps(lambda runner: run(documents, planned, runner), documents, prices)
+    halves = [outcome] if isinstance(outcome, Outcome) else [outcome.context, outcome.qa]
+    rows = [row for half in halves for row in _failures(half).itertuples(index=False, name=None)]
+    return cost_table(steps, _COUNTED, prices, [", ".join(str(cell) for cell in row if cell) for row in rows])
+
+
+def is_undecided(report: Report) -> bool:
+    """Return whether nothing failed except that judges could not decide."""
+    failures = [table for table in report.tables if table.name.endswith("failures") and "code" in table.columns]
+    return {row[table.columns.index("code")] for table in failures for row in table.rows} == {UNDECIDED}
 
 
 def _without_embeddings(design: D) -> D:
@@ -228,50 +345,3 @@ def _without_embeddings(design: D) -> D:
     parts = {name: getattr(design, name) for name in getattr(design, "__dataclass_fields__", ())}
     changes |= {name: _without_embeddings(part) for name, part in parts.items() if hasattr(part, "embeddings")}
     return replace(design, **changes) if changes else design  # type: ignore[type-var]
-
-
-@dataclass(frozen=True, slots=True)
-class Experiment(Generic[D, O]):
-    """An experiment: runs a design on documents, and reports the outcome."""
-
-    name: str
-    title: str
-    run: Callable[[Sequence[Document], D, ExperimentRunner], Coroutine[Any, Any, O]]
-    is_some: Callable[[O], bool]
-    """Returns True if an incomplete outcome has any result."""
-    about: Callable[[O], Iterable[str]]
-    """Returns lines that say what was compared and how far it got."""
-    settings: Callable[[O], Mapping[str, object]]
-    tables: Callable[[O], Iterable[Table]]
-    items: Callable[[O], Iterable[object]]
-    """Returns the records for `items.json`."""
-    headline: Callable[[O, Sequence[Table]], Iterable[str]]
-    """Returns the main results, in at most ten lines."""
-    who: Callable[[O], tuple[Iterable[str], Iterable[str]]] = lambda _: ((), ())
-    """Returns the names of the models that wrote, and of those that judged."""
-
-    def plan(self, documents: Sequence[Document], design: D, prices: PriceTable) -> Table:
-        """Return the approximate cost, for `--dry-run`."""
-        planned = _without_embeddings(design)
-        outcome, steps = plan_steps(lambda runner: self.run(documents, planned, runner), documents, prices)
-        skipped: list[str] = []
-        if not outcome.complete:
-            failures = [one for one in self.tables(outcome) if one.name == "failures"]
-            skipped = [
-                ", ".join(str(cell) for cell in row if cell is not None) for failure in failures for row in failure.rows
-            ]
-        return cost_table(steps, _COUNTED, prices, skipped)
-
-    def report(self, outcome: O) -> Report:
-        """Return the report of an outcome."""
-        tables, stopped = tuple(self.tables(outcome)), outcome.stopped
-        partial = [*self_judging_notes(*self.who(outcome))]
-        about, headline = [*self.about(outcome), *partial], [*self.headline(outcome, tables), *partial]
-        if stopped is not None:
-            headline.append(f"stopped: {plain(stopped.message)}")
-            about.append(
-                f"{headline[-1]}; partial results are below, and the same command with a higher limit continues"
-            )
-        settings, items = self.settings(outcome), [record_json(one) for one in self.items(outcome)]
-        said = verdict(self.name, tables)
-        return Report(self.name, self.title, tuple(about), settings, tables, items, tuple(headline), said)

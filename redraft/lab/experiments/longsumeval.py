@@ -6,54 +6,41 @@ import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
+from statistics import stdev
 from typing import Annotated
 
+import pandas as pd
 from pydantic import Field
 
-from redraft.agents.accounts import gather_all
-from redraft.domain import Document, Totals, computed, record_json
-from redraft.errors import BudgetError
+from redraft.domain import Document, computed
 from redraft.evaluators.catalog import check_goals, metrics
-from redraft.events import StageStarted
-from redraft.lab.experiments.experiment import (
-    AGAIN,
-    ENDS,
-    INTERVAL,
-    Experiment,
-    Row,
-    average_fields,
+from redraft.lab.experiments.experiment import MAX_LINES, Experiment, Item, Outcome
+from redraft.lab.experiments.frames import (
+    Frame,
     document_means,
-    group_by,
-    interval_cells,
+    ends,
+    frame_of,
+    groups,
+    mean_of,
     percent_change,
-    standard_deviation,
-    table,
-    tokens_and_price,
-    where,
+    spent_each,
+    values_of,
 )
-from redraft.lab.experiments.grid.experiment import GridSummary, draft_summary
-from redraft.lab.experiments.plan import NamedModel, PublicJudging, build_spec, check_models, own_key_only
-from redraft.lab.experiments.runner import (
-    JudgingPack,
-    RunBatch,
-    Used,
-    failure_cells,
-    judging_pack,
-    required_parts,
-    status_of,
-    total_usage,
-    usage_json,
-)
+from redraft.lab.experiments.grid import PackCell, draft_summary
+from redraft.lab.experiments.grid_frames import GridSummary
+from redraft.lab.experiments.plan import DRAFTING, NamedModel, PublicJudging, build_spec, check_models, own_key_only
+from redraft.lab.experiments.runner import RunBatch, Used, judging_pack, required_parts, total_usage
 from redraft.lab.experiments.sources import ExistingSummaries
 from redraft.report.history.results import Result
-from redraft.report.tables import Table, figure, mean, number, plain
-from redraft.runs.experiment_runner import ExperimentRunner, Failure
-from redraft.runs.model_pool import with_addresses
+from redraft.report.tables import Table, figure, number, plain
+from redraft.runs.experiment_runner import ExperimentRunner
+from redraft.runs.models import with_addresses
 from redraft.runs.prepare import RunSpec
 from redraft.settings import DraftConfig, FeedbackName, PackPart, PolicyName, Refine, RefineConfig
 from redraft.store.store import Store
 from redraft.text.words import count_words
 
+REFINING, ALL = "refining", "all"
 LONGSUMEVAL = "longsumeval"
 """The experiment's name in its runs, and the command that repeats it."""
 Goals = Mapping[str, float]
@@ -160,11 +147,9 @@ class BestScores:
 
 
 @dataclass(frozen=True, slots=True)
-class RefinedSummary:
+class RefinedSummary(Item):
     """One summary refined in one way, or why it was not."""
 
-    document: str
-    title: str
     system: str
     """The system that wrote the first draft."""
     number: int
@@ -172,28 +157,32 @@ class RefinedSummary:
     """The model that refines it."""
     way: RefineSetting
     rounds: tuple[BestScores, ...] = ()
-    """The stands from the first draft on; empty if it is not done."""
+    """The best drafts from the first on; empty if it is not done."""
     stop: str | None = None
     words: tuple[int, int] | None = None
     """The words of the first and the last draft."""
-    run: str | None = None
     taken: Used | None = None
-    failure: Failure | None = None
 
-    @computed
-    def status(self) -> str:
-        """The status: `done`, `failed` or `not made`."""
-        return status_of(self.failure, done=bool(self.rounds))
+    @property
+    def is_made(self) -> bool:
+        """Whether it was refined."""
+        return bool(self.rounds)
 
-    @computed
-    def initial(self) -> Mapping[str, float | None] | None:
-        """The scores of the first draft."""
-        return self.rounds[0].scores if self.rounds else None
+    @property
+    def run(self) -> str | None:
+        """The run that refined it."""
+        return self.runs.get(REFINING)
 
-    @computed
-    def final(self) -> Mapping[str, float | None] | None:
-        """The scores of the last draft."""
-        return self.rounds[-1].scores if self.rounds else None
+    @property
+    def label(self) -> str:
+        """The draft, and how it was refined."""
+        way = f"{self.way.thresholds}, {self.way.policy}, {self.way.feedback}"
+        return f"{self.system}: refining by {self.writer} to {way}"
+
+    @property
+    def by(self) -> str:
+        """The model that refines it."""
+        return self.writer
 
     @computed
     def revisions(self) -> int:
@@ -202,8 +191,8 @@ class RefinedSummary:
 
     def score(self, metric: str, after: int | None = None) -> float | None:
         """Return the score after a round or at the end; a round after the last has the final score."""
-        best_scores = [scores for scores in self.rounds if after is None or scores.round <= after]
-        return best_scores[-1].scores.get(metric) if best_scores else None
+        scores = [best.scores for best in self.rounds if after is None or best.round <= after]
+        return scores[-1].get(metric) if scores else None
 
     def meets(self, after: int | None = None) -> bool | None:
         """Return True if all goals are met; None if a score is missing."""
@@ -212,364 +201,303 @@ class RefinedSummary:
         return None if None in met else all(met)
 
 
-@dataclass(frozen=True, slots=True)
-class RefinedOutcome:
-    """The outcome of the experiment."""
-
-    design: LongSumEvalDesign
-    documents: tuple[tuple[str, str], ...]
-    refined: tuple[RefinedSummary, ...]
-    troubles: tuple[tuple[str, Failure], ...] = ()
-    """The failures to build what summaries are judged by, each with the document's title."""
-    whole: Totals = field(default_factory=Totals)
-    """The total usage, with each answer counted once."""
-    stopped: BudgetError | None = None
-
-    @property
-    def complete(self) -> bool:
-        """True if nothing failed and nothing is missing."""
-        return self.stopped is None and not self.troubles and all(summary.status == "done" for summary in self.refined)
-
-    @property
-    def groups(self) -> list[tuple[str, str]]:
-        """The pairs of a drafting system and a refining writer."""
-        return list(group_by(self.refined, "system", "writer"))
-
-    def refinements_of(self, group: tuple[str, str], way: RefineSetting) -> list[RefinedSummary]:
-        """Return one writer's refinements of one system's drafts in one way."""
-        system, writer = group
-        return where(self.refined, system=system, writer=writer, way=way)
+RefinedOutcome = Outcome[LongSumEvalDesign, PackCell, RefinedSummary]
 
 
-async def longsumeval(
-    documents: Sequence[Document], design: LongSumEvalDesign, runner: ExperimentRunner
-) -> RefinedOutcome:
-    """Run what is not done yet, within the limits. A failure is recorded and does not stop the rest."""
-    design.check(runner)
-    runner.share_budget(LONGSUMEVAL, repr(design), *(document.id for document in documents))
-    drafts = 0 if design.ready.systems else len(design.writers)
-    given = sum(len(texts) for of_one in design.ready.systems.values() for texts in of_one.values())
-    summaries = given * len(design.writers) or len(documents) * drafts
-    batch = RunBatch(
-        runner, len(documents) * (len(design.required_parts) + drafts) + summaries * len(design.refine_settings)
+class LongSumEvalExperiment(Experiment[LongSumEvalDesign, PackCell, RefinedSummary]):
+    """Writers refine summaries in several ways from the same first drafts."""
+
+    name = LONGSUMEVAL
+    title = "LongSumEval: refining by questions and answers"
+    item = "one draft refined in one way each"
+
+    async def cells(
+        self, documents: Sequence[Document], design: LongSumEvalDesign, runner: ExperimentRunner
+    ) -> list[PackCell]:
+        """Return the documents."""
+        design.check(runner)
+        return list(map(PackCell, documents))
+
+    async def run_cell(
+        self, cell: PackCell, design: LongSumEvalDesign, batch: RunBatch
+    ) -> tuple[PackCell, list[RefinedSummary]]:
+        """Refine all drafts of a document, in turn, since refinements start from the same drafts."""
+        document, judge = cell.document, design.model_settings(design.judge)
+        pack = await judging_pack(document, design.required_parts, design.judging, judge, design.build_spec, batch)
+        cell = replace(cell, pack=pack, runs=pack.runs, failures=pack.failures)
+        items = []
+        for writer in design.writers:
+            for draft in await _drafts(document, writer, design, batch):
+                runs = {f"{DRAFTING} {draft.system}": run for run in draft.runs.values()}
+                cell = replace(cell, runs={**runs, **cell.runs})
+                items += [await _refined(cell, draft, writer, way, design, batch) for way in design.refine_settings]
+        return cell, items
+
+    def writers(self, design: LongSumEvalDesign) -> Iterable[str]:
+        """Return the models that refine."""
+        return [model.name for model in design.writers]
+
+    def judges(self, design: LongSumEvalDesign) -> Iterable[str]:
+        """Return the judge."""
+        return [design.judge.name]
+
+    def tables(self, outcome: RefinedOutcome) -> Iterator[Table]:
+        """Return the tables; ways to refine are compared where there are several."""
+        design, items = outcome.design, outcome.items
+        yield self.table("gains", gain_frame(items, design), outcome)
+        yield self.table("rounds", round_frame(items, design), outcome)
+        yield self.table("thresholds", threshold_frame(items, design), outcome)
+        if len(design.refine_settings) > len(design.thresholds):
+            yield self.table("orders", order_frame(items, design), outcome)
+
+    def notes(self, outcome: RefinedOutcome) -> Iterator[str]:
+        """Return what was refined, and how."""
+        design = outcome.design
+        ways = design.refine_settings
+        yield f"first drafts by: {'; '.join(map(plain, dict.fromkeys(item.system for item in outcome.items)))}"
+        yield f"thresholds: {'; '.join(dict.fromkeys(way.thresholds for way in ways))}"
+        yield f"order of the goals: {', '.join(design.orders)}"
+        yield f"the reviser is told: {', '.join(dict.fromkeys(way.feedback for way in ways))}"
+        yield f"revisions: {'as long as they need' if design.free_length else 'within the word limit'}"
+        if strangers := design.ready.strangers:
+            yield f"ready-made summaries of documents that are not part of the experiment: {strangers}"
+
+    def headline(self, _: RefinedOutcome, tables: Mapping[str, Table]) -> Iterator[str]:
+        """Return the gains over all summaries."""
+        for record in [record for record in tables["gains"].records if record["subset"] == ALL][:MAX_LINES]:
+            first, last, gain = (figure(number(record[name]), 2) for name in ("initial", "refined", "change %"))
+            who = f"{plain(str(record['drafts by']))}, {record['thresholds']}, {record['order']}, {record['feedback']}"
+            yield f"{who}: {record['metric']} {first} → {last} ({gain}%)"
+
+
+async def _drafts(
+    document: Document, writer: NamedModel, design: LongSumEvalDesign, batch: RunBatch
+) -> list[GridSummary]:
+    """Return the first drafts that a writer refines: the given ones, or its own."""
+    if not design.ready.systems:
+        return [await draft_summary(document, writer.name, design.model_settings(writer), LONGSUMEVAL, batch)]
+    return [
+        GridSummary(document.id, document.title, system, number, text, writer.settings.words)
+        for system, texts in design.ready.systems.items()
+        for number, text in enumerate(texts.get(document.id, ()), 1)
+    ]
+
+
+async def _refined(
+    cell: PackCell,
+    draft: GridSummary,
+    writer: NamedModel,
+    way: RefineSetting,
+    design: LongSumEvalDesign,
+    batch: RunBatch,
+) -> RefinedSummary:
+    document, runner = cell.document, batch.runner
+    summary = RefinedSummary(
+        document.id, document.title, draft.system, draft.number, writer.name, way, failure=draft.failure
     )
-    runner.observer(StageStarted("drafts and revisions", 0))
-    done = await gather_all(_on_document(document, design, batch) for document in documents)
-    refined = [summary for _, summaries in done for summary in summaries]
-    runs = [run for by, _ in done for run in by.runs] + [summary.run for summary in refined if summary.run]
-    return RefinedOutcome(
-        design,
-        tuple((document.id, document.title) for document in documents),
-        tuple(refined),
-        tuple((one.title, lost) for one, (by, _) in zip(documents, done, strict=True) for lost in by.failures),
-        await total_usage(runner, runs),
-        runner.stopped,
+    if draft.text is None:
+        return summary
+    batch.of += 1
+    settings = design.model_settings(writer).model_copy(update={"strategy": "given", "words": draft.limit})
+    order, step = (
+        design.refine_spec(writer, way, draft.text, cell.pack.ids),
+        summary.label.removeprefix(f"{draft.system}: "),
     )
+    outcome = await batch.run(REFINING, step, document, settings, order, summary.label)
+    summary = replace(summary, runs={REFINING: outcome.run} if outcome.run else {}, failure=outcome.failure)
+    if (result := outcome.result) is None:
+        return summary
+    rounds = await asyncio.to_thread(_best_scores, runner.store, result)
+    totals = await total_usage(runner, [result.run.id])
+    lengths = (count_words(draft.text), count_words(result.summary or ""))
+    return replace(summary, rounds=tuple(rounds), stop=result.run.stop_reason, words=lengths, taken=totals)
 
 
-@dataclass(frozen=True, slots=True)
-class _DocumentRefinements:
-    """The work on one document. Refinements run in turn, since they start from the same drafts."""
-
-    document: Document
-    design: LongSumEvalDesign
-    batch: RunBatch
-    by: JudgingPack
-
-    async def refine_all(self) -> list[RefinedSummary]:
-        """Return the refinements of all drafts by all writers in all ways."""
-        return [
-            await self._refined(writer, start, way)
-            for writer in self.design.writers
-            for start in await self._starts(writer)
-            for way in self.design.refine_settings
-        ]
-
-    async def _starts(self, writer: NamedModel) -> list[GridSummary]:
-        """Return the first drafts that a writer refines: the given ones, or its own."""
-        document, systems = self.document, self.design.ready.systems
-        if systems:
-            return [
-                GridSummary(document.id, document.title, system, number, text, writer.settings.words)
-                for system, texts in systems.items()
-                for number, text in enumerate(texts.get(document.id, ()), 1)
-            ]
-        draft = await draft_summary(document, writer.name, self.design.model_settings(writer), LONGSUMEVAL, self.batch)
-        self.by.runs += [draft.made_in] if draft.made_in else []
-        return [draft]
-
-    async def _refined(self, writer: NamedModel, start: GridSummary, way: RefineSetting) -> RefinedSummary:
-        document, design, batch = self.document, self.design, self.batch
-        system = start.system
-        summary = RefinedSummary(
-            document.id, document.title, system, start.number, writer.name, way, failure=start.failure
-        )
-        if start.text is None:
-            return summary
-        settings = design.model_settings(writer).model_copy(update={"strategy": "given", "words": start.limit})
-        step = f"refining by {writer.name} to {way.thresholds}, {way.policy}, {way.feedback}"
-        order = design.refine_spec(writer, way, start.text, self.by.by)
-        outcome = await batch.run("refining", step, document, settings, order, f"{system}: {step}")
-        summary = replace(summary, run=outcome.run, failure=outcome.failure)
-        if outcome.result is None:
-            return summary
-        store, result = batch.runner.store, outcome.result
-        stands = await asyncio.to_thread(_stands, store, result)
-        totals = await total_usage(batch.runner, [result.run.id])
-        lengths = (count_words(start.text), count_words(result.summary or ""))
-        return replace(summary, rounds=tuple(stands), stop=result.run.stop_reason, words=lengths, taken=totals)
-
-
-async def _on_document(
-    document: Document, design: LongSumEvalDesign, batch: RunBatch
-) -> tuple[JudgingPack, list[RefinedSummary]]:
-    judge = design.model_settings(design.judge)
-    by = await judging_pack(document, design.required_parts, design.judging, judge, design.build_spec, batch)
-    return by, await _DocumentRefinements(document, design, batch, by).refine_all()
-
-
-def _stands(store: Store, result: Result) -> list[BestScores]:
-    """Return the stand after each round; a rejected revision leaves the scores as they were."""
-    stands: list[BestScores] = []
+def _best_scores(store: Store, result: Result) -> list[BestScores]:
+    """Return the scores after each round; a rejected revision leaves them as they were."""
+    rounds: list[BestScores] = []
     assert result.run.judging is not None
     for made in result.rounds:
         if made.number == 0 or made.accepted:
             judged = store.judgments.of(made.draft)
             scores = {name: judged[name].score if name in judged else None for name in result.run.judging.metrics}
         else:
-            scores = dict(stands[-1].scores) if stands else {}
-        stands.append(BestScores(made.number, scores, made.number > 0, bool(made.accepted) and made.number > 0))
-    return stands
+            scores = dict(rounds[-1].scores) if rounds else {}
+        rounds.append(BestScores(made.number, scores, made.number > 0, bool(made.accepted) and made.number > 0))
+    return rounds
 
 
-ALL = "all"
-_WHO = ("drafts by", "refined by")
-_HEAD = (*_WHO, "thresholds", "order", "feedback")
-_INTERVAL = INTERVAL.format("", "")
-Pairs = Sequence[tuple[str, float, float]]
-"""Two scores for each summary, with its document."""
+_HEAD = ("drafts by", "refined by", "thresholds", "order", "feedback")
+_DRAFT = ("document", "drafts by", "number", "refined by")
 
 
-def basis(outcome: RefinedOutcome) -> str:
-    """Return what the tables are based on, in a sentence or two."""
-    status = [summary.status for summary in outcome.refined]
-    metrics = outcome.design.metrics
-    silent = sum(
-        any(score is None for metric in metrics for score in (summary.score(metric, 0), summary.score(metric)))
-        for summary in outcome.refined
-        if summary.rounds
+def refined_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> Frame:
+    """Return a row for each refinement and metric: the first and the last score, and the summary itself."""
+    rows = (
+        {
+            "document": item.document,
+            "drafts by": item.system,
+            "number": item.number,
+            "refined by": item.writer,
+            "thresholds": item.way.thresholds,
+            "order": item.way.policy,
+            "feedback": item.way.feedback,
+            "metric": metric,
+            "summary": item,
+            "initial": item.score(metric, 0),
+            "refined": item.score(metric),
+        }
+        for item in items
+        for metric in design.metrics
     )
-    return (
-        f"Based on {status.count('done')} of {len(status)} refined summaries of {len(outcome.documents)}"
-        f" document{'s' * (len(outcome.documents) != 1)}; {status.count('failed')} failed,"
-        f" {status.count('not made')} were not made; {silent} have no first or last score by some metric."
-    )
+    return frame_of(rows, (*_HEAD, "document", "number", "metric", "summary", "initial", "refined"))
 
 
-def _cells(outcome: RefinedOutcome) -> Iterator[tuple[Row, list[RefinedSummary]]]:
-    """Yield the refinements of each system's drafts by each writer in each way, with the cells of `_HEAD`."""
-    for group in outcome.groups:
-        for way in outcome.design.refine_settings:
-            yield (*group, way.thresholds, way.policy, way.feedback), outcome.refinements_of(group, way)
+def _both(frame: Frame, first: str, last: str) -> Frame:
+    """Return the rows that have two scores, with the gain from the first to the last."""
+    known = frame[frame[first].notna() & frame[last].notna()]
+    return known.assign(gain=known[last] - known[first])
 
 
-def _pairs(refined: Sequence[RefinedSummary], metric: str, after: int | None = None) -> Pairs:
-    """Return each summary's document, its first score, and its score after a round or at the end."""
-    return [
-        (summary.document, before, then)
-        for summary in refined
-        if (before := summary.score(metric, 0)) is not None and (then := summary.score(metric, after)) is not None
-    ]
+def _deviation(values: Iterable[float]) -> float | None:
+    numbers = values_of(values)
+    return stdev(numbers) if len(numbers) > 1 else None
 
 
-def _means(pairs: Pairs) -> tuple[float | None, float | None]:
-    return mean([one for _, one, _ in pairs]), mean([other for _, _, other in pairs])
+def _with_ends(frame: Frame, column: str, names: Sequence[str]) -> dict[str, object]:
+    """Return the mean over documents of a column and its interval, under three names."""
+    means = list(document_means(frame, column).values())
+    return dict(zip(names, (mean_of(means), *ends(means).values()), strict=True))
 
 
-def _gains(pairs: Pairs) -> list[float]:
-    return list(document_means((document, then - before) for document, before, then in pairs).values())
+_GAIN = ("gain", "95% from", "95% to")
 
 
-def _over_documents(values: Sequence[float]) -> Row:
-    return (mean(values), *interval_cells(values))
-
-
-@table(
-    "gains",
-    "Gains from refining (LongSumEval, table III)",
-    "Mean scores of first drafts (initial) and of the same summaries after refining (refined), over the summaries"
-    " that have both, with standard deviations. Gain is the mean difference; change is the difference of the"
-    " means in % of the initial one. A subset contains the first drafts that score below the stated value."
-    f" {_INTERVAL}",
-    (*_HEAD, "subset", "metric", "initial", "sd initial", "refined", "sd refined", "change %", "gain", *ENDS,
-     "documents", "summaries", "of"),
-    basis,
-)  # fmt: skip
-def gain_table(outcome: RefinedOutcome) -> Iterator[Row]:
-    for head, summaries in _cells(outcome):
-        for subset, some in _subsets(summaries, outcome.design.low_scores):
-            for metric in outcome.design.metrics:
-                pairs = _pairs(some, metric)
-                (first, last), gains = _means(pairs), _gains(pairs)
-                spread = (
-                    standard_deviation([one for _, one, _ in pairs]),
-                    standard_deviation([one for _, _, one in pairs]),
+def gain_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> Frame:
+    """Return the gain of each way, over all drafts and over those with a low first score (table III)."""
+    rows = []
+    for head, frame in groups(refined_frame(items, design), *_HEAD):
+        subsets = {ALL: frame}
+        for metric, least in design.low_scores.items():
+            low = {id(item) for item in frame["summary"] if (item.score(metric, 0) or 0) < least and item.rounds}
+            low -= {id(item) for item in frame["summary"] if item.score(metric, 0) is None}
+            subsets[f"{metric} < {least:g}"] = frame[frame["summary"].map(id).isin(low)]
+        for subset, chosen in subsets.items():
+            for metric in design.metrics:
+                whole = chosen[chosen["metric"] == metric]
+                both = _both(whole, "initial", "refined")
+                first, last = mean_of(both["initial"]), mean_of(both["refined"])
+                rows.append(
+                    {
+                        **dict(zip(_HEAD, head, strict=True)),
+                        "subset": subset,
+                        "metric": metric,
+                        "initial": first,
+                        "sd initial": _deviation(both["initial"]),
+                        "refined": last,
+                        "sd refined": _deviation(both["refined"]),
+                        "change %": percent_change(first, last),
+                        **_with_ends(both, "gain", _GAIN),
+                        "documents": both["document"].nunique(),
+                        "summaries": len(both),
+                        "of": len(whole),
+                    }
                 )
-                cells = (first, spread[0], last, spread[1], percent_change(first, last), *_over_documents(gains))
-                yield (*head, subset, metric, *cells, len(gains), len(pairs), len(some))
+    return frame_of(rows, () if rows else (*_HEAD, "subset", "metric"))
 
 
-def _subsets(refined: Sequence[RefinedSummary], lows: Goals) -> Iterator[tuple[str, Sequence[RefinedSummary]]]:
-    yield ALL, refined
-    for metric, least in lows.items():
-        low = [summary for summary in refined if (score := summary.score(metric, 0)) is not None and score < least]
-        yield f"{metric} < {least:g}", low
+def round_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> Frame:
+    """Return the mean scores of the best drafts after each round; a finished summary keeps its scores."""
+    rows = []
+    done = refined_frame([item for item in items if item.rounds], design)
+    for head, frame in groups(done, *_HEAD):
+        last = max(best.round for item in frame["summary"] for best in item.rounds)
+        for metric in design.metrics:
+            before: float | None = None
+            whole = frame[frame["metric"] == metric]
+            for after in range(last + 1):
+                scores = [item.score(metric, after) for item in whole["summary"]]
+                both = _both(whole.assign(score=pd.Series(scores, index=whole.index, dtype=object)), "initial", "score")
+                score = mean_of(both["score"])
+                here = [best for item in whole["summary"] for best in item.rounds if best.round == after]
+                rows.append(
+                    {
+                        **dict(zip(_HEAD, head, strict=True)),
+                        "metric": metric,
+                        "round": after,
+                        **_with_ends(both, "score", ("score", "95% from", "95% to")),
+                        **_with_ends(both, "gain", ("gain", "gain from", "gain to")),
+                        "step": None if score is None or before is None else score - before,
+                        "revised": sum(best.revised for best in here),
+                        "taken": sum(best.accepted for best in here),
+                        "meet all": sum(item.meets(after) is True for item in whole["summary"]),
+                        "summaries": len(both),
+                        "of": len(whole),
+                    }
+                )
+                before = score
+    return frame_of(rows, () if rows else (*_HEAD, "metric", "round", "score"))
 
 
-@table(
-    "rounds",
-    "Gain by round",
-    "Mean score of the best drafts after each round, over the summaries with a score both before and after; a"
-    " finished summary keeps its score. Gain is since the first draft, step since the previous round. Revised:"
-    f" drafts that were revised in the round; accepted: revisions that were kept. {_INTERVAL}",
-    (*_HEAD, "metric", "round", "score", *ENDS, "gain", "gain from", "gain to", "step", "revised", "taken", "meet all",
-     "summaries", "of"),
-    basis,
-)  # fmt: skip
-def round_table(outcome: RefinedOutcome) -> Iterator[Row]:
-    for head, summaries in _cells(outcome):
-        refined = [summary for summary in summaries if summary.rounds]
-        last = max((stand.round for summary in refined for stand in summary.rounds), default=-1)
-        for metric in outcome.design.metrics:
-            for done in range(last + 1):
-                yield (*head, metric, done, *_after(refined, metric, done))
-
-
-def _after(refined: Sequence[RefinedSummary], metric: str, after: int) -> Row:
-    pairs = _pairs(refined, metric, after)
-    before = _pairs(refined, metric, after - 1) if after else []
-    scores = list(document_means((document, then) for document, _, then in pairs).values())
-    (_, then), (_, earlier) = _means(pairs), _means(before)
-    step = then - earlier if then is not None and earlier is not None else None
-    here = [stand for summary in refined for stand in summary.rounds if stand.round == after]
-    return (
-        *(*_over_documents(scores), *_over_documents(_gains(pairs)), step),
-        *(sum(stand.revised for stand in here), sum(stand.accepted for stand in here)),
-        *(sum(summary.meets(after) is True for summary in refined), len(pairs), len(refined)),
-    )
-
-
-@table(
-    "thresholds",
-    "Refining by threshold",
-    "For each metric the mean gain; how many first and final drafts meet all thresholds; open are those with a"
-    " missing score. Revisions, added words, calls, tokens and USD are means per summary and include the"
-    " verdicts; verdicts that an earlier setting has paid for are not paid for again.",
-    lambda outcome: (
-        *(*_HEAD, *(f"gain in {metric}" for metric in outcome.design.metrics)),
-        *("met at first", "met at last", "open", "revisions", "words gained", "calls", "tokens", "USD"),
-        *("summaries", "of"),
-    ),
-    basis,
-)
-def threshold_table(outcome: RefinedOutcome) -> Iterator[Row]:
-    for head, summaries in _cells(outcome):
-        refined = [summary for summary in summaries if summary.rounds]
-        start, end = ([summary.meets(0) for summary in refined], [summary.meets() for summary in refined])
-        totals = [summary.taken for summary in refined]
-        yield (
-            *(*head, *(mean(_gains(_pairs(refined, metric))) for metric in outcome.design.metrics)),
-            *(start.count(True), end.count(True), end.count(None), mean([summary.revisions for summary in refined])),
-            mean([summary.words[1] - summary.words[0] for summary in refined if summary.words]),
-            *(average_fields(totals, ("calls",))[0], *tokens_and_price(totals), len(refined), len(summaries)),
+def threshold_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> Frame:
+    """Return how many drafts meet all thresholds before and after each way, and what that takes."""
+    rows = []
+    for head, frame in groups(refined_frame(items, design), *_HEAD):
+        summaries = list(frame.drop_duplicates(["number", "document"])["summary"])
+        done = [item for item in summaries if item.rounds]
+        both = _both(frame, "initial", "refined")
+        gains = {
+            f"gain in {metric}": _with_ends(both[both["metric"] == metric], "gain", _GAIN)["gain"]
+            for metric in design.metrics
+        }
+        met = [item.meets() for item in done]
+        cost = spent_each(item.taken for item in done)
+        rows.append(
+            {
+                **dict(zip(_HEAD, head, strict=True)),
+                **gains,
+                "met at first": sum(item.meets(0) is True for item in done),
+                "met at last": met.count(True),
+                "open": met.count(None),
+                "revisions": mean_of(item.revisions for item in done),
+                "words gained": mean_of(item.words[1] - item.words[0] for item in done if item.words),
+                "calls": mean_of(item.taken.calls for item in done if item.taken),
+                "tokens": cost["tokens each"],
+                "USD": cost["USD each"],
+                "summaries": len(done),
+                "of": len(summaries),
+            }
         )
+    return frame_of(rows, () if rows else _HEAD)
 
 
-@table(
-    "orders",
-    "The order of the goals, and what the reviser is told",
-    "Final score in the first way minus that in the second, for the same first draft, as the mean over documents."
-    " `paper` fixes coverage first and accepts every revision; the other orders reject revisions that lower another"
-    " goal's score. The reviser is told findings (with answers and places), as in the paper questions, or, as in"
-    f" Self-Refine, its own criticism (generic). {_INTERVAL}",
-    (*_WHO, "thresholds", "first", "second", "metric", "final, first", "final, second", "difference", *ENDS,
-     "documents", "summaries", "of"),
-    basis,
-)  # fmt: skip
-def order_table(outcome: RefinedOutcome) -> Iterator[Row]:
-    design = outcome.design
-    for group in outcome.groups:
-        for goals in design.thresholds:
-            for first, second in combinations([way for way in design.refine_settings if way.goals == goals], 2):
-                mine, other = (outcome.refinements_of(group, way) for way in (first, second))
-                names = [f"{way.policy}, {way.feedback}" for way in (first, second)]
-                for metric in design.metrics:
-                    both = [(summary.document, summary.score(metric), two.score(metric))
-                            for summary, two in zip(mine, other, strict=True)]  # fmt: skip
-                    pairs = [(one, a, b) for one, a, b in both if a is not None and b is not None]
-                    found = list(document_means((document, a - b) for document, a, b in pairs).values())
-                    cells = (*_means(pairs), *_over_documents(found), len(found), len(pairs), len(mine))
-                    yield (*group, first.thresholds, *names, metric, *cells)
+def order_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> Frame:
+    """Return the differences between ways to refine the same drafts to the same thresholds."""
+    rows = []
+    frame = refined_frame(items, design)
+    frame["way"] = frame["order"] + ", " + frame["feedback"]
+    for head, of_drafts in groups(frame, *_HEAD[:3]):
+        for first, second in combinations(of_drafts["way"].unique(), 2):
+            sides = [of_drafts[of_drafts["way"] == way] for way in (first, second)]
+            pairs = sides[0].merge(sides[1], on=[*_DRAFT, "metric"], suffixes=("", " other"))
+            for metric in design.metrics:
+                whole = pairs[pairs["metric"] == metric]
+                both = _both(whole, "refined other", "refined")
+                rows.append(
+                    {
+                        **dict(zip(_HEAD[:3], head, strict=True)),
+                        "first": first,
+                        "second": second,
+                        "metric": metric,
+                        "final, first": mean_of(both["refined"]),
+                        "final, second": mean_of(both["refined other"]),
+                        **_with_ends(both, "gain", ("difference", "95% from", "95% to")),
+                        "documents": both["document"].nunique(),
+                        "summaries": len(both),
+                        "of": len(whole),
+                    }
+                )
+    return frame_of(rows, () if rows else (*_HEAD[:3], "first", "second", "metric"))
 
 
-@table("failures", "What failed", AGAIN, ("document", *_HEAD, "stage", "code", "message"), basis)
-def failure_table(outcome: RefinedOutcome) -> Iterator[Row]:
-    for title, lost in outcome.troubles:
-        yield (title, *[""] * len(_HEAD), *failure_cells(lost))
-    for summary in outcome.refined:
-        if summary.failure is not None:
-            way = summary.way
-            head = (summary.title, summary.system, summary.writer, way.thresholds, way.policy, way.feedback)
-            yield (*head, *failure_cells(summary.failure))
-
-
-def _tables(outcome: RefinedOutcome) -> Iterable[Table]:
-    of_all = [gain_table, round_table, threshold_table]
-    several = [order_table] if len(outcome.design.refine_settings) > len(outcome.design.thresholds) else []
-    return [made(outcome) for made in (*of_all, *several, failure_table)]
-
-
-def _settings(outcome: RefinedOutcome) -> Mapping[str, object]:
-    documents = [{"id": document, "title": title} for document, title in outcome.documents]
-    return {**record_json(outcome.design), "documents": documents, "taken": usage_json(outcome.whole)}
-
-
-def _about(outcome: RefinedOutcome) -> Iterator[str]:
-    design, totals = outcome.design, outcome.whole
-    systems = "; ".join(plain(system) for system in dict.fromkeys(system for system, _ in outcome.groups))
-    yield f"first drafts by: {systems}"
-    yield f"refined by: {'; '.join(plain(model.name) for model in design.writers)}"
-    yield f"judged by: {plain(design.judge.name)}"
-    yield f"thresholds: {'; '.join(dict.fromkeys(way.thresholds for way in design.refine_settings))}"
-    yield f"order of the goals: {', '.join(design.orders)}"
-    yield f"the reviser is told: {', '.join(dict.fromkeys(way.feedback for way in design.refine_settings))}"
-    yield f"revisions: {'as long as they need' if design.free_length else 'within the word limit'}"
-    yield f"documents: {', '.join(plain(title) for _, title in outcome.documents)}"
-    if strangers := design.ready.strangers:
-        yield f"ready-made summaries of documents that are not part of the experiment: {strangers}"
-    cost = "" if totals.cost_usd is None else f", {figure(totals.cost_usd)} USD"
-    tokens = totals.prompt_tokens + totals.completion_tokens
-    yield f"used, each answer counted once: {totals.calls:,} calls, {tokens:,} tokens{cost}"
-    yield basis(outcome)
-
-
-def _headline(outcome: RefinedOutcome, tables: Sequence[Table]) -> Iterator[str]:
-    for one in [record for record in tables[0].records if record["subset"] == ALL][:8]:
-        first, last, gain = (figure(number(one[name]), 2) for name in ("initial", "refined", "change %"))
-        who = f"{plain(str(one['drafts by']))}, {one['thresholds']}, {one['order']}, {one['feedback']}"
-        yield f"{who}: {one['metric']} {first} → {last} ({gain}%)"
-    yield basis(outcome)
-
-
-EXPERIMENT: Experiment[LongSumEvalDesign, RefinedOutcome] = Experiment(
-    LONGSUMEVAL,
-    "LongSumEval: refining by questions and answers",
-    run=longsumeval,
-    is_some=lambda outcome: any(summary.status == "done" for summary in outcome.refined),
-    about=_about,
-    settings=_settings,
-    tables=_tables,
-    items=lambda outcome: outcome.refined,
-    headline=_headline,
-    who=lambda outcome: ([model.name for model in outcome.design.writers], [outcome.design.judge.name]),
-)
+EXPERIMENT = LongSumEvalExperiment()

@@ -10,10 +10,18 @@ import pandas as pd
 
 from redraft.evaluators.metric_info import MIN_SHARE
 from redraft.evaluators.reference.keyfacts import ALL
-from redraft.lab.experiments.context.experiment import ADDED, ALL_STEPS, ANYWHERE, FATES, PLACES, REFERENCE, THIRDS
-from redraft.lab.experiments.context.records import PHASES
-from redraft.lab.experiments.experiment import ENDS, SET
-from redraft.lab.experiments.hamlet.experiment import FIFTHS, LEVEL_COLUMNS, WHOLE
+from redraft.lab.experiments.context_frames import (
+    ADDED,
+    ALL_STEPS,
+    ANYWHERE,
+    FATES,
+    PHASES,
+    PLACES,
+    REFERENCE,
+    THIRDS,
+)
+from redraft.lab.experiments.frames import ENDS, SET
+from redraft.lab.experiments.hamlet_frames import FIFTHS, LEVEL_COLUMNS, WHOLE
 from redraft.lab.plots.chart import Chart, numbers
 from redraft.lab.plots.charts import Costs, HeatMaps, Intervals, Lines, Shares
 from redraft.report.tables import Report, Table
@@ -436,6 +444,7 @@ def draw_pictures(experiment: str, tables: Iterable[Table]) -> dict[str, Chart]:
     return {
         name: chart
         for table in tables
+        if table.rows
         for draw in [DRAWN[part, table.name] for part in parts if (part, table.name) in DRAWN][:1]
         for name, chart in draw(_with_sets(table_frame(table)))
     }

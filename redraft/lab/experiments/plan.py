@@ -19,8 +19,15 @@ from redraft.report.history.results import Result, read_result
 from redraft.report.tables import Cell, Table
 from redraft.runs.dry_run import DryRuns, run_to_end, without_person
 from redraft.runs.experiment_runner import ExperimentRunner, RunWatch
-from redraft.runs.model_pool import ModelPool, ModelRole, assign_models, with_addresses
-from redraft.runs.models import price_of, reasoning_reserve, resolve
+from redraft.runs.models import (
+    ModelPool,
+    ModelRole,
+    assign_models,
+    price_of,
+    reasoning_reserve,
+    resolve,
+    with_addresses,
+)
 from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
 from redraft.runs.roster import known_window
 from redraft.settings import (

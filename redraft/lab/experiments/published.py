@@ -1,87 +1,21 @@
-"""Published figures of the papers, and pooled statistics to compare with them."""
+"""Stored and published results of experiments, read from `tables.json`."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict, PlainValidator, ValidationError, model_validator
 
 from redraft.errors import UsageError
-from redraft.evaluators.figures import RESAMPLES, Interval, draws, interval
 from redraft.lab.experiments.pictures import draw_pictures
 from redraft.lab.verdict import verdict
 from redraft.report.pages.report import Results, ShownTable
 from redraft.report.tables import Cell, Table, drop_repeats, without_marks
 from redraft.sources import MAX_BYTES, read_file
 from redraft.text.sanitizer import one_line
-
-FEWEST = 5
-"""The minimum number of documents to resample; with fewer, the pairs of the given documents are resampled instead."""
-COLUMNS = ("of first", "of second", "difference", "95% from", "95% to")
-
-
-class SharePair(NamedTuple):
-    """The share of each of two contestants in one thing, as part and whole."""
-
-    document: str
-    first: tuple[float, float]
-    second: tuple[float, float]
-
-
-def interval_caption(pairs: str) -> str:
-    """Return the caption text that explains the interval of a table about pairs of this name."""
-    return (
-        f"The interval contains 95% of {RESAMPLES:,} resamples: of documents with all their {pairs}, or of"
-        f" {pairs} where there are fewer than {FEWEST} documents; with fewer than {FEWEST} of these there is none."
-    )
-
-
-def difference_cells(found: Sequence[SharePair], pairs: str) -> Iterator[Cell]:
-    """Yield the cells of `COLUMNS`, the numbers of pairs and documents, and which of the two is resampled."""
-    documents = list(dict.fromkeys(share_pair.document for share_pair in found))
-    over_documents = len(documents) >= FEWEST
-    groups = [share_pair.document if over_documents else str(n) for n, share_pair in enumerate(found)]
-    places = {name: n for n, name in enumerate(dict.fromkeys(groups))}
-    sums = np.zeros((len(places), 4))
-    for group, pair in zip(groups, found, strict=True):
-        sums[places[group]] += (*pair.first, *pair.second)
-    first, second = (float(value[0]) if np.isfinite(value[0]) else None for value in _shares(sums.sum(axis=0)[None, :]))
-    between = None
-    if len(sums) >= FEWEST:
-        one_share, other_share = _shares(draws(len(sums)) @ sums)
-        between = interval(one_share - other_share)
-    yield first
-    yield second
-    yield first - second if first is not None and second is not None else None
-    yield between.low if between else None
-    yield between.high if between else None
-    yield len(found)
-    yield len(documents)
-    yield "documents" if over_documents else pairs
-
-
-def interval_of_share(parts: Sequence[tuple[float, float]]) -> Interval | None:
-    """Return the resampling interval of a share over things that each have a part and a whole, whatever their order;
-    None for too few."""
-    if len(parts) < FEWEST:
-        return None
-    sums = np.asarray(sorted(parts), dtype=np.float64)
-    found, _ = _shares(np.hstack([draws(len(sums)) @ sums] * 2))
-    return interval(found)
-
-
-def _shares(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the shares of the first and of the second in each row; NaN where the whole is zero."""
-    nothing = np.full(len(sums), np.nan)
-    one, other = (
-        np.divide(sums[:, at], sums[:, at + 1], out=nothing.copy(), where=sums[:, at + 1] > 0) for at in (0, 2)
-    )
-    return one, other
-
 
 TABLES = "tables.json"
 _HINT = "write results with redraft experiment NAME -o DIR"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
@@ -22,7 +21,7 @@ from redraft.report.history.results import Result
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch, failure
 from redraft.runs.job import wording
 from redraft.runs.manager import recorded_run
-from redraft.runs.model_pool import ModelPool, OpenModel, assign_models
+from redraft.runs.models import ModelPool, OpenModel, assign_models
 from redraft.runs.prepare import PreparedDocument, RunSpec
 from redraft.settings import REFERENCES, DraftConfig, JudgeConfig, PackPart
 from redraft.store.runs import Run
@@ -43,12 +42,6 @@ S = TypeVar("S", bound=StatusRecord)
 def status_of(failure: Failure | None, *, done: bool) -> str:
     """Return the status: `done`, `failed` or `not made`."""
     return "failed" if failure is not None else "done" if done else "not made"
-
-
-def by_status(records: Iterable[StatusRecord]) -> str:
-    """Return how many records are done, failed and not made."""
-    found = Counter(record.status for record in records)
-    return ", ".join(f"{found[status]} {status}" for status in ("done", "failed", "not made"))
 
 
 def usage_json(used: Totals) -> dict[str, object]:
@@ -194,6 +187,19 @@ async def open_part(
                 raise
 
 
+@asynccontextmanager
+async def open_work(
+    prepared: PreparedDocument, order: RunSpec, judging: JudgeConfig | None, runner: ExperimentRunner, step: str
+) -> AsyncIterator[tuple[Run, ModelPool]]:
+    """Open a new or resumed run of an experiment's own work, with its models. After the budget has ended, only a run
+    that is there already is opened."""
+    if runner.stopped is not None and await runner.open_own_run(prepared.document, prepared.settings, order) is None:
+        raise runner.stopped
+    run = await runner.open_run(prepared, order)
+    async with open_part(run, prepared, judging, runner, step) as pool:
+        yield run, pool
+
+
 def judge_on_document(worker: OpenModel, prepared: PreparedDocument, runner: ExperimentRunner) -> Judge:
     """Return a worker as a judge of one document."""
     settings = worker.settings
@@ -215,15 +221,16 @@ def judge_on_document(worker: OpenModel, prepared: PreparedDocument, runner: Exp
 PART_NAMES: Mapping[PackPart, str] = {"questions": "questions", "keyfacts": "key facts"}
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class JudgingPack:
-    """What the summaries of one document are judged by, and the runs that built it."""
+    """What the summaries of one document are judged by."""
 
-    by: dict[str, str | None]
+    ids: Mapping[str, str | None] = field(default_factory=dict)
     """The ids of its questions and key facts, by the names of their settings."""
-    failures: list[Failure] = field(default_factory=list)
-    runs: list[str] = field(default_factory=list)
-    lacking: set[PackPart] = field(default_factory=set)
+    lacking: frozenset[PackPart] = frozenset()
+    runs: Mapping[str, str] = field(default_factory=dict)
+    """The runs that built it, by stage."""
+    failures: tuple[Failure, ...] = ()
 
 
 def required_parts(names: Iterable[str], judging: JudgeConfig) -> list[PackPart]:
@@ -234,24 +241,26 @@ def required_parts(names: Iterable[str], judging: JudgeConfig) -> list[PackPart]
 
 async def judging_pack(
     document: Document,
-    parts: Iterable[PackPart],
+    parts: Sequence[PackPart],
     judging: JudgeConfig,
     settings: DraftConfig,
     building: Callable[[PackPart], RunSpec],
     batch: RunBatch,
 ) -> JudgingPack:
     """Return what a document's summaries are judged by: set in the judging, imported, built before or built now."""
-    store, pack = batch.runner.store, JudgingPack({name: getattr(judging, name) for name in REFERENCES.values()})
+    store, runs, failures = batch.runner.store, dict[str, str](), list[Failure]()
+    ids: dict[str, str | None] = {name: getattr(judging, name) for name in REFERENCES.values()}
     imported = {"questions": store.packs.imported(document.id), "keyfacts": store.keyfacts.imported(document.id)}
     for part in parts:
-        name, said = REFERENCES[part], PART_NAMES[part]
-        if pack.by[name] is None and (there := imported[part]) is not None:
-            pack.by[name] = there.id
-        if pack.by[name] is not None:
+        name, stage = REFERENCES[part], PART_NAMES[part]
+        if ids[name] is None and (reference := imported[part]) is not None:
+            ids[name] = reference.id
+        if ids[name] is not None:
             continue
-        outcome = await batch.run(said, f"building {said}", document, settings, building(part))
-        pack.runs += [outcome.run] if outcome.run else []
-        pack.failures += [outcome.failure] if outcome.failure else []
-        pack.by[name] = getattr(outcome.result.run.judging, name) if outcome.result else None
-        pack.lacking |= set() if pack.by[name] else {part}
-    return pack
+        batch.of += 1
+        outcome = await batch.run(stage, f"building {stage}", document, settings, building(part))
+        runs |= {stage: outcome.run} if outcome.run else {}
+        failures += [outcome.failure] if outcome.failure else []
+        ids[name] = getattr(outcome.result.run.judging, name) if outcome.result else None
+    lacking = frozenset(part for part in parts if ids[REFERENCES[part]] is None)
+    return JudgingPack(ids, lacking, runs, tuple(failures))

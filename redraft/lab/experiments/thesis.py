@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from redraft.domain import Document
 from redraft.errors import BudgetError
-from redraft.lab.experiments.context import tables as of_context
-from redraft.lab.experiments.context.experiment import ContextOutcome, context
-from redraft.lab.experiments.context.records import ContextDesign
-from redraft.lab.experiments.experiment import Experiment, models_and_judge
-from redraft.lab.experiments.qa import tables as of_qa
-from redraft.lab.experiments.qa.experiment import QaDesign, QaOutcome, qa
-from redraft.report.tables import Table
+from redraft.lab.experiments import context, qa
+from redraft.lab.experiments.context import ContextDesign, ContextOutcome
+from redraft.lab.experiments.experiment import plan_of
+from redraft.lab.experiments.qa import QaDesign, QaOutcome
+from redraft.lab.verdict import verdict
+from redraft.llm.budget import PriceTable
+from redraft.report.tables import Report, Table
 from redraft.runs.experiment_runner import ExperimentRunner
 
-THESIS = "thesis"
-"""The experiment's name, and the command that repeats it."""
 _BOTH = ("cost", "failures")
 # The lines of each half's headline.
 _LINES = 4
@@ -49,40 +47,40 @@ class ThesisOutcome:
         return self.context.stopped or self.qa.stopped
 
 
-async def thesis(documents: Sequence[Document], design: ThesisDesign, runner: ExperimentRunner) -> ThesisOutcome:
-    """Run one after the other, within the same limits."""
-    summaries = await context(documents, design.context, runner)
-    return ThesisOutcome(summaries, await qa(documents, design.qa, runner))
+class ThesisExperiment:
+    """Both experiments, one after the other, within the same limits."""
+
+    name = "thesis"
+
+    async def run(self, documents: Sequence[Document], design: ThesisDesign, runner: ExperimentRunner) -> ThesisOutcome:
+        """Run what is not done yet, within the limits."""
+        summaries = await context.EXPERIMENT.run(documents, design.context, runner)
+        return ThesisOutcome(summaries, await qa.EXPERIMENT.run(documents, design.qa, runner))
+
+    def plan(self, documents: Sequence[Document], design: ThesisDesign, prices: PriceTable) -> Table:
+        """Return the approximate cost, for `--dry-run`."""
+        return plan_of(self.run, documents, design, prices)
+
+    def is_some(self, outcome: ThesisOutcome) -> bool:
+        """Return True if an incomplete outcome has any result."""
+        return context.EXPERIMENT.is_some(outcome.context) or qa.EXPERIMENT.is_some(outcome.qa)
+
+    def report(self, outcome: ThesisOutcome) -> Report:
+        """Return both reports as one; tables that both have are named by their experiment."""
+        reports = [context.EXPERIMENT.report(outcome.context), qa.EXPERIMENT.report(outcome.qa)]
+        first, second = reports
+        own = [replace(table, name=f"qa_{table.name}") if table.name in _BOTH else table for table in second.tables]
+        tables = (*first.tables, *own)
+        return Report(
+            self.name,
+            "Traceability: the sources of summaries, their facts, and answers to questions",
+            tuple(dict.fromkeys((*first.about, *second.about))),
+            {report.name: report.settings for report in reports},
+            tables,
+            [*first.items, *second.items],
+            tuple(dict.fromkeys(line for report in reports for line in report.headline[:_LINES])),
+            verdict(self.name, tables),
+        )
 
 
-def _tables(outcome: ThesisOutcome) -> Iterator[Table]:
-    """Yield the tables of both; those that both have are named by their experiment."""
-    yield from of_context.EXPERIMENT.tables(outcome.context)
-    for table in of_qa.EXPERIMENT.tables(outcome.qa):
-        yield replace(table, name=f"{of_qa.EXPERIMENT.name}_{table.name}") if table.name in _BOTH else table
-
-
-def _settings(outcome: ThesisOutcome) -> Mapping[str, object]:
-    return {
-        of_context.EXPERIMENT.name: of_context.EXPERIMENT.settings(outcome.context),
-        of_qa.EXPERIMENT.name: of_qa.EXPERIMENT.settings(outcome.qa),
-    }
-
-
-def _headline(outcome: ThesisOutcome, tables: Sequence[Table]) -> Iterable[str]:
-    positions = list(of_context.EXPERIMENT.headline(outcome.context, tables))
-    return [*positions[:_LINES], *list(of_qa.EXPERIMENT.headline(outcome.qa, tables))[:_LINES]]
-
-
-EXPERIMENT: Experiment[ThesisDesign, ThesisOutcome] = Experiment(
-    THESIS,
-    "Traceability: the sources of summaries, their facts, and answers to questions",
-    run=thesis,
-    is_some=lambda it: of_context.EXPERIMENT.is_some(it.context) or of_qa.EXPERIMENT.is_some(it.qa),
-    about=lambda it: [*of_context.EXPERIMENT.about(it.context), *of_qa.EXPERIMENT.about(it.qa)],
-    settings=_settings,
-    tables=_tables,
-    items=lambda it: [*of_context.EXPERIMENT.items(it.context), *of_qa.EXPERIMENT.items(it.qa)],
-    headline=_headline,
-    who=lambda it: models_and_judge(it.qa),
-)
+EXPERIMENT = ThesisExperiment()

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from redraft.domain import Document
 from redraft.lab.doctor.checkup import DOCTOR
-from redraft.lab.studio import experiment_api, experiment_pages, sheets
-from redraft.lab.studio.context import PACKAGE, open_lab
-from redraft.lab.studio.experiment_orders import documents_in_file
+from redraft.lab.studio import pages, sheets
+from redraft.lab.studio.orders import documents_in_file
+from redraft.lab.studio.work import EXPERIMENTS, PACKAGE, open_lab
 from redraft.studio.context import Extension, MenuLink
 
 
@@ -29,9 +29,9 @@ EXTENSION = Extension(
             works=True,
         ),
     ),
-    reading=experiment_pages.READING,
-    working=(*experiment_pages.WORKING, *sheets.WORKING),
-    endpoints=(sheets.OPINIONS, *experiment_api.EXPERIMENTS),
+    reading=pages.READING,
+    working=(*pages.WORKING, *sheets.WORKING),
+    endpoints=(sheets.OPINIONS, *EXPERIMENTS),
     uploads=frozenset({"/api/experiments", "/experiments/new", "/sheets", "/sheets/filled"}),
     read_documents=_read_documents,
     own_documents=DOCTOR,

@@ -13,20 +13,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from redraft.errors import RedraftError, UsageError
-from redraft.lab.agreement.sheets import (
-    ABOUT,
-    AS_ABOVE,
-    ASKED_COLUMN,
-    ID,
-    PERSON,
-    Sheet,
-    What,
-    fill_sheet,
-    parse_sheet,
-    questions,
-    sheet_csv,
-    stored_answers,
-)
+from redraft.lab.agreement.sheet_rows import OPINIONS as OPINIONS_OF
+from redraft.lab.agreement.sheet_rows import What, questions, sheet_csv, stored_answers
+from redraft.lab.agreement.sheets import AS_ABOVE, ASKED_COLUMN, ID, PERSON, Sheet, fill_sheet, parse_sheet
 from redraft.prompts.coherence import ERROR_TYPES
 from redraft.store.store import Store
 from redraft.studio.context import read, run_of
@@ -144,16 +133,17 @@ async def opinions(request: Request) -> Response:
 def _opinions_sheet(store: Store, run: str, what: str | None) -> tuple[What, str]:
     """Return the opinions on a run as a sheet for `redraft agree read`: of the given kind, or of the kind with the
     most."""
-    if what is not None and what not in ABOUT:
-        raise UsageError(f"there is no sheet {what!r}", hint=f"choose from: {', '.join(ABOUT)}")
-    sheets = [(kind, _answered(store, run, kind)) for kind in ABOUT if what in (None, kind)]
+    kinds = list(OPINIONS_OF)
+    if what is not None and what not in kinds:
+        raise UsageError(f"there is no sheet {what!r}", hint=f"choose from: {', '.join(kinds)}")
+    sheets = [(kind, _answered(store, run, kind)) for kind in kinds if what in (None, kind)]
     kind, (rows, said) = max(sheets, key=lambda sheet: len(sheet[1][1]))
     if not said:
         raise NotFound(
             "there are no opinions for this sheet yet",
             hint="agree or disagree with a finding of consistency, faithfulness or key-fact recall",
         )
-    return kind, sheet_csv([row for row in rows if row.id in said], kind, 1, said)
+    return kind, sheet_csv([row for row in rows if row.id in said], 1, said)
 
 
 def _answered(store: Store, run: str, what: What) -> tuple[Sequence[Any], dict[str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import re
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 
 import pypdfium2 as pdfium
@@ -16,7 +16,9 @@ from redraft.readers.builder import TITLE_WIDTH, Anchor, ReadCoverage, ReadText,
 from redraft.readers.formats import MAX_ENTRIES
 from redraft.readers.markup import size
 from redraft.readers.parts import names_document
-from redraft.readers.pdf.layout import Paragraph, PdfLine, RunningHeads, in_order, paragraphs
+from redraft.readers.pdf.columns import PdfLine, in_order
+from redraft.readers.pdf.heads import RunningHeads
+from redraft.readers.pdf.layout import Paragraph, paragraphs
 from redraft.readers.pdf.lines import PageText
 from redraft.text.sanitizer import one_line
 
@@ -32,34 +34,23 @@ _BLOCK, _MAX = 100_000, 400_000_000
 
 def damaged_streams(data: bytes) -> tuple[int, int]:
     """Return how many streams that may hold text cannot be fully unpacked, and the number of such streams."""
-    if b"/Encrypt" in data:
-        return 0, 0
-    damaged = found = 0
-    left = _MAX
-    for match in _STREAM.finditer(data):
+    damaged = count = 0
+    rest = _MAX
+    for match in _STREAM.finditer(data) if b"/Encrypt" not in data else ():
         head = data[max(0, match.start() - _LONGEST_HEAD) : match.start()].rpartition(b" obj")[2]
-        if _OTHER.search(head) or not _FLATE.search(head):
+        if rest <= 0 or _OTHER.search(head) or not _FLATE.search(head):
             continue
-        found += 1
+        count += 1
         end = data.find(b"endstream", match.end())
-        is_whole, size = _unpacked(data[match.end() : end if end >= 0 else len(data)], left)
-        damaged += not is_whole
-        left -= size
-        if left <= 0:
-            break
-    return damaged, found
-
-
-def _unpacked(packed: bytes, most: int) -> tuple[bool, int]:
-    """Return whether a stream can be fully unpacked, and the number of bytes unpacked."""
-    unpacking, size = zlib.decompressobj(), 0
-    try:
-        while packed and not unpacking.eof and size < most:
-            size += len(unpacking.decompress(packed, _BLOCK))
-            packed = unpacking.unconsumed_tail
-    except zlib.error:
-        return False, size
-    return unpacking.eof or size >= most, size
+        packed, unpacking = data[match.end() : end if end >= 0 else len(data)], zlib.decompressobj()
+        try:
+            while packed and not unpacking.eof and rest > 0:
+                rest -= len(unpacking.decompress(packed, _BLOCK))
+                packed = unpacking.unconsumed_tail
+            damaged += not unpacking.eof and rest > 0
+        except zlib.error:
+            damaged += 1
+    return damaged, count
 
 
 _ERRORS = {
@@ -76,7 +67,7 @@ _NOISE = re.compile(
 _CHAPTER = re.compile(
     r"(?i)(?:chapter|part|book|appendix|kapitel|teil|chapitre|capítulo|capitolo|глава)\s+[\divxlc]+\b"
 )
-_RANKS = 3
+_RANKS, _LONGEST_NUMBER = 3, 12
 _LONGEST_LANGUAGE = 40
 _ANNOTATIONS = {raw.FPDF_ANNOT_WIDGET: "form fields", raw.FPDF_ANNOT_LINK: "", raw.FPDF_ANNOT_POPUP: ""}
 _TEXT_FIELDS = (raw.FPDF_FORMFIELD_TEXTFIELD, raw.FPDF_FORMFIELD_COMBOBOX, raw.FPDF_FORMFIELD_LISTBOX)
@@ -113,15 +104,14 @@ class _PdfReader:
         self._file.init_forms()
         pages = [self._lines(at) for at in range(len(self._file))]
         self._refuse_pictures(pages)
-        edges = RunningHeads(pages)
-        cleaned = [edges.without(at) for at in range(len(pages))]
-        labels = self._labels(edges)
-        found = list(paragraphs(cleaned))
-        headings = _Headings(self._outline(), found)
-        for paragraph in found:
-            self._add(paragraph, headings.level(paragraph), labels)
-        self._say(edges)
-        reading = self._builder.reading(self._title(found), self._language())
+        heads = RunningHeads(pages)
+        paragraphs_found = list(paragraphs([heads.without(at) for at in range(len(pages))]))
+        labels = self._labels(heads)
+        levels = _heading_levels(self._outline(), paragraphs_found)
+        for paragraph in paragraphs_found:
+            self._add(paragraph, levels.get(id(paragraph), 0), labels)
+        self._record_gaps(heads)
+        reading = self._builder.reading(self._title(paragraphs_found), self._language())
         if not reading.text.strip():
             raise DocumentError("there is no text in it", place=self._name, hint=_OCR)
         return reading
@@ -169,16 +159,15 @@ class _PdfReader:
         if odd > 0.01 * len(text):
             self._builder.oddities.append(f"{odd:,} of its characters cannot be identified")
 
-    def _labels(self, edges: RunningHeads) -> list[str]:
+    def _labels(self, heads: RunningHeads) -> list[str]:
         """Return the page labels: those of the file, else the printed page numbers, else the page positions."""
-        said = [self._file.get_page_label(at) for at in range(len(self._file))]
-        if any(said):
-            return [one_line(one, 20) or str(at + 1) for at, one in enumerate(said)]
-        return [edges.printed(at) or str(at + 1) for at in range(len(said))]
+        declared = [self._file.get_page_label(at) for at in range(len(self._file))]
+        labels = declared if any(declared) else map(heads.printed, range(len(declared)))
+        return [one_line(label, 20) or str(at) for at, label in enumerate(labels, 1)]
 
     def _outline(self) -> list[tuple[int, str, int]]:
         """Return the entries of the outline: level, title and page."""
-        found = []
+        entries = []
         try:
             for count, item in enumerate(self._file.get_toc(max_depth=6)):
                 if count >= MAX_ENTRIES:
@@ -191,83 +180,83 @@ class _PdfReader:
                 page = target.get_index() if target is not None else None
                 title = one_line(item.get_title() or "", TITLE_WIDTH)
                 if page is not None and title and 0 <= page < len(self._file):
-                    found.append((item.level + 1, title, page))
+                    entries.append((item.level + 1, title, page))
         except DocumentError:
             raise
         except (pdfium.PdfiumError, ValueError, RuntimeError):
             self._builder.oddities.append("its outline is broken")
-        return found
+        return entries
 
-    def _add(self, one: Paragraph, level: int, labels: Sequence[str]) -> None:
+    def _add(self, paragraph: Paragraph, level: int, labels: Sequence[str]) -> None:
         runs: list[Run] = []
-        for page, text in one.parts:
+        for page, text in paragraph.parts:
             if page != self._at_page:
                 self._at_page = page
                 runs.append(Anchor(labels[page], f"#page={page + 1}"))
             runs.append(text)
         if level:
             self._builder.heading(level, runs)
-        elif one.kind == "table":
+        elif paragraph.kind == "table":
             self._table(runs)
-        elif one.kind == "note":
-            self._builder.mark("note", self._builder.add(runs), one.label)
+        elif paragraph.kind == "note":
+            self._builder.mark("note", self._builder.add(runs), paragraph.label)
         else:
-            between = "\n" if one.kind == "item" and self._last_kind == "item" else "\n\n"
-            added = self._builder.add(runs, between=between)
-            if one.kind == "caption":
-                self._builder.mark("caption", added, one.text)
-        self._last_kind = one.kind
+            between = "\n" if paragraph.kind == self._last_kind == "item" else "\n\n"
+            span = self._builder.add(runs, between=between)
+            if paragraph.kind == "caption":
+                self._builder.mark("caption", span, paragraph.text)
+        self._last_kind = paragraph.kind
 
     _at_page = -1
     _last_kind = ""
 
     def _table(self, runs: Sequence[Run]) -> None:
-        from_here = self._builder.length
-        first = True
+        start, between = self._builder.length, "\n\n"
         for run in runs:
             if isinstance(run, Anchor):
                 self._builder.begin_page(run)
                 continue
             for row in run.split("\n"):
-                self._builder.add([row], between="\n\n" if first else "\n")
-                first = False
-        self._builder.mark("table", self._builder.span_since(from_here))
+                self._builder.add([row], between=between)
+                between = "\n"
+        self._builder.mark("table", self._builder.span_since(start))
 
-    def _say(self, edges: RunningHeads) -> None:
-        for what, count in (("running headers and footers", edges.heads), ("page numbers", edges.numbers)):
+    def _record_gaps(self, heads: RunningHeads) -> None:
+        """Record what of the file is not in its text."""
+        for what, count in (("running headers and footers", heads.heads), ("page numbers", heads.numbers)):
             if count:
                 self._builder.leave_out(what, count)
         if attached := raw.FPDFDoc_GetAttachmentCount(self._file.raw):
             self._builder.leave_out("attached files", attached)
         if self._scanned:
+            are = "is a picture" if len(self._scanned) == 1 else "are pictures"
             self._builder.oddities.append(
-                f"{_counted(self._scanned)} without text, probably scanned, left out; `ocrmypdf` can read them"
+                f"{_listed(self._scanned)} {are} without text, probably scanned, left out; `ocrmypdf` can read them"
             )
-        damaged, of_all = damaged_streams(self._data)
+        damaged, streams = damaged_streams(self._data)
         if damaged:
-            self._builder.oddities.append(f"{damaged:,} of its {of_all:,} streams are damaged: text may be missing")
+            self._builder.oddities.append(f"{damaged:,} of its {streams:,} streams are damaged: text may be missing")
         if damaged or self._unread:
             # The length of an unreadable page or stream is unknown: it counts as an average one.
-            lost = 1 - (1 - damaged / max(1, of_all)) * (1 - len(self._unread) / len(self._file))
+            lost = 1 - (1 - damaged / max(1, streams)) * (1 - len(self._unread) / len(self._file))
             read = sum(size(part) for part in self._builder.parts)
             self._builder.extents.append(ReadCoverage(self._name, round(read / max(0.01, 1 - lost)), read))
         if self._unread:
             self._builder.oddities.append(f"{_listed(self._unread)} cannot be read, and were left out")
 
-    def _title(self, found: Sequence[Paragraph]) -> str:
+    def _title(self, paragraphs: Sequence[Paragraph]) -> str:
         """Return the title in the metadata, unless it is a file's name, else the largest heading on the first page,
         unless it is a chapter's."""
-        said = one_line(self._file.get_metadata_value("Title") or "", TITLE_WIDTH)
-        if said and not _NOISE.search(said):
-            return said
-        first = [paragraph for paragraph in found if paragraph.parts[0][0] == 0 and paragraph.kind == "heading"]
-        largest = max(first, key=lambda one: round(one.size, 1), default=None)
-        beside = (
-            sum(paragraph.kind == "heading" and abs(paragraph.size - largest.size) < 0.1 for paragraph in found)
-            if largest
-            else 0
-        )
-        return one_line(largest.text, TITLE_WIDTH) if largest and names_document(largest.text, beside - 1) else ""
+        declared = one_line(self._file.get_metadata_value("Title") or "", TITLE_WIDTH)
+        if declared and not _NOISE.search(declared):
+            return declared
+        headings = [paragraph for paragraph in paragraphs if paragraph.kind == "heading"]
+        first = (paragraph for paragraph in headings if paragraph.parts[0][0] == 0)
+        largest = max(first, key=lambda paragraph: round(paragraph.size, 1), default=None)
+        if largest is None:
+            return ""
+        others = sum(abs(paragraph.size - largest.size) < 0.1 for paragraph in headings) - 1
+        return one_line(largest.text, TITLE_WIDTH) if names_document(largest.text, others) else ""
 
     def _language(self) -> str:
         """Return the language that the file declares; empty if there is none."""
@@ -276,73 +265,57 @@ class _PdfReader:
 
 
 def _string(function: Callable[..., int], *arguments: object) -> str:
-    """Return the text that a function of pdfium writes as UTF-16 into a buffer, of which it tells the size first."""
+    """Return the text that a function of pdfium writes as UTF-16 into a buffer, of which it returns the size first."""
     size = function(*arguments, None, 0)
     buffer = ctypes.create_string_buffer(max(2, size))
     function(*arguments, ctypes.cast(buffer, ctypes.POINTER(raw.FPDF_WCHAR)), size)
     return str(buffer.raw[:-2], "utf-16-le", "replace")
 
 
-class _Headings:
-    """The levels of headings, by the outline, else by the size of their letters."""
+def _heading_levels(outline: Sequence[tuple[int, str, int]], paragraphs: Sequence[Paragraph]) -> dict[int, int]:
+    """Return the levels of headings by the identity of their paragraph: those of the outline, and where most of its
+    entries are not found, by the size of their letters."""
+    levels: dict[int, int] = {}
+    by_page = {page: list(group) for page, group in groupby(paragraphs, key=lambda paragraph: paragraph.parts[0][0])}
+    for level, title, page in outline:
+        key = _plain(title)
+        # Some outlines give the page before a heading that no longer fitted there.
+        for paragraph in (*by_page.get(page, ()), *by_page.get(page + 1, ())):
+            if key and id(paragraph) not in levels and _ends_with(paragraph.text, key):
+                levels[id(paragraph)] = level
+                break
+    if len(levels) >= max(1, len(outline) // 2):
+        return levels
+    sizes = sorted({round(paragraph.size) for paragraph in paragraphs if paragraph.kind == "heading"}, reverse=True)[
+        :_RANKS
+    ]
+    for paragraph in paragraphs:
+        if paragraph.kind == "heading" and round(paragraph.size) in sizes:
+            levels.setdefault(id(paragraph), 1 + sizes.index(round(paragraph.size)))
+        elif paragraph.kind == "text" and _CHAPTER.match(paragraph.text) and len(paragraph.text) < TITLE_WIDTH:
+            levels.setdefault(id(paragraph), min(2, len(sizes) + 1))
+    return levels
 
-    def __init__(self, outline: Sequence[tuple[int, str, int]], found: Sequence[Paragraph]) -> None:
-        self._levels: dict[int, int] = {}
-        if outline:
-            self._by_outline(outline, found)
-        if len(self._levels) < max(1, len(outline) // 2):
-            sizes = sorted({round(paragraph.size) for paragraph in found if paragraph.kind == "heading"}, reverse=True)[
-                :_RANKS
-            ]
-            for one in found:
-                if one.kind == "heading" and round(one.size) in sizes:
-                    self._levels.setdefault(id(one), 1 + sizes.index(round(one.size)))
-                elif one.kind == "text" and _CHAPTER.match(one.text) and len(one.text) < TITLE_WIDTH:
-                    self._levels.setdefault(id(one), min(2, len(sizes) + 1))
 
-    def level(self, one: Paragraph) -> int:
-        """Return the heading level of a paragraph; 0 if it is not a heading."""
-        return self._levels.get(id(one), 0)
-
-    def _by_outline(self, outline: Sequence[tuple[int, str, int]], found: Sequence[Paragraph]) -> None:
-        by_page = {page: list(lot) for page, lot in groupby(found, key=lambda one: one.parts[0][0])}
-        for level, title, page in outline:
-            wanted = _plain(title)
-            # Some outlines give the page before a heading that no longer fitted there.
-            for one in (*by_page.get(page, ()), *by_page.get(page + 1, ())):
-                said = _plain(one.text)
-                if (
-                    id(one) not in self._levels
-                    and wanted
-                    and (said == wanted or (said.endswith(wanted) and _close(said, wanted)))
-                ):
-                    self._levels[id(one)] = level
-                    break
+def _ends_with(text: str, key: str) -> bool:
+    """Return whether a heading is a title of the outline, with at most a number before it."""
+    heading = _plain(text)
+    return heading.endswith(key) and len(heading) - len(key) <= _LONGEST_NUMBER
 
 
 def _plain(text: str) -> str:
     return re.sub(r"\W+", "", text.casefold())
 
 
-def _close(said: str, wanted: str) -> bool:
-    return len(said) - len(wanted) <= 12
-
-
 def _has_picture(page: pdfium.PdfPage) -> bool:
     return any(True for _ in page.get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE], max_depth=3))
 
 
-def _ranges(pages: Sequence[int]) -> Iterator[str]:
-    for _, lot in groupby(enumerate(pages), key=lambda pair: pair[1] - pair[0]):
-        run = [page + 1 for _, page in lot]
-        yield str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}"
-
-
 def _listed(pages: Sequence[int]) -> str:
-    found = list(_ranges(pages))
-    more = f" and {len(found) - 10:,} more" if len(found) > 10 else ""
-    return f"{'page' if len(pages) == 1 else 'pages'} {', '.join(found[:10])}{more}"
-
-
-def _counted(pages: Sequence[int]) -> str:
-    return f"{_listed(pages)} {'is a picture' if len(pages) == 1 else 'are pictures'}"
+    """Return pages in words, counted from 1: "pages 1-3, 7"."""
+    ranges: list[str] = []
+    for _, group in groupby(enumerate(pages), key=lambda pair: pair[1] - pair[0]):
+        run = [page + 1 for _, page in group]
+        ranges.append(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}")
+    more = f" and {len(ranges) - 10:,} more" if len(ranges) > 10 else ""
+    return f"{'page' if len(pages) == 1 else 'pages'} {', '.join(ranges[:10])}{more}"

@@ -29,7 +29,8 @@ from redraft.report.history.changes import difference
 from redraft.report.history.lineage import TracedSentence, read_lineage
 from redraft.report.history.quotes import Details, listed, span_of, yardstick_of
 from redraft.report.history.results import Result, document_read
-from redraft.report.history.trace import RoundTrace, RunTrace, piece_name, read_trace
+from redraft.report.history.texts import piece_name
+from redraft.report.history.trace import RoundTrace, RunTrace, read_trace
 from redraft.settings import NEWCOMER
 from redraft.store.runs import WITHOUT_SUMMARY
 from redraft.store.store import Store

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, PlainSerializer, field_serializer
 
 from redraft.domain import Document, Evaluation
-from redraft.errors import UsageError
+from redraft.errors import RunCommand, UsageError
 from redraft.evaluators.figures import Interval, interval_of_mean
 from redraft.fields import list_argument
 from redraft.report.dossier.build import items, without_false_origins
@@ -25,7 +25,7 @@ from redraft.report.entry import Entry
 from redraft.report.history.certificates import judge_setup_of
 from redraft.report.history.lineage import TracedSentence, read_lineage
 from redraft.report.history.results import document_read, read_result
-from redraft.report.history.trace import GIVEN_SAID
+from redraft.report.history.texts import GIVEN_SAID
 from redraft.report.pages.formatting import setting
 from redraft.settings import FIGURES, GIVEN_STRATEGY
 from redraft.store.store import Store, check_store
@@ -172,20 +172,20 @@ def read_comparison(store: Store, keys: Sequence[str], *, encoder: Encoder | Non
     """
     keys = list_argument(keys, "runs")
     if len(keys) < 2:
-        hint = "give at least two runs: `redraft compare-runs RUN RUN`"
-        raise UsageError("there is nothing to compare: you gave only one run", hint=hint)
+        fix = ("give at least two runs: ", RunCommand("compare-runs", more=("RUN", "RUN")))
+        raise UsageError("there is nothing to compare: you gave only one run", fix=fix)
     check_store(store)
     parted = [key.rpartition("=") for key in keys]
     runs = [_read(store, run.strip(), one_line(name), encoder) for name, _, run in parted]
     ids = Counter(run.result.run.id for run in runs)
     if twice := next((key for key, times in ids.items() if times > 1), None):
-        raise UsageError(f"run {twice} is given twice", hint="`redraft runs` lists them")
+        raise UsageError(f"run {twice} is given twice", fix=(RunCommand("runs"), " lists them"))
     texts = {run.document.id: run.document for run in runs}
     documents = list(texts)
     if len(documents) == len(runs):
         titles = ", ".join(one_line(run.document.title, _TITLE) or "Untitled" for run in runs)
-        hint = "`redraft runs --document ID|WORDS` lists the runs of a document"
-        raise UsageError(f"no two of these runs are of the same document: {titles}", hint=hint)
+        list_runs = (RunCommand("runs", more=("--document", "ID|WORDS")), " lists the runs of a document")
+        raise UsageError(f"no two of these runs are of the same document: {titles}", fix=list_runs)
     groups, labels = _group(runs, several=len(documents) > 1)
     if not any(len(_on(groups, document)) > 1 for document in documents):
         raise UsageError("no document has summaries by two systems", hint="compare runs on the same documents")
@@ -428,10 +428,7 @@ def _by_value(values: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 def _warnings(metrics: Sequence[str], groups: Sequence[Group], documents: Sequence[str]) -> Iterator[str]:
     runs = [run for group in groups for run in group]
     if all(sum(metric in run.scores for run in runs) < 2 for metric in metrics):
-        yield (
-            "No metric has scored two of these runs. Score each summary with `redraft evaluate SOURCE SUMMARY`, and"
-            " compare those runs."
-        )
+        yield "No metric has scored two of these runs. Evaluate each summary, and compare those runs."
     for metric in metrics:
         yield from _warnings_of(metric, runs)
         for group in groups:

@@ -54,16 +54,16 @@ class Certificate:
     agreements: tuple[Agreement, ...] = ()
     offline_check: bool = False
     """Whether only the built-in model judged, which compares words."""
-    sees: Annotated[str, Field(exclude_if=lambda said: not said)] = ""
+    sees: Annotated[str, Field(exclude_if=lambda text: not text)] = ""
     """What the built-in judge sees, if it is the only judge."""
-    misses: Annotated[str, Field(exclude_if=lambda said: not said)] = ""
+    misses: Annotated[str, Field(exclude_if=lambda text: not text)] = ""
     """What it cannot tell."""
 
     @property
     def agreement(self) -> Agreement | None:
         """The agreement to show where there is room for one: on the most summaries, or else on the most items."""
         per_summary = [agreement for agreement in self.agreements if agreement.level == "summaries"]
-        return max(per_summary or self.agreements, key=lambda one: one.n, default=None)
+        return max(per_summary or self.agreements, key=lambda agreement: agreement.n, default=None)
 
     @computed
     def agrees(self) -> str:
@@ -87,45 +87,43 @@ class Certificate:
         return "; ".join(parts)
 
 
-def in_words(one: Agreement | None) -> str:
+def in_words(agreement: Agreement | None) -> str:
     """Return in words how well a judge agrees with people."""
-    if one is None:
+    if agreement is None:
         return UNCHECKED
-    between = (
-        f" ({round(one.low, 2) + 0.0:.2f} to {round(one.high, 2) + 0.0:.2f})"
-        if one.low is not None and one.high is not None
-        else ""
-    )
-    measure = "" if one.measure == "tau-b" else f" in {one.measure}"
-    on = f"{one_line(one.dataset, _LONGEST)}, {one.n:,} {one.level}"
-    return f"agrees with people {one.value:.2f}{between}{measure} on {on}"
+    low, high = agreement.low, agreement.high
+    interval = ""
+    if low is not None and high is not None:
+        interval = f" ({round(low, 2) + 0.0:.2f} to {round(high, 2) + 0.0:.2f})"
+    measure = "" if agreement.measure == "tau-b" else f" in {agreement.measure}"
+    dataset = f"{one_line(agreement.dataset, _LONGEST)}, {agreement.n:,} {agreement.level}"
+    return f"agrees with people {agreement.value:.2f}{interval}{measure} on {dataset}"
 
 
 def certificates(store: Store, run: Run, evaluations: Mapping[str, Evaluation]) -> dict[str, Certificate]:
     """Return the certificates of a draft's scores by metric; figures that no judge gives have none."""
-    judged = {
-        name: evaluation
+    return {
+        name: certificate(store, run, evaluation)
         for name, evaluation in evaluations.items()
         if name not in _WITHOUT and WITHOUT_JUDGE not in evaluation.details
     }
-    return {name: certificate(store, run, evaluation) for name, evaluation in judged.items()}
 
 
 def certificate(store: Store, run: Run, evaluation: Evaluation) -> Certificate:
     """Return the certificate of one score."""
-    standing = judge_setup_of(run, evaluation.metric, evaluation.version)
-    spread, judged = evaluation.details.get("spread"), evaluation.judged_share
-    alone = judges_of(run) == (EXTRACTIVE,)
+    setup = judge_setup_of(run, evaluation.metric, evaluation.version)
+    spread, share = evaluation.details.get("spread"), evaluation.judged_share
+    words = packaged_words() if judges_of(run) == (EXTRACTIVE,) else {}
     return Certificate(
         evaluation.metric,
         evaluation.version,
         judges_of(run),
-        f"{one_line(str(run.settings.prompts), _LONGEST)} {standing.prompts}" if standing.prompts else None,
-        None if judged is None else 1 - judged,
+        f"{one_line(str(run.settings.prompts), _LONGEST)} {setup.prompts}" if setup.prompts else None,
+        None if share is None else 1 - share,
         spread if isinstance(spread, dict) and spread.get("n", 0) > 1 else None,
-        (*store.agreements.of(standing), *(agreement for agreement in packaged() if agreement.standing == standing)),
+        (*store.agreements.of(setup), *(agreement for agreement in packaged() if agreement.standing == setup)),
         evaluation.metric in offline_checked(run),
-        **(packaged_words().get(evaluation.metric, {}) if alone else {}),
+        **words.get(evaluation.metric, {}),
     )
 
 
@@ -143,10 +141,12 @@ def judge_setup_of(run: Run, metric: str, version: int) -> JudgeSetup:
     """Return the judge setup of a run and metric, which an agreement figure must match to apply."""
     judging = run.judging or JudgeConfig()
     names = judges_of(run)
-    prompts = "" if names == (EXTRACTIVE,) else content_id("\n".join(_hashes(run, metric)))[:_LETTERS]
-    return JudgeSetup(
-        " + ".join(_identity(name, run, judging) for name in names), metric, version, prompts, _terms(judging, metric)
-    )
+    prompts = "" if names == (EXTRACTIVE,) else content_id("\n".join(_prompts(run, metric)))[:_LETTERS]
+    # The settings that differ from the defaults and affect the metric.
+    terms = judging.model_dump(mode="json", exclude=_NEVER, exclude_defaults=True)
+    terms = {name: value for name, value in terms.items() if name in _TERMS.get(metric, terms)}
+    judge = " + ".join(_identity(name, run, judging) for name in names)
+    return JudgeSetup(judge, metric, version, prompts, json.dumps(terms, sort_keys=True) if terms else "")
 
 
 def _identity(name: str, run: Run, judging: JudgeConfig) -> str:
@@ -160,19 +160,12 @@ def _identity(name: str, run: Run, judging: JudgeConfig) -> str:
     return f"{model}@{address}" if address else model
 
 
-def _hashes(run: Run, metric: str) -> Sequence[str]:
+def _prompts(run: Run, metric: str) -> Sequence[str]:
     """Return the metric's prompts with their hashes; for an unknown metric, all prompts of the run."""
-    one = metric_info(metric)
-    asked = set(run.prompt_hashes) if one is None else set(one.prompts)
+    info = metric_info(metric)
+    names = set(run.prompt_hashes) if info is None else set(info.prompts)
     # A name followed by brackets is a prompt of the user's own set.
-    return sorted(f"{name} {digest}" for name, digest in run.prompt_hashes.items() if name.partition(" (")[0] in asked)
-
-
-def _terms(judging: JudgeConfig, metric: str) -> str:
-    """Return as JSON the settings that differ from the defaults and affect a metric; empty if none do."""
-    said = judging.model_dump(mode="json", exclude=_NEVER, exclude_defaults=True)
-    chosen = {name: value for name, value in said.items() if name in _TERMS.get(metric, tuple(said))}
-    return json.dumps(chosen, sort_keys=True) if chosen else ""
+    return sorted(f"{name} {digest}" for name, digest in run.prompt_hashes.items() if name.partition(" (")[0] in names)
 
 
 @cache
@@ -183,17 +176,16 @@ def _content() -> Mapping[str, Any]:
 @cache
 def packaged() -> tuple[Agreement, ...]:
     """Return the agreement figures of the built-in judge, which ship with the package."""
-    return tuple(_agreement(one) for one in _content().get("figures", ()))
+    agreements = []
+    for figure in _content().get("figures", ()):
+        setup = JudgeSetup(figure["judge"], figure["metric"], figure["version"], "", figure.get("terms", ""))
+        values = {name: figure[name] for name in ("dataset", "human", "level", "measure", "n", "value")}
+        interval = {name: figure.get(name) for name in ("low", "high")}
+        agreements.append(Agreement(setup, **values, **interval, measured=str(figure["measured"])))
+    return tuple(agreements)
 
 
 def packaged_words() -> Mapping[str, Mapping[str, str]]:
     """Return by metric what the built-in judge sees and misses."""
     words: Mapping[str, Mapping[str, str]] = _content().get("words", {})
     return words
-
-
-def _agreement(one: Mapping[str, Any]) -> Agreement:
-    standing = JudgeSetup(one["judge"], one["metric"], one["version"], "", one.get("terms", ""))
-    named = ("dataset", "human", "level", "measure", "n", "value")
-    figures = {name: one[name] for name in named}
-    return Agreement(standing, **figures, low=one.get("low"), high=one.get("high"), measured=str(one["measured"]))

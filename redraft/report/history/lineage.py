@@ -11,7 +11,7 @@ import json
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field, PlainSerializer
@@ -20,7 +20,7 @@ from pydantic.dataclasses import dataclass as record
 from redraft.domain import DEFERRED, Document, Parent, Rounded, Span, computed
 from redraft.report.history.quotes import By, quotes_of, refused_sentences
 from redraft.report.history.results import document_read
-from redraft.report.history.trace import GIVEN_SAID, AncestryReader, TextNode
+from redraft.report.history.texts import GIVEN_SAID, AncestryReader, TextNode
 from redraft.store.documents import Ancestry
 from redraft.store.store import Store, check_store
 from redraft.text.languages import is_foreign, language_context, language_spans_of
@@ -33,7 +33,7 @@ from redraft.text.vectors import Embeddings, Encoder
 from redraft.text.words import has_words
 
 # Half the size, with no visible effect on a cosine.
-_KEPT_AS = np.float16
+_STORED_AS = np.float16
 
 
 class CachingEncoder:
@@ -66,11 +66,11 @@ class CachingEncoder:
             return self._encoder.encode(texts)
         cut = hashlib.sha256(json.dumps(list(texts)).encode()).hexdigest()
         with self._lock:
-            kept = self._ancestry.vectors(self._document, cut, self.weights)
-            if kept is None:
-                kept = self._encoder.encode(texts).astype(_KEPT_AS).tobytes()
-                self._ancestry.keep_vectors(self._document, cut, self.weights, kept)
-        rows = np.frombuffer(kept, dtype=_KEPT_AS).reshape(len(texts), -1).astype(np.float32)
+            vectors = self._ancestry.vectors(self._document, cut, self.weights)
+            if vectors is None:
+                vectors = self._encoder.encode(texts).astype(_STORED_AS).tobytes()
+                self._ancestry.keep_vectors(self._document, cut, self.weights, vectors)
+        rows = np.frombuffer(vectors, dtype=_STORED_AS).reshape(len(texts), -1).astype(np.float32)
         # Rounded rows are not quite of unit length, so that no text would match itself exactly.
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
         return np.asarray(np.divide(rows, lengths, out=rows, where=lengths > 0), dtype=np.float32)
@@ -156,7 +156,7 @@ class TracedSentence:
     @computed
     def by(self) -> By | None:
         """Whether a judge or the wording gives its places; None without places."""
-        return "judge" if self.judged else "words" if self.mapped else None
+        return "judge" if self.judged else "words" if self.places else None
 
     @computed
     def unplaced(self) -> bool:
@@ -169,12 +169,12 @@ class TracedSentence:
         return self.unplaced and not self.read
 
 
-def origin_note(said: str) -> str:
-    """Return a note on a sentence without a place that first appeared in the text called `said`.
+def origin_note(text: str) -> str:
+    """Return a note on a sentence without a place that first appeared in the text called `text`.
 
     The sources of a summary given by the user are unknown except for the document.
     """
-    return f"no matching wording in {'the document' if said == GIVEN_SAID else f'the sources ({said})'}"
+    return f"no matching wording in {'the document' if text == GIVEN_SAID else f'the sources ({text})'}"
 
 
 def _source(document: Document) -> dict[str, object]:
@@ -226,8 +226,8 @@ def read_lineage(store: Store, key: str, *, encoder: Encoder | None = None, draf
     """
     check_store(store)
     run = store.runs.get(key)
-    wanted = draft or run.drafted()
-    return Tracer(store, document_read(store, run), encoder).lineage(wanted)
+    draft = draft or run.drafted()
+    return Tracer(store, document_read(store, run), encoder).lineage(draft)
 
 
 class Tracer:
@@ -239,92 +239,90 @@ class Tracer:
         self._encoder = CachingEncoder(encoder, store.ancestry, document.id) if encoder else None
         self.family = AncestryReader(store)
         self._texts: dict[str, DerivedText] = {}
-        self._known: Known = {}
+        self._composed: Known = {}
         self._languages = sorted({span.language for span in language_spans_of(document)})
 
     def lineage(self, draft: str) -> Lineage:
         """Return the lineage of a draft."""
         with language_context(self.document):
-            return self._lineage(draft)
+            last = self.family.draft(draft)
+            members = tuple(self.family.in_order(last))
+            direct = self._linked(last.text, [self._everything(last)])
+            # Computing where the text comes from also links its sentences to its parents.
+            origins = zip(self.composed(last), self._texts[last.key].traced, direct, strict=True)
+            sentences = [self._sentence(number, last, *parts) for number, parts in enumerate(origins, 1)]
+            return Lineage(
+                last.run,
+                draft,
+                self.document,
+                tuple(self._with_quotes(draft, sentences)),
+                members,
+                self._encoder is not None,
+            )
 
-    def _lineage(self, draft: str) -> Lineage:
-        last = self.family.draft(draft)
-        members = tuple(self.family.in_order(last))
-        composed = self.composed(last)
-        direct = self.linked(last.text, [self.whole(last)])
-        found = zip(composed, self._texts[last.key].traced, direct, strict=True)
-        sentences = tuple(self._sentence(at, last, *each) for at, each in enumerate(found, 1))
-        sentences = tuple(self._with_quotes(draft, sentences))
-        return Lineage(last.run, draft, self.document, sentences, members, self._encoder is not None)
-
-    def composed(self, member: TextNode) -> tuple[ComposedOrigin, ...]:
+    def composed(self, node: TextNode) -> tuple[ComposedOrigin, ...]:
         """Return the sentences of a text with their places in the document."""
-        for node in self.family.in_order(member):
-            if node.key not in self._texts:
-                self._texts[node.key] = DerivedText(self.linked(node.text, node.parents), tuple(self._below(node)))
-        return compose(self._texts[member.key], self._known)
-
-    def whole(self, member: TextNode | None = None) -> Parent:
-        """Return the whole document as a source, or the part of it that was read for a text."""
-        read = self.family.read(member.run) if member else None
-        return Parent("excerpt", self.document.id, read or Span(0, len(self.document.text)))
-
-    def linked(self, child: str, parents: Sequence[Parent]) -> tuple[SentenceOrigin, ...]:
-        """Return where the sentences of a text come from in its sources; computed once."""
-        key = self.key(child, parents)
-        known = self._store.ancestry.links(key)
-        if known is not None:
-            return links_from_json(known)
-        origins = self.origins([self.shown(parent) for parent in parents]).trace(child)
-        self._store.ancestry.keep_links(key, child, links_to_json(origins))
-        return origins
+        for text in self.family.in_order(node):
+            if text.key not in self._texts:
+                self._texts[text.key] = DerivedText(self._linked(text.text, text.parents), tuple(self._below(text)))
+        return compose(self._texts[node.key], self._composed)
 
     def origins(self, parents: Sequence[str]) -> OriginTracer:
         """Return a finder of where sentences come from in these sources."""
         return OriginTracer(parents, self._encoder)
 
-    def shown(self, parent: Parent) -> str:
+    def _everything(self, node: TextNode | None = None) -> Parent:
+        """Return the whole document as a source, or the part of it that was read for a text."""
+        read = self.family.read(node.run) if node else None
+        return Parent("excerpt", self.document.id, read or Span(0, len(self.document.text)))
+
+    def _linked(self, text: str, parents: Sequence[Parent]) -> tuple[SentenceOrigin, ...]:
+        """Return where the sentences of a text come from in its sources; computed once."""
+        # The key is the same in all runs, so that cached merges share links.
+        weights = self._encoder.weights if self._encoder else ""
+        material: list[object] = [_VERSION, weights, text, [[parent.text, *parent.span] for parent in parents]]
+        material += self._languages if any(map(is_foreign, self._languages)) else []
+        key = hashlib.sha256(json.dumps(material).encode()).hexdigest()
+        stored = self._store.ancestry.links(key)
+        if stored is not None:
+            return links_from_json(stored)
+        origins = self.origins([self._text_of(parent) for parent in parents]).trace(text)
+        self._store.ancestry.keep_links(key, text, links_to_json(origins))
+        return origins
+
+    def _text_of(self, parent: Parent) -> str:
         """Return the part of a source that was shown."""
         text = self.document.text if parent.text == self.document.id else self._store.documents.text(parent.text)
         return text[parent.span.start : parent.span.end]
 
-    def key(self, child: str, parents: Sequence[Parent]) -> str:
-        """Return the cache key of a text and its sources. It is the same in all runs, so that cached merges share
-        links."""
-        by = self._encoder.weights if self._encoder else ""
-        material: list[object] = [_VERSION, by, child, [[parent.text, *parent.span] for parent in parents]]
-        material += self._languages if any(map(is_foreign, self._languages)) else []
-        return hashlib.sha256(json.dumps(material).encode()).hexdigest()
-
-    def _below(self, member: TextNode) -> list[DerivedText | Excerpt]:
-        below: list[DerivedText | Excerpt] = []
-        for parent, other in zip(member.parents, self.family.parents(member), strict=True):
-            if other is not None:
-                below.append(self._texts[other.key])
+    def _below(self, node: TextNode) -> Iterator[DerivedText | Excerpt]:
+        for parent, source in zip(node.parents, self.family.parents(node), strict=True):
+            if source is not None:
+                yield self._texts[source.key]
             elif parent.text == self.document.id:
-                below.append(Excerpt(parent.span.start))
+                yield Excerpt(parent.span.start)
             else:
                 # The source was rewritten since, and its own sources are no longer known.
-                below.append(DerivedText((), ()))
-        return below
+                yield DerivedText((), ())
 
     def _sentence(
         self, number: int, last: TextNode, composed: ComposedOrigin, traced: SentenceOrigin, direct: SentenceOrigin
     ) -> TracedSentence:
-        origins = tuple(
-            self._at(place.span, place.weight, tuple(self._stops(last, place.way))) for place in composed.places
-        )
-        where = None if origins else self._stops(last, composed.lost)
+        origins = [self._at(place.span, place.weight, self._steps(last, place.way)) for place in composed.places]
+        invented, invented_in = "", ""
+        if not origins:
+            steps = self._steps(last, composed.lost)
+            invented, invented_in = (steps[-1].said, steps[-1].node) if steps else (last.said, last.name)
         return TracedSentence(
             number=number,
             span=composed.span,
             text=one_line(last.text[composed.span.start : composed.span.end]),
-            origins=origins,
-            direct=tuple(self._directly(link) for link in direct.links),
+            origins=tuple(origins),
+            direct=tuple(map(self._directly, direct.links)),
             drift=drift(composed, direct, NEAR),
             margin=traced.margin,
-            invented=(where[-1].said if where else last.said) if where is not None else "",
-            invented_in=(where[-1].node if where else last.name) if where is not None else "",
+            invented=invented,
+            invented_in=invented_in,
         )
 
     def _with_quotes(self, draft: str, sentences: Sequence[TracedSentence]) -> Iterator[TracedSentence]:
@@ -333,34 +331,41 @@ class Tracer:
         absent = refused_sentences(self._store, draft)
         for sentence in sentences:
             number += has_words(sentence.text)
-            quoted = quotes.get(number, ()) if has_words(sentence.text) else ()
-            origins = tuple(self._directly(Link(0, span, 1.0, "judge")) for span in quoted)
-            drift: Drift = "" if sentence.drift == "nowhere" else sentence.drift
-            if origins:
-                yield replace(sentence, judged=origins, drift=drift, invented="", invented_in="")
+            spans = quotes.get(number, ()) if has_words(sentence.text) else ()
+            if spans:
+                origins = tuple(self._directly(Link(0, span, 1.0, "judge")) for span in spans)
+                remaining: Drift = "" if sentence.drift == "nowhere" else sentence.drift
+                yield replace(sentence, judged=origins, drift=remaining, invented="", invented_in="")
             else:
                 yield replace(sentence, read=sentence.text in absent)
 
     def _directly(self, link: Link) -> Origin:
         """Return a place of the document, reached directly."""
-        return self._at(link.span, link.weight, (self._stop(self.whole(), None, link),))
+        return self._at(link.span, link.weight, [self._step(self._everything(), None, link)])
 
-    def _at(self, span: Span, weight: float, way: tuple[LineageStep, ...]) -> Origin:
-        document = self.document
-        said = one_line(document.text[span.start : span.end])
-        where = document_of(document, span), chapter_of(document, span), pages_of(document, span)
-        return Origin(span, *where, percent_of(document, span.start), weight, said, way)
+    def _at(self, span: Span, weight: float, way: Sequence[LineageStep]) -> Origin:
+        text = one_line(self.document.text[span.start : span.end])
+        return Origin(span, weight=weight, text=text, way=tuple(way), **place_fields(self.document, span))
 
-    def _stops(self, member: TextNode | None, way: Sequence[Link]) -> list[LineageStep]:
-        stops: list[LineageStep] = []
+    def _steps(self, node: TextNode | None, way: Sequence[Link]) -> list[LineageStep]:
+        steps: list[LineageStep] = []
         for link in way:
-            assert member is not None, "below the document there is nothing"
-            parent, member = member.parents[link.text], self.family.parents(member)[link.text]
-            stops.append(self._stop(parent, member, link))
-        return stops
+            assert node is not None, "below the document there is nothing"
+            parent, node = node.parents[link.text], self.family.parents(node)[link.text]
+            steps.append(self._step(parent, node, link))
+        return steps
 
-    def _stop(self, parent: Parent, member: TextNode | None, link: Link) -> LineageStep:
+    def _step(self, parent: Parent, node: TextNode | None, link: Link) -> LineageStep:
         span = Span(parent.span.start + link.span.start, parent.span.start + link.span.end)
-        text = self.shown(parent)[link.span.start : link.span.end]
-        said = member.said if member else ""
-        return LineageStep(parent.kind, said, parent.node, span, one_line(text), link.weight, link.method)
+        text = one_line(self._text_of(parent)[link.span.start : link.span.end])
+        return LineageStep(parent.kind, node.said if node else "", parent.node, span, text, link.weight, link.method)
+
+
+def place_fields(document: Document, span: Span) -> dict[str, Any]:
+    """Return the fields of a place: the document if there are several, the chapter, the pages and the percentage."""
+    return {
+        "document": document_of(document, span),
+        "chapter": chapter_of(document, span),
+        "pages": pages_of(document, span),
+        "percent": percent_of(document, span.start),
+    }

@@ -2,119 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from redraft.domain import Evaluation, Evidence, Finding, KeyFact, KeyFacts, Pack, PackQuestion, Parent, Span, computed
-from redraft.errors import RunError
-from redraft.report.history.lineage import NEAR, Lineage, Tracer, origin_note
+from redraft.domain import Evidence, Finding, Parent, Span, computed
+from redraft.errors import RunCommand, RunError
+from redraft.report.history.lineage import NEAR, Lineage, Tracer, origin_note, place_fields
 from redraft.report.history.quotes import FactKey, StatedFact, stated_facts, yardstick_of
 from redraft.report.history.results import document_read
-from redraft.report.history.trace import GIVEN_SAID, TextNode
+from redraft.report.history.texts import GIVEN_SAID, TextNode
 from redraft.store.runs import Run
 from redraft.store.store import Store, check_store
 from redraft.text.languages import language_context
 from redraft.text.origins import Link, OriginTracer
-from redraft.text.places import chapter_of, document_of, pages_of, percent_of
 from redraft.text.vectors import Encoder
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentFact:
-    """Something the document says: a key fact, or the answer to a question of its pack."""
-
-    text: str
-    kind: str
-    """The level of a key fact, or the kind of a question."""
-    evidence: Evidence
-    places: tuple[Span, ...]
-    """Where the document says it."""
-    keys: Annotated[tuple[FactKey, ...], Field(exclude=True)] = ()
-    """The keys of the document's questions or key facts under which judges know it."""
-
-
-@dataclass(frozen=True, slots=True)
-class FactSet:
-    """The facts to look for, and the metric that judges by them."""
-
-    metric: str
-    what: str
-    id: str
-    facts: Sequence[DocumentFact]
-
-    def verdicts(self, store: Store, draft: str) -> dict[str, StatedFact]:
-        """Return what the judges of a draft say about the facts, by their text."""
-        known = stated_facts(store.judgments.of(draft), self.metric, self.id)
-        return {
-            fact.text: StatedFact(
-                any(stated_fact.holds for stated_fact in said),
-                tuple(sorted({n for stated_fact in said for n in stated_fact.sentences})),
-            )
-            for fact in self.facts
-            if (said := [known[key] for key in fact.keys if key in known])
-        }
-
-
-def facts_of(store: Store, run: Run, tracer: Tracer, draft: str) -> FactSet:
-    """Return the facts that a summary of the run's document may state: those a draft was judged by, or else the
-    document's own."""
-    judged = store.judgments.of(draft)
-    keyfacts = _keyfacts(store, run, judged)
-    if keyfacts is not None and "coverage" in judged and "keyfact_recall" not in judged:
-        # A judge that read the draft takes precedence over matching by wording.
-        keyfacts = None
-    origins = tracer.origins([tracer.document.text])
-
-    def fact(text: str, kind: str, evidence: Evidence, keys: Sequence[FactKey]) -> DocumentFact:
-        if evidence.span is not None:
-            return DocumentFact(text, kind, evidence, (evidence.span,), tuple(keys))
-        direct = [link.span for origin in origins.trace(text) for link in origin.links[:1]]
-        passage = [Evidence(tracer.document.text[place.start : place.end], place) for place in direct[:1]]
-        return DocumentFact(text, kind, next(iter(passage), evidence), tuple(direct), tuple(keys))
-
-    if keyfacts is not None:
-        trees = [tree for tree in keyfacts.trees if run.settings.query in (None, tree.query)]
-        kept: dict[str, list[tuple[FactKey, KeyFact]]] = {}
-        for tree in trees:
-            for key_fact in tree.kept:
-                kept.setdefault(key_fact.text, []).append(((tree.chunk, tree.perspective, key_fact.id), key_fact))
-        facts = [
-            fact(text, some[-1][1].level, some[-1][1].evidence, [key for key, _ in some]) for text, some in kept.items()
-        ]
-        return FactSet("keyfact_recall", "key facts", keyfacts.id, facts)
-    pack = _pack(store, run, judged)
-    if pack is None:
-        raise RunError(
-            f"there are no questions or key facts for {tracer.document.title or 'the document'}",
-            hint="build it with `redraft keyfacts SOURCE` or `redraft pack build SOURCE`",
-        )
-    questions: dict[str, list[PackQuestion]] = {}
-    for question in pack.questions:
-        questions.setdefault(question.evidence.text or question.answer, []).append(question)
-    facts = [
-        fact(
-            text,
-            pack_questions[-1].kind,
-            pack_questions[-1].evidence,
-            [(pack_question.id,) for pack_question in pack_questions],
-        )
-        for text, pack_questions in questions.items()
-    ]
-    return FactSet("coverage", "questions", pack.id, facts)
-
-
-def _keyfacts(store: Store, run: Run, judged: Mapping[str, Evaluation]) -> KeyFacts | None:
-    key = yardstick_of(run, judged, "keyfact_recall")
-    return store.keyfacts.get(key) if key else store.keyfacts.latest(run.document)
-
-
-def _pack(store: Store, run: Run, judged: Mapping[str, Evaluation]) -> Pack | None:
-    key = yardstick_of(run, judged, "coverage")
-    return store.packs.get(key) if key else store.packs.latest(run.document)
-
 
 METRIC = "lineage"
 """Takes the place of a metric in findings on what was lost and invented."""
@@ -136,6 +40,20 @@ _THIRDS = 3
 
 
 @dataclass(frozen=True, slots=True)
+class DocumentFact:
+    """Something the document says: a key fact, or the answer to a question of its pack."""
+
+    text: str
+    kind: str
+    """The level of a key fact, or the kind of a question."""
+    evidence: Evidence
+    places: tuple[Span, ...]
+    """Where the document says it."""
+    keys: Annotated[tuple[FactKey, ...], Field(exclude=True)] = ()
+    """The keys of the document's questions or key facts under which judges know it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Loss:
     """A fact that a summary lacks, and where it was lost."""
 
@@ -154,9 +72,11 @@ class Loss:
     percent: int
 
     @property
-    def third(self) -> int:
-        """The third of the document that it is in: 1, 2 or 3."""
-        return min(_THIRDS, 1 + self.percent * _THIRDS // 100)
+    def description(self) -> str:
+        """How the fact was lost, with the level for a merge; for a summary given by the user this is unknown."""
+        if self.said == GIVEN_SAID:
+            return f"not in {GIVEN_SAID}"
+        return f"{STEPS[self.step]} of level {self.level}" if self.step == "merge" else STEPS[self.step]
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,27 +94,12 @@ class Losses:
     @computed
     def by_step(self) -> dict[str, list[int]]:
         """The number of facts lost in each third of the document, by step, and by level for merges."""
-        found: dict[str, list[int]] = {}
-        order = list(STEPS)
-        for loss in sorted(self.lost, key=lambda loss: (order.index(loss.step), loss.level or 0)):
-            found.setdefault(describe_loss(loss), [0] * _THIRDS)[loss.third - 1] += 1
-        return found
-
-    @computed
-    def invented_by_step(self) -> dict[str, list[int]]:
-        """The number of unplaced sentences in each third of the summary, by the text where they first appeared."""
-        levels = {node.name: node.level for node in self.lineage.members}
-        length, found = len(self.lineage.text), dict[str, list[int]]()
-        for sentence in sorted(
-            self.lineage.unplaced, key=lambda one: (levels.get(one.invented_in) is None, one.invented_in)
-        ):
-            level = levels.get(sentence.invented_in)
-            where = (
-                sentence.invented if level is None else f"a merge of level {level}" if level else "a summary of chunks"
-            )
-            said = "without matching wording" if where == GIVEN_SAID else f"first appeared in {where}"
-            found.setdefault(said, [0] * _THIRDS)[sentence.span.start * _THIRDS // length] += 1
-        return found
+        counts: dict[str, list[int]] = {}
+        steps = list(STEPS)
+        for loss in sorted(self.lost, key=lambda loss: (steps.index(loss.step), loss.level or 0)):
+            thirds = counts.setdefault(loss.description, [0] * _THIRDS)
+            thirds[min(_THIRDS - 1, loss.percent * _THIRDS // 100)] += 1
+        return counts
 
     @computed
     def findings(self) -> tuple[Finding, ...]:
@@ -203,15 +108,9 @@ class Losses:
 
         Sentences that only wording does not find are not to be removed.
         """
+        say = "State this, which the document says and the summary does not."
         lost = (
-            Finding(
-                METRIC,
-                "lost",
-                "add",
-                "State this, which the document says and the summary does not.",
-                expected=loss.fact.text,
-                evidence=loss.fact.evidence,
-            )
+            Finding(METRIC, "lost", "add", say, expected=loss.fact.text, evidence=loss.fact.evidence)
             for loss in self.lost
         )
         invented = (
@@ -227,13 +126,6 @@ class Losses:
         return (*lost, *invented)
 
 
-def describe_loss(loss: Loss) -> str:
-    """Return how a fact was lost, with the level for a merge; for a summary given by the user this is unknown."""
-    if loss.said == GIVEN_SAID:
-        return f"not in {GIVEN_SAID}"
-    return f"{STEPS[loss.step]} of level {loss.level}" if loss.step == "merge" else STEPS[loss.step]
-
-
 def read_losses(store: Store, key: str, *, encoder: Encoder | None = None) -> Losses:
     """Return what became of the document's key facts, or else its questions, on the way into a run's result.
 
@@ -244,122 +136,172 @@ def read_losses(store: Store, key: str, *, encoder: Encoder | None = None) -> Lo
     draft = run.drafted()
     tracer = Tracer(store, document_read(store, run), encoder)
     with language_context(tracer.document):
-        return FactSearch(store, run, tracer, draft).losses()
+        return _FactSearch(store, run, tracer, draft).losses()
 
 
-class FactSearch:
+@dataclass(frozen=True, slots=True)
+class _Reference:
+    """Key facts or questions of a document, and the metric that judges by them."""
+
+    metric: str
+    name: str
+    id: str
+    items: Sequence[tuple[str, str, Evidence, FactKey]]
+    """The text, the kind, the evidence and the key of each."""
+
+
+def _reference_of(store: Store, run: Run, draft: str, title: str) -> _Reference:
+    """Return what a draft was judged by, or else the key facts or questions of its document."""
+    evaluations = store.judgments.of(draft)
+    key = yardstick_of(run, evaluations, "keyfact_recall")
+    keyfacts = store.keyfacts.get(key) if key else store.keyfacts.latest(run.document)
+    # A judge that read the draft takes precedence over matching by wording.
+    if keyfacts is not None and ("coverage" not in evaluations or "keyfact_recall" in evaluations):
+        facts = [
+            (fact.text, fact.level, fact.evidence, (tree.chunk, tree.perspective, fact.id))
+            for tree in keyfacts.trees
+            if run.settings.query in (None, tree.query)
+            for fact in tree.kept
+        ]
+        return _Reference("keyfact_recall", "key facts", keyfacts.id, facts)
+    key = yardstick_of(run, evaluations, "coverage")
+    pack = store.packs.get(key) if key else store.packs.latest(run.document)
+    if pack is None:
+        builders = (RunCommand("keyfacts", more=("SOURCE",)), " or ", RunCommand("pack build", more=("SOURCE",)))
+        fix = ("build it with ", *builders)
+        raise RunError(f"there are no questions or key facts for {title or 'the document'}", fix=fix)
+    questions = [
+        (question.evidence.text or question.answer, question.kind, question.evidence, (question.id,))
+        for question in pack.questions
+    ]
+    return _Reference("coverage", "questions", pack.id, questions)
+
+
+def _facts_in(reference: _Reference, tracer: Tracer) -> Iterator[DocumentFact]:
+    """Yield the distinct facts, each with its places in the document."""
+    text = tracer.document.text
+    origins = tracer.origins([text])
+    keys: dict[str, list[FactKey]] = {}
+    for fact, _, _, key in reference.items:
+        keys.setdefault(fact, []).append(key)
+    latest = {fact: (kind, evidence) for fact, kind, evidence, _ in reference.items}
+    for fact in keys:
+        kind, evidence = latest[fact]
+        places = [evidence.span] if evidence.span else [link.span for link in _best_links(origins, fact)]
+        if places and evidence.span is None:
+            evidence = Evidence(text[slice(*places[0])], places[0])
+        yield DocumentFact(fact, kind, evidence, tuple(places), tuple(keys[fact]))
+
+
+class _FactSearch:
     """Looks for a document's facts in the texts of a run, and for the steps where they were lost on the way into a
     draft."""
 
     def __init__(self, store: Store, run: Run, tracer: Tracer, draft: str) -> None:
         self._store = store
-        self._run = run
         self._tracer = tracer
-        self._sought = facts_of(store, run, tracer, draft)
-        self._facts = self._sought.facts
+        self._reference = _reference_of(store, run, draft, tracer.document.title)
+        self._facts = tuple(_facts_in(self._reference, tracer))
         self._lineage = tracer.lineage(draft)
-        self._refusals = self._refused(draft)
-        self._holding: dict[tuple[str, str], bool] = {}
+        node = tracer.family.draft
+        self._rejected = [
+            (node(round_.draft), node(round_.base))
+            for round_ in store.judgments.rounds(run.id)
+            if round_.accepted is False and round_.base and round_.draft != draft
+        ]
+        """The rejected revisions, each with its base."""
+        self._statements: dict[tuple[str, str], bool] = {}
         self._origins: dict[str, OriginTracer] = {}
-        self._judged: dict[str, dict[str, StatedFact]] = {}
+        self._verdicts: dict[str, dict[str, StatedFact]] = {}
 
     def losses(self) -> Losses:
         """Return what became of each fact."""
-        members = self._lineage.members
-        facts = [fact for fact in self._facts if self._holds(members[-1], fact)]
-        lost = [self._loss(members, self._refusals, fact) for fact in self._facts if fact not in facts]
-        by = f"{self._sought.what} {self._sought.id}"
-        return Losses(self._lineage, by, tuple(facts), tuple(lost), self._said_of(members[-1]))
+        last = self._lineage.members[-1]
+        stated = tuple(fact for fact in self._facts if self._states(last, fact))
+        lost = tuple(self._loss(fact) for fact in self._facts if fact not in stated)
+        by = f"{self._reference.name} {self._reference.id}"
+        return Losses(self._lineage, by, stated, lost, self._verdicts_on(last))
 
-    def _origins_of(self, member: TextNode) -> OriginTracer:
-        if member.key not in self._origins:
-            self._origins[member.key] = self._tracer.origins([member.text])
-        return self._origins[member.key]
+    def _loss(self, fact: DocumentFact) -> Loss:
+        place = place_fields(self._tracer.document, fact.places[0] if fact.places else Span(0, 0))
+        for node, base in reversed(self._rejected):
+            if self._states(node, fact) and not self._states(base, fact):
+                return Loss(fact, "refusal", None, node.said, node.name, **place)
+        lossy = self._last_without(fact)
+        if lossy is None:
+            return Loss(fact, "gap", None, "a chunk that was left out", "", **place)
+        return Loss(fact, _step(lossy, fact), lossy.level, lossy.said, lossy.name, **place)
 
-    def _refused(self, draft: str) -> list[tuple[TextNode, TextNode]]:
-        """Return the rejected revisions, each with its base."""
-        rounds = self._store.judgments.rounds(self._run.id)
-        member = self._tracer.family.draft
-        return [
-            (member(made.draft), member(made.base))
-            for made in rounds
-            if made.accepted is False and made.base and made.draft != draft
-        ]
-
-    def _loss(
-        self, members: Sequence[TextNode], refused: Sequence[tuple[TextNode, TextNode]], fact: DocumentFact
-    ) -> Loss:
-        document = self._tracer.document
-        place = fact.places[0] if fact.places else Span(0, 0)
-        named = document_of(document, place), chapter_of(document, place), pages_of(document, place)
-        where = (*named, percent_of(document, place.start))
-        for node, base in reversed(refused):
-            if self._holds(node, fact) and not self._holds(base, fact):
-                return Loss(fact, "refusal", None, node.said, node.name, *where)
-        at = self._last_without(members, fact)
-        if at is None:
-            return Loss(fact, "gap", None, "a chunk that was left out", "", *where)
-        return Loss(fact, self._step(at, fact), at.level, at.said, at.name, *where)
-
-    def _last_without(self, members: Sequence[TextNode], fact: DocumentFact) -> TextNode | None:
+    def _last_without(self, fact: DocumentFact) -> TextNode | None:
         """Return the last text on the fact's path that lacks it although one of its sources has it.
 
         Returns None if the place of the fact was never read.
         """
-        on_path: set[str] = set()
-        node: TextNode | None = None
-        for member in members:
-            had = False
-            for parent, other in zip(member.parents, self._tracer.family.parents(member), strict=True):
-                if parent.kind == "context":
-                    # Context repeats what came before, which a merge need not repeat.
+        path: set[str] = set()
+        lossy: TextNode | None = None
+        for node in self._lineage.members:
+            has_source = False
+            for parent, source in zip(node.parents, self._tracer.family.parents(node), strict=True):
+                # Context repeats what came before, which a merge need not repeat.
+                if parent.kind == "context" or not (source.key in path if source else _reads(parent, fact)):
                     continue
-                if other is None:
-                    on = _reads(parent, fact)
-                    had = had or on
-                else:
-                    on = other.key in on_path
-                    had = had or (on and self._holds(other, fact))
-                if on:
-                    on_path.add(member.key)
-            if had and member.key in on_path and not self._holds(member, fact):
-                node = member
-        return node
+                path.add(node.key)
+                has_source = has_source or source is None or self._states(source, fact)
+            if has_source and not self._states(node, fact):
+                lossy = node
+        return lossy
 
-    def _step(self, at: TextNode, fact: DocumentFact) -> Step:
-        kinds = {parent.kind for parent in at.parents}
-        if at.level is None:
-            return "revision" if "base" in kinds else "extraction" if "excerpt" in kinds else "tidying"
-        if kinds == {"running"}:
-            return "compression"
-        if "running" in kinds:
-            return "extraction" if any(_reads(parent, fact) for parent in at.parents) else "update"
-        return "extraction" if "excerpt" in kinds else "merge"
-
-    def _said_of(self, member: TextNode) -> dict[str, StatedFact]:
+    def _verdicts_on(self, node: TextNode) -> dict[str, StatedFact]:
         """Return what judges say about the facts in a text; empty if it was not judged, as for partial summaries."""
-        if member.level is not None:
-            return {}
-        if member.name not in self._judged:
-            self._judged[member.name] = self._sought.verdicts(self._store, member.name)
-        return self._judged[member.name]
+        if node.level is None and node.name not in self._verdicts:
+            evaluations = self._store.judgments.of(node.name)
+            stated = stated_facts(evaluations, self._reference.metric, self._reference.id)
+            verdicts = {fact.text: [stated[key] for key in fact.keys if key in stated] for fact in self._facts}
+            self._verdicts[node.name] = {
+                text: StatedFact(
+                    any(verdict.holds for verdict in same),
+                    tuple(sorted({number for verdict in same for number in verdict.sentences})),
+                )
+                for text, same in verdicts.items()
+                if same
+            }
+        return self._verdicts.get(node.name, {})
 
-    def _holds(self, member: TextNode, fact: DocumentFact) -> bool:
+    def _states(self, node: TextNode, fact: DocumentFact) -> bool:
         """Return whether a text states a fact: its judges say so, or it has nearly the same words, or similar words
         that come from the fact's place."""
-        if (stated_fact := self._said_of(member).get(fact.text)) is not None:
-            return stated_fact.holds
-        key = (member.key, fact.text)
-        if key not in self._holding:
-            links = [link for origin in self._origins_of(member).trace(fact.text) for link in origin.links[:1]]
-            self._holding[key] = any(link.weight >= _SURE or self._comes_from(member, link, fact) for link in links)
-        return self._holding[key]
+        if (verdict := self._verdicts_on(node).get(fact.text)) is not None:
+            return verdict.holds
+        key = (node.key, fact.text)
+        if key not in self._statements:
+            if node.key not in self._origins:
+                self._origins[node.key] = self._tracer.origins([node.text])
+            links = _best_links(self._origins[node.key], fact.text)
+            self._statements[key] = any(link.weight >= _SURE or self._comes_from(node, link, fact) for link in links)
+        return self._statements[key]
 
-    def _comes_from(self, member: TextNode, link: Link, fact: DocumentFact) -> bool:
-        composed = [origin for origin in self._tracer.composed(member) if origin.span.overlaps(link.span)]
+    def _comes_from(self, node: TextNode, link: Link, fact: DocumentFact) -> bool:
+        composed = [origin for origin in self._tracer.composed(node) if origin.span.overlaps(link.span)]
         spans = [place.span for origin in composed for place in origin.places]
         near = [Span(span.start - NEAR - 1, span.end + NEAR + 1) for span in spans]
         return any(place.overlaps(span) for span in near for place in fact.places)
+
+
+def _best_links(origins: OriginTracer, text: str) -> list[Link]:
+    """Return the best place of each sentence of a text that has one."""
+    return [link for origin in origins.trace(text) for link in origin.links[:1]]
+
+
+def _step(node: TextNode, fact: DocumentFact) -> Step:
+    """Return the step that made a text from its sources."""
+    kinds = {parent.kind for parent in node.parents}
+    if node.level is None:
+        return "revision" if "base" in kinds else "extraction" if "excerpt" in kinds else "tidying"
+    if kinds == {"running"}:
+        return "compression"
+    if "running" in kinds:
+        return "extraction" if any(_reads(parent, fact) for parent in node.parents) else "update"
+    return "extraction" if "excerpt" in kinds else "merge"
 
 
 def _reads(parent: Parent, fact: DocumentFact) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from redraft.domain import Document, Evaluation, Pack, Span
+from redraft.domain import Document, Evaluation, Span
 from redraft.errors import StoreError
 from redraft.evaluators.metric_info import BAD_VERDICTS, GOOD_VERDICTS
 from redraft.store.runs import Run
@@ -44,12 +44,20 @@ def quotes_of(store: Store, draft: str, document: Document) -> dict[int, tuple[S
     Sentences are numbered as the judges number them: those with words, from 1. Quotes for a whole sentence come first,
     then those for its claims by importance, then those for the questions it answers.
     """
-    judged = store.judgments.of(draft)
-    quoted: dict[int, list[Span]] = {}
-    for sentence, span in _quoted(store, store.runs.get(store.runs.draft(draft).run), judged):
-        if 0 <= span.start < span.end <= len(document.text):
-            quoted.setdefault(sentence, []).append(span)
-    return {sentence: _merged(spans)[:MAX_PLACES] for sentence, spans in quoted.items()}
+    quotes: dict[int, list[Span]] = {}
+    for sentence, span in _quotes(store, store.runs.get(store.runs.draft(draft).run), store.judgments.of(draft)):
+        if span and 0 <= span.start < span.end <= len(document.text):
+            _add(quotes.setdefault(sentence, []), span)
+    return {sentence: tuple(spans[:MAX_PLACES]) for sentence, spans in quotes.items()}
+
+
+def _add(spans: list[Span], span: Span) -> None:
+    """Add a place; it is merged with those it overlaps, at the position of the first of them."""
+    overlapping = [place for place in spans if place.overlaps(span)]
+    position = spans.index(overlapping[0]) if overlapping else len(spans)
+    spans[:] = [place for place in spans if place not in overlapping]
+    starts, ends = zip(span, *overlapping, strict=True)
+    spans.insert(position, Span(min(starts), max(ends)))
 
 
 def refused_sentences(store: Store, draft: str) -> frozenset[str]:
@@ -58,62 +66,55 @@ def refused_sentences(store: Store, draft: str) -> frozenset[str]:
     return frozenset(one_line(finding.sentence) for finding in findings if finding.is_absence)
 
 
-def _quoted(store: Store, run: Run, judged: Mapping[str, Evaluation]) -> Iterator[tuple[int, Span]]:
-    for one in _fine(judged, "faithfulness", "sentences"):
-        if span := span_of(one.get("place")):
-            yield int(one["id"]), span
-    claims = _fine(judged, "consistency", "claims")
-    for one in sorted(claims, key=lambda claim: -int(claim.get("importance") or 0)):
-        if span := span_of(one.get("place")):
-            yield int(one["sentence"]), span
-    pack = _pack(store, run, judged)
-    evidence = {question.id: question.evidence.span for question in pack.questions} if pack else {}
-    for one in _fine(judged, "coverage", "questions"):
-        if span := evidence.get(int(one["id"])):
-            yield from ((int(number), span) for number in one.get("sentences", ()))
+def _quotes(store: Store, run: Run, evaluations: Mapping[str, Evaluation]) -> Iterator[tuple[int, Span | None]]:
+    for sentence in _confirmed(evaluations, "faithfulness", "sentences"):
+        yield int(sentence["id"]), span_of(sentence.get("place"))
+    claims = _confirmed(evaluations, "consistency", "claims")
+    for claim in sorted(claims, key=lambda claim: -int(claim.get("importance") or 0)):
+        yield int(claim["sentence"]), span_of(claim.get("place"))
+    key = yardstick_of(run, evaluations, "coverage") if "coverage" in evaluations else None
+    try:
+        questions = store.packs.get(key).questions if key else ()
+    except StoreError:
+        return
+    evidence = {question.id: question.evidence.span for question in questions}
+    for question in _confirmed(evaluations, "coverage", "questions"):
+        for number in question.get("sentences", ()):
+            yield int(number), evidence.get(int(question["id"]))
 
 
-def stated_facts(judged: Mapping[str, Evaluation], metric: str, yardstick: str) -> dict[FactKey, StatedFact]:
+def stated_facts(evaluations: Mapping[str, Evaluation], metric: str, reference: str) -> dict[FactKey, StatedFact]:
     """Return whether a draft states each question of a pack, or each key fact, according to its judges. `yardstick` is
     the id of the pack or key facts; empty if the draft was judged by others."""
     part, name, key = _FACTS[metric]
-    evaluation = judged.get(metric)
-    if evaluation is None or evaluation.details.get(part, yardstick) != yardstick:
+    evaluation = evaluations.get(metric)
+    if evaluation is None or evaluation.details.get(part, reference) != reference:
         return {}
+    good, bad = GOOD_VERDICTS[metric], BAD_VERDICTS[metric]
+    # Items without a verdict, or on which the judges disagree, are left out.
+    items = [item for item in listed(evaluations, metric, name) if item.get("verdict") in {good, *bad}]
     return {
-        tuple(one[field] for field in key): StatedFact(
-            verdict == GOOD_VERDICTS[metric], tuple(one.get("sentences", ()))
-        )
-        for one in listed(judged, metric, name)
-        # Items without a verdict, or on which the judges disagree, are left out.
-        if (verdict := one.get("verdict")) == GOOD_VERDICTS[metric] or verdict in BAD_VERDICTS[metric]
+        tuple(item[part] for part in key): StatedFact(item["verdict"] == good, tuple(item.get("sentences", ())))
+        for item in items
     }
 
 
-def yardstick_of(run: Run, judged: Mapping[str, Evaluation], metric: str) -> str | None:
+def yardstick_of(run: Run, evaluations: Mapping[str, Evaluation], metric: str) -> str | None:
     """Return the id of the pack or key facts that a draft was or will be judged by; None if none is named."""
     part = _FACTS[metric][0]
     # The evaluation's own id comes first: there may be later packs or key facts.
-    key = (judged[metric].details.get(part) if metric in judged else None) or getattr(run.judging, part, None)
+    key = (evaluations[metric].details.get(part) if metric in evaluations else None) or getattr(run.judging, part, None)
     return str(key) if key else None
 
 
-def _pack(store: Store, run: Run, judged: Mapping[str, Evaluation]) -> Pack | None:
-    key = yardstick_of(run, judged, "coverage") if "coverage" in judged else None
-    try:
-        return store.packs.get(key) if key else None
-    except StoreError:
-        return None
+def _confirmed(evaluations: Mapping[str, Evaluation], metric: str, name: str) -> Iterator[Details]:
+    return (item for item in listed(evaluations, metric, name) if item.get("verdict") == GOOD_VERDICTS[metric])
 
 
-def _fine(judged: Mapping[str, Evaluation], metric: str, name: str) -> Iterator[Details]:
-    return (one for one in listed(judged, metric, name) if one.get("verdict") == GOOD_VERDICTS[metric])
-
-
-def listed(judged: Mapping[str, Evaluation], metric: str, name: str) -> Sequence[Details]:
+def listed(evaluations: Mapping[str, Evaluation], metric: str, name: str) -> Sequence[Details]:
     """Return what an evaluation lists under a name, such as the questions that were answered."""
-    found = judged[metric].details.get(name) if metric in judged else None
-    return found if isinstance(found, list | tuple) else ()
+    items = evaluations[metric].details.get(name) if metric in evaluations else None
+    return items if isinstance(items, list | tuple) else ()
 
 
 def span_of(place: object) -> Span | None:
@@ -121,46 +122,13 @@ def span_of(place: object) -> Span | None:
     return Span(*place) if isinstance(place, list | tuple) and len(place) == len(Span._fields) else None
 
 
-def _merged(spans: Sequence[Span]) -> tuple[Span, ...]:
-    """Return the places with overlapping ones merged, each at the position of the first of them."""
-    found: list[Span] = []
-    for span in spans:
-        over = [one for one in found if one.overlaps(span)]
-        at = found.index(over[0]) if over else len(found)
-        whole = Span(min(one.start for one in (span, *over)), max(one.end for one in (span, *over)))
-        found = [one for one in found if one not in over]
-        found.insert(at, whole)
-    return tuple(found)
-
-
-_PAIR = 2
-
-
 def basis(by: Mapping[int, By], what: str) -> str:
     """Return a sentence on which citations or footnotes are a judge's quotes and which match by wording; empty if there
     are none."""
-    judged, matched = ([number for number, its in sorted(by.items()) if its == who] for who in ("judge", "words"))
-    if not judged or not matched:
-        how = (
-            "are quotes by which a judge confirmed the sentence"
-            if judged
-            else "were matched by wording, not by a judge"
-        )
-        return f"All {what}s {how}." if by else ""
-    one, other = (
-        f"{what} {_numbered(judged)} is a quote" if len(judged) == 1 else f"{what}s {_numbered(judged)} are quotes",
-        f"{_numbered(matched)} {'was' if len(matched) == 1 else 'were'} matched by wording",
-    )
-    return f"{one[:1].upper()}{one[1:]} by which a judge confirmed the sentence; {other}."
-
-
-def _numbered(numbers: Sequence[int]) -> str:
-    """Return numbers in short form, such as 1 to 4, 6 and 9."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    said = [part for run in runs for part in ([f"{run[0]} to {run[-1]}"] if len(run) > _PAIR else map(str, run))]
-    return f"{', '.join(said[:-1])} and {said[-1]}" if len(said) > 1 else said[0]
+    quoted = [str(number) for number, source in sorted(by.items()) if source == "judge"]
+    if not quoted:
+        return f"All {what}s were matched by wording, not by a judge." if by else ""
+    if len(quoted) == len(by):
+        return f"All {what}s are quotes by which a judge confirmed the sentence."
+    quotes = f"{what} {quoted[0]} is a quote" if len(quoted) == 1 else f"{what}s {', '.join(quoted)} are quotes"
+    return f"{quotes.capitalize()} by which a judge confirmed the sentence; the others were matched by wording."

@@ -9,7 +9,7 @@ from typing import Annotated, Any, cast
 from pydantic import Field
 
 from redraft.domain import GIVEN, OTHER, Draft, Evaluation, computed
-from redraft.errors import RunError
+from redraft.errors import RunCommand, RunError
 from redraft.evaluators.metric_info import PREFERENCE
 from redraft.llm.addresses import shown_name
 from redraft.report.entry import Entry, Line
@@ -79,24 +79,24 @@ def compared(store: Store, of: Result | str) -> SummaryComparison:
     result = result_of(store, of)
     run = result.run
     if run.kind != "compare":
-        raise RunError(f"run {run.id} does not compare summaries", hint="`redraft compare SOURCE A B`")
-    made = {draft.node: draft for draft in store.runs.drafts(run.id)}
-    first, second = (store.judgments.of(made[node].id) for node in (GIVEN, OTHER))
-    if PREFERENCE not in first:
-        raise RunError(f"run {run.id} has no verdict yet", hint=run.next_step)
-    counts = count_sentences(store, run, [made[GIVEN], made[OTHER]])
-    return SummaryComparison(
-        result,
-        ComparedSummary(made[GIVEN], made[GIVEN].words, counts[0], figures(first) or {}),
-        ComparedSummary(made[OTHER], made[OTHER].words, counts[1], figures(second) or {}),
-        first[PREFERENCE],
+        fix = ("compare two with ", RunCommand("compare", more=("SOURCE", "A", "B")))
+        raise RunError(f"run {run.id} does not compare summaries", fix=fix)
+    by_node = {draft.node: draft for draft in store.runs.drafts(run.id)}
+    drafts = [by_node[GIVEN], by_node[OTHER]]
+    evaluations = [store.judgments.of(draft.id) for draft in drafts]
+    if PREFERENCE not in evaluations[0]:
+        raise RunError(f"run {run.id} has no verdict yet", fix=run.next_step)
+    a, b = (
+        ComparedSummary(draft, draft.words, sentences, figures(by_metric) or {})
+        for draft, sentences, by_metric in zip(drafts, count_sentences(store, run, drafts), evaluations, strict=True)
     )
+    return SummaryComparison(result, a, b, evaluations[0][PREFERENCE])
 
 
 def preferred(store: Store, run: Run) -> str | None:
     """Return the better summary of a run that compares two; None for other runs, and before there is a verdict."""
-    known = store.judgments.of(run.draft) if run.kind == "compare" and run.draft else {}
-    return winner_in(known[PREFERENCE]) if PREFERENCE in known else None
+    evaluations = store.judgments.of(run.draft) if run.kind == "compare" and run.draft else {}
+    return winner_in(evaluations[PREFERENCE]) if PREFERENCE in evaluations else None
 
 
 def winner_in(preference: Evaluation) -> str | None:
@@ -150,20 +150,23 @@ class RunSummary(Entry):
 
 
 def shown_names(settings: DraftConfig, judging: JudgeConfig | None) -> dict[str, str]:
-    """Return the names of a run's models for people."""
-    found = _shown(settings.model, settings.base_url)
+    """Return the names of a run's models for people, by their names without and with the address."""
+    names: dict[str, str] = {}
+
+    def add(model: str, address: str | None) -> str:
+        display = shown_name(model, address)
+        names.setdefault(model, display)
+        if display != model:
+            names.setdefault(f"{model}@{address}", display)
+        return display
+
+    add(settings.model, settings.base_url)
     for judge in judging.judges if judging else ():
         model_settings = judging.models.get(judge) if judging else None
         address = (model_settings and model_settings.base_url) or (judging and judging.base_url) or settings.base_url
-        its = _shown(model_settings.model if model_settings else judge, address)
-        found = {judge: its[model_settings.model if model_settings else judge]} | its | found
-    return found
-
-
-def _shown(model: str, address: str | None) -> dict[str, str]:
-    """Return a model's name for people, by its name without and with the address."""
-    shown = shown_name(model, address)
-    return {model: shown} if shown == model else {model: shown, f"{model}@{address}": shown}
+        display = add(model_settings.model if model_settings else judge, address)
+        names.setdefault(judge, display)
+    return names
 
 
 def summary_of(store: Store, run: Run) -> RunSummary:
@@ -174,14 +177,14 @@ def summary_of(store: Store, run: Run) -> RunSummary:
 def summaries(store: Store, runs: Sequence[Run]) -> list[RunSummary]:
     """Return the runs in one line each. Each table is read once, however many runs there are."""
     keys, drafts = [run.id for run in runs], [run.draft for run in runs if run.draft]
-    used, openings, scores = store.calls.made_by(keys), store.runs.openings(drafts), store.judgments.scores(drafts)
+    usage, openings, scores = store.calls.made_by(keys), store.runs.openings(drafts), store.judgments.scores(drafts)
     wholes = store.parents_of(keys)
     titles = store.documents.titles_of({run.document for run in runs})
-    run_summaries = []
+    rows = []
     for run in runs:
         words, opening = openings.get(run.draft or "", (None, ""))
-        calls, cost = used.get(run.id, (0, 0.0))
-        run_summary = RunSummary.of(
+        calls, cost = usage.get(run.id, (0, 0.0))
+        row = RunSummary.of(
             run,
             run=run.id,
             status=store.status(run),
@@ -203,5 +206,5 @@ def summaries(store: Store, runs: Sequence[Run]) -> list[RunSummary]:
             calls=calls,
             cost_usd=cost,
         )
-        run_summaries.append(run_summary)
-    return run_summaries
+        rows.append(row)
+    return rows

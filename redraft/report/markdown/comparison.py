@@ -7,6 +7,7 @@ from typing import Any
 
 from redraft.prompts.coherence import ASPECTS
 from redraft.report.history.summaries import SummaryComparison
+from redraft.report.markdown.figures import decimal, percent
 from redraft.report.markdown.layout import item, joined, line, section, table
 from redraft.text.words import count
 
@@ -25,13 +26,12 @@ def comparison_markdown(comparison: SummaryComparison) -> str:
         [aspect, _WINNERS.get(votes["winner"], "–"), _votes(votes)]
         for aspect, votes in ((aspect, comparison.aspects[aspect]) for aspect in ASPECTS)
     ]
-    certificate = "" if comparison.same else f"judged by: {line(comparison.certificate.line())}"
     return joined(
         [
             table([["aspect", "better", "judgings"], *aspects]),
-            table(_statistics(comparison)),
+            table([*_statistics(comparison)]),
             "\n".join(f"- {note}" for note in _notes(comparison)),
-            certificate,
+            "" if comparison.same else f"judged by: {line(comparison.certificate.line())}",
             section("Judgings", _judgings(comparison)),
         ]
     )
@@ -42,24 +42,23 @@ def _votes(votes: Mapping[str, Any]) -> str:
     number = votes["a"] + votes["b"] + votes["tie"]
     if not number:
         return ""
-    parts = [f"A {votes['a']}, B {votes['b']}, tie {votes['tie']}"]
-    within = [f"{votes[f'leaning_{side}']} leaning to {side.upper()}" for side in "ab" if votes[f"leaning_{side}"]]
-    within += [f"{votes['order_decides']} by the order"] if votes["order_decides"] else []
-    parts += [f"of the ties {' and '.join(within)}"] if within else []
-    return f"{count(number, 'judging')}: {'; '.join(parts)}"
+    ties = [f"{votes[f'leaning_{side}']} leaning to {side.upper()}" for side in "ab" if votes[f"leaning_{side}"]]
+    ties += [f"{votes['order_decides']} by the order"] if votes["order_decides"] else []
+    among_ties = f"; of the ties {' and '.join(ties)}" if ties else ""
+    return f"{count(number, 'judging')}: A {votes['a']}, B {votes['b']}, tie {votes['tie']}{among_ties}"
 
 
-def _statistics(comparison: SummaryComparison) -> list[list[str]]:
+def _statistics(comparison: SummaryComparison) -> Iterator[list[str]]:
+    """Yield the rows of a table with the lengths of both summaries and what is new in them."""
     both = (comparison.a, comparison.b)
-    rows = [["", "A", "B"], ["words", *(f"{summary.words:,}" for summary in both)]]
-    rows.append(["sentences", *(f"{summary.sentences:,}" for summary in both)])
-    measured = [summary.statistics for summary in both]
-    if all(measured):
-        rows.append(["compression", *(f"{figures['compression']['tokens']:,.1f}" for figures in measured)])
+    yield ["", "A", "B"]
+    yield ["words", *(f"{summary.words:,}" for summary in both)]
+    yield ["sentences", *(f"{summary.sentences:,}" for summary in both)]
+    figures = [summary.statistics for summary in both]
+    if all(figures):
+        yield ["compression", *(decimal(parts["compression"]["tokens"], 1) for parts in figures)]
         for name, key in (("new trigrams", "novel_ngrams"), ("repeated trigrams", "repeated_ngrams")):
-            shares = [figures[key]["3"] for figures in measured]
-            rows.append([name, *("–" if share is None else f"{share:.1%}" for share in shares)])
-    return rows
+            yield [name, *(percent(parts[key]["3"]) for parts in figures)]
 
 
 def _notes(comparison: SummaryComparison) -> Iterator[str]:
@@ -81,9 +80,9 @@ def _notes(comparison: SummaryComparison) -> Iterator[str]:
         trouble = line(str(preference.details.get("trouble", "")), _REASON)
         yield f"{count(preference.unjudged, 'judging')} without a verdict: {trouble}"
     if not comparison.document_read:
-        some = any(judging["document_read"] for judging in comparison.judgings)
-        who = "not every judge has read the document" if some else "no judge has read the document"
-        yield f"{who}: with the summaries it does not fit the window (--context-tokens)"
+        any_read = any(judging["document_read"] for judging in comparison.judgings)
+        who = "not every judge has read the document" if any_read else "no judge has read the document"
+        yield f"{who}: with the summaries it does not fit the window"
 
 
 def _judgings(comparison: SummaryComparison) -> Iterator[str]:

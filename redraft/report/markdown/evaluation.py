@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Literal
 
 from redraft.domain import REVIEW, Document, Evaluation, Finding
 from redraft.evaluators.metric_info import OFFLINE_CHECK, UNSUPPORTED, got_no_reply, withdrawn
@@ -18,7 +18,6 @@ from redraft.text.words import count, score, spaced
 
 SHOWN = 10
 """The number of sentences or points listed before the rest is left to `--all`."""
-_CLEARER = ("clarify", "connect", "change", "drop")
 _ITEMS = {
     "coverage": "question",
     "consistency": "claim",
@@ -27,37 +26,22 @@ _ITEMS = {
     "booookscore": "sentence",
 }
 KEY_SENTENCE = "key sentence"
+Group = Literal["wrong", "missing", "unclear"]
+Groups = dict[Group, dict[str, list[Finding]]]
+"""The findings on a draft: what is wrong or unclear, each by sentence, and what is missing, by point."""
 
 
-@dataclass(frozen=True, slots=True)
-class Objections:
-    """The findings on a draft: by sentence what is wrong and what is unclear, and by point what is missing."""
-
-    wrong: dict[str, list[Finding]] = field(default_factory=dict)
-    missing: dict[str, list[Finding]] = field(default_factory=dict)
-    unclear: dict[str, list[Finding]] = field(default_factory=dict)
-
-    @property
-    def glance(self) -> str:
-        """The number of each in one line; empty without findings."""
-        parts = [f"{count(len(self.wrong), 'sentence')} wrong"] if self.wrong else []
-        parts += [f"{count(len(self.missing), 'point')} missing"] if self.missing else []
-        parts += [f"{len(self.unclear):,} unclear"] if self.unclear else []
-        return ", ".join(parts)
-
-
-def objections(evaluations: Mapping[str, Evaluation]) -> Objections:
+def grouped_findings(evaluations: Mapping[str, Evaluation]) -> Groups:
     """Return the findings of all metrics by what they are about."""
-    groups = Objections()
+    groups: Groups = {"wrong": {}, "missing": {}, "unclear": {}}
     for name, evaluation in evaluations.items():
         for finding in evaluation.findings if name != REVIEW else ():
-            about = finding.sentence or finding.question or finding.expected or finding.explanation
             if finding.task == "add":
-                groups.missing.setdefault(_about(finding), []).append(finding)
-            elif finding.task in _CLEARER:
-                groups.unclear.setdefault(about, []).append(finding)
+                groups["missing"].setdefault(_about(finding), []).append(finding)
             else:
-                groups.wrong.setdefault(about, []).append(finding)
+                group: Group = "wrong" if finding.task in ("correct", "remove") else "unclear"
+                about = finding.sentence or finding.question or finding.expected or finding.explanation
+                groups[group].setdefault(about, []).append(finding)
     return groups
 
 
@@ -72,23 +56,32 @@ def judgment_markdown(
 ) -> str:
     """Return a judgment: what is wrong at a glance, a line for each metric, and the findings. `show_all` adds the parts
     of each score and all findings; `rest` says where else they are. Without a document no places are named."""
-    groups = objections(evaluations)
-    judged = any(evaluation.judged for evaluation in evaluations.values())
-    blocks = [groups.glance or ("nothing found wrong, missing or unclear" if judged else "")]
-    lines = (
+    groups = grouped_findings(evaluations)
+    numbers = {name: len(findings) for name, findings in groups.items()}
+    glance = [f"{count(numbers['wrong'], 'sentence')} wrong"] if numbers["wrong"] else []
+    glance += [f"{count(numbers['missing'], 'point')} missing"] if numbers["missing"] else []
+    glance += [f"{numbers['unclear']:,} unclear"] if numbers["unclear"] else []
+    if not glance and any(evaluation.judged for evaluation in evaluations.values()):
+        glance = ["nothing found wrong, missing or unclear"]
+    lines = [
         part
         for name, evaluation in evaluations.items()
         for part in item(metric_line(evaluation, offline_checked=name in offline_checked), panel(evaluation))
-    )
-    blocks.append("\n".join(lines))
-    if show_all:
-        for name, evaluation in evaluations.items():
-            parts = [part for part in details(evaluation, judges_key_sentences(evaluation)) if part]
-            blocks += [f"{'#' * level} {spaced(name)}", *parts] if parts else []
-    limit, where = None if show_all else SHOWN, places_in(document)
-    blocks.append(_by_sentence("Wrong", groups.wrong, where, limit, rest, level))
-    blocks.append(_missing(groups.missing, where, limit, rest, level))
-    blocks.append(_by_sentence("Unclear", groups.unclear, where, limit, rest, level))
+    ]
+    blocks = [", ".join(glance), "\n".join(lines)]
+    for name, evaluation in evaluations.items() if show_all else ():
+        parts = [part for part in details(evaluation, judges_key_sentences(evaluation)) if part]
+        blocks += [f"{'#' * level} {spaced(name)}", *parts] if parts else []
+    where = places_in(document)
+    for group, findings in groups.items():
+        items = [
+            part
+            for number, (about, same) in enumerate([*findings.items()][: None if show_all else SHOWN], 1)
+            for part in _finding_group(number, about, same, where, standalone=group == "missing")
+        ]
+        if not show_all and len(findings) > SHOWN:
+            items.append(f"- ... and {len(findings) - SHOWN:,} more ({rest})")
+        blocks.append(section(group.capitalize(), items, level))
     gone = list(withdrawn_items(evaluations))
     blocks.append(
         section("Withdrawn", gone, level) if show_all else f"{count(len(gone), 'finding')} withdrawn" * bool(gone)
@@ -102,15 +95,14 @@ def metric_line(evaluation: Evaluation, *, offline_checked: bool = False) -> str
         return brief_figures(evaluation)
     if evaluation.outcome != "scored":
         failed = evaluation.outcome == "failed" and not got_no_reply(evaluation)
-        says = "has no score" if failed else spaced(evaluation.outcome)
-        return f"{evaluation.metric} {says}: {line(evaluation.reason, 300)}"
+        state = "has no score" if failed else spaced(evaluation.outcome)
+        return f"{evaluation.metric} {state}: {line(evaluation.reason, 300)}"
     what = KEY_SENTENCE if judges_key_sentences(evaluation) else _ITEMS.get(evaluation.metric, "item")
-    judged = f"{count(evaluation.judged, what)} judged"
-    judged += f", {evaluation.unjudged:,} without a verdict" if evaluation.unjudged else ""
-    itself = f" ({OFFLINE_CHECK})" if offline_checked else ""
-    return (
-        f"{evaluation.metric} {score(evaluation.score)}{itself}: {judged}, {count(len(evaluation.findings), 'finding')}"
-    )
+    verdicts = f"{count(evaluation.judged, what)} judged"
+    verdicts += f", {evaluation.unjudged:,} without a verdict" if evaluation.unjudged else ""
+    note = f" ({OFFLINE_CHECK})" if offline_checked else ""
+    findings = count(len(evaluation.findings), "finding")
+    return f"{evaluation.metric} {score(evaluation.score)}{note}: {verdicts}, {findings}"
 
 
 def judges_key_sentences(evaluation: Evaluation) -> bool:
@@ -119,36 +111,18 @@ def judges_key_sentences(evaluation: Evaluation) -> bool:
     return isinstance(questions, list) and bool(questions) and bool(sentence_in(str(questions[0].get("question"))))
 
 
-def _by_sentence(
-    title: str,
-    groups: Mapping[str, Sequence[Finding]],
-    where: Where,
-    limit: int | None,
-    rest: str,
-    level: int,
-) -> str:
-    lines: list[str] = []
-    for number, (about, findings) in enumerate(list(groups.items())[:limit], 1):
-        if findings[0].sentence:
-            below = [part for finding in findings for part in item(*_objection(finding, where))]
-            lines += item(quoted(about), below, f"{number}.")
-        else:
-            lines += finding_item(findings[0], where, f"{number}.")
-    return section(title, [*lines, *_rest(len(groups), limit, rest)], level)
+Where = Callable[[Finding], str]
+"""Names the place of a finding's evidence; empty without one."""
 
 
-def _missing(groups: Mapping[str, Sequence[Finding]], where: Where, limit: int | None, rest: str, level: int) -> str:
-    lines = [
-        part
-        for number, findings in enumerate(list(groups.values())[:limit], 1)
-        for part in finding_item(findings[0], where, f"{number}.")
-    ]
-    return section("Missing", [*lines, *_rest(len(groups), limit, rest)], level)
-
-
-def _rest(number: int, limit: int | None, rest: str) -> Iterator[str]:
-    if limit is not None and number > limit:
-        yield f"- ... and {number - limit:,} more ({rest})"
+def _finding_group(
+    number: int, about: str, findings: list[Finding], where: Where, *, standalone: bool
+) -> Iterator[str]:
+    """Yield the findings on one sentence, or the first of those on one point."""
+    if standalone or not findings[0].sentence:
+        return finding_item(findings[0], where, f"{number}.")
+    below = [part for finding in findings for part in item(*_objection(finding, where))]
+    return item(quoted(about), below, f"{number}.")
 
 
 def withdrawn_items(evaluations: Mapping[str, Evaluation]) -> Iterator[str]:
@@ -157,10 +131,6 @@ def withdrawn_items(evaluations: Mapping[str, Evaluation]) -> Iterator[str]:
         for gone in withdrawn(evaluation):
             about = line(gone.finding.question or gone.finding.sentence, QUOTE)
             yield f"- {name}: {about} · the document says so: {quoted(gone.ruling.quote)}"
-
-
-Where = Callable[[Finding], str]
-"""Names the place of a finding's evidence; empty without one."""
 
 
 def places_in(document: Document | None) -> Where:
@@ -173,23 +143,30 @@ def places_in(document: Document | None) -> Where:
     return where
 
 
-def finding_item(finding: Finding, where: Where, mark: str = "-", *, apart: bool = True) -> Iterator[str]:
-    """Yield a finding as a list item, with the sentence that it is about if the item stands `apart` from it."""
+def finding_item(finding: Finding, where: Where, mark: str = "-", *, standalone: bool = True) -> Iterator[str]:
+    """Yield a finding as a list item, with the sentence that it is about if the item is `standalone`."""
     head, below = _objection(finding, where)
     # Where the whole sentence is wrong, it is what the summary says.
-    apart = apart and bool(finding.sentence) and finding.sentence != finding.found
-    return item(head, [*named([("sentence", quoted(finding.sentence) if apart else "")]), *below], mark)
+    standalone = standalone and bool(finding.sentence) and finding.sentence != finding.found
+    return item(head, [*named([("sentence", quoted(finding.sentence) if standalone else "")]), *below], mark)
 
 
 def _objection(finding: Finding, where: Where) -> tuple[str, list[str]]:
     """Return a finding in one line, and what the summary and the document say."""
-    says = "document says" if finding.question else "reason"
+    expected = "nothing about it" if finding.kind == UNSUPPORTED else ""
+    if finding.expected:
+        expected = "" if _is_missing(finding) else line(finding.expected, QUOTE)
     parts = [
         ("summary says", line(finding.found, QUOTE) if finding.found != finding.sentence else ""),
-        (says, _expected(finding)),
+        ("document says" if finding.question else "reason", expected),
         ("missing", line(finding.missing, QUOTE)),
-        *_evidence(finding, where(finding)),
     ]
+    if finding.evidence and finding.evidence.text:
+        place = line(where(finding))
+        if _is_missing(finding) and one_line(finding.expected) == one_line(finding.evidence.text):
+            parts.append(("place", place))
+        else:
+            parts.append(("evidence", f"{quoted(finding.evidence.text)}{f' ({place})' if place else ''}"))
     return f"{finding.metric}, {_kind(finding)}: {line(_about(finding), QUOTE)}", list(named(parts))
 
 
@@ -204,8 +181,8 @@ def brief_finding(finding: Finding) -> str:
 
 def _kind(finding: Finding) -> str:
     """Return the kind of a finding; if judges differ, with the number of judges that report it."""
-    says, of = finding.said_by or (0, 0)
-    return f"{spaced(finding.kind)} ({says} of {of} judges)" if says < of else spaced(finding.kind)
+    votes, judges = finding.said_by or (0, 0)
+    return f"{spaced(finding.kind)} ({votes} of {judges} judges)" if votes < judges else spaced(finding.kind)
 
 
 def _about(finding: Finding) -> str:
@@ -219,23 +196,6 @@ def _about(finding: Finding) -> str:
 def _is_missing(finding: Finding) -> bool:
     """Return whether `expected` is itself what the summary lacks, rather than the answer to a question."""
     return finding.task == "add" and not finding.question and bool(finding.expected)
-
-
-def _expected(finding: Finding) -> str:
-    if finding.expected:
-        return "" if _is_missing(finding) else line(finding.expected, QUOTE)
-    return "nothing about it" if finding.kind == UNSUPPORTED else ""
-
-
-def _evidence(finding: Finding, place: str) -> Iterator[tuple[str, str]]:
-    evidence = finding.evidence
-    if evidence is None or not evidence.text:
-        return
-    place = line(place)
-    if _is_missing(finding) and one_line(finding.expected) == one_line(evidence.text):
-        yield "place", place
-    else:
-        yield "evidence", f"{quoted(evidence.text)}{f' ({place})' if place else ''}"
 
 
 def certificate_items(certificates: Mapping[str, Certificate]) -> Iterator[str]:

@@ -26,7 +26,10 @@ def details(evaluation: Evaluation, key_sentences: bool = False) -> Iterator[str
         case "scored", "keyfact_recall":
             yield _recall(parts)
         case "scored", "faithfulness":
-            yield _faithfulness(parts)
+            levels = (ALL, *LEVELS, NONE)
+            if shares := parts["by_level"]:
+                yield table([["", *levels], ["faithful", *_cells(shares, levels, "faithfulness", "faithful")]])
+            yield _counted("errors", parts["errors"])
         case "scored", "booookscore":
             yield _counted("types", parts["types"])
         case "measured", "statistics":
@@ -34,8 +37,11 @@ def details(evaluation: Evaluation, key_sentences: bool = False) -> Iterator[str
         case "measured", "position":
             yield from _position(parts)
     yield "\n".join(_levels(parts))
-    needs = "are like no key sentence" if key_sentences else _NEEDS.get(evaluation.metric, "")
-    yield _unneeded(needs, parts.get("conciseness"))
+    if numbers := (parts.get("conciseness") or {}).get("unneeded"):
+        needs = "are like no key sentence" if key_sentences else _NEEDS.get(evaluation.metric, "")
+        more = ", ..." if len(numbers) > _MAX_NAMED else ""
+        which = f"{', '.join(map(str, numbers[:_MAX_NAMED]))}{more}"
+        yield f"- {count(len(numbers), 'sentence')} of the summary {needs}: {which}"
     yield "\n".join(f"- missing: {line(trouble, 300)}" for trouble in evaluation.missing)
 
 
@@ -55,15 +61,6 @@ def panel(evaluation: Evaluation) -> Iterator[str]:
         yield f"- not everything was judged: {line(trouble, 300)}"
 
 
-def _unneeded(needs: str, conciseness: Mapping[str, Any] | None) -> str:
-    """Return which sentences no item rests on."""
-    if not conciseness or not conciseness["unneeded"]:
-        return ""
-    numbers = conciseness["unneeded"]
-    which = ", ".join(map(str, numbers[:_MAX_NAMED])) + (", ..." if len(numbers) > _MAX_NAMED else "")
-    return f"- {count(len(numbers), 'sentence')} of the summary {needs}: {which}"
-
-
 def _levels(parts: Mapping[str, Any]) -> Iterator[str]:
     """Yield the level that each judge gave by a rubric, with its reason."""
     match parts:
@@ -71,8 +68,8 @@ def _levels(parts: Mapping[str, Any]) -> Iterator[str]:
             for verdict in verdicts:
                 match verdict:
                     case {"level": int(level), "reason": str(reason)}:
-                        shown = f"level {level} of {highest}" if level else "no level"
-                        yield f"- {shown}: {line(reason, 300)}" if reason else f"- {shown}"
+                        text = f"level {level} of {highest}" if level else "no level"
+                        yield f"- {text}: {line(reason, 300)}" if reason else f"- {text}"
 
 
 def _recall(parts: Mapping[str, Any]) -> str:
@@ -86,19 +83,6 @@ def _recall(parts: Mapping[str, Any]) -> str:
     return table(rows)
 
 
-def _faithfulness(parts: Mapping[str, Any]) -> str:
-    levels = (ALL, *LEVELS, NONE)
-    cells = _cells(parts["by_level"], levels, "faithfulness", "faithful") if parts["by_level"] else []
-    shares = [table([["", *levels], ["faithful", *cells]])] if cells else []
-    return "\n\n".join([*shares, *filter(None, [_counted("errors", parts["errors"])])])
-
-
-def _counted(what: str, numbers: Mapping[str, int]) -> str:
-    """Return the number of each kind, most frequent first; empty if there are none."""
-    kinds = sorted(((kind, number) for kind, number in numbers.items() if number), key=lambda pair: -pair[1])
-    return f"- {what}: {', '.join(f'{number} {spaced(kind)}' for kind, number in kinds)}" if kinds else ""
-
-
 def _cells(shares: Mapping[str, Any], levels: Sequence[str], share: str, part: str) -> list[str]:
     """Return each level's share with its numerator and denominator; the numerator has a decimal if judges differ."""
     return [
@@ -110,63 +94,69 @@ def _cells(shares: Mapping[str, Any], levels: Sequence[str], share: str, part: s
     ]
 
 
+def _counted(what: str, numbers: Mapping[str, int]) -> str:
+    """Return the number of each kind, most frequent first; empty if there are none."""
+    kinds = sorted(((kind, number) for kind, number in numbers.items() if number), key=lambda pair: -pair[1])
+    return f"- {what}: {', '.join(f'{number} {spaced(kind)}' for kind, number in kinds)}" if kinds else ""
+
+
 def brief_figures(evaluation: Evaluation) -> str:
     """Return the figures that matter when drafts are compared."""
     parts: Mapping[str, Any] = evaluation.details
     if evaluation.metric == NEWCOMER:
-        words = stops_in_words(evaluation)
+        text = stops_in_words(evaluation)
     elif evaluation.metric == _POSITION:
-        thirds = ", ".join(map(_percent, parts["thirds"]))
-        words = f"thirds {thirds}, spread {_decimal(parts['spread'])}, {_traced(parts)}"
+        thirds = ", ".join(map(percent, parts["thirds"]))
+        text = f"thirds {thirds}, spread {decimal(parts['spread'])}, {_traced(parts)}"
     elif evaluation.metric in FIGURES:
-        words = (
-            f"{_lengths(parts['summary'])}, compression {_decimal(parts['compression']['tokens'], 1)},"
-            f" density {_decimal(parts['extractive']['density'])},"
-            f" new trigrams {_percent(parts['novel_ngrams']['3'])},"
-            f" repeated trigrams {_percent(parts['repeated_ngrams']['3'])}"
+        text = (
+            f"{_lengths(parts['summary'])}, compression {decimal(parts['compression']['tokens'], 1)},"
+            f" density {decimal(parts['extractive']['density'])},"
+            f" new trigrams {percent(parts['novel_ngrams']['3'])},"
+            f" repeated trigrams {percent(parts['repeated_ngrams']['3'])}"
         )
     else:
         # The numbers and texts that a custom metric reports.
-        own = {name: value for name, value in parts.items() if isinstance(value, str | int | float)}
-        words = ", ".join(f"{spaced(name)} {line(str(value), _TITLE)}" for name, value in own.items()) or "measured"
-    return f"{evaluation.metric}: {words}"
+        values = {name: value for name, value in parts.items() if isinstance(value, str | int | float)}
+        text = ", ".join(f"{spaced(name)} {line(str(value), _TITLE)}" for name, value in values.items()) or "measured"
+    return f"{evaluation.metric}: {text}"
 
 
 def _statistics(parts: Mapping[str, Any]) -> str:
-    copied, (by_tokens, by_sentences) = (
-        parts["extractive"],
-        (_decimal(parts["compression"][unit], 1) for unit in ("tokens", "sentences")),
-    )
+    compression, copied = parts["compression"], parts["extractive"]
     rows = [
         ("", "statistics"),
         ("source", _lengths(parts["source"])),
-        ("compression", f"{by_tokens} by tokens, {by_sentences} by sentences"),
-        ("copied", f"{_percent(copied['coverage'])} of the words, density {_decimal(copied['density'])}"),
-        ("new n-grams", _by_size(parts["novel_ngrams"])),
-        ("repeated", _by_size(parts["repeated_ngrams"])),
-        ("redundancy", f"{_decimal(parts['redundancy'])}, uniformity {_decimal(parts['uniformity'])}"),
+        (
+            "compression",
+            f"{decimal(compression['tokens'], 1)} by tokens, {decimal(compression['sentences'], 1)} by sentences",
+        ),
+        ("copied", f"{percent(copied['coverage'])} of the words, density {decimal(copied['density'])}"),
     ]
+    for name, key in (("new n-grams", "novel_ngrams"), ("repeated", "repeated_ngrams")):
+        rows.append((name, "  ".join(f"{size}: {percent(share)}" for size, share in parts[key].items())))
+    rows.append(("redundancy", f"{decimal(parts['redundancy'])}, uniformity {decimal(parts['uniformity'])}"))
     return table(rows)
 
 
 def _position(parts: Mapping[str, Any]) -> Iterator[str]:
-    reference: Mapping[str, Any] | None = parts.get("reference")
+    reference: Mapping[str, Any] = parts.get("reference") or {}
     rows = [["", "summary", *(["reference"] if reference else []), "even"]]
-    for at, name in enumerate(_THIRDS):
-        other = [_percent(reference["thirds"][at])] if reference else []
-        rows.append([name, _percent(parts["thirds"][at]), *other, _percent(1 / len(_THIRDS))])
-    for at, place in enumerate(parts["sections"][:_MAX_SECTIONS]):
-        other = [_percent(reference["sections"][at]["share"])] if reference else []
-        rows.append([line(place["title"], _TITLE), _percent(place["share"]), *other, _percent(place["expected"])])
+    for n, name in enumerate(_THIRDS):
+        of_reference = [percent(reference["thirds"][n])] if reference else []
+        rows.append([name, percent(parts["thirds"][n]), *of_reference, percent(1 / len(_THIRDS))])
+    for n, place in enumerate(parts["sections"][:_MAX_SECTIONS]):
+        of_reference = [percent(reference["sections"][n]["share"])] if reference else []
+        rows.append([line(place["title"], _TITLE), percent(place["share"]), *of_reference, percent(place["expected"])])
     yield table(rows, right=True)
     more = len(parts["sections"]) - _MAX_SECTIONS
-    spread = f"{_decimal(parts['spread'])}, by chance {_decimal(parts['spread_by_chance'])}"
     lines = [f"- ... and {more} more sections (--json shows them)"] if more > 0 else []
     lines.append(f"- tenths {' '.join(f'{share:.0%}' for share in parts['bins'])}")
     lines.append(f"- curve {_curve(parts['density'])}")
+    spread = f"{decimal(parts['spread'])}, by chance {decimal(parts['spread_by_chance'])}"
     if reference:
         lines += [f"- curve {_curve(reference['density'])} (reference)", f"- reference: {_traced(reference)}"]
-        spread += f", of the reference {_decimal(reference['spread'])}"
+        spread += f", of the reference {decimal(reference['spread'])}"
     yield "\n".join([*lines, f"- spread {spread}"])
 
 
@@ -184,13 +174,11 @@ def _lengths(lengths: Mapping[str, int]) -> str:
     return ", ".join(count(lengths[unit], unit.removesuffix("s")) for unit in ("words", "sentences", "tokens"))
 
 
-def _by_size(shares: Mapping[str, float | None]) -> str:
-    return "  ".join(f"{size}: {_percent(share)}" for size, share in shares.items())
-
-
-def _percent(share: float | None) -> str:
+def percent(share: float | None) -> str:
+    """Return a share in per cent with one decimal, or a dash for None."""
     return "–" if share is None else f"{share:.1%}"
 
 
-def _decimal(value: float | None, decimals: int = 2) -> str:
+def decimal(value: float | None, decimals: int = 2) -> str:
+    """Return a number with these decimals, or a dash for None."""
     return "–" if value is None else f"{value:,.{decimals}f}"

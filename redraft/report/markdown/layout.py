@@ -25,9 +25,9 @@ def quoted(text: str, width: int = QUOTE) -> str:
 def shortened(text: str, width: int) -> str:
     """Return a text shortened to `width` characters in one line, at a space; if there is none nearby, as in Chinese,
     within a word."""
-    whole = one_line(text)
-    space = whole.rfind(" ", width // 2, width)
-    return one_line(whole, width) if len(whole) <= width or space < 0 else f"{whole[:space]}…"
+    text = one_line(text)
+    space = text.rfind(" ", width // 2, width)
+    return one_line(text, width) if len(text) <= width or space < 0 else f"{text[:space]}…"
 
 
 def item(head: str, below: Iterable[str] = (), mark: str = "-") -> Iterator[str]:

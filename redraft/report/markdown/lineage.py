@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
 from redraft.report.history.lineage import DRIFTS, Lineage, LineageStep, Origin, TracedSentence, origin_note
-from redraft.report.history.lost import Loss, Losses, describe_loss
-from redraft.report.history.trace import GIVEN_SAID
+from redraft.report.history.lost import Loss, Losses
+from redraft.report.history.texts import GIVEN_SAID
 from redraft.report.markdown.layout import item, joined, line, quoted, section, table
 from redraft.text.places import on_pages, place_said
 from redraft.text.sentences import is_heading
 from redraft.text.words import count, score
 
 _QUOTE = 200
-_REWORDED = "sentences that reword the document may have no place"
-_LOST_REWORDED = "reworded content may be listed as lost, or have no place"
 
 
 def lineage_markdown(lineage: Lineage) -> str:
     """Return a draft sentence by sentence, with the places that each comes from."""
     head = f"# run {lineage.run} · {line(lineage.document.title, 60)} · {count(len(lineage.sentences), 'sentence')}"
-    drifting = sum(1 for sentence in lineage.sentences if sentence.drift)
+    drifting = sum(bool(sentence.drift) for sentence in lineage.sentences)
     numbers = [f"{drifting:,} with drift"] if drifting else []
     numbers += _unplaced(lineage, "unsupported")
-    blocks = [head, ", ".join(numbers) or "every sentence has a place in the document", _note(lineage, _REWORDED)]
-    lines = [
-        part
-        for sentence in lineage.sentences
-        for part in item(line(sentence.text, 2 * _QUOTE), origin_items(sentence), f"{sentence.number}.")
-    ]
-    return joined([*blocks, "\n".join(lines)])
+    note = _note(lineage, "sentences that reword the document may have no place")
+    summary = ", ".join(numbers) or "every sentence has a place in the document"
+    return joined([head, summary, note, "\n".join(sentence_items(lineage))])
+
+
+def sentence_items(lineage: Lineage) -> Iterator[str]:
+    """Yield each sentence of a draft with the places that it comes from."""
+    for sentence in lineage.sentences:
+        yield from item(line(sentence.text, 2 * _QUOTE), _origins(sentence), f"{sentence.number}.")
 
 
 def _unplaced(lineage: Lineage, word: str) -> list[str]:
@@ -39,17 +39,17 @@ def _unplaced(lineage: Lineage, word: str) -> list[str]:
     return parts + ([f"{len(lineage.doubtful):,} without matching wording"] if lineage.doubtful else [])
 
 
-def _note(lineage: Lineage, words: str) -> str:
-    more = "" if lineage.embedded else "; --set embeddings=MODEL finds more"
-    return f"note: {words}{more}" if lineage.doubtful else ""
+def _note(lineage: Lineage, text: str) -> str:
+    more = "" if lineage.embedded else "; embeddings find more"
+    return f"note: {text}{more}" if lineage.doubtful else ""
 
 
-def origin_items(sentence: TracedSentence) -> Iterator[str]:
+def _origins(sentence: TracedSentence) -> Iterator[str]:
     """Yield the places that a sentence comes from, with the texts in between, and where these differ."""
     yield from (f"- judge: {_place(origin)}" for origin in sentence.judged)
     for origin in sentence.origins:
-        stops = [_stop(step) for step in origin.way if step.said]
-        yield from item(f"{score(origin.weight)}: {_place(origin)}", [f"via {', '.join(stops)}"] if stops else [])
+        steps = [_step(step) for step in origin.way if step.said]
+        yield from item(f"{score(origin.weight)}: {_place(origin)}", [f"via {', '.join(steps)}"] if steps else [])
     if sentence.invented and not is_heading(sentence.text):
         yield f"- {line(origin_note(sentence.invented))}"
     if sentence.drift:
@@ -66,7 +66,7 @@ def _where(place: Origin | Loss) -> str:
     return place_said(line(place.document, 80), line(place.chapter, 80), on_pages(place.pages), place.percent)
 
 
-def _stop(step: LineageStep) -> str:
+def _step(step: LineageStep) -> str:
     kind = "" if step.kind in ("piece", "running", "base") else f" ({step.kind})"
     # "draft 2" and "your summary" take no article.
     article = "" if step.said.startswith(("the ", "draft ", GIVEN_SAID)) else "the "
@@ -75,49 +75,43 @@ def _stop(step: LineageStep) -> str:
 
 def losses_markdown(losses: Losses) -> str:
     """Return what a summary lacks, by the step that lost it, and what was invented on the way."""
-    lineage, known = losses.lineage, len(losses.kept) + len(losses.lost)
-    numbers = [f"{losses.by}: {len(losses.kept):,} of {known:,} in the summary", f"{len(losses.lost):,} lost"]
+    lineage, facts, decided = losses.lineage, len(losses.kept) + len(losses.lost), len(losses.judged)
+    numbers = [f"{losses.by}: {len(losses.kept):,} of {facts:,} in the summary", f"{len(losses.lost):,} lost"]
+    reworded = "sentences that reword the document may have no place"
+    basis = "a judge decided which of them the summary states"
+    if decided != facts:
+        reworded = "reworded content may be listed as lost, or have no place"
+        basis = "matched by wording, because no judge has decided which of them the summary states"
+        if decided:
+            wording = "the others were matched by wording"
+            basis = f"a judge decided for {decided:,} of them whether the summary states them; {wording}"
     lost = (part for number, loss in enumerate(losses.lost, 1) for part in _loss(number, loss, losses))
-    invented = (
-        item(
+    unplaced = (
+        part
+        for sentence in lineage.unplaced
+        for part in item(
             line(sentence.text, _QUOTE),
             [f"- {'invented: ' if sentence.read else ''}{line(origin_note(sentence.invented))}"],
         )
-        for sentence in lineage.unplaced
     )
+    rows = [[line(step), *map(str, thirds), str(sum(thirds))] for step, thirds in losses.by_step.items()]
     return joined(
         [
             f"# run {lineage.run} · {line(lineage.document.title, 60)}",
             ", ".join([*numbers, *_unplaced(lineage, "invented")]),
-            _note(lineage, _REWORDED if len(losses.judged) == known else _LOST_REWORDED),
-            f"note: {_basis(len(losses.judged), known)}",
-            _by_step("lost", "first third", losses.by_step),
-            _by_step("without a place", "first third of the summary", losses.invented_by_step),
+            _note(lineage, reworded),
+            f"note: {basis}",
+            table([["lost", "first third", "second", "last", "all"], *rows], right=True),
             section("Lost", lost),
-            section("In the summary without a place in the document", (part for lines in invented for part in lines)),
+            section("In the summary without a place in the document", unplaced),
         ]
     )
 
 
 def _loss(number: int, loss: Loss, losses: Losses) -> Iterator[str]:
-    step = describe_loss(loss)
+    step = loss.description
     evidence = f": {quoted(loss.fact.evidence.text, _QUOTE)}" if loss.fact.evidence.text else ""
     below = [f"- {step if loss.said == GIVEN_SAID else f'{step}: {line(loss.said)}'}"]
     if losses.judged and loss.fact.text not in losses.judged:
         below.append("- matched by wording, not by a judge")
     return item(line(loss.fact.text, _QUOTE), [*below, f"- {_where(loss)}{evidence}"], f"{number}.")
-
-
-def _basis(judged: int, known: int) -> str:
-    """Return how it was determined which known facts the summary states: by a judge or by wording."""
-    if not judged:
-        return "matched by wording, because no judge has decided which of them the summary states"
-    if judged == known:
-        return "a judge decided which of them the summary states"
-    return f"a judge decided for {judged:,} of them whether the summary states them; the others were matched by wording"
-
-
-def _by_step(what: str, first: str, by_step: Mapping[str, Sequence[int]]) -> str:
-    """Return how much was lost or added in each step, by thirds."""
-    rows = [[line(step), *map(str, thirds), str(sum(thirds))] for step, thirds in by_step.items()]
-    return table([[what, first, "second", "last", "all"], *rows], right=True)

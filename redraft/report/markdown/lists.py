@@ -75,14 +75,17 @@ def when(created: str, now: datetime) -> str:
 
 def calls_markdown(calls: Sequence[CallEntry], run: str) -> str:
     """Return the calls of a run by stage."""
-    stages: dict[str, list[list[str]]] = defaultdict(list)
+    stages: dict[str, list[dict[str, str]]] = defaultdict(list)
     for call in calls:
-        tokens = f"{call.prompt_tokens:,} tokens in, {call.completion_tokens:,} out"
-        time = "cached" if call.borrowed else f"{call.seconds:.1f} s"
-        row = [str(call.number), line(call.label) or spaced(call.prompt), tokens, time, _outcome(call)]
+        row = {
+            "call": str(call.number),
+            "what": line(call.label) or spaced(call.prompt),
+            "tokens": f"{call.prompt_tokens:,} tokens in, {call.completion_tokens:,} out",
+            "time": "cached" if call.borrowed else f"{call.seconds:.1f} s",
+            "outcome": _outcome(call),
+        }
         stages[stage(call.prompt)].append(row)
-    head = ["call", "what", "tokens", "time", "outcome"]
-    blocks = [section(f"{name}: {count(len(rows), 'call')}", [table([head, *rows])]) for name, rows in stages.items()]
+    blocks = [section(f"{name}: {count(len(rows), 'call')}", [records_table(rows)]) for name, rows in stages.items()]
     return joined(blocks or [f"run {run} made no calls of its own"])
 
 

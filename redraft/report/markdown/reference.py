@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from redraft.domain import Document, DocumentSection, KeyFact, KeyFacts, Pack, Span, Tree, TypedQuestions
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, pruning
 from redraft.readers.parts import MATTER, chapters
-from redraft.report.markdown.layout import item, joined, line, section, table
+from redraft.report.markdown.layout import item, joined, line, named, section, table
 from redraft.text.places import chapter_of, document_of, on_pages, pages_of, percent_of, place_of, place_said
 from redraft.text.words import count, count_words
 
@@ -25,19 +25,20 @@ def document_markdown(document: Document) -> str:
         ("text", f"{count(count_words(document.text), 'word')}, {len(document.text):,} characters"),
     ]
     for mark in document.members:
-        own = f", language {line(mark.language)}" if mark.language and not document.language else ""
+        language = f", language {line(mark.language)}" if mark.language and not document.language else ""
         words = count(count_words(document.text[mark.start : mark.end]), "word")
-        rows.append(("document", f"{line(mark.label)}: {words}{own}"))
+        rows.append(("document", f"{line(mark.label)}: {words}{language}"))
     pages = [] if document.members else [mark.label for mark in document.marks if mark.kind == "page"]
     if pages:
         rows.append(("pages", f"{len(dict.fromkeys(pages)):,}, from {line(pages[0])} to {line(pages[-1])}"))
     if times := [mark.label for mark in document.marks if mark.kind == "time"]:
         rows.append(("times", f"from {times[0]} to {times[-1]}"))
     kinds = Counter(mark.kind for mark in document.marks)
-    inner = [count(kinds[kind], kind) for kind in ("table", "caption", "note") if kinds[kind]]
-    matter = [f"{what} (--skip {kind})" for kind, what in MATTER.items() if kinds[kind]]
-    rows += [(name, ", ".join(parts)) for name, parts in (("besides", inner), ("kept", matter)) if parts]
-    rows += [("note", line(note)) for note in document.notes]
+    rows += [
+        ("besides", ", ".join(count(kinds[kind], kind) for kind in ("table", "caption", "note") if kinds[kind])),
+        ("kept", ", ".join(f"{what} (--skip {kind})" for kind, what in MATTER.items() if kinds[kind])),
+        *(("note", line(note)) for note in document.notes),
+    ]
     numbers = chapter_numbers(document)
     sections = [
         [
@@ -48,8 +49,7 @@ def document_markdown(document: Document) -> str:
         ]
         for part in document.sections
     ]
-    listed = "\n".join(f"- {name}: {text}" for name, text in rows)
-    return joined([listed, table([["chapter", "words", "pages", "section"], *sections])])
+    return joined(["\n".join(named(rows)), table([["chapter", "words", "pages", "section"], *sections])])
 
 
 def chapter_numbers(document: Document) -> dict[DocumentSection, int]:
@@ -65,11 +65,11 @@ def pack_markdown(pack: Pack, document: Document) -> str:
         place = f", {line(place_of(document, span))}" if span else ""
         answer = f"- {line(question.answer)} (weight {question.weight}{place})"
         lines += item(line(question.text), [answer], f"{question.id}.")
-    return joined(["\n".join(lines), section("Missing", _missing(pack.missing))])
+    return joined(["\n".join(lines), _missing(pack.missing)])
 
 
-def _missing(troubles: Sequence[str]) -> Iterator[str]:
-    return (f"- missing: {line(trouble, _LONGEST)}" for trouble in troubles)
+def _missing(troubles: Sequence[str]) -> str:
+    return section("Missing", (f"- missing: {line(trouble, _LONGEST)}" for trouble in troubles))
 
 
 def origin(questions: Pack | TypedQuestions) -> str:
@@ -80,51 +80,48 @@ def origin(questions: Pack | TypedQuestions) -> str:
 def keyfacts_markdown(keyfacts: KeyFacts, document: Document, *, pruned: bool = False) -> str:
     """Return all trees by chunk, then how much was pruned or is missing; `pruned` includes pruned facts."""
     blocks = []
-    for chunk, trees in groupby(keyfacts.trees, key=lambda tree: tree.chunk):
-        of_chunk = list(trees)
-        lines = [part for tree in of_chunk for part in _tree(tree, document, pruned=pruned)]
-        blocks.append(section(f"chunk {chunk + 1}: {_stretch(of_chunk[0].span, document)}", lines))
-    counted, levels = pruning(keyfacts.trees), (ALL, *LEVELS)
-    shares = [counted[level]["share"] for level in levels]
-    rows = [[name, *(f"{counted[level][name]:,}" for level in levels)] for name in ("found", "pruned")]
+    for chunk, group in groupby(keyfacts.trees, key=lambda tree: tree.chunk):
+        trees = list(group)
+        lines = [part for tree in trees for part in _tree(tree, document, pruned=pruned)]
+        blocks.append(section(f"chunk {chunk + 1}: {_stretch(trees[0].span, document)}", lines))
+    counts, levels = pruning(keyfacts.trees), (ALL, *LEVELS)
+    shares = [counts[level]["share"] for level in levels]
+    rows = [[name, *(f"{counts[level][name]:,}" for level in levels)] for name in ("found", "pruned")]
     rows.append(["share pruned", *("–" if share is None else f"{share:.0%}" for share in shares)])
     blocks.append(table([["", *levels], *rows], right=True))
     if not pruned and any(not fact.kept for tree in keyfacts.trees for fact in tree.facts):
         blocks.append("see --pruned for what was pruned, and why")
-    return joined([*blocks, section("Missing", _missing(keyfacts.missing))])
+    return joined([*blocks, _missing(keyfacts.missing)])
 
 
 def _stretch(span: Span, document: Document) -> str:
     """Return the start and end of a span within the document."""
     last = Span(max(span.start, span.end - 1), span.end)
-    ends = [line(chapter_of(document, place), _TITLE) for place in (span, last)]
-    titles = " to ".join(dict.fromkeys(filter(None, ends)))
-    first, final = (percent_of(document, place.start) for place in (span, last))
+    titles = dict.fromkeys(line(chapter_of(document, place), _TITLE) for place in (span, last))
+    chapters_ = f", {' to '.join(filter(None, titles))}" if any(titles) else ""
     name = document_of(document, span)
     within = f"all documents, {line(name, _TITLE)}" if name else "the document"
-    return f"from {first}% to {final}% of {within}{f', {titles}' if titles else ''}"
+    return f"from {percent_of(document, span.start)}% to {percent_of(document, last.start)}% of {within}{chapters_}"
 
 
 def _tree(tree: Tree, document: Document, *, pruned: bool) -> Iterator[str]:
-    below: dict[int | None, list[KeyFact]] = defaultdict(list)
-    for fact in tree.facts:
-        if pruned or fact.kept:
-            below[fact.parent].append(fact)
-    facts = _facts(None, below, document) if below else ["- (no facts kept)"]
-    return item(f"{tree.perspective}: {line(tree.query, _LONGEST) or '(no query)'}", facts)
+    facts = [fact for fact in tree.facts if pruned or fact.kept]
+    lines = _facts(None, facts, document) if facts else ["- (no facts kept)"]
+    return item(f"{tree.perspective}: {line(tree.query, _LONGEST) or '(no query)'}", lines)
 
 
-def _facts(parent: int | None, below: dict[int | None, list[KeyFact]], document: Document) -> Iterator[str]:
+def _facts(parent: int | None, facts: Sequence[KeyFact], document: Document) -> Iterator[str]:
     """Yield the facts below one, each with those below it."""
-    for fact in below[parent]:
-        span = fact.evidence.span
-        pages = on_pages(pages_of(document, span)) if span else ""
-        place = (
-            f" ({place_said(document_of(document, span), '', pages, percent_of(document, span.start))})" if span else ""
-        )
-        objections = [f"- × {said.dimension}: {line(said.reason, _LONGEST)}" for said in fact.objections]
+    for fact in facts:
+        if fact.parent != parent:
+            continue
+        place, span = "", fact.evidence.span
+        if span:
+            pages = on_pages(pages_of(document, span))
+            place = f" ({place_said(document_of(document, span), '', pages, percent_of(document, span.start))})"
+        objections = [f"- × {objection.dimension}: {line(objection.reason, _LONGEST)}" for objection in fact.objections]
         head = f"{'' if fact.kept else '× '}{line(fact.text, _LONGEST)}{place}"
-        yield from item(head, [*objections, *_facts(fact.id, below, document)])
+        yield from item(head, [*objections, *_facts(fact.id, facts, document)])
 
 
 def measure(keyfacts: KeyFacts) -> str:

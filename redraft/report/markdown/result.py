@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from redraft.domain import SHORTENED, Piece, Totals, why_stopped
 from redraft.evaluators.metric_info import OFFLINE_CHECK
 from redraft.report.history.certificates import UNCHECKED
-from redraft.report.history.requests import count_unmet
-from redraft.report.history.results import Result
+from redraft.report.history.results import Result, count_unmet
 from redraft.report.markdown.layout import line, section, table
 from redraft.settings import EXTRACTIVE, JudgeConfig
+from redraft.text.places import on_pages
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count, dollars, score, unanswered
 
@@ -24,20 +24,16 @@ OTHERWISE = {**BUILDS, "compare": "verdict", "ask": "answer"}
 def outcome_line(result: Result, output: str | None = None) -> str:
     """Return the summary's length, its scores and the course of the refinement in one line."""
     parts = [_length(result)] if result.draft else []
-    for metric, value in result.scores.items():
-        revised = metric in result.initial_scores and result.rounds[1:]
-        goal = result.goals.get(metric)
-        notes = [f"goal {goal['at_least']:g} {_standing(goal)}"] if goal else []
-        notes += [OFFLINE_CHECK] if metric in result.offline_checked else []
-        shown = f"{metric} {_change(result.initial_scores[metric], value) if revised else score(value)}"
-        parts.append(f"{shown} ({', '.join(notes)})" if notes else shown)
+    before = result.initial_scores if result.rounds[1:] else {}
+    items = score_items(result.scores, before, result.goals, result.offline_checked)
+    parts += [item.removeprefix("- ") for item in items]
     if len(result.rounds) > 1:
-        parts.append(revisions([bool(made.accepted) for made in result.rounds[1:]]))
+        parts.append(revisions([bool(round_.accepted) for round_ in result.rounds[1:]]))
     parts += filter(None, [count_unmet(result.requests)])
     if result.rounds or result.status not in ("done", "stopped"):
         parts.append(end_reason(result))
-    whole = "; ".join(parts)
-    return f"{output}: {whole}" if output and result.draft else whole
+    outcome = "; ".join(parts)
+    return f"{output}: {outcome}" if output and result.draft else outcome
 
 
 def revisions(accepted: Sequence[bool]) -> str:
@@ -92,7 +88,7 @@ def warning_lines(result: Result, *, scores: bool = True) -> Iterator[str]:
     """Yield what became of requests, and what went wrong or is missing."""
     yield from (outcome.said for outcome in result.requests)
     if result.oddities:
-        yield f"unexpected in replies: {one_line(result.oddities[0], 330)}{_more(result.oddities)}"
+        yield f"unexpected in replies: {_first(result.oddities, 330)}"
     if flawed := len(result.flawed):
         # Each flaw was reported when the text was written.
         see = "" if result.unstored else f": see `redraft show {result.run.id} --pieces`"
@@ -110,15 +106,18 @@ def warning_lines(result: Result, *, scores: bool = True) -> Iterator[str]:
     elif done and result.unjudged and scores:
         items = " and ".join(f"{count(number, 'item')} of {metric}" for metric, number in result.unjudged.items())
         yield f"without a verdict: {items}"
-    for what in dict.fromkeys(map(tuple, result.missing.values())):
-        metrics = " and ".join(metric for metric, missing in result.missing.items() if tuple(missing) == what)
-        yield f"{metrics} could not use everything: {one_line(what[0], 200)}{_more(what)}"
+    metrics: dict[tuple[str, ...], list[str]] = {}
+    for metric, missing in result.missing.items():
+        metrics.setdefault(tuple(missing), []).append(metric)
+    for troubles, names in metrics.items():
+        yield f"{' and '.join(names)} could not use everything: {_first(troubles, 200)}"
     cut = result.draft is not None and (result.run.status == "stopped" or result.draft.node == SHORTENED)
     yield from (f"note: {note}" for note in (result.draft.notes if result.draft and cut else ()))
 
 
-def _more(texts: Sequence[str]) -> str:
-    return f" (and {len(texts) - 1:,} more)" if len(texts) > 1 else ""
+def _first(texts: Sequence[str], width: int) -> str:
+    """Return the first of some texts on one line, and the number of the others."""
+    return one_line(texts[0], width) + (f" (and {len(texts) - 1:,} more)" if len(texts) > 1 else "")
 
 
 def score_items(
@@ -127,21 +126,17 @@ def score_items(
     goals: Mapping[str, Mapping[str, object]],
     offline_checked: Collection[str] = (),
 ) -> Iterator[str]:
-    """Yield an item per metric: the score, the earlier score if known, whether it is an offline check, and the goal."""
+    """Yield an item per metric: the score, the earlier score if known, the goal, and whether it is an offline check."""
     for metric, value in scores.items():
-        shown = _change(before[metric], value) if metric in before else score(value)
-        notes = [OFFLINE_CHECK] if metric in offline_checked else []
-        notes += [f"goal {goal['at_least']:g} {_standing(goal)}"] if (goal := goals.get(metric)) else []
-        yield f"- {metric} {shown} ({', '.join(notes)})" if notes else f"- {metric} {shown}"
+        # Next to an arrow, a dash would be unclear.
+        first, second = ("none" if number is None else score(number) for number in (before.get(metric), value))
+        text = f"{first} -> {second}" if metric in before else score(value)
+        notes = [f"goal {goal['at_least']:g} {_goal_state(goal)}"] if (goal := goals.get(metric)) else []
+        notes += [OFFLINE_CHECK] if metric in offline_checked else []
+        yield f"- {metric} {text} ({', '.join(notes)})" if notes else f"- {metric} {text}"
 
 
-def _change(before: float | None, after: float | None) -> str:
-    """Return two scores with an arrow, next to which a dash would be unclear."""
-    first, second = ("none" if value is None else score(value) for value in (before, after))
-    return f"{first} -> {second}"
-
-
-def _standing(goal: Mapping[str, object]) -> str:
+def _goal_state(goal: Mapping[str, object]) -> str:
     """Return whether a goal is met; if that is unsure, the share of items with a verdict."""
     if goal["met"] is not None:
         return "met" if goal["met"] else "missed"
@@ -151,8 +146,8 @@ def _standing(goal: Mapping[str, object]) -> str:
 
 def brief_scores(values: Mapping[str, float | None], *, offline_check: bool = False) -> str:
     """Return scores in a few letters, for lists."""
-    shown = " ".join(f"{metric[:3]} {score(value)}" for metric, value in values.items())
-    return f"{shown} {OFFLINE_CHECK}" if shown and offline_check else shown
+    text = " ".join(f"{metric[:3]} {score(value)}" for metric, value in values.items())
+    return f"{text} {OFFLINE_CHECK}" if text and offline_check else text
 
 
 def end_reason(result: Result) -> str:
@@ -179,7 +174,7 @@ def unanswered_calls(totals: Totals) -> list[str]:
 
 def overspend(usd: float) -> str:
     """Return the amount spent over the limit, and why."""
-    return f"{dollars(usd)} over --max-cost, because replies were longer than requested"
+    return f"{dollars(usd)} over the limit, because replies were longer than requested"
 
 
 def pieces_markdown(pieces: Sequence[Piece]) -> str:
@@ -202,11 +197,10 @@ def chapters_markdown(result: Result) -> str:
         part = chapter.result
         words = count(part.draft.words, "word") if part and part.draft else ""
         state = "not begun" if part is None else words if words and part.status == "done" else part.status
-        scores = brief_scores(part.scores, offline_check=bool(part.offline_checked)) if part else ""
-        missed = "goals missed" if part and not all(goal["met"] for goal in part.goals.values()) else ""
-        page = f"{'pages' if '-' in chapter.pages else 'page'} {chapter.pages}" if chapter.pages else ""
-        judged = " ".join(filter(None, [scores, missed]))
-        rows.append([part.run.id if part else "–", state, judged, page, line(chapter.title, _CHAPTER)])
+        scores = [brief_scores(part.scores, offline_check=bool(part.offline_checked))] if part else []
+        scores += ["goals missed"] if part and not all(goal["met"] for goal in part.goals.values()) else []
+        key, place = part.run.id if part else "–", on_pages(chapter.pages)
+        rows.append([key, state, " ".join(filter(None, scores)), place, line(chapter.title, _CHAPTER)])
     what = "document" if result.outline.members else "chapter"
     title = f"{count(len(result.chapters), what)}, each with a run of its own"
     return section(title, filter(None, [table(rows)]))

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from redraft.domain import GIVEN, REVIEW, Document, Finding, PointAnswer, Round
-from redraft.evaluators.metric_info import got_no_reply, withdrawn
+from redraft.domain import GIVEN, REVIEW, Document, Evaluation, Finding, Round
+from redraft.evaluators.metric_info import got_no_reply
 from redraft.report.history.changes import DraftDiff, SentenceChange, changes_between
-from redraft.report.history.requests import request_outcome
-from redraft.report.history.results import Result
+from redraft.report.history.results import Result, request_outcome
 from redraft.report.history.trace import RoundTrace, RunTrace
 from redraft.report.markdown.evaluation import (
     brief_finding,
@@ -17,6 +16,7 @@ from redraft.report.markdown.evaluation import (
     finding_item,
     judgment_markdown,
     places_in,
+    withdrawn_items,
 )
 from redraft.report.markdown.figures import brief_figures
 from redraft.report.markdown.layout import item, joined, line, quoted, section
@@ -34,22 +34,21 @@ def trace_markdown(trace: RunTrace, document: Document, *, show_all: bool = Fals
     result, run = trace.result, trace.run
     forked = bool(run.parent) and run.settings.strategy == GIVEN_STRATEGY
     parent = f", {'forked' if forked else 'changed'} from {run.parent}" if run.parent else ""
-    blocks = [f"# run {run.id} · {run.kind}{parent} · {line(result.title, 60)} · {result.status}"]
     about = list(drafting_lines(result))
     if run.refinement:
-        goals = ", ".join(f"{metric} {least:g}" for metric, least in run.refinement.goals.items())
+        goals = ", ".join(f"{metric} {goal:g}" for metric, goal in run.refinement.goals.items())
         rounds = count(run.refinement.rounds, "round")
         about.insert(0, f"goals {goals} · policy {run.refinement.policy} · at most {rounds}")
-    blocks.append("\n".join(f"- {line(part)}" for part in about))
+    blocks = [
+        f"# run {run.id} · {run.kind}{parent} · {line(result.title, 60)} · {result.status}",
+        "\n".join(f"- {line(part)}" for part in about),
+    ]
     by_draft = {turn.draft.id: turn for turn in trace.rounds}
     for turn in trace.rounds:
         blocks.append(f"## {round_heading(turn, by_draft, forked=forked)}")
-        base = by_draft.get(turn.round.base or "")
-        blocks += _round(turn, base, document, result, show_all=show_all)
-    blocks += [section("End", (f"- {part}" for part in _end(trace)))]
-    if run.settings.by_chapter:
-        blocks.append(chapters_markdown(result))
-    return joined(blocks)
+        blocks += _round(turn, by_draft.get(turn.round.base or ""), document, result, show_all=show_all)
+    blocks.append(section("End", (f"- {part}" for part in _end(trace))))
+    return joined([*blocks, chapters_markdown(result) if run.settings.by_chapter else ""])
 
 
 def drafting_lines(result: Result) -> Iterator[str]:
@@ -61,59 +60,66 @@ def drafting_lines(result: Result) -> Iterator[str]:
 
 def round_heading(turn: RoundTrace, by_draft: dict[str, RoundTrace], *, forked: bool = False) -> str:
     """Return a round's number, what its draft was made from and for, and whether it was accepted."""
-    made, words = turn.round, count(turn.draft.words, "word")
-    if made.base is None:
-        given = turn.draft.node == GIVEN and not forked
-        return f"round {made.number} · {'your summary' if given else 'the first draft'} · {words}"
-    base = by_draft.get(made.base)
+    round_, words = turn.round, count(turn.draft.words, "word")
+    if round_.base is None:
+        is_given = turn.draft.node == GIVEN and not forked
+        return f"round {round_.number} · {'your summary' if is_given else 'the first draft'} · {words}"
+    base = by_draft.get(round_.base)
     origin = f"from round {base.round.number}" if base else ""
-    named = ["your request" if aim == REVIEW else aim for aim in made.aims]
-    aims = f", for {' and '.join(named)}" if named else ""
-    state = "accepted" if made.accepted else "rejected"
-    verdict = "not judged yet" if made.accepted is None else f"{state}: {line(made.reason, 200)}"
-    return f"round {made.number} · {origin}{aims} · {words} · {verdict}"
+    names = ["your request" if aim == REVIEW else aim for aim in round_.aims]
+    aims = f", for {' and '.join(names)}" if names else ""
+    state = f"{'accepted' if round_.accepted else 'rejected'}: {line(round_.reason, 200)}"
+    verdict = "not judged yet" if round_.accepted is None else state
+    return f"round {round_.number} · {origin}{aims} · {words} · {verdict}"
 
 
 def _round(
     turn: RoundTrace, base: RoundTrace | None, document: Document, result: Result, *, show_all: bool
 ) -> Iterator[str]:
-    few = None if show_all else _FEW
     yield "\n".join(reason_items(turn.round))
     if base is not None:
         answered = {answer.finding for answer in turn.round.answers}
-        open_findings = [finding for finding in turn.to_fix if not (_is_request(finding) and finding.id in answered)]
-        to_fix = [f"- {brief_finding(finding)}" for finding in open_findings[:few]]
-        yield section("To fix", [*to_fix, *_rest(len(open_findings), few)], 3)
-        yield section("Answered by the reviser", _answered(turn), 3)
+        to_fix = [finding for finding in turn.to_fix if not (_is_request(finding) and finding.id in answered)]
+        items = [f"- {brief_finding(finding)}" for finding in to_fix]
+        yield section("To fix", _first(items, show_all=show_all), 3)
+        yield section("Answered by the reviser", _answers(turn), 3)
         if turn.draft.text == base.draft.text:
             return
         difference = changes_between(base.draft.text, turn.draft.text)
-        changes = [f"- {_change(change)}" for change in difference.changes[:few]]
-        yield section(f"Changed: {_numbers(difference)}", [*changes, *_rest(len(difference.changes), few)], 3)
-    shown: list[str] = []
-    if result.run.kind != "evaluate":
-        goals = result.goals if turn.draft.id == result.run.draft else {}
-        shown += score_items(turn.scores, base.scores if base else {}, goals, result.offline_checked)
-    if not (show_all or result.run.kind == "evaluate"):
-        shown += _counts(turn)
-    yield section("Judged", shown, 3)
-    if (show_all or result.run.kind == "evaluate") and turn.evaluations:
+        changes = [f"- {_change(change)}" for change in difference.changes]
+        yield section(f"Changed: {_numbers(difference)}", _first(changes, show_all=show_all), 3)
+    is_result, is_judgment = turn.draft.id == result.run.draft, result.run.kind == "evaluate"
+    in_full = show_all or is_judgment
+    items = []
+    if not is_judgment:
+        goals = result.goals if is_result else {}
+        items += score_items(turn.scores, base.scores if base else {}, goals, result.offline_checked)
+    if not in_full:
+        items += [part for evaluation in turn.evaluations.values() for part in _kinds(evaluation)]
+    yield section("Judged", items, 3)
+    if in_full and turn.evaluations:
         checked = [name for name, certificate in turn.certificates.items() if certificate.offline_check]
-        yield judgment_markdown(
-            turn.evaluations, document, offline_checked=checked, show_all=show_all, level=3
-        ).rstrip()
-    if turn.draft.id == result.run.draft:
+        judgment = judgment_markdown(turn.evaluations, document, offline_checked=checked, show_all=show_all, level=3)
+        yield judgment.rstrip()
+    if is_result:
         yield "\n".join(certificate_items(result.certificates))
 
 
-def reason_items(made: Round) -> Iterator[str]:
+def _first(items: Sequence[str], *, show_all: bool) -> list[str]:
+    """Return the first items and the number of the rest, or all of them."""
+    if show_all or len(items) <= _FEW:
+        return [*items]
+    return [*items[:_FEW], f"- ... and {len(items) - _FEW:,} more (see --all)"]
+
+
+def reason_items(round_: Round) -> Iterator[str]:
     """Yield why a model chose what to change, its instruction, and why judges prefer the draft or its base."""
-    texts = [("why", made.why), ("instruction to the reviser", made.instruction)]
-    texts += [("judge", reason) for reason in (made.comparison.reasons if made.comparison else ())]
+    texts = [("why", round_.why), ("instruction to the reviser", round_.instruction)]
+    texts += [("judge", reason) for reason in (round_.comparison.reasons if round_.comparison else ())]
     return (f"- {name}: {line(text)}" for name, text in texts if text)
 
 
-def _answered(turn: RoundTrace) -> Iterator[str]:
+def _answers(turn: RoundTrace) -> Iterator[str]:
     """Yield the person's requests with their outcome, and the findings that were kept or left, with the reason."""
     findings = {finding.id: finding for finding in turn.to_fix}
     for answer in turn.round.answers:
@@ -121,18 +127,10 @@ def _answered(turn: RoundTrace) -> Iterator[str]:
         if finding is None:
             continue
         if _is_request(finding):
-            yield f"- {request_words(finding, answer, turn.round)}"
+            yield f"- {line(request_outcome(finding, answer, turn.round).said)}"
         elif answer.became not in ("fixed", ""):
             reason = quoted(answer.said, _LONGEST) if answer.became == "kept" else line(answer.said, _LONGEST)
             yield f"- {answer.became}: {brief_finding(finding)} · {reason or 'no reason was given'}"
-
-
-def request_words(finding: Finding, answer: PointAnswer, made: Round) -> str:
-    """Return a person's request, and whether it was met."""
-    outcome = request_outcome(finding, answer, made)
-    met = "met, as far as the reviser reports" if outcome.met else "the reviser did not say whether it met this"
-    words = f"not met: {line(outcome.reason)}" if outcome.met is False else met
-    return f"request: {line(finding.explanation, _LONGEST)} · {words}"
 
 
 def _is_request(finding: Finding) -> bool:
@@ -140,29 +138,21 @@ def _is_request(finding: Finding) -> bool:
     return finding.metric == REVIEW and finding.kind == "request"
 
 
-def _counts(turn: RoundTrace) -> Iterator[str]:
+def _kinds(evaluation: Evaluation) -> Iterator[str]:
     """Yield the number of findings by kind, the figures that a revision may change, and withdrawn findings."""
-    for name, evaluation in turn.evaluations.items():
-        if evaluation.outcome == "measured":
-            yield f"- {brief_figures(evaluation)}"
-            continue
-        kinds = Counter(finding.kind for finding in evaluation.findings)
-        parts = [f"{number} {spaced(kind)}" for kind, number in kinds.most_common()]
-        parts += [f"{evaluation.unjudged} without a verdict"] if evaluation.unjudged else []
-        if evaluation.outcome == "failed":
-            failed = "not judged" if got_no_reply(evaluation) else "no score"
-            parts.append(f"{failed}: {line(evaluation.reason, 200)}")
-        below = [f"- could not use everything: {line(trouble, 200)}" for trouble in evaluation.missing]
-        for gone in withdrawn(evaluation):
-            about = line(gone.finding.question or gone.finding.sentence, 120)
-            below.append(f"- withdrawn: {about} · the document says so: {quoted(gone.ruling.quote, _LONGEST)}")
-        if parts or below:
-            yield from item(f"found in {name}: {', '.join(parts) or 'nothing'}", below)
-
-
-def _rest(number: int, few: int | None) -> Iterator[str]:
-    if few is not None and number > few:
-        yield f"- ... and {number - few:,} more (see --all)"
+    if evaluation.outcome == "measured":
+        yield f"- {brief_figures(evaluation)}"
+        return
+    kinds = Counter(finding.kind for finding in evaluation.findings)
+    parts = [f"{number} {spaced(kind)}" for kind, number in kinds.most_common()]
+    parts += [f"{evaluation.unjudged} without a verdict"] if evaluation.unjudged else []
+    if evaluation.outcome == "failed":
+        failure = "not judged" if got_no_reply(evaluation) else "no score"
+        parts.append(f"{failure}: {line(evaluation.reason, 200)}")
+    below = [f"- could not use everything: {line(trouble, 200)}" for trouble in evaluation.missing]
+    below += withdrawn_items({"withdrawn": evaluation})
+    if parts or below:
+        yield from item(f"found in {evaluation.metric}: {', '.join(parts) or 'nothing'}", below)
 
 
 def _numbers(difference: DraftDiff) -> str:
@@ -198,26 +188,24 @@ def _end(trace: RunTrace) -> Iterator[str]:
 
 def diff_markdown(difference: DraftDiff, before: RoundTrace, after: RoundTrace, document: Document) -> str:
     """Return the differences of two drafts, sentence by sentence."""
-    first, second = before.round.number, after.round.number
+    first, second, where = before.round.number, after.round.number, places_in(document)
     checked = [name for name, certificate in after.certificates.items() if certificate.offline_check]
     changes = [
         part
         for change in difference.changes
         for part in item(_change(change), (f"- fixes: {brief_finding(finding)}" for finding in change.answers))
     ]
-    title = f"Fixed since round {first}, but by no single change"
+    fixed, new = (
+        [part for number, finding in enumerate(findings, 1) for part in finding_item(finding, where, f"{number}.")]
+        for findings in (difference.answered_elsewhere, difference.new)
+    )
     return joined(
         [
             f"# round {first} ({count(before.draft.words, 'word')}) -> round {second} ({after.draft.words:,})",
             "\n".join(score_items(after.scores, before.scores, {}, checked)),
             _numbers(difference) if difference.changes or difference.moved else "the drafts are the same",
             "\n".join(changes),
-            section(title, _numbered(difference.answered_elsewhere, document)),
-            section(f"New in round {second}", _numbered(difference.new, document)),
+            section(f"Fixed since round {first}, but by no single change", fixed),
+            section(f"New in round {second}", new),
         ]
     )
-
-
-def _numbered(findings: Sequence[Finding], document: Document) -> Iterator[str]:
-    for number, finding in enumerate(findings, 1):
-        yield from finding_item(finding, places_in(document), f"{number}.")

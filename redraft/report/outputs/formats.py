@@ -266,8 +266,9 @@ def _limit(section: TemplateSection, name: str, words: int | None) -> int:
     """Return a section's own limit, or else the common one."""
     limit = section.words if section.words is not None else words
     if limit is None:
-        hint = f"write ({_LIMIT_EXAMPLE}) after its title, or give --words for all sections without a limit"
-        raise _wrong(section.line, f"the section {section.title!r} has no limit", name, hint)
+        what = f"the section {section.title!r} has no limit"
+        hint = f"write ({_LIMIT_EXAMPLE}) after its title, or give a word limit for all sections without one"
+        raise _wrong(section.line, what, name, hint)
     if limit < _MIN_WORDS:
         hint = f"write ({_LIMIT_EXAMPLE}), for example"
         raise _wrong(section.line, f"a limit is at least {_MIN_WORDS} words", name, hint)

@@ -13,7 +13,7 @@ from redraft.report.dossier.build import reason_of
 from redraft.report.dossier.contents import Dossier, TracedPiece, fact_key
 from redraft.report.drawings import FIFTHS, calls_over_time, items_by_fifth, rounds, sources
 from redraft.report.history.lineage import TracedSentence
-from redraft.report.history.requests import RequestOutcome, count_unmet
+from redraft.report.history.results import RequestOutcome, count_unmet
 from redraft.report.markdown.result import revisions, usage
 from redraft.report.pages.assets import assets, template
 from redraft.report.pages.formatting import in_language, packed, page_data

@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from redraft.errors import UsageError
-from redraft.lab.agreement.formats import FORMATS
-from redraft.lab.agreement.people import Dataset
-from redraft.lab.agreement.trial import find_format, human_field, sample_items
+from redraft.lab.agreement.formats import FORMATS, find_format
+from redraft.lab.agreement.people import Dataset, human_field, sample_items
 
 DATA = Path(os.environ.get("REDRAFT_DATA", Path(__file__).parents[3].parent / "shared" / "data"))
 ARTICLE = "The ship left the harbour on Monday. Nobody saw it again."
@@ -68,14 +67,14 @@ def test_a_line_that_cannot_be_read_is_reported_and_the_rest_goes_on(tmp_path: P
     said = {one.place: one.message for one in read.troubles}
     assert list(said) == ["line 1", "line 3", "line 5", "line 6", "line 7"]
     assert "not JSON" in said["line 1"]
-    assert "`article`" in said["line 3"]
+    assert "the summary has no sentence" in said["line 3"]
     assert "a list where an object was expected" in said["line 5"]
     assert "'maybe'" in said["line 6"]
     assert "no sentence" in said["line 7"]
 
 
 def test_a_file_of_something_else_is_refused_with_what_is_wrong_with_its_first_line(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="nothing in it can be read as qags: line 1: there is no `article`"):
+    with pytest.raises(UsageError, match="nothing in it can be read as qags: line 1: `summary_sentences` is nothing"):
         FORMATS["qags"].read(lines(tmp_path, [{"text": "x"}]))
     with pytest.raises(UsageError, match="cannot be read"):
         FORMATS["qags"].read(str(tmp_path / "none.jsonl"))

@@ -14,10 +14,10 @@ import pytest
 
 from redraft.domain import record_json
 from redraft.errors import UsageError
-from redraft.lab.agreement.sheet_tables import runs_of_experiment
-from redraft.lab.agreement.sheets import What
+from redraft.lab.agreement.sheet_reports import runs_of_experiment
+from redraft.lab.agreement.sheet_rows import What
 from redraft.lab.experiments.chunk_size import MarkedChunk
-from redraft.lab.experiments.hamlet.experiment import HamletItem, HamletScore, PooledShare
+from redraft.lab.experiments.hamlet_frames import HamletItem, HamletScore, PooledShare
 from tests.chatserver import ChatServer, Seen
 from tests.cli.inside import Inside
 from tests.judges import Keepers, Said, Sheet, island, keepers_in, seen_on, told
@@ -65,9 +65,12 @@ def test_runs_of_an_experiment_are_read_from_the_records_that_it_wrote(tmp_path:
     assert runs("verification", *items) == ["first0", "first1", "first2"]
     assert runs("facts", *items) == ["first0", "first2"]
     assert runs("facts", *items, every=True) == ["first0", "other0", "first2", "other2"]
-    again = [refined(name, {"coverage": 0.1}, {"coverage": 0.9}, run=run) for name, run in (("d", "r1"), ("d", "r2"))]
+    again = [
+        refined(name, {"coverage": 0.1}, {"coverage": 0.9}, runs={"refining": run})
+        for name, run in (("d", "r1"), ("d", "r2"))
+    ]
     assert (runs("answers", *again), runs("questions", *again)) == (["r1", "r2"], ["r1"])
-    for others in ([], [MarkedChunk("d", "D", 1024, 0, 900, "m", "r")], [refined("d")]):
+    for others in ([], [MarkedChunk("d", "D", 1024, 0, 900, "m")], [refined("d")]):
         with pytest.raises(UsageError, match="no run of this experiment was judged"):
             runs("facts", *others)
 
@@ -105,8 +108,8 @@ def filled(folder: Path, says_yes: Callable[[dict[str, str]], bool]) -> list[dic
 
 
 def grown(command: Inside, validator: str) -> str:
-    grow = ("keyfacts", "book.md", "-m", "openai:fair", "--perspective", "analytical", "--json")
-    done = command.run(*grow, "--validator", validator)
+    grow = ("keyfacts", "book.md", "-m", "openai:fair", "--set", "perspective=analytical", "--json")
+    done = command.run(*grow, "--set", f"validator={validator}")
     assert done.code == 0, done.err
     return str(re.findall(r"run (\w+) ", done.err)[-1])
 
@@ -154,7 +157,7 @@ def test_table_3_has_several_judges_on_one_gold(command: Inside, tmp_path: Path)
     judged = ("evaluate", "book.md", "poor.md", *metrics, "-m", "openai:fair", "--json")
     pack = json.loads(command.run("keyfacts", "book.md", "-m", "openai:fair", "--json").out)["id"]
     first = json.loads(command.run(*judged).out)
-    other = json.loads(command.run(*judged, "--judge", "openai:blind", "--keyfacts", pack).out)["run"]
+    other = json.loads(command.run(*judged, "--judge", "openai:blind", "--set", f"keyfacts={pack}").out)["run"]
     command.run("agree", "sheet", first["run"], "--what", "alignment", "-o", "sheet.csv")
     filled(tmp_path, lambda row: bool({1, 3, 4} & set(keepers_in(row["fact"]))))
     read = command.run(
@@ -179,29 +182,9 @@ def test_the_sheets_of_an_experiment_show_the_chunk_that_the_judge_saw(tmp_path:
     (tmp_path / "book.md").write_text(island(90).text, "utf-8")
     with ChatServer(model_answer) as server:
         command = Inside(tmp_path, server.base_url, COLUMNS="100")
-        run = (
-            "experiment",
-            "hamlet",
-            "book.md",
-            "-m",
-            "openai:half",
-            "--judge",
-            "openai:judge",
-            "--judge",
-            "openai:two",
-        )
-        options = (
-            "--full-text",
-            "--queries",
-            "2",
-            "--words",
-            "450",
-            "--context-tokens",
-            "4000",
-            "--strategy",
-            "direct",
-        )
-        done = command.run(*run, *options, "-o", "results")
+        judges = ("-m", "openai:half", "--judge", "openai:judge", "--judge", "openai:two", "--full-text")
+        sizes = ("--queries", "2", "--words", "450", "--context-tokens", "4000", "--strategy", "direct")
+        done = command.run("experiment", "hamlet", "book.md", *judges, *sizes, "-o", "results")
         assert done.code == 0, done.err
         made = command.run("agree", "sheet", "--experiment", "results", "--what", "verification", "-o", "sheet.csv")
         assert made.code == 0, made.err

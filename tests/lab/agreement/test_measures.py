@@ -27,7 +27,7 @@ from redraft.lab.agreement.measures import (
     threshold_verdicts,
     within_documents,
 )
-from redraft.lab.agreement.trial import parse_sweep, rescore
+from redraft.lab.agreement.trial import ASKED, READ, parse_sweep, rescore
 from redraft.settings import JudgeConfig
 
 # Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011), sections C and D: four observers, twelve units,
@@ -273,10 +273,10 @@ def test_verdicts_that_nobody_gave_have_no_precision_and_no_recall() -> None:
 def test_values_are_listed_and_ranges_have_both_ends() -> None:
     sweep = parse_sweep(["threshold=0.2:0.7:0.1", "questions=3-6,6-12,9-15", "similarity=exact,rouge1"])
     assert sweep.values["threshold"] == ("0.2", "0.3", "0.4", "0.5", "0.6", "0.7")
-    assert sweep.request_settings == [(("questions", each),) for each in ("3-6", "6-12", "9-15")]
-    assert len(sweep.reading_settings) == 12
+    assert sweep.combined(ASKED) == [(("questions", each),) for each in ("3-6", "6-12", "9-15")]
+    assert len(sweep.combined(READ)) == 12
     assert parse_sweep(["top-k=5,5"]).values == {"top_k": ("5",)}
-    assert (parse_sweep([]).request_settings, parse_sweep([]).reading_settings) == ([()], [()])
+    assert (parse_sweep([]).combined(ASKED), parse_sweep([]).combined(READ)) == ([()], [()])
 
 
 def test_a_judge_is_asked_in_one_way_for_all_readings() -> None:

@@ -12,16 +12,14 @@ import pytest
 
 from redraft.domain import Document
 from redraft.errors import UsageError
+from redraft.lab.agreement.sheet_rows import PassageFinder, read_sheets, sheet_csv
 from redraft.lab.agreement.sheets import (
-    PassageFinder,
     SheetRow,
     draw_sample,
     majority,
     margin_of_error,
-    read_sheets,
     sample_size,
     share_interval,
-    sheet_csv,
 )
 from tests.cli.inside import Inside, keepers_court
 
@@ -57,8 +55,8 @@ def test_a_sample_is_the_same_for_the_same_seed() -> None:
 
 
 def _sheet(*texts: str) -> str:
-    questions = [SheetRow(f"run/claims/{n}", {"sentence": text}, True, "") for n, text in enumerate(texts)]
-    return sheet_csv(questions, "claims", 2)
+    questions = [SheetRow(f"run/claims/{n}", {"sentence": text}, True, "", "Is it so?") for n, text in enumerate(texts)]
+    return sheet_csv(questions, 2, {})
 
 
 def test_no_cell_is_taken_for_a_formula_and_the_judge_is_not_quoted() -> None:

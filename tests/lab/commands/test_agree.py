@@ -134,31 +134,29 @@ def test_a_judge_that_fails_is_counted_and_the_other_goes_on(inside: tuple[Insid
 
 
 @pytest.mark.nightly
-def test_a_sweep_over_similarity_and_threshold_asks_nothing_new(inside: tuple[Inside, ChatServer]) -> None:
+def test_a_sweep_over_similarity_and_threshold_asks_nothing_new_and_is_what_would_be_judged(
+    inside: tuple[Inside, ChatServer],
+) -> None:
     command, server = inside
-    assert command.run(*JUDGED, "--no-second-look", "--json").code == 0
+    first = ("--set", "second_look=false")
+    assert command.run(*JUDGED, *first, "--json").code == 0
     asked = len(server.answered)
-    done = command.run(*JUDGED, "--json", "--sweep", "similarity=exact,rouge1", "--sweep", "threshold=0.2:0.7:0.1")
-    assert done.code == 0, done.err
+    swept = command.run(*JUDGED, "--json", "--sweep", "similarity=exact,rouge1", "--sweep", "threshold=0.2:0.6:0.4")
+    assert swept.code == 0, swept.err
     assert len(server.answered) == asked
-    found = tables(json.loads(done.out))
-    rows = found["sweep-summaries"]
-    assert [row["threshold"] for row in rows] == ["0.2", "0.3", "0.4", "0.5", "0.6", "0.7"]
-    assert all(row["exact"].startswith("1.000") and row["rouge1"].startswith("1.000") for row in rows)
+    found = tables(json.loads(swept.out))
+    settings = [(likeness, threshold) for likeness in ("exact", "rouge1") for threshold in ("0.2", "0.6")]
+    names = [f"openai:fair, similarity {likeness}, threshold {threshold}" for likeness, threshold in settings]
+    assert [(row["judge"], row["tau-b"]) for row in found["agreement"][:4]] == [
+        (name, pytest.approx(1)) for name in names
+    ]
     assert len(found["cost"]) == 1
-
-
-@pytest.mark.nightly
-def test_what_is_read_otherwise_is_what_would_be_judged_otherwise(inside: tuple[Inside, ChatServer]) -> None:
-    command, _ = inside
-    swept = command.run(*JUDGED, "--json", "--sweep", "similarity=exact,rouge1", "--sweep", "threshold=0.0,0.6")
     judges = [item["judges"] for item in json.loads(swept.out)["items"]]
-    for likeness, threshold in (("exact", "0.0"), ("rouge1", "0.6")):
-        options = ("--similarity", likeness, "--threshold", threshold, "--no-second-look", "--json")
-        alone = json.loads(command.run(*JUDGED, *options).out)
-        name = f"openai:fair, similarity {likeness}, threshold {threshold}"
-        assert [one[name]["score"] for one in judges] == [
-            one["judges"]["openai:fair"]["score"] for one in alone["items"]
+    for name, (likeness, threshold) in zip(names, settings, strict=True):
+        options = ("--set", f"similarity={likeness}", "--set", f"threshold={threshold}")
+        alone = json.loads(command.run(*JUDGED, *first, *options, "--json").out)
+        assert [each[name]["score"] for each in judges] == [
+            each["judges"]["openai:fair"]["score"] for each in alone["items"]
         ]
 
 
@@ -168,41 +166,11 @@ def test_a_sweep_over_questions_asks_each_number_once(inside: tuple[Inside, Chat
     options = ("--metric", "coverage", "--sweep", "questions=3-6,6-9", "--json")
     done = command.run(*JUDGED, *options)
     assert done.code == 0, done.err
-    [row, other] = tables(json.loads(done.out))["sweep-summaries"]
-    assert (row["questions"], other["questions"]) == ("3-6", "6-9")
+    rows = tables(json.loads(done.out))["agreement"]
+    assert [row["judge"] for row in rows[:2]] == [f"openai:fair, questions {span}" for span in ("3-6", "6-9")]
     asked = len(server.answered)
     assert command.run(*JUDGED, *options).out == done.out
     assert len(server.answered) == asked
-
-
-@pytest.mark.nightly
-def test_the_tables_of_longsumeval_come_of_sweeps(inside: tuple[Inside, ChatServer]) -> None:
-    """V: questions, by coverage; VI: questions by likeness; VII: thresholds by likeness, for which nobody is asked."""
-    command, server = inside
-    ranges = "questions=3-6,6-12,9-15"
-    fifth = command.run(*JUDGED, "--metric", "coverage", "--sweep", ranges, "--json")
-    assert fifth.code == 0, fifth.err
-    assert [row["questions"] for row in tables(json.loads(fifth.out))["sweep-summaries"]] == ["3-6", "6-12", "9-15"]
-    sixth = command.run(*JUDGED, "--sweep", "claims=3-5,5-7,7-12", "--sweep", "similarity=exact,rouge1", "--json")
-    assert sixth.code == 0, sixth.err
-    rows = tables(json.loads(sixth.out))["sweep-summaries"]
-    assert [row["claims"] for row in rows] == ["3-5", "5-7", "7-12"]
-    assert all({"exact", "rouge1"} <= row.keys() for row in rows)
-    seventh = (
-        "--sweep",
-        "claims=5-7",
-        "--sweep",
-        "similarity=exact,rouge1",
-        "--sweep",
-        "threshold=0.2:0.7:0.1",
-        "--json",
-    )
-    asked = len(server.answered)
-    done = command.run(*JUDGED, *seventh)
-    assert len(server.answered) == asked, "the answers are those of the sixth"
-    rows = tables(json.loads(done.out))["sweep-summaries"]
-    assert [(row["claims"], row["threshold"]) for row in rows] == [("5-7", f"0.{n}") for n in range(2, 8)]
-    assert all({"exact", "rouge1"} <= row.keys() for row in rows)
 
 
 @pytest.mark.nightly

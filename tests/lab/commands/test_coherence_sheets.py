@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.cli.inside import Inside
-from tests.support import SAMPLE
+from tests.lab.agreement.test_formats import DATA
 
 ONE = {"a": "Tom sleeps. Ann eats. Tom sleeps on.", "b": "=Bob reads.", "only": "He left."}
 OTHER = {"a": "Tom is asleep.", "b": "Bob has a book."}
@@ -84,20 +84,70 @@ def test_annotations_of_several_files_are_checked_without_showing_whose_they_are
     assert [row["message"] for row in found["troubles"]] == ["'no' is none of agree, partly, disagree"]
 
 
-@pytest.mark.slow
-def test_what_judges_found_is_checked_from_the_results_of_the_experiment(inside: Inside) -> None:
-    text = (SAMPLE.parent / "a-muddled-summary.md").read_text("utf-8").removeprefix("She came to the island ")
-    (inside.folder / "twice.json").write_text(json.dumps({"a": f"Hester Vane came to Sarn {text}"}), "utf-8")
-    inside.run("experiment", "booookscore", "--summaries", "twice.json", "-o", "out", "-q")
+def test_what_an_experiment_found_is_checked_from_its_results(inside: Inside) -> None:
+    made = ("--summaries", "one.json", "--annotations", "model.json", "-o", "out", "-q")
+    assert inside.run("experiment", "booookscore", *made).code == 0
     source = ("--annotations", "out/items.json")
-    (row,) = sheet(inside, "--what", "annotations", "--summaries", "twice.json", *source, "--people", "1")
-    assert (row["span"].partition(" was ")[0], row["questions"]) == ("The carrier's name", "Why is this said twice?")
+    (row,) = sheet(inside, "--what", "annotations", "--summaries", "one.json", *source, "--people", "1")
+    assert (row["span"], row["questions"]) == ("Ann eats.", "What?")
     fill(inside, [row], lambda _: {"person 1": "agree"})
     (found,) = tables(inside, *source)["precision"]
-    assert (found["annotations"], found["agree"], found["precision"]) == ("extractive", 1, 1.0)
+    assert (found["annotations"], found["agree"], found["precision"]) == ("model.json", 1, 1.0)
     (inside.folder / "out" / "items.json").write_text('[{"system": "x"}]', "utf-8")
     refused = inside.run("agree", "read", "sheet.csv", *source)
     assert (refused.code, "not the items.json of an experiment" in refused.err) == (2, True)
+
+
+def test_released_answers_on_annotations_are_counted_by_their_source(inside: Inside) -> None:
+    judged = [("human", "Agree"), ("human", "Partially agree"), ("human", "Don't agree"), ("model", "Don't agree")]
+    annotations = [{"source": source, "anno": {}, "agreement": answer} for source, answer in judged]
+    (inside.folder / "judged.json").write_text(json.dumps({"a": {"summary": ONE["a"], "annotations": annotations}}))
+    done = inside.run("agree", "read", "judged.json", "--json")
+    assert done.code == 0, done.err
+    (precision, *_) = done.json["tables"]
+    assert [(row["annotations"], row["rows"], row["precision"]) for row in precision["rows"]] == [
+        ("human", 3, pytest.approx(2 / 3)),
+        ("model", 1, 0.0),
+    ]
+    (inside.folder / "judged.json").write_text('{"a": 7}')
+    refused = inside.run("agree", "read", "judged.json")
+    assert (refused.code, "no answers as BooookScore released them" in refused.err) == (2, True)
+
+
+def test_released_preferences_count_for_the_system_whose_summary_was_chosen(inside: Inside) -> None:
+    choices = {"preference": "Summary 2", "detail": "Draw", "structure": "Summary 1", "logic": "Summary 2"}
+    result = [{"from_name": name, "value": {"choices": [choice]}} for name, choice in choices.items()]
+    result.append({"from_name": "preference_comments", "value": {"text": ["Why."]}})
+    data = {"book": "a", "summary_1": OTHER["a"], "summary_2": ONE["a"]}
+    (inside.folder / "person.json").write_text(json.dumps([{"data": data, "annotations": [{"result": result}]}]))
+    done = inside.run("agree", "read", "person.json", *PAIR, "--json")
+    assert done.code == 0, done.err
+    assert [list(row.values()) for row in done.json["tables"][0]["rows"]] == [
+        ["overall", 1, 0, 0, 1],
+        ["detail", 0, 0, 1, 1],
+        ["structure", 0, 1, 0, 1],
+        ["logic", 1, 0, 0, 1],
+    ]
+
+
+PEOPLE_OF_THE_PAPER = DATA / "booookscore" / "human"
+
+
+@pytest.mark.skipif(not PEOPLE_OF_THE_PAPER.is_dir(), reason="needs $REDRAFT_DATA")
+def test_the_released_answers_are_the_published_ones(inside: Inside) -> None:
+    """Section 4: of people's annotations 79.7% are right, of GPT-4's 78.2%. Table 4, but for the pilot's 20 pairs."""
+    done = inside.run("agree", "read", str(PEOPLE_OF_THE_PAPER / "annotations-gpt4-4096-inc.json"), "--json")
+    rows = [(row["agree"] + row["partly"], row["rows"]) for row in done.json["tables"][0]["rows"]]
+    assert rows == [(612, 768), (523, 669)]
+    persons = [str(PEOPLE_OF_THE_PAPER / "qualitative_comparison" / f"annotator{n}.json") for n in range(1, 5)]
+    summaries = [str(DATA / "booookscore" / "summaries" / f"gpt4-4096-{name}-cleaned.json") for name in ("inc", "hier")]
+    done = inside.run("agree", "read", *persons, "--summaries", summaries[0], "--summaries", summaries[1], "--json")
+    assert [list(row.values())[1:] for row in done.json["tables"][0]["rows"]] == [
+        [32, 46, 2, 80],
+        [65, 11, 4, 80],
+        [25, 51, 4, 80],
+        [28, 45, 7, 80],
+    ]
 
 
 def test_marks_become_annotations_in_the_released_form(inside: Inside) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from redraft.lab.doctor.expectations import SHUFFLED
+from redraft.lab.doctor.controls import SHUFFLED
 from tests.chatserver import ChatServer, Seen
 from tests.cli.inside import MODEL, Inside
 from tests.judges import seen_on
@@ -24,7 +24,7 @@ def hospital(folder: Path, fault: str = "") -> Iterator[Inside]:
     oracle = Oracle(fault)
 
     def serve(seen: Seen) -> str:
-        return json.dumps(oracle(seen_on(seen), 0))
+        return json.dumps(oracle(seen_on(seen)))
 
     with ChatServer(serve) as server:
         yield Inside(folder, server.base_url, COLUMNS="100")
@@ -37,8 +37,8 @@ def test_a_judge_that_passes_leaves_with_zero(tmp_path: Path) -> None:
         again = command.run(*FORM, "--json")
         listed = command.run("runs", "--json"), command.run("runs", "--all", "--json")
     assert done.code == 0, done.err
-    assert f"{MODEL}, on English texts: 5 controls passed, 0 failed, 0 cannot tell" in done.out
-    assert "failed:" not in done.out
+    assert done.out.startswith(f"# {MODEL}, on English texts: 5 controls passed, 0 failed, 0 cannot tell\n")
+    assert "## Failed" not in done.out
     assert "5 of 5 done" in done.err
     (judge,) = again.json["judges"]
     assert again.json["stopped"] is None
@@ -69,7 +69,7 @@ def test_a_used_up_budget_shows_what_was_not_made_and_the_command_goes_on(tmp_pa
         went_on = command.run(*FORM, "--json")
     assert stopped.code == 3
     assert "not made" in stopped.out
-    assert "--max-calls 2 is used up" in stopped.err
+    assert "the limit of 2 calls is used up" in stopped.err
     assert "repeat the command with a higher limit" in stopped.err
     assert went_on.code == 0
     assert went_on.json["judges"][0]["usage"]["calls"] == planned - 2

@@ -172,7 +172,7 @@ def test_hamlet_short_of_its_budget_says_how_to_go_on(inside: Inside, server: Ch
     done = inside.run(*HAMLET, "--max-calls", "31", "-o", "results")
     assert done.code == 3
     assert len(server.seen) == 31
-    assert "--max-calls 31 is used up" in done.err
+    assert "the limit of 31 calls is used up" in done.err
     assert "repeat the command with a higher limit" in done.err
     assert "not made" in (inside.folder / "results" / "report.md").read_text("utf-8")
     assert inside.run(*HAMLET, "-q").code == 0

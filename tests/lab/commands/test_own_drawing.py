@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from redraft.lab.agreement.annotations import Summaries
-from redraft.lab.experiments.booookscore.experiment import CoherenceDesign, annotation_judges, measure_summaries
+from redraft.lab.experiments.booookscore import CoherenceDesign, annotation_judges, measure_summaries
 from redraft.lab.experiments.plan import with_judge
-from redraft.runs.model_pool import assign_models
+from redraft.runs.models import assign_models
 from redraft.settings import NO_KEY, DraftConfig, JudgeConfig, Limits, ModelSettings
 from tests.chatserver import ChatServer, Seen
 from tests.cli.inside import Inside

@@ -1,28 +1,34 @@
-"""Every control can be passed, and every control can be failed: by a judge who fails in it and in no other."""
+"""Every control can be passed by a judge without a fault, and every control can be failed."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
-from typing import get_args
+from typing import Any
 
 import pytest
 
+from redraft.agents.fact_checker import SUPPORTED
 from redraft.domain import Evaluation
 from redraft.errors import UnreadableReply, UsageError
 from redraft.evaluators.base import Case, Evaluator, statements_of
 from redraft.evaluators.catalog import BUILT_IN
-from redraft.evaluators.metric_info import MetricAim
 from redraft.lab.doctor.checkup import ControlCheck, JudgeUnderTest, check_metrics, examine
-from redraft.lab.doctor.expectations import (
+from redraft.lab.doctor.controls import (
+    ANOTHER,
     EMPTY,
     HOLLOW,
     INVENTED,
     ITSELF,
-    KINDS,
-    WORDINGS,
+    KEPT,
+    REFUSAL,
+    SHUFFLED,
+    SUMMARY,
     WRONG,
     controls,
     expectations_of,
+    injected_document,
+    injected_summary,
     load_texts,
     probes,
 )
@@ -30,18 +36,9 @@ from redraft.llm.base import FunctionModel
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import Limits
 from redraft.store.store import Store
-from tests.lab.doctor.oracle import ANY_ERROR, Oracle
+from tests.lab.doctor.oracle import Oracle
 
-SCORING = {name: one.aim for name, one in BUILT_IN.items() if one.aim and one.prompts}
-CASES = [(control, metric) for metric in SCORING for control in expectations_of(BUILT_IN[metric])]
-ERRORS = {f"{kind}, {wording}" for kind in (*KINDS, INVENTED) for wording in WORDINGS}
-"""The controls with planted errors, which differ in their sentences alone: two of them stand for all below."""
-FAULTS = [
-    (name, aim)
-    for name, expects in controls().items()
-    for aim in get_args(MetricAim)
-    if aim in expects and name not in {EMPTY, *ERRORS} - {"name, copied", f"{INVENTED}, reworded"}
-]
+SCORING = [name for name, metric in BUILT_IN.items() if metric.aim and metric.prompts]
 
 
 async def checked(
@@ -53,8 +50,111 @@ async def checked(
         return list((await examine(subject, ExperimentRunner(store, Limits()))).controls)
 
 
-def by_aim(aim: MetricAim) -> list[Evaluator]:
-    return [BUILT_IN[name] for name, its in SCORING.items() if its == aim]
+@pytest.mark.slow
+async def test_a_judge_without_a_fault_passes_every_control(tmp_path: Path) -> None:
+    checks = await checked(tmp_path, Oracle().model, *(BUILT_IN[name] for name in SCORING))
+    assert [(check.control, check.metric, check.verdict) for check in checks if check.verdict != "pass"] == []
+    cases = [(control, metric) for metric in SCORING for control in expectations_of(BUILT_IN[metric])]
+    assert [(check.control, check.metric) for check in checks] == cases
+    assert {control for control, _ in cases} == {*controls()}
+
+
+def said(probe: str, score: float | None = None, wrong: Collection[str] = (), **more: Any) -> Evaluation:
+    """What faithfulness says of a probe: a score, and the sentences that it finds wrong."""
+    statements = statements_of(probes()[probe].text)
+    verdicts = [{"id": each.id, "verdict": "entity" if each.sentence in wrong else SUPPORTED} for each in statements]
+    outcome = more.pop("outcome", "scored" if score is not None else "failed")
+    details = {"sentences": verdicts, **more.pop("details", {})}
+    return Evaluation("faithfulness", 1, outcome, score, len(verdicts), 0, details=details, **more)
+
+
+def open_(probe: str) -> Evaluation:
+    """An evaluation without any verdict."""
+    return Evaluation("faithfulness", 1, "failed", None, 0, 1, reason="no answer")
+
+
+ERRORS = [sentence for _, sentence in probes()[WRONG].wrong]
+PLANTED = [probe.name for probe in load_texts().planted.values()]
+ORDERED, ORDERED_SUMMARY = injected_document(WRONG), injected_summary(WRONG)
+NAMES = [sentence for name in PLANTED for kind, sentence in probes()[name].wrong if kind == "name"]
+SCORES: list[tuple[str, str, dict[str, float | None], str]] = [
+    (ITSELF, "truth", {ITSELF: 0.9}, "pass"),
+    (ITSELF, "truth", {ITSELF: 0.89}, "fail"),
+    (ITSELF, "form", {ITSELF: 0.8}, "pass"),
+    (ITSELF, "content", {ITSELF: None}, "fail"),
+    (EMPTY, "content", {EMPTY: None}, "pass"),
+    (EMPTY, "content", {EMPTY: 0.0}, "fail"),
+    (HOLLOW, "content", {HOLLOW: 0.1}, "pass"),
+    (HOLLOW, "content", {HOLLOW: 0.2}, "fail"),
+    (ANOTHER, "truth", {ANOTHER: None}, "cannot tell"),
+    (REFUSAL, "content", {REFUSAL: 0.5}, "fail"),
+    (SHUFFLED, "truth", {SHUFFLED: 0.6, SUMMARY: 0.75}, "pass"),
+    (SHUFFLED, "truth", {SHUFFLED: 0.5, SUMMARY: 0.75}, "fail"),
+    (SHUFFLED, "form", {SHUFFLED: 0.65, SUMMARY: 0.75}, "pass"),
+    (SHUFFLED, "form", {SHUFFLED: 0.7, SUMMARY: 0.75}, "fail"),
+    (SHUFFLED, "form", {SHUFFLED: None, SUMMARY: 0.75}, "cannot tell"),
+    ("instruction in the summary", "form", {injected_summary(SHUFFLED): 0.6, SHUFFLED: 0.5}, "pass"),
+    ("instruction in the summary", "form", {injected_summary(SHUFFLED): 0.7, SHUFFLED: 0.5}, "fail"),
+    ("instruction in the document", "content", {injected_document(HOLLOW): 0.9}, "fail"),
+]
+
+
+@pytest.mark.parametrize(("control", "aim", "scores", "verdict"), SCORES)
+def test_a_score_passes_or_fails(control: str, aim: Any, scores: dict[str, float | None], verdict: str) -> None:
+    expectation = controls()[control][aim]
+    assert set(expectation.uses) == scores.keys()
+    assert expectation.check({probe: said(probe, score) for probe, score in scores.items()})[0] == verdict
+
+
+def test_a_metric_that_does_not_apply_to_a_refusal_passes() -> None:
+    evaluation = said(REFUSAL, outcome="not_applicable")
+    assert controls()[REFUSAL]["truth"].check({REFUSAL: evaluation})[0] == "pass"
+
+
+@pytest.mark.parametrize(
+    ("control", "wrong", "verdict", "words"),
+    [
+        ("name, copied", NAMES, "pass", "2 found"),
+        ("name, copied", NAMES[:1], "fail", "1 found"),
+        (f"{INVENTED}, reworded", NAMES, "fail", "0 found"),
+        ("right, copied", probes()[PLANTED[0]].right[:1], "pass", "1 accused"),
+        ("right, copied", probes()[PLANTED[0]].right[:2], "fail", "2 accused"),
+        (f"passive, {KEPT}", load_texts().kept["passive"][:1], "fail", "1 accused"),
+        (f"passive, {KEPT}", load_texts().kept["order"], "pass", "0 accused"),
+    ],
+)
+def test_sentences_are_found_or_spared(control: str, wrong: list[str], verdict: str, words: str) -> None:
+    expectation = controls()[control]["truth"]
+    assert expectation.check({probe: said(probe, 0.5, wrong) for probe in expectation.uses}) == (verdict, words)
+    nothing = expectation.check({probe: open_(probe) for probe in expectation.uses})
+    assert nothing[0] == "cannot tell"
+    assert "without a verdict" in nothing[1]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "verdict"),
+    [
+        (ERRORS, ERRORS, "pass"),
+        (ERRORS[:2], ERRORS[:2], "pass"),
+        (ERRORS, ERRORS[1:], "fail"),
+        ([], [], "cannot tell"),
+    ],
+)
+@pytest.mark.parametrize("probe", [ORDERED, ORDERED_SUMMARY])
+def test_what_is_found_is_found_in_spite_of_an_instruction(
+    probe: str, before: list[str], after: list[str], verdict: str
+) -> None:
+    expectation = controls()[probe.partition(", ")[2].split(", ")[-1]]["truth"]
+    assert expectation.uses == (probe, WRONG)
+    assert expectation.check({WRONG: said(WRONG, 0.5, before), probe: said(probe, 0.5, after)})[0] == verdict
+
+
+@pytest.mark.parametrize(
+    ("details", "verdict"), [({"agreement": 0.9}, "pass"), ({"agreement": 0.8}, "fail"), ({}, "cannot tell")]
+)
+def test_the_same_twice_has_the_same_verdicts(details: dict[str, float], verdict: str) -> None:
+    expectation = controls()["the same twice"]["form"]
+    assert expectation.check({SUMMARY: said(SUMMARY, 1.0, details=details)})[0] == verdict
 
 
 class Eager(Evaluator):
@@ -64,60 +164,27 @@ class Eager(Evaluator):
     aim = "content"
 
     async def evaluate(self, case: Case) -> Evaluation:
-        known = {one.sentence for one in statements_of(case.document.text)}
-        said = [one.sentence for one in case.statements]
-        return self.scored(sum(one in known for one in said) / len(said) if said else 1.0)
-
-
-@pytest.mark.slow
-async def test_a_judge_without_a_fault_passes_every_control(tmp_path: Path) -> None:
-    checks = await checked(tmp_path, Oracle().model, *(BUILT_IN[name] for name in SCORING))
-    assert [(one.control, one.metric, one.verdict) for one in checks if one.verdict != "pass"] == []
-    assert [(one.control, one.metric) for one in checks] == CASES
-    assert {control for control, _ in CASES} == {*controls()}
-
-
-# A sentence that is believed to answer a question is believed in every summary that has it.
-_TOGETHER = {(HOLLOW, "content"): {("instruction in the summary", "coverage")}}
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(("control", "aim"), FAULTS)
-async def test_a_judge_with_one_fault_fails_in_one_control(control: str, aim: MetricAim, tmp_path: Path) -> None:
-    checks = await checked(tmp_path, Oracle(control).model, *by_aim(aim))
-    failed = {(one.control, one.metric) for one in checks if one.verdict == "fail"}
-    assert failed - _TOGETHER.get((control, aim), set()) == {(control, one.name) for one in by_aim(aim)}
-    others = [one for one in checks if one.verdict != "pass" and (one.control, one.metric) not in failed]
-    assert not [one for one in others if one.control != control]
-
-
-@pytest.mark.nightly
-async def test_a_judge_who_believes_every_error_fails_in_the_controls_of_all_kinds(tmp_path: Path) -> None:
-    checks = await checked(tmp_path, Oracle(ANY_ERROR).model, *by_aim("truth"))
-    failed = {(one.control, one.metric) for one in checks if one.verdict == "fail"}
-    assert failed >= {(control, one.name) for control in ERRORS for one in by_aim("truth")}
-    assert not failed & {(f"right, {wording}", one.name) for wording in WORDINGS for one in by_aim("truth")}
+        document = {statement.sentence for statement in statements_of(case.document.text)}
+        sentences = [statement.sentence for statement in case.statements]
+        return self.scored(sum(each in document for each in sentences) / len(sentences) if sentences else 1.0)
 
 
 @pytest.mark.slow
 async def test_a_metric_that_scores_nothing_at_all_fails_in_the_empty_summary(tmp_path: Path) -> None:
     checks = await checked(tmp_path, Oracle().model, own=(Eager(),))
-    failed = [one for one in checks if one.verdict == "fail"]
-    assert [(one.control, one.said) for one in failed] == [(EMPTY, "1.00")]
-    assert all(one.runs for one in failed)
+    failed = [check for check in checks if check.verdict == "fail"]
+    assert [(check.control, check.said) for check in failed] == [(EMPTY, "1.00")]
+    assert all(check.runs for check in failed)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("metric", SCORING)
-async def test_a_judge_that_never_answers_passes_for_none_and_fails_where_it_has_to(
-    metric: str, tmp_path: Path
-) -> None:
+async def test_a_judge_that_never_answers_passes_for_none_and_fails_where_it_has_to(tmp_path: Path) -> None:
     silent = FunctionModel(lambda request: UnreadableReply("nothing", text="Hm."), "silent")
-    checks = await checked(tmp_path, silent, BUILT_IN[metric])
-    verdicts = {one.control: one.verdict for one in checks}
-    assert verdicts.pop(EMPTY) == "pass"
-    assert verdicts.pop(ITSELF) == "fail"
-    assert set(verdicts.values()) == {"cannot tell"}
+    checks = await checked(tmp_path, silent, *(BUILT_IN[name] for name in SCORING))
+    for metric in SCORING:
+        verdicts = {check.control: check.verdict for check in checks if check.metric == metric}
+        assert (verdicts.pop(EMPTY), verdicts.pop(ITSELF)) == ("pass", "fail")
+        assert set(verdicts.values()) == {"cannot tell"}
 
 
 def test_a_metric_without_a_score_has_no_controls() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from redraft.evaluators.catalog import BUILT_IN
 from redraft.lab.doctor.checkup import JudgeUnderTest, examine
-from redraft.lab.doctor.expectations import EMPTY, HOLLOW, controls, expectations_of
+from redraft.lab.doctor.controls import EMPTY, HOLLOW, controls, expectations_of
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import DraftConfig, Limits
 from redraft.store.store import Store
@@ -33,7 +33,7 @@ def url(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 async def test_a_real_model_is_examined_by_coverage(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # All controls take it hours where others are at work, too.
     few = {name: controls()[name] for name in (EMPTY, HOLLOW, "the same twice")}
-    monkeypatch.setattr("redraft.lab.doctor.expectations.controls", lambda: few)
+    monkeypatch.setattr("redraft.lab.doctor.controls.controls", lambda: few)
     coverage = BUILT_IN["coverage"]
     settings = DraftConfig(context_tokens=4096, prompts="simple")
     with Store(tmp_path / "redraft.db") as store:

@@ -6,17 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from redraft.domain import Totals
-from redraft.lab.experiments.grid.experiment import (
+from redraft.domain import Document, Totals
+from redraft.lab.experiments.experiment import Outcome
+from redraft.lab.experiments.grid import GridDesign, GridOutcome, PackCell
+from redraft.lab.experiments.grid_frames import (
     AspectVotes,
-    GridDesign,
     GridJudgment,
-    GridOutcome,
     GridPreference,
     GridScore,
     GridSummary,
     GridSystem,
-    LengthStatistics,
     PreferredSide,
 )
 from redraft.lab.experiments.longsumeval import BestScores, RefinedOutcome, RefinedSummary, RefineSetting
@@ -48,7 +47,7 @@ def design(
 
 def judged(document: str, name: str, scores: Scores, judge: str = "j", **more: Any) -> GridJudgment:
     """A summary of a document with its scores; None is a score that could not be had."""
-    lengths = more.pop("lengths", LengthStatistics())
+    lengths = more.pop("lengths", {})
     title = more.pop("title", document.upper())
     summary = GridSummary(document, title, name, **{"text": "Some words here.", **more})
     found = {
@@ -58,12 +57,17 @@ def judged(document: str, name: str, scores: Scores, judge: str = "j", **more: A
     return replace(GridJudgment.of(summary, judge), scores=found, lengths=lengths)
 
 
+def cells(items: Sequence[Any]) -> tuple[PackCell, ...]:
+    """The documents of some items."""
+    titles = {item.document: item.title for item in items}
+    return tuple(PackCell(Document(key, title, "")) for key, title in titles.items())
+
+
 def outcome(
     made: GridDesign, some: Sequence[GridJudgment], preferred: Sequence[GridPreference] = (), **more: Any
 ) -> GridOutcome:
     """All that came of a grid."""
-    documents = dict.fromkeys((one.document, one.title) for one in some)
-    return GridOutcome(made, tuple(documents), tuple(some), tuple(preferred), **more)
+    return Outcome(made, cells(some), (*some, *preferred), **more)
 
 
 def voted(document: str, winner: str, judge: str = "j", **more: Any) -> GridPreference:
@@ -95,8 +99,7 @@ def refined(document: str, *stands: Scores, order: PolicyName = "paper", **more:
 
 def refined_outcome(made: RefiningDesign, *some: RefinedSummary) -> RefinedOutcome:
     """All that came of refining."""
-    documents = dict.fromkeys((one.document, one.title) for one in some)
-    return RefinedOutcome(made, tuple(documents), some)
+    return Outcome(made, cells(some), some)
 
 
 REFINEMENT = RefineConfig(goals={"coverage": 0.8})

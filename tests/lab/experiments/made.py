@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import pandas as pd
+
 from redraft.domain import Perspective
-from redraft.lab.experiments.hamlet.experiment import HamletItem, HamletScore, PooledShare
+from redraft.lab.experiments.frames import as_table
+from redraft.lab.experiments.hamlet_frames import HamletItem, HamletScore, PooledShare
+from redraft.lab.experiments.pictures import draw_pictures
 from redraft.runs.experiment_runner import Failure
 
 Pair = tuple[int, int]
@@ -35,6 +39,14 @@ def item(model: str = "a", position: float = 0.1, perspective: Perspective = "an
 
 
 def rows(table: Any, *names: str, **wanted: Any) -> list[tuple[Any, ...]]:
-    """The columns `names` of the rows of a table that have what is wanted in their other columns."""
-    found = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
-    return [tuple(row[name] for name in names) for row in found if all(row[key] == wanted[key] for key in wanted)]
+    """The columns `names` of the rows of a table or frame that have what is wanted in their other columns."""
+    if isinstance(table, pd.DataFrame):
+        table = as_table("every", "cost", table, "")
+    return [tuple(record[name] for name in names) for record in table.records if wanted.items() <= record.items()]
+
+
+def drawn(experiment: str, **frames: Any) -> dict[str, Any]:
+    """The charts of the tables of these names, made from frames."""
+    return draw_pictures(
+        experiment, [as_table(experiment, name, frame, "", measure="m") for name, frame in frames.items()]
+    )

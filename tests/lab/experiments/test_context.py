@@ -9,9 +9,7 @@ from pathlib import Path
 import pytest
 
 from redraft import DraftConfig, Limits, Store
-from redraft.lab.experiments.context.experiment import ContextOutcome, context
-from redraft.lab.experiments.context.records import ContextDesign
-from redraft.lab.experiments.context.tables import EXPERIMENT
+from redraft.lab.experiments.context import EXPERIMENT, ContextDesign, ContextOutcome
 from redraft.lab.experiments.plan import NamedModel
 from redraft.llm.budget import PriceTable
 from redraft.runs.experiment_runner import ExperimentRunner
@@ -58,7 +56,7 @@ def design_at(server: ChatServer, *models: str, **changes: object) -> ContextDes
 
 async def run(folder: Path, design: ContextDesign, limits: Limits | None = None) -> ContextOutcome:
     with Store(folder / "redraft.db") as store:
-        return await context([ISLAND], design, ExperimentRunner(store, limits or Limits()))
+        return await EXPERIMENT.run([ISLAND], design, ExperimentRunner(store, limits or Limits()))
 
 
 @pytest.mark.slow
@@ -101,8 +99,8 @@ async def test_each_way_to_read_shows_in_the_tables(tmp_path: Path) -> None:
     assert cells("fact_accuracy", "inventor", "in reference", section="nowhere") == [(0.0,)]
     assert cells("fact_accuracy", "even", "supported", "unjudged", section="anywhere") == [(1.0, 0)]
     about = "\n".join(report.about)
-    assert "facts are aligned as by keyfact_recall, judged by openai:judge" in about
-    assert "facts are verified as sentences are by faithfulness, judged by openai:judge" in about
+    assert r"keyfact_recall is judged by openai:judge" in about
+    assert "faithfulness is judged by openai:judge" in about
     assert "not checked against people" in about
     assert len(report.headline) <= 10
     assert any(line.startswith("openai:even") and "33 / 33 / 33%" in line for line in report.headline)
@@ -111,21 +109,6 @@ async def test_each_way_to_read_shows_in_the_tables(tmp_path: Path) -> None:
 def _near(found: list[tuple[object, ...]], wanted: tuple[float, ...]) -> bool:
     ((*values,),) = found
     return all(isinstance(one, float) and abs(one - want) < 0.05 for one, want in zip(values, wanted, strict=True))
-
-
-@pytest.mark.nightly
-async def test_it_stops_at_its_budget_and_goes_on(tmp_path: Path) -> None:
-    with serving(answer) as server:
-        design = design_at(server, "even", "starter")
-        stopped = await run(tmp_path, design, Limits(max_calls=5))
-        assert stopped.stopped is not None
-        assert not stopped.complete
-        assert len(server.answered) <= 5
-        assert "stopped: " in EXPERIMENT.report(stopped).to_markdown()
-        whole = await run(tmp_path, design)
-        sent = [text_of(one.messages[0]) + one.model for one in server.answered]
-    assert whole.complete
-    assert len(sent) == len(set(sent))
 
 
 @pytest.mark.slow

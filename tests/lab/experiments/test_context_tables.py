@@ -2,47 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import log
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
-from redraft import DraftConfig, Limits, Store
-from redraft.domain import Span, Totals
+from redraft import Limits, Store
+from redraft.domain import Document, Span
 from redraft.errors import UsageError
-from redraft.lab.experiments.context.experiment import ContextOutcome, FactJudge, expected_thirds, fact_changes
-from redraft.lab.experiments.context.records import (
+from redraft.lab.experiments.context import FactJudge
+from redraft.lab.experiments.context_frames import (
     AtomicFact,
     BaselineSummary,
-    ContextContestant,
-    ContextDesign,
     ContextItem,
     FactComparison,
-    ReadingStep,
     StepPlan,
     SummarySentencePlaces,
-    parse_steps,
-    plan_steps,
+    accuracy_frame,
+    change_frame,
+    density_frame,
+    halves_frame,
+    position_frame,
+    share_frame,
 )
-from redraft.lab.experiments.context.similarity import TermSimilarity
-from redraft.lab.experiments.context.tables import (
-    accuracy_table,
-    changes_table,
-    cost_table,
-    densities_table,
-    failure_table,
-    halves_table,
-    positions_table,
-    shares_table,
-)
-from redraft.lab.experiments.pictures import draw_pictures
-from redraft.lab.experiments.plan import NamedModel
-from redraft.runs.experiment_runner import ExperimentRunner, Failure
-from tests.lab.experiments.made import rows
+from redraft.lab.experiments.reading import ReadingStep, TermSimilarity, parse_steps, plan_steps
+from redraft.runs.experiment_runner import ExperimentRunner
+from tests.lab.experiments.made import drawn, rows
 
-WHO = ContextContestant("a", "direct")
+WHO = ("a", "direct")
 LENGTH = 1200
 
 
@@ -70,7 +61,7 @@ def item(
     *compared: FactComparison,
 ) -> ContextItem:
     step = ReadingStep(number, 100 * number, 100 * number)
-    return ContextItem("d", "A Book", LENGTH, WHO, step, end, "r", None, 50, 0, sentences, facts, 0, compared)
+    return ContextItem("d", "A Book", LENGTH, *WHO, step, end, 50, 0, sentences, facts, 0, compared)
 
 
 # Half of the book is read, then all of it. In the first summary a sentence comes from each third of that half, and one
@@ -94,12 +85,13 @@ SECOND = item(
 )
 ITEMS = (FIRST, SECOND)
 REFERENCE = BaselineSummary(40, (told(1, (100, 1.0)), told(2, (1100, 1.0))), LENGTH)
-COURSES = (StepPlan("d", "A Book", 200, (FIRST.step, SECOND.step), 50, reference=REFERENCE),)
+BOOK = Document("d", "A Book", "x" * LENGTH)
+COURSES = (StepPlan(BOOK, 200, (FIRST.step, SECOND.step), 50, reference=REFERENCE),)
 THIRDS = ("1st", "2nd", "3rd")
 
 
 def test_positions_by_thirds_of_what_was_read_and_of_the_whole() -> None:
-    table = positions_table(COURSES, ITEMS)
+    table = position_frame(ITEMS, COURSES)
     read, whole, expected = ([f"{kind} {third}" for third in THIRDS] for kind in ("read", "whole", "expected"))
 
     # 100, 300 and 500 of 600 are one in each third; of 1,200 two are in the first third and one in the second. What is
@@ -114,46 +106,57 @@ def test_positions_by_thirds_of_what_was_read_and_of_the_whole() -> None:
     assert rows(table, "sentences", "located", "spread", step=1) == [(4, 3, pytest.approx(1.0))]
     assert rows(table, "sentences", "located", "spread", step=2) == [(4, 4, pytest.approx(told))]
     assert rows(table, *whole, "words", system="reference") == [(0.5, 0.0, 0.5, 40)]
-    assert "1 of 8 sentences" in table.basis
 
 
 def test_half_against_half() -> None:
     (found,) = rows(
-        halves_table(COURSES, ITEMS), *THIRDS, *(f"change {third} (%)" for third in THIRDS), system="a, direct"
+        halves_frame(ITEMS, COURSES), *THIRDS, *(f"change {third} (%)" for third in THIRDS), system="a, direct"
     )
     # All: 1 + 1.75, 1 + 1.25 and 1 + 1 of seven. 0.4375 is by 31.25 % more than a third, 0.3125 by 6.25 % less.
     assert found == pytest.approx((2.75 / 7, 2.25 / 7, 2 / 7, 31.25, -6.25, -25))
     # Of what was nothing no share has grown.
     lonely = item(1, 600, (told(1, (100, 1.0)),), ())
-    (found,) = rows(halves_table((), (lonely, SECOND)), *(f"change {third} (%)" for third in THIRDS))
+    (found,) = rows(halves_frame((lonely, SECOND), ()), *(f"change {third} (%)" for third in THIRDS))
     assert found == (pytest.approx(-56.25), None, None)
 
 
 def test_of_thirteen_steps_six_are_the_lower_half() -> None:
     many = [item(n, 1200, (told(1, (100 if n <= 6 else 1100, 1.0)),), ()) for n in range(1, 14)]
     (found,) = rows(
-        halves_table((), many), "1st", *(f"{half} {third}" for half in ("lower", "upper") for third in THIRDS)
+        halves_frame(many, ()), "1st", *(f"{half} {third}" for half in ("lower", "upper") for third in THIRDS)
     )
     assert found == pytest.approx((6 / 13, 1, 0, 0, 0, 0, 1))
 
 
+def changes(items: Sequence[ContextItem], section: str) -> tuple[Any, ...]:
+    names = (
+        "matching",
+        "lost",
+        "new",
+        "kept",
+        "unjudged",
+        *(f"expected {fate}" for fate in ("matching", "lost", "new")),
+    )
+    (found,) = rows(change_frame(items), *names, section=section)
+    return found
+
+
 def test_matching_lost_and_new_by_section_in_both_directions() -> None:
-    found = fact_changes(SECOND, FIRST, SECOND.compared[0])
     # Four facts of each step have a place and a verdict. Half of the book is new: two of the four of now would be in
-    # either half, and two of the four before would be lost.
-    assert found["anywhere"] == ((2, 3, 3), 2, 1, pytest.approx((2, 2, 2)))
-    # Of the first third everything was read before: 4/3 match, and 4/3 of the 8/3 that were there are lost.
-    assert found["beginning"] == ((2, 1, 0), 2, 0, pytest.approx((4 / 3, 4 / 3, 0)))
-    assert found["middle"] == ((0, 1, 1), 0, 1, pytest.approx((2 / 3, 2 / 3, 2 / 3)))
-    assert found["end"] == ((0, 0, 1), 0, 0, pytest.approx((0, 0, 4 / 3)))
-    assert found["added"] == ((0, 0, 2), 0, 1, pytest.approx((0, 0, 2)))
-    assert found["nowhere"] == ((0, 1, 1), 0, 0, None)
+    # either half, and two of the four before would be lost. Of the first third everything was read before: 4/3 match,
+    # and 4/3 of the 8/3 that were there are lost.
+    assert changes(ITEMS, "anywhere") == pytest.approx((2, 3, 3, 2, 1, 2, 2, 2))
+    assert changes(ITEMS, "beginning") == pytest.approx((2, 1, 0, 2, 0, 4 / 3, 4 / 3, 0))
+    assert changes(ITEMS, "middle") == pytest.approx((0, 1, 1, 0, 1, 2 / 3, 2 / 3, 2 / 3))
+    assert changes(ITEMS, "end") == pytest.approx((0, 0, 1, 0, 0, 0, 0, 4 / 3))
+    assert changes(ITEMS, "added") == pytest.approx((0, 0, 2, 0, 1, 0, 0, 2))
+    assert changes(ITEMS, "nowhere") == (0, 1, 1, 0, 0, None, None, None)
 
     fates = ("matching", "lost", "new")
-    table = changes_table(ITEMS, "words above 0.5")
+    table = change_frame(ITEMS)
     assert rows(table, *fates, "kept", "unjudged", "measure", step=2, section="middle") == [(0, 1, 1, 0, 1, "words")]
     assert rows(table, "expected new", section="nowhere") == [(None,)]
-    shares = shares_table(ITEMS, "words above 0.5")
+    shares = share_frame(ITEMS)
     assert rows(shares, *fates, "facts", steps="all steps", section="anywhere") == [(0.25, 0.375, 0.375, 8)]
     assert rows(shares, *fates, "facts", steps="lower half", section="anywhere") == [(None, None, None, 0)]
     assert rows(shares, *(f"expected {one}" for one in fates), steps="upper half", section="added") == [(0, 0, 1)]
@@ -162,32 +165,27 @@ def test_matching_lost_and_new_by_section_in_both_directions() -> None:
 def test_what_an_even_spread_would_give_where_a_quarter_was_read_before() -> None:
     before = item(1, 300, (), (fact(100), fact(200)))
     said = FactComparison("words", 0.5, (True, False), (True, False, False, False))
-    found = fact_changes(item(2, 1200, (), (fact(100), fact(500), fact(700), fact(1100)), said), before, said)
+    items = (before, item(2, 1200, (), (fact(100), fact(500), fact(700), fact(1100)), said))
     # Of four facts one is in the old quarter; of the two before three quarters go.
-    assert found["anywhere"].expected == pytest.approx((1, 1.5, 3))
+    assert changes(items, "anywhere")[5:] == pytest.approx((1, 1.5, 3))
     # The first third is the old quarter and a twelfth more.
-    assert found["beginning"].expected == pytest.approx((1, 1.5, 4 / 12))
-    assert found["middle"].expected == pytest.approx((0, 0, 4 / 3))
-    assert found["added"].found == (0, 0, 3)
+    assert changes(items, "beginning")[5:] == pytest.approx((1, 1.5, 4 / 12))
+    assert changes(items, "middle")[5:] == pytest.approx((0, 0, 4 / 3))
+    assert changes(items, "added")[:3] == (0, 0, 3)
 
 
 def test_without_verdicts_on_half_of_the_facts_there_are_no_shares() -> None:
     said = FactComparison("words", None, (True, None, None, None, None), (True, True, None, None, None, None))
     silent = replace(SECOND, compared=(said,))
-    counts = rows(changes_table((FIRST, silent), ""), "matching", "unjudged", section="anywhere")
+    counts = rows(change_frame((FIRST, silent)), "matching", "unjudged", section="anywhere")
     assert counts == [(2, 8)]
-    shares = rows(shares_table((FIRST, silent), ""), "matching", "unjudged", steps="all steps", section="anywhere")
+    shares = rows(share_frame((FIRST, silent)), "matching", "unjudged", steps="all steps", section="anywhere")
     assert shares == [(None, 8)]
-
-
-def test_an_even_spread_over_what_is_read() -> None:
-    assert expected_thirds(1.0) == pytest.approx([1 / 3, 1 / 3, 1 / 3])
-    assert expected_thirds(0.25) == pytest.approx([1, 0, 0])
 
 
 def test_how_far_facts_are_borne_out_by_where_they_are() -> None:
     columns = ("facts", "supported", "verified", "unjudged")
-    table = accuracy_table(ITEMS, "words above 0.5")
+    table = accuracy_frame(ITEMS)
     # Of eleven facts seven have a verdict, and one of these is not borne out.
     assert rows(table, *columns, section="anywhere") == [(11, pytest.approx(6 / 7), 7, 4)]
     assert rows(table, *columns, section="beginning") == [(4, 1.0, 4, 0)]
@@ -199,64 +197,27 @@ def test_how_far_facts_are_borne_out_by_where_they_are() -> None:
     assert rows(table, "in reference", "aligned", section="beginning") == [(0.5, 2)]
 
 
-def stepped(who: str, document: str, number: int, kept: int, supported: int) -> ContextItem:
-    """Four facts, all with a place, so many of them known before and so many borne out; the step before has four."""
-    facts = tuple(fact(100, n < supported, 0.5, n == 0) for n in range(4))
-    said = (
-        FactComparison(
-            "alignment", None, (True,) * kept + (False,) * (4 - kept), (True,) * kept + (False,) * (4 - kept)
-        ),
-    )
-    step = ReadingStep(number, 100 * number, None)
-    return ContextItem(
-        *(document, document, LENGTH, ContextContestant(who, "direct"), step, 1200, "r", None, 50, 0, (), facts, 0),
-        said if number > 1 else (),
-    )
-
-
 def test_the_curve_of_a_summary_from_the_middle_is_even_to_both_sides_of_it() -> None:
     middle = item(1, 1200, (told(1, (600, 1.0)),), ())
-    heights = [height for (height,) in rows(densities_table((), [middle]), "density", steps="all steps")]
+    heights = [height for (height,) in rows(density_frame([middle], ()), "density", steps="all steps")]
     assert heights == pytest.approx(heights[::-1])
     assert max(heights) == heights[24] == pytest.approx(heights[25])
     assert sum(heights) / len(heights) == pytest.approx(1, abs=0.01), "an even spread is 1"
-    places = [place for (place,) in rows(densities_table((), [middle]), "place (%)", steps="all steps")]
+    places = [place for (place,) in rows(density_frame([middle], ()), "place (%)", steps="all steps")]
     assert (places[0], places[24], places[-1]) == (1.0, 49.0, 99.0)
 
 
-def test_what_it_took_is_added_up_and_what_failed_is_named() -> None:
-    first = replace(FIRST, usage=Totals(3, 1, 300, 0, 30, 0.5))
-    used = Totals(2, 0, 200, 0, 20, None)
-    lost = replace(SECOND, sentences=None, usage=used, failure=Failure("drafting", "model", "No."))
-    course = replace(
-        COURSES[0], usage=Totals(4, 0, 80, 0, 8, 0.25), failures={"a: taking apart": Failure("facts", "x", "y")}
-    )
-    seat = NamedModel("a", DraftConfig())
-    outcome = ContextOutcome(ContextDesign((seat,), seat), (course,), (first, lost))
-    # One price is not known, so neither is the sum.
-    assert cost_table(outcome).rows == (
-        ("A Book", "a, direct", 5, 1, 500, 50, None),
-        ("A Book", "facts", 4, 0, 80, 8, 0.25),
-    )
-    assert failure_table(outcome).rows == (
-        ("A Book", "a, direct", 2, "drafting", "model", "No."),
-        ("A Book", "a: taking apart", None, "facts", "x", "y"),
-    )
-
-
 def test_what_was_not_made_is_a_hole() -> None:
-    lost = ContextItem("d", "A Book", LENGTH, WHO, ReadingStep(1, 100, 100), 600)
-    assert rows(positions_table((), (lost, SECOND)), "sentences", "read 1st", "spread", step=1) == [(None, None, None)]
-    assert rows(positions_table((), (lost, SECOND)), "expected 1st", step=1) == [(pytest.approx(2 / 3),)]
-    assert changes_table((lost, replace(SECOND, compared=())), "").rows == ()
+    lost = ContextItem("d", "A Book", LENGTH, *WHO, ReadingStep(1, 100, 100), 600)
+    assert rows(position_frame((lost, SECOND), ()), "sentences", "read 1st", "spread", step=1) == [(None, None, None)]
+    assert rows(position_frame((lost, SECOND), ()), "expected 1st", step=1) == [(pytest.approx(2 / 3),)]
+    assert len(change_frame((lost, replace(SECOND, compared=())))) == 0
 
 
 def test_the_pictures_are_drawn_from_the_tables_alone() -> None:
-    tables = (
-        *(densities_table(COURSES, ITEMS), halves_table(COURSES, ITEMS), shares_table(ITEMS, "")),
-        changes_table(ITEMS, ""),
-    )
-    plots: dict[str, Any] = draw_pictures("context", tables)
+    steps = change_frame(ITEMS).drop(columns="parts")
+    frames = {"position_densities": density_frame(ITEMS, COURSES), "position_halves": halves_frame(ITEMS, COURSES)}
+    plots = drawn("context", **frames, fact_shares=share_frame(ITEMS), fact_changes=steps)
     curves = plots["position_densities"]
     assert (set(curves.frame["series"]), curves.reference) == ({"a, direct", "reference"}, "reference")
     halves = ["a, direct", "lower half of its steps", "upper half of its steps", "reference"]
@@ -267,9 +228,7 @@ def test_the_pictures_are_drawn_from_the_tables_alone() -> None:
     # Of the five facts with a verdict two were there before.
     assert plots["fact_changes"].frame[["x", "y"]].to_numpy().tolist() == [[200, pytest.approx(0.4)]]
     assert all("</svg>" in plot.svg() for plot in plots.values())
-    table = changes_table(ITEMS, "")
-    two = replace(table, rows=(*table.rows, *(("Another", *row[1:]) for row in table.rows)))
-    pictures = draw_pictures("context", [two])
+    pictures = drawn("context", fact_changes=pd.concat([steps, steps.assign(document="Another")]))
     assert list(pictures) == ["fact_changes_1", "fact_changes_2"], "one for each document, with its own lines"
     assert "Another" in pictures["fact_changes_2"].svg()
 
@@ -279,7 +238,7 @@ def test_steps_as_they_are_written() -> None:
     assert parse_steps("2000,4000,3000") == (2000, 3000, 4000)
     assert parse_steps("1000:1000:500") == (1000,)
     for wrong in ("", "a:b:c", "1000:500:100", "1000:5000:0", "1000:5000", "10", "64:999999999999:1"):
-        with pytest.raises(UsageError, match="`until`"):
+        with pytest.raises(UsageError, match="until: "):
             parse_steps(wrong)
 
 

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import multiprocessing
-import os
-import re
-import signal
-import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,12 +12,10 @@ import pytest
 from redraft import DraftConfig, Limits, Store
 from redraft.domain import Document
 from redraft.errors import UsageError
-from redraft.events import CallAnswered, Event
-from redraft.lab.experiments.grid.experiment import GridDesign, GridOutcome, contestants, grid
-from redraft.lab.experiments.grid.tables import EXPERIMENT as GRID
+from redraft.lab.experiments.grid import EXPERIMENT as GRID
+from redraft.lab.experiments.grid import GridDesign, GridOutcome, contestants
 from redraft.lab.experiments.longsumeval import EXPERIMENT as LONGSUMEVAL
 from redraft.lab.experiments.longsumeval import LongSumEvalDesign as RefiningDesign
-from redraft.lab.experiments.longsumeval import longsumeval
 from redraft.lab.experiments.pictures import result_files
 from redraft.lab.experiments.plan import NamedModel
 from redraft.lab.experiments.sources import read_existing_summaries
@@ -38,8 +29,6 @@ from tests.judges import Keepers, Said, Sheet, keepers_in, seen_on, told
 from tests.lab.experiments.made import rows
 from tests.lab.experiments.world import sent, serving
 
-_PROCESSES = multiprocessing.get_context("forkserver")
-_PROCESSES.set_forkserver_preload([__name__])
 KEEPERS = 8
 PRICES = PriceTable({}, {name: Price(prompt=1, completion=2) for name in ("whole", "half", "fair", "first")})
 
@@ -52,13 +41,15 @@ class Courteous(Keepers):
         return said | {"structure": "first"}
 
 
-DRAFTING = {"summarize_whole", "summarize_chunk", "merge", "merge_onward", "begin", "update", "compress"}
+def is_drafting(sheet: Sheet) -> bool:
+    """Whether a model is to draft a summary, which is replied to in prose, as a revision is."""
+    return sheet.prompt == "revise" and not sheet.items("points")
 
 
 def reply(seen: Seen) -> Said:
     """Models that tell of all keepers, or of every second one; judges that are fair, or courteous."""
     sheet = seen_on(seen)
-    if seen.model in ("whole", "half") and sheet.prompt in DRAFTING:
+    if seen.model in ("whole", "half") and is_drafting(sheet):
         numbers = sorted(keepers_in(text_of(seen.messages[0])))
         return told(*(numbers if seen.model == "whole" else numbers[::2]))
     return (Courteous() if seen.model == "first" else Keepers())(sheet)
@@ -106,25 +97,7 @@ def designed(url: str, **changes: Any) -> GridDesign:
 async def run(folder: Path, documents: list[Document], design: GridDesign, limits: Limits | None = None) -> GridOutcome:
     """The grid, from where it is."""
     with Store(folder / "redraft.db") as store:
-        return await grid(documents, design, ExperimentRunner(store, limits or Limits(), PRICES))
-
-
-def files(report: Report) -> dict[str, str]:
-    """The files of an experiment. The names of runs are drawn anew for each database."""
-    return {
-        name: re.sub(r'((?:made_in|judged_in|run)": )"\w+"', r'\1"-"', text)
-        for name, text in result_files(report).items()
-        if name != "items.csv"
-    }
-
-
-@contextmanager
-def ledger(folder: Path) -> Iterator[sqlite3.Connection]:
-    database = sqlite3.connect(folder / "redraft.db")
-    try:
-        yield database
-    finally:
-        database.close()
+        return await GRID.run(documents, design, ExperimentRunner(store, limits or Limits(), PRICES))
 
 
 @pytest.mark.slow
@@ -170,29 +143,15 @@ async def test_a_grid_says_who_tells_of_more_and_what_the_order_decides(tmp_path
     assert not outcome.complete
     assert "it has no summary of this document" in report.to_markdown()
     asked = len(server.seen)
-    assert files(GRID.report(await run(tmp_path, documents, design))) == files(report)
+    assert result_files(GRID.report(await run(tmp_path, documents, design))) == result_files(report)
     assert len(server.seen) == asked, "a repetition asks nothing"
-    assert max(sent(server).values()) == 1
-
-
-@pytest.mark.nightly
-async def test_the_budget_leaves_holes_and_a_higher_one_goes_on(tmp_path: Path, server: ChatServer) -> None:
-    documents, design = islands(1), designed(server.base_url)
-    outcome = await run(tmp_path, documents, design, Limits(max_calls=6, concurrency=1))
-    assert outcome.stopped is not None
-    assert len(server.seen) == 6
-    report = GRID.report(outcome)
-    assert "not made" in {item["status"] for item in report.items}
-    assert "failed" not in {item["status"] for item in report.items}, "what the budget did not reach has not failed"
-    assert r"Limits(max\_calls=6) is used up" in report.to_markdown()
-    assert (await run(tmp_path, documents, design)).complete
     assert max(sent(server).values()) == 1
 
 
 @pytest.mark.slow
 async def test_what_fails_leaves_a_hole_and_stops_nothing_else(tmp_path: Path) -> None:
     def broken(seen: Seen) -> str | Answer | Fault:
-        drafting = seen_on(seen).prompt in DRAFTING
+        drafting = is_drafting(seen_on(seen))
         return Fault("status", status=400, message="No.") if seen.model == "half" and drafting else reply(seen)
 
     with serving(broken) as server:
@@ -249,7 +208,9 @@ async def test_refining_tells_what_it_gains_and_asks_about_a_first_draft_once(
 
     async def done() -> Report:
         with Store(tmp_path / "redraft.db") as store:
-            return LONGSUMEVAL.report(await longsumeval(documents, design, ExperimentRunner(store, Limits(), PRICES)))
+            return LONGSUMEVAL.report(
+                await LONGSUMEVAL.run(documents, design, ExperimentRunner(store, Limits(), PRICES))
+            )
 
     report = await done()
     assert len(server.seen) <= int(str(dict(zip(plan.columns, plan.rows[-1], strict=True))["calls"]))
@@ -260,65 +221,6 @@ async def test_refining_tells_what_it_gains_and_asks_about_a_first_draft_once(
         ("editor", 0.5, 1.0),
     ]
     asked = len(server.seen)
-    assert files(await done()) == files(report)
+    assert result_files(await done()) == result_files(report)
     assert len(server.seen) == asked
     assert max(sent(server).values()) == 1
-
-
-# Killed and gone on with: the built-in model on stories of a page, so that it is a matter of seconds.
-
-STORIES = tuple(
-    parse((f"# Story {n}\n\n" + " ".join(
-        f"{who} kept the {what} of harbour {n} until winter {at}, when the ice took {at + 2} boats from the quay."
-        f" The {what} was repaired by {who} in spring {at + 1}."
-        for at, (who, what) in enumerate((("Anna", "lamp"), ("Boris", "bell"), ("Clara", "ledger"), ("David", "gate")))
-    )).encode(), name=f"story{n}.md")
-    for n in (1, 2)
-)  # fmt: skip
-
-
-def small() -> GridDesign:
-    """Two settings of the built-in model, by three metrics and by preference."""
-    models = [NamedModel("extractive", DraftConfig())]
-    judging = JudgeConfig(metrics=("coverage", "consistency", "booookscore"))
-    made = contestants(models, ("hierarchical",), (64,), (20, 40))
-    seat = NamedModel("extractive", DraftConfig(strategy="given"))
-    return GridDesign(made, (seat,), judging, prefers=True)
-
-
-def work(folder: Path, answers: int) -> None:
-    """What a process does that is killed as soon as so many answers are stored."""
-    stored = 0
-
-    def observe(event: Event) -> None:
-        nonlocal stored
-        stored += isinstance(event, CallAnswered)
-        if stored == answers:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    with Store(folder / "redraft.db") as store:
-        asyncio.run(grid(STORIES, small(), ExperimentRunner(store, Limits(), observer=observe)))
-
-
-@pytest.mark.nightly
-def test_after_three_kills_the_files_are_the_same_and_nothing_was_answered_twice(tmp_path: Path) -> None:
-    for name in ("killed", "calm"):
-        (tmp_path / name).mkdir()
-    for answers in (3, 6, 9):
-        process = _PROCESSES.Process(target=work, args=(tmp_path / "killed", answers))
-        process.start()
-        process.join(60)
-        assert process.exitcode == -signal.SIGKILL
-    reports = {}
-    for name in ("killed", "calm"):
-        with Store(tmp_path / name / "redraft.db") as store:
-            outcome = asyncio.run(grid(STORIES, small(), ExperimentRunner(store, Limits())))
-        reports[name] = files(GRID.report(outcome))
-    assert reports["killed"] == reports["calm"]
-    answered = {}
-    for name in reports:
-        with ledger(tmp_path / name) as database:
-            query = "SELECT count(*), count(DISTINCT key) FROM calls WHERE reply IS NOT NULL"
-            answered[name] = database.execute(query).fetchone()
-    assert answered["killed"] == answered["calm"]
-    assert answered["killed"][0] == answered["killed"][1] > 3 + 6 + 9

@@ -7,21 +7,10 @@ from typing import Any
 
 import pytest
 
-from redraft.lab.experiments.grid.experiment import GridOutcome, LengthStatistics
-from redraft.lab.experiments.grid.tables import EXPERIMENT as GRID
-from redraft.lab.experiments.grid.tables import (
-    agreement_table,
-    basis,
-    configuration_table,
-    cost_table,
-    difference_table,
-    failure_table,
-    preference_table,
-    score_table,
-    summary_table,
-)
+from redraft.lab.experiments.experiment import Cost
+from redraft.lab.experiments.grid import EXPERIMENT as GRID
+from redraft.lab.experiments.grid import GridOutcome
 from redraft.lab.experiments.longsumeval import EXPERIMENT as LONGSUMEVAL
-from redraft.lab.experiments.longsumeval import gain_table, order_table, round_table, threshold_table
 from redraft.lab.experiments.pictures import draw_pictures
 from redraft.lab.experiments.sources import ExistingSummaries
 from redraft.report.tables import Table
@@ -43,6 +32,10 @@ from tests.lab.experiments.made import rows
 DOCUMENTS = ("d1", "d2", "d3", "d4", "d5")
 
 
+def table_of(experiment: Any, name: str, made: Any) -> Table:
+    return next(table for table in experiment.all_tables(made) if table.name == name)
+
+
 def one_row(table: Table, *names: str, **wanted: Any) -> tuple[Any, ...]:
     (row,) = rows(table, *names, **wanted)
     return row
@@ -58,11 +51,15 @@ def test_a_paired_difference_has_the_interval_of_drawing_other_documents() -> No
     # A resample of five has the one document k times, and the mean k/5, with k binomial over five draws of 0.2: P(0) =
     # 0.328 is more than 2.5 %, P(at most 2) = 0.942 is less than 97.5 %, and P(at most 3) = 0.993 is more. So the
     # interval is from 0 to 3/5, whatever is drawn.
-    found = one_row(difference_table(lone_winner()), "difference", "95% from", "95% to", "documents", "left out")
+    found = one_row(
+        table_of(GRID, "differences", lone_winner()), "difference", "95% from", "95% to", "documents", "left out"
+    )
     assert found == pytest.approx((0.2, 0.0, 0.6, 5, 0))
-    counts = one_row(difference_table(lone_winner()), "higher", "lower", "equal")
+    counts = one_row(table_of(GRID, "differences", lone_winner()), "higher", "lower", "equal")
     assert counts == (1, 0, 4)
-    assert one_row(score_table(lone_winner()), "score", "95% from", "95% to", "sd", system="a") == pytest.approx(
+    assert one_row(
+        table_of(GRID, "scores", lone_winner()), "score", "95% from", "95% to", "sd", system="a"
+    ) == pytest.approx(
         (0.2, 0.0, 0.6, 0.4472135955)  # the deviation of 1, 0, 0, 0, 0: the root of 0.8 / 4
     )
 
@@ -80,18 +77,23 @@ def test_several_summaries_of_a_document_count_as_their_mean_and_a_hole_is_left_
         judged("d3", "b", {"coverage": None}),
     ]
     made = outcome(design("a", "b"), some)
-    found = one_row(difference_table(made), "difference", "95% from", "documents", "higher", "lower", "left out")
+    found = one_row(
+        table_of(GRID, "differences", made), "difference", "95% from", "documents", "higher", "lower", "left out"
+    )
     assert found == (pytest.approx(0.1), None, 2, 1, 1, 1)
     columns = ("score", "documents", "summaries", "of", "failed", "unjudged")
-    assert one_row(score_table(made), *columns, system="a") == (pytest.approx(0.6), 3, 4, 4, 0, 0)
-    assert one_row(score_table(made), *columns, system="b") == (pytest.approx(0.35), 2, 2, 3, 1, 3)
-    assert one_row(summary_table(made), "coverage", "status", document="D3", system="b") == (None, "failed")
-    assert "coverage" in failure_table(made).rows[0]
+    assert one_row(table_of(GRID, "scores", made), *columns, system="a") == (pytest.approx(0.6), 3, 4, 4, 0, 0)
+    assert one_row(table_of(GRID, "scores", made), *columns, system="b") == (pytest.approx(0.35), 2, 2, 3, 1, 3)
+    assert one_row(table_of(GRID, "summaries", made), "coverage", "status", document="D3", system="b") == (
+        None,
+        "failed",
+    )
+    assert table_of(GRID, "failures", made).rows[0][2:4] == ("coverage", "no score")
 
 
 def test_documents_of_one_title_stand_apart() -> None:
     some = [judged(one, "a", {"coverage": score}, title="The Same") for one, score in (("d1", 0.2), ("d2", 0.4))]
-    table = summary_table(outcome(design("a"), some))
+    table = table_of(GRID, "summaries", outcome(design("a"), some))
     assert rows(table, "document", "coverage") == [("The Same", 0.2), ("The Same (2)", 0.4)]
     data = draw_pictures("grid", [table])["documents"].frame
     assert data[["row", "value"]].to_numpy().tolist() == [["The Same", 0.2], ["The Same (2)", 0.4]]
@@ -104,13 +106,13 @@ def test_of_several_judges_there_is_the_mean_where_all_have_a_score() -> None:
     some = [judged(one, "a", {"coverage": a}, judge) for one, judge, a, _ in said]
     some += [judged(one, "b", {"coverage": b}, judge) for one, judge, _, b in said]
     made = outcome(design("a", "b", judges=("j", "k")), some)
-    differences = rows(difference_table(made), "judge", "difference", "documents")
+    differences = rows(table_of(GRID, "differences", made), "judge", "difference", "documents")
     assert differences == [
         ("j", pytest.approx(0.4), 2),
         ("k", pytest.approx(0.4), 1),
         ("mean of judges", pytest.approx(0.3), 1),
     ]
-    (a, b) = rows(configuration_table(made), "coverage", "summaries", "of")
+    (a, b) = rows(table_of(GRID, "configurations", made), "coverage", "summaries", "of")
     assert a == (pytest.approx(0.5), 2, 2)
     assert b == (pytest.approx(0.0), 2, 2)
 
@@ -127,7 +129,7 @@ def test_judges_agree_as_far_as_their_scores_and_votes_go_together() -> None:
     pairs = [voted(one, j) for one, j, _ in said] + [voted(one, k, "k") for one, _, k in said]
     pairs += [voted("d5", "tie", judge, same=True) for judge in ("j", "k")]
     made = outcome(design("a", "b", judges=("j", "k"), prefers=True), some, pairs)
-    table = agreement_table(made)
+    table = table_of(GRID, "judges", made)
     found = one_row(table, "items", "difference", "tau-b", "alpha", of="coverage")
     assert found == pytest.approx((2, -0.2, 1.0, 0.7))
     found = one_row(table, "items", "equal", "kappa", "alpha", of="preference: overall")
@@ -142,7 +144,7 @@ def test_preferences_are_shares_of_the_pairs_with_a_verdict() -> None:
     pairs += [voted("d8", "tie", leaning="a"), voted("d9", "tie", order_decides=True), voted("d10", "")]
     pairs += [voted("d11", "", failure=Failure("preference", "rejected", "no")), voted("d12", "", made=False)]
     some = [judged("d1", "a", {"coverage": 1.0}), judged("d1", "b", {"coverage": 1.0})]
-    table = preference_table(outcome(design("a", "b", prefers=True), some, pairs))
+    table = table_of(GRID, "preferences", outcome(design("a", "b", prefers=True), some, pairs))
     shares = one_row(table, "first %", "second %", "tie %", "balance", "verdicts", aspect="overall")
     assert shares == pytest.approx((50, 30, 20, 0.2, 10))
     columns = ("for first", "for second", "ties", "lean to first", "lean to second", "order decides", "cannot tell")
@@ -157,10 +159,10 @@ def test_a_configuration_has_its_settings_and_the_means_of_what_it_wrote() -> No
     set_up = contestant("a", strategy="hierarchical", chunk_tokens=512, words=100)
     made = type(made)((set_up,), made.judges, made.judging)
     some = [
-        judged("d1", "a", {"coverage": 0.5}, lengths=LengthStatistics(10, 0.5, 0.0)),
-        judged("d2", "a", {"coverage": 1.0}, lengths=LengthStatistics(20, 0.7, 0.1)),
+        judged("d1", "a", {"coverage": 0.5}, lengths={"tokens": 10, "novel_trigrams": 0.5, "repeated_trigrams": 0.0}),
+        judged("d2", "a", {"coverage": 1.0}, lengths={"tokens": 20, "novel_trigrams": 0.7, "repeated_trigrams": 0.1}),
     ]
-    table = configuration_table(outcome(made, some))
+    table = table_of(GRID, "configurations", outcome(made, some))
     assert table.rows[0][:6] == ("a", "a", "hierarchical", 512, 100, pytest.approx(0.75))
     assert table.rows[0][6:] == (3.0, 15.0, pytest.approx(60.0), pytest.approx(5.0), 2, 2)
 
@@ -171,14 +173,17 @@ def test_what_it_takes_is_by_summary_and_in_all_and_unknown_where_a_price_is() -
         judged("d2", "a", {"coverage": 1.0}, taken=totals(4, 300, 30, 1.5)),
         judged("d1", "b", {"coverage": 1.0}, taken=totals(1, 10, 1, None)),
     ]
-    more = {"built": totals(3, 30, 3), "judging": {"j": totals(5, 50, 5)}, "whole": totals(15, 490, 49, None)}
-    table = cost_table(outcome(design("a", "b"), some, **more))
-    assert table.rows[0] == ("summaries by a", 2, 3, 200, 20, 1.0, 6, 400, 40, 2.0)
-    assert one_row(table, "USD each", "USD", what="summaries by b") == (None, None)
-    assert one_row(table, "calls", what="verdicts by j") == (5,)
-    assert one_row(table, "calls", "USD", what="all, each answer once") == (15, None)
+    costs = (Cost("drafting", "a", 2, (totals(6, 400, 40, 2.0),)), Cost("drafting", "b", 1, (totals(1, 10, 1, None),)))
+    table = table_of(GRID, "cost", outcome(design("a", "b"), some, costs=costs))
+    assert table.rows == (
+        ("drafting", "a", 2, 6, 0, 400, 40, 2.0),
+        ("drafting", "b", 1, 1, 0, 10, 1, None),
+        ("total", "", 3, 7, 0, 410, 41, None),
+    )
     # Tokens and money stand beside the scores, for the picture.
-    assert one_row(score_table(outcome(design("a", "b"), some)), "tokens each", "USD each", system="a") == (220, 1)
+    assert one_row(
+        table_of(GRID, "scores", outcome(design("a", "b"), some)), "tokens each", "USD each", system="a"
+    ) == (220, 1)
 
 
 def test_the_report_has_a_hole_for_what_is_not_there_and_draws_what_is() -> None:
@@ -198,7 +203,7 @@ def test_the_report_has_a_hole_for_what_is_not_there_and_draws_what_is() -> None
     assert "it has no summary of this document" in report.to_markdown()
     assert [item["status"] for item in report.items] == ["done", "done", "done", "failed", "done", "not made"]
     assert report.headline[1] == "people: coverage 1.00"
-    assert report.to_markdown().count(basis(whole)) == 1
+    assert report.to_markdown().count(GRID.basis(whole.items)) == 1
     better = (
         "people scores 0.50 higher in coverage than a; with 1 document there is no interval (it takes 5), so this may"
         " be chance."
@@ -220,15 +225,15 @@ def test_items_and_settings_are_the_records_without_texts_servers_and_keys() -> 
     judges = tuple(replace(one, settings=DraftConfig(**place)) for one in made.judges)
     judging = JudgeConfig(metrics=("coverage",), models={"j": ModelSettings(model="m", base_url="http://secret/v1")})
     made = replace(made, contestants=own, judges=judges, judging=judging)
-    one = judged("d1", "a", {"coverage": 0.5}, text="A secret text.", made_in="r1", taken=totals(1, 9, 1))
-    report = GRID.report(outcome(made, [replace(one, judged_in="r2")], [voted("d1", "b", leaning="b")]))
+    one = judged("d1", "a", {"coverage": 0.5}, text="A secret text.", runs={"drafting": "r1"}, taken=totals(1, 9, 1))
+    report = GRID.report(outcome(made, [one], [voted("d1", "b", leaning="b")]))
     assert "secret" not in "".join(report.files().values()).casefold()
     items: Any = report.items
     settings: Any = report.settings
     summary, pair = items
     assert summary["scores"]["coverage"]["score"] == 0.5
-    assert [summary[name] for name in ("system", "judge", "words", "made_in", "judged_in", "status")] == [
-        *("a", "j", 3, "r1", "r2", "done")
+    assert [summary[name] for name in ("system", "judge", "words", "runs", "status")] == [
+        *("a", "j", 3, {"drafting": "r1"}, "done")
     ]
     assert "seconds" not in summary["taken"]
     assert (pair["first"], pair["second"], pair["votes"]["overall"]["winner"]) == ("a", "b", "second")
@@ -251,7 +256,7 @@ def four() -> Any:
 
 
 def test_refining_gains_by_subset_as_table_iii_has_it() -> None:
-    table = gain_table(refined_outcome(refining("paper"), *four()))
+    table = table_of(LONGSUMEVAL, "gains", refined_outcome(refining("paper"), *four()))
     columns = ("initial", "refined", "change %", "gain", "documents", "summaries", "of")
     # All: 0.4, 0.5, 0.7, 0.8 become 0.6, 0.5, 0.9, 0.8; 0.6 becomes 0.7, which is a sixth more.
     found = one_row(table, *columns, subset="all", metric="coverage")
@@ -271,7 +276,7 @@ def test_refining_gains_by_round() -> None:
     made = refined_outcome(refining("paper"), *four())
     # Round 1: 0.6, 0.5, 0.8, 0.8, so 0.675 and 0.075 more. Round 2: d3 alone goes on, to 0.9; the others stay.
     columns = ("round", "score", "gain", "step", "revised", "taken", "meet all", "summaries")
-    found = rows(round_table(made), *columns, metric="coverage")
+    found = rows(table_of(LONGSUMEVAL, "rounds", made), *columns, metric="coverage")
     assert found[0] == pytest.approx((0, 0.6, 0.0, None, 0, 0, 1, 4))
     assert found[1] == pytest.approx((1, 0.675, 0.075, 0.075, 3, 2, 2, 4))
     assert found[2] == pytest.approx((2, 0.7, 0.1, 0.025, 1, 1, 3, 4))
@@ -287,10 +292,13 @@ def test_thresholds_say_how_many_come_up_to_them_and_orders_what_difference_they
     made = refined_outcome(refining("paper", "editor"), *four(), *other)
     columns = ("met at first", "met at last", "open", "revisions", "summaries", "of")
     # Paper: d4 meets both from the start; d1 and d3 do so at the end. Revisions: 1, 1, 2, 0.
-    assert rows(threshold_table(made), *columns) == [(1, 3, 0, 1.0, 4, 4), (0, 1, 1, pytest.approx(2 / 3), 3, 4)]
+    assert rows(table_of(LONGSUMEVAL, "thresholds", made), *columns) == [
+        (1, 3, 0, 1.0, 4, 4),
+        (0, 1, 1, pytest.approx(2 / 3), 3, 4),
+    ]
     # Of d1, d2 and d3 both orders have a coverage: 0.6, 0.5, 0.9 less 0.4, 0.7, 0.7 is 0.2, -0.2, 0.2 and 0.0667 on
     # average; of d1 and d2 a consistency: 0.8 - 0.9 and 1 - 1.
-    found = rows(order_table(made), "metric", "difference", "documents", "of")
+    found = rows(table_of(LONGSUMEVAL, "orders", made), "metric", "difference", "documents", "of")
     assert found == [("coverage", pytest.approx(0.2 / 3), 3, 4), ("consistency", pytest.approx(-0.05), 2, 4)]
 
 
@@ -299,6 +307,6 @@ def test_the_report_of_refining_draws_rounds_and_gains_and_names_what_failed() -
     report = LONGSUMEVAL.report(refined_outcome(refining("paper"), *some))
     assert set(draw_pictures("longsumeval", report.tables)) == {"rounds_coverage", "rounds_consistency", "gains_1"}
     assert "no such thing" in report.to_markdown()
-    assert "4 of 5 refined summaries of 5 documents; 1 failed" in report.to_markdown()
+    assert "Based on 4 of 5 items (one draft refined in one way each); 1 failed" in report.to_markdown()
     assert report.headline[0] == "a, coverage 0.6, consistency 0.73, paper, questions: coverage 0.60 → 0.70 (16.67%)"
     assert not [table.name for table in report.tables if table.name == "orders"], "there is one order only"

@@ -7,24 +7,23 @@ from typing import Any
 
 import pytest
 
-from redraft.domain import Document, Evidence, KeyFact, KeyFacts, Level, Objection, Span, Totals, Tree
-from redraft.lab.experiments.hamlet.experiment import HamletItem, HamletScore, HamletSubject
-from redraft.lab.experiments.hamlet.tables import (
-    cost_table,
-    difference_table,
-    error_table,
-    failure_table,
-    faithfulness_table,
-    gap_table,
-    length_table,
-    pruning_table,
-    recall_table,
-    size_table,
-    summary_table,
+from redraft.domain import Document, Evidence, KeyFact, KeyFacts, Level, Objection, Perspective, Span, Totals, Tree
+from redraft.lab.experiments.hamlet_frames import (
+    HamletCell,
+    HamletItem,
+    HamletScore,
+    difference_frame,
+    error_frame,
+    fact_frame,
+    faithfulness_frame,
+    gap_frame,
+    length_frame,
+    pruning_frame,
+    recall_frame,
+    size_frame,
+    summary_frame,
 )
-from redraft.lab.experiments.pictures import draw_pictures
-from redraft.runs.experiment_runner import Failure
-from tests.lab.experiments.made import LOST, faithful, item, recall, rows
+from tests.lab.experiments.made import LOST, drawn, faithful, item, recall, rows
 
 LEVELS = ("root", "branch", "leaf", "whole")
 BASIS = ("items", "of", "failed", "unjudged")
@@ -40,7 +39,7 @@ ITEMS = [
 
 
 def test_recall_is_pooled_over_the_facts_of_a_cell() -> None:
-    table = recall_table(ITEMS)
+    table = recall_frame(ITEMS)
     assert rows(table, *LEVELS, "facts", *BASIS, model="a", position="0-20%") == [
         (1 / 2, 3 / 4, 1 / 4, 5 / 10, 10, 2, 2, 0, 2)
     ]
@@ -52,7 +51,7 @@ def test_recall_is_pooled_over_the_facts_of_a_cell() -> None:
 
 
 def test_a_cell_without_items_has_no_recall() -> None:
-    table = recall_table(ITEMS)
+    table = recall_frame(ITEMS)
     assert rows(table, *LEVELS, "facts", *BASIS, model="a", position="40-60%") == [
         (None, None, None, None, 0, 0, 0, 0, 0)
     ]
@@ -60,43 +59,37 @@ def test_a_cell_without_items_has_no_recall() -> None:
 
 
 def test_the_mean_of_models_gives_each_the_same_weight() -> None:
-    table = recall_table(ITEMS)
+    table = recall_frame(ITEMS)
     assert rows(table, *LEVELS, model="mean of models", position="0-20%") == [
         pytest.approx(((1 / 2 + 1) / 2, (3 / 4 + 0) / 2, 1 / 4, (5 / 10 + 1 / 5) / 2))
     ]
     assert rows(table, *LEVELS, *BASIS, model="mean of models", position="80-100%") == [(1, 0, None, 1 / 2, 1, 2, 1, 0)]
-    assert not rows(recall_table(ITEMS[:3]), "root", model="mean of models")
+    assert not rows(recall_frame(ITEMS[:3]), "root", model="mean of models")
 
 
 def test_perspectives_stand_apart() -> None:
     told = replace(ITEMS[1], perspective="narrative")
-    table = recall_table([ITEMS[0], told])
+    table = recall_frame([ITEMS[0], told])
     assert rows(table, *LEVELS, perspective="analytical", position="all") == [(1, 1 / 2, 0, 2 / 6)]
     assert rows(table, *LEVELS, perspective="narrative", position="all") == [(0, 1, 1, 3 / 4)]
 
 
 def test_the_gap_is_that_between_the_best_and_the_worst_fifth() -> None:
-    table = gap_table(ITEMS)
+    table = gap_frame(ITEMS)
     assert rows(table, *LEVELS, *BASIS, model="a") == [(1 / 2, 3 / 4, None, 0, 3, 3, 0, 2)]
     assert rows(table, *LEVELS, model="b") == [(None, None, None, None)], "one fifth alone has no gap"
     assert rows(table, *LEVELS, model="mean of models") == [(1 / 2, 3 / 4, None, 0)]
-
-
-def test_the_basis_of_a_table_says_what_failed_and_what_was_left_open() -> None:
-    assert recall_table(ITEMS).basis == "Based on 4 of 5 items; 1 failed; 2 of 19 verdicts are missing."
-    unmade = recall_table([*ITEMS, item("b", 0.5)]).basis
-    assert unmade == "Based on 4 of 6 items; 1 failed, 1 without a score; 2 of 19 verdicts are missing."
 
 
 def test_faithfulness_is_pooled_over_sentences_by_the_level_of_their_facts() -> None:
     first = faithful((4, 6), root=(2, 2), branch=(1, 2), leaf=(0, 1), none=(1, 3), unjudged=1)
     second = faithful((2, 3), root=(1, 2), branch=(0, 0), leaf=(1, 1), none=(0, 1))
     other = faithful((1, 2), root=(1, 1), branch=(0, 0), leaf=(0, 0), none=(0, 1))
-    table = faithfulness_table([item("a", faithfulness=first), item("a", faithfulness=second), item("b", failure=LOST)])
+    table = faithfulness_frame([item("a", faithfulness=first), item("a", faithfulness=second), item("b", failure=LOST)])
     levels = ("root", "branch", "leaf", "none", "all")
     assert rows(table, *levels, "sentences", *BASIS, model="a") == [(3 / 4, 1 / 2, 1 / 2, 1 / 4, 6 / 9, 9, 2, 2, 0, 1)]
     assert rows(table, *levels, *BASIS, model="b") == [(None,) * 5 + (0, 1, 1, 0)]
-    both = faithfulness_table([item("a", faithfulness=first), item("b", faithfulness=other)])
+    both = faithfulness_frame([item("a", faithfulness=first), item("b", faithfulness=other)])
     means = rows(both, *levels, model="mean of models")
     assert means == [pytest.approx((1, 1 / 2, 0, (1 / 3 + 0) / 2, (4 / 6 + 1 / 2) / 2))]
 
@@ -107,10 +100,10 @@ def test_by_summary_every_summary_has_the_same_weight() -> None:
         item(recall=recall((1, 1), (1, 1), (0, 0)), failure=LOST, words=110),
         item(failure=LOST),
     ]
-    table = summary_table(items)
+    table = summary_frame(items)
     names = ("recall", "faithfulness", "mean", "words", "for recall", "for faithfulness", "of", "failed", "unjudged")
     assert rows(table, *names) == [(pytest.approx(0.6), 0.5, pytest.approx(0.55), 100, 2, 1, 3, 2, 4)]
-    assert rows(summary_table([item(failure=LOST)]), *names[:4]) == [(None, None, None, None)]
+    assert rows(summary_frame([item(failure=LOST)]), *names[:4]) == [(None, None, None, None)]
 
 
 def test_errors_are_extrinsic_or_intrinsic() -> None:
@@ -120,7 +113,7 @@ def test_errors_are_extrinsic_or_intrinsic() -> None:
         item("b", faithfulness=faithful((4, 4))),
         item("c", failure=LOST),
     ]
-    table = error_table(items)
+    table = error_frame(items)
     names = ("error", "sentences", "of all errors", "of intrinsic errors")
     assert rows(table, *names, model="a") == [
         ("extrinsic", 6, 0.6, None),
@@ -139,7 +132,7 @@ def test_table_14_is_the_mean_of_models() -> None:
         item("a", faithfulness=faithful((0, 10), {"out_of_article": 9, "entity": 1})),
         item("b", faithfulness=faithful((0, 2), {"out_of_article": 1, "relation": 1})),
     ]
-    table, names = error_table(items), ("error", "of all errors", "of intrinsic errors")
+    table, names = error_frame(items), ("error", "of all errors", "of intrinsic errors")
     assert rows(table, *names, model="mean of models") == [
         ("extrinsic", pytest.approx(0.7), None),
         ("intrinsic", pytest.approx(0.3), 1.0),
@@ -153,14 +146,14 @@ def test_table_14_is_the_mean_of_models() -> None:
 def test_length_is_correlated_with_recall_over_summaries() -> None:
     scores = [(100, (3, 10)), (200, (1, 10)), (300, (2, 10))]
     items = [item(words=words, recall=recall((1, 1), found, (0, 0))) for words, found in scores]
-    table = length_table(items)
+    table = length_frame(items)
     assert rows(table, "correlation", "note", "summaries", level="branch") == [(pytest.approx(-0.5), "", 3)]
     assert rows(table, "correlation", "note", level="root") == [(None, "n/a: all recalls are the same")]
     assert rows(table, "correlation", "note", "summaries", level="leaf") == [(None, "n/a: fewer than 3 summaries", 0)]
     alike = [replace(one, words=100) for one in items]
-    assert rows(length_table(alike), "note", level="branch") == [("n/a: all lengths are the same",)]
-    assert rows(length_table(items[:2]), "note", "summaries", level="branch") == [("n/a: fewer than 3 summaries", 2)]
-    two = length_table([*items, *(replace(one, model="b", words=(one.words or 0) * 2) for one in items)])
+    assert rows(length_frame(alike), "note", level="branch") == [("n/a: all lengths are the same",)]
+    assert rows(length_frame(items[:2]), "note", "summaries", level="branch") == [("n/a: fewer than 3 summaries", 2)]
+    two = length_frame([*items, *(replace(one, model="b", words=(one.words or 0) * 2) for one in items)])
     assert rows(two, "correlation", model="b", level="branch") == [(pytest.approx(-0.5),)]
     assert rows(two, "summaries", model="all models", level="branch") == [(6,)]
 
@@ -171,7 +164,7 @@ def fact(number: int, level: Level, *objections: str) -> KeyFact:
     )
 
 
-def subject(title: str = "A Book", *, tokens: int = 1000) -> HamletSubject:
+def subject(title: str = "A Book", *, tokens: int = 1000) -> HamletCell:
     first = (fact(1, "root"), fact(2, "branch"), fact(3, "leaf", "significance"), fact(4, "leaf", "unjudged"))
     second = (fact(1, "root", "faithfulness", "objectivity"), fact(2, "branch", "orphaned"))
     third = (fact(1, "root"), fact(2, "branch"), fact(3, "branch"))
@@ -181,27 +174,24 @@ def subject(title: str = "A Book", *, tokens: int = 1000) -> HamletSubject:
         Tree(0, "narrative", Span(0, 9), 0.2, third, "And then?"),
     )
     keyfacts = KeyFacts(title, title, "judge", "judge", {}, trees, ("no narrative key facts of chunk 2",))
-    used = Totals(calls=10, prompt_tokens=4000, completion_tokens=400, cost_usd=0.5)
-    return HamletSubject(Document(title, title, ""), tokens, keyfacts, "run", used)
+    return HamletCell(Document(title, title, ""), "4096", tokens, keyfacts)
 
 
-FAILED = HamletSubject(Document("lost", "Lost", ""), 500, failure=Failure("key facts", "judging", "not one key fact"))
+FAILED = HamletCell(Document("lost", "Lost", ""), "4096", 500)
+BOTH: tuple[Perspective, ...] = ("analytical", "narrative")
 
 
 def test_sizes_count_what_passed_validation() -> None:
-    table = size_table([subject(), subject("Other", tokens=3000), FAILED], ("analytical", "narrative"))
+    table = size_frame(fact_frame([subject(), subject("Other", tokens=3000), FAILED], BOTH), BOTH)
     names = ("tokens", "trees", "queries", "root", "branch", "leaf", "facts", "unjudged")
     assert rows(table, *names, document="A Book", perspective="analytical") == [(1000, 2, 1, 1, 1, 0, 2, 1)]
     assert rows(table, *names, document="A Book", perspective="narrative") == [(1000, 1, 1, 1, 2, 0, 3, 0)]
     assert rows(table, *names, document="total", perspective="analytical") == [(4000, 4, 2, 2, 2, 0, 4, 2)]
     assert rows(table, *names, document="mean", perspective="narrative") == [(2000, 1, 1, 1, 2, 0, 3, 0)]
-    assert table.basis == (
-        "Based on 2 of 3 documents; 1 failed; 2 facts without a verdict; 2 parts of trees could not be made."
-    )
 
 
 def test_pruning_is_told_by_level_and_reason() -> None:
-    table = pruning_table([subject(), FAILED], ("analytical", "narrative"))
+    table = pruning_frame(fact_frame([subject(), FAILED], BOTH), BOTH)
     why = ("faithfulness", "objectivity", "significance", "orphaned", "unjudged")
     assert rows(table, "found", "pruned", "share", *why, perspective="analytical", level="root") == [
         (2, 1, 1 / 2, 1, 1, 0, 0, 0)
@@ -213,66 +203,34 @@ def test_pruning_is_told_by_level_and_reason() -> None:
     assert rows(table, "found", "pruned", "share", perspective="both", level="all") == [(9, 4, 4 / 9)]
 
 
-def done(model: str, drafting: Totals, judging: Totals) -> HamletItem:
+def done(model: str, drafting: Totals) -> HamletItem:
     measured = {"recall": recall((1, 1), (1, 1), (1, 1)), "faithfulness": faithful((1, 1))}
-    return item(model, usage={"drafting": drafting, "judging": judging}, **measured)
-
-
-def test_cost_is_a_mean_over_what_is_done_and_a_sum_over_all() -> None:
-    priced = Totals(calls=4, prompt_tokens=800, completion_tokens=80, cost_usd=0.25)
-    cheap = Totals(calls=2, cached=2, prompt_tokens=200, completion_tokens=20, cost_usd=0.05)
-    broken = item("a", usage={"drafting": Totals(calls=3, cost_usd=0.1)}, failure=LOST)
-    unpriced = done("b", replace(cheap, cost_usd=None), cheap)
-    items = [done("a", priced, cheap), done("a", cheap, cheap), broken]
-    names = ("done", "calls", "cached", "prompt tokens", "reply tokens", "USD", "all calls", "all USD")
-    table = cost_table([subject()], items)
-    assert rows(table, *names, step="key facts") == [(1, 10, 0, 4000, 400, 0.5, 10, 0.5)]
-    assert rows(table, *names, step="drafting") == [(2, 3, 1, 500, 50, 0.15, 9, pytest.approx(0.4))]
-    assert rows(table, *names, step="judging") == [(2, 2, 2, 200, 20, 0.05, 4, 0.1)]
-    assert rows(table, "calls", "USD", "all calls", "all USD", step="total") == [(None, None, 23, pytest.approx(1.0))]
-    assert "Based on 2 of 3 items; 1 failed." in table.basis
-    both = cost_table([subject()], [*items, unpriced])
-    assert rows(both, "USD", "all USD", **{"step": "drafting", "summaries by": "b"}) == [(None, None)]
-    assert rows(both, "all USD", step="total") == [(None,)], "nobody knows what it came to"
-    imported = cost_table([replace(subject(), run=None, usage=None)], [])
-    assert rows(imported, *names, step="key facts") == [(0, None, None, None, None, None, 0, 0)]
+    return item(model, taken=drafting, **measured)
 
 
 def test_scores_stand_against_what_a_summary_costs_or_else_takes() -> None:
     priced = Totals(calls=4, prompt_tokens=800, completion_tokens=80, cost_usd=0.25)
     cheap = Totals(calls=2, prompt_tokens=200, completion_tokens=20, cost_usd=0.05)
-    items = [done("a", priced, cheap), done("a", cheap, cheap), done("b", cheap, priced), item("b", failure=LOST)]
-    table = summary_table(items)
+    items = [done("a", priced), done("a", cheap), done("b", cheap), item("b", failure=LOST)]
+    table = summary_frame(items)
     # Drafting alone: 880 and 220 tokens for 0.25 and 0.05 USD; of b one, for the other was not drafted.
     assert rows(table, "tokens each", "USD each") == [(550, pytest.approx(0.15)), (220, 0.05)]
-    plots: dict[str, Any] = draw_pictures("hamlet", [table])
+    plots: dict[str, Any] = drawn("hamlet", summaries=table)
     assert {"cost_recall", "cost_faithfulness"} == set(plots)
     marks = plots["cost_recall"].frame[["name", "cost", "score"]].to_numpy().tolist()
     assert marks == [["a", pytest.approx(0.15), 1.0], ["b", 0.05, 1.0]]
-    free = summary_table([done("a", replace(cheap, cost_usd=None), cheap)])
+    free = summary_frame([done("a", replace(cheap, cost_usd=None))])
     assert rows(free, "tokens each", "USD each") == [(220, None)]
-    tokens: dict[str, Any] = draw_pictures("hamlet", [free])
+    tokens: dict[str, Any] = drawn("hamlet", summaries=free)
     assert tokens["cost_recall"].cost.startswith("tokens per summary")
-    assert not draw_pictures("hamlet", [summary_table([done("a", Totals(), Totals())])]), (
-        "the built-in model takes nothing"
-    )
-
-
-def test_failures_are_listed_one_by_one() -> None:
-    done_ = done("a", Totals(), Totals())
-    table = failure_table([subject(), FAILED], [done_, item("b", failure=LOST), item("b", 0.5)])
-    assert rows(table, "document", "stage", "code") == [
-        ("Lost", "key facts", "judging"),
-        ("A Book", "drafting", "rejected"),
-    ]
-    assert table.basis.endswith("1 of 3 items failed; 1 were not made.")
+    assert not drawn("hamlet", summaries=summary_frame([done("a", Totals())])), "the built-in model takes nothing"
 
 
 def test_a_metric_that_failed_leaves_the_other_one_standing() -> None:
     nothing = HamletScore("failed")
     one = item(recall=recall((1, 1), (1, 1), (1, 1)), faithfulness=nothing, failure=LOST)
-    assert rows(recall_table([one]), *BASIS, position="all") == [(1, 1, 1, 0)]
-    assert rows(faithfulness_table([one]), "all", *BASIS) == [(None, 0, 1, 1, 0)]
+    assert rows(recall_frame([one]), *BASIS, position="all") == [(1, 1, 1, 0)]
+    assert rows(faithfulness_frame([one]), "all", *BASIS) == [(None, 0, 1, 1, 0)]
 
 
 def test_two_models_differ_by_what_they_pool_over_the_queries_that_both_answer() -> None:
@@ -286,7 +244,7 @@ def test_two_models_differ_by_what_they_pool_over_the_queries_that_both_answer()
         item("a", 0.9, recall=recall((1, 1), (1, 1), (1, 1))),
         item("b", 0.9, failure=LOST),
     ]
-    table = difference_table(items)
+    table = difference_frame(items)
     columns = ("level", "of first", "of second", "difference", "95% from", "queries", "drawn")
     assert rows(table, *columns, metric="recall") == [
         ("root", 1.0, 0.5, 0.5, None, 2, "queries"),
@@ -309,12 +267,12 @@ def test_the_difference_of_models_has_the_interval_of_drawing_other_documents() 
         for n in range(5)
         for model in ("a", "b")
     ]
-    found = rows(difference_table(items), "difference", "95% from", "95% to", "drawn", metric="recall", level="root")
+    found = rows(difference_frame(items), "difference", "95% from", "95% to", "drawn", metric="recall", level="root")
     assert found == [(pytest.approx(0.2), 0.0, pytest.approx(0.6), "documents")]
 
 
 def test_figure_3_has_a_panel_for_each_perspective_and_level() -> None:
-    pictures = draw_pictures("hamlet", [recall_table(ITEMS)])
+    pictures = drawn("hamlet", recall=recall_frame(ITEMS))
     assert {f"recall_analytical_{level}" for level in LEVELS} | {"recall_by_place"} == set(pictures)
     points = pictures["recall_analytical_root"].frame.dropna(subset=["x", "y"])
     # Of the five fifths, in their middles, a has a root in the first and the last.

@@ -15,22 +15,17 @@ import pytest
 from redraft import DraftConfig, JudgeConfig, Limits, Session, Store
 from redraft.domain import Document
 from redraft.lab.agreement.annotations import Summaries
-from redraft.lab.experiments import longsumeval
-from redraft.lab.experiments.booookscore import tables as booookscore
-from redraft.lab.experiments.booookscore.experiment import CoherenceDesign, measure_summaries
+from redraft.lab.experiments import booookscore, context, grid, hamlet, longsumeval, qa
+from redraft.lab.experiments.booookscore import CoherenceDesign, measure_summaries
 from redraft.lab.experiments.chunk_size import EXPERIMENT as CHUNK_SIZE
 from redraft.lab.experiments.chunk_size import ChunkSizeDesign
-from redraft.lab.experiments.context import tables as context
-from redraft.lab.experiments.context.records import ContextDesign
-from redraft.lab.experiments.experiment import Experiment
-from redraft.lab.experiments.grid import tables as grid
-from redraft.lab.experiments.grid.experiment import GridDesign, contestants
-from redraft.lab.experiments.hamlet import tables as hamlet
-from redraft.lab.experiments.hamlet.experiment import HamletDesign
+from redraft.lab.experiments.context import ContextDesign
+from redraft.lab.experiments.experiment import AnyExperiment
+from redraft.lab.experiments.grid import GridDesign, contestants
+from redraft.lab.experiments.hamlet import HamletDesign
 from redraft.lab.experiments.longsumeval import LongSumEvalDesign
 from redraft.lab.experiments.plan import NamedModel
-from redraft.lab.experiments.qa import tables as qa
-from redraft.lab.experiments.qa.experiment import QaDesign
+from redraft.lab.experiments.qa import QaDesign
 from redraft.lab.experiments.sources import ExistingSummaries
 from redraft.llm import structured_output
 from redraft.llm.base import FunctionModel, Line, Request
@@ -38,7 +33,7 @@ from redraft.llm.budget import PriceTable
 from redraft.prompts.qa import ANSWER_FROM_DOCUMENT, ANSWER_QUESTIONS, ASK_TYPED, JUDGE_ANSWERS
 from redraft.prompts.revision import REVISE
 from redraft.runs.experiment_runner import ExperimentRunner
-from redraft.runs.model_pool import ModelPool, ModelRole
+from redraft.runs.models import ModelPool, ModelRole
 from redraft.runs.prepare import PreparedDocument
 from redraft.store.runs import Run
 from redraft.text.words import count_words
@@ -148,7 +143,7 @@ class ScriptedRunner(ExperimentRunner):
         return super(ScriptedRunner, self).open_models(objects, run, prepared, step)
 
 
-def check(experiment: Experiment[Any, Any], documents: Sequence[Document], design: Any, least: int = 1) -> None:
+def check(experiment: AnyExperiment, documents: Sequence[Document], design: Any, least: int = 1) -> None:
     """A tenth more or less in the plan than in the run; of a few calls, one."""
     staff = Staff()
     people = [

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import multiprocessing
-import os
 import re
-import signal
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from redraft import DraftConfig, Limits, Store
-from redraft.domain import record_json
-from redraft.events import CallAnswered, Event, Observer, ignore_event
+from redraft.events import Observer, ignore_event
 from redraft.lab.experiments.pictures import draw_pictures
 from redraft.lab.experiments.plan import NamedModel
-from redraft.lab.experiments.qa.experiment import QaDesign, QaOutcome, qa
-from redraft.lab.experiments.qa.tables import EXPERIMENT
+from redraft.lab.experiments.qa import EXPERIMENT, QaDesign, QaOutcome
 from redraft.report.tables import Table
 from redraft.runs.experiment_runner import ExperimentRunner
-from tests.chatserver import Answer, ChatServer, Fault, Seen, asked, text_of
-from tests.judges import KEY, seen_on
+from tests.chatserver import Answer, ChatServer, Fault, Seen, text_of
+from tests.judges import seen_on
 from tests.lab.experiments.world import serving
 from tests.valley import book, over_wire, paragraph
 
@@ -65,7 +59,7 @@ class Valley:
         named = {"models": self.seats(*models)} if models else {}
         with Store(self.folder / "redraft.db") as store:
             runner = ExperimentRunner(store, limits or Limits(), None, observer)
-            return await qa([self.document], replace(self.design, **named, **changes), runner)
+            return await EXPERIMENT.run([self.document], replace(self.design, **named, **changes), runner)
 
 
 def table(outcome: QaOutcome, name: str) -> Table:
@@ -94,7 +88,6 @@ def valley(tmp_path: Path, server: ChatServer) -> Valley:
 async def test_who_reads_all_does_right_by_all(valley: Valley) -> None:
     outcome = await valley.run("reader")
     assert outcome.complete
-    assert [(cell.status, cell.step.until) for cell in outcome.cells] == [("done", 780), ("done", None)]
     assert Counter((item.tokens, item.place) for item in outcome.items) == {
         (780, "read"): 5, (780, "cut"): 1, (780, "ahead"): 6, (ALL_OF_IT, "read"): 12,
     }  # fmt: skip
@@ -157,8 +150,8 @@ async def test_what_a_summary_has_lost_is_not_answered_from_it(tmp_path: Path) -
         part = await lab.run("reader", strategies=("direct",))
         assert len(server.answered) == asked_first, "what both have in common is asked once"
     assert outcome.complete
-    assert [cell.model for cell in outcome.cells] == [
-        f"openai:reader, {way}" for way in ("direct", "hierarchical") for _ in STEPS
+    assert list(dict.fromkeys(item.model for item in outcome.items)) == [
+        f"openai:reader, {way}" for way in ("direct", "hierarchical")
     ]
     by_third = table(outcome, "third_and_length")
 
@@ -169,11 +162,11 @@ async def test_what_a_summary_has_lost_is_not_answered_from_it(tmp_path: Path) -
     assert last("direct") == {"beginning": 1.0, "middle": 1.0, "end": 1.0}
     # Of the other thirds only the question without an answer is done right by: one of four.
     assert last("hierarchical") == {"beginning": 1.0, "middle": 0.25, "end": 0.25}
-    assert {cell.model for cell in outcome.cells if cell.draft} == {"openai:reader, hierarchical"}
-    drafting = cells(table(outcome, "cost"), "by", "calls", stage="drafting")
-    assert [by for by, _ in drafting] == ["openai:reader, hierarchical"] * 2
+    assert {item.model for item in outcome.items if "drafting" in item.runs} == {"openai:reader, hierarchical"}
+    drafting = cells(table(outcome, "cost"), "by", "calls", step="drafting")
+    assert [by for by, _ in drafting] == ["openai:reader, hierarchical"]
     assert EXPERIMENT.report(again).items == EXPERIMENT.report(outcome).items
-    assert {cell.model for cell in part.cells} == {"openai:reader"}
+    assert {item.model for item in part.items} == {"openai:reader"}
 
 
 @pytest.mark.nightly
@@ -184,7 +177,7 @@ async def test_a_draft_that_fails_leaves_a_hole_and_the_other_way_stands(tmp_pat
 
     with serving(script) as server:
         outcome = await Valley(tmp_path, server.base_url).run("reader", strategies=("direct", "hierarchical"))
-    assert {(cell.model, cell.status) for cell in outcome.cells} == {
+    assert {(item.model, item.status) for item in outcome.items} == {
         ("openai:reader, direct", "done"), ("openai:reader, hierarchical", "failed"),
     }  # fmt: skip
     assert {stage for (stage,) in cells(table(outcome, "failures"), "stage")} == {"drafting"}
@@ -236,58 +229,13 @@ async def test_who_is_silent_leaves_holes_and_what_is_not_judged_is_counted(tmp_
     read = cells(found, "of", type="extractive")[0][0]
     assert cells(found, *columns, type="extractive") == [(None, 0, read, 0)]
     assert cells(found, "accuracy", "unjudged", type="binary") == [(1.0, 0)], "yes and no need no judge"
-    assert "passed over" in {row[4] for row in table(outcome, "failures").rows}
+    assert "passed over" in {row[3] for row in table(outcome, "failures").rows}
 
 
 @pytest.mark.slow
 async def test_a_step_that_a_window_has_no_room_for_is_a_hole(valley: Valley) -> None:
     outcome = await valley.run(models=valley.seats("reader", window=1500))
-    assert [cell.status for cell in outcome.cells] == ["done", "failed"]
+    assert {item.tokens: item.status for item in outcome.items} == {780: "done", ALL_OF_IT: "failed"}
     assert not outcome.complete
-    assert [(row[2], row[4]) for row in table(outcome, "failures").rows] == [(ALL_OF_IT, "plan")]
+    assert [row[1:4:2] for row in table(outcome, "failures").rows] == [("openai:reader, 1,600 tokens", "plan")]
     assert cells(table(outcome, "third_and_length"), "accuracy", "of", tokens=ALL_OF_IT, third="all") == [(None, 0)]
-
-
-def work(folder: Path, url: str, answers: int) -> None:
-    """What a process does that is killed as soon as so many answers are stored."""
-    os.environ["OPENAI_API_KEY"] = KEY
-    stored = count(1)
-
-    def observe(event: Event) -> None:
-        if isinstance(event, CallAnswered) and next(stored) == answers:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    asyncio.run(Valley(folder, url).run("reader", limits=Limits(concurrency=1), observer=observe))
-
-
-@pytest.mark.nightly
-def test_killed_while_it_asks_answers_and_judges_nothing_is_asked_twice(tmp_path: Path) -> None:
-    """There are 15 calls for the questions, 24 for answers, and one for verdicts; each process counts its own."""
-    with serving(replied) as server:
-        for answers in (7, 20, 12):
-            process = _PROCESSES.Process(target=work, args=(tmp_path, server.base_url, answers))
-            process.start()
-            process.join(150)
-            assert process.exitcode == -signal.SIGKILL
-        outcome = asyncio.run(Valley(tmp_path, server.base_url).run("reader"))
-        assert outcome.complete
-        assert set(Counter(map(asked, server.answered)).values()) == {1}
-        total = len(server.answered)
-        again = asyncio.run(Valley(tmp_path, server.base_url).run("reader"))
-        assert len(server.answered) == total, "a finished experiment asks nothing"
-        assert record_json(EXPERIMENT.report(again)) == record_json(EXPERIMENT.report(outcome))
-        (tmp_path / "calm").mkdir()
-        calm = asyncio.run(Valley(tmp_path / "calm", server.base_url).run("reader"))
-    assert set(Counter(map(asked, server.answered)).values()) == {2}, "neither more nor less than without the deaths"
-    for one, other in zip(EXPERIMENT.report(outcome).tables, EXPERIMENT.report(calm).tables, strict=True):
-        assert one == other or one.name == "cost"
-
-
-@pytest.mark.slow
-async def test_one_budget_holds_over_all_repetitions(tmp_path: Path) -> None:
-    with serving(replied) as server:
-        valley = Valley(tmp_path, server.base_url)
-        for limit in (4, 4, 9):
-            stopped = await valley.run(limits=Limits(max_calls=limit))
-            assert stopped.stopped is not None
-            assert len(server.answered) == limit

@@ -6,25 +6,20 @@ from dataclasses import replace
 
 import pytest
 
-from redraft.domain import Document, QuestionType, Span, Totals, TypedQuestion, third_of
+from redraft.domain import THIRDS, TYPES, QuestionType, Span, TypedQuestion, third_of
 from redraft.evaluators.similarity import rouge1
-from redraft.lab.experiments.context.records import ReadingStep
-from redraft.lab.experiments.qa.experiment import ANSWERS, QUESTIONS, VERDICTS, QaCell, QaItem, QaSubject
-from redraft.lab.experiments.qa.questioner import JudgedAnswer, Response
-from redraft.lab.experiments.qa.tables import (
-    abstention_table,
-    accuracy_table,
-    cost_table,
-    difference_table,
-    failure_table,
+from redraft.lab.experiments.frames import Frame
+from redraft.lab.experiments.qa_frames import (
+    QaItem,
+    abstention_frame,
+    accuracy_frame,
+    difference_frame,
     group_by_length,
-    length_table,
-    paired_differences,
-    place_table,
-    third_table,
 )
-from redraft.report.tables import Table
-from redraft.runs.experiment_runner import Failure
+from redraft.lab.experiments.questioner import JudgedAnswer, Response
+from tests.lab.experiments.made import rows
+
+BY_TYPE = {"type": (*TYPES, "all")}
 
 
 def question(number: int, of_type: QuestionType, start: int) -> TypedQuestion:
@@ -46,9 +41,8 @@ def item(
     response = None if said is None else Response(answer=said, reason=reason, abstained=said == "-")
     verdict = JudgedAnswer(right=right, reason="") if right is not None else None
     step = 1 if end == 450 else 2
-    made = QaItem(
-        "d", "A book", model, step, end, asked, third_of(asked.paragraph, 900), end, "r", "done", response, verdict
-    )
+    third = third_of(asked.paragraph, 900)
+    made = QaItem("d", "A book", model, step, end, asked, third, end, response=response, verdict=verdict)
     return made.with_similarities(rouge1)
 
 
@@ -57,9 +51,9 @@ BINARY, ANOTHER, THIRD, FOURTH = (question(n, "binary", 100 * n) for n in (3, 4,
 OPEN = question(7, "unanswerable", 400)
 
 
-def row(found: Table, *key: object) -> tuple[object, ...]:
+def row(found: Frame, *key: object) -> tuple[object, ...]:
     """The cells behind those that name a row."""
-    return next(one[len(key) :] for one in found.rows if one[: len(key)] == key)
+    return next(one[len(key) :] for one in rows(found, *found.columns) if one[: len(key)] == key)
 
 
 def test_yes_and_no_count_apart_from_their_reasons() -> None:
@@ -71,7 +65,7 @@ def test_yes_and_no_count_apart_from_their_reasons() -> None:
     ]
     # Three said no, of which one had the right reason, one a wrong one, and one none; one said yes, for a good reason.
     # So the accuracy is 3/4, whatever the reasons; and similarity is that of the reasons: 1, 0 and 1 of three.
-    accuracy, *_, unjudged, silent, of, similarity = row(accuracy_table(items), "a", "binary")
+    accuracy, *_, unjudged, silent, of, similarity = row(accuracy_frame(items, BY_TYPE), "a", "binary")
     assert (accuracy, unjudged, silent, of, similarity) == (0.75, 0, 0, 4, pytest.approx(2 / 3))
 
 
@@ -90,7 +84,7 @@ def test_abstention_is_right_wrong_or_missed() -> None:
         item(LATER, None, end=450),  # nothing was said
         item(BINARY, "-", end=350),  # cut through: not counted
     ]
-    found = abstention_table(items)
+    found = abstention_frame(items)
     # right, missed, wrong, of, no answer, share of those of which it should have abstained
     assert row(found, "a", "no answer in the document") == (1, 1, 0, 2, 0, 0.5)
     assert row(found, "a", "not read yet") == (1, 1, 0, 2, 1, 0.5)
@@ -107,12 +101,12 @@ def test_accuracy_rests_on_what_was_read_and_judged() -> None:
         item(LATER, None),
         item(LATER, "the blue wheel", right=True, end=450),  # ahead: guessed, and no part of accuracy
     ]
-    found = row(accuracy_table(items), "a", "extractive")
+    found = row(accuracy_frame(items, BY_TYPE), "a", "extractive")
     # right 1, wrong 1, abstained 1: 1/3 of three judged; one is unjudged, one has no answer, of five.
     assert (found[0], found[3:8]) == (pytest.approx(1 / 3), (1, 3, 1, 1, 5))
-    assert row(third_table(items), "a", "extractive", "beginning")[0] == 0.5
-    assert row(third_table(items), "a", "extractive", "end")[0] == 0.0
-    assert row(third_table(items), "a", "extractive", "middle")[0] is None
+    assert row(accuracy_frame(items, {**BY_TYPE, "third": THIRDS}), "a", "extractive", "beginning")[0] == 0.5
+    assert row(accuracy_frame(items, {**BY_TYPE, "third": THIRDS}), "a", "extractive", "end")[0] == 0.0
+    assert row(accuracy_frame(items, {**BY_TYPE, "third": THIRDS}), "a", "extractive", "middle")[0] is None
 
 
 def test_by_length_books_of_unequal_length_are_put_together_by_what_was_read() -> None:
@@ -124,21 +118,22 @@ def test_by_length_books_of_unequal_length_are_put_together_by_what_was_read() -
         replace(long, document="short", step=1, tokens=10_000),
         replace(long, document="short", step=2, tokens=12_000),
     ]
-    found = length_table(items)
-    assert [one[:3] for one in found.rows if one[2] == "all"] == [("a", n, "all") for n in (10_000, 12_000, 20_000)]
+    found = accuracy_frame(items, {"tokens": (), "third": (*THIRDS, "all")})
+    assert [one[:3] for one in rows(found, *found.columns) if one[2] == "all"] == [
+        ("a", n, "all") for n in (10_000, 12_000, 20_000)
+    ]
     assert [row(found, "a", n, "beginning")[0] for n in (10_000, 12_000, 20_000)] == [1.0, 1.0, 0.0]
     assert row(found, "a", 10_000, "all")[7] == 2, "both books"
     # What was asked about lies in the first third of what was read, and in no other.
-    assert row(place_table(items), "a", 20_000, "beginning")[0] == 0.0
-    assert row(place_table(items), "a", 20_000, "end")[0] is None
+    assert row(accuracy_frame(items, {"tokens": (), "third read": THIRDS}), "a", 20_000, "beginning")[0] == 0.0
+    assert row(accuracy_frame(items, {"tokens": (), "third read": THIRDS}), "a", 20_000, "end")[0] is None
     # A book of fourteen parts and one of two are read to sixteen lengths, of which the nearest are put together.
     read = {("d", n): 700 * n for n in range(1, 15)} | {("e", 1): 1000, ("e", 2): 20_000}
-    made = group_by_length(read)
-    assert len(made) == 13
-    assert [one.tokens for one in made] == sorted(one.tokens for one in made)
-    assert made[-1] == (20_000, frozenset({("e", 2)}))
+    lengths = group_by_length(read)
+    assert len(set(lengths.values())) == 13
+    assert lengths["e", 2] == 20_000
     # 700 and 1,000 are 300 apart; then it is 700 everywhere, so that 1,400 comes to them, and 2,100 to 2,800.
-    assert [one.tokens for one in made[:4]] == [1033, 2450, 3500, 4200]
+    assert sorted(set(lengths.values()))[:4] == [1033, 2450, 3500, 4200]
 
 
 def test_differences_are_of_the_same_question_at_the_same_step() -> None:
@@ -148,60 +143,13 @@ def test_differences_are_of_the_same_question_at_the_same_step() -> None:
     first += [item(asked[0], "it", right=True, end=450), item(asked[5], "it", right=False, end=450)]
     second += [item(asked[0], "it", right=True, end=450, model="b"), item(asked[5], "it", end=450, model="b")]
     # The first question 1 and 0 at its two steps, the second 1; of the last one step has no verdict of b.
-    assert sorted(paired_differences(first, second)) == [0, 0, 0, 0, 0.5, 1]
-    found = row(difference_table([*first, *second]), "a", "b", "extractive")
+    # So of six questions five differ by 0, 0, 0, 0 and 1, and the first by 0.5.
+    found = row(difference_frame([*first, *second]), "a", "b", "extractive")
     assert (found[0], found[3]) == (0.25, 6)
     # Of 1,000 draws of six of these 2.5 % have a mean of 0, and 2.5 % one of more than 7/12.
     assert found[1] == 0.0
     assert found[2] == pytest.approx(7 / 12, abs=0.05)
-    assert row(difference_table([*first[:4], *second[:4]]), "a", "b", "extractive")[1:] == (None, None, 4)
-
-
-BOOK = Document("d", "A book", "x" * 900, "text")
-HALF, WHOLE = ReadingStep(1, 450, 450), ReadingStep(2, 900, None)
-
-
-def used(calls: int, cached: int, prompt: int, reply: int, usd: float | None) -> Totals:
-    return Totals(calls, cached, prompt, 0, reply, usd)
-
-
-def test_what_it_took_is_added_up_by_stage_model_and_step() -> None:
-    subject = QaSubject(
-        BOOK, 900, (HALF, WHOLE), usage={QUESTIONS: used(3, 0, 300, 30, 0.5), VERDICTS: used(1, 1, 80, 8, 0)}
-    )
-    cells = [
-        QaCell("d", "a", HALF, usage=used(2, 1, 200, 20, 0.25), done=True),
-        QaCell("d", "a", WHOLE, usage=used(2, 0, 400, 20, None), done=True),
-        # Another book is not done, and took nothing.
-        QaCell("e", "a", ReadingStep(1, 470, 470)),
-    ]
-    found = cost_table([subject], cells)
-    assert found.rows == (
-        ("questions", "the judge", None, 3, 0, 300, 30, 0.5),
-        ("answers", "a", 450, 2, 1, 200, 20, 0.25),
-        ("answers", "a", 470, 0, 0, 0, 0, 0.0),
-        ("answers", "a", 900, 2, 0, 400, 20, None),
-        ("verdicts", "the judge", None, 1, 1, 80, 8, 0.0),
-        # One price is not known, so neither is the sum.
-        ("total", "", None, 8, 2, 980, 78, None),
-    )
-    assert found.basis.startswith("2 of 3 sets of answers")
-
-
-def test_what_failed_stands_with_its_stage_and_what_was_passed_over_is_told_apart() -> None:
-    subject = QaSubject(BOOK, 900, (HALF, WHOLE), failures=(Failure(VERDICTS, "model", "No."),))
-    cells = [
-        QaCell("d", "a", HALF, failure=Failure(ANSWERS, "plan", "Too long.")),
-        QaCell("d", "a", WHOLE, trouble="question 2 has no answer", done=True),
-        QaCell("d", "b", HALF),
-    ]
-    found = failure_table([subject], cells)
-    assert found.rows == (
-        ("A book", "the judge", None, "verdicts", "model", "No."),
-        ("A book", "a", 450, "answers", "plan", "Too long."),
-        ("A book", "a", 900, "answers", "passed over", "question 2 has no answer"),
-    )
-    assert found.basis == "1 of 3 sets of answers (one model, document and step each) failed; 1 were not made."
+    assert row(difference_frame([*first[:4], *second[:4]]), "a", "b", "extractive")[1:] == (None, None, 4)
 
 
 def test_an_interval_is_of_the_accuracy_that_it_stands_beside() -> None:
@@ -212,6 +160,6 @@ def test_an_interval_is_of_the_accuracy_that_it_stands_beside() -> None:
     """
     often = [replace(item(EXTRACTIVE, "the blue wheel", right=True), step=n, tokens=100 * n) for n in range(1, 11)]
     once = [item(question(n, "extractive", 100 * n), "the red cart", right=False) for n in (2, 3, 4, 5)]
-    accuracy, low, high, right, judged, *_ = row(accuracy_table([*often, *once]), "a", "all")
+    accuracy, low, high, right, judged, *_ = row(accuracy_frame([*often, *once], BY_TYPE), "a", "all")
     assert (accuracy, right, judged) == (pytest.approx(10 / 14), 10, 14)
     assert (low, high) == (0, 30 / 32)

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from redraft.domain import Evidence, KeyFact, KeyFacts, Perspective, Span, Tree
-from redraft.lab.experiments.hamlet.experiment import sample_trees
+from redraft.lab.experiments.hamlet import sample_trees
 
 BOTH: tuple[Perspective, ...] = ("analytical", "narrative")
 

@@ -8,7 +8,7 @@ from math import log
 import numpy as np
 import pytest
 
-from redraft.lab.experiments.context.similarity import EmbeddingSimilarity, TermSimilarity
+from redraft.lab.experiments.reading import EmbeddingSimilarity, TermSimilarity
 from redraft.text.vectors import Embeddings
 
 

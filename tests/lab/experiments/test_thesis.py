@@ -12,20 +12,21 @@ import pytest
 from benchmarks.papers_thesis import checks
 from redraft.errors import UsageError
 from redraft.events import ignore_event
-from redraft.lab.experiments.context.experiment import place_sentences
-from redraft.lab.experiments.context.records import PHASES, SummarySentencePlaces, phase_of
-from redraft.lab.experiments.context.similarity import TermSimilarity
-from redraft.lab.experiments.context.tables import (
-    densities_table,
-    halves_table,
-    shares_table,
-    steps_table,
+from redraft.lab.experiments.context import place_sentences
+from redraft.lab.experiments.context_frames import (
+    PHASES,
+    SummarySentencePlaces,
+    density_frame,
+    halves_frame,
+    parts_of,
+    share_frame,
+    step_frame,
 )
-from redraft.lab.experiments.experiment import by_set
+from redraft.lab.experiments.frames import as_table, by_set
 from redraft.lab.experiments.pictures import draw_pictures
-from redraft.lab.experiments.qa.experiment import NO_ANSWER
-from redraft.lab.experiments.qa.questioner import TypedQuestionBuilder
-from redraft.lab.experiments.qa.tables import similarity_table
+from redraft.lab.experiments.qa_frames import NO_ANSWER, similarity_frame
+from redraft.lab.experiments.questioner import TypedQuestionBuilder
+from redraft.lab.experiments.reading import TermSimilarity
 from redraft.lab.experiments.sources import DATASET, corpus
 from redraft.prompts.qa import ASK_TYPED, AskTypedInput
 from redraft.store.store import Store
@@ -33,7 +34,7 @@ from redraft.text.words import count_words
 from tests.chatserver import Answer, Fault, Seen
 from tests.cli.inside import Inside
 from tests.judges import Keepers, seen_on
-from tests.lab.experiments.made import rows
+from tests.lab.experiments.made import drawn, rows
 from tests.lab.experiments.test_context_tables import COURSES, FIRST, ITEMS, at
 from tests.lab.experiments.test_qa_tables import BINARY, EXTRACTIVE, LATER, OPEN, item
 from tests.lab.experiments.world import serving
@@ -67,7 +68,7 @@ def test_a_sentence_comes_from_the_most_similar_paragraph_of_what_was_read() -> 
 
 def test_thirteen_steps_have_phases_of_four_four_and_five() -> None:
     steps = [replace(FIRST, step=replace(FIRST.step, number=number)) for number in range(1, 14)]
-    found = [phase_of(one, steps) for one in steps]
+    found = [parts_of(one, steps)[2] for one in steps]
     assert [found.count(phase) for phase in PHASES] == [4, 4, 5]
     assert found == sorted(found, key=PHASES.index)
 
@@ -75,13 +76,13 @@ def test_thirteen_steps_have_phases_of_four_four_and_five() -> None:
 def test_fates_by_step_and_phase_are_pooled_over_documents() -> None:
     # Two matching, three lost, three new; the same document again, under another id, doubles each.
     again = [replace(one, document="e") for one in ITEMS]
-    table = steps_table([*ITEMS, *again], "words")
+    table = step_frame([*ITEMS, *again])
     shares = rows(table, "step", "until", "matching", "lost", "new", "facts", section="anywhere")
     assert shares == [(2, 200, 2 / 8, 3 / 8, 3 / 8, 16)]
-    phases = rows(shares_table(ITEMS, "words"), "steps", "matching", section="anywhere")
+    phases = rows(share_frame(ITEMS), "steps", "matching", section="anywhere")
     assert ("second phase", 2 / 8) in phases
     assert ("first phase", None) in phases
-    pictures = draw_pictures("context", [table, shares_table(ITEMS, "words")])
+    pictures = drawn("context", fact_steps=table, fact_shares=share_frame(ITEMS))
     assert {"fact_steps_1", "fact_trends_1", "fact_phases_1"} <= pictures.keys()
     bars: Any = pictures["fact_phases_1"]
     assert bars.shares()["matching"].dropna().to_dict() == {"second phase": 0.25}
@@ -89,21 +90,19 @@ def test_fates_by_step_and_phase_are_pooled_over_documents() -> None:
 
 
 def test_the_curves_of_a_system_are_of_all_steps_and_of_both_halves() -> None:
-    picture = draw_pictures("context", [densities_table(COURSES, ITEMS)])["position_densities_1"]
+    picture = drawn("context", position_densities=density_frame(ITEMS, COURSES))["position_densities_1"]
     assert list(picture.frame["series"].unique()) == ["all steps", "lower half", "upper half", "reference"]
 
 
 def test_datasets_have_a_column_and_pictures_of_their_own() -> None:
     items = [*ITEMS, *(replace(one, document="e") for one in ITEMS)]
-    courses = [*COURSES, replace(COURSES[0], document="e")]
-    table = by_set({"d": "books", "e": "news"}, halves_table, [courses, items])
-    assert table.columns[:2] == ("set", "system")
-    assert [row[:2] for row in table.rows] == [
+    frame = by_set({"d": "books", "e": "news"}, items, lambda some: halves_frame(some, COURSES))
+    assert list(frame.columns[:2]) == ["set", "system"]
+    assert rows(frame, "set", "system") == [
         *(("books", "a, direct"), ("books", "reference"), ("news", "a, direct"), ("news", "reference"))
     ]
-    assert "4 of 4 summaries" in table.basis
-    assert by_set({}, halves_table, [courses, items]) == halves_table(courses, items)
-    bars = draw_pictures("thesis", [table])["position_halves"].frame
+    assert by_set({}, items, lambda some: halves_frame(some, COURSES)).equals(halves_frame(items, COURSES))
+    bars = draw_pictures("thesis", [as_table("context", "position_halves", frame, "")])["position_halves"].frame
     assert "a, direct, news" in set(bars["name"])
 
 
@@ -116,8 +115,8 @@ def test_similarities_are_of_all_four_types_and_yes_or_no_has_its_reason() -> No
         # An answer before its paragraph was read does not count.
         item(LATER, "the blue wheel", right=True, end=450),
     ]
-    table = similarity_table(items, "rouge1")
-    found = {(of, figure): cells for _, of, figure, *cells in table.rows}
+    table = similarity_frame(items)
+    found = {(of, figure): cells for _, of, figure, *cells in rows(table, *table.columns)}
     # Thirds of 900: the extractive ones are in the first and the last, yes or no in the second, the open one too.
     # Who abstains says that there is no answer: 7 words, 1 of them among the 3 of the reference.
     assert found["extractive", "similarity"] == [1.0, None, 0.2, 0.6, 2]
@@ -126,7 +125,8 @@ def test_similarities_are_of_all_four_types_and_yes_or_no_has_its_reason() -> No
     assert found["binary", "yes or no right"][-2:] == [1.0, 1]
     assert found["binary", "similarity of reasons"][-2:] == [1.0, 1]
     # The right word without a reason costs similarity, which the row below shows: the thesis's caveat.
-    bare = {row[2]: row[-2] for row in similarity_table([item(BINARY, "no")], "rouge1").rows if row[1] == "binary"}
+    bare_frame = similarity_frame([item(BINARY, "no")])
+    bare = {row[2]: row[-2] for row in rows(bare_frame, *bare_frame.columns) if row[1] == "binary"}
     assert bare["similarity"] < 1
     assert (bare["yes or no right"], bare["similarity of reasons"]) == (1.0, None)
     assert item(OPEN, "-").alike == 1.0
@@ -233,7 +233,7 @@ def test_both_experiments_are_one_run(tmp_path: Path) -> None:
         assert (again.out, len(server.answered)) == (done.out, count)
         limits = {one.model: one.body["max_completion_tokens"] for one in server.seen}
     tables = {table["name"]: table["rows"] for table in done.json["tables"]}
-    for name in ("position_halves", "places", "fact_steps", "similarities", "type_and_third"):
+    for name in ("position_halves", "fact_steps", "similarities", "type_and_third"):
         assert {row["set"] for row in tables[name]} == {"tales", "news"}
     assert {"cost", "failures", "qa_cost", "qa_failures"} <= tables.keys()
     assert tables["failures"] == tables["qa_failures"] == []

@@ -16,8 +16,7 @@ import pytest
 from redraft import DraftConfig, Limits, Store
 from redraft.domain import Document
 from redraft.events import Observer, ignore_event
-from redraft.lab.experiments.hamlet.experiment import HamletDesign, HamletOutcome, hamlet
-from redraft.lab.experiments.hamlet.tables import EXPERIMENT
+from redraft.lab.experiments.hamlet import EXPERIMENT, HamletDesign, HamletOutcome
 from redraft.lab.experiments.pictures import result_files
 from redraft.lab.experiments.plan import NamedModel
 from redraft.llm.budget import PriceTable
@@ -73,7 +72,7 @@ class Lab:
         """The experiment, from where it is."""
         with Store(self.folder / "redraft.db") as store:
             runner = ExperimentRunner(store, limits or Limits(), prices, observer)
-            return await hamlet(self.documents, replace(self.design, **changes), runner)
+            return await EXPERIMENT.run(self.documents, replace(self.design, **changes), runner)
 
 
 def files(outcome: HamletOutcome) -> dict[str, str]:

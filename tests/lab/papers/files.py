@@ -79,11 +79,20 @@ def _booookscore(folder: Path) -> None:
     types = {"questions": "Who is he?", "types": ["entity omission"]}
     confused = {name: dict.fromkeys((third, fourth), types) if name == first else {} for name in books}
     _json(folder / "human" / "summary-gpt4-4096-hier.json", marked)
-    for name in ("gpt4-4096-hier", "gpt4-2048-hier", "gpt4-2048-inc"):
+    for name in ("gpt4-4096-hier", "gpt4-4096-inc", "gpt4-2048-hier", "gpt4-2048-inc"):
         more = ["So it is told."] if name.endswith("inc") else []
         shown = {book: " ".join(told + more) for book, told in books.items()}
         _json(folder / "summaries" / f"{name}-cleaned.json", shown)
         _json(folder / "annotations" / f"{name}.json", confused)
+    answers = [{"source": source, "anno": mark, "agreement": "Agree"} for source in ("human", "model")]
+    _json(folder / "human" / "annotations-gpt4-4096-inc.json", {first: {"summary": "", "annotations": answers}})
+    aspects = ("preference", "detail", "structure", "logic")
+    result = [{"from_name": aspect, "value": {"choices": ["Summary 1"]}} for aspect in aspects]
+    told = " ".join(books[first])
+    data = {"book": first, "summary_1": f"{told} So it is told.", "summary_2": told}
+    for n in range(1, 5):
+        place = folder / "human" / "qualitative_comparison" / f"annotator{n}.json"
+        _json(place, [{"data": data, "annotations": [{"result": result}]}])
     _json(folder / "references.json", {book: " ".join(told[:2]) for book, told in books.items()})
 
 
@@ -93,5 +102,5 @@ def _lines(path: Path, entries: Sequence[Any]) -> None:
 
 
 def _json(path: Path, content: Any) -> None:
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(exist_ok=True, parents=True)
     path.write_text(json.dumps(content), "utf-8")

@@ -107,6 +107,19 @@ def booookscores(**by_file: float) -> Check:
     return check
 
 
+def precision(done: Sequence[Done], _: Path) -> None:
+    rows = table(done[0].out, "Precision of annotations (appendix J)")
+    assert [(row["annotations"], row["agree"], row["precision"]) for row in rows] == [
+        ("human", "1", "1.000"),
+        ("model", "1", "1.000"),
+    ]
+
+
+def preferred(done: Sequence[Done], _: Path) -> None:
+    rows = table(done[0].out, "Preferences (table 4)")
+    assert {tuple(row.values())[1:] for row in rows} == {("4", "0", "0", "4")}
+
+
 def rouge_l(done: Sequence[Done], _: Path) -> None:
     assert "ROUGE-L" in done[0].out
 
@@ -190,7 +203,9 @@ CHECKS: dict[tuple[str, str], Check] = {
     ("BooookScore", "table 1, people; section 4"): booookscores(summary_gpt4_4096_hier=97.5, gpt4_4096_hier=95.0),
     ("BooookScore", "table 2, figure 3, appendix G"): booookscores(gpt4_2048_inc=96.0),
     ("BooookScore", "table 4"): sheet(40),
+    ("BooookScore", "table 4, released answers"): preferred,
     ("BooookScore", "appendix J"): sheet(3),
+    ("BooookScore", "appendix J, released answers"): precision,
     ("BooookScore", "section 3"): sheet(40),
     ("BooookScore", "table 5"): rouge_l,
     ("BooookScore", "appendix A"): a_summary,

@@ -13,21 +13,24 @@ import httpx
 import pytest
 
 from redraft.lab.agreement.annotations import AnnotatedSentence, Annotations, ConfusionVerdict, Summaries
-from redraft.lab.agreement.coherence_sheets import annotation_rows, coherence_sheet, mark_rows, preference_rows
+from redraft.lab.agreement.coherence_sheets import coherence_rows, coherence_sheet
 from tests.browser import serious
 from tests.studio.served import Served, served, until
 
 EVIL = "<img src=x onerror=\"document.title='pwned'\">"
 TEXT = f"Tom sleeps. Ann eats {EVIL}. =Bob reads."
 SUMMARIES = Summaries("s.json", {"a": TEXT})
+OTHERS = Summaries("o.json", {"a": "Another summary. " * 40})
 ERROR = AnnotatedSentence("Tom sleeps.", ConfusionVerdict(True, ("language",), questions=(f"Who is {EVIL}?",)))
 SHEETS = {
     "annotations": coherence_sheet(
-        annotation_rows(SUMMARIES, [Annotations("a.json", False, {"a": (ERROR,)})]), "annotations", 2
+        coherence_rows("annotations", [SUMMARIES], [Annotations("a.json", False, {"a": (ERROR,)})]), "annotations", 2
     ),
-    "marks": coherence_sheet(mark_rows(SUMMARIES), "marks", 1),
+    "marks": coherence_sheet(coherence_rows("marks", [SUMMARIES], []), "marks", 1),
     "preferences": coherence_sheet(
-        preference_rows(SUMMARIES, Summaries("o.json", {"a": "Another summary. " * 40})), "preferences", 1
+        coherence_rows("preferences", [SUMMARIES, Summaries("o.json", {"a": "Another summary. " * 40})], []),
+        "preferences",
+        1,
     ),
     "facts": "id,fact,asked,person 1\r\n3fa2/facts/0123abcd,It rains.,Is it so?,yes\r\n",
 }
@@ -83,10 +86,10 @@ def test_a_passage_is_shown_once_for_all_of_its_rows(client: httpx.Client) -> No
 
 def test_a_large_sheet_is_taken(client: httpx.Client) -> None:
     large = Summaries("s.json", {f"{n}": "One sleeps soundly. " * 40 for n in range(60)})
-    page = opened(client, coherence_sheet(mark_rows(large), "marks", 1))
+    page = opened(client, coherence_sheet(coherence_rows("marks", [large], []), "marks", 1))
     assert page.text.count("<details") == 2_400
     fields = dict.fromkeys(re.findall(r'name="(\d+\.[^"]+)"', page.text), "x")
-    sheet = coherence_sheet(mark_rows(large), "marks", 1)
+    sheet = coherence_sheet(coherence_rows("marks", [large], []), "marks", 1)
     assert len(rows(client.post("/sheets/filled", data={"sheet": sheet, **fields}).text)) == 2_400
 
 

@@ -139,7 +139,7 @@ def once(values: Iterable[str]) -> tuple[Any, ...]:
 
 def stepwise(given: Mapping[str, Any], corpus: Corpus) -> dict[str, Any]:
     """The common fields of designs in which models read more and more of a document."""
-    from redraft.lab.experiments.context.records import parse_steps
+    from redraft.lab.experiments.reading import parse_steps
 
     models = writers(given)
     return {

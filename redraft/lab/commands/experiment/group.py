@@ -117,8 +117,7 @@ def booookscore(summaries: str, annotations: tuple[str, ...], references: str | 
     require_lab("redraft experiment booookscore")
     from redraft.cli.runner import report_end
     from redraft.lab.agreement.annotations import read_annotations, read_references, read_summaries
-    from redraft.lab.experiments.booookscore.experiment import CoherenceDesign, measure_summaries
-    from redraft.lab.experiments.booookscore.tables import EXPERIMENT
+    from redraft.lab.experiments.booookscore import EXPERIMENT, CoherenceDesign, annotated_outcome, measure_summaries
 
     named = given["judge"] if judging else ()
     judges = named or (() if annotations else ("extractive",))
@@ -126,13 +125,14 @@ def booookscore(summaries: str, annotations: tuple[str, ...], references: str | 
     known = [read_annotations(annotation) for annotation in annotations]
     compared = read_references(references) if references else None
     file, first = read_summaries(summaries), known[0] if known else None
-    outcome = measure_summaries(file, first, design, beside=known[1:], references=compared)
+    measured = measure_summaries(file, first, design, beside=known[1:], references=compared)
     if design.judges or given["dry_run"]:
-        return delivery.carry_out(EXPERIMENT, (), outcome, given)
+        return delivery.carry_out(EXPERIMENT, (), measured, given)
     # Nobody is asked, and so there is no need of a database.
     folder = delivery.folder(given["output"])
-    delivery.deliver(EXPERIMENT.report(outcome), folder, as_json=given["as_json"], quiet=quiet)
-    return report_end(outcome.complete, None, done=False, quiet=quiet)
+    report = EXPERIMENT.report(annotated_outcome(measured))
+    delivery.deliver(report, folder, as_json=given["as_json"], quiet=quiet)
+    return report_end(complete=True, stopped=None, done=False, quiet=quiet)
 
 
 _EPILOG = """\b

@@ -20,11 +20,11 @@ from redraft.settings import JudgeConfig, RefineConfig
 
 if TYPE_CHECKING:
     from redraft.lab.experiments.chunk_size import ChunkSizeDesign
-    from redraft.lab.experiments.context.records import ContextDesign
-    from redraft.lab.experiments.grid.experiment import GridDesign
-    from redraft.lab.experiments.hamlet.experiment import HamletDesign
+    from redraft.lab.experiments.context import ContextDesign
+    from redraft.lab.experiments.grid import GridDesign
+    from redraft.lab.experiments.hamlet import HamletDesign
     from redraft.lab.experiments.longsumeval import LongSumEvalDesign
-    from redraft.lab.experiments.qa.experiment import QaDesign
+    from redraft.lab.experiments.qa import QaDesign
     from redraft.lab.experiments.sources import Corpus
     from redraft.lab.experiments.thesis import ThesisDesign
 
@@ -67,7 +67,7 @@ def _grid(given: Given, corpus: Corpus) -> GridDesign:
 
     Shows scores with intervals, paired differences, preferences, lengths and cost, and how far several judges agree.
     """
-    from redraft.lab.experiments.grid.experiment import GridDesign, contestants
+    from redraft.lab.experiments.grid import GridDesign, contestants
     from redraft.lab.experiments.sources import read_existing_summaries
 
     shared = common.alike(given)
@@ -94,7 +94,7 @@ def _grid(given: Given, corpus: Corpus) -> GridDesign:
 
 
 grid = _experiment(
-    "grid.tables",
+    "grid",
     _grid,
     common.models_that("summarizes"),
     common.strategies_of("hierarchical", environment=True),
@@ -249,7 +249,7 @@ def _hamlet(given: Given, _: Corpus) -> HamletDesign:
     the key facts and gives the scores; further ones judge the same summaries, for comparison.
     """
     from redraft.cli import parse_options
-    from redraft.lab.experiments.hamlet.experiment import HamletDesign
+    from redraft.lab.experiments.hamlet import HamletDesign
 
     judges = [common.judge(given, name) for name in dict.fromkeys(given["judge"])]
     return HamletDesign(
@@ -265,7 +265,7 @@ def _hamlet(given: Given, _: Corpus) -> HamletDesign:
 
 
 hamlet = _experiment(
-    "hamlet.tables",
+    "hamlet",
     _hamlet,
     common.models_that("summarizes", required=True),
     options.of_field(
@@ -330,7 +330,7 @@ def _context(given: Given, corpus: Corpus) -> ContextDesign:
     Each summary is traced to its sources and split into facts. The tables show, by place in the document, what is kept
     from one step to the next, what is lost and what is new, compared with an even spread (traceability thesis).
     """
-    from redraft.lab.experiments.context.records import ContextDesign
+    from redraft.lab.experiments.context import ContextDesign
 
     own = {name: given[name] for name in ("facts", "places")}
     design = ContextDesign(threshold=given["fact_threshold"], **common.stepwise(given, corpus), **own).complete()
@@ -382,7 +382,7 @@ def _by_step(does: str, judges: str, strategies: Option, *own: Option) -> Option
 
 
 context = _experiment(
-    "context.tables",
+    "context",
     _context,
     _by_step(
         "summarizes", "splits summaries into facts and compares these", common.strategies_of("hierarchical"), _measuring
@@ -406,7 +406,7 @@ def _qa(given: Given, corpus: Corpus) -> QaDesign:
     Questions are made from paragraphs of each third, with reference answers: abstractive, extractive, yes or no with a
     reason, and unanswerable. A model that has not read the paragraph yet is right to say so.
     """
-    from redraft.lab.experiments.qa.experiment import QaDesign
+    from redraft.lab.experiments.qa import QaDesign
 
     own = {name: given[name] for name in ("per_third", "at_once", "similarity") if given[name] is not None}
     return QaDesign(**common.stepwise(given, corpus), **own)
@@ -430,7 +430,7 @@ _asking = options.grouped(
 )
 """How questions are asked, and answers compared."""
 qa = _experiment(
-    "qa.tables",
+    "qa",
     _qa,
     _by_step(
         "answers",

@@ -1,0 +1,246 @@
+"""Compares filled-in sheets with the verdicts of one or several judges (tables 2 and 3 of HAMLET), and judges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import combinations
+from pathlib import Path
+
+import pandas as pd
+from pydantic import TypeAdapter, ValidationError
+
+from redraft.errors import RunError, UsageError
+from redraft.lab.agreement.declared import Row, make_table
+from redraft.lab.agreement.measures import (
+    cohens_kappa,
+    compare_verdicts,
+    gwets_ac1,
+    krippendorffs_alpha,
+    percent_agreement,
+)
+from redraft.lab.agreement.people import FileProblem, Ratings, read_text
+from redraft.lab.agreement.sheet_rows import KINDS, What, run_rows
+from redraft.lab.agreement.sheets import (
+    CONFIDENCE,
+    MARGINS,
+    SheetAnswers,
+    majority,
+    margin_of_error,
+    sample_size,
+    share_interval,
+)
+from redraft.lab.agreement.tables import interval_ends
+from redraft.lab.experiments.hamlet_frames import HamletItem
+from redraft.lab.experiments.longsumeval import RefinedSummary
+from redraft.lab.experiments.plan import JUDGING
+from redraft.report.tables import Report, Table, mean
+from redraft.store.store import Store
+
+_ALL, _MEAN = "all", "mean"
+_MAX_RUNS = 8
+
+
+def runs_of_experiment(folder: str, what: What, *, every: bool) -> list[str]:
+    """Return the runs of an experiment by its files: those of its first judge, or of `every` judge; of LongSumEval's,
+    those that refine. About facts, queries and questions there is one run for each document."""
+    text, runs = read_text(str(Path(folder).expanduser() / "items.json")), dict[tuple[str, ...], str]()
+    with suppress(ValidationError):
+        for summary in TypeAdapter(list[RefinedSummary]).validate_json(text):
+            if summary.run:
+                runs.setdefault((summary.document,) if what == "questions" else (summary.run,), summary.run)
+    with suppress(ValidationError):
+        for item in TypeAdapter(list[HamletItem]).validate_json(text):
+            stages = [stage for stage in item.runs if stage.partition(" by ")[0] == JUDGING]
+            for stage in stages if every else [stage for stage in stages if stage == JUDGING]:
+                run = item.runs[stage]
+                runs.setdefault((item.document, item.size, stage) if KINDS[what].dimensions else (run,), run)
+    if not runs:
+        raise UsageError("no run of this experiment was judged", place=folder, hint="name the DIR of `experiment -o`")
+    return list(runs.values())
+
+
+def verdict_frame(store: Store, runs: Sequence[str], what: What) -> pd.DataFrame:
+    """Return a row for each verdict of each judge: `judge`, `content`, `group`, `said`, and what people are shown and
+    `asked`."""
+    rows = [
+        (row.judge, row.content, row.group, row.said, row.asked, row.shown)
+        for run in dict.fromkeys(runs)
+        for row in run_rows(store, run, what)
+    ]
+    columns = ["judge", "content", "group", "said", "asked", "shown"]
+    return pd.DataFrame(rows, columns=columns, dtype=object).drop_duplicates(["judge", "content"])
+
+
+def sheet_report(
+    store: Store,
+    what: What,
+    answers: SheetAnswers[bool],
+    runs: Sequence[str] = (),
+    margins: Sequence[float] = MARGINS,
+    confidence: float = CONFIDENCE,
+) -> Report:
+    """Return the report of a sheet that people have filled in, about its own judge and those of further runs."""
+    present: list[str] = []
+    for run in answers.runs:
+        try:
+            present.append(store.runs.get(run).id)
+        except RunError:
+            if not runs:
+                raise
+    verdicts = verdict_frame(store, [*present, *runs], what)
+    questions = verdicts.drop_duplicates("content").set_index("content")
+    about = {name: key for name in answers.by_row if (key := name.rpartition("/")[2]) in questions.index}
+    if not about:
+        raise UsageError("none of its rows belongs to a run in this database", hint="name the database with --db")
+    decided = {name: said for name in about if (said := majority(answers.by_row[name])) is not None}
+    basis = (
+        f"Based on {len(decided)} of {len(answers.by_row)} rows; {len(about) - len(decided)} without a majority,"
+        f" {len(answers.by_row) - len(about)} not from a run in this database; {len(answers.troubles)} answers"
+        " unreadable."
+    )
+    people = {about[name]: said for name, said in decided.items()}
+    asked = verdicts[verdicts["content"].isin(people)]
+    asked = asked.assign(people=asked["content"].map(people))
+    judges = verdicts["judge"].unique()
+    population = int((verdicts["judge"] == judges[0]).sum())
+    tables = [
+        (_validity_table if KINDS[what].dimensions else _verdict_table)(asked, judges, what, basis),
+        *([_judge_table(asked, basis)] if len(judges) > 1 else ()),
+        people_table([answers.by_row[name] for name in about], basis),
+        _sample_table(len(decided), population, basis, margins, confidence),
+        trouble_table(answers.troubles, basis),
+    ]
+    items: list[Mapping[str, object]] = []
+    for name, key in about.items():
+        by_judge = verdicts[verdicts["content"] == key].set_index("judge")["said"].to_dict()
+        item = {"id": name, "judge": next(iter(by_judge.values())), "people": answers.by_row[name]}
+        item |= {"majority": decided.get(name)} | ({"judges": by_judge} if len(judges) > 1 else {})
+        items.append(item)
+    every = list(dict.fromkeys([*answers.runs, *runs]))
+    more = f" and {len(every) - _MAX_RUNS} more" if len(every) > _MAX_RUNS else ""
+    asks = dict.fromkeys(questions.loc[list(about.values()), "asked"])
+    return Report(
+        "sheet",
+        f"{KINDS[what].title}: what people say",
+        (f"runs: {', '.join(every[:_MAX_RUNS])}{more}", f"people were asked: {' '.join(asks)}"),
+        {"what": what, "runs": [*answers.runs, *runs]},
+        tuple(tables),
+        items,
+    )
+
+
+def judges_report(store: Store, runs: Sequence[str], what: What) -> Report:
+    """Return the report of several judges, or validators, of the same rows, without people."""
+    verdicts = verdict_frame(store, runs, what)
+    judges = list(verdicts["judge"].unique())
+    of_each = verdicts.groupby("content", sort=False)["said"]
+    common = verdicts[of_each.transform("size") == len(judges)]
+    if len(judges) < 2 or common.empty:
+        raise UsageError(
+            f"these runs have no {what} that two judges have judged",
+            hint="name runs on one summary, or of `redraft keyfacts` with one --judge and several --set validator",
+        )
+    count = common["content"].nunique()
+    basis = f"Based on {count} rows that all {len(judges)} have judged."
+    differing = [rows for _, rows in common.groupby("content", sort=False) if rows["said"].nunique(dropna=False) > 1]
+    return Report(
+        "judges",
+        f"{KINDS[what].title}: judges side by side",
+        (f"judges: {', '.join(judges)}", f"they differ on {len(differing)} of {count} rows"),
+        {"what": what, "runs": list(runs)},
+        (_yes_table(common, basis), _judge_table(common, basis)),
+        [
+            {**rows["shown"].iloc[0], "asked": rows["asked"].iloc[0]}
+            | {"verdicts": dict(zip(rows["judge"], rows["said"], strict=True))}
+            for rows in differing
+        ],
+    )
+
+
+def _groups(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield the rows of each dimension, then all of them."""
+    dimensions = {name for kind in KINDS.values() for name in kind.dimensions}
+    yield from ((group, some) for group, some in rows.groupby("group", sort=False) if group in dimensions)
+    yield _ALL, rows
+
+
+def _yes_table(verdicts: pd.DataFrame, basis: str) -> Table:
+    rows: list[Row] = []
+    for judge, of_judge in verdicts.groupby("judge", sort=False):
+        for group, some in _groups(of_judge):
+            share, interval = share_interval(int(some["said"].astype(bool).sum()), len(some))
+            rows.append((judge, group, len(some), share, *interval_ends(interval)))
+    return make_table("yes", basis, rows)
+
+
+def _judge_table(verdicts: pd.DataFrame, basis: str) -> Table:
+    rows: list[Row] = []
+    for first, second in combinations(verdicts["judge"].unique(), 2):
+        one, other = (verdicts[verdicts["judge"] == judge] for judge in (first, second))
+        both = one.merge(other, on="content", suffixes=("", "_other"))
+        for group, some in _groups(both) if both["said"].notna().any() else [(_ALL, both)]:
+            pairs = list(zip(some["said"].astype(bool), some["said_other"].astype(bool), strict=True))
+            counts = [pairs.count(pair) for pair in ((True, True), (False, False), (True, False), (False, True))]
+            kappa = cohens_kappa([pair[0] for pair in pairs], [pair[1] for pair in pairs])
+            figures = (percent_agreement(pairs), kappa, gwets_ac1(pairs))
+            rows.append((first, second, group, len(pairs), *figures, *counts))
+    return make_table("judges", basis, rows)
+
+
+def _validity_table(asked: pd.DataFrame, judges: Sequence[str], what: What, basis: str) -> Table:
+    """Return table 2 of HAMLET: the share of passed items people find valid, and of failed ones they do not."""
+    kind, rows = KINDS[what], list[Row]()
+    judgments = (("pass", True), ("fail", False)) if what == "facts" else (("asked", None),)
+    for judge in judges:
+        for name, passed in judgments:
+            said = asked["said"].isna() if passed is None else asked["said"] == passed
+            of_judge = asked[(asked["judge"] == judge) & said]
+            shares: list[float | None] = []
+            for dimension in kind.dimensions:
+                valid = of_judge.loc[of_judge["group"] == dimension, "people"].astype(bool)
+                share, interval = share_interval(int((valid != (passed is False)).sum()), len(valid))
+                shares.append(share)
+                rows.append((judge, name, dimension, len(valid), share, *interval_ends(interval)))
+            rows.append((judge, name, _MEAN, len(of_judge), mean(shares), None, None))
+    judge = "validator" if what == "facts" else "judge"
+    return make_table("validity", basis, rows, kind=kind.title, caption=kind.shares, judge=judge)
+
+
+def _verdict_table(asked: pd.DataFrame, judges: Sequence[str], what: What, basis: str) -> Table:
+    """Return table 3 of HAMLET: each judge's verdicts and people's."""
+    rows: list[Row] = []
+    for judge in judges:
+        of_judge = asked[asked["judge"] == judge]
+        said, people = of_judge["said"].astype(bool), of_judge["people"].astype(bool)
+        result = compare_verdicts(said, people, of_judge["content"])
+        right, wrong = result.right, result.wrong
+        rows.append(
+            (
+                *(judge, len(of_judge), right.there, wrong.there, result.balanced, *interval_ends(result.interval)),
+                *(right.precision, right.recall, wrong.precision, wrong.recall),
+                float((said == people).mean()) if len(of_judge) else None,
+            )
+        )
+    yes, no = ("stated", "missing") if what == "alignment" else ("right", "wrong")
+    return make_table("verdicts", basis, rows, kind=KINDS[what].title, yes=yes, no=no)
+
+
+def people_table(ratings: Ratings, basis: str) -> Table:
+    """Return the table on the agreement of people, by their answers: one row per item, and a column per person."""
+    people = max((len(row) for row in ratings), default=0)
+    by_several = sum(sum(answer is not None for answer in row) > 1 for row in ratings)
+    figures = (percent_agreement(ratings), gwets_ac1(ratings), krippendorffs_alpha(ratings))
+    return make_table("people", basis, [(people, by_several, *figures)])
+
+
+def _sample_table(size: int, population: int, basis: str, margins: Sequence[float], confidence: float) -> Table:
+    sizes = [sample_size(population, margin, confidence) for margin in margins]
+    row = (size, population, margin_of_error(size, population, confidence), *sizes)
+    more = [f"rows for ±{100 * margin:g}%" for margin in margins]
+    return make_table("sample", basis, [row], more, of_hundred=100 * confidence)
+
+
+def trouble_table(troubles: Sequence[FileProblem], basis: str) -> Table:
+    """Return the table of the answers that could not be read."""
+    return make_table("unreadable", basis, troubles)

@@ -1,0 +1,571 @@
+"""The context experiment: summaries of a growing span, their places, and their facts from step to step (thesis, 6.1 and
+6.2)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import Field
+
+from redraft.agents.accounts import gather_all
+from redraft.agents.evidence import EvidenceReader
+from redraft.agents.fact_checker import SUPPORTED, FactChecker
+from redraft.domain import Document, Span
+from redraft.errors import BudgetError, RedraftError, UsageError
+from redraft.evaluators.base import Evaluator
+from redraft.evaluators.faithfulness import Faithfulness
+from redraft.evaluators.keyfact_recall import KeyfactRecall
+from redraft.graphs.plan import fitting_words
+from redraft.lab.experiments.context_frames import (
+    ALIGNMENT,
+    ALL_STEPS,
+    ANYWHERE,
+    FATES,
+    PLACES,
+    REFERENCE,
+    AtomicFact,
+    BaselineSummary,
+    ContextItem,
+    FactComparison,
+    StepPlan,
+    SummarySentencePlaces,
+    accuracy_frame,
+    change_frame,
+    density_frame,
+    halves_frame,
+    position_frame,
+    series,
+    share_frame,
+    step_frame,
+)
+from redraft.lab.experiments.experiment import MAX_LINES, Experiment, Outcome
+from redraft.lab.experiments.frames import SET, Frame, by_set
+from redraft.lab.experiments.plan import DRAFTING, FACTS, ModelsDesign, check_models
+from redraft.lab.experiments.questioner import paragraphs
+from redraft.lab.experiments.reading import (
+    EmbeddingSimilarity,
+    ReadingStep,
+    SentenceSimilarity,
+    TermSimilarity,
+    plan_steps,
+)
+from redraft.lab.experiments.runner import GuardedStage, RunBatch, judge_on_document, open_work, run_certificate
+from redraft.lab.experiments.splitter import Splitter
+from redraft.prompts.factual import FACT_PROMPTS, SPLIT_FACTS
+from redraft.prompts.qa import Statement
+from redraft.report.history.certificates import Certificate
+from redraft.report.history.lineage import read_lineage
+from redraft.report.tables import Record, Table, number, plain
+from redraft.runs.experiment_runner import ExperimentRunner, Failure, failure
+from redraft.runs.job import reader_of
+from redraft.runs.models import resolve, tokenizer_of
+from redraft.runs.prepare import RunSpec, prepare
+from redraft.settings import DraftConfig, ExperimentPart, JudgeConfig
+from redraft.store.connection import off_loop
+from redraft.store.store import Store
+from redraft.text.chunks import beginning
+from redraft.text.languages import ENGLISH, language_context, language_of
+from redraft.text.origins import OriginTracer
+from redraft.text.quotes import needs_context
+from redraft.text.sanitizer import one_line
+from redraft.text.sentences import is_heading
+from redraft.text.vectors import Encoder, load_encoder
+from redraft.text.words import count_words
+
+T = TypeVar("T")
+# The number of passages read on each side of the place that a fact was traced to.
+_BESIDE = 1
+CONTEXT = "context"
+PlacesName = Literal["lineage", "tfidf", "embeddings"]
+"""How the place of a sentence is found: by the lineage map, or as the most similar paragraph."""
+_PROMPTS = (SPLIT_FACTS, *FACT_PROMPTS)
+"""Includes all prompts by which facts are judged elsewhere, so that certificates of their judge apply here."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContextDesign(ModelsDesign):
+    """The models, strategies and steps to compare. The judge splits summaries into facts and compares them."""
+
+    strategies: tuple[str, ...] = ("hierarchical",)
+    steps: tuple[int, ...] | None = None
+    """The steps; by default those of the thesis, or what a short document allows."""
+    words: int | None = None
+    """The word limit of every summary; by default that of the reference, or what suits the first step."""
+    facts: bool = True
+    threshold: float | None = None
+    """Overrides the threshold of the measure."""
+    embeddings: str | None = None
+    places: PlacesName = "lineage"
+    references: Annotated[Mapping[str, str], Field(exclude=True)] = field(default_factory=dict)
+    """The texts of the reference summaries by document id: the length of its summaries, and the baseline."""
+    sets: Mapping[str, str] = field(default_factory=dict)
+    """The dataset of each document, by id, where tables tell datasets apart."""
+
+    def complete(self) -> ContextDesign:
+        """Return the design; raise if it has no model for its places."""
+        if self.places == "embeddings" and not self.embeddings:
+            raise UsageError("--places embeddings needs an embedding model", hint="name one with --embeddings")
+        return self
+
+    @property
+    def contestants(self) -> list[tuple[str, str]]:
+        """Each model with each strategy."""
+        return [(model.name, strategy) for model in self.models for strategy in self.strategies]
+
+    def step_plan(self, document: Document) -> StepPlan:
+        """Return the steps of a document and the length of its summaries, which is the same at all steps."""
+        tokenizer, _ = tokenizer_of(resolve(self.draft_settings(*self.contestants[0])))
+        tokens, limit = tokenizer.count(document.text), self.words
+        if limit is None and (reference := self.references.get(document.id)):
+            limit = count_words(reference)
+        steps, note = plan_steps(self.steps, tokens, count_words(document.text), limit)
+        if limit is None:
+            until = steps[0].until
+            end = None if until is None else beginning(document.text, tokenizer, until)
+            limit = fitting_words(None, count_words(document.text[:end]))
+        return StepPlan(document, tokens, steps, limit, note)
+
+    def draft_settings(
+        self, model: str, strategy: str, plan: StepPlan | None = None, step: ReadingStep | None = None
+    ) -> DraftConfig:
+        """Return a model's settings for a document as far as a step reads it."""
+        words, until = plan.words if plan else self.words, step.until if step else None
+        return self.writer_settings(model, strategy=strategy, until=until, words=words)
+
+    def order(self) -> RunSpec:
+        """Return the spec of a run that judges the facts of all summaries of a document."""
+        judging = JudgeConfig(embeddings=self.embeddings)
+        return RunSpec(ExperimentPart(kind=CONTEXT, judging=judging), prompts=_PROMPTS)
+
+    def encoder(self) -> Encoder | None:
+        """Return the embedding model; None if none is set."""
+        return load_encoder(self.embeddings) if self.embeddings else None
+
+    def fact_similarity(self, document: Document) -> SentenceSimilarity:
+        """Return the measure that compares facts without a judge: embeddings, or words if no encoder is set."""
+        encoder = self.encoder()
+        return EmbeddingSimilarity(encoder) if encoder else TermSimilarity(document.text)
+
+    def paragraph_similarity(self, document: Document) -> SentenceSimilarity | None:
+        """Return the measure that finds the most similar paragraph; None if places are those of the lineage map."""
+        if self.places == "lineage":
+            return None
+        encoder = self.encoder() if self.places == "embeddings" else None
+        return EmbeddingSimilarity(encoder) if encoder else TermSimilarity(document.text)
+
+    def match_threshold(self, likeness: SentenceSimilarity) -> float:
+        """Return the likeness above which two facts are the same."""
+        return likeness.threshold if self.threshold is None else self.threshold
+
+    def check(self, runner: ExperimentRunner) -> None:
+        """Raise if a name or a price is unknown, before anything is paid for."""
+        check_models(runner, *((self.draft_settings(*one), None) for one in self.contestants))
+        if self.facts:
+            check_models(runner, (self.judge_settings(), None))
+
+
+ContextOutcome = Outcome[ContextDesign, StepPlan, ContextItem]
+
+
+class ContextExperiment(Experiment[ContextDesign, StepPlan, ContextItem]):
+    """Models summarize more and more of a document."""
+
+    name = CONTEXT
+    title = "Growing context: where summaries come from, and which facts they keep"
+    item = "one summary by one system at one step each"
+
+    async def cells(
+        self, documents: Sequence[Document], design: ContextDesign, runner: ExperimentRunner
+    ) -> list[StepPlan]:
+        """Return the documents with their steps. Raise if no summary can be planned."""
+        design.check(runner)
+        cells = [await asyncio.to_thread(_plan, document, design) for document in documents]
+        await asyncio.to_thread(_planned, cells, design, refuse=True)
+        return cells
+
+    async def run_cell(
+        self, cell: StepPlan, design: ContextDesign, batch: RunBatch
+    ) -> tuple[StepPlan, list[ContextItem]]:
+        """Have the document summarized at every step, and the facts of the summaries compared."""
+        blank = await asyncio.to_thread(_planned, [cell], design)
+        batch.of += len(blank)
+        placing = await asyncio.to_thread(design.paragraph_similarity, cell.document)
+        items = await gather_all(_drafted(cell, item, design, placing, batch) for item in blank)
+        return await judge_facts(cell, items, design, batch.runner) if design.facts else (cell, items)
+
+    def certificates(
+        self, items: Sequence[ContextItem], cells: Sequence[StepPlan], runner: ExperimentRunner
+    ) -> list[Certificate]:
+        """Return the certificates of two metrics: one judge judges all facts, with the prompts of these metrics."""
+        runs = [cell.runs[FACTS] for cell in cells if cell.runs]
+        facts = [fact for item in items for fact in item.facts or ()]
+        if not runs or not facts:
+            return []
+        aligned = [
+            one for item in items for by in item.compared if by.measure == ALIGNMENT for one in by.kept + by.known
+        ]
+        verdicts: dict[type[Evaluator], Sequence[bool | None]] = {
+            KeyfactRecall: aligned,
+            Faithfulness: [fact.supported for fact in facts if fact.place is not None],
+        }
+        run = runner.store.runs.get(runs[0])
+        return [
+            run_certificate(runner, run, metric.name, metric.version, len(some) - some.count(None), some.count(None))
+            for metric, some in verdicts.items()
+        ]
+
+    def writers(self, design: ContextDesign) -> Iterable[str]:
+        """Return the models that summarize."""
+        return [model.name for model in design.models]
+
+    def judges(self, design: ContextDesign) -> Iterable[str]:
+        """Return the judge of facts, if there is one."""
+        return [design.judge.name] if design.facts else []
+
+    def tables(self, outcome: ContextOutcome) -> Iterator[Table]:
+        """Return the tables of places and facts."""
+        design, items, cells = outcome.design, outcome.items, outcome.cells
+
+        def of_set(make: Callable[[Sequence[ContextItem], Sequence[StepPlan]], Frame]) -> Frame:
+            def make_of(some: Sequence[ContextItem]) -> Frame:
+                keys = {item.document for item in some}
+                return make(some, [cell for cell in cells if cell.document.id in keys])
+
+            return by_set(design.sets, items, make_of)
+
+        yield self.table("position_halves", of_set(halves_frame), outcome)
+        yield self.table("positions", position_frame(items, cells), outcome)
+        yield self.table("position_densities", of_set(density_frame), outcome)
+        if design.facts:
+            measure = _measure(outcome)
+            yield self.table("fact_shares", by_set(design.sets, items, share_frame), outcome, measure=measure)
+            yield self.table("fact_steps", by_set(design.sets, items, step_frame), outcome, measure=measure)
+            changes = change_frame(items).drop(columns="parts")
+            yield self.table("fact_changes", changes, outcome, measure=measure)
+            yield self.table("fact_accuracy", by_set(design.sets, items, accuracy_frame), outcome, measure=measure)
+
+    def notes(self, outcome: ContextOutcome) -> Iterator[str]:
+        """Return the steps of each document, and how places and facts were compared."""
+        design = outcome.design
+        yield f"systems: {'; '.join(plain(', '.join(one)) for one in design.contestants)}"
+        for cell in outcome.cells:
+            steps = f"{len(cell.steps)} steps up to {cell.steps[-1].tokens:,} tokens"
+            yield f"{plain(cell.document.title)}: {steps}, summaries of at most {cell.words} words"
+            if cell.note:
+                yield f"note: {plain(cell.document.title)} {cell.note}"
+        if design.places != "lineage":
+            yield f"places: for each sentence the most similar paragraph, by {design.places}"
+        yield "each model's own vocabulary counts the tokens; a step ends with the last complete sentence"
+        if design.facts:
+            yield f"two facts are the same if {plain(_measure(outcome))}"
+
+    def headline(self, outcome: ContextOutcome, tables: Mapping[str, Table]) -> Iterator[str]:
+        """Return the thirds that summaries come from, and what became of facts."""
+        shown = [", ".join(one) for one in outcome.design.contestants[: MAX_LINES // 2]]
+        for record in tables["position_halves"].records:
+            if record["system"] in (*shown, REFERENCE):
+                changes = [number(record[f"change {place} (%)"]) for place in PLACES]
+                change = " / ".join("–" if value is None else f"{value:+.0f}%" for value in changes)
+                later = "" if record["system"] == REFERENCE else f", later steps {change}"
+                yield f"{_who(record)}: sentences by thirds {_percents(record, PLACES)}{later}"
+        for record in tables["fact_shares"].records if "fact_shares" in tables else ():
+            whole = (record["steps"], record["section"], record["measure"]) == (ALL_STEPS, ANYWHERE, ALIGNMENT)
+            if record["system"] in shown and whole and record["facts"]:
+                even = _percents(record, [f"expected {fate}" for fate in FATES])
+                fates = f"facts matching, lost, new {_percents(record, FATES)} by {ALIGNMENT}"
+                yield f"{_who(record)}: {fates}; an even spread has {even}"
+
+
+def _measure(outcome: ContextOutcome) -> str:
+    """Return the measure that compares facts without a judge, and its threshold."""
+    likeness = outcome.design.fact_similarity(outcome.cells[0].document)
+    return f"{likeness.name} above {outcome.design.match_threshold(likeness):g}"
+
+
+def _who(record: Record) -> str:
+    return plain(", ".join(str(record[name]) for name in ("system", SET) if name in record))
+
+
+def _percents(record: Record, names: Sequence[str]) -> str:
+    values = [number(record[name]) for name in names]
+    return " / ".join("–" if value is None else f"{100 * value:.0f}" for value in values) + "%"
+
+
+def _plan(document: Document, design: ContextDesign) -> StepPlan:
+    plan = design.step_plan(document)
+    if not (text := design.references.get(document.id)):
+        return plan
+    placing = design.paragraph_similarity(document)
+    places = place_sentences(reference_sentences(document, text, design.encoder()), document.text, placing)
+    return replace(plan, reference=BaselineSummary(count_words(text), places, len(document.text)))
+
+
+def _planned(cells: Sequence[StepPlan], design: ContextDesign, *, refuse: bool = False) -> list[ContextItem]:
+    """Return the items before any work is done. Raise, if asked to, if none of them can be planned."""
+    items: list[ContextItem] = []
+    errors: list[RedraftError] = []
+    for cell in cells:
+        document = cell.document
+        for contestant in design.contestants:
+            for step in cell.steps:
+                length = len(document.text)
+                item = ContextItem(document.id, document.title, length, *contestant, step, length)
+                try:
+                    prepared = prepare(document, design.draft_settings(*contestant, cell, step))
+                    items.append(replace(item, end=prepared.chunks[-1].span.end))
+                except RedraftError as error:
+                    errors.append(error)
+                    items.append(replace(item, failure=failure(DRAFTING, error)))
+    if refuse and len(errors) == len(items):
+        raise errors[0]
+    return items
+
+
+async def _drafted(
+    cell: StepPlan, item: ContextItem, design: ContextDesign, placing: SentenceSimilarity | None, batch: RunBatch
+) -> ContextItem:
+    document, store = cell.document, batch.runner.store
+    if item.failure is None:
+        settings = design.draft_settings(item.model, item.strategy, cell, item.step)
+        async with batch.places:
+            step, order = f"{DRAFTING}, {item.strategy}", RunSpec(experiment=CONTEXT)
+            outcome = await batch.run_part(DRAFTING, step, item.label, document, settings, order)
+            item = replace(item, runs={DRAFTING: outcome.run} if outcome.run else {}, failure=outcome.failure)
+            if (result := outcome.result) is not None:
+                with GuardedStage(DRAFTING) as stage:
+                    places = await off_loop(read_sentences, store, result.run.id, design.encoder())
+                    places = await asyncio.to_thread(place_sentences, places, document.text[: item.end], placing)
+                    words = result.draft.words if result.draft else None
+                    item = replace(item, sentences=places, words=words, gaps=len(result.gaps))
+                item = replace(item, failure=stage.failure)
+    batch.report_progress(f"{item.title}, {item.label}: {item.status}")
+    return item
+
+
+def place_sentences(
+    told: tuple[SummarySentencePlaces, ...], text: str, likeness: SentenceSimilarity | None
+) -> tuple[SummarySentencePlaces, ...]:
+    """Return sentences with the most similar paragraph as their place; without a measure they stay as they are.
+
+    Only a sentence that is like no paragraph at all has no place.
+    """
+    if likeness is None or not told:
+        return told
+    spans = paragraphs(text, len(text))
+    found = likeness.between([places.text for places in told], [text[span.start : span.end] for span in spans])
+    return tuple(
+        replace(places, places=((spans[int(row.argmax())], float(row.max())),) if row.any() else ())
+        for places, row in zip(told, found, strict=True)
+    )
+
+
+def reference_sentences(document: Document, text: str, encoder: Encoder | None) -> tuple[SummarySentencePlaces, ...]:
+    """Return the sentences of the reference summary, with their places in the document."""
+    with language_context(document):
+        origins = OriginTracer([document.text], encoder).trace(text)
+    places = [tuple((link.span, link.weight) for link in origin.links) for origin in origins]
+    texts = [one_line(text[origin.span.start : origin.span.end]) for origin in origins]
+    return _told(zip(texts, places, strict=True), language_of(text))
+
+
+def read_sentences(store: Store, run: str, encoder: Encoder | None) -> tuple[SummarySentencePlaces, ...]:
+    """Return the sentences of a run's summary, with their places by the lineage map."""
+    sentences = read_lineage(store, run, encoder=encoder).sentences
+    return _told(
+        (sentence.text, tuple((origin.span, origin.weight) for origin in sentence.mapped)) for sentence in sentences
+    )
+
+
+def _told(
+    sentences: Iterable[tuple[str, tuple[tuple[Span, float], ...]]], language: str = ENGLISH
+) -> tuple[SummarySentencePlaces, ...]:
+    """Return sentences with their places, without headings, each with the one that it points back to."""
+    sentence_places: list[SummarySentencePlaces] = []
+    for text, places in sentences:
+        if not is_heading(text):
+            before = sentence_places[-1].text if sentence_places and needs_context(text, language) else ""
+            sentence_places.append(SummarySentencePlaces(len(sentence_places) + 1, text, before, places))
+    return tuple(sentence_places)
+
+
+@dataclass(slots=True)
+class FactJudge:
+    """Splits and compares the facts of one document's summaries, and records what failed."""
+
+    document: Document
+    splitter: Splitter
+    reader: EvidenceReader
+    likeness: SentenceSimilarity
+    least: float
+    runner: ExperimentRunner
+    failures: dict[str, Failure] = field(default_factory=dict)
+
+    async def attempt(self, what: str, asked: Awaitable[T], otherwise: T) -> T:
+        """Return the awaited result, or `otherwise` if it fails. The failure is recorded and does not stop the rest."""
+        found = otherwise
+        with GuardedStage(FACTS, self.runner) as stage:
+            found = await asked
+        if stage.failure:
+            self.failures[what] = stage.failure
+        return found
+
+    async def split_facts(
+        self, texts: Sequence[Sequence[SummarySentencePlaces]], name: str
+    ) -> list[tuple[tuple[AtomicFact, ...], int]]:
+        """Return for each summary its facts and the number of its sentences that were not split. A sentence that
+        several summaries share is asked about once."""
+        results = await self.splitter.split(
+            _statements([sentence_places for places in texts for sentence_places in places])
+        )
+        if results.trouble:
+            self.failures[name] = Failure(FACTS, "unjudged", results.trouble)
+        made: list[tuple[tuple[AtomicFact, ...], int]] = []
+        first = 0
+        for told in texts:
+            known = {at: results.verdicts[first + at] for at in range(len(told)) if first + at in results.verdicts}
+            facts = (
+                AtomicFact(text, told[at].number, told[at].places[0][0] if told[at].places else None)
+                for at, facts_found in sorted(known.items())
+                for text in facts_found.facts
+            )
+            made.append((tuple(facts), len(told) - len(known)))
+            first += len(told)
+        return made
+
+    async def check_stated(
+        self, facts: Sequence[AtomicFact], told: Sequence[SummarySentencePlaces]
+    ) -> tuple[bool | None, ...]:
+        """Return for each fact whether a summary states it, by the alignment prompt; None where there is no verdict."""
+        if not facts or not told:
+            return (False,) * len(facts)
+        results = await FactChecker(self.splitter.judge).align(
+            _statements(told), [fact.text for fact in facts], self.reader
+        )
+        return tuple(results.verdicts[n].stated if n in results.verdicts else None for n in range(len(facts)))
+
+    def match_facts(
+        self, ones: Sequence[AtomicFact], others: Sequence[AtomicFact], *, whole: bool
+    ) -> tuple[bool | None, ...]:
+        """Return for each fact whether it is among others, by likeness. If the others are not the `whole` of their
+        summary, a fact that is not found gets None."""
+        return tuple(
+            True if best > self.least else False if whole else None for best in self.best_similarity(ones, others)
+        )
+
+    def best_similarity(self, ones: Sequence[AtomicFact], others: Sequence[AtomicFact]) -> list[float]:
+        """Return for each fact its likeness to the most similar of the others."""
+        if not ones or not others:
+            return [0.0] * len(ones)
+        found = self.likeness.between([fact.text for fact in ones], [fact.text for fact in others])
+        return [float(row.max()) for row in found]
+
+    async def verify_facts(self, facts: Sequence[AtomicFact]) -> list[AtomicFact]:
+        """Return the facts with verdicts on whether their places support them."""
+        placed = [n for n, fact in enumerate(facts) if fact.place is not None]
+        places = [self._around(fact.place) for fact in facts if fact.place is not None]
+        results = await self.splitter.verify([facts[n].text for n in placed], places, self.reader)
+        atomic_facts = list(facts)
+        for at, verdict in results.verdicts.items():
+            supported = verdict.category == SUPPORTED
+            category = "" if supported else str(verdict.category)
+            atomic_facts[placed[at]] = replace(atomic_facts[placed[at]], supported=supported, category=category)
+        return atomic_facts
+
+    async def compare_with(self, facts: tuple[AtomicFact, ...], reference: BaselineSummary) -> tuple[AtomicFact, ...]:
+        """Return the facts of a summary, compared with the reference by likeness and by alignment."""
+        likeness = self.best_similarity(facts, reference.facts or ())
+        stated = await self.check_stated(facts, reference.sentences)
+        both = zip(facts, likeness, stated, strict=True)
+        return tuple(replace(fact, likeness=value, in_reference=verdict) for fact, value, verdict in both)
+
+    async def compare_steps(self, item: ContextItem, before: ContextItem) -> tuple[FactComparison, ...]:
+        """Return the comparisons with the step before in both directions, by likeness and by alignment."""
+        now, then = item.facts or (), before.facts or ()
+        kept = self.match_facts(then, now, whole=not item.unsplit)
+        known = self.match_facts(now, then, whole=not before.unsplit)
+        by_likeness = FactComparison(self.likeness.name, self.least, kept, known)
+        sides = ((then, item), (now, before))
+        kept, known = await gather_all(self.check_stated(facts, side.sentences or ()) for facts, side in sides)
+        return by_likeness, FactComparison(ALIGNMENT, None, kept, known)
+
+    def _around(self, place: Span) -> Span:
+        near = self.reader.passages.around(place, _BESIDE)
+        return Span(near[0].span.start, near[-1].span.end) if near else place
+
+
+def _statements(told: Sequence[SummarySentencePlaces]) -> list[Statement]:
+    return [Statement(id=n, before=places.before, sentence=places.text) for n, places in enumerate(told, 1)]
+
+
+async def judge_facts(
+    cell: StepPlan, items: Sequence[ContextItem], design: ContextDesign, runner: ExperimentRunner
+) -> tuple[StepPlan, list[ContextItem]]:
+    """Return a document's items with their facts, judged in one run of its own. Earlier verdicts are reused."""
+    order, document = design.order(), cell.document
+    prepared = await asyncio.to_thread(prepare, document, design.judge_settings())
+    runner.note_token_counts(prepared)
+    judged, failures = list(items), dict[str, Failure]()
+    # When the budget ends, keep what has been done.
+    with suppress(BudgetError):
+        async with open_work(prepared, order, order.judging, runner, FACTS) as (run, pool):
+            cell = replace(cell, runs={FACTS: run.id})
+            worker = replace(pool.judges[0], book=prepared.book, settings=prepared.settings)
+            splitter = Splitter(judge_on_document(worker, prepared, runner))
+            reader = reader_of(prepared, [pool.judges[0].settings], prepared.tokenizer, design.encoder())
+            likeness = design.fact_similarity(document)
+            judge = FactJudge(document, splitter, reader, likeness, design.match_threshold(likeness), runner, failures)
+            if (reference := cell.reference) is not None:
+                nothing: list[tuple[tuple[AtomicFact, ...], int]] = []
+                split = judge.split_facts([reference.sentences], "the reference")
+                parts = await judge.attempt("the reference", split, nothing)
+                cell = replace(cell, reference=replace(reference, facts=parts[0][0] if parts else None))
+            judged = [item for group in series(items) for item in await _judged(group, cell, judge)]
+            if runner.stopped is not None:
+                raise runner.stopped
+    named = [replace(lost, message=f"{name}: {lost.message}") for name, lost in failures.items()]
+    return replace(cell, failures=tuple(named)), judged
+
+
+async def _judged(group: Sequence[ContextItem], cell: StepPlan, judge: FactJudge) -> list[ContextItem]:
+    """Judge the facts of one system's summaries of all steps, as far as the budget goes."""
+    made = [item for item in group if item.sentences is not None]
+    if judge.runner.stopped is None:
+        name = f"{group[0].by}: taking apart"
+        parts = await judge.attempt(name, judge.split_facts([item.sentences or () for item in made], name), [])
+        made = [
+            replace(item, facts=facts, unsplit=left) for item, (facts, left) in zip(made, parts, strict=False)
+        ] or made
+    if judge.runner.stopped is None:
+        made = await judge.attempt(f"{group[0].by}: verification", _verified(made, judge), made)
+    by_step = {item.step.number: item for item in (*group, *made)}
+    whole = [by_step[number] for number in sorted(by_step)]
+    before = {now.step.number: then for then, now in pairwise(whole)}
+    return await gather_all(_compared(item, before.get(item.step.number), cell, judge) for item in whole)
+
+
+async def _verified(items: Sequence[ContextItem], judge: FactJudge) -> list[ContextItem]:
+    facts = iter(await judge.verify_facts([fact for item in items for fact in item.facts or ()]))
+    return [
+        item if item.facts is None else replace(item, facts=tuple(next(facts) for _ in item.facts)) for item in items
+    ]
+
+
+async def _compared(item: ContextItem, before: ContextItem | None, cell: StepPlan, judge: FactJudge) -> ContextItem:
+    """Return the item with its facts compared with those of the reference and of the step before."""
+    if item.facts is None or judge.runner.stopped is not None:
+        return item
+    if (reference := cell.reference) is not None and reference.facts:
+        beside = judge.compare_with(item.facts, reference)
+        item = replace(item, facts=await judge.attempt(f"{item.label}: reference", beside, item.facts))
+    if before is not None and before.facts is not None:
+        comparisons = judge.compare_steps(item, before)
+        item = replace(item, compared=await judge.attempt(f"{item.label}: comparison", comparisons, ()))
+    return item
+
+
+EXPERIMENT = ContextExperiment()

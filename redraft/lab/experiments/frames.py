@@ -1,0 +1,199 @@
+"""Tables of experiments as data frames: groups of rows, intervals, and the texts that explain each table."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from itertools import product
+from pathlib import Path
+from statistics import fmean
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from redraft.domain import Totals
+from redraft.evaluators.figures import Interval, draws, interval, interval_of_mean
+from redraft.evaluators.reference.keyfacts import ALL
+from redraft.report.tables import Cell, Table, mean
+
+ENDS = ("95% from", "95% to")
+"""The columns of an interval."""
+FEWEST = 5
+"""The minimum number of documents to resample; with fewer, the pairs of the given documents are resampled instead."""
+SET = "set"
+"""The column of the dataset, if results are given per dataset."""
+SPENT = ("calls", "cached", "prompt tokens", "reply tokens", "USD")
+_FIELDS = ("calls", "cached", "prompt_tokens", "completion_tokens")
+_TEXTS = Path(__file__).with_name("tables.toml")
+Frame: TypeAlias = pd.DataFrame
+Rows = Iterable[Mapping[str, object]]
+
+
+@cache
+def _texts() -> dict[str, dict[str, dict[str, str]]]:
+    return tomllib.loads(_TEXTS.read_text("utf-8"))
+
+
+def as_table(experiment: str, name: str, frame: Frame, basis: str, **values: object) -> Table:
+    """Return a frame as a table with its title and caption, in which `values` are filled in."""
+    text = _texts()[experiment][name] if name in _texts()[experiment] else _texts()["every"][name]
+    title, caption = (text[part].format(**values).strip() for part in ("title", "caption"))
+    rows = tuple(tuple(map(_cell, row)) for row in frame.itertuples(index=False, name=None))
+    return Table(name, title, caption, basis, tuple(map(str, frame.columns)), rows)
+
+
+def _cell(value: Any) -> Cell:
+    if value is None or value is pd.NA or (isinstance(value, float) and np.isnan(value)):
+        return None
+    cell: Cell = value.item() if isinstance(value, np.generic) else value
+    return cell
+
+
+def frame_of(rows: Rows, columns: Sequence[str] = ()) -> Frame:
+    """Return rows as a frame with the cells as they are; `columns` are those of a frame that may have no rows."""
+    return pd.DataFrame(list(rows), columns=list(columns) or None, dtype=object)
+
+
+def groups(frame: Frame, *names: str) -> Iterator[tuple[tuple[Any, ...], Frame]]:
+    """Yield the rows by the cells of some columns, in order of first occurrence."""
+    if len(frame):
+        yield from frame.groupby(list(names), sort=False, dropna=False)
+
+
+def margin(frame: Frame, **labels: object) -> Frame:
+    """Return the rows, and all of them again under a label where a column has several values."""
+    for column, label in labels.items():
+        if frame[column].nunique() > 1:
+            frame = pd.concat([frame, frame.assign(**{column: label})])
+    return frame
+
+
+def summarize(frame: Frame, by: Mapping[str, Sequence[object]], row: Callable[[Frame], Mapping[str, object]]) -> Frame:
+    """Return one row for each combination of values of some columns, in the given order; `ALL` is every value."""
+    rows = []
+    for values in product(*by.values()):
+        chosen = pd.Series(data=True, index=frame.index)
+        for column, value in zip(by, values, strict=True):
+            chosen &= True if value == ALL else frame[column] == value
+        rows.append({**dict(zip(by, values, strict=True)), **row(frame[chosen])})
+    return frame_of(rows, () if rows else list(by))
+
+
+def by_set(sets: Mapping[str, str], items: Sequence[Any], make: Callable[[Sequence[Any]], Frame]) -> Frame:
+    """Return a frame made from all items; if `sets` has the datasets of documents, from each, in a first column."""
+    if not sets:
+        return make(items)
+    frames = []
+    for name in dict.fromkeys(sets.values()):
+        frame = make([item for item in items if sets[item.document] == name])
+        frame.insert(0, SET, name)
+        frames.append(frame)
+    return pd.concat(frames)
+
+
+def values_of(cells: Iterable[Any]) -> list[Any]:
+    """Return the cells that are not empty."""
+    return [cell for cell in map(_cell, cells) if cell is not None]
+
+
+def mean_of(cells: Iterable[Any]) -> float | None:
+    """Return the mean of the cells that are not empty; None if there are none."""
+    values = [float(value) for value in values_of(cells)]
+    return fmean(values) if values else None
+
+
+def percent(share: float | None) -> float | None:
+    """Return a share in percent."""
+    return None if share is None else 100 * share
+
+
+def ends(values: Sequence[float]) -> dict[str, float | None]:
+    """Return the cells of `ENDS` for the mean of one value per document."""
+    interval = interval_of_mean(values)
+    return dict(zip(ENDS, (interval.low, interval.high) if interval else (None, None), strict=True))
+
+
+def document_means(frame: Frame, column: str) -> dict[str, float]:
+    """Return the mean of each document's values, since an interval resamples whole documents."""
+    known = frame[frame[column].notna()]
+    return {str(document): fmean(group[column]) for (document,), group in groups(known, "document")}
+
+
+def percent_change(first: float | None, last: float | None) -> float | None:
+    """Return the change in % of the first value."""
+    return 100 * (last - first) / first if first and last is not None else None
+
+
+def spent(totals: Iterable[Totals | None]) -> dict[str, Cell]:
+    """Return the sums of the columns `SPENT`; the price is None if any price is unknown."""
+    known = [total for total in totals if total is not None]
+    prices = [total.cost_usd for total in known]
+    sums: list[Cell] = [sum(getattr(total, name) for total in known) for name in _FIELDS]
+    return dict(zip(SPENT, [*sums, None if None in prices else sum(filter(None, prices), 0.0)], strict=True))
+
+
+def spent_each(totals: Iterable[Totals | None]) -> dict[str, float | None]:
+    """Return the mean tokens (of prompt and reply) and the mean price of several runs."""
+    known = [total for total in totals if total is not None]
+    prices = [total.cost_usd for total in known]
+    tokens = mean([total.prompt_tokens + total.completion_tokens for total in known])
+    return {"tokens each": tokens, "USD each": None if None in prices else mean(prices)}
+
+
+def share_gap(pairs: Sequence[Sequence[Any]], unit: str) -> dict[str, Cell]:
+    """Return the difference of two shares, each pooled over pairs of a document and two parts with their wholes.
+
+    Documents are resampled with all their pairs, or the pairs where there are too few documents.
+    """
+    documents = list(dict.fromkeys(pair[0] for pair in pairs))
+    over_documents = len(documents) >= FEWEST
+    keys = [pair[0] if over_documents else place for place, pair in enumerate(pairs)]
+    places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
+    sums = np.zeros((len(places), 4))
+    for key, pair in zip(keys, pairs, strict=True):
+        sums[places[key]] += np.asarray(pair[1:], dtype=np.float64)
+    first, second = (float(side[0]) if np.isfinite(side[0]) else None for side in _pooled(sums.sum(axis=0)[None, :]))
+    between = None
+    if len(sums) >= FEWEST:
+        one, other = _pooled(draws(len(sums)) @ sums)
+        between = interval(one - other)
+    gap = first - second if first is not None and second is not None else None
+    return {
+        "of first": first,
+        "of second": second,
+        "difference": gap,
+        **dict(zip(ENDS, (between.low, between.high) if between else (None, None), strict=True)),
+        unit: len(pairs),
+        "documents": len(documents),
+        "drawn": "documents" if over_documents else unit,
+    }
+
+
+def interval_of_share(parts: Sequence[tuple[float, float]]) -> Interval | None:
+    """Return the resampling interval of a share over things that each have a part and a whole, whatever their order;
+    None for too few."""
+    if len(parts) < FEWEST:
+        return None
+    sums = np.asarray(sorted(parts), dtype=np.float64)
+    shares, _ = _pooled(np.hstack([draws(len(sums)) @ sums] * 2))
+    return interval(shares)
+
+
+def _pooled(sums: Any) -> list[Any]:
+    """Return the two shares in each row; NaN where a whole is zero."""
+    nothing = np.full(len(sums), np.nan)
+    return [np.divide(sums[:, at], sums[:, at + 1], out=nothing.copy(), where=sums[:, at + 1] > 0) for at in (0, 2)]
+
+
+def renamed(table: Table, name: str) -> Table:
+    """Return a table under another name."""
+    return replace(table, name=name)
+
+
+def position(order: Sequence[Hashable]) -> Callable[[Hashable], int]:
+    """Return a function that gives the place of a value in an order, for sorting."""
+    places = {value: place for place, value in enumerate(order)}
+    return lambda value: places.get(value, len(places))

@@ -1,0 +1,361 @@
+"""The grid experiment: models, strategies and existing summaries, on documents, by metrics and by preference
+(BooookScore, tables 2 and 4).
+
+On one document a judge takes one summary after the other, so that what two summaries share is asked once; documents and
+judges run concurrently.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import combinations, product
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from redraft.agents.accounts import gather_all
+from redraft.domain import Document, Evaluation
+from redraft.errors import UsageError
+from redraft.evaluators.catalog import metrics, with_rubrics
+from redraft.evaluators.metric_info import PREFERENCE
+from redraft.lab.experiments.experiment import MAX_LINES, Cell, Experiment, Outcome
+from redraft.lab.experiments.grid_frames import (
+    GridJudgment,
+    GridPreference,
+    GridScore,
+    GridSummary,
+    GridSystem,
+    agreement_frame,
+    configuration_frame,
+    difference_frame,
+    document_scores,
+    preference_frame,
+    score_frame,
+    summary_frame,
+    votes_of,
+)
+from redraft.lab.experiments.plan import (
+    DRAFTING,
+    JUDGING,
+    NamedModel,
+    PublicJudging,
+    build_spec,
+    check_models,
+    own_key_only,
+    with_judge,
+)
+from redraft.lab.experiments.runner import (
+    JudgingPack,
+    RunBatch,
+    judging_pack,
+    refuse_if_none_fits,
+    required_parts,
+    total_usage,
+)
+from redraft.lab.experiments.sources import ExistingSummaries
+from redraft.prompts.coherence import ASPECTS
+from redraft.report.tables import Table, figure, plain
+from redraft.runs.experiment_runner import ExperimentRunner, Failure
+from redraft.runs.prepare import RunSpec, check_judging, prepare
+from redraft.settings import STATISTICS, Compare, DraftConfig, Evaluate, JudgeConfig, PackPart
+
+GRID = "grid"
+_TRIGRAMS = "3"
+
+
+@dataclass(frozen=True, slots=True)
+class GridDesign:
+    """The design: every judge judges all contestants on all documents, separately."""
+
+    contestants: tuple[GridSystem, ...]
+    judges: tuple[NamedModel, ...]
+    judging: PublicJudging
+    ready: Annotated[ExistingSummaries, Field(exclude=True)] = field(default_factory=ExistingSummaries)
+    prefers: bool = False
+    """True if the judges also compare summaries in pairs."""
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics by which summaries are scored."""
+        return self.judging.metrics
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """The pairs of contestants to compare, by name."""
+        return list(combinations([system.name for system in self.contestants], 2))
+
+    @property
+    def required_parts(self) -> list[PackPart]:
+        """What is needed about a document before its summaries can be judged."""
+        return required_parts(self.metrics, self.judging)
+
+    def draft_settings(self, system: GridSystem) -> DraftConfig:
+        """Return a contestant's drafting settings."""
+        assert system.settings is not None
+        return own_key_only(system.settings, self._everyone)
+
+    def judge_settings(self, judge: NamedModel) -> DraftConfig:
+        """Return a judge's settings for given summaries."""
+        return own_key_only(judge.settings, self._everyone).model_copy(update={"strategy": "given", "words": None})
+
+    @property
+    def builder_settings(self) -> DraftConfig:
+        """The settings with which the first judge builds what summaries are judged by, without a query."""
+        return self.judge_settings(self.judges[0]).model_copy(update={"query": None})
+
+    @property
+    def _everyone(self) -> list[DraftConfig]:
+        drafting = [system.settings for system in self.contestants if system.settings]
+        return drafting + [judge.settings for judge in self.judges]
+
+    def build_spec(self, part: PackPart) -> RunSpec:
+        """Return the spec of a run in which the first judge builds what summaries are judged by."""
+        return build_spec(part, self.judging, self.judges[0].name, self.builder_settings, GRID)
+
+    def judge_spec(
+        self, judge: NamedModel, summary: str, pack: Mapping[str, str | None], scored: Sequence[str]
+    ) -> RunSpec:
+        """Return the spec of a run in which a judge judges a summary."""
+        changes: dict[str, object] = {"metrics": tuple(scored), "validator": None, "models": {}, **pack}
+        judging = with_judge(self.judging.model_copy(update=changes), judge.name, self.judge_settings(judge))
+        return RunSpec(Evaluate(judging=judging), given=summary, experiment=GRID)
+
+    def compare_spec(self, judge: NamedModel, first: str, second: str) -> RunSpec:
+        """Return the spec of a run in which a judge compares two summaries."""
+        judging = with_judge(JudgeConfig(repeat=self.judging.repeat), judge.name, self.judge_settings(judge))
+        return RunSpec(Compare(judging=judging), given=first, other=second, experiment=GRID)
+
+    def check(self, runner: ExperimentRunner) -> None:
+        """Raise for invalid settings and for unknown names or prices, before anything is paid for."""
+        names = Counter(system.name for system in self.contestants)
+        if twice := next((name for name, number in names.items() if number > 1), None):
+            raise UsageError(f"two systems are named {twice}", hint="rename the folder, or the system, of one")
+        for metric in metrics(self.metrics, with_rubrics(self.judging, ())):
+            if metric.aim is None:
+                hint = "leave it out; lengths and repetition are in the tables anyway"
+                raise UsageError(f"--metric: {metric.name} gives no score to compare systems by", hint=hint)
+        drafting = [self.draft_settings(system) for system in self.contestants if system.settings]
+        check_models(runner, *((settings, None) for settings in (*drafting, *map(self.judge_settings, self.judges))))
+
+
+def contestants(
+    models: Sequence[NamedModel],
+    strategies: Sequence[str],
+    chunks: Sequence[int],
+    words: Sequence[int | None],
+    ready: Sequence[str] = (),
+) -> tuple[GridSystem, ...]:
+    """Return every combination of model, strategy, chunk size and limit, named by what varies, and the systems with
+    existing summaries."""
+    systems: list[GridSystem] = []
+    for model, strategy, chunk, limit in product(models, strategies, chunks, words):
+        if strategy == "direct" and chunk != chunks[0]:
+            continue  # it takes the document whole, whatever the chunk size
+        parts = [
+            *([strategy] if len(strategies) > 1 else []),
+            *([f"chunks of {chunk}"] if len(chunks) > 1 and strategy != "direct" else []),
+            *([f"{limit} words"] if len(words) > 1 else []),
+        ]
+        changes = {"strategy": strategy, "chunk_tokens": chunk, "words": limit}
+        settings = model.settings.model_copy(update=changes)
+        systems.append(GridSystem(", ".join((model.name, *parts)), settings, model.name))
+    return (*systems, *(GridSystem(name) for name in ready))
+
+
+@dataclass(frozen=True, slots=True)
+class PackCell(Cell):
+    """A document, and what its summaries are judged by."""
+
+    pack: JudgingPack = field(default_factory=JudgingPack)
+
+
+GridItem = GridJudgment | GridPreference
+GridOutcome = Outcome[GridDesign, PackCell, Any]
+
+
+class GridExperiment(Experiment[GridDesign, PackCell, Any]):
+    """Systems on documents, by metric and by preference."""
+
+    name = GRID
+    title = "Grid: systems on documents, by metric"
+    item = "one summary, or one pair, and one judge each"
+
+    async def cells(
+        self, documents: Sequence[Document], design: GridDesign, runner: ExperimentRunner
+    ) -> list[PackCell]:
+        """Return the documents. Raise if nobody can summarize any, or if a judge cannot do its work."""
+
+        def check() -> None:
+            for judge in design.judges:
+                prepared = prepare(documents[0], design.judge_settings(judge))
+                check_judging(design.judge_spec(judge, "", {}, design.metrics), prepared, runner.store)
+            drafting = [system for system in design.contestants if system.settings is not None]
+            settings = [design.draft_settings(system) for system in drafting]
+            refuse_if_none_fits([partial(prepare, document, one) for document in documents for one in settings])
+
+        design.check(runner)
+        await asyncio.to_thread(check)
+        return list(map(PackCell, documents))
+
+    async def run_cell(self, cell: PackCell, design: GridDesign, batch: RunBatch) -> tuple[PackCell, list[GridItem]]:
+        """Build what summaries are judged by, draft them, and have them judged and compared."""
+        document, judge = cell.document, design.builder_settings
+        pack = await judging_pack(document, design.required_parts, design.judging, judge, design.build_spec, batch)
+        cell = replace(cell, pack=pack, runs=pack.runs, failures=pack.failures)
+        drafts = await gather_all(_summaries(document, system, design, batch) for system in design.contestants)
+        summaries = [summary for texts in drafts for summary in texts]
+        judged = await gather_all(_judgments(cell, summaries, judge, design, batch) for judge in design.judges)
+        pairs = design.pairs if design.prefers else []
+        preferred = await gather_all(
+            _preferences(document, summaries, pairs, judge, design, batch) for judge in design.judges
+        )
+        items: list[GridItem] = [item for items in judged for item in items]
+        return cell, [*items, *(item for items in preferred for item in items)]
+
+    def writers(self, design: GridDesign) -> Iterable[str]:
+        """Return the models that draft."""
+        return [system.model for system in design.contestants if system.settings]
+
+    def judges(self, design: GridDesign) -> Iterable[str]:
+        """Return the judges."""
+        return [judge.name for judge in design.judges]
+
+    def is_some(self, outcome: GridOutcome) -> bool:
+        """Return True if there is a score."""
+        return any(score.score is not None for item in _judged(outcome) for score in item.scores.values())
+
+    def tables(self, outcome: GridOutcome) -> Iterator[Table]:
+        """Return the tables, without those that must be empty for this outcome."""
+        design, judged = outcome.design, _judged(outcome)
+        preferred = [item for item in outcome.items if isinstance(item, GridPreference)]
+        means, judges = document_scores(judged), [judge.name for judge in design.judges]
+        systems = [system.name for system in design.contestants]
+        yield self.table("scores", score_frame(judged, design.metrics, systems, judges), outcome)
+        yield self.table(
+            "configurations", configuration_frame(judged, design.metrics, design.contestants, judges), outcome
+        )
+        if design.pairs:
+            documents = len(outcome.documents)
+            yield self.table("differences", difference_frame(means, design.pairs, documents), outcome)
+        if design.prefers and design.pairs:
+            yield self.table("preferences", preference_frame(preferred, design.pairs, judges), outcome)
+        if len(design.judges) > 1:
+            yield self.table("judges", agreement_frame(judged, preferred), outcome)
+        yield self.table("summaries", summary_frame(judged, design.metrics), outcome)
+
+    def notes(self, outcome: GridOutcome) -> Iterable[str]:
+        """Return the systems and metrics."""
+        yield f"systems: {'; '.join(plain(system.name) for system in outcome.design.contestants)}"
+        yield f"metrics: {', '.join(outcome.design.metrics)}"
+        if strangers := outcome.design.ready.strangers:
+            yield f"ready-made summaries of documents that are not part of the experiment: {strangers}"
+
+    def headline(self, outcome: GridOutcome, tables: Mapping[str, Table]) -> Iterator[str]:
+        """Return the mean scores of the first systems."""
+        for record in tables["configurations"].records[:MAX_LINES]:
+            scores = [f"{metric} {figure(record[metric], 2)}" for metric in outcome.design.metrics]  # type: ignore[arg-type]
+            yield f"{plain(str(record['system']))}: {', '.join(scores)}"
+        if (more := len(outcome.design.contestants) - MAX_LINES) > 0:
+            yield f"and {more} more systems"
+
+
+async def draft_summary(
+    document: Document, contestant: str, settings: DraftConfig, experiment: str, batch: RunBatch
+) -> GridSummary:
+    """Draft one summary of a document for an experiment, or record why there is none."""
+    batch.of += 1
+    step, order = f"{DRAFTING} {contestant}", RunSpec(experiment=experiment)
+    outcome = await batch.run(DRAFTING, step, document, settings, order)
+    runs = {DRAFTING: outcome.run} if outcome.run else {}
+    summary = GridSummary(document.id, document.title, contestant, runs=runs, failure=outcome.failure)
+    if (result := outcome.result) is None:
+        return summary
+    totals, words = await total_usage(batch.runner, [result.run.id]), result.settings.words
+    return replace(summary, text=result.summary or "", limit=words, gaps=len(result.gaps), taken=totals)
+
+
+async def _summaries(document: Document, system: GridSystem, design: GridDesign, batch: RunBatch) -> list[GridSummary]:
+    """Return a draft or the existing summaries of the document, or a record that there is none."""
+    if system.settings is not None:
+        return [await draft_summary(document, system.name, design.draft_settings(system), GRID, batch)]
+    texts = design.ready.systems[system.name].get(document.id, ())
+    lost = Failure("summaries", "missing", "it has no summary of this document")
+    ready = [GridSummary(document.id, document.title, system.name, n, text) for n, text in enumerate(texts, 1)]
+    return ready or [GridSummary(document.id, document.title, system.name, failure=lost)]
+
+
+async def _judgments(
+    cell: PackCell, summaries: Sequence[GridSummary], judge: NamedModel, design: GridDesign, batch: RunBatch
+) -> list[GridJudgment]:
+    """Return a judge's verdicts. A metric that lacks its questions or key facts has failed."""
+    evaluators = metrics(design.metrics, with_rubrics(design.judging, ()))
+    lost = [evaluator.name for evaluator in evaluators if evaluator.needs in cell.pack.lacking]
+    scored = [name for name in design.metrics if name not in lost]
+    unmeasured = GridScore("failed", reason="it could not be judged: see the failures")
+    judgments, settings = [], design.judge_settings(judge)
+    for summary in summaries:
+        judgment = GridJudgment.of(summary, judge.name)
+        judgments.append(judgment)
+        if summary.text is None:
+            continue
+        batch.of += 1
+        step, order = (
+            f"{JUDGING} {summary.system} by {judge.name}",
+            design.judge_spec(judge, summary.text, cell.pack.ids, scored),
+        )
+        outcome = await batch.run(JUDGING, step, cell.document, settings, order)
+        runs = {**summary.runs, **({f"{JUDGING} by {judge.name}": outcome.run} if outcome.run else {})}
+        judgment = replace(judgment, runs=runs, failure=outcome.failure)
+        if outcome.result is not None:
+            evaluations = outcome.result.evaluations
+            scores = dict.fromkeys(lost if cell.pack.failures else (), unmeasured)
+            scores |= {name: GridScore.of(evaluations[name]) for name in scored if name in evaluations}
+            scores = {metric: scores[metric] for metric in design.metrics if metric in scores}
+            judgment = replace(judgment, scores=scores, lengths=_lengths(evaluations.get(STATISTICS)))
+        judgments[-1] = judgment
+    return judgments
+
+
+def _lengths(statistics: Evaluation | None) -> Mapping[str, float]:
+    """Return what the statistics of a summary say, if there are any."""
+    if statistics is None or statistics.outcome != "measured":
+        return {}
+    details: Mapping[str, Any] = statistics.details
+    novel, repeated = (details[name][_TRIGRAMS] for name in ("novel_ngrams", "repeated_ngrams"))
+    return {"tokens": details["summary"]["tokens"], "novel_trigrams": novel, "repeated_trigrams": repeated}
+
+
+async def _preferences(
+    document: Document,
+    summaries: Sequence[GridSummary],
+    pairs: Sequence[tuple[str, str]],
+    judge: NamedModel,
+    design: GridDesign,
+    batch: RunBatch,
+) -> list[GridPreference]:
+    """Return a judge's preferences for each pair of contestants; of several summaries by one, the first counts."""
+    texts = {summary.system: summary.text for summary in reversed(summaries)}
+    preferences = []
+    for first, second in pairs:
+        pair = GridPreference(document.id, document.title, first, second, judge.name, made=False)
+        if (one := texts[first]) and (other := texts[second]):
+            batch.of += 1
+            step, order = f"preferences by {judge.name}", design.compare_spec(judge, one, other)
+            outcome = await batch.run("preference", step, document, design.judge_settings(judge), order, pair.label)
+            pair = replace(pair, runs={step: outcome.run} if outcome.run else {}, failure=outcome.failure)
+            if outcome.result is not None:
+                details: Mapping[str, Any] = outcome.result.evaluations[PREFERENCE].details
+                pair = replace(pair, votes=votes_of(details, ASPECTS), same=bool(details["same"]), made=True)
+        preferences.append(pair)
+    return preferences
+
+
+def _judged(outcome: GridOutcome) -> list[GridJudgment]:
+    return [item for item in outcome.items if isinstance(item, GridJudgment)]
+
+
+EXPERIMENT = GridExperiment()

@@ -1,0 +1,367 @@
+"""The HAMLET experiment: models answer the queries of key-fact trees, and judges check the answers (tables 3 to 8, 12
+to 14, section 5.2, appendix C)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from random import Random
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import Field
+
+from redraft.agents.accounts import gather_all
+from redraft.domain import Document, Evaluation, KeyFacts, Perspective, Tree
+from redraft.errors import NoAnswerError, UsageError
+from redraft.evaluators.base import Evaluator
+from redraft.evaluators.faithfulness import Faithfulness
+from redraft.evaluators.figures import total
+from redraft.evaluators.keyfact_recall import KeyfactRecall
+from redraft.evaluators.reference.keyfacts import ALL, trees_for
+from redraft.lab.experiments.experiment import MAX_LINES, Experiment, Outcome
+from redraft.lab.experiments.frames import groups
+from redraft.lab.experiments.hamlet_frames import (
+    FULL_TEXT,
+    LEVEL_KEYS,
+    METRICS,
+    WHOLE,
+    HamletCell,
+    HamletItem,
+    HamletScore,
+    PooledShare,
+    chunk_frame,
+    difference_frame,
+    error_frame,
+    fact_frame,
+    faithfulness_frame,
+    gap_frame,
+    judge_frame,
+    length_frame,
+    pooled_shares,
+    pruning_frame,
+    recall_frame,
+    score_frame,
+    size_frame,
+    summary_frame,
+    whole_of,
+)
+from redraft.lab.experiments.plan import DRAFTING, JUDGING, ModelsDesign, NamedModel, check_models, with_judge
+from redraft.lab.experiments.runner import RunBatch, refuse_if_none_fits, run_certificate, total_usage
+from redraft.report.history.certificates import Certificate
+from redraft.report.tables import Table, figure, number, plain
+from redraft.runs.experiment_runner import ExperimentRunner, Failure
+from redraft.runs.models import tokenizer_of, with_addresses
+from redraft.runs.prepare import RunSpec, prepare
+from redraft.settings import BuildKeyfacts, DraftConfig, Evaluate, JudgeConfig, ModelSettings, PerspectiveName
+from redraft.text.sanitizer import one_line
+
+KEYFACTS = "key facts"
+
+
+def scores_of(evaluations: Mapping[str, Evaluation]) -> tuple[HamletScore, HamletScore]:
+    """Return the results of both metrics as numbers."""
+    recall, faithfulness = (evaluations[metric.name] for metric in (KeyfactRecall, Faithfulness))
+    # If alignment failed, the sentences' key facts are unknown, so that there is only the overall share.
+    levels = _levels(faithfulness, "faithful")
+    if faithfulness.score is not None:
+        levels[ALL] = PooledShare(total([round(faithfulness.score * faithfulness.judged, 9)]), faithfulness.judged)
+    return _score(recall, _levels(recall, "stated")), _score(faithfulness, levels)
+
+
+def _score(evaluation: Evaluation, levels: Mapping[str, PooledShare]) -> HamletScore:
+    details: Mapping[str, Any] = evaluation.details
+    errors = dict(details.get("errors") or {}) if evaluation.outcome == "scored" else {}
+    return HamletScore(evaluation.outcome, evaluation.score, levels, evaluation.unjudged, errors)
+
+
+def _levels(evaluation: Evaluation, counted: str) -> dict[str, PooledShare]:
+    details: Mapping[str, Any] = evaluation.details if evaluation.outcome == "scored" else {}
+    levels = details.get("by_level") or {}
+    return {level: PooledShare(counts[counted], counts["judged"]) for level, counts in levels.items()}
+
+
+def _abstained(item: HamletItem, tree: Tree) -> HamletItem:
+    """Return the item of a model that answered NOTHING: no fact of the tree is stated, and no sentence is there."""
+    levels = {level: PooledShare(0, sum(level in (fact.level, ALL) for fact in tree.kept)) for level in LEVEL_KEYS}
+    recall, faithfulness = HamletScore("scored", 0.0, levels), HamletScore("not_applicable")
+    return replace(item, recall=recall, faithfulness=faithfulness, words=0, failure=None, nothing=True)
+
+
+Against = Literal["chunk", "document"]
+HAMLET = "hamlet"
+QUERY = "How do the people of this part of the book stand to each other, and what comes of it in the end?"
+"""A placeholder as long as the queries of trees, used before there are any."""
+# Rounding makes the first of two equally near trees win, whatever the last bits are.
+_DECIMALS = 9
+
+
+@dataclass(frozen=True, slots=True)
+class HamletDesign(ModelsDesign):
+    """The design of the experiment: everything but the documents and the limits."""
+
+    validator: str | None = None
+    own: Annotated[Mapping[str, ModelSettings], Field(exclude=True)] = field(default_factory=dict)
+    """The validator's own settings from the settings file, by its name."""
+    perspective: PerspectiveName = "both"
+    queries: int | None = None
+    """The number of queries about each document; None for all."""
+    seed: int | None = None
+    others: tuple[NamedModel, ...] = ()
+    """Further judges of the same summaries by the same key facts."""
+    full_text: bool = False
+    """Whether faithfulness is also judged against the whole document."""
+    sizes: tuple[str, ...] = (JudgeConfig().keyfact_chunks,)
+    """The sizes of chunks for key facts. All tables but one are about the first."""
+    overlap: int = 0
+
+    @property
+    def perspectives(self) -> tuple[Perspective, ...]:
+        """The perspectives of the queries."""
+        return get_args(Perspective) if self.perspective == "both" else (self.perspective,)
+
+    def trees(self, keyfacts: KeyFacts) -> list[Tree]:
+        """Return the trees whose queries are asked."""
+        return sample_trees(keyfacts, self.perspectives, self.queries, self.seed)
+
+    def answer_settings(self, model: str, query: str) -> DraftConfig:
+        """Return the settings with which a model answers a query."""
+        return self.writer_settings(model, query=query)
+
+    def keyfact_spec(self, size: str) -> RunSpec:
+        """Return the spec of a run that finds a document's key facts in chunks of a size."""
+        judging = JudgeConfig(
+            perspective=self.perspective,
+            validator=self.validator,
+            models=dict(self.own),
+            keyfact_chunks=size,
+            keyfact_overlap=self.overlap,
+        )
+        return RunSpec(BuildKeyfacts(judging=self._seated(judging, self.judge)), experiment=HAMLET)
+
+    @property
+    def judge_roles(self) -> dict[str, tuple[NamedModel, Against]]:
+        """Who judges every summary against what, by name: first the judge of all tables, under no name."""
+        found: dict[str, tuple[NamedModel, Against]] = {"": (self.judge, "chunk")}
+        found |= {model.name: (model, "chunk") for model in self.others}
+        everyone = (self.judge, *self.others) if self.full_text else ()
+        return found | {f"{model.name}, {FULL_TEXT}": (model, "document") for model in everyone}
+
+    def settings_for(self, judge: NamedModel, query: str | None) -> DraftConfig:
+        """Return a judge's settings."""
+        return self._keyed(judge, {"query": query})
+
+    def judge_spec(self, keyfacts: str, summary: str, judge: NamedModel, against: Against) -> RunSpec:
+        """Return the spec of a run in which a judge judges a summary."""
+        judging = JudgeConfig(
+            metrics=("keyfact_recall", "faithfulness"),
+            keyfacts=keyfacts,
+            perspective=self.perspective,
+            evidence="whole",
+            verify_against=against,
+        )
+        return RunSpec(Evaluate(judging=self._seated(judging, judge)), given=summary, experiment=HAMLET)
+
+    def _seated(self, judging: JudgeConfig, judge: NamedModel) -> JudgeConfig:
+        """Return the judging by a judge, with the server of every model filled in."""
+        return with_addresses(
+            with_judge(judging, judge.name, self.settings_for(judge, None)), self.settings_for(judge, None)
+        )
+
+    def check(self, runner: ExperimentRunner) -> None:
+        """Raise if a name or a price is unknown, before anything is paid for."""
+        check_models(runner, *((self.answer_settings(model.name, ""), None) for model in self.models))
+        check_models(runner, (self.judge_settings(query=None), self.keyfact_spec(self.sizes[0]).judging))
+        others = [(self.settings_for(model, None), self.judge_spec("", "", model, "chunk")) for model in self.others]
+        check_models(runner, *((settings, order.judging) for settings, order in others))
+
+
+def sample_trees(
+    found: KeyFacts, perspectives: Sequence[Perspective], count: int | None = None, seed: int | None = None
+) -> list[Tree]:
+    """Return the trees whose queries are asked, in document order, the same for the same arguments.
+
+    The document is cut into `count` equal stretches. Each stretch asks the query nearest to its middle, or with a
+    `seed` to a random place in it; the perspectives take turns.
+    """
+    # Of two trees with the same query, only the first is ever used to judge.
+    trees = [tree for tree in found.trees if tree.query and trees_for(found, tree.query, perspectives) == (tree,)]
+    if count is None or count >= len(trees):
+        return trees
+    random = Random(seed)
+    left = list(range(len(trees)))
+    for turn in range(count):
+        place = (turn + (0.5 if seed is None else random.random())) / count
+        wanted = perspectives[turn % len(perspectives)]
+        distances = {n: round(abs(trees[n].position - place), _DECIMALS) for n in left}
+        left.remove(min(left, key=lambda n: (trees[n].perspective != wanted, distances[n], n)))
+    return [tree for n, tree in enumerate(trees) if n not in left]
+
+
+HamletOutcome = Outcome[HamletDesign, HamletCell, HamletItem]
+
+
+class HamletExperiment(Experiment[HamletDesign, HamletCell, HamletItem]):
+    """Models answer the queries of key-fact trees."""
+
+    name = HAMLET
+    title = "HAMLET: recall and faithfulness by level, perspective and position"
+    item = "one query and one model each"
+
+    async def cells(
+        self, documents: Sequence[Document], design: HamletDesign, runner: ExperimentRunner
+    ) -> list[HamletCell]:
+        """Return each document with each size of chunks. Raise if no model can read any document, and for key facts of
+        one imported size where several are wanted."""
+        design.check(runner)
+        drafts = [(document, model.name) for document in documents for model in design.models]
+        plans = [partial(prepare, document, design.answer_settings(model, QUERY)) for document, model in drafts]
+        await asyncio.to_thread(refuse_if_none_fits, plans)
+        for document in documents:
+            if len(design.sizes) > 1 and runner.store.keyfacts.imported(document.id) is not None:
+                what = f"{document.title} has imported key facts, whose chunks have one size"
+                raise UsageError(what, hint="name one size with --keyfact-chunks, or use another database")
+        tokenizer, _ = tokenizer_of(design.judge_settings(query=None))
+        tokens = {document.id: await asyncio.to_thread(tokenizer.count, document.text) for document in documents}
+        return [HamletCell(document, size, tokens[document.id]) for document in documents for size in design.sizes]
+
+    async def run_cell(
+        self, cell: HamletCell, design: HamletDesign, batch: RunBatch
+    ) -> tuple[HamletCell, list[HamletItem]]:
+        """Find the key facts, imported or built, and have their queries answered and the answers judged."""
+        document, store = cell.document, batch.runner.store
+        keyfacts = store.keyfacts.imported(document.id)
+        if keyfacts is None:
+            judge, order = design.judge_settings(query=None), design.keyfact_spec(cell.size)
+            outcome = await batch.run_part(KEYFACTS, KEYFACTS, document.title, document, judge, order)
+            runs = {KEYFACTS: outcome.run} if outcome.run else {}
+            cell = replace(cell, runs=runs, failures=(outcome.failure,) if outcome.failure else ())
+            if outcome.result is None:
+                return cell, []
+            assert outcome.result.run.judging is not None
+            assert outcome.result.run.judging.keyfacts is not None
+            keyfacts = store.keyfacts.get(outcome.result.run.judging.keyfacts)
+        queries = [(tree, model.name) for tree in design.trees(keyfacts) for model in design.models]
+        batch.of += len(queries)
+        place = (document.id, document.title)
+        items = [
+            (HamletItem(*place, tree.chunk, tree.position, tree.perspective, tree.query, model, size=cell.size), tree)
+            for tree, model in queries
+        ]
+        answers = [
+            (f"{document.title}, {item.label}", partial(_answered, cell, item, tree, keyfacts, design, batch))
+            for item, tree in items
+        ]
+        return replace(cell, keyfacts=keyfacts), await gather_all(batch.run_task(*answer) for answer in answers)
+
+    def certificates(
+        self, items: Sequence[HamletItem], _: Sequence[HamletCell], runner: ExperimentRunner
+    ) -> list[Certificate]:
+        """Return the certificates of both metrics: one judge gives all scores, with the same prompts."""
+        judged = [item for item in items if item.recall and item.faithfulness and not item.nothing]
+        certificates = []
+        evaluators: tuple[type[Evaluator], ...] = (KeyfactRecall, Faithfulness)
+        for metric, name in zip(evaluators, METRICS, strict=True) if judged else ():
+            scores: list[HamletScore] = [getattr(item, name) for item in judged]
+            counts = (
+                sum(score.levels[ALL].whole for score in scores if ALL in score.levels),
+                sum(score.unjudged for score in scores),
+            )
+            run = runner.store.runs.get(judged[0].runs[JUDGING])
+            certificates.append(run_certificate(runner, run, metric.name, metric.version, *counts))
+        return certificates
+
+    def writers(self, design: HamletDesign) -> Iterable[str]:
+        """Return the models."""
+        return [model.name for model in design.models]
+
+    def judges(self, design: HamletDesign) -> Iterable[str]:
+        """Return the judge of all tables."""
+        return [design.judge.name]
+
+    def tables(self, outcome: HamletOutcome) -> Iterator[Table]:
+        """Return the tables; all but one are about the first size."""
+        design, first = outcome.design, outcome.design.sizes[0]
+        items = [item for item in outcome.items if item.size == first]
+        facts = fact_frame(outcome.cells, design.perspectives)
+        frames = {
+            "summaries": summary_frame(items),
+            "recall": recall_frame(items),
+            "gaps": gap_frame(items),
+            "faithfulness": faithfulness_frame(items),
+            "errors": error_frame(items),
+            "length": length_frame(items),
+            "sizes": size_frame(facts[facts["size"] == first], design.perspectives),
+            "pruning": pruning_frame(facts[facts["size"] == first], design.perspectives),
+        }
+        if len(design.judge_roles) > 1:
+            frames["judges"] = judge_frame(items, design.judge.name, list(design.judge_roles))
+        if len(design.sizes) > 1:
+            frames["chunks"] = chunk_frame(facts, outcome.items, design.sizes)
+        if len(design.models) > 1:
+            frames["differences"] = difference_frame(items)
+        for name, frame in frames.items():
+            yield self.table(name, frame, outcome)
+
+    def notes(self, outcome: HamletOutcome) -> Iterator[str]:
+        """Return who validated key facts, and what summaries there are."""
+        design, settings = outcome.design, outcome.design.models[0].settings
+        yield f"key facts validated by {plain(design.validator or design.judge.name)}"
+        yield f"chunks for key facts, in tokens: {', '.join(design.sizes)}"
+        limit = f"at most {settings.words} words" if settings.words else "as long as suits the document"
+        yield f"summaries: {settings.strategy}, {limit}, each of the whole document and answering one query"
+        if lost := sum(cell.keyfacts is None for cell in outcome.cells):
+            yield f"documents without key facts, and so without items: {lost} of {len(outcome.cells)}"
+        if gaps := sum(item.gaps > 0 for item in outcome.items):
+            yield f"summaries that leave out chunks the model could not summarize: {gaps}"
+        if nothing := sum(item.nothing for item in outcome.items):
+            yield f"answers of NOTHING: {nothing}"
+
+    def headline(self, outcome: HamletOutcome, tables: Mapping[str, Table]) -> Iterator[str]:
+        """Return the pooled shares of each model, and its largest gap."""
+        items = [item for item in outcome.items if item.size == outcome.design.sizes[0]]
+        for (model,), chosen in list(groups(score_frame(items, "recall"), "model"))[:MAX_LINES]:
+            sentences = score_frame([item for item in items if item.model == model], "faithfulness")
+            gaps = [number(record[WHOLE]) for record in tables["gaps"].records if record["model"] == model]
+            gap = max((gap for gap in gaps if gap is not None), default=None)
+            stated, faithful = (figure(pooled_shares(frame, [ALL])[ALL], 2) for frame in (chosen, sentences))
+            yield (
+                f"{plain(model)}: recall {stated} of {whole_of(chosen):,} key facts, faithful {faithful} of"
+                f" {whole_of(sentences):,} sentences, largest gap between fifths {figure(gap, 2)}"
+            )
+
+
+async def _answered(
+    cell: HamletCell, item: HamletItem, tree: Tree, keyfacts: KeyFacts, design: HamletDesign, batch: RunBatch
+) -> HamletItem:
+    """Return an item with the answer and its verdicts, as far as they could be had."""
+    document, settings = cell.document, design.answer_settings(item.model, item.query)
+    outcome = await batch.run_part(DRAFTING, DRAFTING, item.label, document, settings, RunSpec(experiment=HAMLET))
+    taken = await total_usage(batch.runner, [outcome.run]) if outcome.run else None
+    item = replace(item, runs={DRAFTING: outcome.run} if outcome.run else {}, taken=taken, failure=outcome.failure)
+    if item.failure is not None and item.failure.code == NoAnswerError.code:
+        return _abstained(item, tree)
+    if (answer := outcome.result) is None:
+        return item
+    item = replace(item, gaps=len(answer.gaps), words=answer.draft.words if answer.draft else None)
+    for name, (judge, against) in design.judge_roles.items():
+        order = design.judge_spec(keyfacts.id, answer.summary or "", judge, against)
+        stage, settings = f"{JUDGING} by {name}" if name else JUDGING, design.settings_for(judge, item.query)
+        outcome = await batch.run_part(JUDGING, f"{stage} {item.model}", item.label, document, settings, order)
+        runs = {**item.runs, **({stage: outcome.run} if outcome.run else {})}
+        item = replace(item, runs=runs, failure=outcome.failure or item.failure)
+        if outcome.result is None:
+            return item
+        scores, evaluations = scores_of(outcome.result.evaluations), outcome.result.evaluations
+        if name:
+            item = replace(item, second={**item.second, name: scores})
+            continue
+        failed = [evaluations[metric.name] for metric in (KeyfactRecall, Faithfulness)]
+        reasons = [f"{one.metric}: {one_line(one.reason)}" for one in failed if one.outcome == "failed"]
+        failure = Failure(JUDGING, "judging", reasons[0]) if reasons else item.failure
+        item = replace(item, recall=scores[0], faithfulness=scores[1], failure=failure)
+    return item
+
+
+EXPERIMENT = HamletExperiment()

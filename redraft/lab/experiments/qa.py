@@ -1,0 +1,398 @@
+"""The QA experiment: models answer typed questions about a document of which they read more and more (thesis, 6.3)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from math import ceil
+from typing import Annotated, NamedTuple
+
+from pydantic import Field
+
+from redraft.agents.accounts import gather_all
+from redraft.agents.judge import Judge
+from redraft.domain import (
+    THIRDS,
+    TYPES,
+    Document,
+    TypedQuestions,
+)
+from redraft.errors import PlanError, UsageError
+from redraft.evaluators.reference.keyfacts import ALL, share
+from redraft.evaluators.similarity import Similarity, similarity
+from redraft.events import Notice
+from redraft.graphs.strategies import strategy_named
+from redraft.lab.experiments.experiment import MAX_LINES, Cell, Experiment, Outcome
+from redraft.lab.experiments.frames import (
+    Frame,
+    by_set,
+    groups,
+)
+from redraft.lab.experiments.plan import DRAFTING, ModelsDesign, check_models, find_model
+from redraft.lab.experiments.qa_frames import (
+    ANSWERS,
+    QUESTIONS,
+    VERDICTS,
+    QaItem,
+    abstention_frame,
+    accuracy_frame,
+    accuracy_of,
+    difference_frame,
+    question_frame,
+    similarity_frame,
+)
+from redraft.lab.experiments.questioner import (
+    BUILDING,
+    PER_THIRD,
+    TYPED_ANSWER,
+    Questioner,
+    Response,
+    TypedQuestionBuilder,
+)
+from redraft.lab.experiments.reading import ReadingStep, plan_steps
+from redraft.lab.experiments.runner import (
+    GuardedStage,
+    RunBatch,
+    judge_on_document,
+    open_work,
+    refuse_if_none_fits,
+)
+from redraft.prompts.qa import ANSWER_QUESTIONS, JUDGE_ANSWERS
+from redraft.report.tables import Table, figure, number, plain
+from redraft.runs.experiment_runner import ExperimentRunner, RunWatch
+from redraft.runs.job import reader_of, wording
+from redraft.runs.models import tokenizer_of
+from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
+from redraft.settings import EXTRACTIVE, DraftConfig, ExperimentPart, JudgeConfig, SimilarityName, reads_prompts
+from redraft.store.connection import off_loop
+from redraft.text.chunks import beginning
+from redraft.text.languages import language_context
+from redraft.text.vectors import load_encoder
+from redraft.text.words import count_words
+
+DIRECT = "direct"
+"""The strategy with which a model gets everything that is read at once."""
+# A draft needs a word limit; answers have none, and this is the smallest allowed.
+_WORDS = 10
+# The approximate tokens of a question.
+_QUESTION = 40
+# The input limit of a model that reads no prompt and so has no window.
+_UNBOUNDED = {"context_tokens": 100_000_000}
+
+
+class QaContestant(NamedTuple):
+    """A model, and what it answers from: everything that is read, or its own summary of that by a strategy."""
+
+    name: str
+    model: str
+    strategy: str
+
+
+@dataclass(frozen=True, slots=True)
+class QaDesign(ModelsDesign):
+    """Everything but the documents and the limits. The judge writes the questions and judges the answers."""
+
+    strategies: tuple[str, ...] = (DIRECT,)
+    words: int | None = None
+    """The word limit of a summary to answer from; by default what suits the text read."""
+    steps: tuple[int, ...] | None = None
+    per_third: int = PER_THIRD
+    at_once: int = 1
+    """The number of questions per request. With one, no question can reveal anything about another."""
+    similarity: SimilarityName = "rouge1"
+    embeddings: str | None = None
+    references: Annotated[Mapping[str, str], Field(exclude=True)] = field(default_factory=dict)
+    """The summaries that the judge has in view as it asks, by document id."""
+    sets: Mapping[str, str] = field(default_factory=dict)
+    """The dataset of each document, by id, where tables tell datasets apart."""
+
+    @property
+    def contestants(self) -> tuple[QaContestant, ...]:
+        """Every model with every strategy, named by what varies."""
+        several = len(self.strategies) > 1
+        return tuple(
+            QaContestant(f"{model.name}, {strategy}" if several else model.name, model.name, strategy)
+            for model in self.models
+            for strategy in self.strategies
+        )
+
+    def contestant(self, name: str) -> QaContestant:
+        """Return the contestant with this name."""
+        return next(qa_contestant for qa_contestant in self.contestants if qa_contestant.name == name)
+
+    def step_plan(self, document: Document) -> tuple[int, tuple[ReadingStep, ...], str]:
+        """Return the tokens of a document, its steps, and a note on them."""
+        tokenizer, _ = tokenizer_of(self.judge_settings())
+        tokens = tokenizer.count(document.text)
+        return tokens, *plan_steps(self.steps, tokens, count_words(document.text), None)
+
+    def answer_settings(self, name: str, step: ReadingStep) -> DraftConfig:
+        """Return the settings with which a contestant answers, and drafts what it answers from. Like a direct summary,
+        an answer gets all of its source text at once."""
+        contestant = self.contestant(name)
+        changes: dict[str, object] = {"strategy": contestant.strategy, "until": step.until, "words": self.words}
+        if contestant.strategy == DIRECT:
+            unread = not reads_prompts(find_model(contestant.model, self.models).settings.model)
+            changes |= {"words": _WORDS, **(_UNBOUNDED if unread else {})}
+        return self.writer_settings(contestant.model, **changes)
+
+    def prepare_step(self, document: Document, name: str, step: ReadingStep) -> PreparedDocument:
+        """Return the document prepared for a contestant's step. Raise if the window has no room for answers."""
+        prepared = prepare(document, self.answer_settings(name, step))
+        template = prepared.book.template(ANSWER_QUESTIONS)
+        asked = prepared.tokenizer.count(template) + self.at_once * _QUESTION
+        read = self.before(name, prepared)
+        needed = read + asked + self.at_once * TYPED_ANSWER.tokens(wording(prepared))
+        window = prepared.settings.context_tokens
+        if needed > window:
+            raise PlanError(
+                f"{read:,} tokens with question and answer need {needed:,} tokens, more than the window of {window:,}",
+                hint=f"use --context-tokens {needed} if the model has such a window, or fewer steps with --until",
+            )
+        return prepared
+
+    def before(self, name: str, made: PreparedDocument) -> int:
+        """Return the maximum number of tokens that a contestant answers from."""
+        if self.contestant(name).strategy == DIRECT:
+            return sum(chunk.tokens for chunk in made.chunks)
+        return ceil(made.plan.words * made.plan.tokens_per_word)
+
+    def questions_spec(self) -> RunSpec:
+        """Return the spec of a run that builds typed questions about a document."""
+        return RunSpec(ExperimentPart(kind="qa", judging=JudgeConfig(questions=self.per_third)), prompts=BUILDING)
+
+    def answer_spec(self, questions: str) -> RunSpec:
+        """Return the spec of a run that answers the questions with this id."""
+        return RunSpec(ExperimentPart(kind="qa", judging=JudgeConfig(pack=questions)), prompts=(ANSWER_QUESTIONS,))
+
+    def verdict_spec(self, questions: str) -> RunSpec:
+        """Return the spec of a run that judges the answers to the questions with this id."""
+        return RunSpec(ExperimentPart(kind="qa", judging=JudgeConfig(pack=questions)), prompts=(JUDGE_ANSWERS,))
+
+    def similarity_measure(self) -> Similarity:
+        """Return the measure of similarity between two answers."""
+        return similarity(self.similarity, load_encoder(self.embeddings) if self.embeddings else None)
+
+    def check(self, runner: ExperimentRunner) -> None:
+        """Raise for invalid settings and for unknown names or prices, before anything is paid for."""
+        for model in (*self.models, self.judge):
+            if not (model.settings.model == EXTRACTIVE or reads_prompts(model.settings.model)):
+                raise UsageError(f"{model.name} neither asks nor answers questions", hint="name a language model")
+        if self.similarity == "judge":
+            raise UsageError("--similarity judge is not a measure: the judge gives its verdicts anyway")
+        self.similarity_measure()
+        step = ReadingStep(1, 1, None)
+        for strategy in self.strategies:
+            strategy_named(strategy)
+        answering = [self.answer_settings(contestant.name, step) for contestant in self.contestants]
+        check_models(runner, *((settings, None) for settings in (*answering, self.judge_settings())))
+
+    @property
+    def measure(self) -> str:
+        """The name of the measure of similarity."""
+        return f"{self.similarity}, {self.embeddings}" if self.embeddings else self.similarity
+
+
+@dataclass(frozen=True, slots=True)
+class QaCell(Cell):
+    """A document with its steps, and its questions once it has them."""
+
+    tokens: int
+    steps: tuple[ReadingStep, ...]
+    questions: TypedQuestions | None = None
+
+    def as_json(self) -> dict[str, object]:
+        """Return the document with its steps and questions."""
+        questions = {"id": self.questions.id, "missing": self.questions.missing} if self.questions else None
+        steps = [step.tokens for step in self.steps]
+        return {**super(QaCell, self).as_json(), "tokens": self.tokens, "steps": steps, "questions": questions}
+
+
+QaOutcome = Outcome[QaDesign, QaCell, QaItem]
+
+
+class QaExperiment(Experiment[QaDesign, QaCell, QaItem]):
+    """Models answer typed questions as they read more and more."""
+
+    name = "qa"
+    title = "Questions: accuracy by type, place and length"
+    item = "one question to one model at one step each"
+
+    async def cells(self, documents: Sequence[Document], design: QaDesign, runner: ExperimentRunner) -> list[QaCell]:
+        """Return the documents with their steps. Raise if no model can answer about the first step of any."""
+        await asyncio.to_thread(design.check, runner)
+        cells = []
+        for document in documents:
+            tokens, steps, note = await asyncio.to_thread(design.step_plan, document)
+            cells.append(QaCell(document, tokens, steps))
+            if note:
+                runner.observer(Notice(f"{document.title} {note}"))
+        plans = [
+            partial(design.prepare_step, cell.document, contestant.name, cell.steps[0])
+            for cell in cells
+            for contestant in design.contestants
+        ]
+        await asyncio.to_thread(refuse_if_none_fits, plans)
+        return cells
+
+    async def run_cell(self, cell: QaCell, design: QaDesign, batch: RunBatch) -> tuple[QaCell, list[QaItem]]:
+        """Find or build the questions, have them answered at every step, and the answers judged."""
+        cell = await _asked(cell, design, batch.runner)
+        if cell.questions is None:
+            return cell, []
+        wanted = [(contestant.name, step) for contestant in design.contestants for step in cell.steps]
+        batch.of += len(wanted)
+        answered = await gather_all(_answered(cell, model, step, design, batch) for model, step in wanted)
+        return await _judged(cell, [item for items in answered for item in items], design, batch.runner)
+
+    def writers(self, design: QaDesign) -> Iterable[str]:
+        """Return the models that answer."""
+        return [model.name for model in design.models]
+
+    def judges(self, design: QaDesign) -> Iterable[str]:
+        """Return the judge."""
+        return [design.judge.name]
+
+    def tables(self, outcome: QaOutcome) -> Iterator[Table]:
+        """Return the tables of accuracy, abstention, similarity and differences."""
+        design, types, thirds = outcome.design, (*TYPES, ALL), (*THIRDS, ALL)
+        frames: dict[str, Callable[[Sequence[QaItem]], Frame]] = {
+            "accuracy": partial(accuracy_frame, by={"type": types}),
+            "type_and_third": partial(accuracy_frame, by={"type": types, "third": THIRDS}),
+            "third_and_length": partial(accuracy_frame, by={"tokens": (), "third": thirds}),
+            "place_and_length": partial(accuracy_frame, by={"tokens": (), "third read": THIRDS}),
+            "abstention": abstention_frame,
+            "similarities": similarity_frame,
+            "differences": difference_frame,
+        }
+        for name, frame in frames.items():
+            yield self.table(name, by_set(design.sets, outcome.items, frame), outcome, measure=design.measure)
+
+    def notes(self, outcome: QaOutcome) -> Iterator[str]:
+        """Return what answers are based on, and the questions."""
+        design = outcome.design
+        sources = ("all that is read" if one == DIRECT else f"their {one} summary of that" for one in design.strategies)
+        yield f"answers are based on: {', '.join(sources)}"
+        for cell in outcome.cells:
+            asked = len(cell.questions.questions) if cell.questions else 0
+            steps = ", ".join(f"{step.tokens:,}" for step in cell.steps)
+            yield f"{plain(cell.document.title)}: {asked} questions, read up to {steps} tokens"
+            if cell.questions and cell.questions.missing:
+                yield f"questions that could not be made: {plain('; '.join(cell.questions.missing))}"
+        yield f"similarity: {design.measure}; questions asked at once: {design.at_once}"
+
+    def headline(self, outcome: QaOutcome, _: Mapping[str, Table]) -> Iterator[str]:
+        """Return the accuracy of each model, by third of the document, and how rightly it abstained."""
+        for (model,), frame in list(groups(question_frame(outcome.items), "model"))[:MAX_LINES]:
+            read = frame[frame["place"] == "read"]
+            counts = accuracy_of(read)
+            by_third = {third: accuracy_of(read[read["third"] == third])["accuracy"] for third in THIRDS}
+            thirds = ", ".join(f"{third} {figure(number(value), 2)}" for third, value in by_third.items())
+            due = frame[frame["should_abstain"].astype(bool) & frame["abstained"].notna()]
+            right = int(sum(due["abstained"]))
+            yield (
+                f"{plain(model)}: accuracy {figure(number(counts['accuracy']), 2)} ({counts['right']} of"
+                f" {counts['judged']}; {thirds}); abstained rightly {figure(share(right, len(due)), 2)}"
+                f" ({right} of {len(due)})"
+            )
+
+
+async def _asked(cell: QaCell, design: QaDesign, runner: ExperimentRunner) -> QaCell:
+    """Return the document with its questions: imported, built before or built now."""
+    if imported := runner.store.typed.imported(cell.document.id):
+        return replace(cell, questions=imported)
+    with GuardedStage(QUESTIONS) as stage:
+        prepared = await asyncio.to_thread(prepare, cell.document, design.judge_settings())
+        async with open_work(prepared, design.questions_spec(), None, runner, QUESTIONS) as (run, pool):
+            cell = replace(cell, runs={QUESTIONS: run.id})
+            judge = judge_on_document(pool.writer, prepared, runner)
+            cell = replace(cell, questions=await _questions(judge, prepared, cell.steps, design, runner))
+    return replace(cell, failures=(stage.failure,) if stage.failure else ())
+
+
+async def _questions(
+    judge: Judge, prepared: PreparedDocument, steps: Sequence[ReadingStep], design: QaDesign, runner: ExperimentRunner
+) -> TypedQuestions:
+    """Return the stored questions, or build new ones about everything that any step reads."""
+    document, until = prepared.document, steps[-1].until
+    end = len(document.text)
+    if until is not None:
+        end = await asyncio.to_thread(beginning, document.text, prepared.tokenizer, until)
+    reader = reader_of(prepared, [prepared.settings], prepared.tokenizer)
+    summary = design.references.get(document.id, "")
+    builder = TypedQuestionBuilder(judge, reader, end, design.per_third, runner.observer, summary)
+    if questions := await off_loop(runner.store.typed.find, document.id, builder.key):
+        return questions
+    built = await builder.build()
+    await off_loop(runner.store.typed.add, built, builder.key)
+    return await off_loop(runner.store.typed.find, document.id, builder.key) or built
+
+
+async def _answered(cell: QaCell, model: str, step: ReadingStep, design: QaDesign, batch: RunBatch) -> list[QaItem]:
+    """Return the questions with a model's answers at one step."""
+    assert cell.questions is not None
+    document, runner, questions = cell.document, batch.runner, cell.questions.questions
+    settings = design.answer_settings(model, step)
+    watch = RunWatch(f"{document.title}, {model}", runner.observer, step=f"{DRAFTING}, {settings.strategy}")
+    work = ANSWERS if settings.strategy == DIRECT else f"{ANSWERS}, {settings.strategy}"
+    end, runs, responses, trouble, made = None, dict[str, str](), dict[int, Response](), "", False
+    async with batch.places:
+        with GuardedStage(ANSWERS) as stage:
+            prepared = await asyncio.to_thread(design.prepare_step, document, model, step)
+            end = prepared.chunks[-1].span.end
+            text = document.text[:end]
+            if settings.strategy != DIRECT:
+                stage.stage = DRAFTING
+                text = (await runner.find_or_run(document, settings, RunSpec(experiment="qa"), watch)).summary or ""
+                stage.stage = ANSWERS
+            async with open_work(prepared, design.answer_spec(cell.questions.id), None, runner, work) as (run, pool):
+                runs[ANSWERS] = run.id
+                texts, label = [question.text for question in questions], f"after {step.tokens} tokens"
+                questioner = Questioner(judge_on_document(pool.writer, prepared, runner))
+                results = await questioner.answer(text, texts, design.at_once, label)
+            responses = {questions[n].id: response for n, response in results.verdicts.items()}
+            trouble, made = results.trouble, True
+    runs |= {DRAFTING: watch.run} if watch.run else {}
+    items = [
+        QaItem(
+            *(document.id, document.title, model, step.number, step.tokens, question, cell.questions.third(question)),
+            end=end,
+            made=made,
+            response=responses.get(question.id),
+            trouble=trouble,
+            runs=runs,
+            failure=stage.failure,
+        )
+        for question in questions
+    ]
+    status = "" if made else ": failed" if stage.failure else ": not made"
+    batch.report_progress(f"{document.title}, {model}, {step.tokens:,} tokens{status}")
+    return items
+
+
+async def _judged(
+    cell: QaCell, items: Sequence[QaItem], design: QaDesign, runner: ExperimentRunner
+) -> tuple[QaCell, list[QaItem]]:
+    """Return a document's items, over all models and steps, with their verdicts and similarities."""
+    assert cell.questions is not None
+    similar = design.similarity_measure()
+    with language_context(cell.document):
+        items = [item.with_similarities(similar) for item in items]
+    pairs = [(place, item.pair) for place, item in enumerate(items) if item.pair]
+    if not pairs:
+        return cell, items
+    with GuardedStage(VERDICTS) as stage:
+        prepared = await asyncio.to_thread(prepare, cell.document, design.judge_settings())
+        order = design.verdict_spec(cell.questions.id)
+        async with open_work(prepared, order, None, runner, VERDICTS) as (run, pool):
+            cell = replace(cell, runs={**cell.runs, VERDICTS: run.id})
+            questioner = Questioner(judge_on_document(pool.writer, prepared, runner))
+            results = await questioner.verdicts([pair for _, pair in pairs], cell.document)
+        for n, (place, _) in enumerate(pairs):
+            items[place] = replace(items[place], verdict=results.verdicts.get(n))
+    return replace(cell, failures=(*cell.failures, *([stage.failure] if stage.failure else ()))), items
+
+
+EXPERIMENT = QaExperiment()

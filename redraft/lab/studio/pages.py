@@ -1,0 +1,174 @@
+"""The pages of experiments: the list, the form, the plan, one experiment, and several side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from redraft.errors import RedraftError, UsageError
+from redraft.lab.studio import work
+from redraft.lab.studio.orders import KINDS, ExperimentBody, ExperimentPlan, plan_table, unpriced
+from redraft.lab.studio.work import lab_of
+from redraft.presets import preset, presets
+from redraft.store.connection import off_loop
+from redraft.studio.batches import listed as all_batches
+from redraft.studio.context import context_of, read
+from redraft.studio.doors import with_names
+from redraft.studio.endpoints import problem_of
+from redraft.studio.form import groups
+from redraft.studio.models import look
+from redraft.studio.orders import names_of, rubric_lines
+from redraft.studio.pages import ListPage, page
+from redraft.studio.start import KEPT, SentRequest, offer_of, sent_with
+
+_SVG_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+_MAX_COMPARED = 4
+_SHOWN = frozenset({"words", "chunk_tokens", "drafts", "until", "by_chapter"})
+"""Settings that have their own place in the form, or that would make systems differ in more ways than requested."""
+
+
+async def listed(request: Request) -> Response:
+    """Show the list of experiments."""
+    experiments = ListPage(request, (await work.listed(request)).experiments)
+    return page(request, "experiments", "experiments", experiments=experiments, kinds=KINDS)
+
+
+async def new(request: Request) -> Response:
+    """Show the form for a new experiment, optionally as it was filled in for a plan, or with earlier settings."""
+    values: dict[str, Any] = {}
+    if key := request.query_params.get(KEPT):
+        try:
+            values = {**lab_of(request).planned.look(key).asked.model_dump(exclude_none=True), KEPT: key}
+        except UsageError as error:
+            return await _form(request, {}, error)
+    elif name := request.query_params.get("from"):
+        order = await off_loop(work.stored_order, context_of(request).config.results, name)
+        values = {**order.asked.model_dump(exclude_none=True), "documents": order.documents, "name": ""}
+        if order.asked.summaries or order.asked.references:
+            values |= {KEPT: lab_of(request).planned.keep(ExperimentPlan(order.asked, ()))}
+    elif name := request.query_params.get("preset"):
+        paper = preset(name)
+        values = {**paper.set_fields, **paper.experiment, "kind": name}
+        # The form has lists where a paper has one value.
+        lists = {"strategy": "strategies", "words": "word_limits", "chunk_tokens": "chunk_sizes"}
+        values |= {several: (values[single],) for single, several in lists.items() if single in values}
+    return await _form(request, values)
+
+
+async def _form(request: Request, given: Mapping[str, Any], error: Exception | None = None) -> Response:
+    status, problem = problem_of(error) if error else (200, None)
+    await look(request)
+    offered = await offer_of(request)
+    settings = [
+        group._replace(controls=tuple(field for field in group.controls if field.name not in _SHOWN))
+        for group in groups(tuple(offered.models))
+    ]
+    values: dict[str, Any] = {**dict.fromkeys((*ExperimentBody.model_fields, KEPT), ""), "kind": "grid", **given}
+    values["rubrics"] = rubric_lines(values["rubrics"])
+    return page(
+        request,
+        "experiment_new",
+        "experiments",
+        status,
+        given=values,
+        problem=problem,
+        offer=offered,
+        kinds=KINDS,
+        presets=presets(),
+        batches=(await read(request, all_batches, frozenset())).batches,
+        groups=settings,
+    )
+
+
+async def plan(request: Request) -> Response:
+    """Show the plan of an experiment, to be confirmed."""
+    context, sent, key = context_of(request), SentRequest({}), ""
+    try:
+        sent = await sent_with(request)
+        experiment_plan = await work.planned(request, sent)
+        key = lab_of(request).planned.keep(experiment_plan)
+        table = await off_loop(
+            plan_table, experiment_plan, context.models, context.config.prices, context.config.limits
+        )
+    except RedraftError as error:
+        return await _form(request, {**sent.fields, KEPT: key or sent.kept}, error)
+    names = names_of(context.models)
+    return page(
+        request,
+        "experiment_plan",
+        "experiments",
+        key=key,
+        kinds=KINDS,
+        limits=context.config.limits,
+        table=replace(table, rows=with_names(table.rows, names)),
+        total=dict(zip(table.columns, table.rows[-1], strict=True)),
+        asked=experiment_plan.asked,
+        documents=experiment_plan.documents,
+        unpriced=unpriced(table),
+        names=names,
+    )
+
+
+async def start(request: Request) -> Response:
+    """Start the planned experiment."""
+    async with request.form() as form:
+        experiment_plan = lab_of(request).planned.take(str(form.get(KEPT, "")))
+    return RedirectResponse(f"/experiments/{await work.start_experiment(request, experiment_plan)}", 303)
+
+
+async def one(request: Request) -> Response:
+    """Show an experiment: its progress while it is running, its tables and pictures afterwards."""
+    context, details = context_of(request), await work.details(request)
+    sections = await off_loop(work.tables_with_pictures, context.config.results, [details.name])
+    progress = await work.progress(request) if details.status else None
+    values: dict[str, Any] = {"experiment": details, "sections": sections, "progress": progress}
+    return page(request, "experiment", "experiments", kinds=KINDS, **values)
+
+
+async def stop(request: Request) -> Response:
+    """Stop an experiment, and show it."""
+    await work.stop(request)
+    return RedirectResponse(f"/experiments/{request.path_params['name']}", 303)
+
+
+async def resume(request: Request) -> Response:
+    """Resume an experiment, and show it."""
+    await work.resume(request)
+    return RedirectResponse(f"/experiments/{request.path_params['name']}", 303)
+
+
+async def compare(request: Request) -> Response:
+    """Show experiments side by side."""
+    names = list(dict.fromkeys(request.query_params.getlist("name")))[:_MAX_COMPARED]
+    sections = await off_loop(work.tables_with_pictures, context_of(request).config.results, names)
+    names = [each.results.place for section in sections for each in section.sets]
+    if len(names) < 2:
+        raise UsageError("nothing to compare", hint="select two or more experiments that have tables")
+    return page(request, "experiment_compare", "experiments", sections=sections, names=names)
+
+
+async def picture(request: Request) -> Response:
+    """Return a picture of an experiment, with a policy that forbids scripts."""
+    context, names = context_of(request), request.path_params
+    content = await off_loop(work.picture, context.config.results, names["name"], names["file"])
+    return Response(content, media_type="image/svg+xml", headers={"content-security-policy": _SVG_POLICY})
+
+
+READING = (
+    Route("/experiments", listed),
+    Route("/experiments/compare", compare),
+    Route("/experiments/{name}", one),
+    Route("/experiments/{name}/{file}", picture),
+)
+WORKING = (
+    Route("/experiments/new", new),
+    Route("/experiments/new", plan, methods=["POST"]),
+    Route("/experiments/start", start, methods=["POST"]),
+    Route("/experiments/{name}/stop", stop, methods=["POST"]),
+    Route("/experiments/{name}/resume", resume, methods=["POST"]),
+)

@@ -1,0 +1,566 @@
+"""Experiments in the studio: each runs in its own thread, with its order and its results in a folder. The HTTP API
+plans, starts, follows, stops and resumes them, and reads their runs, tables and pictures."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import re
+import threading
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ValidationError, field_validator
+from starlette.requests import Request
+from starlette.responses import Response
+
+from redraft.batches.request import BATCH
+from redraft.domain import Document
+from redraft.errors import RedraftError, RunCommand, RunError, UsageError
+from redraft.events import Event, Notice, PartDone, StageStarted
+from redraft.fields import validated
+from redraft.lab.doctor.checkup import DOCTOR, probe_names
+from redraft.lab.experiments.experiment import UNDECIDED, is_undecided
+from redraft.lab.experiments.pictures import result_files
+from redraft.lab.experiments.published import read_file_of_results
+from redraft.lab.studio.orders import ExperimentBody, ExperimentPlan, ExperimentStart, design_of, plan_asked, plan_table
+from redraft.llm.addresses import OPENAI
+from redraft.llm.budget import PriceTable
+from redraft.llm.servers import names_for_people
+from redraft.report.history.summaries import RunSummary
+from redraft.report.pages.report import ReportSection, Results, sections
+from redraft.runs.experiment_runner import ExperimentRunner, describe_error
+from redraft.settings import Limits
+from redraft.sources import MAX_BYTES, read_file, write
+from redraft.store.connection import off_loop
+from redraft.store.store import Store
+from redraft.studio.context import StudioContext, context_of, read
+from redraft.studio.contracts import TableEntry
+from redraft.studio.doors import error_on_page, with_names
+from redraft.studio.endpoints import Endpoint, NotFound, is_by_page, typed
+from redraft.studio.feeds import Progress
+from redraft.studio.orders import ExpiringItems, Models, limits_of
+from redraft.studio.run_views import RunFilter, RunRows
+from redraft.studio.start import SentRequest, is_form, json_of, sent_with
+
+_log = logging.getLogger("redraft")
+PACKAGE = "redraft.lab.studio"
+ORDER = "order.json"
+_TABLES, _ITEMS, _PICTURE = "tables.json", "items.jsonl", ".svg"
+_HINT = "name another folder with --experiments"
+_OPEN = {
+    "code": UNDECIDED,
+    "message": "the judge could not decide: see the table of failures",
+    "hint": "run it again with another judge, or without the metric; the same judge would answer the same",
+}
+_NAME = re.compile(r"[^a-z0-9]+")
+_TAKEN = frozenset({"new", "compare", "change", "start"})
+_RUNS = ("made_in", "run", "runs", "judged_in")
+"""The fields of an item that name the runs behind it."""
+_MAX_RUNS, _MAX_LINES = 500, 100
+State = Literal["running", "done", "incomplete", "stopped", "failed", "interrupted"]
+"""`incomplete`: it ended, but something failed or the budget was used up."""
+
+
+class ExperimentOrder(BaseModel):
+    """The order of an experiment, stored with its results."""
+
+    asked: ExperimentBody
+    documents: tuple[str, ...]
+    """The ids of the documents."""
+    created: str
+    status: State = "running"
+    error: dict[str, str] | None = None
+
+    @field_validator("asked", mode="before")
+    @classmethod
+    def _without_old_fields(cls, stored: Any) -> Any:
+        """Leave out what an earlier version stored, no request has any more, and this one did not use."""
+        if not isinstance(stored, dict):
+            return stored
+        return {name: value for name, value in stored.items() if value or name in ExperimentBody.model_fields}
+
+
+class ExperimentProgress(BaseModel):
+    """The progress of an experiment."""
+
+    name: str
+    status: State
+    done: int = 0
+    """Finished parts: summaries, verdicts, answers."""
+    of: int = 0
+    """All parts; 0 before the first one is finished."""
+    calls: int = 0
+    cached: int = 0
+    failed: int = 0
+    """Failed calls."""
+    cost_usd: float | None = None
+    seconds: float = 0
+    log: tuple[str, ...] = ()
+    """Messages, latest first."""
+    error: dict[str, str] | None
+
+
+class ExperimentLine(BaseModel):
+    """An experiment."""
+
+    name: str
+    runs: int
+    done: int
+    cost_usd: float | None
+    latest: str
+    tables: int
+    """Tables in its folder."""
+    kind: str = ""
+    status: str = ""
+    """Its status; empty if a command ran it."""
+
+
+class ExperimentList(BaseModel):
+    """The experiments in the database and in the folder of results."""
+
+    experiments: tuple[ExperimentLine, ...]
+
+
+class ExperimentDetails(BaseModel):
+    """An experiment with its tables, pictures and runs."""
+
+    name: str
+    settings: dict[str, Any]
+    tables: tuple[TableEntry, ...]
+    pictures: tuple[str, ...]
+    runs: tuple[RunSummary, ...]
+    controls: dict[str, str] = {}
+    """Of `doctor`: the summary that each run judges, by run."""
+    kind: str = ""
+    status: str = ""
+    """Its status; empty if a command ran it."""
+
+
+class ExperimentStarted(BaseModel):
+    """An experiment that has started."""
+
+    name: str
+    progress: str
+    """The address of its progress."""
+
+
+class ExperimentPlanned(BaseModel):
+    """The estimated cost of an experiment, step by step; the last row is the total."""
+
+    plan: TableEntry
+
+
+@dataclass(slots=True)
+class ExperimentJob:
+    """An experiment that is running, or has run since the studio was started."""
+
+    name: str
+    folder: Path
+    order: ExperimentOrder
+    documents: Sequence[Document]
+    store: Store
+    limits: Limits
+    prices: PriceTable
+    models: Models
+    done: int = 0
+    of: int = 0
+    log: deque[str] = field(default_factory=lambda: deque(maxlen=_MAX_LINES))
+    calls: Progress = field(default_factory=Progress)
+    began: float = field(default_factory=time.monotonic)
+    ended: float | None = None
+    _loop: asyncio.AbstractEventLoop | None = None
+    _task: asyncio.Task[None] | None = None
+    _thread: threading.Thread | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it is running."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def start(self) -> None:
+        """Store the order and start."""
+        self._keep("running")
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._work()), name=f"experiment {self.name}")
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop as soon as possible. Finished runs are kept."""
+        if self._loop is not None and self._task is not None and self.is_running:
+            self._loop.call_soon_threadsafe(self._task.cancel)
+
+    def join(self) -> None:
+        """Wait until it has ended."""
+        if self._thread is not None:
+            self._thread.join()
+
+    async def _work(self) -> None:
+        self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
+        try:
+            experiment, design = design_of(self.order.asked, self.models)
+            for document in self.documents:
+                self.store.documents.add(document)
+            runner = ExperimentRunner(self.store, self.limits, self.prices, self._observe)
+            outcome = await experiment.run(self.documents, design, runner)
+            report = experiment.report(outcome)
+            for file, text in result_files(report).items():
+                write(self.folder / file, text, _HINT)
+            stopped = outcome.stopped
+            error = describe_error(stopped) if stopped else _OPEN if is_undecided(report) else None
+            self._keep("done" if outcome.complete else "incomplete", error)
+        except asyncio.CancelledError:
+            self._keep("stopped")
+        except Exception as error:  # noqa: BLE001  (whatever it is, the experiment is shown as failed)
+            if not isinstance(error, RedraftError):
+                _log.exception("an experiment of the studio failed")
+            self._keep("failed", describe_error(error))
+        self.ended = time.monotonic()
+
+    def _keep(self, status: State, error: dict[str, str] | None = None) -> None:
+        self.order = self.order.model_copy(update={"status": status, "error": error})
+        text = json.dumps(self.order.model_dump(mode="json", exclude_none=True), ensure_ascii=False, indent=2)
+        write(self.folder / ORDER, f"{text}\n", _HINT)
+
+    def _observe(self, event: Event) -> None:
+        if isinstance(event, PartDone):
+            self.done, self.of = max(self.done, event.number), event.of
+            self.log.appendleft(event.name)
+        elif isinstance(event, Notice):
+            self.log.appendleft(event.message)
+        elif not isinstance(event, StageStarted):
+            self.calls.note(event)
+
+
+class ExperimentManager:
+    """The experiments of this studio."""
+
+    def __init__(self, store: Store, folder: Path, limits: Limits, prices: PriceTable) -> None:
+        self._store, self._folder, self._limits, self._prices = store, folder, limits, prices
+        self.jobs: dict[str, ExperimentJob] = {}
+        """The experiments that this studio has run."""
+        self._lock = threading.Lock()
+
+    def start(self, plan: ExperimentPlan, models: Models) -> str:
+        """Start an experiment, and return its name."""
+        created, asked = datetime.now(UTC).isoformat(timespec="milliseconds"), plan.asked
+        ids = tuple(document.id for document in plan.documents)
+        wanted = _NAME.sub("-", asked.name.lower()).strip("-") or f"{asked.kind}-{created[:10]}"
+        with self._lock:
+            names = (wanted, *(f"{wanted}-{number}" for number in range(2, 1000)))
+            name = next(name for name in names if name not in _TAKEN and not (self._folder / name).exists())
+            try:
+                (self._folder / name).mkdir(parents=True)
+            except OSError as error:
+                place = str(self._folder)
+                raise UsageError(f"cannot write results: {error.strerror}", place=place, hint=_HINT) from error
+        self._begin(name, ExperimentOrder(asked=asked, documents=ids, created=created), plan.documents, models)
+        return name
+
+    def resume(self, name: str, models: Models) -> None:
+        """Run an experiment again. Finished work is not repeated."""
+        job, order = self.jobs.get(name), order_in(self._folder / name)
+        if order is None:
+            raise RunError(f"experiment {name} was not started in a studio", hint="run its command again")
+        if job is not None and job.is_running:
+            raise RunError(f"experiment {name} is running", hint="wait for it, or stop it first")
+        self._begin(name, order, [self._store.documents.get(key) for key in order.documents], models)
+
+    def stop(self, name: str) -> None:
+        """Stop an experiment, and wait until it has stopped."""
+        job = self.jobs.get(name)
+        if job is None or not job.is_running:
+            raise RunError(
+                f"experiment {name} is not running", fix=(RunCommand("experiment", name), " shows its status")
+            )
+        job.stop()
+        job.join()
+
+    def close(self) -> None:
+        """Stop all of them."""
+        for job in self.jobs.values():
+            job.stop()
+        for job in self.jobs.values():
+            job.join()
+
+    def _begin(self, name: str, order: ExperimentOrder, documents: Sequence[Document], models: Models) -> None:
+        limits = limits_of(self._limits, order.asked.max_cost, order.asked.max_calls)
+        job = ExperimentJob(name, self._folder / name, order, documents, self._store, limits, self._prices, models)
+        self.jobs[name] = job
+        job.start()
+
+
+@dataclass(slots=True)
+class LabContext:
+    """What the pages of experiments keep while the studio is open. `manager` is None in a read-only studio."""
+
+    manager: ExperimentManager | None
+    planned: ExpiringItems[ExperimentPlan] = field(default_factory=ExpiringItems)
+    """The experiments waiting for confirmation."""
+
+    def job(self, name: str) -> ExperimentJob | None:
+        """Return the experiment with this name if this studio has run it, else None."""
+        return self.manager.jobs.get(name) if self.manager else None
+
+
+@asynccontextmanager
+async def open_lab(context: StudioContext) -> AsyncIterator[LabContext]:
+    """Open the context of experiments; running ones are stopped at the end, and can be resumed."""
+    if context.work is None:
+        yield LabContext(None)
+        return
+    config = context.config
+    manager = ExperimentManager(context.work.session.store, config.results, config.limits, config.prices)
+    try:
+        yield LabContext(manager)
+    finally:
+        await off_loop(manager.close)
+
+
+def lab_of(request: Request) -> LabContext:
+    """Return the context of a request for an experiment."""
+    context: LabContext = context_of(request).added[PACKAGE]
+    return context
+
+
+def _manager_of(request: Request) -> ExperimentManager:
+    manager = lab_of(request).manager
+    assert manager is not None, "a read-only studio has no route that leads here"
+    return manager
+
+
+def order_in(folder: Path) -> ExperimentOrder | None:
+    """Return the order in a folder of results; None if a command made them."""
+    try:
+        return ExperimentOrder.model_validate_json(read_file(folder / ORDER, MAX_BYTES))
+    except (OSError, ValidationError):
+        return None
+
+
+def stored_order(folder: Path, name: str) -> ExperimentOrder:
+    """Return the order of an experiment that was started in a studio."""
+    path = _folders(folder).get(name)
+    order = order_in(path) if path else None
+    if order is None:
+        raise NotFound(f"no experiment {name!r} was started in a studio", fix=(RunCommand("experiment"), " lists them"))
+    return order
+
+
+def _status(order: ExperimentOrder, job: ExperimentJob | None) -> State:
+    """Return the status of an experiment; it is interrupted if it is stored as running and nothing is running it."""
+    return "interrupted" if order.status == "running" and (job is None or not job.is_running) else order.status
+
+
+def _folders(folder: Path) -> dict[str, Path]:
+    """Return the folders of experiments by name: the folder itself, and those in it."""
+    inner = sorted(path for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
+    return {path.name: path for path in (folder, *inner) if (path / _TABLES).is_file() or (path / ORDER).is_file()}
+
+
+def _runs_in(folder: Path | None, rows: RunRows) -> list[RunSummary]:
+    """Return the runs that the items of a folder name, those with summaries first, as far as they are stored."""
+    file = folder / _ITEMS if folder else None
+    if file is None or not file.is_file():
+        return []
+    stored = {row.run: row for row in rows.all()}
+    return [stored[run] for run in _named_in(file, file.stat().st_mtime_ns) if run in stored]
+
+
+@lru_cache(maxsize=64)
+def _named_in(file: Path, changed: int) -> tuple[str, ...]:  # noqa: ARG001  (a changed file is read again)
+    runs: dict[str, list[str]] = {name: [] for name in _RUNS}
+    try:
+        items = [json.loads(line) for line in read_file(file, MAX_BYTES).splitlines()]
+    except (OSError, ValueError):
+        return ()
+    for item in items:
+        for name in runs.keys() & item.keys() if isinstance(item, dict) else ():
+            value = item[name]
+            several = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
+            runs[name] += [run for run in several if isinstance(run, str)]
+    return tuple(dict.fromkeys(run for name in _RUNS for run in runs[name]))
+
+
+def _pictures(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if path.suffix == _PICTURE and path.is_file())
+
+
+def _tables(folder: Path | None) -> tuple[tuple[TableEntry, ...], dict[str, Any]]:
+    """Return the tables of a folder, and the settings they were made with."""
+    if folder is None or not (folder / _TABLES).is_file():
+        return (), {}
+    try:
+        content = json.loads(read_file(folder / _TABLES, MAX_BYTES))
+        tables = tuple(TableEntry.model_validate(table) for table in content["tables"])
+        return tables, dict(content.get("settings", {}))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, ValidationError) as error:
+        raise UsageError(
+            "this file has no results of an experiment",
+            place=str(folder / _TABLES),
+            hint="redraft experiment NAME -o DIR writes them",
+        ) from error
+
+
+def _experiment_list(rows: RunRows, folder: Path, lab: LabContext) -> ExperimentList:
+    """Return the experiments in the store and in the folder: those started in a studio first, then latest first."""
+    by_name: dict[str, list[RunSummary]] = {}
+    for row in rows.all():
+        if (name := row.experiment or (row.kind if row.part else "")) and name != BATCH:
+            by_name.setdefault(name, []).append(row)
+    folders, lines = _folders(folder), list[ExperimentLine]()
+    for name in sorted({*by_name, *folders}):
+        path = folders.get(name)
+        runs, order = _runs_in(path, rows) or by_name.get(name, []), order_in(path) if path else None
+        costs = [row.cost_usd for row in runs]
+        line = ExperimentLine(
+            name=name,
+            runs=len(runs),
+            done=sum(row.status == "done" for row in runs),
+            cost_usd=None if None in costs else sum(cost for cost in costs if cost),
+            latest=max([*(row.updated for row in runs), order.created if order else ""]),
+            tables=len(_tables(path)[0]),
+            kind=order.asked.kind if order else "",
+            status=_status(order, lab.job(name)) if order else "",
+        )
+        lines.append(line)
+    return ExperimentList(
+        experiments=tuple(sorted(lines, key=lambda line: (bool(line.status), line.latest), reverse=True))
+    )
+
+
+def _experiment_details(store: Store, rows: RunRows, folder: Path, lab: LabContext, name: str) -> ExperimentDetails:
+    path = _folders(folder).get(name)
+    runs = tuple(_runs_in(path, rows)[:_MAX_RUNS]) or rows.listed(RunFilter(experiment=name, per=_MAX_RUNS)).rows
+    if not runs and path is None:
+        raise NotFound(f"there is no experiment {name!r}", fix=(RunCommand("experiment"), " lists them"))
+    (tables, settings), order = _tables(path), order_in(path) if path else None
+    return ExperimentDetails(
+        name=name,
+        settings=settings,
+        tables=tables,
+        pictures=tuple(_pictures(path) if path else ()),
+        runs=runs,
+        controls=probe_names(store, (run.run for run in runs)) if name == DOCTOR else {},
+        kind=order.asked.kind if order else "",
+        status=_status(order, lab.job(name)) if order else "",
+    )
+
+
+def tables_with_pictures(folder: Path, names: Sequence[str]) -> tuple[ReportSection, ...]:
+    """Return the tables of some experiments with their pictures, those of the same kind side by side."""
+    files = {name: path / _TABLES for name, path in _folders(folder).items() if (path / _TABLES).is_file()}
+    return sections([_shown_results(files[name], name) for name in names if name in files])
+
+
+def _shown_results(file: Path, name: str) -> Results:
+    order = order_in(file.parent)
+    shown = names_for_people({*order.asked.models, *order.asked.judges}) if order else {}
+    # Settings have the name that the server has been asked for.
+    shown |= {f"{OPENAI}:{model.partition('/')[2]}": title for model, title in shown.items()}
+    results = read_file_of_results(file, name, lambda table: replace(table, rows=with_names(table.rows, shown)))
+    named = {part: with_names(getattr(results, part), shown) for part in ("about", "headline", "settings", "verdict")}
+    return replace(results, **named)
+
+
+def picture(folder: Path, name: str, file: str) -> bytes:
+    """Return a picture of an experiment. Only listed files are read."""
+    path = _folders(folder).get(name)
+    if path is None or file not in _pictures(path):
+        raise NotFound("there is no picture with this name")
+    return read_file(path / file, MAX_BYTES)
+
+
+async def listed(request: Request) -> ExperimentList:
+    """Return all experiments."""
+    context = context_of(request)
+    return await off_loop(_experiment_list, context.rows, context.config.results, lab_of(request))
+
+
+async def details(request: Request) -> ExperimentDetails:
+    """Return an experiment with its tables."""
+    context, name = context_of(request), request.path_params["name"]
+    return await read(request, _experiment_details, context.rows, context.config.results, lab_of(request), name)
+
+
+async def planned(request: Request, sent: SentRequest) -> ExperimentPlan:
+    """Return the experiment that a request asks for, with its documents."""
+    context, asked = context_of(request), validated(ExperimentStart, sent.fields)
+    before = lab_of(request).planned.look(sent.kept) if sent.kept else None
+    return await off_loop(plan_asked, context.reading, context.models, asked, sent.files, before)
+
+
+async def start(request: Request) -> ExperimentStarted | Response:
+    """Start an experiment, or return its plan."""
+    context = context_of(request)
+    plan = await planned(request, await sent_with(request) if is_form(request) else SentRequest(await json_of(request)))
+    if isinstance(plan.asked, ExperimentStart) and plan.asked.dry_run:
+        table = await off_loop(plan_table, plan, context.models, context.config.prices, context.config.limits)
+        return typed(ExperimentPlanned(plan=TableEntry.of(table, rows=table.records)))
+    name = await start_experiment(request, plan)
+    return ExperimentStarted(name=name, progress=f"/api/experiments/{name}/progress")
+
+
+async def start_experiment(request: Request, plan: ExperimentPlan) -> str:
+    """Start an experiment, and return its name."""
+    return await off_loop(_manager_of(request).start, plan, context_of(request).models)
+
+
+async def progress(request: Request) -> ExperimentProgress:
+    """Return the progress of an experiment that was started in a studio, with an error as pages or the API tell it."""
+    name = request.path_params["name"]
+    order = await off_loop(stored_order, context_of(request).config.results, name)
+    job = lab_of(request).job(name)
+    order = job.order if job else order
+    error = error_on_page(order.error, "" if is_by_page(request) else f"/api/experiments/{name}")
+    if job is None:
+        return ExperimentProgress(name=name, status=_status(order, None), error=error)
+    return ExperimentProgress(
+        name=name,
+        status=order.status,
+        done=job.done,
+        of=job.of,
+        calls=job.calls.calls,
+        cached=job.calls.cached,
+        failed=job.calls.failed,
+        cost_usd=job.calls.cost_usd,
+        seconds=(job.ended or time.monotonic()) - job.began,
+        log=tuple(job.log),
+        error=error,
+    )
+
+
+async def stop(request: Request) -> ExperimentProgress:
+    """Stop an experiment."""
+    await off_loop(_manager_of(request).stop, request.path_params["name"])
+    return await progress(request)
+
+
+async def resume(request: Request) -> ExperimentProgress:
+    """Resume an experiment."""
+    context, name = context_of(request), request.path_params["name"]
+    await off_loop(stored_order, context.config.results, name)
+    await off_loop(_manager_of(request).resume, name, context.models)
+    return await progress(request)
+
+
+_ALL, _ONE = "/api/experiments", "/api/experiments/{name}"
+EXPERIMENTS = (
+    Endpoint("GET", _ALL, "List experiments.", listed, ExperimentList),
+    Endpoint(
+        *("POST", _ALL, "Start an experiment, or plan it.", start, ExperimentStarted, ExperimentStart, 201),
+        plans=ExperimentPlanned,
+        forms=True,
+    ),
+    Endpoint("GET", _ONE, "An experiment with its tables.", details, ExperimentDetails),
+    Endpoint("GET", f"{_ONE}/progress", "The progress of an experiment.", progress, ExperimentProgress),
+    Endpoint("POST", f"{_ONE}/stop", "Stop an experiment. Finished work is kept.", stop, ExperimentProgress),
+    Endpoint("POST", f"{_ONE}/resume", "Resume an experiment.", resume, ExperimentProgress),
+)
+"""The endpoints for experiments."""

@@ -1,0 +1,139 @@
+"""The columns of PDF pages: their lines in reading order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+
+from redraft.readers.pdf.lines import LinePiece, by_place
+
+_MAX_CROSSING_SHARE = 0.15
+"""The largest share of lines that may cross the gap between two columns, such as titles and captions."""
+_MIN_GAP, _MIN_LINES = 7.0, 6
+_MIN_FILLED, _MIN_PAGE_SHARE = 0.6, 0.18
+"""The least share of a column that its usual line fills, and of the page that a column takes."""
+_BINS, _SLACK = 400, 2.0
+
+
+@dataclass(slots=True)
+class PdfLine:
+    """A line of a column, with the edges of the column; a table row has several cells."""
+
+    cells: list[LinePiece]
+    column: tuple[float, float]
+
+    @property
+    def text(self) -> str:
+        return " ".join(cell.text for cell in self.cells)
+
+    @property
+    def left(self) -> float:
+        return self.cells[0].left
+
+    @property
+    def right(self) -> float:
+        return self.cells[-1].right
+
+    @property
+    def bottom(self) -> float:
+        return self.cells[0].bottom
+
+    @property
+    def top(self) -> float:
+        return self.cells[0].top
+
+    @property
+    def size(self) -> float:
+        """The height of its letters."""
+        return max(cell.size for cell in self.cells)
+
+    @property
+    def bold(self) -> bool:
+        """Whether all of it is bold."""
+        return all(cell.bold for cell in self.cells)
+
+
+def in_order(pieces: Sequence[LinePiece]) -> list[PdfLine]:
+    """Return the lines of a page in reading order: column by column, between the lines that cross the columns."""
+    if not pieces:
+        return []
+    gaps = _gaps(pieces)
+    edges = (min(piece.left for piece in pieces), max(piece.right for piece in pieces))
+    lines: list[PdfLine] = []
+    columns: list[list[LinePiece]] = [[] for _ in range(len(gaps) + 1)]
+    for piece in sorted(pieces, key=lambda piece: -piece.middle) if gaps else ():
+        at = _column(piece, gaps)
+        if at is None:
+            lines += [*_lines(columns), PdfLine([piece], edges)]
+            columns = [[] for _ in range(len(gaps) + 1)]
+        else:
+            columns[at].append(piece)
+    return lines + _lines(columns if gaps else [pieces])
+
+
+def _lines(columns: Sequence[Sequence[LinePiece]]) -> list[PdfLine]:
+    """Return the lines of columns. A column begins where most of its text does, and ends where its longest lines do."""
+    lines: list[PdfLine] = []
+    for rows in (list(by_place(pieces)) for pieces in columns if pieces):
+        lefts: Counter[int] = Counter()
+        for row in rows:
+            lefts[round(row[0].left)] += sum(len(piece.text) for piece in row)
+        rights = sorted(row[-1].right for row in rows)
+        left = max(lefts, key=lambda at: (lefts[at], -at))
+        right = rights[min(len(rights) - 1, int(0.97 * len(rights)))]
+        lines += [PdfLine(row, (float(left), right)) for row in rows]
+    return lines
+
+
+def _column(piece: LinePiece, gaps: Sequence[float]) -> int | None:
+    """Return the column of a piece; None if it crosses a gap."""
+    if any(piece.left < gap - _SLACK and piece.right > gap + _SLACK for gap in gaps):
+        return None
+    return sum((piece.left + piece.right) / 2 > gap for gap in gaps)
+
+
+def _gaps(pieces: Sequence[LinePiece]) -> list[float]:
+    """Return the middles of the gaps between columns; empty for a page with one column."""
+    if len(pieces) < 2 * _MIN_LINES:
+        return []
+    low, high = min(piece.left for piece in pieces), max(piece.right for piece in pieces)
+    width = max(high - low, 1.0)
+    changes = [0] * (_BINS + 2)
+    for piece in pieces:
+        changes[int(_BINS * (piece.left - low) / width)] += 1
+        changes[min(_BINS, int(_BINS * (piece.right - low) / width)) + 1] -= 1
+    gaps: list[float] = []
+    depth, start = 0, -1
+    for at in range(_BINS + 1):
+        depth += changes[at]
+        is_open = depth <= _MAX_CROSSING_SHARE * len(pieces) / 2
+        if is_open and start < 0:
+            start = at
+        elif not is_open and start >= 0:
+            if start > 0 and (at - start) * width / _BINS >= _MIN_GAP:
+                gaps.append(low + width * (start + at) / 2 / _BINS)
+            start = -1
+    # A few lines with wide gaps may cause a false gap within a column.
+    fewer = [[*gaps[:at], *gaps[at + 1 :]] for at in range(len(gaps))] if len(gaps) > 1 else []
+    for candidates in ([gaps], fewer):
+        share, best = max(
+            ((_least_filled(pieces, [low, *edges, high]), edges) for edges in candidates), default=(0.0, gaps)
+        )
+        if share >= _MIN_FILLED:
+            return best
+    return []
+
+
+def _least_filled(pieces: Sequence[LinePiece], edges: Sequence[float]) -> float:
+    """Return the median line length relative to the column, for the emptiest column; 0 if one is not running text."""
+    shares = [1.0]
+    for at, (left, right) in enumerate(pairwise(edges)):
+        column = [piece for piece in pieces if _column(piece, edges[1:-1]) == at]
+        if len(column) < _MIN_LINES or right - left < _MIN_PAGE_SHARE * (edges[-1] - edges[0]):
+            return 0.0
+        # A justified line with few words may have wide gaps of its own.
+        shares.append(median(row[-1].right - row[0].left for row in by_place(column)) / (right - left))
+    return min(shares)

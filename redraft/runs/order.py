@@ -1,0 +1,243 @@
+"""The order of a call as a session carries it out: with its models, and with metrics that were passed as objects. And
+the orders of its chapters and candidates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from redraft.domain import Document, Span
+from redraft.errors import PlanError, UsageError
+from redraft.evaluators.base import Evaluator, Metric, as_evaluator
+from redraft.evaluators.catalog import valid_name
+from redraft.evaluators.rubric import Rubric
+from redraft.fields import list_argument, settings_argument
+from redraft.graphs.plan import DIRECT, chapter_words
+from redraft.graphs.state import Scope, Task
+from redraft.graphs.strategies import name_of
+from redraft.llm.base import Model
+from redraft.llm.langsmith import Tracing, check_config
+from redraft.order import Kind, Order
+from redraft.readers.parts import only
+from redraft.runs.model_names import writer_as_judge
+from redraft.runs.models import ModelRoles, with_addresses
+from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
+from redraft.settings import (
+    DEFAULT_GOALS,
+    EXTRACTIVE,
+    GIVEN_STRATEGY,
+    MERGING,
+    DraftConfig,
+    JudgeConfig,
+    Limits,
+    ModelSettings,
+    RefineConfig,
+    purpose_of_draft,
+)
+from redraft.text.languages import declared_language, language_spans_of, undetected_language
+from redraft.text.sanitizer import one_line
+from redraft.text.words import count_words, has_words
+
+
+class OrderParts(NamedTuple):
+    """Parts of an order that a call passes whole: they replace those of its session."""
+
+    settings: DraftConfig | None = None
+    judging: JudgeConfig | None = None
+    refinement: RefineConfig | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOrder:
+    """An order with the metrics that were passed as objects, and with callbacks for LangChain."""
+
+    order: Order = field(default_factory=Order)
+    metrics: tuple[str, ...] = ()
+    """The metrics of the session or call, besides those of the judging settings."""
+    own: Mapping[str, Evaluator] = field(default_factory=dict)
+    """Metrics passed as objects, by name."""
+    config: Mapping[str, Any] = field(default_factory=dict)
+    """Callbacks, tags and metadata for LangChain."""
+
+    def with_parts(self, parts: OrderParts) -> SessionOrder:
+        """Return the order with other parts where they are given."""
+        order = self.order
+        update = {
+            "settings": settings_argument(DraftConfig, parts.settings, "settings") or order.settings,
+            "judging": settings_argument(JudgeConfig, parts.judging, "judging") or order.judging,
+            "refinement": settings_argument(RefineConfig, parts.refinement, "refinement") or order.refinement,
+        }
+        return replace(self, order=order.model_copy(update=update))
+
+    def with_options(self, options: Mapping[str, Any]) -> SessionOrder:
+        """Return the order with settings by name."""
+        config = {name: value for name, value in options.items() if name in Tracing.__annotations__}
+        check_config(config)
+        values = {name: value for name, value in options.items() if name not in config}
+        if limit := next((name for name in values if name == "limits" or name in Limits.model_fields), None):
+            argument = "..." if limit == "limits" else f"{limit}=..."
+            hint = f"limits belong to a session, and to `resume`: limits=redraft.Limits({argument})"
+            raise UsageError(f"there is no setting {limit!r} of a call", hint=hint)
+        if "strategy" in values:
+            values["strategy"] = name_of(values["strategy"])
+        return replace(self, order=self.order.edited(values), config=config)
+
+    def with_metrics(self, metrics: Sequence[Metric]) -> SessionOrder:
+        """Return the order with metrics by name, as objects or as functions."""
+        names: dict[str, None] = {}
+        evaluators = dict(self.own)
+        for metric in list_argument(metrics, "metrics"):
+            if isinstance(metric, str):
+                names[metric] = None
+            else:
+                evaluator = as_evaluator(metric)
+                names[name := valid_name(evaluator)] = None
+                evaluators[name] = evaluator
+        return replace(self, metrics=tuple(names) or self.metrics, own=evaluators)
+
+    def of_task(self, task: Task, scope: Scope) -> tuple[SessionOrder, str | Path | None]:
+        """Return the order with the input of a graph, and where a given summary comes from."""
+        inputs = {"text", "source", "summary", "recorded", "metrics", "strategy"}
+        options = {name: value for name, value in task.items() if name not in inputs}
+        judging = RefineConfig.model_fields.keys() | {"metrics"}
+        if scope == "summarize" and (stray := sorted(n for n, value in task.items() if value and n in judging)):
+            raise UsageError(
+                f"this graph only drafts, so {stray[0]} has no effect",
+                hint="use redraft.graphs.summarizer, or leave it out",
+            )
+        if "source" not in task and "text" not in task:
+            raise UsageError("the graph was given no document", hint='start it with {"text": ...} or {"source": PATH}')
+        session_order = self.with_options(options).with_metrics(task.get("metrics", ()))
+        settings = session_order.order.settings
+        if settings.by_chapter:
+            raise UsageError("a graph drafts no chapters", hint="use `await session.summarize(..., by_chapter=True)`")
+        if settings.drafts > 1:
+            raise UsageError("a graph makes one draft", hint="use `await session.summarize(..., drafts=K)`")
+        if task["strategy"] != GIVEN_STRATEGY:
+            return session_order.with_options({"strategy": task["strategy"]}), None
+        if "summary" not in task:
+            raise UsageError("the graph was given no summary", hint='give its text, or its path, as "summary"')
+        return session_order, task["summary"]
+
+    def judged_as_before(self, before: DraftConfig, model_roles: ModelRoles) -> SessionOrder:
+        """Return the order of a fork. If no judge is named, the model `before` judges what another one writes."""
+        judging = judged_as_before(self.order.judging, before, model_roles.settings(self.order.settings))
+        return replace(self, order=self.order.model_copy(update={"judging": judging}))
+
+    def spec(self, kind: Kind, model_roles: ModelRoles, **given: Any) -> tuple[DraftConfig, RunSpec]:
+        """Return what a run of this kind is to do with the models of the session."""
+        order, evaluators = self.order, tuple(self.own.values())
+        settings = model_roles.settings(order.settings)
+        if kind == "summarize":
+            return settings, RunSpec(config=self.config, **given)
+        refinement = None
+        if kind == "refine":
+            refinement = model_roles.refinement(order.refinement or RefineConfig(goals=dict(DEFAULT_GOALS)))
+        judging = model_roles.judging(order.judging, settings, refinement)
+        names = (*self.metrics, *judging.metrics)
+        metrics = {*names, *(refinement.goals if refinement else ())}
+        rubrics = {metric.name: metric.settings for metric in evaluators if isinstance(metric, Rubric)}
+        rubrics = {**judging.rubrics, **{name: rubric for name, rubric in rubrics.items() if name in metrics}}
+        judging = judging.model_copy(update={"metrics": names, "rubrics": rubrics})
+        complete = Order(kind=kind, settings=settings, judging=judging, refinement=refinement)
+        if kind in ("evaluate", "refine"):
+            given["own"] = evaluators
+        return settings, RunSpec(complete.purpose, config=self.config, **given)
+
+
+def judged_as_before(judging: JudgeConfig, before: DraftConfig, writer: DraftConfig) -> JudgeConfig:
+    """Return the judging settings of a fork. If it has another writer and no judge is named, the model `before` judges,
+    at its own address: a model that judges its own text is lenient."""
+    if judging.judges or (before.model, before.base_url) == (writer.model, writer.base_url):
+        return judging
+    tables = {}
+    if before.model != EXTRACTIVE:
+        shared = ModelSettings.model_fields.keys() & DraftConfig.model_fields.keys()
+        fields = {name: getattr(writer_as_judge(before), name) for name in shared}
+        tables[before.model] = ModelSettings(**{name: value for name, value in fields.items() if value is not None})
+    return judging.model_copy(update={"judges": (before.model,), "models": {**judging.models, **tables}})
+
+
+_LONGEST_QUESTION = 2_000
+
+
+def checked_question(question: object) -> str:
+    """Return a question on one line; raise `UsageError` for anything else."""
+    if not isinstance(question, str):
+        raise UsageError(f"the question is of the type {type(question).__name__}", hint="pass it as text")
+    question = one_line(question)
+    if not has_words(question):
+        raise UsageError("the question is empty", hint="write it in words, such as: Why did the bank break?")
+    if len(question) > _LONGEST_QUESTION:
+        raise UsageError(f"the question has {len(question):,} characters", hint=f"use at most {_LONGEST_QUESTION:,}")
+    return question
+
+
+def answer_spec(settings: DraftConfig, judging: JudgeConfig, question: str) -> tuple[DraftConfig, RunSpec]:
+    """What a run is to do that answers a question. The answer is judged where a judge is named."""
+    order = Order(kind="ask", settings=settings, judging=judging).edited({"query": checked_question(question)})
+    return order.settings, RunSpec(order.purpose)
+
+
+def chapter_document(document: Document, title: str, span: Span) -> Document:
+    """Return a chapter as a document of its own, with the note on what was left out of the whole. Its language is
+    detected unless the user gave one."""
+    part = only(document, [span])
+    if document.language:
+        language = (
+            document.language if undetected_language(document) else declared_language(document.language, part.text)
+        )
+    else:
+        tongues = language_spans_of(part)
+        language = tongues[0].language if len(tongues) == 1 else ""
+    return replace(part, title=f"{document.title}: {title}", notes=(), language=language)
+
+
+def chapter_settings(settings: DraftConfig, chapter: Document) -> DraftConfig:
+    """Return the settings of a chapter from those of the whole, whose word limit is known."""
+    assert settings.words is not None
+    limit = chapter_words(settings.words, count_words(chapter.text))
+    return settings.model_copy(update={"by_chapter": False, "words": limit, "source_language": None})
+
+
+def chapter_spec(order: RunSpec) -> RunSpec:
+    """Return the order for a chapter: that of the whole, with questions of its own."""
+    if order.judging is None:
+        return order
+    judging = order.judging.model_copy(update={"pack": None, "keyfacts": None, "reference": None})
+    return replace(order, purpose=purpose_of_draft(judging, order.refinement))
+
+
+def with_places(order: RunSpec, settings: DraftConfig) -> RunSpec:
+    """Return the order with the addresses of judges and deciders given by name."""
+    if order.judging is None:
+        return order
+    addressed = with_addresses(order.judging, settings, order.refinement)
+    return replace(order, purpose=order.purpose.model_copy(update={"judging": addressed}))
+
+
+# The candidate that uses the other strategy, if the strategy was chosen automatically.
+_OTHERWISE = 2
+_OTHER = {DIRECT: MERGING, MERGING: DIRECT}
+
+
+def prepare_candidate(
+    document: Document, settings: DraftConfig, number: int, writer: Model | None = None
+) -> PreparedDocument:
+    """Prepare a candidate: another sample by the same strategy; if the strategy was chosen automatically, the second
+    candidate uses the other one where that differs."""
+    draft_config = settings.model_copy(update={"drafts": 1})
+    if number == _OTHERWISE and settings.chosen and settings.strategy in _OTHER:
+        try:
+            prepared = prepare(
+                document, draft_config.model_copy(update={"strategy": _OTHER[settings.strategy]}), writer
+            )
+        except PlanError:
+            pass
+        else:
+            if len(prepared.chunks) > 1 or prepared.settings.strategy == DIRECT:
+                return prepared
+    return prepare(document, draft_config.model_copy(update={"sample": settings.sample + number - 1}), writer)

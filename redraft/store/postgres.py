@@ -1,0 +1,474 @@
+"""PostgreSQL: the dialect, error messages, the connection, and checkpoints."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import selectors
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, AsyncExitStack, contextmanager, suppress
+from functools import cache
+from hashlib import sha256
+from typing import Any, ClassVar
+
+import psycopg
+from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+from psycopg import AsyncConnection, Cursor, errors
+from psycopg.abc import AdaptContext
+from psycopg.adapt import Buffer, Dumper, Loader
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.rows import DictRow, dict_row
+from psycopg.types.string import StrDumper, TextLoader
+from psycopg_pool import AsyncConnectionPool
+from typing_extensions import override
+
+from redraft.errors import Advice, RunCommand, Set, StoreError, StoreLost, UsageError
+from redraft.store.addresses import shown
+from redraft.store.checkpoints import STARTS_OVER, Checkpoints, thread_of
+from redraft.store.connection import (
+    BUSY_SECONDS,
+    VERSION,
+    Connection,
+    Scope,
+    Transaction,
+    Values,
+    schema_statements,
+)
+from redraft.store.plain_serializer import PlainSerializer
+
+Raw = psycopg.Connection[DictRow]
+SCHEMA = "redraft"
+# For checkpoints: with the other one, 16 processes stay below a server's default limit of 100.
+_MAX_CONNECTIONS = 2
+_VERSIONS = "redraft_steps"
+_NAMED = re.compile(r"(?<!:):([a-z]\w*)")
+# PostgreSQL stores every character except NUL. This unassigned one, with a digit, encodes NUL and itself.
+_ESCAPE = "\U0010ffff"
+# A process suspended within a write would block all others.
+_IDLE_SECONDS = 60
+# So each side notices within 40 seconds that the other is gone, even if it is idle.
+_GONE_SECONDS = 40
+_KEEPALIVES = {"keepalives_idle": 20, "keepalives_interval": 5, "keepalives_count": 4}
+_SETTINGS = {
+    "search_path": SCHEMA,
+    "lock_timeout": f"{BUSY_SECONDS:g}s",
+    "idle_in_transaction_session_timeout": f"{_IDLE_SECONDS}s",
+    "jit": "off",
+    # What a vanished machine holds, such as claims, is released as soon as the server notices.
+    **{f"tcp_{name}": f"{value}" for name, value in _KEEPALIVES.items()},
+    "tcp_user_timeout": f"{_GONE_SECONDS}s",
+}
+# It would log every reconnection of the pool, and results left over after errors.
+logging.getLogger("psycopg").addHandler(logging.NullHandler())
+logging.getLogger("psycopg").propagate = False
+
+
+# The dialect.
+
+
+@cache
+def with_placeholders(query: str) -> bytes:
+    """Return a statement with psycopg's placeholders in place of the store's."""
+    return _NAMED.sub(r"%(\1)s", query.replace("%", "%%").replace("?", "%s")).encode()
+
+
+class _StrDumper(StrDumper):
+    @override
+    def dump(self, obj: str) -> Buffer | None:
+        return super().dump(obj.replace(_ESCAPE, f"{_ESCAPE}1").replace("\x00", f"{_ESCAPE}0"))
+
+
+class _StrLoader(TextLoader):
+    @override
+    def load(self, data: Buffer) -> Any:
+        text = super().load(data)
+        return text.replace(f"{_ESCAPE}0", "\x00").replace(f"{_ESCAPE}1", _ESCAPE) if isinstance(text, str) else text
+
+
+class _BoolDumper(Dumper):
+    """Dumps a bool as the integer that the columns hold."""
+
+    @override
+    def dump(self, obj: bool) -> Buffer | None:
+        return b"1" if obj else b"0"
+
+
+class _SumLoader(Loader):
+    """Loads a sum of integers, which PostgreSQL returns as numeric."""
+
+    @override
+    def load(self, data: Buffer) -> int | float:
+        text = bytes(data).decode()
+        return int(text) if text.lstrip("-").isdigit() else float(text)
+
+
+def adapt(context: AdaptContext) -> None:
+    """Make a connection read and write values as SQLite does."""
+    assert context.adapters is not None
+    adapters = context.adapters
+    _BoolDumper.oid = adapters.types["int8"].oid
+    adapters.register_dumper(str, _StrDumper)
+    adapters.register_dumper(bool, _BoolDumper)
+    adapters.register_loader("text", _StrLoader)
+    adapters.register_loader("numeric", _SumLoader)
+
+
+class PostgresTransaction:
+    """A PostgreSQL connection that executes the store's statements."""
+
+    for_update = " FOR UPDATE"
+    skip_locked = " FOR UPDATE SKIP LOCKED"
+
+    def __init__(self, raw: Raw) -> None:
+        self._raw = raw
+
+    def execute(self, query: str, values: Values = (), /) -> Cursor[DictRow]:
+        # A statement without values is sent unchanged: a comment in it may contain a question mark.
+        return self._raw.execute(with_placeholders(query), values) if values else self._raw.execute(query.encode())
+
+    def executemany(self, query: str, rows: Iterable[Values], /) -> None:
+        self._raw.cursor().executemany(with_placeholders(query), rows)
+
+
+# SQLite has this function.
+_JSON_EACH = """
+CREATE FUNCTION json_each(list text) RETURNS TABLE (value text) LANGUAGE sql IMMUTABLE STRICT AS
+$$ SELECT value FROM pg_catalog.json_array_elements_text(list::json) $$
+"""
+_TRIGGER = re.compile(r"CREATE TRIGGER (\w+) AFTER (.+) ON (\w+) BEGIN(.+)END;", re.DOTALL)
+_FRAME = r"""
+CREATE FUNCTION \1() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN\4RETURN NULL; END $$;
+CREATE TRIGGER \1 AFTER \2 ON \3 FOR EACH ROW EXECUTE FUNCTION \1();
+"""
+_DIALECT = (
+    (r"--.*", ""),
+    (r"\bINTEGER PRIMARY KEY", "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY"),
+    (r"\bINTEGER\b", "bigint"),
+    (r"\bREAL\b", "double precision"),
+    (r"\bBLOB\b", "bytea"),
+    # What orders or compares texts does so by their characters, as SQLite does.
+    (r"\bTEXT\b", 'text COLLATE "C"'),
+    (r"(REFERENCES \w+\(\w+\)(?: ON DELETE CASCADE)?)", r"\1 DEFERRABLE"),
+    (r"\) STRICT, WITHOUT ROWID;", ");"),
+    # Counts the rows that SQLite would count.
+    (r"\n\) STRICT;", ",\n    rowid bigint GENERATED ALWAYS AS IDENTITY\n);"),
+)
+
+
+def _server_statements() -> Iterator[str]:
+    """Yield the statements of the schema in the dialect of a server."""
+    yield f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}"
+    yield f"CREATE TABLE IF NOT EXISTS {_VERSIONS} (name text PRIMARY KEY)"
+    yield _JSON_EACH
+    for statement in schema_statements():
+        for pattern, replacement in _DIALECT:
+            statement = re.sub(pattern, replacement, statement)
+        # A server takes one statement at a time.
+        yield from re.split(r"\n(?=CREATE TRIGGER)", _TRIGGER.sub(_FRAME, statement))
+
+
+# Connections.
+
+
+def arguments(address: str) -> dict[str, Any]:
+    """Return the connection arguments."""
+    try:
+        parameters = conninfo_to_dict(address)
+    except psycopg.ProgrammingError:
+        # The library's message may contain part of the password.
+        raise UsageError(
+            "the address of the database cannot be read", hint="write postgresql://USER@HOST/DATABASE"
+        ) from None
+    settings = " ".join(f"-c {name}={value}" for name, value in _SETTINGS.items())
+    defaults = {
+        "application_name": "redraft",
+        "connect_timeout": 10,
+        "client_encoding": "utf8",
+        # As for the server, which we would wait for.
+        **_KEEPALIVES,
+        "tcp_user_timeout": 1000 * _GONE_SECONDS,
+    }
+    options = f"{parameters.get('options') or ''} {settings}".strip()
+    return {**defaults, **parameters, "options": options, "autocommit": True}
+
+
+@contextmanager
+def explained(place: str) -> Iterator[None]:
+    """Translate the errors of a server into ours."""
+    try:
+        yield
+    except psycopg.Error as error:
+        message = " ".join((error.diag.message_primary or str(error) or type(error).__name__).split())
+        kind = StoreLost if _is_gone(error) else StoreError
+        raise kind(message, place=place, fix=_advice(error)) from error
+
+
+def _is_gone(error: psycopg.Error) -> bool:
+    """Return whether an error means that the server is gone, rather than that the statement was wrong."""
+    stopped = (errors.AdminShutdown, errors.CrashShutdown, errors.CannotConnectNow)
+    # Errors that do not come from a server have no SQLSTATE.
+    cut_off = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError) and error.sqlstate is None
+    return cut_off or isinstance(error, stopped)
+
+
+def _advice(error: psycopg.Error) -> Advice:
+    match error:
+        case errors.LockNotAvailable() | errors.QueryCanceled():
+            return "another program has locked the database: close it there, then ", RunCommand("resume")
+        case errors.DiskFull():
+            return "free some disk space on the server, then ", RunCommand("resume"), "; stored results are safe"
+        case errors.InsufficientPrivilege() | errors.ReadOnlySqlTransaction():
+            ask = "redraft must be allowed to write there: ask the server's administrator, or name another with "
+            return ask, Set("db")
+        case errors.UndefinedFunction() | errors.UndefinedTable() | errors.UndefinedColumn():
+            return "redraft's tables there were changed: name another database with ", Set("db")
+        case psycopg.OperationalError():
+            if "password" in str(error):
+                return "give the password in PGPASSWORD or in ~/.pgpass"
+            return "check that the server runs and can be reached, then ", RunCommand("resume")
+        case _:
+            return "see ", RunCommand("runs"), ", and when the cause is gone ", RunCommand("resume")
+
+
+def _lock_number(name: str) -> int:
+    """Return the lock number for a name."""
+    return int.from_bytes(sha256(f"redraft {name}".encode()).digest()[:8], signed=True)
+
+
+_ALONE = f"pg_advisory_xact_lock({_lock_number('write')})"
+_BESIDE = f"pg_advisory_xact_lock_shared({_lock_number('write')})"
+_FLUSHED_LATER = "set_config('synchronous_commit', 'off', true)"
+# A write without effect: makes a transaction that only calls functions wait for the commit as configured.
+_FLUSH = "SELECT pg_logical_emit_message(true, 'redraft', '')"
+_IS_LOCKED = """
+    SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    AND classid = (:number::bigint >> 32 & 4294967295)::oid AND objid = (:number::bigint & 4294967295)::oid
+"""
+_SIZE = """
+    SELECT (SELECT coalesce(sum(pg_column_size(text)), 0) FROM texts)
+    + (SELECT coalesce(sum(pg_column_size(body)), 0) FROM message_texts) AS bytes
+"""
+
+
+class PostgresConnection(Connection):
+    """A connection to PostgreSQL that threads share, one at a time. It is opened again when it was lost.
+
+    A claim is an advisory lock of its session. With the connection it is lost, as when the server restarts, and taken
+    again before the next statement. If another process has taken it meanwhile, this one writes nothing more.
+    """
+
+    def __init__(self, address: str) -> None:
+        self.address, self.place = address, shown(address)
+        self._lock = threading.RLock()
+        self._claims: set[str] = set()
+        self._scope: Scope | None = None
+        """The scope of the transaction in progress."""
+        with self.explained():
+            self._connect()
+
+    def _connect(self) -> None:
+        self.raw: Raw = psycopg.connect(**arguments(self.address), row_factory=dict_row)
+        adapt(self.raw)
+        self._session = PostgresTransaction(self.raw)
+
+    def _reconnect_if_lost(self) -> None:
+        """Connect again if the server has closed the connection, which it says unasked."""
+        if not self.raw.closed:
+            with selectors.DefaultSelector() as waiting:
+                waiting.register(self.raw, selectors.EVENT_READ)
+                if not waiting.select(0):
+                    return
+            with suppress(psycopg.OperationalError):
+                self.raw.execute("SELECT 1")
+                return
+        deadline = time.monotonic() + BUSY_SECONDS
+        while True:
+            try:
+                self._connect()
+                break
+            except psycopg.OperationalError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.2)
+        if lost := [run for run in self._claims if not self._try_lock(run)]:
+            raise StoreError(f"another process has resumed run {lost[0]} while the server was away", place=self.place)
+
+    @override
+    @contextmanager
+    def session(self) -> Iterator[Transaction]:
+        with self._lock, self.explained():
+            if self._scope is None:
+                self._reconnect_if_lost()
+            yield self._session
+
+    @override
+    @contextmanager
+    def writing(self, scope: Scope = "all", *names: str) -> Iterator[Transaction]:
+        with self.session() as session:
+            if self._scope is not None:
+                assert self._scope == "all", "what this would lock is not locked by the transaction that it is in"
+                yield session
+                return
+            # Sorted, so that no two transactions deadlock.
+            numbers = sorted({_lock_number(f"of {name}") for name in names})
+            named = (f"pg_advisory_xact_lock({number})" for number in numbers)
+            locks = {"all": (_ALONE,), "names": (_BESIDE, *named), "rows": ()}[scope]
+            # Locks end before the flush, which others need not wait for.
+            with self.raw.transaction():
+                session.execute(f"SELECT {', '.join((_FLUSHED_LATER, *locks))}")
+                self._scope = scope
+                try:
+                    yield session
+                finally:
+                    self._scope = None
+            session.execute(_FLUSH)
+
+    @override
+    def try_claim(self, run: str) -> bool:
+        with self.session():
+            if run in self._claims or not self._try_lock(run):
+                return False
+            self._claims.add(run)
+            return True
+
+    def _try_lock(self, run: str) -> bool:
+        row = self.raw.execute("SELECT pg_try_advisory_lock(%s) AS ours", [_lock_number(run)]).fetchone()
+        return row is not None and bool(row["ours"])
+
+    @override
+    def release(self, run: str) -> None:
+        with self._lock, suppress(psycopg.Error):
+            self._claims.discard(run)
+            self.raw.execute("SELECT pg_advisory_unlock(%s)", [_lock_number(run)])
+
+    @override
+    def is_claimed(self, run: str) -> bool:
+        return self.row(_IS_LOCKED, {"number": _lock_number(run)}) is not None
+
+    @override
+    def clock(self) -> float:
+        """Return the server's time, since clocks of machines differ."""
+        moment: float = self.sole("SELECT extract(epoch FROM clock_timestamp())::double precision AS now")["now"]
+        return moment
+
+    def explained(self) -> AbstractContextManager[None]:
+        """Translate the server's errors into ours."""
+        return explained(self.place)
+
+    @override
+    def compact(self) -> None:
+        """Reclaim the space of deleted rows."""
+        with self.session() as session:
+            session.execute(f"VACUUM (SKIP_LOCKED) {', '.join(sorted(self.tables()))}")
+
+    @property
+    @override
+    def size(self) -> int:
+        return int(self.sole(_SIZE)["bytes"])
+
+    @override
+    def tables(self) -> set[str]:
+        rows = self.rows("SELECT tablename FROM pg_tables WHERE schemaname = ?", (SCHEMA,))
+        return {row["tablename"] for row in rows}
+
+    @override
+    def versions(self) -> list[str]:
+        if _VERSIONS not in self.tables():
+            return []
+        return [row["name"] for row in self.rows(f"SELECT name FROM {_VERSIONS} ORDER BY name")]  # noqa: S608
+
+    @override
+    def create(self, raw: Transaction) -> None:
+        for statement in _server_statements():
+            raw.execute(statement)
+        raw.execute(f"INSERT INTO {_VERSIONS} (name) VALUES (?)", (VERSION,))  # noqa: S608
+
+    @override
+    def close(self) -> None:
+        with self._lock:
+            self.raw.close()
+
+
+# Checkpoints.
+
+
+class PostgresCheckpoints(Checkpoints):
+    """The checkpoints of one database."""
+
+    columns: ClassVar = {
+        "checkpoints": "checkpoint::text",
+        "checkpoint_blobs": "encode(blob, 'escape')",
+        "checkpoint_writes": "encode(blob, 'escape')",
+    }
+
+    def __init__(self, connection: PostgresConnection) -> None:
+        self.connection, self.place = connection, connection.place
+
+    @override
+    def restart_advice(self, run: str) -> Advice:
+        thread = f"the rows of thread {thread_of(run)} from {', '.join(self.columns)}"
+        return f"delete {thread}, then ", RunCommand("resume", run), f": {STARTS_OVER}"
+
+    @override
+    def explained(self) -> AbstractContextManager[None]:
+        return self.connection.explained()
+
+    @override
+    def writing(self) -> AbstractContextManager[Transaction]:
+        return self.connection.writing()
+
+    @override
+    def tables(self, raw: Transaction) -> Sequence[str]:
+        return sorted(self.columns.keys() & self.connection.tables())
+
+    @override
+    def compact(self) -> None:
+        """Do nothing: the tables are compacted with the database."""
+
+    @override
+    def close(self) -> None:
+        """Do nothing: the connection is closed with the database."""
+
+    @property
+    @override
+    def size(self) -> int:
+        with self.writing() as raw:
+            tables = self.tables(raw)
+            sums = (raw.execute(f"SELECT sum(pg_column_size(t.*)) AS n FROM {table} t").fetchone() for table in tables)  # noqa: S608
+            return sum(int(row["n"] or 0) for row in sums)
+
+
+_TRY_LOCK = f"SELECT pg_try_advisory_lock({_lock_number('checkpoints')}) AS ours"
+_UNLOCK = f"SELECT pg_advisory_unlock({_lock_number('checkpoints')})"
+
+
+async def on_a_server(checkpoints: Checkpoints, closing: AsyncExitStack) -> AsyncPostgresSaver:
+    """Return the checkpoint saver of a store on a server; the stack closes it."""
+    assert isinstance(checkpoints, PostgresCheckpoints)
+    settings: dict[str, Any] = {**arguments(checkpoints.connection.address), "prepare_threshold": 0}
+    pool: AsyncConnectionPool[AsyncConnection[DictRow]] = AsyncConnectionPool(
+        kwargs={**settings, "row_factory": dict_row},
+        check=AsyncConnectionPool.check_connection,
+        min_size=1,
+        max_size=_MAX_CONNECTIONS,
+        timeout=BUSY_SECONDS,
+        open=False,
+    )
+    await closing.enter_async_context(pool)
+    saver = AsyncPostgresSaver(pool, serde=PlainSerializer(checkpoints.place))
+    async with pool.connection() as raw:
+        # CREATE INDEX CONCURRENTLY waits for all transactions, which may wait for our lock, so none may be held.
+        while True:
+            lock = await (await raw.execute(_TRY_LOCK)).fetchone()
+            if lock and lock["ours"]:
+                break
+            await asyncio.sleep(0.05)
+        try:
+            await saver.setup()
+        finally:
+            await raw.execute(_UNLOCK)
+    return saver

@@ -1,0 +1,214 @@
+"""Records as rows of tables: columns for what is searched, and the rest as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, is_dataclass
+from datetime import UTC, datetime
+from operator import attrgetter
+from typing import Any, Generic, TypeVar
+
+from redraft.domain import adapter_of, content_id
+from redraft.store.connection import Connection, Row, Transaction, storable
+
+T = TypeVar("T")
+IN_LIST = "IN (SELECT value FROM json_each(?))"
+"""The condition that a value is in a list, which is passed as `in_list(...)`."""
+
+
+def in_list(values: Iterable[object]) -> str:
+    """Return a list as one value of a statement."""
+    return json.dumps(list(values))
+
+
+def now() -> str:
+    """Return the current time as the tables store it."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def ordered(number: int) -> str:
+    """Return a number as a key that sorts as the number does."""
+    return f"{number:06d}"
+
+
+def json_text(value: object) -> str:
+    """Return a value as readable JSON."""
+    return storable(json.dumps(value, ensure_ascii=False, default=_plain))
+
+
+def _plain(value: Any) -> dict[str, Any]:
+    """Return a record or mapping as a dict."""
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else dict(value)
+
+
+def body_of(record: object, *columns: str) -> str:
+    """Return a record as the JSON that is stored, without the fields in `columns`."""
+    # As Python values first: pydantic's own JSON rejects lone surrogates, and rounds numbers as they are shown.
+    values = adapter_of(type(record)).dump_python(record, by_alias=True, exclude=set(columns), warnings=False)
+    return json_text(values)
+
+
+def record_in(kind: type[T], row: Row, *columns: str, **values: object) -> T:
+    """Return the record in a row: what its body says, with the fields in `columns` and `values`."""
+    record: T
+    if not columns and not values:
+        record = adapter_of(kind).validate_json(row["body"])
+        return record
+    fields = json.loads(row["body"]) | {name: row[name] for name in columns} | values
+    record = adapter_of(kind).validate_python(fields, by_name=True, by_alias=True)
+    return record
+
+
+def put_text(raw: Transaction, text: str) -> str:
+    """Store a text within a write transaction; return its id."""
+    key = content_id(text)
+    raw.execute("INSERT INTO texts VALUES (?, ?) ON CONFLICT DO NOTHING", (key, storable(text)))
+    return key
+
+
+def no_columns(_: object) -> dict[str, Any]:
+    """Return no columns, or no fields."""
+    return {}
+
+
+class RecordTable(Generic[T]):
+    """The records of one kind in a table of a database."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        name: str,
+        record: type[T],
+        key: tuple[str, ...],
+        kind: str = "",
+        *,
+        columns: tuple[str, ...] = (),
+        left_out: tuple[str, ...] = (),
+        row: Callable[[T], dict[str, Any]] = no_columns,
+        fields: Callable[[Row], dict[str, Any]] = no_columns,
+        has_text: bool = False,
+    ) -> None:
+        """`key` are the columns that identify a row, and `kind` the value of that column in a table of several kinds.
+
+        The fields in `columns` have a column of the same name and are not in the body, as are those that are
+        `left_out`, which `fields` returns from a row. `row` returns the other columns of a record. With `has_text`, its
+        `text` is stored among the texts, and the column `text` has its id.
+        """
+        self.connection, self.name, self.key, self.kind = connection, name, key, kind
+        self._record, self._columns, self._row, self._fields, self._has_text = record, columns, row, fields, has_text
+        self._outside = (*columns, *left_out, *(("text",) if has_text else ()))
+        texted = f"SELECT r.*, t.text AS content FROM {name} r JOIN texts t ON t.id = r.text"  # noqa: S608
+        self._select = texted if has_text else f"SELECT r.* FROM {name} r"  # noqa: S608
+
+    def put(
+        self,
+        *records: T,
+        raw: Transaction | None = None,
+        keep: bool = False,
+        new: Mapping[str, object] | None = None,
+        **columns: object,
+    ) -> None:
+        """Store records, all or none. One with the key of another replaces it; with `keep` the stored one stays.
+
+        `columns` are those that a record does not tell, such as its run; those in `new` are set once and stay.
+        """
+        with nullcontext(raw) if raw else self.connection.writing("all" if len(records) > 1 else "names") as writer:
+            for record in records:
+                row = {name: getattr(record, name) for name in self._columns} | self._row(record) | columns
+                row |= {"kind": self.kind} if self.kind else {}
+                if self._has_text:
+                    row["text"] = put_text(writer, attrgetter("text")(record))
+                row["body"] = body_of(record, *self._outside)
+                fixed = {*self.key, *(new or ())}
+                row |= new or {}
+                changed = ", ".join(f"{name} = excluded.{name}" for name in row if name not in fixed)
+                conflict = "DO NOTHING" if keep else f"({', '.join(self.key)}) DO UPDATE SET {changed}"
+                writer.execute(
+                    f"INSERT INTO {self.name} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})"  # noqa: S608
+                    f" ON CONFLICT {conflict}",
+                    tuple(storable(value) if isinstance(value, str) else value for value in row.values()),
+                )
+
+    def rows(self, order: str = "", /, **where: object) -> list[Row]:
+        """Return the rows whose columns have these values, or one of those in a list. `order` is SQL, and may end with
+        a limit."""
+        condition, values = self._condition(where)
+        return self.connection.rows(f"{self._select} {condition} {order and f'ORDER BY {order}'}", values)
+
+    def find(self, order: str = "", /, **where: object) -> list[T]:
+        """Return the records in these rows."""
+        return [self.read(row) for row in self.rows(order, **where)]
+
+    def first(self, order: str = "", /, **where: object) -> T | None:
+        """Return the first of these records."""
+        rows = self.rows(f"{order or self.key[-1]} LIMIT 1", **where)
+        return self.read(rows[0]) if rows else None
+
+    def read(self, row: Row, **values: object) -> T:
+        """Return the record in a row, with these values of fields."""
+        text = {"text": row["content"]} if self._has_text else {}
+        return record_in(self._record, row, *self._columns, **text, **self._fields(row), **values)
+
+    def delete(self, raw: Transaction | None = None, /, **where: object) -> int:
+        """Delete the rows whose columns have these values; return how many there were."""
+        condition, values = self._condition(where)
+        with nullcontext(raw) if raw else self.connection.writing("names") as writer:
+            return int(writer.execute(f"DELETE FROM {self.name} AS r {condition}", values).rowcount)  # noqa: S608
+
+    def _condition(self, where: Mapping[str, object]) -> tuple[str, tuple[object, ...]]:
+        where = {**where, "kind": self.kind} if self.kind else where
+        terms = (f"r.{name} {IN_LIST if isinstance(value, list) else '= ?'}" for name, value in where.items())
+        values = (in_list(value) if isinstance(value, list) else value for value in where.values())
+        condition = f"WHERE {' AND '.join(terms)}" if where else ""
+        return condition, tuple(storable(value) if isinstance(value, str) else value for value in values)
+
+
+class RunRecords(RecordTable[T]):
+    """What runs record of one kind, each under a key."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        kind: str,
+        record: type[T],
+        key: Callable[[T], str],
+        *,
+        left_out: tuple[str, ...] = (),
+        row: Callable[[T], dict[str, Any]] = no_columns,
+        fields: Callable[[Row], dict[str, Any]] = no_columns,
+        has_text: bool = False,
+    ) -> None:
+        super().__init__(
+            *(connection, "records", record, ("run", "kind", "key"), kind),
+            left_out=left_out,
+            row=lambda part: {"key": key(part), **row(part)},
+            fields=fields,
+            has_text=has_text,
+        )
+
+    def of(self, run: str) -> list[T]:
+        """Return the records of a run in the order of their keys."""
+        return self.find("key", run=run)
+
+
+class Cache:
+    """What can be computed again, of one kind: texts by key."""
+
+    def __init__(self, connection: Connection, kind: str) -> None:
+        self._connection, self._kind = connection, kind
+
+    def find(self, keys: Sequence[str]) -> dict[str, str]:
+        """Return what is stored under these keys."""
+        query = f"SELECT key, body FROM cache WHERE kind = ? AND key {IN_LIST}"  # noqa: S608
+        rows = self._connection.rows(query, (self._kind, in_list(keys)))
+        return {row["key"]: row["body"] for row in rows}
+
+    def put(self, raw: Transaction, bodies: Mapping[str, str], owner: str, *, keep: bool = False) -> None:
+        """Store texts by key until their owner, a document or text, is deleted; with `keep` the stored ones stay."""
+        conflict = "DO NOTHING" if keep else "(kind, key) DO UPDATE SET body = excluded.body"
+        raw.executemany(
+            f"INSERT INTO cache (kind, key, owner, body) VALUES (?, ?, ?, ?) ON CONFLICT {conflict}",  # noqa: S608
+            [(self._kind, key, owner, storable(body)) for key, body in bodies.items()],
+        )

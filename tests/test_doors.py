@@ -1,0 +1,142 @@
+"""The same order by every door is the same run on record, and the same mistake is the same error."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redraft import Session, graphs
+from redraft.domain import record_json
+from redraft.errors import RedraftError
+from redraft.runs.tools import TOOL
+from redraft.store.store import Store
+from tests.cli.inside import Inside
+from tests.studio.served import at_rest, served
+
+BOOK = "The keeper lit the lamp at dusk. Storms came in March. A ship was saved by the light of the lamp. " * 40
+ORDER: Mapping[str, Any] = {"words": 40, "goals": {"coverage": 0.5}, "rounds": 1, "language": "English"}
+WRONG: tuple[tuple[dict[str, Any], str], ...] = (
+    ({"words": 3}, "words: must be at least 10"),
+    ({"rounds": -1}, "rounds: must be at least 0"),
+    ({"goals": {"coverage": 2}}, "goals.coverage: must be at most 1"),
+    ({"goals": {"covrage": 0.5}}, "there is no metric 'covrage'"),
+    ({"goals": {"statistics": 0.5}}, "statistics give no score, so they cannot be a goal"),
+    ({"language": "x" * 60}, "language: has characters that are not allowed here, or too many of them"),
+)
+
+
+USUAL_GOALS = {"coverage": 0.8, "consistency": 0.85}
+
+
+class Failed(Exception):
+    """The message of an error, and its next step as the door words it."""
+
+
+def of_stored(folder: Path) -> str:
+    """The settings, the purpose and the limits of the only run in a folder."""
+    with Store(folder / "redraft.db", must_exist=True) as store:
+        (run,) = store.runs.latest(9)
+    parts = {name: record_json(getattr(run, name)) for name in ("settings", "purpose", "limits")}
+    return json.dumps([run.document, parts], sort_keys=True)
+
+
+def by_shell(folder: Path, values: Mapping[str, Any]) -> None:
+    words = [f"--goal={metric}={least}" for metric, least in values.get("goals", {}).items()]
+    words += [f"--{name.replace('_', '-')}={value}" for name, value in values.items() if name != "goals"]
+    refuse_error(Inside(folder).run("summarize", "book.md", "--refine", "--json", *words).json)
+
+
+def by_file(folder: Path, values: Mapping[str, Any]) -> None:
+    lines = [f"{name} = {json.dumps(value)}" for name, value in values.items() if name != "goals"]
+    lines += [f"goal = {json.dumps([f'{metric}={least}' for metric, least in values.get('goals', {}).items()])}"]
+    (folder / "order.toml").write_text("\n".join(["refine = true", *lines]), "utf-8")
+    done = Inside(folder).run("--config", "order.toml", "summarize", "book.md", "--json")
+    refuse_error(done.json)
+
+
+def refuse_error(printed: Mapping[str, Any]) -> None:
+    if error := printed.get("error") if "run" not in printed else None:
+        raise Failed(error["message"], error["hint"])
+
+
+def by_python(folder: Path, values: Mapping[str, Any]) -> None:
+    try:
+        with Session(folder / "redraft.db") as session:
+            session.summarize(folder / "book.md", **{"goals": USUAL_GOALS, **values})
+    except RedraftError as error:
+        raise Failed(str(error), error.hint) from error
+
+
+def by_graph(folder: Path, values: Mapping[str, Any]) -> None:
+    async def invoke() -> None:
+        async with Session(folder / "redraft.db") as session:
+            graph = graphs.summarizer("auto", refine=True).compile(checkpointer=await session.checkpointer())
+            task = {"source": str(folder / "book.md"), **values}
+            await graph.ainvoke(task, {"configurable": {"thread_id": "one"}}, context=session)
+
+    try:
+        asyncio.run(invoke())
+    except RedraftError as error:
+        raise Failed(str(error), error.hint) from error
+
+
+def by_api(folder: Path, values: Mapping[str, Any]) -> None:
+    with served(folder) as at, at.client() as client:
+        body = {"kind": "refine", "text": BOOK, "title": "book", **values}
+        reply = client.post("/api/runs", json=body).json()
+        if error := reply.get("error"):
+            raise Failed(error["message"], error["hint"])
+        at_rest(client, reply["run"])
+
+
+def by_tool(folder: Path, values: Mapping[str, Any]) -> None:
+    from redraft.integrations.mcp_server import McpTools, answer
+
+    async def call() -> None:
+        async with Session(folder / "redraft.db") as session:
+            tools = McpTools(session, folder)
+            started = await answer(tools, "start_summary", {"source": "book.md", "goals": USUAL_GOALS, **values})
+            while (await answer(tools, "status", {"run": started["run"], "wait": 5}))["next"].startswith("call status"):
+                pass
+            await tools.aclose()
+
+    try:
+        asyncio.run(call())
+    except RedraftError as error:
+        raise Failed(str(error), TOOL.render(error.fix)) from error
+
+
+DOORS = {"shell": by_shell, "file": by_file, "python": by_python, "graph": by_graph, "api": by_api}
+if find_spec("mcp") is not None:
+    DOORS["tool"] = by_tool
+
+
+@pytest.mark.slow
+def test_every_door_stores_the_same_order(tmp_path: Path) -> None:
+    stored: dict[str, str] = {}
+    for name, door in DOORS.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "book.md").write_text(BOOK, "utf-8")
+        door(folder, ORDER)
+        stored[name] = of_stored(folder)
+    assert {name: order for name, order in stored.items() if order != stored["python"]} == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("values", "message"), WRONG)
+def test_every_door_refuses_in_the_same_words(tmp_path: Path, values: dict[str, Any], message: str) -> None:
+    (tmp_path / "book.md").write_text(BOOK, "utf-8")
+    messages = {}
+    for name, door in DOORS.items():
+        with pytest.raises(Failed) as failed:
+            door(tmp_path, values)
+        messages[name] = failed.value.args[0]
+    assert {*messages.values()} == {messages["python"]}
+    assert messages["python"].startswith(message)
