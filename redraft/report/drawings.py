@@ -55,7 +55,7 @@ def rounds(turns: Sequence[RoundTrace], goals: Mapping[str, float]) -> Markup:
             parts.append(_text(_RIGHT + 6, height(goal) + 4, f"goal {score(goal)}"))
     parts += _legend([(f"plot-{hue % _HUES + 1}", spaced(metric)) for hue, metric in enumerate(metrics)], bottom + 34)
     values = {metric: ", ".join(score(turn.scores.get(metric)) for turn in turns) for metric in metrics}
-    alt = " ".join(f"{spaced(metric)}: {shown}." for metric, shown in values.items())
+    alt = " ".join(f"{spaced(metric)}: {numbers}." for metric, numbers in values.items())
     caption = "Lines connect the accepted drafts; a hollow mark is a rejected one, a dashed line a goal."
     return _figure("Scores by round.", caption, alt, bottom + 34 + _LINE * -(-len(metrics) // 2), parts)
 
@@ -158,13 +158,13 @@ def calls_over_time(calls: Sequence[CallEntry]) -> Markup:
 
 def _element(tag: str, content: object = "", **attributes: object) -> Markup:
     """Return an SVG element; `class_` becomes `class`, and other underscores become hyphens."""
-    named = Markup("").join(
+    attributes_text = Markup("").join(
         Markup(' {}="{}"').format(
             name.rstrip("_").replace("_", "-"), f"{value:.1f}" if isinstance(value, float) else value
         )
         for name, value in attributes.items()
     )
-    return Markup("<{0}{1}>{2}</{0}>").format(tag, named, content)
+    return Markup("<{0}{1}>{2}</{0}>").format(tag, attributes_text, content)
 
 
 def _text(x: float, y: float, words: str, anchor: str = "start") -> Markup:
@@ -193,6 +193,6 @@ def _figure(title: str, caption: str, alt: str, height: float, parts: Sequence[M
     """Return a figure with its title, its caption, and the numbers of the drawing in words."""
     view_box, label = f"0 0 {_WIDTH} {height:.0f}", one_line(f"{title} {alt}")
     drawn = _element("svg", Markup("").join(parts), viewBox=view_box, role="img", aria_label=label)
-    return Markup(
-        '<figure class="plot"><figcaption><b>{}</b> {}</figcaption><div class="plot-box">{}</div></figure>'
-    ).format(title, caption, drawn)
+    # On a narrow screen the drawing scrolls, also by the keyboard.
+    box = Markup('<div class="plot-box" tabindex="0" role="region" aria-label="{}">{}</div>').format(title, drawn)
+    return Markup('<figure class="plot"><figcaption><b>{}</b> {}</figcaption>{}</figure>').format(title, caption, box)

@@ -19,7 +19,7 @@ from redraft.report.history.trace import RoundTrace
 def alt(figure: Markup) -> str:
     """The numbers of a drawing in words; it is well-formed."""
     ElementTree.fromstring(figure)
-    label = re.search(r'aria-label="([^"]*)"', figure)
+    label = re.search(r'role="img" aria-label="([^"]*)"', figure)
     assert label is not None
     return label[1]
 

@@ -166,30 +166,30 @@ def _outcomes(base: RoundTrace, turn: RoundTrace) -> Iterator[tuple[Finding, Fin
 
 def items(store: Store, result: Result, document: Document) -> Iterator[JudgedItem]:
     """Yield every item that the result was judged by, with the passage of the document that it rests on."""
-    judged, evidence, prefix = result.evaluations, dict[tuple[Any, ...], Evidence | None](), ""
+    evaluations, evidence, prefix = result.evaluations, dict[tuple[Any, ...], Evidence | None](), ""
 
     def quote(span: Span | None) -> Evidence | None:
         return Evidence(document.text[span.start : span.end], span) if span else None
 
-    if key := yardstick_of(result.run, judged, "coverage") if "coverage" in judged else None:
+    if key := yardstick_of(result.run, evaluations, "coverage") if "coverage" in evaluations else None:
         pack: Pack = store.packs.get(key)
         evidence = {(question.id,): quote(question.evidence.span) for question in pack.questions}
         prefix = f"{pack.id}/"
-    for item in listed(judged, "coverage", "questions"):
+    for item in listed(evaluations, "coverage", "questions"):
         key = f"{prefix}{item['id']}" if prefix else ""
         yield _item("coverage", item, item["question"], document, evidence.get((item["id"],)), key=key)
-    keyfacts = _keyfacts(store, result) if "keyfact_recall" in judged else None
+    keyfacts = _keyfacts(store, result) if "keyfact_recall" in evaluations else None
     evidence = {
         # A fact without a place of its own is somewhere in its tree's span.
         (tree.chunk, tree.perspective, fact.id): quote(fact.evidence.span) or Evidence("", tree.span)
         for tree in (keyfacts.trees if keyfacts else ())
         for fact in tree.facts
     }
-    for item in listed(judged, "keyfact_recall", "facts"):
+    for item in listed(evaluations, "keyfact_recall", "facts"):
         place = (item["chunk"], item["perspective"], item["id"])
         key = fact_key(keyfacts, *place) if keyfacts else ""
         yield _item("keyfact_recall", item, item["fact"], document, evidence.get(place), kind=item["level"], key=key)
-    for item in listed(judged, "consistency", "claims"):
+    for item in listed(evaluations, "consistency", "claims"):
         claim = {**item, "sentences": [item["sentence"]]}
         yield _item("consistency", claim, item["question"], document, quote(span_of(item.get("place"))))
 

@@ -73,6 +73,11 @@ class ComparedRun(Entry):
     document: Annotated[Document, Field(exclude=True)]
 
     @property
+    def judges(self) -> list[str]:
+        """The models that judged; empty if none did."""
+        return self.result.judges if self.result.run.judging else []
+
+    @property
     def scores(self) -> Mapping[str, float]:
         """The scores by metric, for metrics that have one."""
         return {name: score for name, score in self.result.scores.items() if score is not None and name not in FIGURES}
@@ -121,11 +126,6 @@ class ComparedContestant(Entry):
     runs: tuple[str, ...]
     """The names of the runs."""
     scores: dict[str, ContestantScore]
-    cost_usd: float | None
-    """The mean per run, as for the tokens, the seconds and the words."""
-    tokens: float
-    seconds: float
-    words: float
 
 
 class ScoreDifference(Entry):
@@ -284,8 +284,8 @@ def _group(runs: Group, *, several: bool) -> tuple[list[Group], list[str]]:
     groups: list[Group] = []
     for at, group in enumerate(members.values()):
         names = [f"{letters(at)}{number if len(group) > 1 else ''}" for number in range(1, len(group) + 1)]
-        named = zip(group, names, strict=True)
-        groups.append([run.model_copy(update={"name": name, "contestant": letters(at)}) for run, name in named])
+        pairs = zip(group, names, strict=True)
+        groups.append([run.model_copy(update={"name": name, "contestant": letters(at)}) for run, name in pairs])
     return groups, labels
 
 
@@ -335,10 +335,10 @@ def _differing(groups: Sequence[Group]) -> dict[str, list[list[Any]]]:
     """Return the settings in which the contestants differ, and whatever else may affect summaries and scores."""
 
     def about(run: ComparedRun) -> dict[str, Any]:
-        stored, judges = run.result.run, scrubbed_all(run.result.judges) if run.result.run.judging else []
-        other = {"sample": stored.settings.sample, "judges": judges, "version": stored.version}
+        stored = run.result.run
+        software = {"sample": stored.settings.sample, "judges": scrubbed_all(run.judges), "version": stored.version}
         prompts = {f"prompt {one_line(name)}": digest for name, digest in stored.prompt_hashes.items()}
-        return {**settings_of(run), **other, **prompts}
+        return {**settings_of(run), **software, **prompts}
 
     described = [[about(run) for run in group] for group in groups]
     differing = {}
@@ -350,8 +350,6 @@ def _differing(groups: Sequence[Group]) -> dict[str, list[list[Any]]]:
 
 
 def _contestant(group: Group, label: str, metrics: Sequence[str], *, several: bool) -> ComparedContestant:
-    usages = [run.result.usage for run in group]
-    costs = [usage.cost_usd for usage in usages if usage.cost_usd is not None]
     scores = {}
     for metric in metrics:
         by_document = defaultdict[str, list[float]](list)
@@ -362,16 +360,8 @@ def _contestant(group: Group, label: str, metrics: Sequence[str], *, several: bo
         if means := [fmean(values) for values in by_document.values()]:
             interval = interval_of_mean(means if several else item_values(group[0].result.evaluations[metric]))
             scores[metric] = ContestantScore(mean=fmean(means), interval=interval, documents=len(means))
-    return ComparedContestant(
-        letter=group[0].contestant,
-        label=label,
-        runs=tuple(run.name for run in group),
-        scores=scores,
-        cost_usd=fmean(costs) if len(costs) == len(group) else None,
-        tokens=fmean(usage.prompt_tokens + usage.completion_tokens for usage in usages),
-        seconds=fmean(usage.seconds for usage in usages),
-        words=fmean(run.result.draft.words if run.result.draft else 0 for run in group),
-    )
+    names = tuple(run.name for run in group)
+    return ComparedContestant(letter=group[0].contestant, label=label, runs=names, scores=scores)
 
 
 def _align(runs: Group, first: int) -> tuple[ComparedItem, ...]:
@@ -381,9 +371,9 @@ def _align(runs: Group, first: int) -> tuple[ComparedItem, ...]:
     compared = []
     for key in dict.fromkeys(key for by_key in by_run.values() for key in by_key):
         verdicts = {name: by_key.get(key) for name, by_key in by_run.items()}
-        judged = [item for item in verdicts.values() if item]
-        expected = next((item.expected for item in judged if item.expected), "")
-        item = judged[0].model_copy(update={"expected": expected})
+        answers = [item for item in verdicts.values() if item]
+        expected = next((item.expected for item in answers if item.expected), "")
+        item = answers[0].model_copy(update={"expected": expected})
         compared.append(ComparedItem(number=0, item=item, verdicts=verdicts, standing=standing(verdicts.values())))
 
     def rank(compared: ComparedItem) -> tuple[int, int, int, str]:
@@ -397,12 +387,12 @@ def _align(runs: Group, first: int) -> tuple[ComparedItem, ...]:
 
 def standing(verdicts: Iterable[JudgedItem | None]) -> Standing:
     """Return how the summaries compare on an item."""
-    judged = [item for item in verdicts if item and item.value is not None]
-    if len(judged) < len(list(verdicts)):
+    answers = [item for item in verdicts if item and item.value is not None]
+    if len(answers) < len(list(verdicts)):
         return "open"
-    if len({item.value >= HALF for item in judged if item.value is not None}) > 1:
+    if len({item.value >= HALF for item in answers if item.value is not None}) > 1:
         return "flipped"
-    return "changed" if len({item.verdict for item in judged}) > 1 else "same"
+    return "changed" if len({item.verdict for item in answers}) > 1 else "same"
 
 
 def _incomparable(metric: str, runs: Group) -> Iterator[tuple[str, Mapping[str, str]]]:
@@ -442,9 +432,9 @@ def _warnings(metrics: Sequence[str], groups: Sequence[Group], documents: Sequen
     for metric in metrics:
         yield from _warnings_of(metric, runs)
         for group in groups:
-            judged = [run.result.evaluations[metric] for run in group if metric in run.result.evaluations]
-            if unjudged := sum(evaluation.unjudged for evaluation in judged):
-                total = sum(evaluation.judged for evaluation in judged) + unjudged
+            evaluations = [run.result.evaluations[metric] for run in group if metric in run.result.evaluations]
+            if unjudged := sum(evaluation.unjudged for evaluation in evaluations):
+                total = sum(evaluation.judged for evaluation in evaluations) + unjudged
                 have = "has no verdict and is" if unjudged == 1 else "have no verdict and are"
                 which = f"{group[0].contestant}: {unjudged:,} of {total:,} items of {spaced(metric)}"
                 yield f"{which} {have} not counted."
@@ -458,8 +448,8 @@ def _warnings(metrics: Sequence[str], groups: Sequence[Group], documents: Sequen
 def _warnings_of(metric: str, runs: Group) -> Iterator[str]:
     """Yield why scores by a metric are not comparable, and which runs have none."""
     for what, values in _incomparable(metric, [run for run in runs if metric in run.scores]):
-        shown = [f"{names}: {one_line(scrubbed(value), _VALUE) or 'none'}" for value, names in _by_value(values)]
-        yield f"Scores of {spaced(metric)} are not comparable: {what} ({'; '.join(shown)})."
+        values_said = [f"{names}: {one_line(scrubbed(value), _VALUE) or 'none'}" for value, names in _by_value(values)]
+        yield f"Scores of {spaced(metric)} are not comparable: {what} ({'; '.join(values_said)})."
     reasons = {}
     for run in runs:
         if metric not in run.scores:
@@ -491,14 +481,14 @@ def _difference(
     metric: str, pair: tuple[Group, Group], shared: Sequence[Sequence[Group]], *, several: bool
 ) -> ScoreDifference:
     scored = [[[run for run in group if metric in run.scores] for group in both] for both in shared]
-    judged = [both for both in scored if all(both) and not any(_incomparable(metric, [*both[0], *both[1]]))]
+    comparable = [both for both in scored if all(both) and not any(_incomparable(metric, [*both[0], *both[1]]))]
     values = [
         fmean(run.scores[metric] for run in first) - fmean(run.scores[metric] for run in second)
-        for first, second in judged
+        for first, second in comparable
     ]
     is_paired = several or metric in ALIGNED
-    if judged and is_paired and not several:
-        by_key = [{item.key: item for item in run.items if item.metric == metric} for (run,) in judged[0]]
+    if comparable and is_paired and not several:
+        by_key = [{item.key: item for item in run.items if item.metric == metric} for (run,) in comparable[0]]
         both = [(by_key[0][key], by_key[1][key]) for key in by_key[0].keys() & by_key[1].keys()]
         values = _weighed(
             [(a.value - b.value, a.weight) for a, b in both if a.value is not None and b.value is not None]

@@ -140,11 +140,11 @@ def with_basis(paper: Paper) -> Paper:
 def _about(result: Result) -> Iterator[str]:
     """Yield who wrote the summary, and what it does not cover."""
     words = result.draft.words if result.draft else 0
-    some = "" if result.settings.until is None else f" of the first {result.tokens:,} tokens"
+    part = "" if result.settings.until is None else f" of the first {result.tokens:,} tokens"
     by = f"by {writer_of(result.settings.model)}"
     if result.settings.strategy == GIVEN_STRATEGY and not result.run.parent:
         by = f"given to redraft and revised {by}" if result.run.refinement else "given to redraft"
-    yield f"Summary{some}, {words:,} words, {by}; redraft, run {result.run.id}."
+    yield f"Summary{part}, {words:,} words, {by}; redraft, run {result.run.id}."
     yield from missing_notes(result)
     for note in result.outline.notes:
         yield f"Document: {note}."

@@ -68,8 +68,8 @@ class Assets(NamedTuple):
 def assets(sheets: Sequence[str], entry: str) -> Assets:
     """Return the assets of a standalone page. Its policy allows only its own styles, its script and `data:` images."""
     css, js = Inline("\n".join(static(name) for name in sheets)), script(entry)
-    own = f"script-src {js.allowed}; style-src {css.allowed}; img-src data:"
-    return Assets(f"default-src 'none'; {own}; base-uri 'none'; form-action 'none'", css.text, js.text)
+    sources = f"script-src {js.allowed}; style-src {css.allowed}; img-src data:"
+    return Assets(f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'", css.text, js.text)
 
 
 def template(name: str) -> Template:

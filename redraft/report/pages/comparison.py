@@ -17,7 +17,6 @@ from redraft.report.dossier.comparison import (
 )
 from redraft.report.dossier.contents import JudgedItem
 from redraft.report.drawings import differences, sources
-from redraft.report.history.certificates import judges_of
 from redraft.report.history.lineage import Origin, TracedSentence
 from redraft.report.pages.assets import assets, template
 from redraft.report.pages.dossier import source_shares
@@ -73,10 +72,6 @@ def view(
             "places": [sources(shares)] if shares else [],
         },
         "labels": labels,
-        "judges": {
-            side.letter: list(dict.fromkeys(judge for name in side.runs for judge in _judges(runs[name])))
-            for side in comparison.contestants
-        },
         "aligned": ALIGNED,
         "resamples": RESAMPLES,
         **{function.__name__: function for function in (mark, presence, mean_score, best, flaws_of)},
@@ -86,10 +81,6 @@ def view(
         "least": MIN_VALUES,
         "of_document": "" if several else in_language(document),
     }
-
-
-def _judges(run: ComparedRun) -> tuple[str, ...]:
-    return judges_of(run.result.run) if run.result.run.judging else ()
 
 
 def label_for_people(label: str, names: Mapping[str, str]) -> str:

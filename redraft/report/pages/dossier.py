@@ -64,7 +64,7 @@ def dossier_page(dossier: Dossier) -> str:
 def view(dossier: Dossier, word: Callable[[str], str] = str, names: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Return the variables for the templates of a dossier. `word` words messages for the reader, and `names` are the
     names of models for people."""
-    result, own = dossier.result, in_language(dossier.document)
+    result, language = dossier.result, in_language(dossier.document)
     goals = result.run.refinement.goals if result.run.refinement else {}
     sent = [call for call in dossier.calls if not call.borrowed]
     open_findings = [history for history in dossier.findings if history.state == "open"]
@@ -82,7 +82,7 @@ def view(dossier: Dossier, word: Callable[[str], str] = str, names: Mapping[str,
         "open": len(open_findings),
         "missing": [history for history in open_findings if history.sentence is None],
         "closed": [history for history in dossier.findings if history.state != "open"],
-        "judged": {name: judged for name, judged in result.evaluations.items() if name not in COMPUTED},
+        "judged": {name: evaluation for name, evaluation in result.evaluations.items() if name not in COMPUTED},
         "reason_of": reason_of,
         "verdicts": {item.key: item for item in dossier.items},
         "stopped": _stopped(dossier),
@@ -97,8 +97,8 @@ def view(dossier: Dossier, word: Callable[[str], str] = str, names: Mapping[str,
         "fact_key": fact_key,
         "part": dossier.part,
         "words": count_words(dossier.document.text),
-        "of_document": own,
-        "of_summary": Markup() if result.settings.language else own,
+        "of_document": language,
+        "of_summary": Markup() if result.settings.language else language,
     }
 
 
@@ -143,18 +143,18 @@ def verdict(
 ) -> tuple[VerdictPart, ...]:
     """Return the status unless the run is done, then every goal, or every score if there are no goals, and how many
     requests were not met."""
-    judged = {name: evaluation for name, evaluation in evaluations.items() if name not in COMPUTED}
-    judged = {name: evaluation for name, evaluation in judged.items() if name in goals} or judged
+    relevant = {name: evaluation for name, evaluation in evaluations.items() if name not in COMPUTED}
+    relevant = {name: evaluation for name, evaluation in relevant.items() if name in goals} or relevant
     # Metrics without a score for the same reason share a clause.
     by_reason: dict[str, list[str]] = {}
-    for name, evaluation in judged.items():
+    for name, evaluation in relevant.items():
         why = say(reason_of(evaluation)).rpartition("; ")[2] if evaluation.score is None else ""
         by_reason.setdefault(why or name, []).append(name)
     parts = []
     for why, metrics in by_reason.items():
         goal, names = goals.get(metrics[0]), " and ".join(", ".join(map(spaced, metrics)).rsplit(", ", 1))
         if len(metrics) == 1:
-            parts.append(_clause(judged[metrics[0]], goal, say))
+            parts.append(_clause(relevant[metrics[0]], goal, say))
         else:
             unsure = ("unsure", "?") if goal else ("note", "")
             parts.append(VerdictPart(*unsure, f"{names} were not judged: {_shortened(why)}"))

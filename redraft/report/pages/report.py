@@ -107,8 +107,8 @@ class ReportSection(NamedTuple):
 def report_page(results: Sequence[Results]) -> str:
     """Return the page, with its styles, its script and its data."""
     report_sections = sections(results)
-    tables = [shown for of_one in results for shown in of_one.tables]
-    pictures = count(sum(len(shown.pictures) for shown in tables), "picture")
+    tables = [table for of_one in results for table in of_one.tables]
+    pictures = count(sum(len(table.pictures) for table in tables), "picture")
     return template("report.html").render(
         sections=report_sections,
         assets=assets(STYLES, SCRIPT),
@@ -132,11 +132,11 @@ def _rows(anchor: str, sets: Sequence[ResultSet]) -> Iterator[ReportRow]:
     """Yield the tables of each name."""
     tables: dict[str, list[tuple[ResultSet, ShownTable]]] = {}
     for result_set in sets:
-        for shown in result_set.results.tables:
-            tables.setdefault(shown.table.name, []).append((result_set, shown))
-    for at, beside in enumerate(tables.values(), 1):
+        for table in result_set.results.tables:
+            tables.setdefault(table.table.name, []).append((result_set, table))
+    for at, same_name in enumerate(tables.values(), 1):
         panels = (
-            ReportPanel(f"{anchor}-t{at}-{place}", result_set.letter, result_set.results.experiment, shown)
-            for place, (result_set, shown) in enumerate(beside, 1)
+            ReportPanel(f"{anchor}-t{at}-{place}", result_set.letter, result_set.results.experiment, table)
+            for place, (result_set, table) in enumerate(same_name, 1)
         )
-        yield ReportRow(f"{anchor}-t{at}", one_line(beside[0][1].table.title), tuple(panels))
+        yield ReportRow(f"{anchor}-t{at}", one_line(same_name[0][1].table.title), tuple(panels))
