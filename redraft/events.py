@@ -295,23 +295,16 @@ def current_run() -> str:
     return part[1] if part else _run.get()
 
 
-def _reportable(event: Event) -> Event | None:
-    """Return the event to report to an observer, or None where it does not concern the observed run."""
-    if (part := _part.get()) is None:
-        return event
-    if isinstance(event, Notice) and not event.everywhere:
-        return Notice(f"{part[0]}: {event.message}")
-    return event if isinstance(event, CallStarted | CallAnswered | CallFailed | Notice) else None
-
-
 def safe_observer(observer: Observer) -> Observer:
     """Return an observer for the caller's observer and all streams. Their exceptions are logged and end nothing."""
 
     def observe(event: Event) -> None:
-        reported = _reportable(event)
-        if reported is None:
-            return
+        if part := _part.get():
+            if not isinstance(event, CallStarted | CallAnswered | CallFailed | Notice):
+                return
+            if isinstance(event, Notice) and not event.everywhere:
+                event = Notice(f"{part[0]}: {event.message}")
         for receiver in (observer, *_streams.get()):
-            with_errors_logged(receiver)(reported)
+            with_errors_logged(receiver)(event)
 
     return observe

@@ -106,20 +106,22 @@ def replies(request: Request[Any, Any]) -> BaseModel:
     if isinstance(given, AskTypedInput):
         return TypedReply.model_validate(ask(given.excerpt, given.type))
     if isinstance(given, AnswerFromDocumentInput):
-        answers = [DocumentAnswer(id=one.id, quote="", answered=False, answer="") for one in given.questions]
+        answers = [DocumentAnswer(id=question.id, quote="", answered=False, answer="") for question in given.questions]
         return DocumentAnswers(answers=answers)
     if isinstance(given, AnswerQuestionsInput):
         return GivenAnswers(
             answers=[
-                GivenAnswer.model_validate({"id": one.id, **answer(given.document, one.question, "reader")})
-                for one in given.questions
+                GivenAnswer.model_validate({"id": question.id, **answer(given.document, question.question, "reader")})
+                for question in given.questions
             ]
         )
     assert isinstance(given, JudgeAnswersInput)
     return AnswerVerdicts(
         answers=[
-            AnswerVerdict(id=one.id, reason="", verdict="right" if is_right(one.reference, one.answer) else "wrong")
-            for one in given.answers
+            AnswerVerdict(
+                id=answer.id, reason="", verdict="right" if is_right(answer.reference, answer.answer) else "wrong"
+            )
+            for answer in given.answers
         ]
     )
 

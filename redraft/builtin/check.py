@@ -122,7 +122,9 @@ class SourceText:
             return Checked(1.0, line.text)
         sentence_pairs = list(pairs(sentence.keys))
         share = sum(pair in self._by_term for pair in sentence_pairs) / max(1, len(sentence_pairs))
-        aligned = [(line, _aligned(sentence.keys, line.keys)) for line in self.nearest(sentence.keys)]
+        lines = self.nearest(sentence.keys)
+        matchers = [(line, SequenceMatcher(None, sentence.keys, line.keys, autojunk=False)) for line in lines]
+        aligned: list[tuple[Line, Sequence[Step]]] = [(line, matcher.get_opcodes()) for line, matcher in matchers]
         line, steps = max(aligned, key=lambda match: (_shared(match[1]), -len(match[1])), default=(None, []))
         is_same = line is not None and _shared(steps) >= _SAME * len(sentence.keys)
         fault = self._differing(sentence, line, steps) if line and is_same else None
@@ -210,10 +212,6 @@ class SourceText:
 def source_text(texts: tuple[str, ...]) -> SourceText:
     """Return the index of some texts; cached, since one document is used repeatedly."""
     return SourceText(texts)
-
-
-def _aligned(keys: Sequence[str], other_keys: Sequence[str]) -> Sequence[Step]:
-    return SequenceMatcher(None, keys, other_keys, autojunk=False).get_opcodes()
 
 
 def _shared(steps: Sequence[Step]) -> int:

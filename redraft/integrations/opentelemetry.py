@@ -88,10 +88,13 @@ class SpanObserver:
         if run is not None:
             run.seen = time.time_ns()
         match event:
-            case RunStarted(key):
-                self._begin(key)
-            case RunDone(key, reason):
-                self._end(key, reason)
+            case RunStarted(key) if key not in self._runs:  # one resumed in this process is the same span
+                self._runs[key] = _RunSpans(self._span("redraft.run", None), seen=time.time_ns())
+                self._runs[key].span.set_attribute("redraft.run", key)
+            case RunDone(key, reason) if (done := self._runs.pop(key, None)) is not None:
+                _end_stage(done)
+                done.span.set_attribute("redraft.stop_reason", reason)
+                done.span.end()
             case StageStarted(name, planned) if run is not None:
                 _end_stage(run)
                 run.stage = self._span("redraft.stage", run.span)
@@ -100,8 +103,12 @@ class SpanObserver:
                 self._call.set(self._begun(event, run.innermost if run else None))
             case CallAnswered(cached=False):
                 self._answered(event)
-            case CallFailed():
-                self._failed(event)
+            case CallFailed() if (call := self._taken()) is not None:
+                call.set_attributes(
+                    _known({"redraft.again_in_seconds": event.again_in, "error.type": event.code or None})
+                )
+                call.set_status(_ERROR)
+                call.end()
             case MetricScored() if run is not None:
                 run.innermost.add_event("gen_ai.evaluation.result", _evaluation(event))
 
@@ -113,18 +120,6 @@ class SpanObserver:
                     span.set_status(_ERROR)
                     span.end(run.seen)
         self._runs.clear()
-
-    def _begin(self, key: str) -> None:
-        # A run resumed in this process is the same span.
-        if key not in self._runs:
-            self._runs[key] = _RunSpans(self._span("redraft.run", None), seen=time.time_ns())
-            self._runs[key].span.set_attribute("redraft.run", key)
-
-    def _end(self, key: str, reason: str) -> None:
-        if (run := self._runs.pop(key, None)) is not None:
-            _end_stage(run)
-            run.span.set_attribute("redraft.stop_reason", reason)
-            run.span.end()
 
     def _begun(self, event: CallStarted, parent: Span | None) -> Span:
         attributes = {"redraft.model": event.model, "redraft.waited_seconds": event.waited}
@@ -172,14 +167,6 @@ class SpanObserver:
                 "gen_ai.usage.reasoning.output_tokens": usage.reasoning_tokens or None,
             }
             call.set_attributes(_known(conventional))
-        call.end()
-
-    def _failed(self, event: CallFailed) -> None:
-        if (call := self._taken()) is None:
-            return
-        attributes = {"redraft.again_in_seconds": event.again_in, "error.type": event.code or None}
-        call.set_attributes(_known(attributes))
-        call.set_status(_ERROR)
         call.end()
 
     def _taken(self) -> Span | None:

@@ -7,6 +7,7 @@ import re
 import unicodedata
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar, cast
 from urllib.parse import urlsplit, urlunsplit
@@ -203,18 +204,13 @@ def plain_address(url: str) -> str:
         parts, port = urlsplit(""), None
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise UsageError("the base URL is not an http(s) address", hint="for example http://localhost:11434/v1")
-    if not _is_host(parts.hostname) or any(unicodedata.category(letter)[0] in "CZ" for letter in url.strip()):
+    is_host = False
+    with suppress(UnicodeError):
+        is_host = bool(parts.hostname.encode("idna"))
+    if not is_host or any(unicodedata.category(letter)[0] in "CZ" for letter in url.strip()):
         raise UsageError(
             "the base URL has characters that are not allowed in an address", hint="type it instead of copying it"
         )
     host = parts.hostname if ":" not in parts.hostname else f"[{parts.hostname}]"
     address = f"{host}:{port}" if port else host
     return urlunsplit((parts.scheme, address, parts.path.rstrip("/"), "", ""))
-
-
-def _is_host(name: str) -> bool:
-    try:
-        name.encode("idna")
-    except UnicodeError:
-        return False
-    return True

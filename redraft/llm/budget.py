@@ -73,16 +73,13 @@ class Budget:
                     unchanged = self._changes == changes
                     # A failed reservation does not wake other waiting calls while a call is running.
                     if lack is None or not self.in_flight:
-                        self._wake()
+                        self._changes += 1
+                        self._changed.set()
+                        self._changed = asyncio.Event()
             if lack is None:
                 return
             if unchanged:
                 await self._wait(call, lack)
-
-    def _wake(self) -> None:
-        self._changes += 1
-        self._changed.set()
-        self._changed = asyncio.Event()
 
     async def _wait(self, call: Call, lack: LimitReachedError) -> None:
         """Wait for the room that other calls leave; raise `BudgetError` if there are no others."""

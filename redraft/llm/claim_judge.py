@@ -109,10 +109,6 @@ def claims_asked(inputs: AskSummaryInput) -> SummaryQuestions:
     return SummaryQuestions(sentences=lists)
 
 
-def _ask(inputs: AskSummaryInput) -> ClaimSet:
-    return ClaimSet((), {}, lambda _: claims_asked(inputs))
-
-
 def _compare(inputs: CompareInput) -> ClaimSet:
     """Compare answers about claims: what the document denies contradicts the summary. Other pairs are left out."""
     comparisons = [
@@ -189,7 +185,7 @@ def _align(inputs: AlignInput) -> ClaimSet:
 
 
 _FORMS: Mapping[str, Callable[[Any], ClaimSet]] = {
-    ASK_SUMMARY.name: _ask,
+    ASK_SUMMARY.name: lambda inputs: ClaimSet((), {}, lambda _: claims_asked(inputs)),
     ANSWER_FROM_DOCUMENT.name: _answer,
     COMPARE_ANSWERS.name: _compare,
     VERIFY_SENTENCES.name: _verify,

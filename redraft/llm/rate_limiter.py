@@ -111,13 +111,10 @@ class Limiter:
                 return
             self._waiting.popleft()
             self.in_flight += 1
-            self._note(tokens)
+            if self._requests or self._tokens:
+                self._sent.append((time.monotonic(), tokens))
+                self._sent_tokens += tokens
             slot.set_result(None)
-
-    def _note(self, tokens: int) -> None:
-        if self._requests or self._tokens:
-            self._sent.append((time.monotonic(), tokens))
-            self._sent_tokens += tokens
 
     def _delay(self, tokens: int) -> float:
         """Return the seconds until a request of this size may be sent; one above the limit is sent if no other was."""

@@ -73,7 +73,10 @@ class ReasoningBudget:
         """Return the room of a call."""
         if self._given is not None:
             return self._given
-        room = max(self._start, _room_for(self.thought))
+        room = _FIRST if self.thought else 0
+        while room < self.thought * _SLACK and room < MAX_ROOM:
+            room *= 2
+        room = max(self._start, room)
         return room if self._ceiling is None else min(room, self._ceiling)
 
     def learn(self, thought: int) -> None:
@@ -115,14 +118,6 @@ class ReasoningBudget:
 
 def _which(request: Request[Any, Any]) -> Hashable:
     return request.text, request.sampling
-
-
-def _room_for(thought: int) -> int:
-    """Return the room for reasoning of this length, in doublings."""
-    room = _FIRST if thought else 0
-    while room < thought * _SLACK and room < MAX_ROOM:
-        room *= 2
-    return room
 
 
 def reasoning_tokens(message: AIMessage, text: str, usage: Usage) -> int:

@@ -175,12 +175,6 @@ class RecordedModel:
         async with locks.setdefault(key, asyncio.Lock()):
             return await self._cached(request, key) or await self._asked(request, key, bytes_of(request.text))
 
-    async def _learn(self, mode: str | None) -> None:
-        """Store a mode that works, for the next run."""
-        if mode is not None and self._capabilities is not None and mode != self._capabilities.mode:
-            self._capabilities = replace(self._capabilities, mode=mode)
-            await off_loop(self._store.capabilities.learn_mode, self.identity, mode)
-
     def _key(self, request: Request[Any, Any]) -> str:
         return request_key(request, self.identity, self._language)
 
@@ -300,7 +294,10 @@ class RecordedModel:
         call = self._charged(pending, reply.usage, reply.text)
         text, odd = text_of(request, reply), "; ".join(reply.odd)[:500]
         await self._keep(pending, replace(call, outcome=OK, reply=text, finish_reason=reply.finish_reason, error=odd))
-        await self._learn(reply.mode)
+        capabilities = self._capabilities
+        if reply.mode and capabilities and reply.mode != capabilities.mode:
+            self._capabilities = replace(capabilities, mode=reply.mode)
+            await off_loop(self._store.capabilities.learn_mode, self.identity, reply.mode)
         self._answered()
         self._note(reply.odd)
         ended = {"finish_reason": reply.finish_reason, "answered_by": reply.answered_by}

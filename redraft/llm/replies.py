@@ -301,15 +301,11 @@ def _without_disputed(pairs: list[tuple[str, object]]) -> dict[str, object]:
 def _finite(digits: str) -> float:
     number = float(digits)
     if not math.isfinite(number):
-        raise ValueError(f"{digits} is too large")
+        raise ValueError(f"{digits} is no number of JSON")
     return number
-
-
-def _no_number(name: str) -> float:
-    raise ValueError(f"{name} is not JSON")
 
 
 # Python's decoder accepts NaN and Infinity, which would become scores, and refuses a harmless line break in a string.
 _DECODER = json.JSONDecoder(
-    strict=False, parse_float=_finite, parse_constant=_no_number, object_pairs_hook=_without_disputed
+    strict=False, parse_float=_finite, parse_constant=_finite, object_pairs_hook=_without_disputed
 )

@@ -30,6 +30,7 @@ from redraft.prompts.contract import (
     as_sent,
     is_denied,
     lenient,
+    worded,
 )
 from redraft.prompts.qa import IDS, Reason
 from redraft.prompts.tags import ItemRef, TaggedItem
@@ -157,12 +158,6 @@ _STOP_TYPES = {mark.split()[0]: mark for mark in ERROR_TYPES} | {
 }
 
 
-def _worded(question: str) -> str:
-    if not any(map(str.isalnum, question)):
-        raise ValueError("the question has no words")
-    return question
-
-
 class FindStopsInput(PromptInput):
     """A summary, or a part of it with the text before it, and the question that the summary answers, if any."""
 
@@ -177,7 +172,7 @@ class Stop(ReplyModel):
     """A place where a newcomer stops: the words of the summary, what the newcomer would ask, and the type."""
 
     words: Annotated[Text, AliasNames("quote", "phrase", "text")]
-    question: Annotated[Text, AfterValidator(_worded), AliasNames("problem", "what is wrong")]
+    question: Annotated[Text, AfterValidator(worded), AliasNames("problem", "what is wrong")]
     type: Annotated[
         StopType, BeforeValidator(lenient(StopType, None, _STOP_TYPES)), AliasNames("error type", "category", "kind")
     ]

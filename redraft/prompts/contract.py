@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Annotated, Any, Generic, Literal, TypeVar, get_args
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -141,15 +142,12 @@ def reply_schema(shape: type[BaseModel]) -> dict[str, Any]:
             return part
         if "$ref" in part:
             kind = kinds[part["$ref"].rpartition("/")[2]]
-            return plain({name: value for name, value in kind.items() if name != "title"} | _beside(part))
+            rest = {name: value for name, value in part.items() if name != "$ref"}
+            return plain({name: value for name, value in kind.items() if name != "title"} | rest)
         return {name: plain(value) for name, value in part.items()}
 
     described: dict[str, Any] = plain(schema)
     return described
-
-
-def _beside(reference: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in reference.items() if name != "$ref"}
 
 
 def _whole(value: object) -> object:
@@ -183,8 +181,17 @@ def _texts(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
+def worded(text: str) -> str:
+    """Return a text that has words. Raises `ValueError` for any other."""
+    if not any(map(str.isalnum, text)):
+        raise ValueError("there are no words")
+    return text
+
+
 Text = Annotated[str, BeforeValidator(_text)]
 """A required text."""
+Words = Annotated[str, AfterValidator(worded)]
+"""A required text with at least one word."""
 Aside = Annotated[str, BeforeValidator(lambda value: "" if value is None else _text(value)), Omittable()]
 """An optional text."""
 Texts = Annotated[list[str], BeforeValidator(_texts), Omittable()]

@@ -21,6 +21,7 @@ from redraft.prompts.contract import (
     Text,
     Unsure,
     Whole,
+    Words,
     as_sent,
     is_denied,
     lenient,
@@ -89,16 +90,10 @@ def _leaves(value: object) -> object:
     return [leaf for leaf in value or () if leaf is not None] if value is None or isinstance(value, list) else value
 
 
-def _worded(text: str) -> str:
-    if not any(map(str.isalnum, text)):
-        raise ValueError("there are no words")
-    return text
-
-
 def _self_contained(query: str) -> str:
     if mention := _SPEAKS_OF_TREE.search(query):
         raise ValueError(f"the query mentions {mention.group()!r}, which the person who answers it does not know")
-    return _worded(query)
+    return query
 
 
 def _category(value: object) -> object:
@@ -119,7 +114,6 @@ def _mark(value: int) -> int:
     return value
 
 
-Words = Annotated[str, AfterValidator(_worded)]
 Mark = Annotated[Whole, AfterValidator(_mark)]
 
 
@@ -218,7 +212,7 @@ class QueryInput(PromptInput):
 class Query(ReplyModel):
     """A question that makes sense to a reader who has only the document."""
 
-    query: Annotated[str, AfterValidator(_self_contained)]
+    query: Annotated[Words, AfterValidator(_self_contained)]
 
 
 class AlignInput(PromptInput):

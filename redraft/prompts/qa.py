@@ -37,6 +37,7 @@ from redraft.prompts.contract import (
     as_sent,
     is_denied,
     lenient,
+    worded,
 )
 from redraft.prompts.tags import LISTED, ONLY_KNOWN, ItemRef, TaggedItem
 
@@ -286,19 +287,12 @@ class AskSummaryInput(PromptInput):
     searched: bool = False
 
 
-def _said(value: str) -> str:
-    """Reject an empty text."""
-    if not value.strip():
-        raise ValueError("the text is empty")
-    return value
-
-
 class SummaryQuestion(ReplyModel):
     """A question about one fact, the answer that the sentence gives, how much hangs on it, from 1 to 5, and where the
     document is searched, words that it may use of it."""
 
-    question: Annotated[Text, AfterValidator(_said)]
-    answer: Annotated[Text, AfterValidator(_said)]
+    question: Annotated[Text, AfterValidator(worded)]
+    answer: Annotated[Text, AfterValidator(worded)]
     search: Annotated[Aside, AskedWhere("searched"), AliasNames("search words", "keywords", "terms")]
     importance: Importance
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field
@@ -90,22 +89,13 @@ class DocumentOutline(Outline):
 
 
 def outline_text(outline: Outline) -> str:
-    """Return an outline as prompts show it."""
-    return "\n".join(_lines(outline))
-
-
-def _lines(outline: Outline) -> Iterator[str]:
-    yield f"Kind: {outline.kind}"
-    yield f"Line: {_one(outline.line)}"
+    """Return an outline as prompts show it, each text on one line."""
+    lines = [f"Kind: {outline.kind}", f"Line: {outline.line}"]
     if outline.turning_points:
-        yield "Turning points:"
-        yield from (f"{at}. {_one(point)}" for at, point in enumerate(outline.turning_points, 1))
+        lines += ["Turning points:", *(f"{at}. {point}" for at, point in enumerate(outline.turning_points, 1))]
     if outline.cast:
-        yield f"Cast: {'; '.join(f'{_one(term.name)}: {_one(term.phrase)}' for term in outline.cast)}"
-
-
-def _one(text: str) -> str:
-    return " ".join(text.split())
+        lines.append(f"Cast: {'; '.join(f'{term.name}: {term.phrase}' for term in outline.cast)}")
+    return "\n".join(" ".join(line.split()) for line in lines)
 
 
 OUTLINE = Prompt("outline", OutlineInput, Outline, "the document's line, turning points and cast", 0.0)

@@ -97,14 +97,11 @@ def _plain(character: str) -> str:
     return folded if folded.isascii() and folded != character and not folded.isspace() else ""
 
 
-def _spelled(tag: str) -> str:
-    return _BETWEEN.join(map(re.escape, tag.lower()))
-
-
 @cache
 def _suspicious(tags: frozenset[str]) -> re.Pattern[str]:
     """Return a pattern for whatever looks like one of the tags, or like a chat token, in normalized text."""
-    fence = rf"<(?=[\x00\s/\\]*+(?:{'|'.join(map(_spelled, sorted(tags)))}){_TAG_ENDS})"
+    spelled = "|".join(_BETWEEN.join(map(re.escape, tag.lower())) for tag in sorted(tags))
+    fence = rf"<(?=[\x00\s/\\]*+(?:{spelled}){_TAG_ENDS})"
     return re.compile("|".join((fence, *_TOKENS)))
 
 

@@ -217,6 +217,14 @@ def _choose(given: revision.ChooseInput) -> revision.DraftChoice:
     return revision.DraftChoice(reason=reason, clear=choice, content=choice, overall=choice)
 
 
+def _ask_typed(given: qa.AskTypedInput) -> qa.TypedReply:
+    """Return a question that fits its type, with an answer from the paragraph unless there must be none."""
+    question = sentence_of([given.type, *first_words(given.excerpt, TYPICAL["question"])])
+    reason = sentence_of(first_words(given.excerpt, TYPICAL["reason"])) if given.type == "binary" else ""
+    words = {"binary": ["yes"], "unanswerable": []}.get(given.type, first_words(given.excerpt, TYPICAL["answer"]))
+    return qa.TypedReply(question=question, answer=" ".join(words), reason=reason)
+
+
 def _is_later_part(given: BaseModel) -> bool:
     """Return whether questions are put to a later part of a long summary, which answers none: the first part does."""
     numbers = [line.id for line in given.sentences] if isinstance(given, qa.AnswerFromSummaryInput) else [1]
@@ -224,6 +232,7 @@ def _is_later_part(given: BaseModel) -> bool:
 
 
 _HANDLERS: Mapping[str, Handler] = {
+    qa.ASK_TYPED.name: _ask_typed,
     revision.REVISE.name: _revise,
     revision.EDIT.name: _edit,
     revision.CHOOSE_DRAFT.name: _choose,

@@ -179,16 +179,9 @@ _ALIKE = 0.8
 
 def needs_tidying(summary: str) -> bool:
     """Return whether a summary may need tidying; a model decides in case of doubt."""
-    return bool(_SHOWS.search(summary)) or _introduces_twice(summary) or _says_twice(summary)
-
-
-def _introduces_twice(summary: str) -> bool:
-    last_names = Counter(match[1].split()[-1] for match in _INTRODUCED.finditer(summary))
-    return any(count > 1 for count in last_names.values())
-
-
-def _says_twice(summary: str) -> bool:
-    """Return whether two sentences have nearly the same words."""
+    introduced = [match[1].split()[-1] for match in _INTRODUCED.finditer(summary)]
+    if _SHOWS.search(summary) or len(introduced) > len(set(introduced)):
+        return True
     bags = [frozenset(words(summary[span.start : span.end])) for span in sentences(summary)]
     pairs = combinations((bag for bag in bags if len(bag) >= _MIN_WORDS), 2)
     return any(len(first & second) >= _ALIKE * min(len(first), len(second)) for first, second in pairs)

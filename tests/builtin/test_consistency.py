@@ -55,28 +55,28 @@ def test_a_document_supports_itself() -> None:
 @pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(st.lists(raw_texts, min_size=1, max_size=4), st.data())
-def test_whatever_is_copied_has_no_fault(texts: list[str], data: st.DataObject) -> None:
+def test_copied_text_has_no_fault(texts: list[str], data: st.DataObject) -> None:
     copied = [sentence for text in texts for sentence in split(text)]
     assert faults(texts, data.draw(st.lists(st.sampled_from(copied), max_size=4)) if copied else []) == set()
 
 
-def test_sentences_that_differ_in_a_word_are_told_apart() -> None:
+def test_similar_sentences_are_distinguished() -> None:
     text = "The price of salt was 3 pounds in May. The price of salt was 5 pounds in June. Ada met Bo. Ada met Cy."
     _all_supported([text], split(text))
 
 
-def test_without_a_text_nothing_is_supported() -> None:
+def test_empty_text_supports_nothing() -> None:
     assert faults([], split(STORY)) == set(range(len(split(STORY))))
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not stories(), reason="needs $REDRAFT_DATA")
-def test_peoples_summaries_have_few_faults_and_those_of_another_story_many() -> None:
-    told = stories()[12:20]
-    references = [split(story["questions"][0]["responses"][0]["response_text"]) for story in told]
+def test_human_summaries_have_few_faults() -> None:
+    sample_stories = stories()[12:20]
+    references = [split(story["questions"][0]["responses"][0]["response_text"]) for story in sample_stories]
 
     def share_of_faults(summaries: list[list[str]]) -> float:
-        pairs = list(zip(told, summaries, strict=True))
+        pairs = list(zip(sample_stories, summaries, strict=True))
         return sum(len(faults([story["document"]], summary)) for story, summary in pairs) / sum(map(len, summaries))
 
     assert share_of_faults(references) <= 0.03
@@ -100,21 +100,21 @@ def test_peoples_summaries_have_few_faults_and_those_of_another_story_many() -> 
         ("The Northern Alkali Company offered £81,500 for the saltworks.", "18,500"),
     ],
 )
-def test_the_document_answers_what_it_has_instead(wrong: str, right: str) -> None:
+def test_document_answers_with_its_detail(wrong: str, right: str) -> None:
     (answer,) = _answers([STORY], [wrong])
     assert (answer.answer, answer.answered, answer.share) == (right, bool(right), None)
     assert bool(answer.quote) == bool(right)
 
 
-def test_a_reworded_sentence_has_a_share_and_no_fault() -> None:
-    said = "He was a man of few words."
-    (answer,) = _answers([STORY], [said])
-    assert (answer.answer, answer.answered) == (said, True)
+def test_reworded_sentence_has_no_fault() -> None:
+    sentence = "He was a man of few words."
+    (answer,) = _answers([STORY], [sentence])
+    assert (answer.answer, answer.answered) == (sentence, True)
     assert 0 < (answer.share or 0) < 0.5
 
 
 @pytest.mark.parametrize(
-    ("fair", "least"),
+    ("fair", "share"),
     [
         ("Hester Vane came to Sarn on Monday, 3 March 1924.", 0.7),
         ("Tobias Wren had driven the cart since he was 19.", 0.7),
@@ -122,15 +122,15 @@ def test_a_reworded_sentence_has_a_share_and_no_fault() -> None:
         ("In November 1901 the Long Bank broke and 19 people drowned.", 1.0),
     ],
 )
-def test_a_shortened_sentence_has_most_of_its_word_pairs(fair: str, least: float) -> None:
+def test_shortened_sentence_has_most_pairs(fair: str, share: float) -> None:
     (checked,) = checks([STORY], [fair])
     assert checked.fault is None
-    assert checked.share >= least
+    assert checked.share >= share
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["name", "number", "negation added", "negation removed"])
-def test_a_swap_is_found_in_its_very_sentence(kind: str) -> None:
+def test_swap_is_found_in_its_sentence(kind: str) -> None:
     """In a summary of the document's own sentences, one of which has been falsified."""
     chance = random.Random(kind)
     text = sample()[:40_000]
@@ -142,18 +142,21 @@ def test_a_swap_is_found_in_its_very_sentence(kind: str) -> None:
     assert len(missed) <= 0.05 * len(wrong), missed
 
 
-def test_what_the_document_has_instead_contradicts_and_questions_of_others_are_left_open() -> None:
+def test_other_questions_are_left_open() -> None:
     claim = claims_asked(AskSummaryInput(sentences=[SummaryLine(id=1, sentence="Ada rowed.")], at_most=1))
     pairs = [
         Pair(id=1, question=claim.sentences[0].questions[0].question, document="Bo", summary="Ada rowed."),
         Pair(id=2, question="Who rowed?", document="Bo", summary="Ada"),
     ]
-    assert [one.verdict for one in compare_answers(CompareInput(pairs=pairs)).comparisons] == ["contradicts", "unclear"]
-    asked = AnswerFromDocumentInput(passages=[STORY], questions=[QuestionItem(id=1, question="Who rowed?")])
-    assert answer_from_document(asked).answers[0].answered == UNSURE
+    assert [comparison.verdict for comparison in compare_answers(CompareInput(pairs=pairs)).comparisons] == [
+        "contradicts",
+        "unclear",
+    ]
+    inputs = AnswerFromDocumentInput(passages=[STORY], questions=[QuestionItem(id=1, question="Who rowed?")])
+    assert answer_from_document(inputs).answers[0].answered == UNSURE
 
 
-def test_a_wrong_sentence_has_the_kind_of_its_error_and_the_line_that_shows_it() -> None:
+def test_wrong_sentence_has_category_and_quote() -> None:
     summary = [
         "Hester Vane came to the island of Skye on Monday, 3 March 1924.",
         "Matthias Crane stole the money.",
@@ -161,8 +164,8 @@ def test_a_wrong_sentence_has_the_kind_of_its_error_and_the_line_that_shows_it()
         split(STORY)[3],
         "The lighthouse was old.",
     ]
-    given_ = VerifyInput(document=STORY, sentences=[Statement(id=n, sentence=text) for n, text in enumerate(summary)])
-    verified = verify_sentences(given_).sentences
+    inputs = VerifyInput(document=STORY, sentences=[Statement(id=n, sentence=text) for n, text in enumerate(summary)])
+    verified = verify_sentences(inputs).sentences
     assert [one.category for one in verified] == ["entity", "relation", "out_of_article", "none", UNSURE]
     assert verified[0].quote == split(STORY)[0]
     assert "Skye" in verified[0].reason

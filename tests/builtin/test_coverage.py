@@ -48,14 +48,14 @@ from tests.text.hostile import raw_texts
 
 def _held(sentences: list[str], summary: list[str]) -> list[tuple[bool | str | None, list[int]]]:
     """Which key sentences a summary has, and where."""
-    given_ = AnswerFromSummaryInput(
+    inputs = AnswerFromSummaryInput(
         sentences=[SummaryLine(id=number, sentence=text) for number, text in enumerate(summary, 1)],
         questions=[QuestionItem(id=number, question=key_sentence(text)) for number, text in enumerate(sentences, 1)],
     )
-    return [(answer.answered, answer.sentences) for answer in answer_from_summary(given_).answers]
+    return [(answer.answered, answer.sentences) for answer in answer_from_summary(inputs).answers]
 
 
-def test_key_sentences_are_the_documents_each_once_and_from_all_parts() -> None:
+def test_key_sentences_come_from_all_parts() -> None:
     text = plain(sample())
     chosen = key_sentences(sample(), 12)
     assert len(chosen) == len(set(chosen)) == 12
@@ -63,10 +63,10 @@ def test_key_sentences_are_the_documents_each_once_and_from_all_parts() -> None:
     assert max(after - before for before, after in pairwise(places)) < 0.3
 
 
-def test_a_pack_has_key_sentences_in_place_of_questions() -> None:
+def test_pack_has_key_sentences() -> None:
     questions = ask_document(AskDocumentInput(excerpt=STORY, count=3)).questions
-    assert [sentence_in(one.question) for one in questions] == [one.answer for one in questions]
-    assert {one.answer for one in questions} <= set(split(STORY))
+    assert [sentence_in(question.question) for question in questions] == [question.answer for question in questions]
+    assert {question.answer for question in questions} <= set(split(STORY))
     assert sentence_in("Who came?") == ""
 
 
@@ -78,11 +78,11 @@ def test_an_excerpt_without_sentences_has_none() -> None:
 @pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(st.lists(raw_texts, max_size=4).map("\n\n".join), st.integers(1, 5))
-def test_a_text_has_no_more_key_sentences_than_wanted(text: str, count: int) -> None:
+def test_key_sentences_keep_to_their_count(text: str, count: int) -> None:
     assert len(key_sentences(text, count)) <= count
 
 
-def test_a_summary_has_a_key_sentence_in_the_sentence_with_most_of_its_words() -> None:
+def test_key_sentence_is_found_by_words() -> None:
     first, second = split(STORY)[0], split(STORY)[4]
     shortened = "In November 1901 the Long Bank broke."
     assert _held([first, second], ["It rained.", first, shortened]) == [(True, [2]), (True, [3])]
@@ -91,15 +91,19 @@ def test_a_summary_has_a_key_sentence_in_the_sentence_with_most_of_its_words() -
 
 
 def test_questions_of_other_judges_are_left_open() -> None:
-    given_ = AnswerFromSummaryInput(sentences=[], questions=[QuestionItem(id=1, question="Who came?")])
-    assert answer_from_summary(given_).answers[0].answered == UNSURE
+    inputs = AnswerFromSummaryInput(sentences=[], questions=[QuestionItem(id=1, question="Who came?")])
+    assert answer_from_summary(inputs).answers[0].answered == UNSURE
 
 
 def _facts(excerpt: str) -> list[list[str]]:
     """The facts of each root: itself, its branches, their leaves."""
     roots = grow(ExtractFactsInput(excerpt=excerpt)).roots
     return [
-        [root.fact, *(one.fact for one in root.branches), *(leaf for one in root.branches for leaf in one.leaves)]
+        [
+            root.fact,
+            *(branch.fact for branch in root.branches),
+            *(leaf for branch in root.branches for leaf in branch.leaves),
+        ]
         for root in roots
     ]
 
@@ -115,17 +119,17 @@ def test_key_facts_are_key_sentences_each_once() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "# A heading", "Ada rowed.", "…"])
-def test_of_a_text_without_two_sentences_there_is_no_tree(text: str) -> None:
+def test_short_text_has_no_tree(text: str) -> None:
     with pytest.raises(RejectedRequest):
         grow(ExtractFactsInput(excerpt=text))
 
 
-def test_only_facts_that_the_excerpt_has_word_for_word_pass() -> None:
+def test_only_literal_facts_pass() -> None:
     facts = [split(STORY)[2], "Matthias Crane stole the money.", "The lighthouse was old."]
-    given_ = ValidateFactsInput(
+    inputs = ValidateFactsInput(
         excerpt=STORY, facts=[TreeFact(id=n, level="leaf", fact=fact) for n, fact in enumerate(facts)]
     )
-    assert [(one.id, one.verdict) for one in validate_facts(given_).facts] == [(0, "pass")]
+    assert [(fact.id, fact.verdict) for fact in validate_facts(inputs).facts] == [(0, "pass")]
 
 
 def test_a_query_asks_about_the_first_fact() -> None:
@@ -136,24 +140,24 @@ def test_a_query_asks_about_the_first_fact() -> None:
     assert query("The Key Fact lay there.") == "What happens, and why?"
 
 
-def test_a_fact_is_stated_where_a_sentence_has_most_of_its_words() -> None:
+def test_fact_is_aligned_by_words() -> None:
     facts = [split(STORY)[2], "Then came Zebedee to the party."]
-    given_ = AlignInput(
+    inputs = AlignInput(
         sentences=[Statement(id=10 + n, sentence=text) for n, text in enumerate(split(STORY))],
         facts=[Fact(id=n, fact=fact) for n, fact in enumerate(facts)],
     )
-    assert [(one.stated, one.sentences) for one in align_facts(given_).facts] == [("yes", [12]), ("no", [])]
+    assert [(fact.stated, fact.sentences) for fact in align_facts(inputs).facts] == [("yes", [12]), ("no", [])]
 
 
 def test_a_sentence_is_one_fact() -> None:
     text = "Ada rowed, and Voss fled."
-    given_ = SplitFactsInput(sentences=[Statement(id=1, sentence=text)])
-    assert [one.facts for one in split_facts(given_).sentences] == [[text]]
+    inputs = SplitFactsInput(sentences=[Statement(id=1, sentence=text)])
+    assert [sentence.facts for sentence in split_facts(inputs).sentences] == [[text]]
 
 
-def test_a_readers_question_is_answered_by_the_sentences_with_its_words() -> None:
-    asked = AnswerInput(passages=[STORY], question="When did the Long Bank break?", words=50)
-    answer = write_answer(asked)
+def test_question_is_answered_by_matching_sentences() -> None:
+    inputs = AnswerInput(passages=[STORY], question="When did the Long Bank break?", words=50)
+    answer = write_answer(inputs)
     assert answer.answered
-    assert [one.quote for one in answer.sentences] == [split(STORY)[4]]
-    assert not write_answer(asked.model_copy(update={"question": "Who painted the ceiling?"})).answered
+    assert [sentence.quote for sentence in answer.sentences] == [split(STORY)[4]]
+    assert not write_answer(inputs.model_copy(update={"question": "Who painted the ceiling?"})).answered

@@ -73,7 +73,7 @@ def parts_of(text: str) -> list[str]:
     return [" ".join(text[span.start : span.end].split()) for span in sentences(text)]
 
 
-def test_the_model_says_who_it_is_what_it_used_and_what_it_wrote() -> None:
+def test_reply_has_identity_and_usage() -> None:
     model: Model = ExtractiveModel()
     reply = asyncio.run(model.ask(Request(MERGE, MergeInput(summaries=[STORY, OTHER], words=60))))
     assert model.identity == f"extractive:{VERSION}"
@@ -86,9 +86,7 @@ def test_the_model_says_who_it_is_what_it_used_and_what_it_wrote() -> None:
 @drafters
 @settings(max_examples=80, deadline=None)
 @given(text=TEXT, words=st.integers(1, 60))
-def test_any_text_gives_whole_sentences_within_the_limit_and_always_the_same(
-    draft: Callable[[str, int], str], text: str, words: int
-) -> None:
+def test_any_text_gives_sentences_within_limit(draft: Callable[[str, int], str], text: str, words: int) -> None:
     summary = draft(text, words)
     assert count_words(summary) <= words
     assert draft(text, words) == summary
@@ -101,7 +99,7 @@ def test_any_text_gives_whole_sentences_within_the_limit_and_always_the_same(
 @drafters
 @given(words=st.integers(30, 200))
 @settings(max_examples=25, deadline=None)
-def test_sentences_are_the_sources_and_keep_their_order(draft: Callable[[str, int], str], words: int) -> None:
+def test_sentences_keep_the_order_of_sources(draft: Callable[[str, int], str], words: int) -> None:
     source = parts_of(STORY) + parts_of(OTHER)
     places = [source.index(sentence) for sentence in parts_of(draft(STORY, words))]
     assert places == sorted(set(places))
@@ -114,13 +112,13 @@ def test_the_limit_is_nearly_used_up(drafter: str) -> None:
 
 
 @pytest.mark.parametrize("words", [40, 60, 80])
-def test_told_sentences_come_before_speech_headings_and_asides(words: int) -> None:
+def test_narration_precedes_speech_and_headings(words: int) -> None:
     summary = of_part(STORY, words)
     for poor in ("#", "Lamp\n", '"', "?", "It was dark", "I tell you", "But nobody"):
         assert poor not in summary
 
 
-def test_a_sentence_that_points_back_follows_the_one_it_points_to() -> None:
+def test_pronouns_follow_their_antecedents() -> None:
     source = parts_of(STORY)
     summary = parts_of(of_part(STORY, 110))
     for at, sentence in enumerate(summary):
@@ -141,24 +139,24 @@ def test_a_merge_keeps_beginning_middle_and_end() -> None:
     assert all(any(sentence in part for sentence in parts_of(summary)) for part in source)
 
 
-def test_a_merge_onward_repeats_nothing_of_the_context() -> None:
-    given_ = MergeOnwardInput(context=OTHER, summaries=[OTHER + " " + STORY], words=150)
-    summary = parts_of(summarize(given_))
+def test_merge_onward_repeats_no_context() -> None:
+    inputs = MergeOnwardInput(context=OTHER, summaries=[OTHER + " " + STORY], words=150)
+    summary = parts_of(summarize(inputs))
     assert len(summary) == len(set(summary))
 
 
-def test_an_update_keeps_most_of_the_summary_and_takes_in_the_news() -> None:
+def test_update_keeps_summary_and_adds_news() -> None:
     before = of_part(STORY, 100)
     summary = parts_of(summarize(UpdateInput(summary=before, excerpt=OTHER, words=100)))
-    kept = sum(count_words(sentence) for sentence in summary if sentence in parts_of(before))
-    assert 60 <= kept < 100
+    kept_words = sum(count_words(sentence) for sentence in summary if sentence in parts_of(before))
+    assert 60 <= kept_words < 100
     assert any(sentence in parts_of(OTHER) for sentence in summary)
 
 
 @pytest.mark.parametrize("words", [60, 90, 120])
 def test_a_compression_comes_near_to_its_target(words: int) -> None:
-    given_ = CompressInput(summary=STORY, current_words=count_words(STORY), words=words)
-    assert 0.8 * words <= count_words(summarize(given_)) < words
+    inputs = CompressInput(summary=STORY, current_words=count_words(STORY), words=words)
+    assert 0.8 * words <= count_words(summarize(inputs)) < words
 
 
 @pytest.mark.parametrize(
@@ -183,7 +181,7 @@ def test_odd_texts_still_give_a_sentence(text: str, words: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["_", "_ _", "* _ *"])
-def test_a_text_of_marks_that_count_as_words_is_not_lost(text: str) -> None:
+def test_text_of_underscores_is_kept(text: str) -> None:
     assert of_part(text, 1)
 
 
@@ -206,7 +204,7 @@ DATA = Path(os.environ.get("REDRAFT_DATA", Path(__file__).parents[3] / "shared" 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not DATA.exists(), reason="squality/dev.jsonl is not there")
-def test_summaries_of_stories_resemble_peoples_more_than_their_first_words_do() -> None:
+def test_summaries_beat_the_lead_by_rouge() -> None:
     scorers = pytest.importorskip("rouge_score.rouge_scorer")
     scorer = scorers.RougeScorer(["rouge2"])
     ours, leads = [], []
@@ -220,7 +218,7 @@ def test_summaries_of_stories_resemble_peoples_more_than_their_first_words_do() 
     assert mean(ours) > 1.1 * mean(leads)
 
 
-def test_what_stands_under_the_heading_of_an_authors_note_is_no_part_of_the_story() -> None:
+def test_authors_note_is_omitted() -> None:
     story = "Captain Harald Voss sailed the Meridian from Bergen to Cork in March 1902 with a cargo of salt. " * 3
     note = "The town of Bergen and every harbour of this tale are invented by Marta Lind in Oslo in 1931."
     text = f"## Chapter 1\n\n{story}\n\n## Author's note\n\n{note}\n\n{note.replace('town', 'city')}"
@@ -239,13 +237,13 @@ def test_what_stands_under_the_heading_of_an_authors_note_is_no_part_of_the_stor
         "[^1]: The causeway of Sarn was built by Alban Frere in 1820 for the Harbour Board.",
     ],
 )
-def test_a_footnote_is_no_sentence_of_a_summary(note: str) -> None:
+def test_footnote_is_omitted(note: str) -> None:
     text = f"Hester Vane came to Sarn in March 1901 to weigh the salt.[1]\n\n{note}\n\n"
     text += "Edgar Harrow locked the ledger away."
     drawn = of_part(text, 60)
     assert drawn == "Hester Vane came to Sarn in March 1901 to weigh the salt. Edgar Harrow locked the ledger away."
 
 
-def test_numbered_paragraphs_are_no_footnotes() -> None:
+def test_numbered_paragraphs_stay() -> None:
     text = "[1] Hester Vane came to Sarn in March 1901.\n\n[2] Edgar Harrow locked the ledger away in June."
     assert "Harrow" in of_part(text, 60)

@@ -30,18 +30,18 @@ TOLD = [
 ]
 
 
-@pytest.mark.parametrize("told", TOLD)
-def test_what_is_told_in_other_words_is_not_called_wrong(told: str) -> None:
-    assert faults([sample()], [told]) == set()
+@pytest.mark.parametrize("sentence", TOLD)
+def test_paraphrases_are_not_wrong(sentence: str) -> None:
+    assert faults([sample()], [sentence]) == set()
 
 
 @pytest.mark.parametrize(
     ("at", "right", "wrong"), [(0, "Philip Dunne", "Bartholomew Quigg"), (3, "960", "1,395"), (2, "Ruth", "Zebediah")]
 )
-def test_a_name_or_figure_that_is_nowhere_is_wrong_in_any_words(at: int, right: str, wrong: str) -> None:
-    said = TOLD[at].replace(right, wrong)
-    assert said != TOLD[at]
-    assert faults([sample()], [said]) == {0}
+def test_absent_detail_is_wrong(at: int, right: str, wrong: str) -> None:
+    sentence = TOLD[at].replace(right, wrong)
+    assert sentence != TOLD[at]
+    assert faults([sample()], [sentence]) == {0}
 
 
 @pytest.mark.parametrize(
@@ -54,41 +54,41 @@ def test_a_name_or_figure_that_is_nowhere_is_wrong_in_any_words(at: int, right: 
         "The works were bought by Josiah Rud Harow in 1885, with his wife's money.",
     ],
 )
-def test_another_form_of_a_name_in_a_copied_sentence_is_no_contradiction(fair: str) -> None:
+def test_variant_of_a_name_is_no_contradiction(fair: str) -> None:
     text = "The works were bought by Josiah Rudd Harrow in 1885, with his wife's money. He had a son, Edgar Harrow."
     assert faults([text], [fair]) == set()
 
 
 @pytest.mark.parametrize("other", ["Isaac Thorne", "Edgar Harrow", "Thorne", "Mrs. Thorne"])
-def test_another_name_is(other: str) -> None:
+def test_another_name_is_a_contradiction(other: str) -> None:
     text = "The works were bought by Josiah Rudd Harrow in 1885, with money. Edgar Harrow and Isaac Thorne had none."
     assert faults([text], [f"The works were bought by {other} in 1885, with money."]) == {0}
 
 
-def test_a_title_is_not_another_s() -> None:
+def test_titles_distinguish_names() -> None:
     text = "The letter was written by Mr. Thorne on the evening before the flood. Mrs. Thorne had gone to bed."
     assert faults([text], [text.partition(". Mrs")[0].replace("Mr.", "Mrs.") + "."]) == {0}
     assert faults([text], ["The letter was written by Isaac Thorne on the evening before the flood."]) == {0}
-    known = f"{text} Isaac Thorne was his name."
-    assert faults([known], ["The letter was written by Isaac Thorne on the evening before the flood."]) == set()
+    named_text = f"{text} Isaac Thorne was his name."
+    assert faults([named_text], ["The letter was written by Isaac Thorne on the evening before the flood."]) == set()
 
 
-def test_no_and_what_is_said_instead_contradict_each_other() -> None:
+def test_negation_contradicts_its_opposite() -> None:
     text = "Mr. Frere found that Matthias Crane had taken no part in it but to discover it."
     pairs = [(text, text.replace("no part", wrong)) for wrong in ("a great part", "part")]
-    for known, said in (*pairs, (pairs[0][1], text)):
-        (checked,) = checks([known], [said])
+    for source, sentence in (*pairs, (pairs[0][1], text)):
+        (checked,) = checks([source], [sentence])
         assert checked.fault
         assert checked.fault.kind == "opposite"
 
 
-def test_a_denial_in_other_words_denies_too() -> None:
+def test_reworded_denial_denies() -> None:
     text = "The authorities, which have launched an investigation into the illnesses, have not found any evidence."
     assert faults([text], ["The authorities, which have launched an investigation, have found no evidence."]) == set()
     assert faults([text], ["The authorities, which have launched an investigation, have found evidence."]) == {0}
 
 
-def test_a_sentence_without_a_word_of_the_text_is_absent() -> None:
+def test_unrelated_sentence_is_absent() -> None:
     (checked,) = checks([STORY], ["Zebras dislike striped umbrellas."])
     assert (checked.share, checked.fault and checked.fault.kind) == (0.0, "absent")
 
@@ -104,7 +104,7 @@ def test_a_sentence_without_a_word_of_the_text_is_absent() -> None:
         "On 4 November the Petrel struck the reef.",
     ],
 )
-def test_a_sentence_that_names_whom_it_means_stands_alone(text: str) -> None:
+def test_named_subjects_stand_alone(text: str) -> None:
     assert not has_outside_reference(text)
 
 
@@ -125,7 +125,7 @@ def test_a_sentence_that_names_whom_it_means_stands_alone(text: str) -> None:
         "Another of them drowned.",
     ],
 )
-def test_a_sentence_that_points_out_of_itself_does_not(text: str) -> None:
+def test_pronouns_do_not_stand_alone(text: str) -> None:
     assert has_outside_reference(text)
 
 
@@ -141,23 +141,24 @@ def test_a_sentence_that_points_out_of_itself_does_not(text: str) -> None:
         "Day 3.",
     ],
 )
-def test_who_speaks_and_dates_and_headings_are_no_sentences(scrap: str) -> None:
-    found = read([f"Ada Quill kept the lamp on the rock. {scrap} The board paid Ada Quill in coal."], ENGLISH)
-    assert [one.standing <= LAST_RESORT for one in found] == [False, True, False]
+def test_tags_and_dates_are_no_sentences(scrap: str) -> None:
+    prose = read([f"Ada Quill kept the lamp on the rock. {scrap} The board paid Ada Quill in coal."], ENGLISH)
+    assert [one.standing <= LAST_RESORT for one in prose] == [False, True, False]
 
 
-def test_what_somebody_says_is_a_last_resort() -> None:
-    found = read(['"The lamp burned all night," said Tobias Renn. The board paid Ada Quill in coal.'], ENGLISH)
-    assert [one.standing <= LAST_RESORT for one in with_dependent_last(found, ENGLISH)] == [True, False]
+def test_speech_is_a_last_resort() -> None:
+    prose = read(['"The lamp burned all night," said Tobias Renn. The board paid Ada Quill in coal.'], ENGLISH)
+    assert [one.standing <= LAST_RESORT for one in with_dependent_last(prose, ENGLISH)] == [True, False]
 
 
 @pytest.mark.parametrize("words", [45, 60, 90])
-def test_the_beginning_the_middle_and_the_end_are_represented(words: int) -> None:
+def test_all_stages_are_represented(words: int) -> None:
     text = sample()[:40_000]
-    told = [plain(text[span.start : span.end]) for span in sentences(text)]
+    source_sentences = [plain(text[span.start : span.end]) for span in sentences(text)]
     summary = of_whole(text, words)
-    said = [plain(summary[span.start : span.end]) for span in sentences(summary)]
-    places = [sum(map(len, told[: told.index(one)])) / len(text) for one in said]
+    summary_sentences = [plain(summary[span.start : span.end]) for span in sentences(summary)]
+    indices = [source_sentences.index(sentence) for sentence in summary_sentences]
+    places = [sum(map(len, source_sentences[:at])) / len(text) for at in indices]
     assert min(places) < 0.25
     assert any(0.2 < place < 0.8 for place in places)
     assert max(places) > 0.7
@@ -181,20 +182,20 @@ def test_the_beginning_the_middle_and_the_end_are_represented(words: int) -> Non
         ("She tried", "she tries"),
     ],
 )
-def test_spelling_and_tokenisation_make_no_difference(one: str, other: str) -> None:
+def test_spelling_makes_no_difference(one: str, other: str) -> None:
     assert keys(one) == keys(other)
 
 
 @pytest.mark.parametrize(("one", "other"), [("He went", "He did not go"), ("3 men", "4 men"), ("Sarn", "Skye")])
-def test_what_is_different_stays_different(one: str, other: str) -> None:
+def test_different_words_stay_different(one: str, other: str) -> None:
     assert keys(one) != keys(other)
 
 
 @given(raw_texts)
 def test_words_are_where_they_say(text: str) -> None:
-    found = words(text)
-    assert all(0 <= word.start < word.end <= len(text) and word.key for word in found)
-    assert [word.start for word in found] == sorted(word.start for word in found)
+    text_words = words(text)
+    assert all(0 <= word.start < word.end <= len(text) and word.key for word in text_words)
+    assert [word.start for word in text_words] == sorted(word.start for word in text_words)
 
 
 @pytest.mark.parametrize(
@@ -209,19 +210,19 @@ def test_words_are_where_they_say(text: str) -> None:
     ],
 )
 def test_names_and_numbers(sentence: str, names: list[str], numbers: list[str]) -> None:
-    found = [detail for detail in details(sentence, words(sentence)) if detail.sure]
-    assert [sentence[d.start : d.end] for d in found if d.kind == "name"] == names
-    assert [sentence[d.start : d.end] for d in found if d.kind == "number"] == numbers
+    sure_details = [detail for detail in details(sentence, words(sentence)) if detail.sure]
+    assert [sentence[d.start : d.end] for d in sure_details if d.kind == "name"] == names
+    assert [sentence[d.start : d.end] for d in sure_details if d.kind == "number"] == numbers
 
 
 @given(raw_texts)
 def test_details_take_up_words_in_order(text: str) -> None:
-    found = words(text)
+    text_words = words(text)
     last = -1
-    for detail in details(text, found):
-        assert last < detail.first <= detail.last < len(found)
-        assert detail.start == found[detail.first].start
-        assert text[detail.end : found[detail.last].end] in ("", "'s", "’s", "'", "’")
+    for detail in details(text, text_words):
+        assert last < detail.first <= detail.last < len(text_words)
+        assert detail.start == text_words[detail.first].start
+        assert text[detail.end : text_words[detail.last].end] in ("", "'s", "’s", "'", "’")
         last = detail.last
 
 
@@ -258,24 +259,24 @@ print([[line.text for line in source.nearest(draw.sample(words, 72))] for _ in r
 
 def _outputs(script: str, *arguments: str) -> set[str]:
     """Return the outputs of a script under three hash seeds."""
-    said = set()
+    outputs = set()
     for seed in ("1", "9", "77"):
         environment = {**os.environ, "PYTHONHASHSEED": seed}
         done = subprocess.run(
             [sys.executable, "-c", script, *arguments], env=environment, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stderr
-        said.add(done.stdout)
-    return said
+        outputs.add(done.stdout)
+    return outputs
 
 
 @pytest.mark.slow
-def test_lines_that_are_equally_good_have_the_same_order_under_any_hash_seed() -> None:
+def test_order_is_stable_under_hash_seeds() -> None:
     assert len(_outputs(_PLACES)) == 1
 
 
 @pytest.mark.nightly
-def test_the_built_in_model_says_the_same_under_any_hash_seed(tmp_path: Path) -> None:
+def test_built_in_model_ignores_hash_seeds(tmp_path: Path) -> None:
     document = tmp_path / "chapter.md"
     document.write_text(chapter(), "utf-8")
     assert len(_outputs(_WORK, str(document))) == 1

@@ -48,32 +48,32 @@ def test_without_points_nothing_changes() -> None:
     assert _revised(summary=f"\n {SUMMARY} \n") == f"\n {SUMMARY} \n"
 
 
-def test_what_is_missing_comes_where_the_document_has_it() -> None:
+def test_addition_follows_the_document_order() -> None:
     revised = _revised(_add(SENTENCES[4]), document=STORY)
     assert revised == SUMMARY.replace("\n\n", f" {SENTENCES[4]}\n\n")
     assert _revised(_add(SENTENCES[0]), summary=SENTENCES[3], document=STORY) == f"{SENTENCES[0]} {SENTENCES[3]}"
 
 
-def test_without_the_document_it_comes_at_the_end() -> None:
+def test_addition_without_document_comes_last() -> None:
     assert _revised(_add("Zebras graze.")).endswith("Zebras graze.")
 
 
-def test_only_the_sentence_that_is_needed_is_brought_in() -> None:
+def test_only_needed_sentence_is_added() -> None:
     point = _add("# A heading\n\nZebras graze. Captain Renn met *Ada Quill* at noon. It rained.", answer="Ada Quill")
     assert set(split(_revised(point))) - set(split(SUMMARY)) == {"Captain Renn met Ada Quill at noon."}
 
 
-def test_a_sentence_that_points_back_is_not_brought_in() -> None:
+def test_dependent_sentence_is_not_added() -> None:
     evidence = "It was late. Matthias Crane sat at the bottom of the stairs. He had been dead for two days."
     changed = _revised(_add(evidence, question="How long had Matthias been dead?", answer="two days"))
     assert "He had been dead" not in changed
 
 
-def test_the_rest_of_a_broken_sentence_is_not_brought_in() -> None:
+def test_fragment_is_not_added() -> None:
     assert _revised(_add("came through from the relay station ten minutes late.", answer="ten minutes")) == SUMMARY
 
 
-def test_nothing_is_said_twice() -> None:
+def test_no_sentence_is_added_twice() -> None:
     assert _revised(_add(SENTENCES[3]), _add("x"), _add("")) == _revised(_add("x"))
     assert _revised(_add(SENTENCES[4]), _add(SENTENCES[4])).count(SENTENCES[4]) == 1
 
@@ -88,41 +88,43 @@ def test_nothing_is_said_twice() -> None:
     ],
 )
 def test_a_detail_is_corrected_in_place(at: int, wrong: str, right: str, answer: str) -> None:
-    said = SENTENCES[at].replace(right, wrong)
-    assert said != SENTENCES[at]
-    revised = _revised(_correct(said, answer, SENTENCES[at]), summary=SUMMARY.replace(SENTENCES[at], said))
+    wrong_sentence = SENTENCES[at].replace(right, wrong)
+    assert wrong_sentence != SENTENCES[at]
+    revised = _revised(
+        _correct(wrong_sentence, answer, SENTENCES[at]), summary=SUMMARY.replace(SENTENCES[at], wrong_sentence)
+    )
     assert revised == SUMMARY
 
 
-def test_the_faults_that_the_check_finds_can_be_corrected() -> None:
-    said = SUMMARY.replace("Sarn", "Skye").replace("twenty-two", "thirty")
+def test_faults_of_the_check_are_corrected() -> None:
+    wrong_summary = SUMMARY.replace("Sarn", "Skye").replace("twenty-two", "thirty")
     points = [
         _correct(sentence, checked.fault.other, checked.nearest)
-        for sentence, checked in zip(split(said), checks([STORY], split(said)), strict=True)
+        for sentence, checked in zip(split(wrong_summary), checks([STORY], split(wrong_summary)), strict=True)
         if checked.fault
     ]
     assert len(points) == 2
-    assert _revised(*points, summary=said) == SUMMARY
+    assert _revised(*points, summary=wrong_summary) == SUMMARY
 
 
 def _remove(sentence: str) -> Point:
     return Point(id=1, task="remove", instruction="The document does not say this.", sentence=sentence)
 
 
-def test_what_cannot_be_mended_is_replaced_or_dropped() -> None:
-    said = "The ledger was burnt by pirates."
-    summary = SUMMARY.replace(SENTENCES[3], said)
-    assert _revised(_correct(said, "No", SENTENCES[3]), summary=summary) == SUMMARY
-    assert _revised(_correct(said), summary=summary) == SUMMARY.replace(f" {SENTENCES[3]}", "")
+def test_wrong_sentence_is_replaced_or_dropped() -> None:
+    sentence = "The ledger was burnt by pirates."
+    summary = SUMMARY.replace(SENTENCES[3], sentence)
+    assert _revised(_correct(sentence, "No", SENTENCES[3]), summary=summary) == SUMMARY
+    assert _revised(_correct(sentence), summary=summary) == SUMMARY.replace(f" {SENTENCES[3]}", "")
     assert _revised(_correct("Nobody said this."), summary=summary) == summary
 
 
 @pytest.mark.parametrize(
-    "said", ["Zebras graze on the moon.", "Zebras and giraffes graze quietly while a forgotten notebook rusts."]
+    "sentence", ["Zebras graze on the moon.", "Zebras and giraffes graze quietly while a forgotten notebook rusts."]
 )
-def test_what_is_unsupported_and_like_nothing_in_the_document_is_dropped(said: str) -> None:
-    summary = SUMMARY.replace(SENTENCES[5], said)
-    assert _revised(_remove(said), summary=summary, document=STORY) == SUMMARY.replace(f"{SENTENCES[5]} ", "")
+def test_unsupported_sentence_is_dropped(sentence: str) -> None:
+    summary = SUMMARY.replace(SENTENCES[5], sentence)
+    assert _revised(_remove(sentence), summary=summary, document=STORY) == SUMMARY.replace(f"{SENTENCES[5]} ", "")
 
 
 def test_the_last_sentence_is_not_dropped() -> None:
@@ -133,30 +135,30 @@ def test_a_paragraph_survives_its_first_sentence() -> None:
     assert _revised(_correct(SENTENCES[5])) == SUMMARY.replace(f"{SENTENCES[5]} ", "")
 
 
-def test_what_is_kept_stays_and_the_first_points_go_first() -> None:
+def test_needed_sentences_stay() -> None:
     room = count_words(SUMMARY)
     revised = _revised(
         _add(SENTENCES[4]), _add(SENTENCES[1]), _add(SENTENCES[2]), words=room, needed=[SENTENCES[3], SENTENCES[5]]
     )
-    said = split(revised)
-    assert {SENTENCES[3], SENTENCES[4], SENTENCES[5]} <= set(said)
+    revised_sentences = split(revised)
+    assert {SENTENCES[3], SENTENCES[4], SENTENCES[5]} <= set(revised_sentences)
     assert count_words(revised) <= room
     assert _revised(_correct(SENTENCES[3], "x", "y"), needed=[SENTENCES[3]]) == SUMMARY
 
 
-def test_an_instruction_that_it_cannot_follow_changes_nothing_and_is_reported_as_left() -> None:
+def test_request_in_words_is_left() -> None:
     reply = read_reply(_revised(Point(id=1, task="change", instruction="Make it sadder.")))
     assert reply.text == SUMMARY
     assert [*reply.points.values()] == [("left", "the built-in model cannot follow requests in words")]
-    asked = Point(id=1, task="change", instruction="Tell of the flood.", evidence=SENTENCES[4])
-    assert SENTENCES[4] in _revised(asked)
+    point = Point(id=1, task="change", instruction="Tell of the flood.", evidence=SENTENCES[4])
+    assert SENTENCES[4] in _revised(point)
 
 
 def _point(task: str, sentence: str, **more: str) -> Point:
     return Point.model_validate({"id": 1, "task": task, "instruction": "x", "sentence": sentence, **more})
 
 
-def test_what_is_dropped_goes_and_of_what_stands_twice_the_first_stays() -> None:
+def test_second_of_two_sentences_is_dropped() -> None:
     assert _revised(_point("drop", SENTENCES[3])) == SUMMARY.replace(f" {SENTENCES[3]}", "")
     assert _revised(_point("drop", SENTENCES[0]), summary=f"{SUMMARY} {SENTENCES[0]}") == SUMMARY
     assert _revised(_point("drop", "Nobody said this.")) == SUMMARY
@@ -182,7 +184,7 @@ _POINTS = st.builds(
     st.integers(1, 120),
     st.sampled_from(SENTENCES),
 )
-def test_the_limit_is_kept_and_so_is_what_fits(summary: str, points: list[Point], words: int, keep: str) -> None:
+def test_limit_and_needed_sentences_are_kept(summary: str, points: list[Point], words: int, keep: str) -> None:
     revised = _revised(*points, summary=summary, words=words, needed=[keep])
     assert count_words(revised) <= words
     if keep in summary and count_words(summary) <= words:

@@ -260,7 +260,7 @@ async def test_built_in_model_abstains_with_a_hint(tmp_path: Path) -> None:
     evaluation = result.evaluations["booookscore"]
     assert (evaluation.outcome, evaluation.score, evaluation.judged, evaluation.unjudged) == ("failed", None, 0, 3)
     assert evaluation.findings == ()
-    assert evaluation.reason.endswith("name a language model as judge (judges=['openai:MODEL'])")
+    assert evaluation.reason.endswith("name a language model as judge")
 
 
 async def test_judges_vote_and_join_their_questions(tmp_path: Path) -> None:

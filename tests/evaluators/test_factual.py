@@ -530,7 +530,7 @@ async def test_query_without_a_tree_has_no_facts(court: Court) -> None:
 
     recall, faithfulness = result.evaluations["keyfact_recall"], result.evaluations["faithfulness"]
     assert (recall.outcome, recall.score) == ("not_applicable", None)
-    assert "redraft keyfacts" in recall.reason
+    assert "only a query of the key facts" in recall.reason
     # It is held against the document, and nobody can say which facts it should carry.
     assert (faithfulness.score, faithfulness.details["by_level"]) == (1 / 2, None)
 

@@ -205,7 +205,7 @@ async def test_document_is_left_out_without_room(bench: Bench) -> None:
     nowhere = await bench.compare(window=beside - 1)
     assert bench.seen == []
     assert nowhere.preference.outcome == "failed"
-    assert "(--context-tokens)" in nowhere.preference.reason
+    assert "and the window has" in nowhere.preference.reason
 
 
 async def test_of_one_text_twice_nobody_is_asked(bench: Bench) -> None:

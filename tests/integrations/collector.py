@@ -36,9 +36,9 @@ class Collector:
         """All spans, as the protocol has them."""
         from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-        found = (ExportTraceServiceRequest.FromString(one) for one in self.sent)
+        spans_found = (ExportTraceServiceRequest.FromString(one) for one in self.sent)
         return [
-            span for one in found for resource in one.resource_spans for scope in resource.scope_spans
+            span for one in spans_found for resource in one.resource_spans for scope in resource.scope_spans
             for span in scope.spans
         ]  # fmt: skip
 
@@ -47,7 +47,9 @@ class Collector:
 
 
 def attributes(span: Any) -> dict[str, Any]:
-    return {one.key: getattr(one.value, one.value.WhichOneof("value")) for one in span.attributes}
+    return {
+        attribute.key: getattr(attribute.value, attribute.value.WhichOneof("value")) for attribute in span.attributes
+    }
 
 
 def _handler(collector: Collector) -> type[BaseHTTPRequestHandler]:

@@ -39,9 +39,7 @@ def scores_in(spans: list[ReadableSpan]) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.slow
-async def test_a_call_says_which_model_was_asked_for_what_and_what_it_took(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_call_has_conventional_attributes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     write = summarizer()
 
@@ -51,8 +49,8 @@ async def test_a_call_says_which_model_was_asked_for_what_and_what_it_took(
     with ChatServer(script) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
         calls = [one for one in await spans_of(tmp_path, model="openai:m") if one.name == "chat m"]
-    assert {one.kind for one in calls} == {SpanKind.CLIENT}
-    failed, answered = [dict(one.attributes or {}) for one in calls]
+    assert {call.kind for call in calls} == {SpanKind.CLIENT}
+    failed, answered = [dict(call.attributes or {}) for call in calls]
     for said in (failed, answered):
         assert said["gen_ai.operation.name"] == "chat"
         assert said["gen_ai.provider.name"] == said["gen_ai.system"] == "openai"
@@ -69,10 +67,10 @@ async def test_a_call_says_which_model_was_asked_for_what_and_what_it_took(
     assert answered["gen_ai.response.finish_reasons"] == ("stop",)
 
 
-async def test_the_built_in_model_is_no_service_and_a_score_is_an_event(tmp_path: Path) -> None:
+async def test_built_in_model_is_no_service(tmp_path: Path) -> None:
     calls = [one for one in await spans_of(tmp_path) if one.name == "redraft.call"]
     assert calls
-    assert not any(name.startswith("gen_ai.") for one in calls for name in one.attributes or {})
+    assert not any(name.startswith("gen_ai.") for call in calls for name in call.attributes or {})
     score = scores_in(await spans_of(tmp_path, "consistency"))["consistency"]
     assert 0 <= score["gen_ai.evaluation.score.value"] <= 1
     assert score["gen_ai.evaluation.score.label"] == "scored"

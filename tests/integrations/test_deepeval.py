@@ -35,7 +35,7 @@ def metric(folder: Path, name: str = "consistency") -> BaseMetric:
 
 
 # It comes first: deepeval leaves a loop open, which a later one would take the place of.
-async def test_it_measures_where_a_loop_is_running_as_in_a_notebook(tmp_path: Path) -> None:
+async def test_measures_within_a_running_loop(tmp_path: Path) -> None:
     assert metric(tmp_path).measure(case(told(1, 2))) == 1.0
 
 
@@ -56,7 +56,7 @@ def test_the_reason_has_the_findings(tmp_path: Path) -> None:
     assert "Bob" in judged.reason
 
 
-def test_without_a_score_there_is_an_error_and_no_zero(tmp_path: Path) -> None:
+def test_missing_score_is_an_error(tmp_path: Path) -> None:
     unheard = SummaryMetric("coverage", store=tmp_path / "redraft.db")
     with pytest.raises(JudgingError, match="coverage has no score: no judge gave a verdict"):
         unheard.measure(case("The summary says it in quite other words."))

@@ -55,7 +55,7 @@ def scored(folder: Path, scorer: Scorer, summary: str, grader: Any = answered, *
 
 
 @pytest.mark.nightly
-def test_a_summary_is_scored_and_its_findings_are_the_explanation(tmp_path: Path) -> None:
+def test_findings_explain_the_score(tmp_path: Path) -> None:
     store = tmp_path / "redraft.db"
     good, poor = (scored(tmp_path, consistency(store=store), text) for text in (GOOD, POOR))
     assert good.value == 1

@@ -44,12 +44,12 @@ class Slow(FunctionModel):
 
 
 @asynccontextmanager
-async def connected(folder: Path, **given: Any) -> AsyncIterator[Client]:
+async def connected(folder: Path, **options: Any) -> AsyncIterator[Client]:
     """A client of a server on a folder with a book, in this process."""
     root = folder / "root"
     root.mkdir(exist_ok=True)
     (root / "book.txt").write_text(BOOK, "utf-8")
-    async with redraft.Session(folder / "redraft.db", **given) as session:
+    async with redraft.Session(folder / "redraft.db", **options) as session:
         desk = McpTools(session, root.resolve())
         async with Client(server(desk)) as client:
             try:
@@ -60,9 +60,9 @@ async def connected(folder: Path, **given: Any) -> AsyncIterator[Client]:
 
 async def call(client: Client, tool: str, **arguments: Any) -> Mapping[str, Any]:
     result = await client.call_tool(tool, arguments)
-    told: Mapping[str, Any] = result.structured_content
-    assert result.is_error == ("error" in told and tool != "status" and isinstance(told["error"], dict)), told
-    return told
+    content: Mapping[str, Any] = result.structured_content
+    assert result.is_error == ("error" in content and tool != "status" and isinstance(content["error"], dict)), content
+    return content
 
 
 async def error(client: Client, tool: str, **arguments: Any) -> str:
@@ -72,55 +72,55 @@ async def error(client: Client, tool: str, **arguments: Any) -> str:
 
 
 @pytest.mark.slow
-async def test_a_summary_is_started_polled_read_and_cited(tmp_path: Path) -> None:
+async def test_summary_is_started_polled_and_cited(tmp_path: Path) -> None:
     async with connected(tmp_path) as client:
         names = {tool.name for tool in (await client.list_tools()).tools}
         assert {"start_summary", "start_refinement", "start_evaluation", "status", "result", "cite"} <= names
 
-        begun = await call(client, "start_summary", source="book.txt", words=20)
-        done = await call(client, "status", run=begun["run"], wait=30)
+        started_run = await call(client, "start_summary", source="book.txt", words=20)
+        done = await call(client, "status", run=started_run["run"], wait=30)
         assert (done["status"], done["next"]) == ("done", "call result")
 
-        result = await call(client, "result", run=begun["run"])
+        result = await call(client, "result", run=started_run["run"])
         assert "keeper" in result["summary"]
-        cited = await call(client, "cite", run=begun["run"])
+        cited = await call(client, "cite", run=started_run["run"])
         assert cited["sentences"][0]["cites"] == [1]
         assert cited["places"][0]["quote"] in BOOK
 
-        found = await call(client, "find_passages", source="book.txt", query="a ship saved", count=1)
-        assert found == await call(client, "find_passages", source=begun["run"], query="a ship saved", count=1)
-        passage = found["passages"][0]
+        matches = await call(client, "find_passages", source="book.txt", query="a ship saved", count=1)
+        assert matches == await call(client, "find_passages", source=started_run["run"], query="a ship saved", count=1)
+        passage = matches["passages"][0]
         assert passage["text"] == BOOK[passage["start"] : passage["end"]]
 
 
 @pytest.mark.slow
-async def test_a_summary_is_judged_and_its_findings_come_page_by_page(tmp_path: Path) -> None:
+async def test_findings_come_in_pages(tmp_path: Path) -> None:
     poor = told(1, 3, wrong={2: "Bob"})
     async with connected(tmp_path, model=function_model(Keepers())) as client:
         (tmp_path / "root" / "book.md").write_text(island().text, "utf-8")
-        begun = await call(client, "start_evaluation", source="book.md", summary=poor)
-        await call(client, "status", run=begun["run"], wait=30)
-        result = await call(client, "result", run=begun["run"], findings=1)
+        started_run = await call(client, "start_evaluation", source="book.md", summary=poor)
+        await call(client, "status", run=started_run["run"], wait=30)
+        result = await call(client, "result", run=started_run["run"], findings=1)
         assert {*result["scores"]} == {"coverage", "consistency"}
-        rest = (await call(client, "result", run=begun["run"], first_finding=2))["findings"]
+        rest = (await call(client, "result", run=started_run["run"], first_finding=2))["findings"]
         assert len(rest) == result["findings_in_all"] - 1 > 1
         listed = [*result["findings"], *rest]
         assert {one["id"] for one in listed if "Bob" in one["sentence"]} != set()
         assert all(one["evidence"]["text"] in island().text for one in listed if one["evidence"])
 
 
-async def test_start_returns_at_once_and_a_run_can_be_stopped_and_resumed(tmp_path: Path) -> None:
+async def test_run_is_stopped_and_resumed(tmp_path: Path) -> None:
     model = Slow()
     async with connected(tmp_path, model=model, settings=redraft.DraftConfig(strategy="direct")) as client:
-        begun = await call(client, "start_summary", source="book.txt", words=20)
-        assert begun["status"] == "running"
-        assert begun["next"] == "call status again, with wait"
-        assert "is running" in await error(client, "resume", run=begun["run"])
-        assert (await call(client, "stop", run=begun["run"]))["status"] == "interrupted"
-        assert "not running" in await error(client, "stop", run=begun["run"])
+        started_run = await call(client, "start_summary", source="book.txt", words=20)
+        assert started_run["status"] == "running"
+        assert started_run["next"] == "call status again, with wait"
+        assert "is running" in await error(client, "resume", run=started_run["run"])
+        assert (await call(client, "stop", run=started_run["run"]))["status"] == "interrupted"
+        assert "not running" in await error(client, "stop", run=started_run["run"])
         model.may.set()
-        await call(client, "resume", run=begun["run"])
-        assert (await call(client, "status", run=begun["run"], wait=30))["status"] == "done"
+        await call(client, "resume", run=started_run["run"])
+        assert (await call(client, "status", run=started_run["run"], wait=30))["status"] == "done"
 
 
 async def test_four_runs_are_at_work_at_most(tmp_path: Path) -> None:
@@ -130,14 +130,14 @@ async def test_four_runs_are_at_work_at_most(tmp_path: Path) -> None:
         assert (await error(client, "start_summary", source="book.txt", words=24)).startswith("4 runs are in progress")
 
 
-async def test_all_runs_of_a_server_share_its_limits(tmp_path: Path) -> None:
-    given = {"model": FunctionModel(obedient), "settings": redraft.DraftConfig(strategy="direct")}
-    async with connected(tmp_path, **given, budget=Budget(max_calls=1, max_cost=None)) as client:
+async def test_runs_share_the_servers_limits(tmp_path: Path) -> None:
+    options = {"model": FunctionModel(obedient), "settings": redraft.DraftConfig(strategy="direct")}
+    async with connected(tmp_path, **options, budget=Budget(max_calls=1, max_cost=None)) as client:
         for words, status in ((20, "done"), (30, "failed")):
-            begun = await call(client, "start_summary", source="book.txt", words=words)
-            told = await call(client, "status", run=begun["run"], wait=30)
-            assert told["status"] in (status, "stopped" if status == "failed" else status)
-        assert "the limit of 1 call is used up" in told["error"]["message"]
+            started_run = await call(client, "start_summary", source="book.txt", words=words)
+            state = await call(client, "status", run=started_run["run"], wait=30)
+            assert state["status"] in (status, "stopped" if status == "failed" else status)
+        assert "the limit of 1 call is used up" in state["error"]["message"]
 
 
 OUTSIDE = "not a file in the folder"
@@ -181,10 +181,10 @@ async def test_only_files_in_the_folder_are_read(tmp_path: Path, source: object,
     os.mkfifo(root / "pipe")
     async with connected(tmp_path) as client:
         for tool, more in (("find_passages", {"query": "password"}), ("start_summary", {})):
-            told = await error(client, tool, source=source, **more)
-            assert message in told
-            assert "swordfish" not in told
-            assert len(told) < 1000
+            message_text = await error(client, tool, source=source, **more)
+            assert message in message_text
+            assert "swordfish" not in message_text
+            assert len(message_text) < 1000
 
 
 @pytest.mark.parametrize(
@@ -222,32 +222,32 @@ async def test_a_hint_names_tools_and_no_commands(tmp_path: Path) -> None:
 
 
 def parameters(folder: Path, *arguments: str) -> StdioServerParameters:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("REDRAFT_", "OPENAI_"))}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("REDRAFT_", "OPENAI_"))}
     command = ["-m", "redraft", "mcp", "--db", str(folder / "redraft.db"), "--root", str(folder), *arguments]
-    return StdioServerParameters(command=sys.executable, args=command, env=kept, cwd=folder)
+    return StdioServerParameters(command=sys.executable, args=command, env=environment, cwd=folder)
 
 
 @pytest.mark.nightly
-async def test_the_process_serves_a_client_and_stops_with_it(tmp_path: Path) -> None:
+async def test_process_stops_with_its_client(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text(SAMPLE.read_text("utf-8"), "utf-8")
     async with Client(stdio_client(parameters(tmp_path))) as client:
-        begun = await call(client, "start_summary", source="book.md", words=60)
-        assert (await call(client, "status", run=begun["run"], wait=45))["status"] == "done"
-        assert "Hester" in (await call(client, "result", run=begun["run"]))["summary"]
+        started_run = await call(client, "start_summary", source="book.md", words=60)
+        assert (await call(client, "status", run=started_run["run"], wait=45))["status"] == "done"
+        assert "Hester" in (await call(client, "result", run=started_run["run"]))["summary"]
         unfinished = await call(client, "start_evaluation", source="book.md", summary=SUMMARY)
     async with redraft.Session(tmp_path / "redraft.db") as session:
-        left = await session.result(unfinished["run"])
-        assert left.status in ("interrupted", "done")
+        unfinished_result = await session.result(unfinished["run"])
+        assert unfinished_result.status in ("interrupted", "done")
 
 
 @pytest.mark.nightly
-async def test_sigterm_stops_the_process_and_its_runs_can_be_resumed(tmp_path: Path) -> None:
+async def test_sigterm_leaves_resumable_runs(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text(SAMPLE.read_text("utf-8"), "utf-8")
-    given = parameters(tmp_path)
+    server_parameters = parameters(tmp_path)
     started = await asyncio.create_subprocess_exec(
-        given.command,
-        *given.args,
-        env=given.env,
+        server_parameters.command,
+        *server_parameters.args,
+        env=server_parameters.env,
         cwd=tmp_path,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,

@@ -22,7 +22,7 @@ def command(folder: Path, url: str, endpoint: str) -> Command:
 
 
 @pytest.mark.nightly
-def test_a_run_is_a_span_with_its_stages_and_calls(folder: Path, collector: Collector) -> None:
+def test_run_has_spans_of_stages_and_calls(folder: Path, collector: Collector) -> None:
     write = summarizer()
 
     def script(seen: Seen) -> Reply:
@@ -62,7 +62,7 @@ def test_a_run_is_a_span_with_its_stages_and_calls(folder: Path, collector: Coll
 
 
 @pytest.mark.nightly
-def test_the_workers_of_a_batch_send_spans_of_their_runs(folder: Path, collector: Collector) -> None:
+def test_batch_workers_send_spans(folder: Path, collector: Collector) -> None:
     with ChatServer() as server:
         done = command(folder, server.base_url, collector.url).run(
             *("batch", "in", *_ASKED, "--set", "send_spans=true", "--workers", "2", "--json")
@@ -110,9 +110,7 @@ def test_without_the_option_nothing_is_sent(folder: Path, collector: Collector) 
         ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://x:4317", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, "says grpc"),
     ],
 )
-def test_where_spans_cannot_go_is_said_before_anything_is_asked(
-    folder: Path, environment: dict[str, str], said: str
-) -> None:
+def test_unreachable_collector_is_reported_first(folder: Path, environment: dict[str, str], said: str) -> None:
     with ChatServer() as server:
         inside = Inside(folder, server.base_url, **environment)
         for command in ("batch", "summarize"):
@@ -123,7 +121,7 @@ def test_where_spans_cannot_go_is_said_before_anything_is_asked(
     gc.collect()  # Work that was not begun is not left lying about, which would be a warning here.
 
 
-def test_without_the_extra_it_is_said_what_to_install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_extra_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("redraft.plugins.find_spec", lambda name: None)
     inside = Inside(folder, "http://127.0.0.1:9")
     done = inside.run("batch", "in", *_ASKED, "--set", "send_spans=true")

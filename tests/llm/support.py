@@ -126,8 +126,10 @@ class Desk:
         """A recorded model at a server."""
         self.monkeypatch.setenv("OPENAI_API_KEY", KEY)
         address = base_url(server.base_url)
-        told = DraftConfig(model=f"openai:{name}", base_url=address, replies=replies, reasoning_tokens=reasoning_tokens)
-        async with open_model(told, seconds=seconds) as model:
+        settings = DraftConfig(
+            model=f"openai:{name}", base_url=address, replies=replies, reasoning_tokens=reasoning_tokens
+        )
+        async with open_model(settings, seconds=seconds) as model:
             yield self.recorded(model, **options)
 
     @asynccontextmanager

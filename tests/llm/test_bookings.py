@@ -51,7 +51,7 @@ def billed(server: ChatServer) -> float:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["drop", "malformed", "status"])
-async def test_what_is_lost_on_the_way_is_never_billed_above_the_limit(desk: Desk, kind: Any) -> None:
+async def test_lost_replies_stay_within_the_budget(desk: Desk, kind: Any) -> None:
     rng, run, limit = random.Random(kind), begin_run(desk.store), 0.02
 
     def script(seen: Seen) -> Answer | Fault:
@@ -61,8 +61,8 @@ async def test_what_is_lost_on_the_way_is_never_billed_above_the_limit(desk: Des
     with ChatServer(script) as server:
         budget = Budget(max_calls=None, max_cost=limit, budget_key=run)
         async with desk.at(server, run=run, price=PRICE, budget=budget) as model:
-            asked = (model.ask(story(f"{n} {'x' * 400}")) for n in range(60))
-            results = await asyncio.gather(*asked, return_exceptions=True)
+            requests = (model.ask(story(f"{n} {'x' * 400}")) for n in range(60))
+            results = await asyncio.gather(*requests, return_exceptions=True)
     assert any(isinstance(result, BudgetError) for result in results)
     assert limit / 3 < billed(server) <= limit
     totals = desk.store.calls.totals(run)
@@ -73,7 +73,7 @@ async def test_what_is_lost_on_the_way_is_never_billed_above_the_limit(desk: Des
     assert totals.cost_usd <= totals.cost_usd + totals.lost_usd <= limit
 
 
-async def test_an_answer_that_came_while_a_model_was_opened_is_not_asked_for_again(desk: Desk) -> None:
+async def test_answer_of_another_loop_is_used(desk: Desk) -> None:
     runs = [begin_run(desk.store, name) for name in ("run1", "run2")]
     first = desk.recorded(FunctionModel(lambda request: "Once."), run=runs[0])
 
@@ -89,7 +89,7 @@ async def test_an_answer_that_came_while_a_model_was_opened_is_not_asked_for_aga
     assert (reply.text, slow.asked) == ("Once.", [])
 
 
-async def test_a_time_out_stays_booked_and_a_refusal_does_not(desk: Desk) -> None:
+async def test_time_out_stays_booked(desk: Desk) -> None:
     run = begin_run(desk.store)
     script = [Fault("hang"), Fault("status", status=400, message="no"), Fault("status", status=429), "Once."]
     async with desk.serving(script, run=run, price=PRICE, seconds=0.3) as (_, model):
@@ -104,7 +104,7 @@ async def test_a_time_out_stays_booked_and_a_refusal_does_not(desk: Desk) -> Non
     assert [row["booked_usd"] > 0 for row in desk.ledger()] == [True, False, False, True]
 
 
-async def test_nobody_at_the_address_costs_nothing(desk: Desk) -> None:
+async def test_unreachable_server_costs_nothing(desk: Desk) -> None:
     run, server = begin_run(desk.store), ChatServer()
     server.base_url = "http://127.0.0.1:9/v1"
     async with desk.at(server, run=run, price=PRICE) as model:
@@ -114,7 +114,7 @@ async def test_nobody_at_the_address_costs_nothing(desk: Desk) -> None:
     assert desk.store.calls.totals(run).lost == 0
 
 
-async def test_what_nobody_counts_is_taken_at_its_most(desk: Desk) -> None:
+async def test_unreported_usage_counts_as_maximum(desk: Desk) -> None:
     run = begin_run(desk.store)
     async with desk.serving([Answer("Once.", usage=None)], run=run, price=PRICE) as (_, model):
         await model.ask(story())
@@ -138,7 +138,7 @@ TEXTS = {
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 @pytest.mark.parametrize("name", ["cl100k_base", "o200k_base"])
-def test_no_text_has_more_tokens_than_it_is_counted_at(text: str, name: str) -> None:
+def test_token_counts_are_upper_bounds(text: str, name: str) -> None:
     tokenizer = true_vocabulary(name)
     if tokenizer is None:
         pytest.skip("the vocabulary is not on this machine")
@@ -147,7 +147,7 @@ def test_no_text_has_more_tokens_than_it_is_counted_at(text: str, name: str) -> 
 
 @pytest.mark.parametrize("refuses", [[], ["json_schema"], ["json_schema", "tools"]], ids=["schema", "tools", "plain"])
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-async def test_what_goes_out_is_no_longer_than_it_is_counted_at(desk: Desk, text: str, refuses: list[Mode]) -> None:
+async def test_request_is_within_its_booking(desk: Desk, text: str, refuses: list[Mode]) -> None:
     run = begin_run(desk.store)
     async with desk.serving(["no idea", GOOD], refuses=refuses, run=run, price=PRICE) as (server, model):
         await model.ask(colour(text))
@@ -177,9 +177,9 @@ async def ask_many(
     with desk.store.claim(run):
         async with desk.at(server, run=run, budget=budget, limiter=Limiter(8), seconds=60) as model:
             print("ready", flush=True)
-            asked = (model.ask(story(str(n))) for n in range(first, first + calls))
-            done = await asyncio.gather(*asked, return_exceptions=True)
-    return sum(not isinstance(one, BaseException) for one in done)
+            requests = (model.ask(story(str(n))) for n in range(first, first + calls))
+            done = await asyncio.gather(*requests, return_exceptions=True)
+    return sum(not isinstance(outcome, BaseException) for outcome in done)
 
 
 # The same in another process.
@@ -202,7 +202,7 @@ print(asyncio.run(asking), flush=True)
 
 
 @pytest.mark.slow
-async def test_a_run_that_is_killed_twice_sends_no_more_calls_than_its_limit(desk: Desk) -> None:
+async def test_killed_run_keeps_its_call_limit(desk: Desk) -> None:
     run = begin_run(desk.store)
     with ChatServer(lambda seen: Answer("Once.", latency=0.3)) as server:
         for _ in range(2):
@@ -219,7 +219,7 @@ async def test_a_run_that_is_killed_twice_sends_no_more_calls_than_its_limit(des
 
 
 @pytest.mark.nightly
-async def test_two_processes_draw_on_one_budget(desk: Desk) -> None:
+async def test_processes_share_a_budget(desk: Desk) -> None:
     runs = [begin_run(desk.store, name) for name in ("run1", "run2")]
     with (
         ChatServer(lambda seen: Answer("Once.", latency=0.05)) as server,
@@ -232,7 +232,7 @@ async def test_two_processes_draw_on_one_budget(desk: Desk) -> None:
 
 
 @pytest.mark.nightly
-async def test_who_waits_for_a_process_that_dies_asks_for_itself(desk: Desk) -> None:
+async def test_waiting_run_survives_a_killed_process(desk: Desk) -> None:
     runs = [begin_run(desk.store, name) for name in ("run1", "run2")]
     with (
         ChatServer([Fault("hang"), "Once."]) as server,
@@ -250,7 +250,7 @@ async def test_who_waits_for_a_process_that_dies_asks_for_itself(desk: Desk) -> 
     assert len(server.seen) == 2
 
 
-async def test_a_call_that_is_stopped_before_it_is_sent_is_taken_back(desk: Desk) -> None:
+async def test_unsent_call_is_taken_back(desk: Desk) -> None:
     run = begin_run(desk.store)
     budget = Budget(max_calls=1, max_cost=None, budget_key=run)
     holder = sqlite3.connect(desk.store.path, isolation_level=None)
@@ -268,7 +268,7 @@ async def test_a_call_that_is_stopped_before_it_is_sent_is_taken_back(desk: Desk
     assert (await model.ask(story())).text == "Once."
 
 
-async def test_what_a_dead_process_left_in_flight_is_lost_for_good(desk: Desk) -> None:
+async def test_calls_of_a_dead_process_are_lost(desk: Desk) -> None:
     run = begin_run(desk.store)
     async with Budget(max_calls=9, max_cost=None).reserved(desk.store.reservations, booked(run, 0.5)) as reservation:
         reservation.sent = True
@@ -278,7 +278,7 @@ async def test_what_a_dead_process_left_in_flight_is_lost_for_good(desk: Desk) -
         assert (store.calls.totals(run).lost, store.calls.totals(run).lost_usd) == (1, 0.5)
 
 
-async def test_what_a_killed_process_left_in_flight_counts_its_own_tokens(desk: Desk) -> None:
+async def test_lost_call_counts_its_own_tokens(desk: Desk) -> None:
     """Neither the model's window nor the longest reply that anybody gives: what was sent, and what was asked for."""
     run = begin_run(desk.store)
     sent = asyncio.Event()
@@ -292,7 +292,7 @@ async def test_what_a_killed_process_left_in_flight_counts_its_own_tokens(desk: 
             return await asyncio.Future()
 
     model = desk.recorded(Unlimited(lambda request: "never"), run=run, price=PRICE)
-    asked = asyncio.create_task(model.ask(story()))
+    requests = asyncio.create_task(model.ask(story()))
     await sent.wait()
     # As whoever resumes the run finds it: nobody has settled the call.
     desk.store.reservations.mark_lost(run)
@@ -302,5 +302,5 @@ async def test_what_a_killed_process_left_in_flight_counts_its_own_tokens(desk: 
     # A limit in dollars is kept to all the same: there it stays at the most that it can cost.
     assert totals.lost_usd is not None
     assert totals.lost_usd >= PRICE.of(Usage(len("Tell a story about a rose."), 131_072))
-    asked.cancel()
-    await asyncio.gather(asked, return_exceptions=True)
+    requests.cancel()
+    await asyncio.gather(requests, return_exceptions=True)

@@ -20,7 +20,7 @@ from tests.llm.support import RED, Desk, colour, story
 GOOD = '{"name": "red", "share": 0.5}'
 
 
-async def test_a_good_reply_is_asked_for_with_the_schema_and_read(desk: Desk) -> None:
+async def test_good_reply_is_read(desk: Desk) -> None:
     async with desk.serving([Answer(GOOD, cached_tokens=3, reasoning_tokens=7)]) as (server, model):
         reply = await model.ask(colour())
     assert reply.value == RED
@@ -35,13 +35,13 @@ async def test_a_good_reply_is_asked_for_with_the_schema_and_read(desk: Desk) ->
     assert row["prompt_tokens"] == server.seen[0].prompt_tokens
 
 
-async def test_what_stands_around_the_value_does_no_harm(desk: Desk) -> None:
+async def test_words_around_the_value_are_ignored(desk: Desk) -> None:
     async with desk.serving([f"Roses [1] are {{mostly}} of this colour: {GOOD} I hope this helps."]) as (server, model):
         assert (await model.ask(colour())).value == RED
     assert len(server.seen) == 1
 
 
-async def test_a_line_separator_within_a_string_does_no_harm(desk: Desk) -> None:
+async def test_line_separator_becomes_a_line_break(desk: Desk) -> None:
     async with desk.serving(['{"name": "dark\u2028red", "share": 0.5}']) as (_, model):
         assert (await model.ask(colour())).value.name == "dark\nred"
 
@@ -56,25 +56,23 @@ BROKEN: list[tuple[Reply, str, str]] = [
 
 
 @pytest.mark.parametrize(("bad", "quoted", "complaint"), BROKEN)
-async def test_a_broken_reply_is_repaired_with_one_request(desk: Desk, bad: Reply, quoted: str, complaint: str) -> None:
+async def test_broken_reply_is_repaired_once(desk: Desk, bad: Reply, quoted: str, complaint: str) -> None:
     async with desk.serving([bad, GOOD]) as (server, model):
         assert (await model.ask(colour())).value == RED
     assert len(server.seen) == 2
-    first, reply, again = server.seen[1].messages
+    first, reply, demand = server.seen[1].messages
     assert first == server.seen[0].messages[0]
-    assert (reply["role"], again["role"]) == ("assistant", "user")
+    assert (reply["role"], demand["role"]) == ("assistant", "user")
     assert quoted in reply["content"]
-    assert complaint in again["content"]
-    assert '"required":["name","share"]' in again["content"]
+    assert complaint in demand["content"]
+    assert '"required":["name","share"]' in demand["content"]
     assert desk.outcomes() == ["unreadable", "ok"]
 
 
 @pytest.mark.parametrize(
     ("replies", "bad"), [("plain", ["no idea", '{"name": 1}']), (None, ["no idea", '{"name": 1}', "still none"])]
 )
-async def test_a_reply_that_is_broken_again_is_a_failure_and_every_attempt_is_on_record(
-    desk: Desk, replies: ReplyForm | None, bad: list[str]
-) -> None:
+async def test_reply_broken_again_fails(desk: Desk, replies: ReplyForm | None, bad: list[str]) -> None:
     """Once in a way of asking that is forced, and else once in each of the three."""
     async with desk.serving([*bad, GOOD], replies=replies) as (server, model):
         with pytest.raises(UnreadableReply) as caught:
@@ -83,7 +81,7 @@ async def test_a_reply_that_is_broken_again_is_a_failure_and_every_attempt_is_on
     assert (caught.value.text, caught.value.finish_reason) == (bad[-1], "stop")
     rows = desk.ledger()
     assert [(row["outcome"], row["attempt"], row["body"]) for row in rows] == [
-        ("unreadable", attempt, said) for attempt, said in enumerate(bad, 1)
+        ("unreadable", attempt, reply_text) for attempt, reply_text in enumerate(bad, 1)
     ]
     assert [(row["prompt_tokens"], row["completion_tokens"]) for row in rows] == [
         (seen.prompt_tokens, seen.completion_tokens) for seen in server.seen
@@ -91,7 +89,7 @@ async def test_a_reply_that_is_broken_again_is_a_failure_and_every_attempt_is_on
 
 
 @pytest.mark.parametrize("bad", ["", "  \n ", "<think>Let me see. A rose is", Fault("null_content")])
-async def test_an_empty_text_is_a_failure_and_never_cached(desk: Desk, bad: Reply) -> None:
+async def test_empty_text_is_never_cached(desk: Desk, bad: Reply) -> None:
     async with desk.serving([bad, "Once upon a time."]) as (server, model):
         with pytest.raises(EmptyReply):
             await model.ask(story())
@@ -100,7 +98,7 @@ async def test_an_empty_text_is_a_failure_and_never_cached(desk: Desk, bad: Repl
     assert desk.outcomes() == ["empty", "ok"]
 
 
-async def test_a_reply_that_is_cut_off_is_not_asked_for_with_the_same_room(desk: Desk) -> None:
+async def test_cut_reply_is_not_repaired(desk: Desk) -> None:
     cut = Answer('{"name": "re', finish_reason="length")
     async with desk.serving([cut, "no idea", cut, GOOD]) as (server, model):
         for _ in range(2):
@@ -113,14 +111,14 @@ async def test_a_reply_that_is_cut_off_is_not_asked_for_with_the_same_room(desk:
     assert desk.outcomes() == ["cut", "unreadable", "cut", "ok"]
 
 
-async def test_a_text_comes_back_without_thoughts(desk: Desk) -> None:
+async def test_text_has_no_reasoning(desk: Desk) -> None:
     async with desk.serving(["<think>Hm.</think>\n\nOnce upon a time."]) as (server, model):
         reply = await model.ask(story())
     assert reply.value == reply.text == "Once upon a time."
     assert "response_format" not in server.seen[0].body
 
 
-async def test_a_truncated_text_says_so(desk: Desk) -> None:
+async def test_truncated_text_is_marked(desk: Desk) -> None:
     async with desk.serving([Answer("Once upon", finish_reason="length")]) as (_, model):
         reply = await model.ask(story())
     assert (reply.value, reply.finish_reason) == ("Once upon", "length")
@@ -136,7 +134,7 @@ async def test_a_truncated_text_says_so(desk: Desk) -> None:
     ],
 )
 @pytest.mark.parametrize("request_", [colour(), story()], ids=["colour", "story"])
-async def test_a_refusal_is_not_asked_again(desk: Desk, request_: Any, bad: Reply, words: str) -> None:
+async def test_refusal_by_the_provider_is_final(desk: Desk, request_: Any, bad: Reply, words: str) -> None:
     async with desk.serving([bad]) as (server, model):
         with pytest.raises(RefusedReply, match=words):
             await model.ask(request_)
@@ -146,7 +144,7 @@ async def test_a_refusal_is_not_asked_again(desk: Desk, request_: Any, bad: Repl
     assert bool(row["prompt_tokens"]) is isinstance(bad, Answer)
 
 
-async def test_usage_that_is_missing_is_estimated_and_marked(desk: Desk) -> None:
+async def test_missing_usage_is_estimated(desk: Desk) -> None:
     async with desk.serving([Answer(GOOD, usage=None), *[Answer("no idea", usage=None)] * 3]) as (_, model):
         assert not (await model.ask(colour())).usage.reported
         with pytest.raises(UnreadableReply):
@@ -157,7 +155,7 @@ async def test_usage_that_is_missing_is_estimated_and_marked(desk: Desk) -> None
         assert row["completion_tokens"] > 0
 
 
-def test_one_process_may_have_several_event_loops(desk: Desk) -> None:
+def test_several_event_loops_work(desk: Desk) -> None:
     async def ask(thing: str) -> str:
         async with desk.at(server) as model:
             replies = await asyncio.gather(*(model.ask(story(f"{thing} {n}")) for n in range(4)))
@@ -169,7 +167,7 @@ def test_one_process_may_have_several_event_loops(desk: Desk) -> None:
     assert len(server.answered) == 8
 
 
-async def test_any_langchain_model_will_do(desk: Desk) -> None:
+async def test_any_langchain_model_works(desk: Desk) -> None:
     def reply(text: str, **metadata: str) -> AIMessage:
         return AIMessage(text, response_metadata=metadata)
 
@@ -188,7 +186,7 @@ async def test_any_langchain_model_will_do(desk: Desk) -> None:
         await model.ask(story("c"))
 
 
-async def test_the_reply_of_a_forced_tool_is_read(desk: Desk) -> None:
+async def test_reply_of_a_forced_tool_is_read(desk: Desk) -> None:
     call = {"id": "1", "type": "function", "function": {"name": "Colour", "arguments": '{"name": "red", "share"'}}
     async with desk.serving([GOOD, Answer(tool_calls=[call]), GOOD], refuses=["json_schema"]) as (server, model):
         assert (await model.ask(colour())).value == RED

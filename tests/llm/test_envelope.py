@@ -33,19 +33,19 @@ USED = {"prompt_tokens": 12, "completion_tokens": 5}
 
 def envelope(usage: object = USED, model: object = "m", finish: object = "stop", **message: Any) -> Raw:
     """An answer with one choice."""
-    said = {"content": TEXT, "role": "assistant", **message}
-    said = {name: value for name, value in said.items() if value is not ...}
-    body = {"choices": [{"message": said, "finish_reason": finish}], "model": model, "usage": usage}
+    fields = {"content": TEXT, "role": "assistant", **message}
+    fields = {name: value for name, value in fields.items() if value is not ...}
+    body = {"choices": [{"message": fields, "finish_reason": finish}], "model": model, "usage": usage}
     return Raw(json.dumps(body).encode(), readable=True)
 
 
 @pytest.mark.parametrize("role", [..., None, "", "user", "tool", "function", "system", "model", 7, ["assistant"]])
-async def test_a_reply_is_one_whoever_says_it(desk: Desk, role: object) -> None:
+async def test_any_role_is_a_reply(desk: Desk, role: object) -> None:
     async with desk.serving([envelope(role=role)]) as (server, model):
         reply = await model.ask(story())
     assert reply.value == TEXT
     assert reply.usage == Usage(12, 5)
-    assert any("role" in one for one in reply.odd)
+    assert any("role" in note for note in reply.odd)
     assert desk.outcomes() == ["ok"]
     assert len(server.seen) == 1
 
@@ -63,31 +63,31 @@ async def test_a_reply_is_one_whoever_says_it(desk: Desk, role: object) -> None:
         [],
     ],
 )
-async def test_usage_that_cannot_be_counts_as_untold(desk: Desk, usage: object) -> None:
+async def test_implausible_usage_is_unreported(desk: Desk, usage: object) -> None:
     async with desk.serving([envelope(usage)]) as (_, model):
         reply = await model.ask(story())
     assert reply.value == TEXT
     assert not reply.usage.reported
-    assert any(re.search("usage|prompt_tokens", one) for one in reply.odd)
+    assert any(re.search("usage|prompt_tokens", note) for note in reply.odd)
     assert desk.outcomes() == ["ok"]
 
 
 @pytest.mark.parametrize(
     "content", [[{"type": "text", "text": TEXT}], [TEXT], [{"text": "Once upon "}, {"text": "a time."}], {"text": TEXT}]
 )
-async def test_a_text_in_parts_is_a_text(desk: Desk, content: object) -> None:
+async def test_text_in_parts_is_joined(desk: Desk, content: object) -> None:
     async with desk.serving([envelope(content=content)]) as (_, model):
         assert (await model.ask(story())).value == TEXT
 
 
-async def test_a_reply_without_text_is_stored(desk: Desk) -> None:
+async def test_reply_without_text_is_stored(desk: Desk) -> None:
     async with desk.serving([envelope(content=None, role=None, finish=["stop"])]) as (_, model):
         with pytest.raises(EmptyReply):
             await model.ask(story())
     assert desk.outcomes() == ["empty"]
 
 
-async def test_what_is_odd_is_told_once_and_kept(desk: Desk) -> None:
+async def test_irregularity_is_reported_once(desk: Desk) -> None:
     async with desk.serving([envelope(role=None), envelope(role=None)]) as (_, model):
         await model.ask(story("a rose"))
         await model.ask(story("a bee"))
@@ -96,7 +96,7 @@ async def test_what_is_odd_is_told_once_and_kept(desk: Desk) -> None:
     ]
 
 
-async def test_a_usage_of_another_package_cannot_break_the_ledger(desk: Desk) -> None:
+async def test_foreign_usage_cannot_break_the_ledger(desk: Desk) -> None:
     class Strange:
         identity = "strange"
 
@@ -111,12 +111,12 @@ async def test_a_usage_of_another_package_cannot_break_the_ledger(desk: Desk) ->
     assert desk.outcomes() == ["ok"]
 
 
-def test_no_more_is_cached_or_thought_than_was_used() -> None:
+def test_cached_tokens_are_part_of_usage() -> None:
     assert plausible_usage(Usage(10, 5, 20, 30)) == Usage(10, 5, 10, 5)
     assert plausible_usage(Usage(10, -5)) == Usage(reported=False)
 
 
-async def test_a_chat_model_may_bring_any_kind_of_message(desk: Desk) -> None:
+async def test_any_message_class_is_read(desk: Desk) -> None:
     class Odd(BaseChatModel):
         @property
         def _llm_type(self) -> str:
@@ -130,15 +130,15 @@ async def test_a_chat_model_may_bring_any_kind_of_message(desk: Desk) -> None:
     assert reply.odd == ("the reply is a ChatMessage",)
 
 
-async def test_what_we_stumble_over_is_kept(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_internal_error_keeps_the_reply(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """An error of our own in reading a reply: the reply was paid for, and is in the ledger."""
     stumbles = iter([RuntimeError("stumbled")])
     read = ChatModel._reply_in
 
-    def heard(self: ChatModel, *given: Any) -> Any:
+    def heard(self: ChatModel, *arguments: Any) -> Any:
         for error in stumbles:
             raise error
-        return read(self, *given)
+        return read(self, *arguments)
 
     monkeypatch.setattr(ChatModel, "_reply_in", heard)
     async with desk.serving(['{"name": "red", "share": 0.5}'] * 2) as (_, model):
@@ -149,13 +149,13 @@ async def test_what_we_stumble_over_is_kept(desk: Desk, monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     ("name", "odd"), [("m", False), ("m-2026-01-31", False), ("org/m", False), ("M:latest", False), ("small", True)]
 )
-async def test_another_model_that_answers_is_noted(desk: Desk, name: str, odd: bool) -> None:
+async def test_answer_by_another_model_is_noted(desk: Desk, name: str, odd: bool) -> None:
     async with desk.serving([envelope(model=name)]) as (_, model):
         reply = await model.ask(story())
     assert reply.odd == ((f"'{name}' answered instead of 'm'",) if odd else ())
 
 
-def test_a_run_shows_who_answered_in_place_of_its_model(tmp_path: Path) -> None:
+def test_run_shows_who_answered(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text("The keeper kept the light. " * 40, "utf-8")
     with ChatServer(lambda _: envelope(model="small", content="The keeper kept the light.")) as server:
         command = Inside(tmp_path, server.base_url)
@@ -163,12 +163,12 @@ def test_a_run_shows_who_answered_in_place_of_its_model(tmp_path: Path) -> None:
     assert done.code == 0, done.err
     (odd,) = done.json["oddities"]
     assert odd.endswith("'small' answered instead of 'm'")
-    shown = command.run("show", done.json["run"])
-    assert "unexpected in replies: openai:m@" in shown.err
-    assert "'small' answered instead of 'm'" in shown.err
+    printed = command.run("show", done.json["run"])
+    assert "unexpected in replies: openai:m@" in printed.err
+    assert "'small' answered instead of 'm'" in printed.err
 
 
-async def test_nobody_is_warned_of_a_proxy_that_is_used(
+async def test_proxy_in_use_causes_no_warning(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("langchain_openai.chat_models._client_utils._proxy_env_warning_emitted", False)
@@ -178,11 +178,11 @@ async def test_nobody_is_warned_of_a_proxy_that_is_used(
     assert not caplog.records
 
 
-async def test_a_server_that_takes_no_notice_of_the_limit_ends_the_run_with_the_overrun(desk: Desk) -> None:
+async def test_overrun_ends_the_run(desk: Desk) -> None:
     run, budget = begin_run(desk.store), Budget(max_calls=None, max_cost=0.01)
-    said = [envelope({"prompt_tokens": 10, "completion_tokens": 50_000})] * 2
+    answers = [envelope({"prompt_tokens": 10, "completion_tokens": 50_000})] * 2
     price = Price(prompt=1, completion=1)
-    async with desk.serving(said, run=run, budget=budget, price=price) as (server, model):
+    async with desk.serving(answers, run=run, budget=budget, price=price) as (server, model):
         assert (await model.ask(story("a rose"))).value == TEXT
         with pytest.raises(BudgetError, match=r"\$0\.04 more than the limit of \$0\.01"):
             await model.ask(story("a bee"))

@@ -111,7 +111,7 @@ class Crowd:
     jobs=st.lists(st.sampled_from(["answered", "turned away", "failed", "cancelled", "early"]), max_size=30),
     seed=st.integers(0, 1000),
 )
-def test_never_above_the_ceiling_and_nobody_is_forgotten(ceiling: int, jobs: list[str], seed: int) -> None:
+def test_ceiling_holds_and_every_job_ends(ceiling: int, jobs: list[str], seed: int) -> None:
     crowd = Crowd(ceiling, jobs, seed)
     limiter = asyncio.run(crowd.run())
     assert crowd.most <= ceiling
@@ -120,7 +120,7 @@ def test_never_above_the_ceiling_and_nobody_is_forgotten(ceiling: int, jobs: lis
     assert crowd.done["answered"] == jobs.count("answered")
 
 
-async def test_who_comes_first_goes_first() -> None:
+async def test_requests_go_in_order() -> None:
     order: list[int] = []
     limiter = Limiter(1)
 
@@ -136,7 +136,7 @@ async def test_who_comes_first_goes_first() -> None:
     assert order == list(range(20))
 
 
-async def test_a_burst_of_429s_counts_as_one_and_is_forgotten_in_time() -> None:
+async def test_burst_of_429s_counts_once() -> None:
     limiter = Limiter(10)
     async with asyncio.TaskGroup() as group:
 
@@ -156,7 +156,7 @@ async def test_a_burst_of_429s_counts_as_one_and_is_forgotten_in_time() -> None:
     assert limiter.allowed == 10
 
 
-async def test_a_lowered_limit_holds() -> None:
+async def test_lowered_limit_holds() -> None:
     limiter = Limiter(8)
     limiter.allowed = 3.9
     peak = 0
@@ -200,7 +200,7 @@ def test_tokens_a_minute_in_every_window(monkeypatch: pytest.MonkeyPatch) -> Non
     assert max(moments) == pytest.approx(240), "nobody waits for longer than the limit has it"
 
 
-async def test_a_request_above_the_limit_goes_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_request_above_the_limit_goes_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_WINDOW", 0.1)
     limiter = Limiter(5, tokens_per_minute=10)
     first, big, last = await asyncio.gather(hold(limiter, 0, 5), hold(limiter, 0, 500), hold(limiter, 0, 5))
@@ -208,7 +208,7 @@ async def test_a_request_above_the_limit_goes_alone(monkeypatch: pytest.MonkeyPa
     assert last - big >= 0.095
 
 
-async def test_a_big_request_that_is_given_up_does_not_hold_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_cancelled_big_request_frees_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_WINDOW", 30.0)
     limiter = Limiter(5, tokens_per_minute=100)
     await hold(limiter, 0, 50)
@@ -229,7 +229,7 @@ def test_retry_after_pauses_everyone(monkeypatch: pytest.MonkeyPatch) -> None:
     assert by_clockwork(monkeypatch, work) == pytest.approx([20] * 3)
 
 
-async def test_an_alarm_that_goes_off_early_is_set_again(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_early_timer_is_set_again(monkeypatch: pytest.MonkeyPatch) -> None:
     loop = asyncio.get_running_loop()
     call_later = loop.call_later
     monkeypatch.setattr(loop, "call_later", lambda delay, callback, *args: call_later(delay * 0.6, callback, *args))
@@ -241,7 +241,7 @@ async def test_an_alarm_that_goes_off_early_is_set_again(monkeypatch: pytest.Mon
     assert moment - start >= 0.095
 
 
-async def test_giving_up_while_waiting_or_just_admitted_leaks_nothing() -> None:
+async def test_cancelling_leaks_no_slot() -> None:
     limiter = Limiter(1)
     for admitted in (False, True):
         async with limiter.slot(1):
@@ -260,7 +260,7 @@ async def test_giving_up_while_waiting_or_just_admitted_leaks_nothing() -> None:
         await asyncio.wait_for(hold(limiter, 0), 1)
 
 
-async def test_the_runs_of_a_loop_share_the_limiter_of_a_provider() -> None:
+async def test_runs_share_a_providers_limiter() -> None:
     def of(provider: str, concurrency: int = 4) -> Limiter:
         return shared_limiter(provider, concurrency, requests_per_minute=None, tokens_per_minute=None)
 

@@ -27,7 +27,7 @@ def test_a_call_costs_what_its_tokens_cost() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "known"),
+    ("name", "base_name"),
     [
         ("gpt-4o", "gpt-4o"),
         ("gpt-4o-2024-08-06", "gpt-4o"),
@@ -41,18 +41,18 @@ def test_a_call_costs_what_its_tokens_cost() -> None:
         ("nobody-knows", None),
     ],
 )
-def test_a_dated_version_costs_what_its_model_costs(name: str, known: str | None) -> None:
+def test_dated_version_has_the_models_price(name: str, base_name: str | None) -> None:
     table = builtin_prices()
-    assert table.price(name, at_openai=True) == (table.builtin[known] if known else None)
+    assert table.price(name, at_openai=True) == (table.builtin[base_name] if base_name else None)
 
 
-def test_the_users_own_prices_go_first_and_hold_everywhere(tmp_path: Path) -> None:
+def test_user_prices_go_first(tmp_path: Path) -> None:
     file = tmp_path / "prices.toml"
     file.write_text('[prices]\n"gpt-4o" = { prompt = 1, completion = 2 }\n"llama" = { prompt = 0, completion = 0 }\n')
     table = price_table(str(file))
-    own = Price(prompt=1, completion=2)
-    assert table.price("gpt-4o", at_openai=True) == own
-    assert table.price("gpt-4o-2024-08-06", at_openai=False) == own
+    own_price = Price(prompt=1, completion=2)
+    assert table.price("gpt-4o", at_openai=True) == own_price
+    assert table.price("gpt-4o-2024-08-06", at_openai=False) == own_price
     assert table.price("llama", at_openai=False) == FREE
     assert table.price("gpt-4o-mini", at_openai=True) == builtin_prices().builtin["gpt-4o-mini"]
     assert table.price("gpt-4o-mini", at_openai=False) is None
@@ -93,7 +93,7 @@ def test_the_built_in_model_costs_nothing() -> None:
         b"\xff\xfe",
     ],
 )
-def test_a_bad_table_is_an_error_that_says_how_to_write_one(tmp_path: Path, content: bytes) -> None:
+def test_bad_price_table_is_explained(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "prices.toml"
     file.write_bytes(content)
     with pytest.raises(UsageError) as caught:
@@ -103,7 +103,7 @@ def test_a_bad_table_is_an_error_that_says_how_to_write_one(tmp_path: Path, cont
     assert "\n" not in caught.value.message
 
 
-def test_a_table_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+def test_unreadable_price_table_is_refused(tmp_path: Path) -> None:
     for path in (tmp_path / "none.toml", tmp_path):
         with pytest.raises(UsageError, match="cannot read the prices"):
             price_table(str(path))
@@ -169,13 +169,13 @@ def test_a_family_has_a_window(name: str, window: int | None) -> None:
         ({}, None),
     ],
 )
-def test_a_server_tells_what_it_serves_a_model_with(pages: dict[str, Any], window: int | None) -> None:
-    with ChatServer([], pages=pages) as there, ModelServer(there.base_url, "sk-own-01234567") as server:
+def test_server_reports_its_window(pages: dict[str, Any], window: int | None) -> None:
+    with ChatServer([], pages=pages) as pages_server, ModelServer(pages_server.base_url, "sk-own-01234567") as server:
         assert window_at(server, "m") == window
-        assert {key for _, key in there.looked} == {"Bearer sk-own-01234567"}
+        assert {key for _, key in pages_server.looked} == {"Bearer sk-own-01234567"}
 
 
-def test_nobody_there_is_asked_once_and_no_redirect_is_followed() -> None:
+def test_absent_server_is_asked_once() -> None:
     with ChatServer([]) as gone:
         url = gone.base_url
     with ModelServer(url, seconds=1) as server:

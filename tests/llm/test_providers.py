@@ -93,7 +93,7 @@ def nothing_said() -> None:
 
 
 @pytest.mark.parametrize(
-    ("chat", "given"),
+    ("chat", "expected"),
     [
         (Frugal(), {}),
         (Local(), {"temperature": 0.0, "num_predict": 50}),
@@ -102,17 +102,15 @@ def nothing_said() -> None:
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Strict) else "",
 )
-async def test_a_chat_model_is_told_only_what_its_class_declares(
-    desk: Desk, chat: Strict, given: dict[str, Any]
-) -> None:
+async def test_only_declared_parameters_are_set(desk: Desk, chat: Strict, expected: dict[str, Any]) -> None:
     before = chat.model_dump()
     assert (await desk.recorded(ChatModel(chat)).ask(colour())).value == RED
-    said = Strict.said[-1]
-    assert {name: said.get(name) for name in given} == given
+    parameters = Strict.said[-1]
+    assert {name: parameters.get(name) for name in expected} == expected
     assert chat.model_dump() == before, "the user's own object stays as it is"
 
 
-async def test_a_model_without_a_limit_may_answer_at_any_length(desk: Desk) -> None:
+async def test_model_without_limit_is_unbounded(desk: Desk) -> None:
     limits = [ChatModel(chat).most_tokens(Sampling(max_tokens=50)) for chat in (Frugal(), Local())]
     assert limits[0] > 10_000
     assert limits[1] == 50
@@ -120,17 +118,17 @@ async def test_a_model_without_a_limit_may_answer_at_any_length(desk: Desk) -> N
     assert Strict.said[-1]["num_predict"] == 7
 
 
-def test_an_identity_is_derived_without_credentials() -> None:
+def test_identity_has_no_credentials() -> None:
     assert ChatModel(Local(model="tiny")).identity == "local:tiny"
     assert ChatModel(Wordy()).identity == "wordy:strict@https://api.example.com"
     assert ChatModel(Wordy(), identity="mine").identity == "mine"
-    here = ChatOpenAI(model="m", base_url="http://localhost:8000/v1/", api_key=SecretStr(KEY))
-    there = ChatOpenAI(model="m", api_key=SecretStr(KEY))
-    assert ChatModel(here).identity == "openai:m@http://localhost:8000/v1"
-    assert ChatModel(there).identity == "openai:m@https://api.openai.com/v1"
+    local_chat = ChatOpenAI(model="m", base_url="http://localhost:8000/v1/", api_key=SecretStr(KEY))
+    openai_chat = ChatOpenAI(model="m", api_key=SecretStr(KEY))
+    assert ChatModel(local_chat).identity == "openai:m@http://localhost:8000/v1"
+    assert ChatModel(openai_chat).identity == "openai:m@https://api.openai.com/v1"
 
 
-async def test_a_chat_model_of_openais_is_asked_as_one_that_is_named(desk: Desk) -> None:
+async def test_openai_chat_model_works_like_a_name(desk: Desk) -> None:
     with ChatServer([GOOD, Fault("html"), Fault("no_choices"), GOOD], refuses=["max_completion_tokens"]) as server:
         chat = ChatOpenAI(
             model="gpt-5-mini",
@@ -151,7 +149,7 @@ async def test_a_chat_model_of_openais_is_asked_as_one_that_is_named(desk: Desk)
     assert desk.outcomes() == ["unsupported", "ok", "transient", "transient", "ok"]
 
 
-def test_a_model_stays_what_it_is_and_nothing_else_is_taken_for_one() -> None:
+def test_only_models_are_accepted() -> None:
     model = FunctionModel(lambda request: "x")
     assert as_model(model) is model
     for wrong in (Frugal().bind(stop=["x"]), "openai:m"):
@@ -159,7 +157,7 @@ def test_a_model_stays_what_it_is_and_nothing_else_is_taken_for_one() -> None:
             as_model(wrong)  # type: ignore[arg-type]
 
 
-async def test_a_request_that_nobody_has_rendered_is_not_sent() -> None:
+async def test_unrendered_request_is_not_sent() -> None:
     with pytest.raises(ModelError, match="test_story was not filled in"):
         await ChatModel(Frugal()).ask(story())
     assert not Strict.said
@@ -194,7 +192,7 @@ class BuggyOpenAI(ChatOpenAI):
     ],
     ids=lambda error: type(error).__name__,
 )
-async def test_an_error_of_the_program_is_not_tried_again(desk: Desk, error: Exception) -> None:
+async def test_programming_error_is_not_retried(desk: Desk, error: Exception) -> None:
     with pytest.raises(ModelError, match=rf"{type(error).__name__}: .*test_providers.py, line") as caught:
         await desk.recorded(ChatModel(Buggy(error=error))).ask(story())
     assert (caught.value.code, caught.value.retryable) == ("model", False)
@@ -209,7 +207,7 @@ async def test_an_error_of_the_program_is_not_tried_again(desk: Desk, error: Exc
         (ChatOpenAI, {"model_kwargs": {"nonsense": 1}}, "unexpected keyword argument 'nonsense'"),
     ],
 )
-async def test_nor_is_one_behind_an_openai_server(
+async def test_programming_error_behind_openai_is_not_retried(
     desk: Desk, kind: type[ChatOpenAI], options: dict[str, Any], words: str
 ) -> None:
     with ChatServer(lambda seen: "Once.") as server:
@@ -220,13 +218,13 @@ async def test_nor_is_one_behind_an_openai_server(
     assert desk.outcomes() == ["model"]
 
 
-async def test_a_lost_connection_of_any_model_may_come_back(desk: Desk) -> None:
+async def test_lost_connection_is_retried(desk: Desk) -> None:
     with pytest.raises(TransientError):
         await desk.recorded(ChatModel(Buggy(error=ConnectionResetError("gone")))).ask(story())
     assert len(desk.outcomes()) == 6
 
 
-async def test_a_key_in_a_chat_models_field_appears_in_no_message(desk: Desk) -> None:
+async def test_keys_of_fields_are_redacted(desk: Desk) -> None:
     class Blabbing(Wordy):
         def reply(self) -> str:
             raise RuntimeError(f"cannot log in with {self.api_key.get_secret_value()}")
@@ -260,7 +258,7 @@ def install(tmp_path: Path) -> Iterator[Install]:
     _get_chat_model_creator.cache_clear()
 
 
-async def test_a_provider_is_opened_by_langchain(desk: Desk, install: Install) -> None:
+async def test_provider_is_opened_by_langchain(desk: Desk, install: Install) -> None:
     install({"langchain_mistralai": PROVIDED})
     settings = resolve(DraftConfig(model="mistralai:tiny"))
     assert settings.base_url is None
@@ -270,7 +268,7 @@ async def test_a_provider_is_opened_by_langchain(desk: Desk, install: Install) -
     assert (Strict.said[-1]["max_tokens"], Strict.said[-1]["max_retries"]) == (50, 0)
 
 
-async def test_an_address_that_is_given_goes_to_the_provider_and_its_credentials_do_not(install: Install) -> None:
+async def test_address_loses_credentials_for_providers(install: Install) -> None:
     install({"langchain_mistralai": PROVIDED})
     settings = resolve(DraftConfig(model="mistralai:tiny", base_url="http://me:SECRET@localhost:9/v1/"))
     assert settings.base_url == "http://localhost:9/v1"
@@ -278,7 +276,7 @@ async def test_an_address_that_is_given_goes_to_the_provider_and_its_credentials
         assert model.identity == "mistralai:tiny@http://localhost:9/v1"
 
 
-async def test_a_provider_without_an_address_to_set_is_not_asked_elsewhere(install: Install) -> None:
+async def test_provider_without_base_url_refuses_one(install: Install) -> None:
     install(
         {"langchain_mistralai": "from tests.llm.test_providers import Local\nclass ChatMistralAI(Local):\n    pass"}
     )
@@ -298,7 +296,7 @@ async def test_a_provider_without_an_address_to_set_is_not_asked_elsewhere(insta
         ("import no_such_module", "No module named 'no_such_module'"),
     ],
 )
-async def test_what_hinders_a_provider_is_said_without_its_key(install: Install, source: str, words: str) -> None:
+async def test_provider_error_shows_no_key(install: Install, source: str, words: str) -> None:
     install({"langchain_mistralai": source})
     with pytest.raises(UsageError, match=f"mistralai:tiny cannot be opened: .*{words}") as caught:
         async with open_model(resolve(DraftConfig(model="mistralai:tiny")), seconds=5):
@@ -309,7 +307,7 @@ async def test_what_hinders_a_provider_is_said_without_its_key(install: Install,
 @pytest.mark.parametrize(
     ("model", "package"), [("fireworks:x", "langchain-fireworks"), ("google_vertexai:x", "langchain-google-vertexai")]
 )
-def test_a_provider_whose_package_is_missing_says_which_to_install(model: str, package: str) -> None:
+def test_missing_package_is_named(model: str, package: str) -> None:
     with pytest.raises(UsageError, match=f"{model} needs the package {package}") as caught:
         resolve(DraftConfig(model=model))
     assert caught.value.hint == f"pip install {package}"
@@ -338,7 +336,7 @@ def picky(rest, settings):
 NAMES = ("brush", "roller", "nothing", "broken", "picky", "gone")
 
 
-async def test_a_package_may_bring_models_of_its_own(desk: Desk, install: Install) -> None:
+async def test_packages_bring_their_models(desk: Desk, install: Install) -> None:
     install({"paint": PLUGIN}, *NAMES)
     settings = resolve(DraftConfig(model="brush:fine:one"))
     async with open_model(settings, seconds=5) as model:
@@ -360,7 +358,7 @@ async def test_a_package_may_bring_models_of_its_own(desk: Desk, install: Instal
         ("gone:x", "gone, of the package paint, cannot be loaded"),
     ],
 )
-async def test_a_factory_that_fails_is_named(install: Install, model: str, words: str) -> None:
+async def test_failing_factory_is_named(install: Install, model: str, words: str) -> None:
     install({"paint": PLUGIN}, *NAMES)
     with pytest.raises(UsageError, match=words):
         async with open_model(resolve(DraftConfig(model=model)), seconds=5):
@@ -379,7 +377,7 @@ async def test_a_factory_that_fails_is_named(install: Install, model: str, words
         ("brus:x", "brush:x"),
     ],
 )
-def test_of_a_name_that_is_nearly_right_it_says_what_is_likely_meant(install: Install, model: str, meant: str) -> None:
+def test_misspelt_model_gets_a_suggestion(install: Install, model: str, meant: str) -> None:
     install({"paint": PLUGIN}, "brush")
     with pytest.raises(UsageError, match=f"there is no model '{model}'") as caught:
         resolve(DraftConfig(model=model))
@@ -387,7 +385,7 @@ def test_of_a_name_that_is_nearly_right_it_says_what_is_likely_meant(install: In
 
 
 @pytest.mark.parametrize("model", ["llama", "openai:", "nobody:x", "anthropic:", "brush"])
-def test_an_unknown_name_lists_what_there_is(install: Install, model: str) -> None:
+def test_unknown_model_lists_choices(install: Install, model: str) -> None:
     install({"paint": PLUGIN}, "brush")
     with pytest.raises(UsageError, match=f"there is no model '{model}'") as caught:
         resolve(DraftConfig(model=model))
@@ -395,13 +393,13 @@ def test_an_unknown_name_lists_what_there_is(install: Install, model: str) -> No
         assert name in caught.value.hint
 
 
-def test_a_model_that_was_handed_over_is_not_looked_for_elsewhere() -> None:
+def test_object_model_is_not_reopened() -> None:
     with pytest.raises(UsageError, match="passed as an object"):
         resolve(DraftConfig(model="openai:m@http://localhost:8000/v1"))
 
 
 @pytest.mark.slow
-def test_langchain_is_imported_for_none_but_its_own_models() -> None:
+def test_langchain_is_imported_lazily() -> None:
     code = (
         "import sys, redraft.runs.models as o; from redraft.settings import DraftConfig;"
         " o.resolve(DraftConfig(model='openai:m')); o.resolve(DraftConfig());"

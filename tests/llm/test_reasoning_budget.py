@@ -24,8 +24,8 @@ TALE = "Once upon a time."
 
 
 def usage(seen: Seen, reply: int, thought: int | None) -> dict[str, Any]:
-    told = {} if thought is None else {"completion_tokens_details": {"reasoning_tokens": thought}}
-    return {"prompt_tokens": 9, "completion_tokens": reply, "total_tokens": 9 + reply, **told}
+    details = {} if thought is None else {"completion_tokens_details": {"reasoning_tokens": thought}}
+    return {"prompt_tokens": 9, "completion_tokens": reply, "total_tokens": 9 + reply, **details}
 
 
 def thinker(thought: int, says: str = GOOD, *, how: str = "reported") -> Callable[[Seen], Reply]:
@@ -35,13 +35,13 @@ def thinker(thought: int, says: str = GOOD, *, how: str = "reported") -> Callabl
     def reply(seen: Seen) -> Reply:
         limit = seen.body["max_completion_tokens"]
         cut = limit < thought + 20
-        told = usage(seen, min(limit, thought + 20), min(limit, thought) if how == "reported" else None)
-        apart = words if how == "apart" else None
+        reported = usage(seen, min(limit, thought + 20), min(limit, thought) if how == "reported" else None)
+        separate = words if how == "apart" else None
         text = "" if cut else says
         if how == "tags":
             text = f"<think>{words}" if cut else f"<think>{words}</think>{says}"
         finish = "stop" if how == "silent" or not cut else "length"
-        return Answer(text, finish_reason=finish, usage=told, reasoning_content=apart)
+        return Answer(text, finish_reason=finish, usage=reported, reasoning_content=separate)
 
     return reply
 
@@ -52,7 +52,7 @@ def limits(server: ChatServer) -> list[int]:
 
 @pytest.mark.parametrize("how", ["reported", "apart", "tags", "unnamed", "silent"])
 @pytest.mark.parametrize("request_", [colour(), story()], ids=["colour", "story"])
-async def test_a_thought_that_is_cut_off_has_more_room_until_it_ends(desk: Desk, request_: Any, how: str) -> None:
+async def test_cut_reasoning_gets_more_room(desk: Desk, request_: Any, how: str) -> None:
     says = GOOD if request_.prompt.returns is not str else TALE
     async with desk.serving(thinker(3_000, says, how=how)) as (server, model):
         assert (await model.ask(request_)).value == (RED if says == GOOD else TALE)
@@ -61,29 +61,29 @@ async def test_a_thought_that_is_cut_off_has_more_room_until_it_ends(desk: Desk,
     assert desk.outcomes()[-1] == "ok"
 
 
-async def test_the_next_run_begins_with_what_this_one_has_learned(desk: Desk) -> None:
+async def test_next_run_starts_with_learned_room(desk: Desk) -> None:
     with ChatServer(thinker(3_000)) as server:
         async with desk.at(server) as model:
             await model.ask(colour())
-        asked = len(server.seen)
+        count = len(server.seen)
         async with desk.at(server) as model:
             await model.ask(colour("a lily"))
             # What was answered with less room for thoughts is the answer to the same request.
             assert (await model.ask(colour())).cached
-    assert len(server.seen) == asked + 1
+    assert len(server.seen) == count + 1
     assert limits(server)[-1] >= 50 + 3_020
 
 
-async def test_what_a_provider_reports_is_room_for_the_next_reply(desk: Desk) -> None:
-    said = Answer(GOOD, usage={"prompt_tokens": 9, "completion_tokens": 40, "total_tokens": 49})
-    told = Answer(GOOD, reasoning_tokens=900)
-    async with desk.serving([said, told, said, said]) as (server, model):
+async def test_reported_reasoning_sets_the_room(desk: Desk) -> None:
+    plain = Answer(GOOD, usage={"prompt_tokens": 9, "completion_tokens": 40, "total_tokens": 49})
+    reasoned = Answer(GOOD, reasoning_tokens=900)
+    async with desk.serving([plain, reasoned, plain, plain]) as (server, model):
         for thing in ("a rose", "a lily", "snow"):
             await model.ask(colour(thing))
     assert limits(server) == [50, 50, 50 + 2_048]
 
 
-async def test_a_reply_that_its_thoughts_leave_too_little_room_for_is_asked_for_again(desk: Desk) -> None:
+async def test_reply_cut_by_reasoning_is_repeated(desk: Desk) -> None:
     def reply(seen: Seen) -> Reply:
         if seen.body["max_completion_tokens"] < 1_000:
             return Answer("Once upon", finish_reason="length", usage=usage(seen, 50, 45))
@@ -94,7 +94,7 @@ async def test_a_reply_that_its_thoughts_leave_too_little_room_for_is_asked_for_
     assert limits(server) == [50, 50 + 1_024]
 
 
-async def test_a_reply_without_thoughts_that_is_cut_off_gets_no_room_to_think(desk: Desk) -> None:
+async def test_cut_reply_gets_no_reasoning_room(desk: Desk) -> None:
     async with desk.serving([Answer('{"name": "re', finish_reason="length"), GOOD]) as (server, model):
         with pytest.raises(TruncatedReply) as caught:
             await model.ask(colour())
@@ -103,14 +103,14 @@ async def test_a_reply_without_thoughts_that_is_cut_off_gets_no_room_to_think(de
     assert limits(server) == [50, 50]
 
 
-async def test_no_model_is_asked_to_repair_what_was_cut_off(desk: Desk) -> None:
+async def test_cut_reply_of_any_model_is_not_repaired(desk: Desk) -> None:
     inner = FunctionModel(lambda _: UnreadableReply("cut off", text="{", usage=Usage(), finish_reason="length"))
     with pytest.raises(UnreadableReply):
         await desk.recorded(inner).ask(colour())
     assert len(inner.asked) == 1
 
 
-async def test_a_thought_without_an_end_is_given_up_and_named(desk: Desk) -> None:
+async def test_endless_reasoning_is_given_up(desk: Desk) -> None:
     async with desk.serving(thinker(10**6)) as (server, model):
         with pytest.raises(TruncatedReasoning, match=f"{MAX_ROOM:,} tokens were not enough") as caught:
             await model.ask(story())
@@ -120,7 +120,7 @@ async def test_a_thought_without_an_end_is_given_up_and_named(desk: Desk) -> Non
     assert limits(server)[-1] == 50 + MAX_ROOM
 
 
-async def test_the_room_that_is_set_is_kept_to(desk: Desk) -> None:
+async def test_fixed_room_is_kept(desk: Desk) -> None:
     async with desk.serving(thinker(3_000), reasoning_tokens=500) as (server, model):
         with pytest.raises(TruncatedReasoning, match="500 tokens were not enough") as caught:
             await model.ask(colour())
@@ -128,9 +128,7 @@ async def test_the_room_that_is_set_is_kept_to(desk: Desk) -> None:
     assert "reasoning_tokens=1024" in caught.value.hint
 
 
-async def test_what_is_learned_meanwhile_costs_no_more_than_is_booked(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_room_learned_later_stays_within_booking(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with ChatServer([Answer(GOOD)]) as server:
         async with open_model(DraftConfig(model="openai:m", base_url=base_url(server.base_url)), seconds=5.0) as inner:
@@ -143,7 +141,7 @@ async def test_what_is_learned_meanwhile_costs_no_more_than_is_booked(
     assert limits(server) == [booked]
 
 
-async def test_a_window_without_room_for_thoughts_is_not_overrun(desk: Desk) -> None:
+async def test_small_window_lowers_the_room(desk: Desk) -> None:
     def reply(seen: Seen) -> Reply:
         limit = seen.body["max_completion_tokens"]
         if limit > 2_000:
@@ -157,7 +155,7 @@ async def test_a_window_without_room_for_thoughts_is_not_overrun(desk: Desk) -> 
     assert desk.outcomes() == ["unsupported", "unsupported", "ok", "ok"]
 
 
-async def test_a_request_that_is_too_long_by_itself_takes_no_room_from_others(desk: Desk) -> None:
+async def test_long_request_takes_no_room_away(desk: Desk) -> None:
     long = Fault("status", status=400, message="maximum context length is 4096 tokens")
     async with desk.serving(
         lambda seen: long if "dragon" in seen.messages[0]["content"] else Answer(GOOD), name="qwen3:8b"
@@ -186,7 +184,7 @@ async def test_a_request_that_is_too_long_by_itself_takes_no_room_from_others(de
         *("kimi-k2-thinking", "MiniMax-M2", "grok-4", "Qwen3-4B-Thinking-2507", "claude-3-7-sonnet:thinking"),
     ],
 )
-def test_models_that_think_unasked_are_known_by_their_names(name: str) -> None:
+def test_reasoning_models_are_known_by_name(name: str) -> None:
     assert usual_room(name) == START
 
 
@@ -198,17 +196,17 @@ def test_models_that_think_unasked_are_known_by_their_names(name: str) -> None:
         *("grok-4-fast-non-reasoning", "gemini-2.0-flash", "gemma3:12b", "phi-4", "glm-4-9b", "m", ""),
     ],
 )
-def test_models_that_do_not_are_given_no_room(name: str) -> None:
+def test_other_models_get_no_room(name: str) -> None:
     assert usual_room(name) == 0
 
 
-def test_a_temperature_goes_to_all_but_those_of_openai_that_refuse_it() -> None:
+def test_only_openai_reasoning_models_refuse_temperature() -> None:
     assert refuses_sampling("openai/gpt-5-mini")
     assert not any(map(refuses_sampling, ("gpt-5-chat-latest", "gpt-oss:20b", "qwen3:8b", "deepseek-r1", "gpt-4o")))
 
 
-def test_the_room_counts_in_forecasts_and_makes_no_other_run() -> None:
-    plain, told = DraftConfig(model="openai:qwen3:8b"), DraftConfig(model="openai:qwen3:8b", reasoning_tokens=500)
-    assert (reasoning_reserve(plain), reasoning_reserve(told)) == (START, 500)
+def test_room_does_not_identify_a_run() -> None:
+    plain, fixed = DraftConfig(model="openai:qwen3:8b"), DraftConfig(model="openai:qwen3:8b", reasoning_tokens=500)
+    assert (reasoning_reserve(plain), reasoning_reserve(fixed)) == (START, 500)
     assert reasoning_reserve(DraftConfig(model="openai:m")) == reasoning_reserve(DraftConfig()) == 0
-    assert plain.identity("document", "o200k_base", {}) == told.identity("document", "o200k_base", {})
+    assert plain.identity("document", "o200k_base", {}) == fixed.identity("document", "o200k_base", {})

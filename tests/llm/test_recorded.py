@@ -60,7 +60,7 @@ def usage(prompt: int, completion: int, cached: int = 0) -> dict[str, object]:
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion, **details}
 
 
-async def test_the_same_is_asked_once(desk: Desk) -> None:
+async def test_equal_requests_are_sent_once(desk: Desk) -> None:
     async with desk.serving(lambda seen: Answer(GOOD, latency=0.05)) as (server, model):
         replies = await asyncio.gather(*(model.ask(colour()) for _ in range(10)))
         later = await model.ask(colour())
@@ -70,7 +70,7 @@ async def test_the_same_is_asked_once(desk: Desk) -> None:
     assert (later.value, later.cached, later.usage) == (RED, True, replies[0].usage)
 
 
-async def test_whatever_decides_the_reply_is_part_of_the_key(desk: Desk) -> None:
+async def test_key_has_all_that_decides(desk: Desk) -> None:
     complained = replace(colour(), complaint=Complaint("old", "too old"))
     requests: list[Request[ThingGiven, Any]] = [
         colour(),
@@ -93,7 +93,7 @@ async def test_whatever_decides_the_reply_is_part_of_the_key(desk: Desk) -> None
     assert len(server.seen) == len(requests) + 2
 
 
-async def test_another_shape_is_another_request(desk: Desk) -> None:
+async def test_another_schema_is_another_request(desk: Desk) -> None:
     changed = Prompt("test_colour", ThingGiven, Odd, "odd")
     model = desk.recorded(ScriptedModel([RED, Odd(type="x", when=())]))
     first = await model.ask(colour())
@@ -130,7 +130,7 @@ class Odd(BaseModel):
     share: float | None = None
 
 
-async def test_a_value_is_the_same_out_of_the_cache(desk: Desk) -> None:
+async def test_cached_value_is_equal(desk: Desk) -> None:
     prompt = Prompt("test_colour", ThingGiven, Odd, "odd")
     desk.monkeypatch.setitem(PROMPTS, "test_colour", prompt)
     request = Request(prompt, ThingGiven(thing="x"))
@@ -143,7 +143,7 @@ async def test_a_value_is_the_same_out_of_the_cache(desk: Desk) -> None:
 
 
 @pytest.mark.slow
-async def test_two_processes_that_ask_the_same_at_once_both_keep_what_they_paid_for(desk: Desk) -> None:
+async def test_simultaneous_processes_keep_both_replies(desk: Desk) -> None:
     run = begin_run(desk.store)
     with ChatServer(lambda seen: Answer(TEXTS[seen.index], latency=0.5, usage=usage(1, 1))) as server:
 
@@ -162,14 +162,14 @@ async def test_two_processes_that_ask_the_same_at_once_both_keep_what_they_paid_
 TEXTS = ["Once.", "Twice."]
 
 
-async def test_two_runs_of_a_process_that_ask_the_same_at_once_ask_once(desk: Desk) -> None:
+async def test_simultaneous_runs_ask_once(desk: Desk) -> None:
     runs = [begin_run(desk.store, name) for name in ("run1", "run2")]
     with ChatServer(lambda seen: Answer(TEXTS[seen.index], latency=0.2)) as server:
         async with desk.at(server, run=runs[0]) as one, desk.at(server, run=runs[1]) as two:
             replies = await asyncio.gather(one.ask(story()), two.ask(story()))
     assert [reply.text for reply in replies] == ["Once.", "Once."]
     totals = [desk.store.calls.totals(run) for run in runs]
-    assert sorted((used.calls, used.cached) for used in totals) == [(0, 1), (1, 0)]
+    assert sorted((total.calls, total.cached) for total in totals) == [(0, 1), (1, 0)]
 
 
 async def test_the_ledger_adds_up(desk: Desk) -> None:
@@ -196,14 +196,14 @@ async def test_the_ledger_adds_up(desk: Desk) -> None:
     assert {row["run"] for row in desk.ledger()} == {run}
 
 
-async def test_a_call_without_a_price_leaves_the_cost_unknown(desk: Desk) -> None:
+async def test_call_without_price_has_no_cost(desk: Desk) -> None:
     run = begin_run(desk.store)
     await desk.recorded(ScriptedModel(["once"]), run=run, price=None).ask(story())
     assert desk.store.calls.totals(run).cost_usd is None
 
 
 @pytest.mark.parametrize(("price", "cost"), [(FREE, 0.0), (PRICE, None), (None, None)])
-async def test_a_lost_call_of_a_free_model_costs_nothing(desk: Desk, price: Price | None, cost: float | None) -> None:
+async def test_lost_call_of_free_model_is_free(desk: Desk, price: Price | None, cost: float | None) -> None:
     run = begin_run(desk.store)
     with pytest.raises(ModelError):
         await desk.recorded(ScriptedModel([ModelError("lost")]), run=run, price=price).ask(story())
@@ -244,7 +244,7 @@ async def test_max_calls_is_exact(desk: Desk) -> None:
 
 
 @pytest.mark.nightly
-async def test_max_cost_is_never_passed_and_is_used(desk: Desk) -> None:
+async def test_max_cost_is_used_and_kept(desk: Desk) -> None:
     run = begin_run(desk.store)
     # A tenth of what the worst case foresees: with all of it held, only two calls would ever be made at once.
     answer = Answer("Once.", usage=usage(5, 5), latency=0.01)
@@ -261,7 +261,7 @@ async def test_max_cost_is_never_passed_and_is_used(desk: Desk) -> None:
     assert server.peak <= 3
 
 
-async def test_a_run_that_goes_on_counts_what_it_has_spent(desk: Desk) -> None:
+async def test_resumed_run_counts_its_calls(desk: Desk) -> None:
     run = begin_run(desk.store)
     with ChatServer(lambda seen: Answer("Once.", usage=usage(5, 5))) as server:
         for limit in (3, 5):
@@ -281,15 +281,15 @@ def booked(run: str, cost: float = 0.0) -> Call:
 
 async def spend(desk: Desk, budget: Budget, run: str, most: float, cost: float | None = None) -> None:
     """Book a call, and make it for `cost`; without one it is turned away."""
-    made = booked(run, most)
-    async with budget.reserved(desk.store.reservations, made) as reservation:
+    attempt = booked(run, most)
+    async with budget.reserved(desk.store.reservations, attempt) as reservation:
         if cost is not None:
             reservation.sent = True
-            settled = replace(made, outcome=OK, cost_usd=cost, booked_usd=cost, lost_tokens=0)
+            settled = replace(attempt, outcome=OK, cost_usd=cost, booked_usd=cost, lost_tokens=0)
             await asyncio.to_thread(desk.store.reservations.settle, reservation, settled)
 
 
-async def test_a_budget_that_fits_to_the_cent_is_enough(desk: Desk) -> None:
+async def test_budget_to_the_cent_is_enough(desk: Desk) -> None:
     run, budget = begin_run(desk.store), Budget(max_calls=None, max_cost=0.3)
     for _ in range(3):
         await spend(desk, budget, run, 0.1, 0.1)
@@ -298,31 +298,31 @@ async def test_a_budget_that_fits_to_the_cent_is_enough(desk: Desk) -> None:
     assert desk.store.calls.totals(run).calls == 3
 
 
-async def test_a_call_that_was_turned_away_gives_its_room_back(desk: Desk) -> None:
+async def test_refused_call_returns_its_room(desk: Desk) -> None:
     run, budget = begin_run(desk.store), Budget(max_calls=1, max_cost=1.0)
     await spend(desk, budget, run, 1.0)
-    made = booked(run, 1.0)
-    async with budget.reserved(desk.store.reservations, made) as reservation:
+    attempt = booked(run, 1.0)
+    async with budget.reserved(desk.store.reservations, attempt) as reservation:
         waiting = asyncio.create_task(spend(desk, budget, run, 0.1))
         await asyncio.sleep(0.05)
         assert not waiting.done()
         reservation.sent = True
-        desk.store.reservations.settle(reservation, replace(made, outcome=OK, booked_usd=0.1))
+        desk.store.reservations.settle(reservation, replace(attempt, outcome=OK, booked_usd=0.1))
     with pytest.raises(BudgetError, match="the limit of 1 call is used up"):
         await waiting
 
 
-async def test_what_is_turned_away_counts_against_no_budget(desk: Desk) -> None:
-    said, refused = [Fault("status", status=429, retry_after=0), GOOD], ["json_schema", "tools"]
+async def test_unbilled_calls_cost_no_budget(desk: Desk) -> None:
+    answers, refused = [Fault("status", status=429, retry_after=0), GOOD], ["json_schema", "tools"]
     run, budget = begin_run(desk.store), Budget(max_calls=1, max_cost=None)
-    async with desk.serving(said, refuses=refused, run=run, budget=budget) as (_, model):
+    async with desk.serving(answers, refuses=refused, run=run, budget=budget) as (_, model):
         assert (await model.ask(colour())).value == RED
         with pytest.raises(BudgetError):
             await model.ask(story())
     assert desk.outcomes() == ["unsupported", "unsupported", "rate_limited", "ok"]
 
 
-async def test_a_failed_call_is_counted_once_while_it_is_written(desk: Desk) -> None:
+async def test_failed_call_counts_once(desk: Desk) -> None:
     model = desk.recorded(
         FunctionModel(lambda request: ModelError("no") if request.label == "0" else "Once."),
         budget=Budget(max_calls=2, max_cost=None),
@@ -331,7 +331,7 @@ async def test_a_failed_call_is_counted_once_while_it_is_written(desk: Desk) -> 
     assert [type(result).__name__ for result in results] == ["ModelError", "Reply"]
 
 
-async def test_a_call_that_is_stopped_is_recorded_and_leaves_its_place(desk: Desk) -> None:
+async def test_cancelled_call_is_recorded(desk: Desk) -> None:
     budget, limiter = Budget(max_calls=4, max_cost=None), Limiter(2)
     async with desk.serving(
         [Fault("hang"), Fault("hang"), "Once.", "Twice."], run=begin_run(desk.store), budget=budget, limiter=limiter
@@ -353,7 +353,7 @@ async def test_a_call_that_is_stopped_is_recorded_and_leaves_its_place(desk: Des
     assert started == ended == 4
 
 
-async def test_what_was_paid_for_is_stored_even_when_stopped_in_that_moment(desk: Desk) -> None:
+async def test_reply_is_stored_despite_cancellation(desk: Desk) -> None:
     settle, writing = desk.store.reservations.settle, asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -375,7 +375,7 @@ async def test_what_was_paid_for_is_stored_even_when_stopped_in_that_moment(desk
     assert budget.in_flight == 0
 
 
-async def test_a_provider_that_refuses_everything_is_not_asked_by_those_who_wait(desk: Desk) -> None:
+async def test_hopeless_provider_is_not_asked_again(desk: Desk) -> None:
     fault = Fault("status", status=401, latency=0.05)
     with ChatServer(lambda seen: fault) as server:
         async with desk.at(server, limiter=Limiter(16)) as model:
@@ -391,7 +391,7 @@ async def test_a_provider_that_refuses_everything_is_not_asked_by_those_who_wait
     assert started == sum(isinstance(event, CallFailed) for event in desk.events) == sent
 
 
-async def test_what_is_cached_is_there_even_when_the_provider_is_not(desk: Desk) -> None:
+async def test_cache_serves_without_the_provider(desk: Desk) -> None:
     model = desk.recorded(ScriptedModel(["Once.", ProviderError("no")]))
     await model.ask(story())
     with pytest.raises(ProviderError):
@@ -399,7 +399,7 @@ async def test_what_is_cached_is_there_even_when_the_provider_is_not(desk: Desk)
     assert (await model.ask(story())).cached
 
 
-async def test_a_store_that_fails_stops_the_call_and_leaves_nothing_held(desk: Desk) -> None:
+async def test_failing_store_leaves_nothing_reserved(desk: Desk) -> None:
     limiter, budget = Limiter(1), Budget(max_calls=None, max_cost=None)
     model = desk.recorded(FunctionModel(lambda request: "Once."), limiter=limiter, budget=budget)
     desk.monkeypatch.setattr(desk.store.calls, "find", lambda key, run, limit: None)
@@ -415,27 +415,27 @@ async def test_texts_are_stored_once(desk: Desk) -> None:
     assert {row["reply"] for row in desk.ledger()} == {content_id("Once.")}
 
 
-async def test_what_is_drawn_otherwise_is_another_reply_and_nothing_else_is(desk: Desk) -> None:
+async def test_only_sampling_changes_the_key(desk: Desk) -> None:
     replies = ScriptedModel(["one", "two"])
     narrow, short = desk.recorded(replies, top_p=0.5), desk.recorded(replies, max_tokens=40)
     plain = await desk.recorded(replies).ask(story())
-    said = [(await model.ask(story())).value for model in (narrow, short, narrow, desk.recorded(replies))]
-    assert (plain.value, said) == ("one", ["two", "one", "two", "one"])
+    values = [(await model.ask(story())).value for model in (narrow, short, narrow, desk.recorded(replies))]
+    assert (plain.value, values) == ("one", ["two", "one", "two", "one"])
 
 
-async def test_every_request_keeps_to_the_limit_of_its_model(desk: Desk) -> None:
+async def test_model_limit_applies_to_requests(desk: Desk) -> None:
     replies = ScriptedModel(["one"])
     await desk.recorded(replies, max_tokens=40).ask(story())
     assert [request.sampling.max_tokens for request in replies.asked] == [40]
 
 
-async def test_the_limit_of_a_reply_is_no_part_of_what_is_asked(desk: Desk) -> None:
+async def test_reply_limit_is_not_in_the_key(desk: Desk) -> None:
     model = desk.recorded(ScriptedModel(["one"]))
     replies = [await model.ask(story(max_tokens=limit)) for limit in (1_488, 1_320, 2_000, None)]
     assert [(reply.value, reply.cached) for reply in replies] == [("one", at > 0) for at in range(4)]
 
 
-async def test_a_reply_that_was_cut_off_gives_way_to_one_with_more_room(desk: Desk) -> None:
+async def test_longer_reply_replaces_a_cut_one(desk: Desk) -> None:
     def script(seen: Seen) -> Answer:
         room = seen.body["max_completion_tokens"]
         return Answer("Once there", finish_reason="length") if room < 90 else Answer("Once there was a rose.")
@@ -448,7 +448,7 @@ async def test_a_reply_that_was_cut_off_gives_way_to_one_with_more_room(desk: De
     assert desk.outcomes() == ["duplicate", "duplicate", "ok"]
 
 
-async def test_a_script_is_followed_line_by_line() -> None:
+async def test_script_is_followed_in_order() -> None:
     model = ScriptedModel(["one", RED, TransientError("later")])
     assert (await model.ask(story())).value == "one"
     reply = await model.ask(colour())
@@ -457,7 +457,7 @@ async def test_a_script_is_followed_line_by_line() -> None:
         await model.ask(story())
 
 
-async def test_an_exhausted_script_fails_the_test_and_not_the_run(desk: Desk) -> None:
+async def test_exhausted_script_fails_the_test(desk: Desk) -> None:
     model = desk.recorded(ScriptedModel(["one"]))
     await model.ask(story())
     with pytest.raises(ScriptError, match=r"exhausted.*test_story.*a lily") as caught:
@@ -466,7 +466,7 @@ async def test_an_exhausted_script_fails_the_test_and_not_the_run(desk: Desk) ->
 
 
 @pytest.mark.parametrize("line", [RED, Path("x")])
-async def test_a_reply_of_the_wrong_type_fails(line: object) -> None:
+async def test_reply_of_wrong_type_fails(line: object) -> None:
     with pytest.raises(ScriptError, match="is answered with a "):
         await ScriptedModel([line]).ask(story())  # type: ignore[list-item]
     for other in ("text", colour().given):
@@ -474,7 +474,7 @@ async def test_a_reply_of_the_wrong_type_fails(line: object) -> None:
             await ScriptedModel([other]).ask(colour())
 
 
-async def test_a_function_sees_the_request_and_all_are_noted() -> None:
+async def test_function_model_records_requests() -> None:
     model = FunctionModel(lambda request: f"About {request.given.thing}.", identity="mine")
     first, second = story(), story("a lily")
     assert (await model.ask(first)).value == "About a rose."

@@ -26,24 +26,22 @@ BOOK = f"{there_are('goats')}\n\n{there_are('bees', but_no=('pigs',))}\n"
 TRUE, FALSE, UNKNOWN = there_are("bees"), there_are(but_no=("goats",)), there_are("ducks")
 
 
-def test_classes_are_read_from_the_configuration_in_any_order(tiny: Path, tmp_path: Path) -> None:
+def test_classes_are_read_in_any_order(tiny: Path, tmp_path: Path) -> None:
     pairs = [(there_are("goats"), claim) for claim in (there_are("goats"), FALSE, UNKNOWN)]
     odds = load_entailment(str(tiny)).odds(pairs)
-    assert [one.index(max(one)) for one in odds] == [0, 2, 1]
-    assert all(max(one) >= HIGH and abs(sum(one) - 1) < 1e-5 for one in odds)
+    assert [odd.index(max(odd)) for odd in odds] == [0, 2, 1]
+    assert all(max(odd) >= HIGH and abs(sum(odd) - 1) < 1e-5 for odd in odds)
     # The same weights under another order of names say something else: it is the names that are gone by.
     other = tmp_path / "other"
     shutil.copytree(tiny, other)
     config = json.loads((other / "config.json").read_text())
     config["id2label"] = {"0": "Neutral", "1": "CONTRADICTION", "2": "entailment"}
     (other / "config.json").write_text(json.dumps(config))
-    assert [one.index(max(one)) for one in load_entailment(str(other)).odds(pairs)] == [2, 1, 0]
+    assert [odd.index(max(odd)) for odd in load_entailment(str(other)).odds(pairs)] == [2, 1, 0]
 
 
 @pytest.mark.parametrize("labels", [{"0": "LABEL_0", "1": "LABEL_1", "2": "LABEL_2"}, {"0": "entailment", "1": "not"}])
-def test_a_model_that_does_not_name_three_classes_is_refused(
-    labels: dict[str, str], tiny: Path, tmp_path: Path
-) -> None:
+def test_model_without_named_classes_is_refused(labels: dict[str, str], tiny: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     shutil.copytree(tiny, other)
     config = json.loads((other / "config.json").read_text())
@@ -58,30 +56,30 @@ def sentence_by_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nli, "_STRETCH", 5)
 
 
-def test_a_long_text_is_read_in_stretches(tiny: Path) -> None:
+def test_long_text_is_read_in_windows(tiny: Path) -> None:
     model = load_entailment(str(tiny))
     filler = " ".join([there_are("hens")] * 60)
-    (found,) = check_claims(model, [TRUE], [f"{filler} {there_are('bees')} {filler}"])
-    assert found is not None
-    assert found.verdict == "supported"
-    assert model.tokens(found.premise) <= 10
-    assert all(model.tokens(one) <= 20 for one in model.windows(filler, 20))
+    (answer,) = check_claims(model, [TRUE], [f"{filler} {there_are('bees')} {filler}"])
+    assert answer is not None
+    assert answer.verdict == "supported"
+    assert model.tokens(answer.premise) <= 10
+    assert all(model.tokens(window) <= 20 for window in model.windows(filler, 20))
     assert " ".join(model.windows(filler, 20)) == filler
     cut = model.windows("word " * 50, 10)
     assert len(cut) >= 5
-    assert all(model.tokens(one) <= 10 for one in cut)
+    assert all(model.tokens(window) <= 10 for window in cut)
     assert check_claims(model, [" ".join([TRUE] * 30)], [BOOK]) == [None], "a claim that leaves no room is not judged"
 
 
-def test_runs_that_share_the_model_wait_for_each_other(tiny: Path) -> None:
+def test_concurrent_runs_share_the_model(tiny: Path) -> None:
     model = load_entailment(str(tiny))
     claims = [" ".join([there_are(*ANIMALS[: n % 5 + 1])] * (n % 7 + 1)) for n in range(40)]
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda claim: check_claims(model, [claim], [BOOK, claim]), claims * 3))
-    assert len(found) == 120
+        answers = list(pool.map(lambda claim: check_claims(model, [claim], [BOOK, claim]), claims * 3))
+    assert len(answers) == 120
 
 
-async def test_faithfulness_and_consistency_say_what_follows_and_what_does_not(tiny: Path, tmp_path: Path) -> None:
+async def test_sentences_are_judged_by_both_metrics(tiny: Path, tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text(BOOK)
     judging = JudgeConfig(judges=(f"nli:{tiny}",))
     async with Session(tmp_path / "redraft.db", judging=judging) as session:
@@ -90,17 +88,20 @@ async def test_faithfulness_and_consistency_say_what_follows_and_what_does_not(t
     faithfulness, consistency = (result.evaluations[name] for name in ("faithfulness", "consistency"))
     sentences = faithfulness.details["sentences"]
     assert isinstance(sentences, list)
-    assert [one["verdict"] for one in sentences] == ["none", "sentence", "out_of_article"]
-    assert {one.sentence: one.kind for one in consistency.findings} == {FALSE: "inconsistent", UNKNOWN: "unsupported"}
+    assert [sentence["verdict"] for sentence in sentences] == ["none", "sentence", "out_of_article"]
+    assert {finding.sentence: finding.kind for finding in consistency.findings} == {
+        FALSE: "inconsistent",
+        UNKNOWN: "unsupported",
+    }
     assert faithfulness.score == consistency.score == pytest.approx(1 / 3)
-    wrong = next(one for one in faithfulness.findings if one.sentence == FALSE)
+    wrong = next(finding for finding in faithfulness.findings if finding.sentence == FALSE)
     assert wrong.evidence is not None
     assert wrong.evidence.text == there_are("goats")
     assert wrong.evidence.span is not None
     assert result.usage.cost_usd == 0
 
 
-async def test_facts_that_somebody_else_has_found_are_aligned(tiny: Path, tmp_path: Path) -> None:
+async def test_imported_facts_are_aligned(tiny: Path, tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text(BOOK)
     document = load(tmp_path / "book.md")
     levels: tuple[Level, ...] = ("root", "branch")
@@ -110,10 +111,12 @@ async def test_facts_that_somebody_else_has_found_are_aligned(tiny: Path, tmp_pa
         for n, (level, text) in enumerate(zip(levels, texts, strict=True))
     )
     tree = Tree(0, "narrative", Span(0, len(document.text)), 0.5, facts, "Which animals are there?")
-    found = KeyFacts(keyfacts_id(document.id, [tree]), document.id, "somebody", "somebody", {}, (tree,), imported=True)
+    imported = KeyFacts(
+        keyfacts_id(document.id, [tree]), document.id, "somebody", "somebody", {}, (tree,), imported=True
+    )
     async with Session(tmp_path / "redraft.db", judging=JudgeConfig(judges=(f"nli:{tiny}",))) as session:
         await session.add(document)
-        session.store.keyfacts.add(found, "key")
+        session.store.keyfacts.add(imported, "key")
         result = await session.evaluate(
             document, f"{there_are('goats')} {there_are('pigs')}", metrics=["keyfact_recall"]
         )
@@ -124,7 +127,7 @@ async def test_facts_that_somebody_else_has_found_are_aligned(tiny: Path, tmp_pa
     assert [(one["verdict"], one["sentences"]) for one in stated] == [("stated", [1]), ("missing", [])]
 
 
-def test_other_metrics_and_other_roles_are_refused_in_a_sentence(tiny: Path, tmp_path: Path) -> None:
+def test_other_metrics_and_roles_are_refused(tiny: Path, tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text(BOOK)
     (tmp_path / "long.md").write_text(" ".join([BOOK] * 40))
     (tmp_path / "summary.md").write_text(TRUE)
@@ -151,12 +154,12 @@ def test_other_metrics_and_other_roles_are_refused_in_a_sentence(tiny: Path, tmp
         assert (done.code, message in done.err) == (2, True), (words, done.err)
 
 
-def test_it_is_checked_by_a_sentence_to_judge(tiny: Path, tmp_path: Path) -> None:
+def test_models_command_checks_the_judge(tiny: Path, tmp_path: Path) -> None:
     command = Inside(tmp_path)
-    shown = command.run("models", "--check", f"nli:{tiny}")
-    assert (shown.code, shown.out.splitlines()[-1]) == (0, "it works")
-    assert "as a judge: works" in shown.out
-    assert "in words" not in shown.out, "it is asked for a verdict, and writes nothing"
+    printed = command.run("models", "--check", f"nli:{tiny}")
+    assert (printed.code, printed.out.splitlines()[-1]) == (0, "it works")
+    assert "as a judge: works" in printed.out
+    assert "in words" not in printed.out, "it is asked for a verdict, and writes nothing"
     checked = command.run("models", "--check", f"nli:{tiny}", "--json")
     assert (checked.code, checked.json["works"], checked.json["form"]) == (0, True, None)
     assert '"category"' in checked.json["words"]["said"]
@@ -170,7 +173,7 @@ def test_it_is_checked_by_a_sentence_to_judge(tiny: Path, tmp_path: Path) -> Non
     assert refused.out.splitlines()[-1] == "it does not answer"
 
 
-def test_weights_that_are_trained_anew_are_another_judge(tiny: Path, tmp_path: Path) -> None:
+def test_retrained_weights_are_another_judge(tiny: Path, tmp_path: Path) -> None:
     folder = tmp_path / "other"
     shutil.copytree(tiny, folder)
     before = open_entailment(str(folder)).identity

@@ -57,8 +57,8 @@ class Words:
     def predict(self, pairs: list[tuple[str, str]], **options: Any) -> Any:
         self.asked.append(pairs)
         assert options["apply_softmax"] is True
-        found = [self._odds(*pair) for pair in pairs]
-        return np.array([[one.contradiction, one.entailment, one.neutral] for one in found])
+        scores = [self._odds(*pair) for pair in pairs]
+        return np.array([[one.contradiction, one.entailment, one.neutral] for one in scores])
 
 
 class _Tokenizer:
@@ -77,41 +77,43 @@ def said(
     return check_claims(Entailment("made-up", Words(odds, length)), [claim], passages)[0]
 
 
-def told(found: ClaimAnswer | None) -> tuple[str, float, str, set[int]]:
+def told(answer: ClaimAnswer | None) -> tuple[str, float, str, set[int]]:
     """The verdict, its probability, what it rests on, and where that is."""
-    assert found is not None
-    return found.verdict, round(found.likelihood, 2), found.premise, set(found.places)
+    assert answer is not None
+    return answer.verdict, round(answer.likelihood, 2), answer.premise, set(answer.places)
 
 
-def test_a_claim_that_follows_from_one_passage_is_borne_out_whatever_the_others_say() -> None:
-    found = said("The ferry sank.", [BRIDGE, FERRY], lambda premise, _: YES if premise == FERRY else NO)
-    assert told(found) == ("supported", 0.95, FERRY, {1})
+def test_one_passage_supports_a_claim() -> None:
+    answer = said("The ferry sank.", [BRIDGE, FERRY], lambda premise, _: YES if premise == FERRY else NO)
+    assert told(answer) == ("supported", 0.95, FERRY, {1})
 
 
-def test_a_claim_may_follow_from_two_passages_together() -> None:
+def test_two_passages_support_a_claim() -> None:
     both = f"{FERRY} {MILL}"
-    found = said("The ferry and the mill.", [FERRY, BRIDGE, MILL], lambda one, _: YES if one == both else NEITHER)
-    assert told(found) == ("supported", 0.95, both, {0, 2})
+    answer = said(
+        "The ferry and the mill.", [FERRY, BRIDGE, MILL], lambda premise, _: YES if premise == both else NEITHER
+    )
+    assert told(answer) == ("supported", 0.95, both, {0, 2})
 
 
-def test_only_what_stands_nearest_contradicts() -> None:
+def test_only_the_nearest_passage_contradicts() -> None:
     claim = "The ferry sank in May."
-    found = said(claim, [BRIDGE, FERRY], lambda one, _: NO if FERRY in one else NEITHER)
-    assert told(found) == ("contradicted", 0.94, FERRY, {1})
-    found = said(claim, [BRIDGE, FERRY], lambda one, _: NO if one == BRIDGE else NEITHER)
-    assert told(found)[:2] == ("absent", 0.96)
+    answer = said(claim, [BRIDGE, FERRY], lambda premise, _: NO if FERRY in premise else NEITHER)
+    assert told(answer) == ("contradicted", 0.94, FERRY, {1})
+    answer = said(claim, [BRIDGE, FERRY], lambda premise, _: NO if premise == BRIDGE else NEITHER)
+    assert told(answer)[:2] == ("absent", 0.96)
 
 
-def test_what_no_passage_speaks_of_is_in_none() -> None:
+def test_unmentioned_claim_is_absent() -> None:
     assert told(said("The king died.", [BRIDGE, FERRY], lambda *_: NEITHER))[:2] == ("absent", 0.96)
 
 
-def test_a_claim_that_may_follow_or_not_is_left_open() -> None:
+def test_uncertain_claim_is_left_open() -> None:
     assert told(said("The ferry sank.", [FERRY], lambda *_: UNSURE))[:2] == ("unsure", 0.4)
     assert said("The ferry sank.", [], lambda *_: YES) is None
 
 
-def test_what_is_put_to_the_model_fits_and_is_put_once() -> None:
+def test_pairs_fit_and_are_scored_once() -> None:
     words = Words(lambda *_: UNSURE, length=64)
     model, long = Entailment("made-up", words), " ".join([FERRY, BRIDGE, MILL] * 40)
     claims = ["The ferry sank in March.", "The mill burned down."]
@@ -133,15 +135,15 @@ async def verified(scores: EntailmentScores, db: Path) -> list[SentenceVerdict]:
     statements = [Statement(id=1, sentence="The ferry sank."), Statement(id=2, sentence="word " * 60)]
     with Store(db) as store:
         judge = Judge(model, PromptBook("standard"), store.judgments)
-        found = await FactChecker(judge).verify(statements, reader, None)
-        return [one for _, one in sorted((found.verdicts | found.undecided).items())]
+        account = await FactChecker(judge).verify(statements, reader, None)
+        return [verdict for _, verdict in sorted((account.verdicts | account.undecided).items())]
 
 
-async def test_between_the_cuts_and_of_too_long_a_claim_nothing_is_said(tmp_path: Path) -> None:
+async def test_uncertain_and_long_claims_are_undecided(tmp_path: Path) -> None:
     for n, (supported, verdict) in enumerate([(0.81, "none"), (0.79, "unsure"), (0.21, "unsure"), (0.19, "sentence")]):
         scores = EntailmentScores(supported, 0.0, 1 - supported)
-        found = await verified(scores, tmp_path / f"{n}.db")
-        assert [one.category for one in found] == [verdict, UNSURE_SAID]
+        verdicts = await verified(scores, tmp_path / f"{n}.db")
+        assert [one.category for one in verdicts] == [verdict, UNSURE_SAID]
 
 
 class Heard(EntailmentModel):
@@ -156,7 +158,7 @@ class Heard(EntailmentModel):
         return await super().ask(request)
 
 
-async def test_what_it_said_of_a_text_in_another_language_is_not_remembered(tmp_path: Path) -> None:
+async def test_verdicts_depend_on_the_language(tmp_path: Path) -> None:
     """What it is shown is cut into sentences by the language, which no prompt says: what it made of a text that was cut
     otherwise is no answer. A text that shows its language is cut in one way alone."""
     model, tokenizer = Heard(), EstimatingTokenizer()
@@ -172,18 +174,18 @@ async def test_what_it_said_of_a_text_in_another_language_is_not_remembered(tmp_
             await Examiner(judge).answers_from_document([EvidenceQuery("Is this so: “The water was still.”?")], reader)
         return [*model.heard]
 
-    each = [VERIFY_SENTENCES.name, VERIFY_SENTENCES.name, ANSWER_FROM_DOCUMENT.name]
+    prompts = [VERIFY_SENTENCES.name, VERIFY_SENTENCES.name, ANSWER_FROM_DOCUMENT.name]
     low = "De olle Fischer weer al fröh op de Been bzw. Na de Stadt. Dat Water weer still."
-    assert await asked(low, "") == each
+    assert await asked(low, "") == prompts
     assert await asked(low, "") == []
-    assert await asked(low, "de") == each
+    assert await asked(low, "de") == prompts
     assert await asked(low, "") == await asked(low, "de") == []
     german = "Der Hafen wurde im Winter geschlossen, und niemand in der ganzen Stadt hatte davon etwas gewusst. " * 2
-    assert await asked(german, "") == each
+    assert await asked(german, "") == prompts
     assert await asked(german, "de") == []
 
 
-async def test_questions_of_another_kind_are_left_undecided_and_other_prompts_refused() -> None:
+async def test_other_prompts_are_refused() -> None:
     model = EntailmentModel(Entailment("made-up", Words(lambda *_: YES)), "nli:made-up")
     questions = [
         QuestionItem(id=1, question="Who sank?"),
@@ -192,13 +194,13 @@ async def test_questions_of_another_kind_are_left_undecided_and_other_prompts_re
     reply = await model.ask(
         Request(ANSWER_FROM_DOCUMENT, AnswerFromDocumentInput(passages=[FERRY], questions=questions))
     )
-    answers = [(one.id, one.answered, one.answer, one.quote) for one in reply.value.answers]
+    answers = [(answer.id, answer.answered, answer.answer, answer.quote) for answer in reply.value.answers]
     assert answers == [(1, UNSURE_SAID, "", ""), (2, True, "The ferry sank.", FERRY)]
     with pytest.raises(ProviderError, match="cannot do what the prompt prefer_summary asks"):
         await model.ask(Request(PREFER_SUMMARY, None))  # type: ignore[arg-type]
 
 
-def test_it_is_told_by_its_name_and_costs_nothing(tmp_path: Path) -> None:
+def test_judge_is_free_and_known_by_name(tmp_path: Path) -> None:
     settings = resolve(DraftConfig(model="nli:cross-encoder/nli-deberta-v3-base", base_url="http://localhost:1/v1"))
     assert settings.base_url is None
     assert price_of(settings, None) is not None  # type: ignore[arg-type]
@@ -226,7 +228,7 @@ def test_classes_without_names_are_refused() -> None:
         {0: "Not supported", 1: "Supported"},
     ],
 )
-def test_a_model_with_two_classes_supports_or_does_not_and_never_contradicts(labels: dict[int, str]) -> None:
+def test_two_classes_never_contradict(labels: dict[int, str]) -> None:
     fine = next(
         column for column, label in labels.items() if label.casefold() in ("entailment", "supported", "consistent")
     )
@@ -248,7 +250,7 @@ def test_a_model_with_two_classes_supports_or_does_not_and_never_contradicts(lab
 
 
 @pytest.mark.parametrize("labels", [{0: "yes", 1: "no"}, {0: "supported", 1: "entailed"}, {0: "supported"}])
-def test_two_classes_that_do_not_say_which_is_which_are_refused(labels: dict[int, str]) -> None:
+def test_ambiguous_classes_are_refused(labels: dict[int, str]) -> None:
     words = Words(lambda *_: YES)
     words.config.id2label = labels
     with pytest.raises(UsageError, match="or supported and not_supported"):

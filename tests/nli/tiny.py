@@ -26,15 +26,15 @@ def pairs(seed: int) -> Iterator[tuple[str, str, int]]:
     """Premises and claims, with the column that is right."""
     draw = random.Random(seed)
     while True:
-        told = {animal: draw.random() < 0.5 for animal in draw.sample(ANIMALS, draw.randint(1, _MOST))}
-        premise = " ".join(_told(animal, there) for animal, there in told.items())
+        truths = {animal: draw.random() < 0.5 for animal in draw.sample(ANIMALS, draw.randint(1, _MOST))}
+        premise = " ".join(_told(animal, there) for animal, there in truths.items())
         label = draw.choice(LABELS)
         if label == "neutral":
-            animal = draw.choice([one for one in ANIMALS if one not in told])
+            animal = draw.choice([animal for animal in ANIMALS if animal not in truths])
             yield premise, _told(animal, draw.random() < 0.5), LABELS.index(label)
         else:
-            animal = draw.choice(list(told))
-            yield premise, _told(animal, told[animal] == (label == "entailment")), LABELS.index(label)
+            animal = draw.choice(list(truths))
+            yield premise, _told(animal, truths[animal] == (label == "entailment")), LABELS.index(label)
 
 
 def _told(animal: str, there: bool) -> str:
@@ -50,7 +50,7 @@ def make(folder: Path) -> float:
     torch.manual_seed(0)
     # On a busy machine several threads wait for each other longer than they work.
     torch.set_num_threads(1)
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", ".", "There", "are", *ANIMALS, *(f"no-{one}" for one in ANIMALS)]
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", ".", "There", "are", *ANIMALS, *(f"no-{animal}" for animal in ANIMALS)]
     vocabulary = {word: n for n, word in enumerate(words)}
     raw = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
     raw.pre_tokenizer = pre_tokenizers.Split(Regex(r"\s+|(?=\.)"), "removed")
@@ -86,9 +86,9 @@ def make(folder: Path) -> float:
     source = pairs(1)
 
     def batch(size: int) -> tuple[object, object]:
-        some = [next(source) for _ in range(size)]
-        read = tokenizer([one[0] for one in some], [one[1] for one in some], padding=True, return_tensors="pt")
-        return read, torch.tensor([one[2] for one in some])
+        rows = [next(source) for _ in range(size)]
+        read = tokenizer([one[0] for one in rows], [one[1] for one in rows], padding=True, return_tensors="pt")
+        return read, torch.tensor([one[2] for one in rows])
 
     for _ in range(_STEPS):
         read, labels = batch(_BATCH)

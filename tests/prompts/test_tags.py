@@ -37,22 +37,22 @@ def entry(name: object) -> dict[str, object]:
 def read(*names: object) -> list[int]:
     """The numbers of the items that the entries of a reply are about."""
     reply = json.dumps({"comparisons": [entry(name) for name in (OWN[0], *names)]})
-    return [one.id for one in read_value(reply, Comparisons, PAIRS).comparisons[1:]]
+    return [comparison.id for comparison in read_value(reply, Comparisons, PAIRS).comparisons[1:]]
 
 
-def test_tags_are_distinct_and_the_same_for_the_same_request() -> None:
+def test_tags_are_distinct_and_stable() -> None:
     assert len(set(OWN)) == 40
     assert [Tags(PAIRS.model_copy()).tag("pairs", n) for n in range(1, 41)] == OWN
     fewer = Tags(PAIRS.model_copy(update={"pairs": PAIRS.pairs[1:]}))
     assert not {fewer.tag("pairs", n) for n in range(2, 41)} & set(OWN[1:])
 
 
-def test_no_tag_names_two_items_of_a_prompt() -> None:
+def test_no_tag_names_two_items() -> None:
     for size in range(40, 60):
-        told = [qa.SummaryLine(id=n, sentence=f"Lamp {n} is lit.") for n in range(size)]
+        lines = [qa.SummaryLine(id=n, sentence=f"Lamp {n} is lit.") for n in range(size)]
         tags = Tags(
             qa.AnswerFromSummaryInput(
-                sentences=told, questions=[QuestionItem(id=n, question=f"Who lit {n}?") for n in range(size)]
+                sentences=lines, questions=[QuestionItem(id=n, question=f"Who lit {n}?") for n in range(size)]
             )
         )
         both = [*tags.all("sentences"), *tags.all("questions")]
@@ -64,7 +64,7 @@ def test_tags_do_not_depend_on_numbers() -> None:
     assert [Tags(PAIRS.model_copy(update={"pairs": other})).tag("pairs", n) for n in range(101, 141)] == OWN
 
 
-def test_a_tag_that_is_miswritten_is_no_other() -> None:
+def test_miswritten_tag_is_no_other() -> None:
     for one, other in combinations(OWN, 2):
         assert sum(a != b for a, b in zip(one, other, strict=True)) >= 2
     for tag in OWN:
@@ -72,31 +72,31 @@ def test_a_tag_that_is_miswritten_is_no_other() -> None:
         assert not [name for name in swapped if name != tag and name in OWN]
 
 
-def test_a_thousand_items_have_a_thousand_tags() -> None:
-    asked = [QuestionItem(id=n, question="Who?") for n in range(1000)]
-    many = Tags(qa.AnswerFromDocumentInput(passages=[], questions=asked))
+def test_thousand_items_have_thousand_tags() -> None:
+    questions = [QuestionItem(id=n, question="Who?") for n in range(1000)]
+    many = Tags(qa.AnswerFromDocumentInput(passages=[], questions=questions))
     assert len({many.tag("questions", n) for n in range(1000)}) == 1000
 
 
 @pytest.mark.parametrize(
-    "said", [0, 1, 2, 39, True, False, None, 1.0, "1", "1_0", "１", "01", "", "one", [1], {"id": 1}, "a", "zzzz", "#1"]
+    "name", [0, 1, 2, 39, True, False, None, 1.0, "1", "1_0", "１", "01", "", "one", [1], {"id": 1}, "a", "zzzz", "#1"]
 )
-def test_what_is_no_tag_names_nobody(said: object) -> None:
-    assert read(said) == [NO_ITEM]
+def test_other_words_name_no_item(name: object) -> None:
+    assert read(name) == [NO_ITEM]
 
 
-def test_a_tag_is_known_however_it_is_put_and_two_are_none() -> None:
+def test_tag_is_read_in_any_wording() -> None:
     one, other = OWN[4], OWN[7]
     assert read(one.upper(), f' "{one}" ', f"[{one}]", f'id="{one}"', f"pair {one}.") == [5] * 5
     assert read(f"{one} {other}", f"{one}{other}") == [NO_ITEM] * 2
 
 
-def test_every_tag_is_known_for_one_also_those_of_the_examples() -> None:
+def test_every_tag_is_recognized() -> None:
     texts = [path.read_text("utf-8") for path in TEMPLATES.rglob("*.md")]
-    shown = {tag for text in texts for tag in re.findall(r'\[([a-z]{4,})\]|"id": "([a-z]{4,})"', text)}
-    shown = {one for both in shown for one in both if one}
-    assert len(shown) > 50
-    assert all(map(has_tag, [*OWN, *shown, f"[{OWN[0].upper()}]"]))
+    shown_tags = {tag for text in texts for tag in re.findall(r'\[([a-z]{4,})\]|"id": "([a-z]{4,})"', text)}
+    shown_tags = {tag_text for both in shown_tags for tag_text in both if tag_text}
+    assert len(shown_tags) > 50
+    assert all(map(has_tag, [*OWN, *shown_tags, f"[{OWN[0].upper()}]"]))
     assert not any(map(has_tag, ["1", 1, None, "", "the sentence", "sentence 3", "s1", "zzzz", OWN[0][::-1] + "b"]))
 
 
@@ -105,34 +105,34 @@ def test_numbers_never_pass_for_tags(numbers: list[int]) -> None:
     assert read(*numbers, *map(str, numbers)) == [NO_ITEM] * (2 * len(numbers))
 
 
-def test_a_reply_that_names_none_of_the_items_is_complained_of() -> None:
+def test_reply_without_items_is_refused() -> None:
     for names in (range(40), range(1, 41), [str(n) for n in range(40)]):
         with pytest.raises(NoValueError, match="names none of the items"):
             read_value(json.dumps({"comparisons": [entry(name) for name in names]}), Comparisons, PAIRS)
 
 
-def test_sentences_are_named_by_their_own_tags_and_by_no_others() -> None:
-    asked = GIVEN["answer_from_summary"]
-    places, questions = named_in(asked, "sentences"), named_in(asked, "questions")
+def test_sentences_have_their_own_tags() -> None:
+    inputs = GIVEN["answer_from_summary"]
+    places, questions = named_in(inputs, "sentences"), named_in(inputs, "questions")
     answers = [
         {"id": questions[0], "answer": "Hester.", "sentences": [places[1], questions[1], 1, "2", "zzzz"]},
         {"id": places[0], "answer": "Ann.", "sentences": []},
     ]
-    found = read_value(json.dumps({"answers": answers}), SummaryAnswers, asked).answers
-    assert [(one.id, one.sentences) for one in found] == [(7, [2]), (NO_ITEM, [])]
+    entries = read_value(json.dumps({"answers": answers}), SummaryAnswers, inputs).answers
+    assert [(one.id, one.sentences) for one in entries] == [(7, [2]), (NO_ITEM, [])]
 
 
-def test_an_order_and_a_choice_name_by_tags() -> None:
+def test_rankings_and_decisions_use_tags() -> None:
     order = named_in(GIVEN["rank_questions"], "candidates")
-    said = {"essential": order[1:], "important": [], "minor": f"{order[0]}."}
-    assert read_value(json.dumps(said), Ranking, GIVEN["rank_questions"]).weights == {3: 3, 7: 1}
+    reply = {"essential": order[1:], "important": [], "minor": f"{order[0]}."}
+    assert read_value(json.dumps(reply), Ranking, GIVEN["rank_questions"]).weights == {3: 3, 7: 1}
     first, second = named_in(GIVEN["decide"], "findings")
     for mend in ([first, second], f"{first} and {second}", [f"finding {first}", f"#{second}"], [first, 3, "7", second]):
-        said = json.dumps({"why": "w", "mend": mend})
-        assert read_value(said, revision.Decision, GIVEN["decide"]).fix == [7, 3]
+        reply = json.dumps({"why": "w", "mend": mend})
+        assert read_value(reply, revision.Decision, GIVEN["decide"]).fix == [7, 3]
 
 
-def test_a_value_keeps_its_numbers_and_goes_through_the_wire_with_tags() -> None:
+def test_values_are_sent_with_tags() -> None:
     value = Comparisons(comparisons=[Comparison(id=3, reason="", verdict="full")])
     assert json.loads(value.model_dump_json())["comparisons"][0]["id"] == 3
     sent = value.model_dump_json(context=TagContext(TAGS))
@@ -140,13 +140,13 @@ def test_a_value_keeps_its_numbers_and_goes_through_the_wire_with_tags() -> None
     assert Comparisons.model_validate_json(sent, context=TagContext(TAGS)) == value
 
 
-@pytest.mark.parametrize("said", [True, "1", "1_0", 1.0, None])
-def test_a_number_of_ours_is_a_whole_number(said: Any) -> None:
+@pytest.mark.parametrize("number", [True, "1", "1_0", 1.0, None])
+def test_item_numbers_are_whole(number: Any) -> None:
     with pytest.raises(ValidationError):
-        Comparison(id=said, reason="", verdict="full")
+        Comparison(id=number, reason="", verdict="full")
 
 
-def test_a_reply_about_items_that_there_are_none_of_is_an_error() -> None:
+def test_reply_about_missing_field_fails() -> None:
     with pytest.raises(PromptError, match="'pairs'"):
         read_value(json.dumps({"comparisons": [entry("x")]}), Comparisons, GIVEN["rank_questions"])
 
@@ -164,12 +164,12 @@ def names_in(shape: Any) -> Iterator[str]:
 
 
 @EVERY
-def test_what_a_reply_names_is_tagged_and_nothing_else_is(name: str) -> None:
-    given_ = GIVEN[name]
+def test_only_named_items_have_tags(name: str) -> None:
+    inputs = GIVEN[name]
     tagged = {
         field
-        for field in type(given_).model_fields
-        if isinstance(value := getattr(given_, field), list) and any(isinstance(one, TaggedItem) for one in value)
+        for field in type(inputs).model_fields
+        if isinstance(value := getattr(inputs, field), list) and any(isinstance(one, TaggedItem) for one in value)
     }
     in_prose = {"points"} if name in ("revise", "edit") else set[str]()
     assert tagged == set(names_in(PROMPTS[name].returns)) | in_prose
@@ -177,7 +177,7 @@ def test_what_a_reply_names_is_tagged_and_nothing_else_is(name: str) -> None:
 
 @BOTH
 @EVERY
-def test_no_prompt_speaks_of_numbers_where_items_have_tags(book: Any, name: str) -> None:
+def test_prompts_with_tags_mention_no_numbers(book: Any, name: str) -> None:
     if set(names_in(PROMPTS[name].returns)):
         text = rendered(book, name)
         assert "'s number" not in text

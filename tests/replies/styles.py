@@ -56,7 +56,7 @@ def _rotated(case: Case) -> Json:
     """A reply that says of each item what is right of another, or of a whole what is wrong."""
     name, entries = _main(case)
     if case.entries:
-        ids = [one["id"] for one in entries]
+        ids = [entry["id"] for entry in entries]
         return case.clean | {name: [one | {"id": ids[n - 1]} for n, one in enumerate(entries)]}
     if entries:
         return case.clean | {name: entries[::-1]}
@@ -173,9 +173,11 @@ READ: dict[str, Style] = {
     "by ids": _by_id,
     "names in capitals": lambda case, rng: _text({key.upper(): one for key, one in case.clean.items()}),
     "other names": _renamed(_OTHER_NAMES),
-    "more than asked for": _entries(lambda entries, _: [one | {"confidence": 0.9, "note": None} for one in entries]),
-    "ids among words": _entries(lambda entries, _: [one | {"id": f'[id="{one["id"]}"]'} for one in entries]),
-    "ids in capitals": _entries(lambda entries, _: [one | {"id": one["id"].upper()} for one in entries]),
+    "more than asked for": _entries(
+        lambda entries, _: [entry | {"confidence": 0.9, "note": None} for entry in entries]
+    ),
+    "ids among words": _entries(lambda entries, _: [entry | {"id": f'[id="{entry["id"]}"]'} for entry in entries]),
+    "ids in capitals": _entries(lambda entries, _: [entry | {"id": entry["id"].upper()} for entry in entries]),
     "permuted": _entries(lambda entries, rng: [*rng.sample(entries, len(entries))]),
     "doubled alike": _entries(lambda entries, rng: [*entries, *entries[:3]]),
     "an example before it": lambda case, rng: f'The form is {{"example": ["..."]}}, so: {_text(case.clean)}',
@@ -184,11 +186,15 @@ READ: dict[str, Style] = {
 
 LOSSY: dict[str, Style] = {
     "asides left out": _entries(
-        lambda entries, _: [{k: v for k, v in one.items() if k not in _ASIDES} for one in entries]
+        lambda entries, _: [{k: v for k, v in entry.items() if k not in _ASIDES} for entry in entries]
     ),
-    "null for asides": _entries(lambda entries, _: [one | dict.fromkeys(set(_ASIDES) & set(one)) for one in entries]),
-    "null for lists": _entries(lambda entries, _: [{k: v or None for k, v in one.items()} for one in entries]),
-    "empty lists left out": _entries(lambda entries, _: [{k: v for k, v in one.items() if v != []} for one in entries]),
+    "null for asides": _entries(
+        lambda entries, _: [entry | dict.fromkeys(set(_ASIDES) & set(entry)) for entry in entries]
+    ),
+    "null for lists": _entries(lambda entries, _: [{k: v or None for k, v in entry.items()} for entry in entries]),
+    "empty lists left out": _entries(
+        lambda entries, _: [{k: v for k, v in entry.items() if v != []} for entry in entries]
+    ),
     "half of them": _entries(lambda entries, _: [*entries[::2]]),
     "one alone": lambda case, rng: _text(case.clean[case.entries][0]) if case.entries else _text(case.clean),
     "one that hedges": _spoil_one(
@@ -202,14 +208,14 @@ LOSSY: dict[str, Style] = {
     "one with a miswritten id": _spoil_one(lambda one, _: one | {"id": one["id"][::-1] + "x"}),
     "one with odd marks": _unescaped,
     "one spoken of twice": _entries(
-        lambda entries, rng: [*entries, *(entries[0] | {"id": one["id"]} for one in entries[1:2])]
+        lambda entries, rng: [*entries, *(entries[0] | {"id": entry["id"]} for entry in entries[1:2])]
     ),
     "one spoken of twice, once in vain": _entries(
         lambda entries, rng: [
             *entries,
             *(
-                {"id": one["id"], "verdict": 7, "answer": {}, "questions": 3, "stated": [], "category": 1}
-                for one in entries[1:2]
+                {"id": entry["id"], "verdict": 7, "answer": {}, "questions": 3, "stated": [], "category": 1}
+                for entry in entries[1:2]
             ),
         ]
     ),
@@ -292,7 +298,7 @@ FAULTS: dict[str, Style] = {
     ),
     "misspelt": _entries(_misspelt),
     "strangers": _entries(
-        lambda entries, rng: [*entries, *(one | {"id": _miswritten(one["id"], rng) + "z"} for one in entries)]
+        lambda entries, rng: [*entries, *(entry | {"id": _miswritten(entry["id"], rng) + "z"} for entry in entries)]
     ),
     "thought, in the midst": _wrapped("Let me see.\n<think>{wrong}</think>\nHere it is: {right}"),
     "thought after the answer": _wrapped("{right}\n<think>Or was it {wrong}?</think>"),

@@ -88,7 +88,7 @@ def _in_words(label: str, rng: random.Random) -> object:
     signs = _AROUND if label in _GOOD else _AROUND_BAD
     booleans = () if label in ("none", "entity", "out_of_article") else _TRUE if label in _GOOD else _FALSE
     plain: list[object] = [label.upper(), label.title(), [label], {"value": label}, {label: True}, f"{label}, {label}"]
-    return rng.choice([*plain, *(one.format(label) for one in signs), *booleans, *_OTHER[label]])
+    return rng.choice([*plain, *(sign.format(label) for sign in signs), *booleans, *_OTHER[label]])
 
 
 def _labels(entry: Json, rng: random.Random) -> Json:
@@ -189,7 +189,7 @@ def _as_lines(sign: str, before: str = "") -> Way:
     def way(case: Case, rng: random.Random) -> str:
         rows = case.clean[case.entries] if case.entries else [case.clean]
         head = sign.join(rows[0]) if rows else ""
-        return "\n".join([before, head, *(sign.join(map(str, one.values())) for one in rows)])
+        return "\n".join([before, head, *(sign.join(map(str, row.values())) for row in rows)])
 
     return way
 

@@ -1,4 +1,4 @@
-"""Refusals by the thousand, made from parts: what stands in place of a summary in thirty languages.
+"""Refusals by the thousand, made from parts: what stands in place of a summary in many languages.
 
 A model says that it will not, or cannot, in an opening, a verb and an object; a provider cuts words out, puts a
 filter's notice in their place, or hands on the error of a server.
@@ -38,54 +38,12 @@ LANGUAGES: dict[str, Parts] = {
         ("هل يمكنني مساعدتك في شيء آخر؟", "لأنه يخالف الإرشادات."),
         ("تم حظر الرد بواسطة مرشح المحتوى.",),
     ),
-    "Bulgarian": Parts(
-        ("Съжалявам,", "За съжаление", "Извинявам се, но"),
-        ("не мога да обобщя {}.", "не мога да помогна с {}.", "предпочитам да не обработвам {}."),
-        ("този текст", "това съдържание", "тази молба"),
-        ("Мога ли да помогна с нещо друго?", "Това нарушава правилата."),
-        ("Отговорът беше блокиран от филтъра за съдържание.",),
-    ),
-    "Catalan": Parts(
-        ("Ho sento,", "Em sap greu, però", "Malauradament"),
-        ("no puc resumir {}.", "no puc ajudar amb {}.", "no em sento còmode resumint {}."),
-        ("aquest text", "aquest contingut", "aquesta petició"),
-        ("Puc ajudar-te amb una altra cosa?", "Va en contra de les directrius."),
-        ("La resposta ha estat bloquejada pel filtre de contingut.",),
-    ),
     "Chinese": Parts(
         ("抱歉，", "很遗憾，", ""),
         ("我无法总结{}。", "我不便处理{}。", "我不能协助您完成{}。"),
         ("这段文字", "该内容", "您的请求"),
         ("请问还有什么可以帮您？", "因为它违反了相关政策。"),
         ("该回复已被内容过滤器屏蔽。", "内容由于不合规被停止生成。"),
-    ),
-    "Croatian": Parts(
-        ("Žao mi je,", "Nažalost,", "Ispričavam se, ali"),
-        ("ne mogu sažeti {}.", "ne mogu pomoći oko toga: {}.", "nije mi ugodno obrađivati {}."),
-        ("ovaj tekst", "ovaj sadržaj", "taj zahtjev"),
-        ("Mogu li pomoći oko nečeg drugog?", "To krši smjernice."),
-        ("Odgovor je blokirao filtar sadržaja.",),
-    ),
-    "Czech": Parts(
-        ("Omlouvám se, ale", "Je mi líto,", "Bohužel"),
-        ("nemohu shrnout {}.", "nemohu pomoci s tím: {}.", "není mi příjemné zpracovávat {}."),
-        ("tento text", "tento obsah", "váš požadavek"),
-        ("Mohu pomoci s něčím jiným?", "Porušuje to zásady."),
-        ("Odpověď byla zablokována filtrem obsahu.",),
-    ),
-    "Danish": Parts(
-        ("Beklager,", "Desværre", "Undskyld, men"),
-        ("jeg kan ikke opsummere {}.", "jeg kan ikke hjælpe med {}.", "jeg er ikke tryg ved at behandle {}."),
-        ("denne tekst", "dette indhold", "din anmodning"),
-        ("Kan jeg hjælpe med noget andet?", "Det strider mod retningslinjerne."),
-        ("Svaret blev blokeret af indholdsfilteret.",),
-    ),
-    "Dutch": Parts(
-        ("Het spijt me, maar", "Sorry,", "Helaas"),
-        ("ik kan {} niet samenvatten.", "ik kan niet helpen met {}.", "ik voel me niet prettig bij {}."),
-        ("deze tekst", "deze inhoud", "dit verzoek"),
-        ("Kan ik u ergens anders mee helpen?", "Dat is in strijd met de richtlijnen."),
-        ("Het antwoord is geblokkeerd door het inhoudsfilter.",),
     ),
     "English": Parts(
         ("I'm sorry, but", "Unfortunately,", "As an AI,", ""),
@@ -99,13 +57,6 @@ LANGUAGES: dict[str, Parts] = {
         ("this text", "that", "this content", "your request", "the material you provided"),
         ("Is there anything else I can help you with?", "It goes against my guidelines."),
         ("The response was filtered by our content management policy.", "This content may violate our usage policies."),
-    ),
-    "Estonian": Parts(
-        ("Vabandust, aga", "Kahjuks", "Mul on kahju,"),
-        ("ma ei saa kokku võtta: {}.", "ma ei saa aidata, kui teemaks on {}.", "mul on ebamugav käsitleda: {}."),
-        ("see tekst", "see sisu", "teie palve"),
-        ("Kas saan aidata millegi muuga?", "See rikub reegleid."),
-        ("Sisufilter blokeeris vastuse.",),
     ),
     "Finnish": Parts(
         ("Valitettavasti", "Olen pahoillani, mutta", "Anteeksi,"),
@@ -135,13 +86,6 @@ LANGUAGES: dict[str, Parts] = {
         ("Μπορώ να βοηθήσω με κάτι άλλο;", "Παραβιάζει τις οδηγίες."),
         ("Η απάντηση αποκλείστηκε από το φίλτρο περιεχομένου.",),
     ),
-    "Hebrew": Parts(
-        ("מצטער, אבל", "לצערי", "סליחה,"),
-        ("איני יכול לסכם את {}.", "אני לא יכול לעזור עם {}.", "לא נוח לי לעבד את {}."),
-        ("הטקסט הזה", "התוכן הזה", "הבקשה שלך"),
-        ("אפשר לעזור במשהו אחר?", "הדבר נוגד את ההנחיות."),
-        ("התשובה נחסמה על ידי מסנן התוכן.",),
-    ),
     "Hindi": Parts(
         ("क्षमा करें,", "मुझे खेद है, लेकिन", "दुर्भाग्य से"),
         ("मैं {} का सारांश नहीं दे सकता।", "मैं {} में मदद नहीं कर सकता।", "मैं {} के साथ सहज नहीं हूँ।"),
@@ -155,13 +99,6 @@ LANGUAGES: dict[str, Parts] = {
         ("ez a szöveg", "ez a tartalom", "az Ön kérése"),
         ("Segíthetek valami másban?", "Ez sérti az irányelveket."),
         ("A választ a tartalomszűrő letiltotta.",),
-    ),
-    "Indonesian": Parts(
-        ("Maaf,", "Mohon maaf, tetapi", "Sayangnya"),
-        ("saya tidak dapat meringkas {}.", "saya tidak bisa membantu dengan {}.", "saya tidak nyaman mengolah {}."),
-        ("teks ini", "konten ini", "permintaan Anda"),
-        ("Ada lagi yang bisa saya bantu?", "Itu melanggar pedoman."),
-        ("Jawaban diblokir oleh filter konten.",),
     ),
     "Italian": Parts(
         ("Mi dispiace, ma", "Purtroppo", ""),
@@ -184,13 +121,6 @@ LANGUAGES: dict[str, Parts] = {
         ("다른 도움이 필요하신가요?", "지침에 어긋납니다."),
         ("콘텐츠 필터에 의해 답변이 차단되었습니다.",),
     ),
-    "Norwegian": Parts(
-        ("Beklager, men", "Dessverre", "Unnskyld,"),
-        ("jeg kan ikke oppsummere {}.", "jeg kan ikke hjelpe med {}.", "jeg er ikke komfortabel med {}."),
-        ("denne teksten", "dette innholdet", "forespørselen din"),
-        ("Kan jeg hjelpe med noe annet?", "Det bryter med retningslinjene."),
-        ("Svaret ble blokkert av innholdsfilteret.",),
-    ),
     "Polish": Parts(
         ("Przykro mi, ale", "Niestety", "Przepraszam,"),
         ("nie mogę streścić: {}.", "nie mogę pomóc w tej sprawie: {}.", "wolę nie zajmować się tym: {}."),
@@ -204,13 +134,6 @@ LANGUAGES: dict[str, Parts] = {
         ("este texto", "este conteúdo", "o seu pedido"),
         ("Posso ajudar com outra coisa?", "Isso viola as diretrizes."),
         ("A resposta foi bloqueada pelo filtro de conteúdo.",),
-    ),
-    "Romanian": Parts(
-        ("Îmi pare rău, dar", "Din păcate", "Scuze,"),
-        ("nu pot rezuma {}.", "nu vă pot ajuta cu {}.", "nu mă simt confortabil cu {}."),
-        ("acest text", "acest conținut", "cererea dumneavoastră"),
-        ("Vă pot ajuta cu altceva?", "Încalcă regulile."),
-        ("Răspunsul a fost blocat de filtrul de conținut.",),
     ),
     "Russian": Parts(
         ("Извините, но", "К сожалению,", ""),
@@ -226,33 +149,12 @@ LANGUAGES: dict[str, Parts] = {
         ("¿Puedo ayudarle en otra cosa?", "Va contra las normas."),
         ("La respuesta fue bloqueada por el filtro de contenido.",),
     ),
-    "Swedish": Parts(
-        ("Tyvärr", "Jag är ledsen, men", "Förlåt,"),
-        ("kan jag inte sammanfatta {}.", "jag kan inte hjälpa till med {}.", "jag är inte bekväm med {}."),
-        ("den här texten", "det här innehållet", "din begäran"),
-        ("Kan jag hjälpa till med något annat?", "Det strider mot riktlinjerna."),
-        ("Svaret blockerades av innehållsfiltret.",),
-    ),
     "Turkish": Parts(
         ("Üzgünüm, ama", "Maalesef", "Kusura bakmayın,"),
         ("{} özetleyemem.", "{} işlemek istemiyorum.", "{} ele almak beni rahatsız ediyor."),
         ("bu metni", "bu içeriği", "isteğinizi"),
         ("Başka bir konuda yardımcı olabilir miyim?", "Bu, kurallara aykırı."),
         ("Yanıt içerik filtresi tarafından engellendi.",),
-    ),
-    "Ukrainian": Parts(
-        ("Вибачте, але", "На жаль,", "Перепрошую,"),
-        ("я не можу переказати {}.", "я не можу допомогти з цим: {}.", "мені незручно працювати з цим: {}."),
-        ("цей текст", "цей вміст", "ваш запит"),
-        ("Чи можу я допомогти чимось іншим?", "Це порушує правила."),
-        ("Відповідь заблоковано фільтром вмісту.",),
-    ),
-    "Vietnamese": Parts(
-        ("Xin lỗi,", "Rất tiếc,", "Tôi xin lỗi, nhưng"),
-        ("tôi không thể tóm tắt {}.", "tôi không thể giúp với {}.", "tôi không thoải mái khi xử lý {}."),
-        ("văn bản này", "nội dung này", "yêu cầu của bạn"),
-        ("Tôi có thể giúp gì khác không?", "Điều đó vi phạm nguyên tắc."),
-        ("Câu trả lời đã bị bộ lọc nội dung chặn.",),
     ),
 }
 _REDACTIONS = ("REDACTED", "redacted", "CONTENT REMOVED", "FILTERED", "BLOCKED", "omitted", "censored")

@@ -11,6 +11,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from redraft.domain import computed
 from redraft.evaluators.booookscore import UNTYPED
 from redraft.evaluators.metric_info import MIN_SHARE
 from redraft.evaluators.reference.keyfacts import ALL
@@ -80,7 +81,7 @@ class CoherenceItem(Item):
     """Whether each sentence is confusing, by its number, where that is known."""
     made: Annotated[bool, Field(exclude=True)] = True
 
-    @property
+    @computed
     def id(self) -> str:
         """The id of the summary."""
         return self.document

@@ -226,7 +226,7 @@ def document_scores(judged: Sequence[GridJudgment]) -> Frame:
     if judges > 1:
         every = means.groupby(by, sort=False)["score"].agg(["mean", "size"]).reset_index()
         every = every[every["size"] == judges].rename(columns={"mean": "score"}).drop(columns="size")
-        means = frame_of([*means.to_dict("records"), *every.assign(judge=ALL_JUDGES).to_dict("records")])
+        means = pd.concat([means, every.assign(judge=ALL_JUDGES)])
     return means
 
 

@@ -444,6 +444,7 @@ def draw_pictures(experiment: str, tables: Iterable[Table]) -> dict[str, Chart]:
     return {
         name: chart
         for table in tables
+        if table.rows
         for draw in [DRAWN[part, table.name] for part in parts if (part, table.name) in DRAWN][:1]
         for name, chart in draw(_with_sets(table_frame(table)))
     }

@@ -108,7 +108,7 @@ def test_a_dry_run_shows_what_judging_comes_to_and_does_nothing(inside: Inside, 
     assert inside.run(*JUDGED, "--set", "batch=2", "-q").code == 0
     assert len(server.seen) == first["calls"]
     usage = inside.run(*JUDGED, "--set", "batch=2", "--json", "-q").json["tables"]
-    (made,) = [row for one in usage if one["name"] == "cost" for row in one["rows"]]
+    made, _ = [row for one in usage if one["name"] == "cost" for row in one["rows"]]
     assert 0.5 * first["prompt tokens"] < made["prompt tokens"] <= first["prompt tokens"]
     assert made["reply tokens"] <= first["reply tokens"]
     (none,) = inside.run(*GIVEN, "--dry-run", "--json").json["rows"]
@@ -149,7 +149,7 @@ def test_short_of_its_budget_it_says_how_to_go_on(inside: Inside, server: ChatSe
     assert len(server.seen) == 4
     assert "the limit of 4 calls is used up" in short.err
     assert "repeat the command with a higher limit" in short.err
-    assert "not judged and do not count" in short.out
+    assert "2 done, 0 failed, 1 not made" in short.out
     assert inside.run(*JUDGED, "--set", "batch=1", "-q").code == 0
     assert len(server.seen) == 6
     assert max(sent(server).values()) == 1
@@ -164,7 +164,7 @@ def test_with_failures_it_is_told_from_one_that_came_to_nothing(inside: Inside, 
     nothing = inside.run(*BASE, "--judge", "openai:y")
     assert nothing.code == 1
     assert "| openai:y |           – |     – |" in nothing.out
-    assert "2 failed completely or partly" in nothing.out
+    assert "1 done, 2 failed, 0 not made" in nothing.out
     assert "entity omission" not in nothing.out, "what was not judged has no types, not none of them"
     [row] = inside.run(*BASE, "--judge", "openai:y", "--json").json["tables"][0]["rows"]
     assert (row["judged"], row["confused"], row["BooookScore"]) == (0, None, None)

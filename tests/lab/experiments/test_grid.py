@@ -41,13 +41,15 @@ class Courteous(Keepers):
         return said | {"structure": "first"}
 
 
-DRAFTING = {"summarize_whole", "summarize_chunk", "merge", "merge_onward", "begin", "update", "compress"}
+def is_drafting(sheet: Sheet) -> bool:
+    """Whether a model is to draft a summary, which is replied to in prose, as a revision is."""
+    return sheet.prompt == "revise" and not sheet.items("points")
 
 
 def reply(seen: Seen) -> Said:
     """Models that tell of all keepers, or of every second one; judges that are fair, or courteous."""
     sheet = seen_on(seen)
-    if seen.model in ("whole", "half") and sheet.prompt in DRAFTING:
+    if seen.model in ("whole", "half") and is_drafting(sheet):
         numbers = sorted(keepers_in(text_of(seen.messages[0])))
         return told(*(numbers if seen.model == "whole" else numbers[::2]))
     return (Courteous() if seen.model == "first" else Keepers())(sheet)
@@ -149,7 +151,7 @@ async def test_a_grid_says_who_tells_of_more_and_what_the_order_decides(tmp_path
 @pytest.mark.slow
 async def test_what_fails_leaves_a_hole_and_stops_nothing_else(tmp_path: Path) -> None:
     def broken(seen: Seen) -> str | Answer | Fault:
-        drafting = seen_on(seen).prompt in DRAFTING
+        drafting = is_drafting(seen_on(seen))
         return Fault("status", status=400, message="No.") if seen.model == "half" and drafting else reply(seen)
 
     with serving(broken) as server:

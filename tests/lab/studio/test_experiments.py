@@ -13,7 +13,6 @@ from typing import Any
 import httpx
 import pytest
 from markupsafe import escape
-from redraft.lab.experiments.grid.tables import basis
 
 from redraft.domain import Chunk, Span
 from redraft.errors import UsageError
@@ -79,7 +78,7 @@ def test_the_page_opens_with_the_verdict_and_says_once_what_it_is_based_on(at: S
     better = "a scores 0.33 higher in coverage than b (95% interval 0.33 to 0.33)."
     assert better in opened
     assert better not in rest
-    assert rest.count(basis(made)) == 1
+    assert rest.count(GRID.basis(made.items)) == 1
     assert '<figure class="plot"><img' in rest
     assert re.findall(r">[^<]*\b0\.\d{3}[^<]*<", rest) == []
 
