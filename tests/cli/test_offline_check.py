@@ -44,8 +44,8 @@ def test_it_is_said_beside_every_figure(command: Inside) -> None:
     assert done.json["certificates"]["coverage"]["offline_check"] is True
     run = done.json["run"]
     for words in (("show", run), ("trace", run), ("runs",)):
-        shown = command.run(*words)
-        assert "offline check" in shown.out + shown.err, words
+        output = command.run(*words)
+        assert "offline check" in output.out + output.err, words
     assert command.run("trace", run, "--json").json["result"]["offline_check"] is True
     assert command.run("runs", "--json").json["runs"][0]["offline_check"] is True
     assert command.run("export", run, "-o", "page.html", "-q").code == 0
@@ -59,5 +59,5 @@ def test_what_another_model_judges_is_none(command: Inside) -> None:
     done = command.run("refine", "book.md", "poor.md", "-g", "coverage=1", "-w", "100", "--json")
     assert done.code == 0, done.err
     assert done.json["offline_check"] is False
-    shown = command.run("show", done.json["run"])
-    assert "offline check" not in shown.out + shown.err
+    output = command.run("show", done.json["run"])
+    assert "offline check" not in output.out + output.err
