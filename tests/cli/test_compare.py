@@ -120,8 +120,8 @@ def test_a_comparison_out_of_budget_can_go_on(command: Inside, tmp_path: Path) -
     run = fresh.run("runs", "--json").json["runs"][0]
     assert (run["status"], run["preferred"]) == ("stopped", None)
     assert f"redraft resume {run['run']}" in stopped.err
-    shown = fresh.run("show", run["run"])
-    assert (shown.out, f"no verdict yet: redraft resume {run['run']}" in shown.err) == ("", True)
+    output = fresh.run("show", run["run"])
+    assert (output.out, f"no verdict yet: redraft resume {run['run']}" in output.err) == ("", True)
 
     done = fresh.run("resume", run["run"], "--max-calls", "9")
     assert done.code == 0, done.err

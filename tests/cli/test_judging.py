@@ -63,8 +63,8 @@ def test_the_built_in_model_needs_no_key(command: Inside) -> None:
     assert done.code in {0, 3}, done.err
     assert 50 < count_words(done.out) <= 150
     assert " · built-in model · judged by the same model (agreement with people: coverage " in done.err
-    shown = inside.run("trace", inside.run("runs", "--json").json["runs"][0]["run"]).out
-    assert "round 1 · from round 0, for " in shown
+    trace = inside.run("trace", inside.run("runs", "--json").json["runs"][0]["run"]).out
+    assert "round 1 · from round 0, for " in trace
     assert "(Chapter " in inside.run("evaluate", str(SAMPLE), "first.md").out
 
 
@@ -226,9 +226,9 @@ def test_judging_is_set_by_environment_and_file(command: Inside) -> None:
 def test_a_dry_run_estimates_judging_and_refining(command: Inside, tmp_path: Path) -> None:
     fresh = Inside(command.folder, REDRAFT_DB=str(tmp_path / "fresh.db"))
     planned = plan(fresh, "refine", "book.md", "poor.md", *GOALS)
-    used = fresh.run("refine", "book.md", "poor.md", *GOALS, "--json").json["usage"]
-    assert 0 < used["calls"] <= planned["calls"] * 4 / 3
-    assert used["prompt_tokens"] <= planned["prompt_tokens"]
+    usage = fresh.run("refine", "book.md", "poor.md", *GOALS, "--json").json["usage"]
+    assert 0 < usage["calls"] <= planned["calls"] * 4 / 3
+    assert usage["prompt_tokens"] <= planned["prompt_tokens"]
     assert planned["calls"] == sum(stage["calls"] for stage in planned["stages"])
     assert planned["cost_usd"] == 0
 

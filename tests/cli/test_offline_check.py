@@ -44,11 +44,20 @@ def test_it_is_said_beside_every_figure(command: Inside) -> None:
     assert done.json["certificates"]["coverage"]["offline_check"] is True
     run = done.json["run"]
     for words in (("show", run), ("trace", run), ("runs",)):
-        shown = command.run(*words)
-        assert "offline check" in shown.out + shown.err, words
+        output = command.run(*words)
+        assert "offline check" in output.out + output.err, words
     assert command.run("trace", run, "--json").json["result"]["offline_check"] is True
     assert command.run("runs", "--json").json["runs"][0]["offline_check"] is True
     assert command.run("export", run, "-o", "page.html", "-q").code == 0
     assert "<small>offline check</small>" in (command.folder / "page.html").read_text("utf-8")
     assert command.run("export", run, "-o", "page.md", "-q").code == 0
     assert "(offline check)" in (command.folder / "page.md").read_text("utf-8")
+
+
+@pytest.mark.slow
+def test_what_another_model_judges_is_none(command: Inside) -> None:
+    done = command.run("refine", "book.md", "poor.md", "-g", "coverage=1", "-w", "100", "--json")
+    assert done.code == 0, done.err
+    assert done.json["offline_check"] is False
+    output = command.run("show", done.json["run"])
+    assert "offline check" not in output.out + output.err

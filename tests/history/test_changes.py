@@ -65,10 +65,10 @@ def test_each_sentence_is_accounted_for_once(before: list[str], after: list[str]
     diff = changes_between(" ".join(before), " ".join(after))
     removed = Counter(change.before for change in diff.changes if change.before)
     added = Counter(change.after for change in diff.changes if change.after)
-    kept = Counter(before) - removed
-    assert kept.total() == diff.kept
-    assert kept + removed == Counter(before)
-    assert kept + added == Counter(after)
+    remaining = Counter(before) - removed
+    assert remaining.total() == diff.kept
+    assert remaining + removed == Counter(before)
+    assert remaining + added == Counter(after)
     assert len(diff.moved) <= max(0, diff.kept - 1)
 
 

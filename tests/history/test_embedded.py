@@ -42,10 +42,10 @@ def test_a_list_is_encoded_once(tmp_path: Path, texts: list[str]) -> None:
     counting = Counting()
     with Store(tmp_path / "redraft.db") as store:
         first = caching(store, counting).encode(texts)
-        again = caching(store, counting).encode(texts)
+        second = caching(store, counting).encode(texts)
     assert np.allclose(first, Counting().encode(texts), atol=1e-3)
     assert counting.asked == len(texts)
-    assert (again == first).all()
+    assert (second == first).all()
     assert np.allclose((first * first).sum(axis=1), 1.0, atol=1e-6), "a text is not exactly like itself"
 
 

@@ -42,14 +42,14 @@ def chronicle() -> Document:
 
 def faithful(request: Request[Any, Any]) -> Line:
     """A writer that says again what it is told of the keepers, and nothing else."""
-    shown = " ".join(
+    text_shown = " ".join(
         text
         for field, value in dict(request.given).items()
         if field != "before"
         for text in (value if isinstance(value, list) else [value])
         if isinstance(text, str)
     )
-    return " ".join(line for line in (*KEEPERS, INVENTED) if line in shown) or WEATHER
+    return " ".join(line for line in (*KEEPERS, INVENTED) if line in text_shown) or WEATHER
 
 
 def inventive(request: Request[Any, Any]) -> Line:
@@ -112,8 +112,8 @@ async def test_an_invention_names_its_first_text(tmp_path: Path) -> None:
 async def test_links_are_computed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     desk, run = await drafted(tmp_path)
     lineage = read_lineage(desk.store, run)
-    again = await desk.summarize(chronicle(), words=70, chunk_tokens=128, context_tokens=660, sample=0)
-    assert again.run.id != run
+    repeated = await desk.summarize(chronicle(), words=70, chunk_tokens=128, context_tokens=660, sample=0)
+    assert repeated.run.id != run
 
     def fail(*_: Any) -> Any:
         raise AssertionError("it is stored already")
@@ -121,7 +121,7 @@ async def test_links_are_computed_once(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(module, "OriginTracer", fail)
     assert read_lineage(desk.store, run).sentences == lineage.sentences
     # The second run took every text from the cache, so its links are stored, too.
-    assert read_lineage(desk.store, again.run.id).sentences == lineage.sentences
+    assert read_lineage(desk.store, repeated.run.id).sentences == lineage.sentences
 
 
 @pytest.mark.slow

@@ -145,15 +145,15 @@ def forgetting(request: Request[Any, Any]) -> Line:
     [(cutting, 1600, "compression"), (forgetting, 1600, "update"), (without("chunk"), 900, "extraction")],
 )
 async def test_steps_of_a_running_summary(tmp_path: Path, answer: Any, window: int, step: str) -> None:
-    found = await losses(tmp_path, answer, strategy="incremental", context_tokens=window, words=80)
-    assert only(found).step == step
+    result = await losses(tmp_path, answer, strategy="incremental", context_tokens=window, words=80)
+    assert only(result).step == step
 
 
 async def test_a_gap_loses_the_facts_of_its_chunk(tmp_path: Path) -> None:
     def refusing(request: Request[Any, Any]) -> Line:
         # The next chunk is shown the last lines before it, too.
-        shown = [str(getattr(request.given, name, "")) for name in ("excerpt", "before")]
-        declined = any(LOST in text for text in shown)
+        texts = [str(getattr(request.given, name, "")) for name in ("excerpt", "before")]
+        declined = any(LOST in text for text in texts)
         return RefusedReply("no", text="No.", usage=Usage(1, 1)) if declined else faithful(request)
 
     assert only(await losses(tmp_path, refusing)).step == "gap"
@@ -185,9 +185,9 @@ async def test_answers_of_the_pack_replace_key_facts(tmp_path: Path) -> None:
         for number, line in enumerate(KEEPERS, 1)
     )
     desk.store.packs.add(Pack("pack", chronicle().id, "m", {}, questions), "x")
-    found = read_losses(desk.store, run)
-    assert found.by == "questions pack"
-    assert (only(found).step, only(found).level) == ("merge", 1)
+    result = read_losses(desk.store, run)
+    assert result.by == "questions pack"
+    assert (only(result).step, only(result).level) == ("merge", 1)
 
 
 def add_absence(store: Store, draft: str, read: str) -> None:
@@ -206,24 +206,24 @@ async def test_losses_become_findings(tmp_path: Path) -> None:
     by_words = read_losses(desk.store, run)
     assert [sentence.text for sentence in by_words.lineage.doubtful] == [INVENTED]
     assert {finding.task for finding in by_words.findings} == {"add"}, "nobody has read the document for it"
-    shown = losses_markdown(by_words)
-    assert "lost, 1 without matching wording\n" in shown
-    assert "invented" not in shown
+    markdown = losses_markdown(by_words)
+    assert "lost, 1 without matching wording\n" in markdown
+    assert "invented" not in markdown
     add_absence(desk.store, by_words.lineage.draft, "9 passages")
     assert [sentence.text for sentence in read_losses(desk.store, run).lineage.doubtful] == [INVENTED]
 
     add_absence(desk.store, by_words.lineage.draft, "the whole document (1,200 tokens)")
-    found = read_losses(desk.store, run)
-    lost, invented = found.findings
+    result = read_losses(desk.store, run)
+    lost, invented = result.findings
     assert (lost.task, lost.evidence) == ("add", Evidence(LOST, _place(LOST)))
     assert (invented.task, invented.sentence) == ("remove", INVENTED)
     assert "no matching wording in the sources (level 1 summary of chunks 13 to 16)" in invented.explanation
-    assert found.by_step == {"never extracted": [0, 1, 0]}
-    shown = facts(losses_markdown(found))
-    assert "lost first third second last all never extracted 0 1 0 1" in shown
-    assert "lost, 1 invented " in shown
-    assert "other words" not in shown
-    sentences = [item for item in record_json(found)["lineage"]["sentences"] if item["unplaced"]]
+    assert result.by_step == {"never extracted": [0, 1, 0]}
+    markdown = facts(losses_markdown(result))
+    assert "lost first third second last all never extracted 0 1 0 1" in markdown
+    assert "lost, 1 invented " in markdown
+    assert "other words" not in markdown
+    sentences = [item for item in record_json(result)["lineage"]["sentences"] if item["unplaced"]]
     assert [(item["text"], item["invented_in"], item["doubtful"]) for item in sentences] == [(INVENTED, "1/1/0", False)]
 
 
@@ -233,19 +233,19 @@ async def test_steps_of_a_given_summary_are_unknown(tmp_path: Path) -> None:
     async with desk.session() as session:
         summary = f"{KEEPERS[0]} {unplaced} {KEEPERS[1]}"
         run = (await session.evaluate(chronicle(), summary, metrics=["statistics"])).run.id
-    found = read_losses(desk.store, run)
-    assert [sentence.text for sentence in found.lineage.doubtful] == [unplaced]
-    assert {finding.task for finding in found.findings} == {"add"}, "a reviser would remove what may be true"
-    assert found.by_step == {"not in your summary": [0, 2, 2]}
-    shown = losses_markdown(found)
-    assert "4 lost, 1 without matching wording\n\nnote: reworded" in shown
-    assert shown.endswith(f"- {unplaced}\n  - no matching wording in the document\n")
-    assert not any(word in shown for word in ("invented", "never extracted"))
-    (sentence,) = [item for item in record_json(found)["lineage"]["sentences"] if item["unplaced"]]
+    result = read_losses(desk.store, run)
+    assert [sentence.text for sentence in result.lineage.doubtful] == [unplaced]
+    assert {finding.task for finding in result.findings} == {"add"}, "a reviser would remove what may be true"
+    assert result.by_step == {"not in your summary": [0, 2, 2]}
+    markdown = losses_markdown(result)
+    assert "4 lost, 1 without matching wording\n\nnote: reworded" in markdown
+    assert markdown.endswith(f"- {unplaced}\n  - no matching wording in the document\n")
+    assert not any(word in markdown for word in ("invented", "never extracted"))
+    (sentence,) = [item for item in record_json(result)["lineage"]["sentences"] if item["unplaced"]]
     origin = sentence["text"], sentence["invented_in"], sentence["invented"], sentence["doubtful"]
-    assert origin == (unplaced, found.lineage.draft, "your summary", True)
+    assert origin == (unplaced, result.lineage.draft, "your summary", True)
     assert read_lineage(desk.store, run, encoder=Counting()).embedded
-    hints = [lineage_markdown(replace(found.lineage, embedded=embedded)) for embedded in (False, True)]
+    hints = [lineage_markdown(replace(result.lineage, embedded=embedded)) for embedded in (False, True)]
     assert ["embeddings find more" in hint for hint in hints] == [True, False]
 
 
@@ -253,5 +253,5 @@ async def test_a_query_has_facts_of_its_tree(tmp_path: Path) -> None:
     desk = Desk(tmp_path, faithful)
     add_keyfacts(desk.store)
     result = await desk.summarize(chronicle(), words=70, chunk_tokens=128, context_tokens=WINDOW, query="Who sang?")
-    found = read_losses(desk.store, result.run.id)
-    assert len(found.kept) == len(found.lost) == 0
+    nothing = read_losses(desk.store, result.run.id)
+    assert len(nothing.kept) == len(nothing.lost) == 0

@@ -16,21 +16,23 @@ POOR = told(1, wrong={2: "Bob"})
 
 
 async def test_the_short_form_fits_a_few_lines(court: Court) -> None:
-    judged = await court.evaluate(POOR, metrics=("coverage", "consistency"))
-    assert repr(judged).startswith(f"Result(run='{judged.run.id}', kind='evaluate', status='done', title='The Keepers'")
-    rounded = {name: round(score or 0, 3) for name, score in judged.scores.items()}
-    assert rounded != judged.scores
-    assert f"scores={rounded}, findings={len(judged.findings)}, cost_usd=" in repr(judged)
-    assert len(repr(judged)) < 300
+    evaluated = await court.evaluate(POOR, metrics=("coverage", "consistency"))
+    assert repr(evaluated).startswith(
+        f"Result(run='{evaluated.run.id}', kind='evaluate', status='done', title='The Keepers'"
+    )
+    rounded = {name: round(score or 0, 3) for name, score in evaluated.scores.items()}
+    assert rounded != evaluated.scores
+    assert f"scores={rounded}, findings={len(evaluated.findings)}, cost_usd=" in repr(evaluated)
+    assert len(repr(evaluated)) < 300
     async with court.session() as session:
         assert "words=None" in repr(await session.build(court.document))
 
 
 async def test_json_has_the_findings(court: Court) -> None:
-    judged = await court.evaluate(POOR, metrics=("coverage", "consistency"))
+    evaluated = await court.evaluate(POOR, metrics=("coverage", "consistency"))
     refined = await court.refine(POOR, goals={"coverage": 1.0}, rounds=1)
-    assert judged.findings
-    for result in (judged, refined):
+    assert evaluated.findings
+    for result in (evaluated, refined):
         content: Any = json.loads(json.dumps(result.model_dump(mode="json")))
         assert (content["run"], content["summary"]) == (result.run.id, result.summary)
         findings = [finding["id"] for name in content["metrics"] for finding in content["metrics"][name]["findings"]]
@@ -41,10 +43,10 @@ async def test_json_has_the_findings(court: Court) -> None:
 @pytest.mark.slow
 def test_json_is_what_the_command_prints(tmp_path: Path) -> None:
     with keepers_court(tmp_path) as command:
-        judged = command.run("evaluate", "book.md", "poor.md", "--metric", "consistency", "--json").json
+        evaluated = command.run("evaluate", "book.md", "poor.md", "--metric", "consistency", "--json").json
         refined = command.run("refine", "book.md", "poor.md", "--goal", "consistency=0.9", "--json").json
         with Store(command.database) as store:
-            for printed in (judged, refined):
+            for printed in (evaluated, refined):
                 assert json.loads(json.dumps(read_result(store, printed["run"]).model_dump(mode="json"))) == printed
 
 

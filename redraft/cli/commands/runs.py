@@ -66,8 +66,8 @@ def runs(limit: int, show_all: bool, db: str | None, as_json: bool, **filters: s
 
     with parse_options.store_to_read(db) as store:
         store.runs.check_filter(filters["kind"], filters["status"])
-        found = _found(store, limit, show_all=show_all, **filters)
-        all_of_them = (store.runs.readable(run.id, partial(summary_of, store, run)) for run in found)
+        stored_runs = _matching_runs(store, limit, show_all=show_all, **filters)
+        all_of_them = (store.runs.readable(run.id, partial(summary_of, store, run)) for run in stored_runs)
         run_summaries = [run for run in all_of_them if run is not None]
         damaged = dict(store.runs.damaged)
         any_at_all = bool(run_summaries or store.runs.latest(1))
@@ -82,7 +82,7 @@ def runs(limit: int, show_all: bool, db: str | None, as_json: bool, **filters: s
     return 0
 
 
-def _found(
+def _matching_runs(
     store: Store,
     limit: int,
     *,
@@ -221,8 +221,8 @@ def _cite(store: Store, run: str, form: CitationForm, encoder: Encoder | None, d
         text = citations.text(form)
         click.echo(terminal.prose(text) if form == "footnotes" else text)
         if without := len(citations.without):
-            whose = f"no place in the document for {count(without, 'sentence')}"
-            terminal.say(f"{whose}: {hints.run_command('lineage', run)}")
+            sentences = count(without, "sentence")
+            terminal.say(f"no place in the document for {sentences}: {hints.run_command('lineage', run)}")
 
 
 _EXPORT_EPILOG = """\b

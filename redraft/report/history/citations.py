@@ -228,8 +228,8 @@ def read_answer(store: Store, key: str) -> Answer:
     run = result.run
     evaluation = store.judgments.of(run.draft).get(ANSWER) if run.kind == "ask" and run.draft else None
     if evaluation is None:
-        those = RunCommand("runs", more=("--kind", "ask")), " lists those that have"
-        fix = run.next_step if run.kind == "ask" else those
+        answers = RunCommand("runs", more=("--kind", "ask")), " lists those that have"
+        fix = run.next_step if run.kind == "ask" else answers
         raise RunError(f"run {run.id} has no answer", fix=fix)
     answer = FoundAnswer.model_validate(dict(evaluation.details))
     document = document_read(store, run)
