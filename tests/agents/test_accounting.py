@@ -76,7 +76,7 @@ def agreed(entries: Said, item: int) -> str | None:
 @given(first=ENTRIES, second=ENTRIES, items=st.sets(st.integers(0, 9), min_size=1).map(sorted))
 def test_verdicts_never_move_to_another_item(first: Said, second: Said, items: list[int]) -> None:
     judge = Judge(first, second, [])
-    found = settle(judge, items)
+    results = settle(judge, items)
 
     verdicts: dict[int, str] = {}
     asked: list[tuple[list[int], bool]] = []
@@ -87,9 +87,9 @@ def test_verdicts_never_move_to_another_item(first: Said, second: Said, items: l
         verdicts, missing = verdicts | said, [item for item in missing if item not in said]
         if not missing or (len(asked) > 1 and not said):
             break
-    assert (found.verdicts, judge.asked) == (verdicts, asked)
-    assert found.open(items) == missing
-    assert bool(found.trouble) is bool(missing)
+    assert (results.verdicts, judge.asked) == (verdicts, asked)
+    assert results.open(items) == missing
+    assert bool(results.trouble) is bool(missing)
 
 
 def test_single_verdict_replies_are_asked_until_complete() -> None:
@@ -106,18 +106,18 @@ def test_skipped_twice_is_left_open() -> None:
 
 def test_repaired_reply_is_not_repeated() -> None:
     judge = Judge([(0, "yes")], repaired=True)
-    found = settle(judge, [0, 1])
+    results = settle(judge, [0, 1])
 
-    assert (found.verdicts, found.open([0, 1])) == ({0: "yes"}, [1])
-    assert "skipped 1 of the items" in found.trouble
+    assert (results.verdicts, results.open([0, 1])) == ({0: "yes"}, [1])
+    assert "skipped 1 of the items" in results.trouble
     assert len(judge.asked) == 1
 
 
 def test_entries_that_name_no_item_are_counted() -> None:
-    found = settle(Judge([(0, "yes"), (7, "yes"), (-1, "no")], [(9, "yes")]), [0, 1])
+    results = settle(Judge([(0, "yes"), (7, "yes"), (-1, "no")], [(9, "yes")]), [0, 1])
 
-    assert found.verdicts == {0: "yes"}
-    assert found.trouble == "the judge skipped 1 of the items, twice; 3 of its entries named no existing item"
+    assert results.verdicts == {0: "yes"}
+    assert results.trouble == "the judge skipped 1 of the items, twice; 3 of its entries named no existing item"
 
 
 @pytest.mark.parametrize(
@@ -128,10 +128,10 @@ def test_entries_that_name_no_item_are_counted() -> None:
 @pytest.mark.parametrize("at_first", [True, False])
 def test_useless_reply_leaves_items_open(failure: Exception, at_first: bool) -> None:
     judge = Judge(failure) if at_first else Judge([(0, "yes")], failure)
-    found = settle(judge, [0, 1])
+    results = settle(judge, [0, 1])
 
-    assert found.verdicts == ({} if at_first else {0: "yes"})
-    assert found.trouble == "would not"
+    assert results.verdicts == ({} if at_first else {0: "yes"})
+    assert results.trouble == "would not"
 
 
 @pytest.mark.parametrize("failure", [TransientError("down"), BudgetError("used up")])
@@ -142,30 +142,30 @@ def test_what_the_judge_cannot_help_ends_it(failure: Exception) -> None:
 
 def test_reply_without_room_is_asked_in_halves() -> None:
     judge = Judge(too_long(), [(0, "yes"), (1, "no")], too_long(), [(2, "yes")], [(3, "no")])
-    found = settle(judge, [0, 1, 2, 3])
+    results = settle(judge, [0, 1, 2, 3])
 
     assert [numbers for numbers, _ in judge.asked] == [[0, 1, 2, 3], [0, 1], [2, 3], [2], [3]]
     # Each half has as much room as the whole had.
     assert judge.rooms == [4] * 5
-    assert found == ItemResults({0: "yes", 1: "no", 2: "yes", 3: "no"})
+    assert results == ItemResults({0: "yes", 1: "no", 2: "yes", 3: "no"})
 
 
 def test_cut_reply_leaves_the_rest_to_ask() -> None:
     judge = Judge(begun((0, "yes")), [(1, "no"), (2, "no")], begun((3, "yes")), [(4, "yes")])
-    found = settle(judge, [0, 1, 2, 3, 4])
+    results = settle(judge, [0, 1, 2, 3, 4])
 
     assert [numbers for numbers, _ in judge.asked] == [[0, 1, 2, 3, 4], [1, 2], [3, 4], [4]]
     assert judge.rooms == [5, 4, 4, 4], "each with twice the room of the one before"
-    assert found == ItemResults({0: "yes", 1: "no", 2: "no", 3: "yes", 4: "yes"})
+    assert results == ItemResults({0: "yes", 1: "no", 2: "no", 3: "yes", 4: "yes"})
 
 
 def test_nameless_replies_are_asked_one_by_one() -> None:
     judge = Judge(nameless(), [(0, "yes")], nameless(), [(2, "no")])
-    found = settle(judge, [0, 1, 2])
+    results = settle(judge, [0, 1, 2])
 
     assert [numbers for numbers, _ in judge.asked] == [[0, 1, 2], [0], [1], [2]]
-    assert (found.verdicts, found.open([0, 1, 2])) == ({0: "yes", 2: "no"}, [1])
-    assert found.trouble == "it names none"
+    assert (results.verdicts, results.open([0, 1, 2])) == ({0: "yes", 2: "no"}, [1])
+    assert results.trouble == "it names none"
 
 
 def nameless() -> UnreadableReply:
@@ -176,10 +176,10 @@ def nameless() -> UnreadableReply:
 
 def test_repeatedly_cut_reply_leaves_the_rest_open() -> None:
     judge = Judge(*[begun((0, "yes"))] * 4)
-    found = settle(judge, [0, 1])
+    results = settle(judge, [0, 1])
 
-    assert (found.verdicts, found.open([0, 1])) == ({0: "yes"}, [1])
-    assert "cut off" in found.trouble
+    assert (results.verdicts, results.open([0, 1])) == ({0: "yes"}, [1])
+    assert "cut off" in results.trouble
     assert judge.rooms == [2, 2, 4]
 
 
@@ -203,9 +203,9 @@ def test_single_item_gets_double_room_twice() -> None:
 
 def test_item_beyond_all_room_is_left_open() -> None:
     judge = Judge(*[too_long()] * 3)
-    found = settle(judge, [0])
+    results = settle(judge, [0])
 
-    assert (found.open([0]), found.trouble) == ([0], "cut off")
+    assert (results.open([0]), results.trouble) == ([0], "cut off")
     assert len(judge.asked) == 3
 
 
@@ -218,9 +218,9 @@ def test_skipped_items_are_asked_in_halves() -> None:
 
 def test_endless_reasoning_is_not_asked_in_halves() -> None:
     judge = Judge(TruncatedReasoning("ended during the reasoning", text="", usage=Usage()))
-    found = settle(judge, [0, 1])
+    results = settle(judge, [0, 1])
 
-    assert (found.open([0, 1]), found.trouble) == ([0, 1], "ended during the reasoning")
+    assert (results.open([0, 1]), results.trouble) == ([0, 1], "ended during the reasoning")
 
 
 @pytest.mark.parametrize(
@@ -228,17 +228,17 @@ def test_endless_reasoning_is_not_asked_in_halves() -> None:
 )
 def test_unanswered_request_is_halved_and_repeated(rejected: Exception) -> None:
     judge = Judge(rejected, [(0, "yes")], rejected, [(1, "no")], rejected, rejected)
-    found = settle(judge, [0, 1, 2])
+    results = settle(judge, [0, 1, 2])
 
     assert judge.asked == [([0, 1, 2], False), ([0], False), ([1, 2], False), ([1], False), ([2], False), ([2], True)]
-    assert found == ItemResults({0: "yes", 1: "no"}, "too large")
+    assert results == ItemResults({0: "yes", 1: "no"}, "too large")
 
 
 def test_failing_batch_does_not_harm_others() -> None:
     judge = Judge(RefusedReply("would not", text="no", usage=Usage()), [(1, "yes")])
-    found = settle(judge, [0], [1])
+    results = settle(judge, [0], [1])
 
-    assert (found.verdicts, found.trouble) == ({1: "yes"}, "would not")
+    assert (results.verdicts, results.trouble) == ({1: "yes"}, "would not")
 
 
 def test_other_batches_end_before_an_error() -> None:

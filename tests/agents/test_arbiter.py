@@ -198,26 +198,26 @@ async def judged(folder: Path, clerk: Clerk, **judging: Any) -> tuple[Evaluation
 
 @pytest.mark.parametrize("measure", ["rouge1", "exact", "judge"])
 async def test_same_amount_in_other_words_is_consistent(tmp_path: Path, measure: str) -> None:
-    found, _ = await judged(tmp_path, Clerk(PRICE), similarity=measure)
+    evaluation, _ = await judged(tmp_path, Clerk(PRICE), similarity=measure)
 
-    assert (found.score, found.findings, found.unjudged) == (1.0, (), 0)
+    assert (evaluation.score, evaluation.findings, evaluation.unjudged) == (1.0, (), 0)
 
 
 @pytest.mark.parametrize("measure", ["rouge1", "exact", "judge"])
 async def test_opposite_in_one_word_is_found(tmp_path: Path, measure: str) -> None:
-    found, court = await judged(tmp_path, Clerk(WAR), similarity=measure)
+    evaluation, court = await judged(tmp_path, Clerk(WAR), similarity=measure)
 
-    assert (found.score, [one.kind for one in found.findings]) == (0.0, ["inconsistent"])
-    assert found.findings[0].expected == "after the war"
+    assert (evaluation.score, [finding.kind for finding in evaluation.findings]) == (0.0, ["inconsistent"])
+    assert evaluation.findings[0].expected == "after the war"
     # It was looked at once more before it was called so.
     assert len(court.asked("answer_from_document")) == 2
 
 
 async def test_second_look_can_clear_a_claim(tmp_path: Path) -> None:
     claim = ("When was the light sold?", "to a man", "after the war")
-    found, court = await judged(tmp_path, Clerk(claim, later="after the war was over", verdicts=["contradicts"]))
+    evaluation, court = await judged(tmp_path, Clerk(claim, later="after the war was over", verdicts=["contradicts"]))
 
-    assert (found.score, found.findings) == (1.0, ())
+    assert (evaluation.score, evaluation.findings) == (1.0, ())
     assert [pair["document"] for sheet in court.asked("compare_answers") for pair in sheet.items("pairs").values()] == [
         "to a man",
         "after the war was over",
@@ -225,16 +225,16 @@ async def test_second_look_can_clear_a_claim(tmp_path: Path) -> None:
 
 
 async def test_empty_second_look_leaves_the_first(tmp_path: Path) -> None:
-    found, _ = await judged(tmp_path, Clerk(WAR, later=UNANSWERABLE))
+    evaluation, _ = await judged(tmp_path, Clerk(WAR, later=UNANSWERABLE))
 
-    assert [(one.kind, one.expected) for one in found.findings] == [("inconsistent", "after the war")]
+    assert [(finding.kind, finding.expected) for finding in evaluation.findings] == [("inconsistent", "after the war")]
 
 
 @pytest.mark.parametrize("verdict", ["unclear", "unrelated"])
 async def test_incomparable_answers_are_unjudged(tmp_path: Path, verdict: str) -> None:
-    found, court = await judged(tmp_path, Clerk(WAR, verdicts=[verdict]))
+    evaluation, court = await judged(tmp_path, Clerk(WAR, verdicts=[verdict]))
 
-    assert (found.outcome, found.score, found.unjudged, found.findings) == ("failed", None, 1, ())
+    assert (evaluation.outcome, evaluation.score, evaluation.unjudged, evaluation.findings) == ("failed", None, 1, ())
     prompts = ("compare_answers", "answer_from_document")
     assert [len(court.asked(prompt)) for prompt in prompts] == [1, 1]
 
@@ -252,7 +252,7 @@ async def test_answer_about_something_else_is_none(tmp_path: Path) -> None:
 
     coverage = result.evaluations["coverage"]
     assert (coverage.score, coverage.unjudged) == (0.0, 0)
-    assert {one.kind for one in coverage.findings} == {"unanswered"}
+    assert {finding.kind for finding in coverage.findings} == {"unanswered"}
 
 
 @pytest.mark.parametrize(
@@ -263,26 +263,26 @@ def test_none_is_an_answer_with_its_place(answered: bool | None, placed: bool, f
 
 
 async def test_equal_answers_are_not_compared(tmp_path: Path) -> None:
-    found, court = await judged(tmp_path, Clerk((WAR[0], "After the war", "after a war.")))
+    evaluation, court = await judged(tmp_path, Clerk((WAR[0], "After the war", "after a war.")))
 
-    assert found.score == 1.0
+    assert evaluation.score == 1.0
     assert not court.asked("compare_answers")
 
 
 @pytest.mark.parametrize("judging", [{}, {"similarity": "rouge1"}])
 async def test_swapped_roles_are_compared(tmp_path: Path, judging: dict[str, str]) -> None:
     crime = ("Who paid whom?", "the town paid the council", "the council paid the town")
-    found, _ = await judged(tmp_path, Clerk(crime, verdicts=["contradicts"] * 2), **judging)
+    evaluation, _ = await judged(tmp_path, Clerk(crime, verdicts=["contradicts"] * 2), **judging)
 
-    assert (found.score, [one.kind for one in found.findings]) == (0.0, ["inconsistent"])
-    assert found.findings[0].value == 0.0
-    assert found.findings[0].read.startswith("the whole document (")
+    assert (evaluation.score, [finding.kind for finding in evaluation.findings]) == (0.0, ["inconsistent"])
+    assert evaluation.findings[0].value == 0.0
+    assert evaluation.findings[0].read.startswith("the whole document (")
 
 
 async def test_the_paper_compares_by_a_measure_alone(tmp_path: Path) -> None:
-    found, court = await judged(tmp_path, Clerk(PRICE), similarity="exact", second_look=False)
+    evaluation, court = await judged(tmp_path, Clerk(PRICE), similarity="exact", second_look=False)
 
-    assert [one.kind for one in found.findings] == ["inconsistent"]
+    assert [finding.kind for finding in evaluation.findings] == ["inconsistent"]
     assert not court.asked("compare_answers")
 
 
@@ -296,7 +296,9 @@ async def test_contradicted_summary_answer_is_checked_again(tmp_path: Path) -> N
     court = Court(tmp_path, Hasty())
     coverage = await court.evaluate("The keeper number 1 is called Bob.", metrics=("coverage",))
 
-    assert [one.kind for one in coverage.evaluations["coverage"].findings if one.kind == "contradicted"] == []
+    assert [
+        finding.kind for finding in coverage.evaluations["coverage"].findings if finding.kind == "contradicted"
+    ] == []
     assert court.items("answer_from_document") == 1
 
 

@@ -102,7 +102,7 @@ async def test_open_questions_are_asked_of_all_parts(tmp_path: Path) -> None:
     assert first == 2
     assert len(parts) > 2
     assert set(parts) == {1}
-    assert [one.kind for one in result.evaluations["consistency"].findings] == ["unsupported"]
+    assert [finding.kind for finding in result.evaluations["consistency"].findings] == ["unsupported"]
 
 
 async def test_quotes_of_judges_are_located(tmp_path: Path) -> None:
@@ -184,11 +184,13 @@ ITEMS = [EvidenceQuery(f"Where did the keeper of lamp {n} sail?") for n in (40, 
 
 async def test_whole_document_is_read_once_for_all() -> None:
     judged = Judged(lambda *_: NOTHING, reader(64_000))
-    found = await judged.verdicts(ITEMS)
+    results = await judged.verdicts(ITEMS)
 
-    assert [(list(one.numbers), list(one.spans)) for one in judged.readings] == [([0, 1, 2], [Span(0, len(TEXT))])]
-    assert [one.word for one in found.verdicts.values()] == [NOTHING] * 3
-    assert {one.scope and one.scope.description for one in found.verdicts.values()} == {
+    assert [(list(reading.numbers), list(reading.spans)) for reading in judged.readings] == [
+        ([0, 1, 2], [Span(0, len(TEXT))])
+    ]
+    assert [reading.word for reading in results.verdicts.values()] == [NOTHING] * 3
+    assert {reading.scope and reading.scope.description for reading in results.verdicts.values()} == {
         f"the whole document ({TOKENS:,} tokens)"
     }
 
@@ -196,15 +198,18 @@ async def test_whole_document_is_read_once_for_all() -> None:
 @pytest.mark.parametrize("settled", [True, False])
 async def test_few_new_items_are_looked_up_first(*, settled: bool) -> None:
     judged = Judged(lambda n, _: "found" if n == 0 or settled else NOTHING, reader(64_000))
-    found = await judged.verdicts([*ITEMS, EvidenceQuery("Whale?")], [0, 1])
+    results = await judged.verdicts([*ITEMS, EvidenceQuery("Whale?")], [0, 1])
 
-    near = [one for one in judged.readings if not one.wide]
-    assert sorted(n for one in near for n in one.numbers) == [0, 1]
-    assert sum(span.end - span.start for one in near for span in one.spans) < len(TEXT) / 2
-    whole = [(list(one.numbers), list(one.spans)) for one in judged.readings if one.wide]
+    near = [reading for reading in judged.readings if not reading.wide]
+    assert sorted(n for reading in near for n in reading.numbers) == [0, 1]
+    assert sum(span.end - span.start for reading in near for span in reading.spans) < len(TEXT) / 2
+    whole = [(list(reading.numbers), list(reading.spans)) for reading in judged.readings if reading.wide]
     assert whole == ([] if settled else [([0, 1], [Span(0, len(TEXT))])])
-    assert {n: one.word for n, one in found.verdicts.items()} == {0: "found", 1: "found" if settled else NOTHING}
-    assert [one.is_glanced for one in found.verdicts.values()] == [settled, settled]
+    assert {n: reading.word for n, reading in results.verdicts.items()} == {
+        0: "found",
+        1: "found" if settled else NOTHING,
+    }
+    assert [reading.is_glanced for reading in results.verdicts.values()] == [settled, settled]
 
 
 @pytest.mark.parametrize("reading", ["auto", "whole"])
@@ -228,26 +233,26 @@ async def test_second_look_reads_the_whole_document() -> None:
 
 async def test_open_items_are_asked_of_every_part() -> None:
     judged = Judged(lambda n, shown: "found" if n == 0 and "Port40 " in shown else NOTHING, reader())
-    found = await judged.verdicts(ITEMS)
+    results = await judged.verdicts(ITEMS)
 
-    near = [one for one in judged.readings if not one.wide]
-    parts = [one for one in judged.readings if one.wide]
-    assert sorted(n for one in near for n in one.numbers) == [0, 1, 2]
-    assert {tuple(one.numbers) for one in parts} == {(1, 2)}
-    spans = sorted(one.spans[0] for one in parts)
+    near = [reading for reading in judged.readings if not reading.wide]
+    parts = [reading for reading in judged.readings if reading.wide]
+    assert sorted(n for reading in near for n in reading.numbers) == [0, 1, 2]
+    assert {tuple(reading.numbers) for reading in parts} == {(1, 2)}
+    spans = sorted(reading.spans[0] for reading in parts)
     assert spans[0].start == 0
     assert spans[-1].end == len(TEXT)
-    assert all(other.start < one.end for one, other in pairwise(spans))
-    assert {n: one.word for n, one in found.verdicts.items()} == {0: "found", 1: NOTHING, 2: NOTHING}
-    assert found.verdicts[0].scope is not None
-    assert found.verdicts[0].scope.description.endswith(" passages")
-    assert found.verdicts[1].scope == Scope(tokens=TOKENS)
+    assert all(other.start < reading.end for reading, other in pairwise(spans))
+    assert {n: reading.word for n, reading in results.verdicts.items()} == {0: "found", 1: NOTHING, 2: NOTHING}
+    assert results.verdicts[0].scope is not None
+    assert results.verdicts[0].scope.description.endswith(" passages")
+    assert results.verdicts[1].scope == Scope(tokens=TOKENS)
 
 
 async def test_statement_of_a_part_outweighs_silence() -> None:
     judged = Judged(lambda _, shown: "found" if "Port590 " in shown and "Port580 " in shown else NOTHING, reader())
-    found = await judged.verdicts([EvidenceQuery("Whale?")])
-    assert [one.word for one in found.verdicts.values()] == ["found"]
+    results = await judged.verdicts([EvidenceQuery("Whale?")])
+    assert [verdict.word for verdict in results.verdicts.values()] == ["found"]
 
 
 @pytest.mark.parametrize("settled", [True, False])
@@ -258,34 +263,34 @@ async def test_disagreeing_parts_are_read_together(*, settled: bool) -> None:
         return ("590" if settled else NOTHING) if both else "3" if first else "590" if second else NOTHING
 
     judged = Judged(says, reader())
-    found = await judged.verdicts([EvidenceQuery("Whale?")])
+    results = await judged.verdicts([EvidenceQuery("Whale?")])
 
     last = "\n".join(judged.reader.text(span) for span in judged.readings[-1].spans)
     assert "Port3 " in last
     assert "Port590 " in last
-    assert [one.word for one in found.verdicts.values()] == (["590"] if settled else [])
+    assert [verdict.word for verdict in results.verdicts.values()] == (["590"] if settled else [])
 
 
 async def test_item_without_a_parts_verdict_is_open() -> None:
     judged = Judged(lambda _, shown: None if "Port300 " in shown and "Port310 " in shown else NOTHING, reader())
-    found = await judged.verdicts([EvidenceQuery("Whale?")])
-    assert found.verdicts == {}
-    assert found.trouble
+    results = await judged.verdicts([EvidenceQuery("Whale?")])
+    assert results.verdicts == {}
+    assert results.trouble
 
 
 async def test_undecided_part_outweighs_silence() -> None:
     judged = Judged(lambda _, shown: UNSURE if "Port300 " in shown else NOTHING, reader())
-    found = await judged.verdicts([EvidenceQuery("Whale?")])
-    assert [one.word for one in found.verdicts.values()] == [UNSURE]
+    results = await judged.verdicts([EvidenceQuery("Whale?")])
+    assert [verdict.word for verdict in results.verdicts.values()] == [UNSURE]
 
 
 async def test_retrieved_passages_leave_silent_items_open() -> None:
     judged = Judged(lambda n, _: "found" if n == 0 else NOTHING, replace(reader(64_000), reading="retrieved"))
-    found = await judged.verdicts(ITEMS)
+    results = await judged.verdicts(ITEMS)
 
-    assert {n: one.word for n, one in found.verdicts.items()} == {0: "found"}
-    assert "do not settle it" in found.trouble
-    assert [sorted(one.numbers) for one in judged.readings if one.wide] == [[1, 2]]
+    assert {n: verdict.word for n, verdict in results.verdicts.items()} == {0: "found"}
+    assert "do not settle it" in results.trouble
+    assert [sorted(verdict.numbers) for verdict in judged.readings if verdict.wide] == [[1, 2]]
 
 
 def test_cited_places_are_always_read() -> None:

@@ -51,9 +51,9 @@ async def grown(folder: Path, script: Script, keepers: int = LONG, **options: An
     """The key facts of an island through HTTP."""
     court = Court(folder, script, document=island(keepers))
     with court.served():
-        found = await court.keyfacts(**{"settings": SMALL, **options})
+        keyfacts = await court.keyfacts(**{"settings": SMALL, **options})
     court.store.close()
-    return found, court
+    return keyfacts, court
 
 
 # Entries of items: facts that are validated or aligned, sentences that are verified.
@@ -117,12 +117,12 @@ class Picky(Keepers):
         self.prompt = prompt
 
     def __call__(self, sheet: Sheet) -> Said:
-        said = super().__call__(sheet)
+        reply = super().__call__(sheet)
         if sheet.prompt != self.prompt:
-            return said
-        assert isinstance(said, dict)
+            return reply
+        assert isinstance(reply, dict)
         second = [name for name, text in sheet.judged.items() if "keeper number 2 is" in text]
-        return {key: [one for one in entries if one["id"] not in second] for key, entries in said.items()}
+        return {key: [entry for entry in entries if entry["id"] not in second] for key, entries in reply.items()}
 
 
 @pytest.mark.slow
@@ -133,7 +133,7 @@ async def test_never_aligned_fact_is_unjudged(tmp_path: Path) -> None:
     facts: Any = recall.details["facts"]
     # The second fact, keeper 2, is in both trees. Keepers 1 and 3 are told of, ten others are not.
     assert (recall.score, recall.judged, recall.unjudged) == (4 / 22, 22, 2)
-    assert {one["fact"]: one["verdict"] for one in facts} == {
+    assert {fact["fact"]: fact["verdict"] for fact in facts} == {
         fact_of(n): {1: "stated", 2: "unjudged", 3: "stated"}.get(n, "missing") for n in range(1, 13)
     }
     assert "skipped 1 of the items" in str(recall.details["trouble"])
@@ -144,18 +144,18 @@ async def test_never_aligned_fact_is_unjudged(tmp_path: Path) -> None:
 @pytest.mark.parametrize("prompt", VETTING[:2])
 async def test_never_validated_fact_is_pruned_and_named(tmp_path: Path, prompt: str) -> None:
     events: list[Event] = []
-    found, _ = await grown(tmp_path, Picky(prompt), keepers=12, observer=events.append)
+    keyfacts, _ = await grown(tmp_path, Picky(prompt), keepers=12, observer=events.append)
 
     # The second fact of the analytical tree is a branch with a leaf; in the narrative one it is the leaf.
-    first, second = found.trees
+    first, second = keyfacts.trees
     assert [(fact.text, fact.objections[0].dimension) for fact in first.facts if not fact.kept] == [
         (fact_of(2), UNJUDGED),
         (fact_of(3), "orphaned"),
     ]
     assert [fact.text for fact in second.facts if not fact.kept] == [fact_of(2)]
-    assert len(found.missing) == 1
-    assert found.missing[0].startswith("2 of the 24 key facts of chunk 1/1 have no verdict from a validator")
-    assert found.missing[0] in [event.message for event in events if isinstance(event, Notice)]
+    assert len(keyfacts.missing) == 1
+    assert keyfacts.missing[0].startswith("2 of the 24 key facts of chunk 1/1 have no verdict from a validator")
+    assert keyfacts.missing[0] in [event.message for event in events if isinstance(event, Notice)]
 
 
 @pytest.mark.slow
@@ -163,8 +163,8 @@ async def test_never_validated_fact_is_pruned_and_named(tmp_path: Path, prompt: 
 async def test_stated_fact_needs_no_sentence(tmp_path: Path, sentences: list[int]) -> None:
     class Vague(Keepers):
         def align_facts(self, sheet: Sheet) -> Said:
-            said = super().align_facts(sheet)
-            return {"facts": [one | {"sentences": sentences} for one in said["facts"]]}
+            reply = super().align_facts(sheet)
+            return {"facts": [fact | {"sentences": sentences} for fact in reply["facts"]]}
 
     result, calls = await judged(tmp_path, Vague(), keepers=12)
 
@@ -172,7 +172,7 @@ async def test_stated_fact_needs_no_sentence(tmp_path: Path, sentences: list[int
     # 1 and 3 are stated, as the judge says, and nobody can say where.
     assert (recall.score, recall.judged, recall.unjudged) == (4 / 24, 24, 0)
     details: Any = recall.details
-    assert [one["sentences"] for one in details["facts"] if one["verdict"] == "stated"] == [[]] * 4
+    assert [fact["sentences"] for fact in details["facts"] if fact["verdict"] == "stated"] == [[]] * 4
     assert (recall.held, calls["align_facts"]) == ((), 1)
 
 
@@ -240,9 +240,9 @@ class Clumsy(Keepers):
         self.learns = learns
 
     def keyfacts_analytical(self, sheet: Sheet) -> Said:
-        said = super().keyfacts_analytical(sheet)
+        reply = super().keyfacts_analytical(sheet)
         first = "keeper number 1 is" in sheet.within("excerpt")
-        return self.spoil(said) if first and not (self.learns and sheet.again) else said
+        return self.spoil(reply) if first and not (self.learns and sheet.again) else reply
 
 
 @pytest.fixture(scope="module")
@@ -268,15 +268,15 @@ MALFORMED_ON_THE_WIRE = pytest.mark.parametrize("name", ["empty branches", "pros
 async def test_malformed_tree_is_named_and_isolated(tmp_path: Path, whole: tuple[KeyFacts, Court], name: str) -> None:
     perfect, before = whole
     events: list[Event] = []
-    found, court = await grown(tmp_path, Clumsy(MALFORMED[name], learns=False), observer=events.append)
+    keyfacts, court = await grown(tmp_path, Clumsy(MALFORMED[name], learns=False), observer=events.append)
 
     assert [(tree.chunk, tree.perspective) for tree in perfect.trees] == [
         (chunk, perspective) for chunk in range(2) for perspective in ("analytical", "narrative")
     ]
-    assert found.trees == perfect.trees[1:]
-    assert len(found.missing) == 1
-    assert found.missing[0].startswith("no analytical key facts of chunk 1/2: ")
-    assert found.missing[0] in [event.message for event in events if isinstance(event, Notice)]
+    assert keyfacts.trees == perfect.trees[1:]
+    assert len(keyfacts.missing) == 1
+    assert keyfacts.missing[0].startswith("no analytical key facts of chunk 1/2: ")
+    assert keyfacts.missing[0] in [event.message for event in events if isinstance(event, Notice)]
     # A reply that is in no form at all is asked for in each of the three ways.
     more = len(court.asked("keyfacts_analytical")) - len(before.asked("keyfacts_analytical"))
     assert more == (1 if name == "empty branches" else 2)
@@ -308,8 +308,8 @@ async def test_recall_without_trees_pays_nothing_twice(tmp_path: Path) -> None:
 async def test_facts_without_passing_are_named_as_such(tmp_path: Path) -> None:
     class Strict(Keepers):
         def facts_faithful(self, sheet: Sheet) -> Said:
-            said = super().facts_faithful(sheet)
-            return {"facts": [one | {"verdict": "fail"} for one in said["facts"]]}
+            reply = super().facts_faithful(sheet)
+            return {"facts": [fact | {"verdict": "fail"} for fact in reply["facts"]]}
 
         def keyfacts_narrative(self, sheet: Sheet) -> Said:
             return Answer("{", "length") if len(sheet.text) > 3000 else super().keyfacts_narrative(sheet)
@@ -324,17 +324,17 @@ async def test_facts_without_passing_are_named_as_such(tmp_path: Path) -> None:
 async def test_repeated_facts_are_validated_once(tmp_path: Path, whole: tuple[KeyFacts, Court]) -> None:
     class Stammering(Keepers):
         def keyfacts_analytical(self, sheet: Sheet) -> Said:
-            said = super().keyfacts_analytical(sheet)
-            for root in said["roots"]:
+            reply = super().keyfacts_analytical(sheet)
+            for root in reply["roots"]:
                 for branch in root["branches"]:
                     branch["leaves"] += [branch["fact"].upper(), root["fact"], *branch["leaves"]]
                 root["branches"] += root["branches"]
-            return {"roots": [*said["roots"], *said["roots"]]}
+            return {"roots": [*reply["roots"], *reply["roots"]]}
 
     perfect, before = whole
-    found, court = await grown(tmp_path, Stammering())
+    keyfacts, court = await grown(tmp_path, Stammering())
 
-    assert found.trees == perfect.trees
+    assert keyfacts.trees == perfect.trees
     # What stands in both trees is judged once where it has the same level in both: each is judged at its level.
     once = {(tree.chunk, fact.level, fact.text) for tree in perfect.trees for fact in tree.facts}
     assert LONG < len(once) < 2 * LONG
@@ -364,18 +364,18 @@ class Breathless(Keepers):
         self.most = most
 
     def __call__(self, sheet: Sheet) -> Said:
-        said = super().__call__(sheet)
-        whole = json.dumps(said)
+        reply = super().__call__(sheet)
+        whole = json.dumps(reply)
         long = len(keepers_in(sheet.within("excerpt"))) > self.most if sheet.prompt.startswith("keyfacts") else False
         long = long or (sheet.prompt in (*VETTING, "align_facts") and len(sheet.ids) > 7)
-        return Answer(whole[: len(whole) // 2], "length") if long else said
+        return Answer(whole[: len(whole) // 2], "length") if long else reply
 
 
 @pytest.mark.slow
 async def test_cut_tree_is_asked_in_halves(tmp_path: Path) -> None:
-    found, court = await grown(tmp_path, Breathless(6), keepers=24)
+    keyfacts, court = await grown(tmp_path, Breathless(6), keepers=24)
 
-    first, second = found.trees
+    first, second = keyfacts.trees
     assert [fact.text for fact in first.facts] == [fact_of(n) for n in range(1, 25)]
     assert sorted(fact.text for fact in second.facts) == sorted(fact.text for fact in first.facts)
     assert len(first.kept) == len(second.kept) == 24
@@ -401,20 +401,20 @@ class Looping(Keepers):
 async def test_looping_tree_is_sampled_loosely_once(tmp_path: Path) -> None:
     court = Court(tmp_path, Looping(1), document=island(24))
     with court.served() as server:
-        found = await court.keyfacts()
+        keyfacts = await court.keyfacts()
         drawn = [seen.body for seen in server.seen if "owned" not in text_of(seen.messages[0])]
     asked = [body for body, sheet in zip(drawn, court.sheets, strict=True) if sheet.prompt == "keyfacts_analytical"]
     assert [body["temperature"] for body in asked] == [0.0, 0.7]
     assert len({body["max_completion_tokens"] for body in asked}) == 1
-    assert len(found.trees) == 2
-    assert found.missing == ()
+    assert len(keyfacts.trees) == 2
+    assert keyfacts.missing == ()
     court.store.close()
 
     court = Court(tmp_path / "again", Looping(99), document=island(24))
     with court.served():
-        found = await court.keyfacts()
+        keyfacts = await court.keyfacts()
     assert len(court.asked("keyfacts_analytical")) == 2
-    assert "no analytical key facts of chunk 1/1" in found.missing[0]
+    assert "no analytical key facts of chunk 1/1" in keyfacts.missing[0]
     court.store.close()
 
 
@@ -456,19 +456,19 @@ async def test_tree_without_query_stays_without(tmp_path: Path, whole: tuple[Key
             return {"query": "What are the key facts?"} if first else super().query_narrative(sheet)
 
     perfect, _ = whole
-    found, court = await grown(tmp_path, Stubborn())
+    keyfacts, court = await grown(tmp_path, Stubborn())
 
-    assert [bool(tree.query) for tree in found.trees] == [True, False, True, True]
-    assert [tree.facts for tree in found.trees] == [tree.facts for tree in perfect.trees]
-    assert len(found.missing) == 1
-    assert found.missing[0].startswith("no narrative query for chunk 1/2: ")
+    assert [bool(tree.query) for tree in keyfacts.trees] == [True, False, True, True]
+    assert [tree.facts for tree in keyfacts.trees] == [tree.facts for tree in perfect.trees]
+    assert len(keyfacts.missing) == 1
+    assert keyfacts.missing[0].startswith("no narrative query for chunk 1/2: ")
     assert len(court.asked("query_narrative")) == 3
 
 
 async def test_validators_see_levels_and_excerpt(tmp_path: Path) -> None:
-    found, court = await grown(tmp_path, Keepers(), settings={"context_tokens": 8192}, keepers=12)
+    keyfacts, court = await grown(tmp_path, Keepers(), settings={"context_tokens": 8192}, keepers=12)
 
-    levels = {(fact.level, fact.text) for tree in found.trees for fact in tree.facts}
+    levels = {(fact.level, fact.text) for tree in keyfacts.trees for fact in tree.facts}
     assert {level for level, _ in levels} == {"root", "branch", "leaf"}
     for prompt in ("facts_faithful", "facts_objective", "facts_significant", "query_analytical", "query_narrative"):
         sheets = court.asked(prompt)

@@ -92,7 +92,7 @@ async def judged(folder: Path, script: Keepers, **server: Any) -> tuple[dict[str
         for metric in ("coverage", "consistency"):
             found |= (await court.evaluate(SUMMARY, metrics=(metric,))).evaluations
     court.store.close()
-    return {name: found[name] for name in ("coverage", "consistency")}, Counter(one.prompt for one in court.sheets)
+    return {name: found[name] for name in ("coverage", "consistency")}, Counter(sheet.prompt for sheet in court.sheets)
 
 
 Judged = tuple[dict[str, Evaluation], Counter[str]]

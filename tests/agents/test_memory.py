@@ -121,10 +121,10 @@ class Forgetful(Keepers):
 
     def answer_from_document(self, sheet: Sheet) -> Said:
         self.looks += 1
-        said = super().answer_from_document(sheet)
+        reply = super().answer_from_document(sheet)
         if self.looks > 1:
-            said["answers"] = [{**one, "answered": False, "answer": "", "quote": ""} for one in said["answers"]]
-        return said
+            reply["answers"] = [{**answer, "answered": False, "answer": "", "quote": ""} for answer in reply["answers"]]
+        return reply
 
 
 @pytest.mark.parametrize("script", [Keepers, Forgetful])
@@ -198,7 +198,7 @@ async def test_a_detail_that_changes_takes_nothing_along(
 
         def ask_summary(self, sheet: Sheet) -> Said:
             said = {"question": "What did Hester leave?", "answer": "the tower", "search": "left", "importance": 3}
-            left = [(n, "left" in sentence_of(one)) for n, one in sheet.items("sentences").items()]
+            left = [(n, "left" in sentence_of(sentence)) for n, sentence in sheet.items("sentences").items()]
             return {"sentences": [{"id": n, "questions": [said] if is_so else []} for n, is_so in left]}
 
     court = Court(tmp_path, Naming())

@@ -79,10 +79,10 @@ def clear(ids: list[int]) -> Confusions:
 @_HOSTILE
 @given(st.lists(_ids, min_size=1, max_size=4))
 def test_no_verdict_lands_on_another_sentence(store: Store, replies: list[list[int]]) -> None:
-    found = Reader(store, *(entries(ids) for ids in replies)).read()
+    verdicts = Reader(store, *(entries(ids) for ids in replies)).read()
 
-    assert set(found) == heard(replies)
-    assert all(one.questions == (f"Who is Tom{n + 1}?",) for n, one in found.items())
+    assert set(verdicts) == heard(replies)
+    assert all(finding.questions == (f"Who is Tom{n + 1}?",) for n, finding in verdicts.items())
 
 
 @pytest.mark.slow
@@ -93,11 +93,11 @@ def test_contradictory_verdicts_are_asked_again(
 ) -> None:
     both = Confusions(sentences=[*entries(confusing).sentences, *clear(fine).sentences])
     reader = Reader(store, both, batch=batch)
-    found = reader.read()
+    verdicts = reader.read()
 
     one, other = ({n - 1 for n in ids if 1 <= n <= 9} for ids in (confusing, fine))
-    assert {n for n, verdict in found.items() if verdict.confusing} == one - other
-    assert {n for n, verdict in found.items() if not verdict.confusing} == other - one
+    assert {n for n, verdict in verdicts.items() if verdict.confusing} == one - other
+    assert {n for n, verdict in verdicts.items() if not verdict.confusing} == other - one
     # Each batch is asked once, and once more where something is left open.
     assert len(reader.given) <= 2 * -(-9 // batch)
 
@@ -114,8 +114,8 @@ def test_contradictory_verdicts_are_asked_again(
 )
 def test_verdicts_are_read_in_any_form(store: Store, said: dict[str, object], expected: object) -> None:
     reader = Reader(store, entries([1], **said))
-    found = reader.read("Tom came to the light.")[0]
-    assert (found.confusing, found.questions, found.types) == expected
+    verdicts = reader.read("Tom came to the light.")[0]
+    assert (verdicts.confusing, verdicts.questions, verdicts.types) == expected
     assert len(reader.given) == 1
 
 
@@ -136,19 +136,23 @@ def test_verdict_is_remembered_per_summary(store: Store) -> None:
     assert len(reader.given) == 1
     # Beside another text the same sentence may confuse.
     reader.read(f"{TEXT} The end.")
-    assert [len(one.sentences) for one in reader.given[:2]] == [9, 10]
+    assert [len(prompt_input.sentences) for prompt_input in reader.given[:2]] == [9, 10]
 
 
 def test_the_same_sentence_twice_is_two_sentences(store: Store) -> None:
     reply = Confusions(sentences=[*clear([1]).sentences, *entries([2], types=["duplication"]).sentences])
-    found = Reader(store, reply).read("Tom came. Tom came.")
-    assert [found[n].confusing for n in (0, 1)] == [False, True]
+    verdicts = Reader(store, reply).read("Tom came. Tom came.")
+    assert [verdicts[n].confusing for n in (0, 1)] == [False, True]
 
 
 def test_sentences_are_read_beside_the_summary(store: Store) -> None:
     reader = Reader(store, clear(list(range(1, 10))), batch=4)
     reader.read()
-    assert sorted([one.id for one in given.sentences] for given in reader.given) == [[1, 2, 3, 4], [5, 6, 7, 8], [9]]
+    assert sorted([sentence.id for sentence in given.sentences] for given in reader.given) == [
+        [1, 2, 3, 4],
+        [5, 6, 7, 8],
+        [9],
+    ]
     assert {given.summary for given in reader.given} == {TEXT}
 
 
@@ -170,7 +174,7 @@ class _Slow:
         self.at_once.append(self._open)
         await asyncio.sleep(0.01)
         self._open -= 1
-        return Reply(clear([one.id for one in request.given.sentences]), "", Usage())
+        return Reply(clear([sentence.id for sentence in request.given.sentences]), "", Usage())
 
 
 def test_first_request_goes_ahead(store: Store) -> None:
@@ -192,21 +196,21 @@ def test_long_summary_is_read_with_preceding_text(store: Store) -> None:
     last = 60
     text = " ".join(f"Keeper Tom{n} came to the light in the winter of that year." for n in range(1, last + 1))
     reader = Reader(store, clear(list(range(1, last + 1))), window=least_window(BOOK, TOKENIZER), batch=1)
-    found = reader.read(text)
+    verdicts = reader.read(text)
 
-    assert len(found) == len(reader.given) == last
-    for one in reader.given:
-        (asked,) = one.sentences
-        shown = [statement.sentence for statement in statements_of(one.summary)]
+    assert len(verdicts) == len(reader.given) == last
+    for prompt_input in reader.given:
+        (asked,) = prompt_input.sentences
+        shown = [statement.sentence for statement in statements_of(prompt_input.summary)]
         assert asked.sentence in shown
         assert shown.index(asked.sentence) == min(asked.id - 1, len(shown) - 1 - min(3, last - asked.id))
         assert len(shown) > 10 or asked.id < 10
-        assert TOKENIZER.count(one.summary) <= reader.reader.room(1, statements_of(text))
-        tokens = TOKENIZER.count(BOOK.render(FIND_CONFUSION, one))
+        assert TOKENIZER.count(prompt_input.summary) <= reader.reader.room(1, statements_of(text))
+        tokens = TOKENIZER.count(BOOK.render(FIND_CONFUSION, prompt_input))
         assert tokens + CONFUSION.tokens(TokenRates()) <= reader.reader.window
 
 
 def test_a_question_is_cut_and_made_harmless(store: Store) -> None:
-    found = Reader(store, entries([1], questions=["Who\x1b[31m\n" + "x" * 1000])).read("Tom came.")
-    assert len(found[0].questions[0]) == 300
-    assert found[0].questions[0].startswith("Who xxx")
+    verdicts = Reader(store, entries([1], questions=["Who\x1b[31m\n" + "x" * 1000])).read("Tom came.")
+    assert len(verdicts[0].questions[0]) == 300
+    assert verdicts[0].questions[0].startswith("Who xxx")

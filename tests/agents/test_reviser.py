@@ -257,10 +257,10 @@ def test_reply_in_two_sections_is_split() -> None:
     ],
 )
 def test_it_is_read_leniently(reply: str) -> None:
-    found = read_reply(reply)
-    assert found.text.strip() == TEXT
-    assert {tag: became for tag, (became, _) in found.points.items()} == {tag: one[0] for tag, one in POINTS.items()}
-    assert found.points["ghjk"][1] == "words of the document"
+    revision = read_reply(reply)
+    assert revision.text.strip() == TEXT
+    assert {tag: became for tag, (became, _) in revision.points.items()} == {tag: one[0] for tag, one in POINTS.items()}
+    assert revision.points["ghjk"][1] == "words of the document"
 
 
 def test_text_may_precede_its_points() -> None:
@@ -282,10 +282,10 @@ def test_every_point_and_every_character_comes_back(points: dict[str, tuple[str,
         f"{tag}: {became}: “{said}”" if became == "kept" else f"{tag}: {became}{': ' if said else ''}{said}"
         for tag, (became, said) in points.items()
     )
-    found = read_reply(f"<points>\n{lines}\n</points>\n<revision>\n{text}\n</revision>")
+    revision = read_reply(f"<points>\n{lines}\n</points>\n<revision>\n{text}\n</revision>")
 
-    assert found.text == text
-    assert found.points == points
+    assert revision.text == text
+    assert revision.points == points
 
 
 @pytest.mark.slow

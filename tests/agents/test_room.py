@@ -214,8 +214,8 @@ def put(court: Court) -> list[tuple[set[int], set[int]]]:
     """Of each request about a summary the keepers that its questions ask for, and those that its sentences tell of."""
     return [
         (
-            {asked_of(one["text"]) for one in sheet.items("questions").values()},
-            set(keepers_in(" ".join(sentence_of(one) for one in sheet.items("sentences").values()))),
+            {asked_of(question["text"]) for question in sheet.items("questions").values()},
+            set(keepers_in(" ".join(sentence_of(question) for question in sheet.items("sentences").values()))),
         )
         for sheet in court.asked("answer_from_summary")
     ]
@@ -224,14 +224,14 @@ def put(court: Court) -> list[tuple[set[int], set[int]]]:
 async def fresh(folder: Path, court: Court, draft: str) -> object:
     """What is said of a draft by who has seen no other."""
     other = Court(folder, court.script, document=court.document)
-    found = (await other.evaluate(draft, metrics=METRICS)).evaluations["coverage"]
+    evaluation = (await other.evaluate(draft, metrics=METRICS)).evaluations["coverage"]
     other.store.close()
-    return found.score, [(one.kind, one.question) for one in found.findings]
+    return evaluation.score, [(finding.kind, finding.question) for finding in evaluation.findings]
 
 
 async def judged(court: Court, draft: str) -> object:
-    found = (await court.evaluate(draft, metrics=METRICS)).evaluations["coverage"]
-    return found.score, [(one.kind, one.question) for one in found.findings]
+    evaluation = (await court.evaluate(draft, metrics=METRICS)).evaluations["coverage"]
+    return evaluation.score, [(finding.kind, finding.question) for finding in evaluation.findings]
 
 
 @pytest.mark.slow
@@ -261,13 +261,13 @@ async def test_open_questions_read_new_sentences_alone(tmp_path: Path) -> None:
     await judged(court, first)
     assert put(court) == [(set(range(1, 13)), set(range(7, 37)))]
     court.forget()
-    found = await judged(court, f"{first} {told(5)}")
+    evaluation = await judged(court, f"{first} {told(5)}")
 
     ((numbers, sentences),) = put(court)
     assert numbers == {1, 2, 3, 4, 5, 6}
     assert 5 in sentences
     assert len(sentences) < 31 / 2
-    assert found == await fresh(tmp_path / "fresh", court, f"{first} {told(5)}")
+    assert evaluation == await fresh(tmp_path / "fresh", court, f"{first} {told(5)}")
     court.store.close()
 
 
@@ -279,11 +279,11 @@ async def test_lost_answer_is_searched_everywhere(tmp_path: Path) -> None:
         """Names one sentence, the last one that holds the answer."""
 
         def answer_from_summary(self, sheet: Sheet) -> Said:
-            there = {n: keepers_in(sentence_of(one)) for n, one in sheet.items("sentences").items()}
+            there = {n: keepers_in(sentence_of(sentence)) for n, sentence in sheet.items("sentences").items()}
             answers = []
-            for n, one in sheet.items("questions").items():
-                places = [place for place, names in there.items() if asked_of(one["text"]) in names]
-                answer = there[places[-1]][asked_of(one["text"])] if places else NONE
+            for n, sentence in sheet.items("questions").items():
+                places = [place for place, names in there.items() if asked_of(sentence["text"]) in names]
+                answer = there[places[-1]][asked_of(sentence["text"])] if places else NONE
                 answers.append({"id": n, "answer": answer, "sentences": places[-1:]})
             return {"answers": answers}
 
@@ -307,6 +307,6 @@ async def test_sentence_after_a_new_one_is_new(court: Court) -> None:
     await judged(court, f"{rest} Eve came. She sat. She slept.")
 
     (sheet,) = court.asked("answer_from_summary")
-    shown = [sentence_of(one) for one in sheet.items("sentences").values()]
+    shown = [sentence_of(sentence) for sentence in sheet.items("sentences").values()]
     assert shown[-3:] == ["Eve came.", "She sat.", "She slept."]
     assert len(shown) < 27

@@ -105,7 +105,7 @@ async def test_score_is_the_share_of_clear_sentences(tmp_path: Path, wired: bool
     assert one.details["headings"] == 1
     assert one.details["types"] == {kind: 2 * (kind == "entity omission") for kind in ERROR_TYPES}
     sentences: Any = one.details["sentences"]
-    assert [(each["id"], each["verdict"]) for each in sentences] == [
+    assert [(sentence["id"], sentence["verdict"]) for sentence in sentences] == [
         (2, "clear"),
         (3, "clear"),
         (4, "confusing"),
@@ -205,7 +205,7 @@ async def test_odd_types_and_verdicts_are_settled(
     one = await judged(tmp_path, SUMMARY, Reader({"stranger": said}))
     sentences: Any = one.details["sentences"]
 
-    assert [each["verdict"] for each in sentences] == ["clear", "clear", verdict, "clear", verdict]
+    assert [sentence["verdict"] for sentence in sentences] == ["clear", "clear", verdict, "clear", verdict]
     assert {kind: n for kind, n in one.details["types"].items() if n} == types  # type: ignore[attr-defined]
     expected = {"confusing": (3 / 5, 5, 0), "clear": (1.0, 5, 0), "unjudged": (1.0, 3, 2)}
     assert (one.score, one.judged, one.unjudged) == expected[verdict]
@@ -276,7 +276,7 @@ async def test_judges_vote_and_join_their_questions(tmp_path: Path) -> None:
     assert [finding.said_by for finding in divided.findings] == [(1, 2), (1, 2)]
     assert {finding.kind for finding in divided.findings} == {"entity omission"}
     sentences: Any = divided.details["sentences"]
-    assert Counter(each["verdict"] for each in sentences) == {"clear": 3, "disputed": 2}
+    assert Counter(sentence["verdict"] for sentence in sentences) == {"clear": 3, "disputed": 2}
 
 
 @pytest.mark.parametrize(("types", "questions", "task", "looked_up"), TASKS)
@@ -292,7 +292,7 @@ async def test_each_kind_of_confusion_is_mended(
         SUMMARY, goals={"booookscore": 1.0}, policy="paper", feedback="findings", judging=JudgeConfig(metrics=METRICS)
     )
 
-    assert {one.kind for one in result.initial["booookscore"].findings} == {", ".join(types) or "untyped"}
+    assert {finding.kind for finding in result.initial["booookscore"].findings} == {", ".join(types) or "untyped"}
     assert (result.scores["booookscore"], result.run.stop_reason) == (1.0, "goals_met")
     (revised,) = court.asked("revise")
     for point in revised.items("points").values():

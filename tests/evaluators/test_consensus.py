@@ -43,11 +43,11 @@ class Blind(Keepers):
         self.seen = seen
 
     def answer_from_summary(self, sheet: Sheet) -> Said:
-        said = super().answer_from_summary(sheet)
-        for answer in said["answers"]:
+        reply = super().answer_from_summary(sheet)
+        for answer in reply["answers"]:
             if asked_of(sheet.judged[answer["id"]]) not in self.seen:
                 answer["answer"] = UNANSWERABLE
-        return said
+        return reply
 
 
 async def panel(folder: Path, *scripts: Keepers) -> tuple[Evaluation, list[list[str]]]:
@@ -66,7 +66,7 @@ async def test_majority_decides_items_and_mean_the_score(tmp_path: Path) -> None
     details: Any = coverage.details
     verdicts = [question["verdict"] for question in details["questions"]]
     assert verdicts == ["answered", "answered", *["unanswered"] * 4]
-    assert [one["score"] for one in details["judges"]] == pytest.approx([3 / 6, 2 / 6, 2 / 6])
+    assert [judge["score"] for judge in details["judges"]] == pytest.approx([3 / 6, 2 / 6, 2 / 6])
     # Of three pairs and six items: they differ on 3 in two pairs, on 4 in two, on 2 in two.
     assert details["agreement"] == pytest.approx(12 / 18)
     assert details["spread"]["highest"] == 3 / 6
@@ -76,11 +76,16 @@ async def test_split_judges_give_a_disputed_finding(tmp_path: Path) -> None:
     coverage, _ = await panel(tmp_path, Blind(1, 2), Blind(1, 3))
 
     details: Any = coverage.details
-    assert [one["verdict"] for one in details["questions"]] == ["answered", DISPUTED, DISPUTED, *["unanswered"] * 3]
-    assert [one["value"] for one in details["questions"]] == [1.0, 0.5, 0.5, 0.0, 0.0, 0.0]
+    assert [question["verdict"] for question in details["questions"]] == [
+        "answered",
+        DISPUTED,
+        DISPUTED,
+        *["unanswered"] * 3,
+    ]
+    assert [question["value"] for question in details["questions"]] == [1.0, 0.5, 0.5, 0.0, 0.0, 0.0]
     assert (coverage.score, details["by_kind"]["who"]["score"]) == (2 / 6, 2 / 6)
     # What both say comes before what one of them says.
-    assert [(asked_of(one.question), one.said_by) for one in coverage.findings] == [
+    assert [(asked_of(question.question), question.said_by) for question in coverage.findings] == [
         (4, (2, 2)),
         (5, (2, 2)),
         (6, (2, 2)),
@@ -117,7 +122,7 @@ async def test_repeated_judge_samples_anew(tmp_path: Path, monkeypatch: pytest.M
     asked = Counter(sheet.prompt for sheet in court.sheets if sheet.prompt != "compare_answers")
     assert asked == {"ask_document": 1, "answer_from_summary": 3}
     details: Any = result.evaluations["coverage"].details
-    assert sorted(one["score"] for one in details["judges"]) == pytest.approx([4 / 6, 5 / 6, 1.0])
+    assert sorted(judge["score"] for judge in details["judges"]) == pytest.approx([4 / 6, 5 / 6, 1.0])
     assert details["spread"] == {
         "n": 3,
         "mean": pytest.approx(5 / 6),
@@ -125,7 +130,7 @@ async def test_repeated_judge_samples_anew(tmp_path: Path, monkeypatch: pytest.M
         "lowest": 4 / 6,
         "highest": 1.0,
     }
-    assert len({one["judge"] for one in details["judges"]}) == 3
+    assert len({judge["judge"] for judge in details["judges"]}) == 3
 
 
 class Mute(Keepers):

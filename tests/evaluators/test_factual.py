@@ -54,7 +54,7 @@ async def judged(court: Court, summary: str, metric: str, **options: Any) -> Eva
 def dimensions(facts: KeyFacts) -> dict[str, list[str]]:
     """Why facts were pruned."""
     return {
-        fact.text: [one.dimension for one in fact.objections]
+        fact.text: [objection.dimension for objection in fact.objections]
         for tree in facts.trees
         for fact in tree.facts
         if not fact.kept
@@ -74,23 +74,23 @@ def two_court(tmp_path: Path) -> Iterator[Court]:
 
 @pytest.mark.slow
 async def test_the_trees_of_a_document(long_court: Court) -> None:
-    found = await long_court.keyfacts(settings=SMALL)
+    keyfacts = await long_court.keyfacts(settings=SMALL)
 
-    assert [(tree.chunk, tree.perspective) for tree in found.trees] == [
+    assert [(tree.chunk, tree.perspective) for tree in keyfacts.trees] == [
         (chunk, perspective) for chunk in range(3) for perspective in ("analytical", "narrative")
     ]
     text = long_court.document.text
-    assert found.trees[0].span.start == 0
-    assert found.trees[-1].span.end == len(text)
-    for tree in found.trees:
+    assert keyfacts.trees[0].span.start == 0
+    assert keyfacts.trees[-1].span.end == len(text)
+    for tree in keyfacts.trees:
         told_there = keepers_in(text[slice(*tree.span)])
         assert tree.position == pytest.approx(sum(tree.span) / 2 / len(text))
         assert {n for fact in tree.facts for n in keepers_in(fact.text)} == told_there.keys()
         assert tree.kept == tree.facts
         assert str(max(told_there)) in tree.query
-    assert found.missing == ()
-    assert set(found.prompt_hashes) == {*BUILDING, *VETTING}
-    assert (found.builder, found.validator) == ("function", "function")
+    assert keyfacts.missing == ()
+    assert set(keyfacts.prompt_hashes) == {*BUILDING, *VETTING}
+    assert (keyfacts.builder, keyfacts.validator) == ("function", "function")
 
 
 @pytest.mark.slow
@@ -102,18 +102,18 @@ async def test_the_trees_of_a_document(long_court: Court) -> None:
 async def test_evidence_of_facts_is_within_their_chunk(tmp_path: Path, quote: str) -> None:
     class Quoting(Keepers):
         def facts_faithful(self, sheet: Sheet) -> Said:
-            said = super().facts_faithful(sheet)
+            reply = super().facts_faithful(sheet)
             number = min(keepers_in(sheet.within("excerpt")))
             words = {
                 "elsewhere": f"The keeper number {number + 1} is called Tom{number + 1}",
                 "other": f"The keeper number {(number + 60) % TWO + 1} is called",
             }
-            return {"facts": [one | {"quote": quote.format(**words)} for one in said["facts"]]}
+            return {"facts": [fact | {"quote": quote.format(**words)} for fact in reply["facts"]]}
 
     court = Court(tmp_path, Quoting(), document=island(TWO))
-    found = await court.keyfacts(settings=SMALL)
+    keyfacts = await court.keyfacts(settings=SMALL)
 
-    for tree in found.trees:
+    for tree in keyfacts.trees:
         for fact in tree.facts:
             span = fact.evidence.span
             assert span is not None
@@ -145,10 +145,10 @@ async def test_failing_facts_are_pruned_with_reasons(tmp_path: Path) -> None:
             return self.judge_by(sheet, 9, 2)
 
     court = Court(tmp_path, Strict())
-    found = await court.keyfacts(perspective="analytical")
+    keyfacts = await court.keyfacts(perspective="analytical")
 
     # 1 [2 [3] 4] 5 [6 [7] 8] 9 [10 [11] 12]
-    assert dimensions(found) == {
+    assert dimensions(keyfacts) == {
         fact_of(2): ["significance"],
         fact_of(3, "Bob"): ["faithfulness"],
         fact_of(5): ["objectivity"],
@@ -156,12 +156,12 @@ async def test_failing_facts_are_pruned_with_reasons(tmp_path: Path) -> None:
         fact_of(9, "Joe"): ["faithfulness", "objectivity", "significance"],
         **{fact_of(n): ["orphaned"] for n in (10, 11, 12)},
     }
-    reasons = {one.reason for tree in found.trees for fact in tree.facts for one in fact.objections}
+    reasons = {objection.reason for tree in keyfacts.trees for fact in tree.facts for objection in fact.objections}
     assert "facts_objective says so." in reasons
     (sheet,) = court.asked("query_analytical")
     assert [item["fact"] for item in sheet.items("facts").values()] == [fact_of(1), fact_of(4)]
     assert [item["level"] for item in sheet.items("facts").values()] == ["root", "branch"]
-    assert found.trees[0].query == "Why are the keepers 1, 4 called so?"
+    assert keyfacts.trees[0].query == "Why are the keepers 1, 4 called so?"
     court.store.close()
 
 
@@ -185,9 +185,9 @@ async def test_the_validator_may_be_another_model(tmp_path: Path, monkeypatch: p
 
 
 async def test_trees_from_one_perspective(court: Court) -> None:
-    found = await court.keyfacts(perspective="narrative")
+    keyfacts = await court.keyfacts(perspective="narrative")
 
-    assert {tree.perspective for tree in found.trees} == {"narrative"}
+    assert {tree.perspective for tree in keyfacts.trees} == {"narrative"}
     assert not court.asked("keyfacts_analytical", "query_analytical")
     recall = await judged(court, told(1), "keyfact_recall", perspective="narrative")
     assert (recall.score, recall.judged) == (1 / 12, 12)
@@ -206,14 +206,14 @@ async def test_trees_from_both_perspectives_serve_either(court: Court, metric: s
 
 
 async def test_known_key_facts_are_not_built_again(court: Court) -> None:
-    found = await court.keyfacts()
+    keyfacts = await court.keyfacts()
     events: list[Event] = []
     recall = await judged(court, told(1), "keyfact_recall", observer=events.append)
 
-    assert recall.details["keyfacts"] == found.id
+    assert recall.details["keyfacts"] == keyfacts.id
     # Not even from what the model is known to have said.
     assert [event.label for event in events if isinstance(event, CallAnswered)] == ["aligned 1 to 12"]
-    assert (await court.keyfacts()).id == found.id
+    assert (await court.keyfacts()).id == keyfacts.id
 
 
 @pytest.mark.parametrize("metric", BOTH)
@@ -254,9 +254,9 @@ async def test_budget_stop_loses_no_tree(tmp_path: Path) -> None:
         with pytest.raises(BudgetError):
             await cut.keyfacts(settings=SMALL, limits=Limits(max_calls=limit - len(cut.sheets)))
         assert len(cut.sheets) == limit
-    found = await cut.keyfacts(settings=SMALL)
+    keyfacts = await cut.keyfacts(settings=SMALL)
 
-    assert found == expected
+    assert keyfacts == expected
     assert len(cut.sheets) == calls
     for one in (whole, cut):
         one.store.close()
@@ -301,28 +301,30 @@ async def test_recall_by_hand(court: Court) -> None:
 
 
 async def test_missing_facts_are_found_from_the_roots(court: Court) -> None:
-    found = (await judged(court, told(1, 4, 8, 12), "keyfact_recall")).findings
+    findings = (await judged(court, told(1, 4, 8, 12), "keyfact_recall")).findings
 
     # 5 and 9 are roots of one tree and branches of the other; 2, 3 and so on are a branch here and a leaf there.
-    assert [(one.kind, one.expected) for one in found] == [
+    assert [(finding.kind, finding.expected) for finding in findings] == [
         *(("missing root", fact_of(n)) for n in (5, 9)),
         *(("missing branch", fact_of(n)) for n in (2, 6, 10, 11, 7, 3)),
     ]
-    assert len({one.id for one in found}) == len(found)
-    for one in found:
-        (number,) = keepers_in(one.expected)
-        assert (one.task, one.sentence, one.question) == ("add", "", "")
-        assert one.evidence is not None
-        assert one.evidence.text == f"keeper number {number} is called"
+    assert len({finding.id for finding in findings}) == len(findings)
+    for finding in findings:
+        (number,) = keepers_in(finding.expected)
+        assert (finding.task, finding.sentence, finding.question) == ("add", "", "")
+        assert finding.evidence is not None
+        assert finding.evidence.text == f"keeper number {number} is called"
 
 
 async def test_instructions_quote_neither_texts_nor_models(court: Court) -> None:
     result = await court.evaluate(told(1, wrong={2: "Bob", 77: "Jim"}), metrics=BOTH)
 
-    told_of = [one for evaluation in result.evaluations.values() for one in evaluation.findings]
+    told_of = [finding for evaluation in result.evaluations.values() for finding in evaluation.findings]
     assert len(told_of) > 10
     # The instruction is the one line of a point that is obeyed: nothing that a text or a model says may be in it.
-    assert not [one for one in told_of if any(word in one.explanation for word in ("Tom", "Bob", "Jim", "eeper"))]
+    assert not [
+        finding for finding in told_of if any(word in finding.explanation for word in ("Tom", "Bob", "Jim", "eeper"))
+    ]
 
 
 @pytest.mark.nightly
@@ -333,7 +335,7 @@ async def test_long_summary_is_read_in_parts(long_court: Court) -> None:
     assert max(sizes) < LONG
     assert (recall.score, recall.judged) == (1.0, 2 * LONG)
     details: Any = recall.details
-    assert all(one["sentences"] == list(keepers_in(one["fact"])) for one in details["facts"])
+    assert all(fact["sentences"] == list(keepers_in(fact["fact"])) for fact in details["facts"])
 
 
 @pytest.mark.nightly
@@ -349,7 +351,7 @@ async def test_silence_takes_all_parts_of_a_summary(tmp_path: Path) -> None:
     summary = told(*(n for n in range(1, LONG + 1) if n != 7))
     recall = await judged(court, summary, "keyfact_recall", settings=SMALL)
 
-    verdicts: Any = {n: one["verdict"] for one in recall.details["facts"] for n in keepers_in(one["fact"])}  # type: ignore[attr-defined]
+    verdicts: Any = {n: fact["verdict"] for fact in recall.details["facts"] for n in keepers_in(fact["fact"])}  # type: ignore[attr-defined]
     assert verdicts[1] == "stated"
     assert verdicts[7] == verdicts[LONG] == "unjudged"
     assert recall.score == 1.0
@@ -386,18 +388,21 @@ async def test_faithfulness_by_hand(court: Court) -> None:
 
 
 async def test_unsupported_sentences_have_the_closest_evidence(court: Court) -> None:
-    found = (await judged(court, told(1, wrong={5: "Bob", 99: "Jim"}), "faithfulness")).findings
+    findings = (await judged(court, told(1, wrong={5: "Bob", 99: "Jim"}), "faithfulness")).findings
 
-    assert [(one.kind, one.task, one.sentence) for one in found] == [
+    assert [(finding.kind, finding.task, finding.sentence) for finding in findings] == [
         ("entity", "correct", fact_of(5, "Bob")),
         ("out_of_article", "remove", fact_of(99, "Jim")),
     ]
-    assert [one.expected for one in found] == ["The sentence says Bob, the passages Tom5.", "Keeper 99 is nowhere."]
-    assert found[0].evidence is not None
-    assert found[0].evidence.text == "keeper number 5 is called Tom5"
-    assert found[0].evidence.span is not None
-    assert court.document.text[slice(*found[0].evidence.span)] == found[0].evidence.text
-    assert found[1].evidence is None
+    assert [finding.expected for finding in findings] == [
+        "The sentence says Bob, the passages Tom5.",
+        "Keeper 99 is nowhere.",
+    ]
+    assert findings[0].evidence is not None
+    assert findings[0].evidence.text == "keeper number 5 is called Tom5"
+    assert findings[0].evidence.span is not None
+    assert court.document.text[slice(*findings[0].evidence.span)] == findings[0].evidence.text
+    assert findings[1].evidence is None
 
 
 async def test_faithfulness_alone_grows_no_trees(court: Court) -> None:
@@ -440,7 +445,7 @@ async def test_unfaithful_only_after_reading_more(tmp_path: Path) -> None:
     faithfulness = await judged(court, told(1, 30, wrong={5: "Bob"}), "faithfulness")
 
     assert faithfulness.score == 2 / 3
-    assert [one.kind for one in faithfulness.findings] == ["entity"]
+    assert [finding.kind for finding in faithfulness.findings] == ["entity"]
     asked = court.asked("verify_sentences")
     assert [len(sheet.ids) for sheet in asked] == [3, 3, 3]
     first, *parts = [within(sheet) for sheet in asked]
@@ -540,8 +545,8 @@ async def test_key_fact_chunks_have_the_requested_size(two_court: Court) -> None
     text, tokenizer = two_court.document.text, EstimatingTokenizer()
 
     async def spans(**options: Any) -> list[Span]:
-        found = await two_court.keyfacts(perspective="narrative", **options)
-        return [tree.span for tree in found.trees]
+        keyfacts = await two_court.keyfacts(perspective="narrative", **options)
+        return [tree.span for tree in keyfacts.trees]
 
     within, onward = await spans(keyfact_chunks=512), await spans(keyfact_chunks="512+")
     assert all(tokenizer.count(text[slice(*span)]) <= 512 for span in within)

@@ -49,7 +49,7 @@ def court(tmp_path: Path) -> Iterator[Court]:
 @pytest.mark.slow
 async def test_missing_key_facts_fail_recall_alone(court: Court) -> None:
     result = await court.evaluate(POOR, metrics=ALL)
-    scored = {name: one.outcome for name, one in result.evaluations.items()}
+    scored = {name: evaluation.outcome for name, evaluation in result.evaluations.items()}
     assert scored == dict.fromkeys(ALL, "scored") | {"keyfact_recall": "failed", "statistics": "measured"}
     assert result.evaluations["keyfact_recall"].reason == NO_FACTS
     assert (result.status, result.complete, result.scores["keyfact_recall"]) == ("done", False, None)
@@ -67,10 +67,10 @@ async def test_exception_while_building_fails_dependent_metrics(court: Court, mo
         raise ZeroDivisionError("bad arithmetic")
 
     monkeypatch.setattr(KeyFactBuilder, "build", broken)
-    found = (await court.evaluate(POOR, metrics=(*ALL, "faithfulness"))).evaluations
+    evaluations = (await court.evaluate(POOR, metrics=(*ALL, "faithfulness"))).evaluations
 
-    assert [found[name].outcome for name in (*ALL, "faithfulness")] == ["failed", "scored", "scored", "scored"]
-    assert found["keyfact_recall"].reason == "ZeroDivisionError: bad arithmetic"
+    assert [evaluations[name].outcome for name in (*ALL, "faithfulness")] == ["failed", "scored", "scored", "scored"]
+    assert evaluations["keyfact_recall"].reason == "ZeroDivisionError: bad arithmetic"
 
 
 @pytest.mark.slow

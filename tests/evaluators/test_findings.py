@@ -84,14 +84,14 @@ class Thorough(Keepers):
     """Asks about each keeper in three ways."""
 
     def ask_summary(self, sheet: Sheet) -> Said:
-        said = super().ask_summary(sheet)
-        for entry in said["sentences"]:
+        reply = super().ask_summary(sheet)
+        for entry in reply["sentences"]:
             entry["questions"] = [
                 {**asked, "question": f"{way} {asked['question']}"}
                 for asked in entry["questions"]
                 for way in ("First:", "Second:", "Third:")
             ]
-        return said
+        return reply
 
 
 async def test_withdrawn_error_gives_back_all_its_claims(tmp_path: Path) -> None:

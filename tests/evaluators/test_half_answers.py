@@ -146,7 +146,7 @@ async def test_half_answers_count_half_by_weight(court: Court) -> None:
 
     assert coverage.score == pytest.approx((3 * 0.5 + 2 * 1 + 1 * 0 + 1 * 0) / 7)
     questions: Any = coverage.details["questions"]
-    assert [(one["weight"], one["value"], one["verdict"]) for one in questions] == [
+    assert [(question["weight"], question["value"], question["verdict"]) for question in questions] == [
         (3, 0.5, "partly answered"),
         (2, 1.0, "answered"),
         (1, 0.0, "contradicted"),
@@ -159,7 +159,9 @@ async def test_half_answers_count_half_by_weight(court: Court) -> None:
 async def test_finding_names_its_gap_and_weight(court: Court) -> None:
     coverage, result = await judged(court)
 
-    assert [(one.kind, one.task, one.weight, one.found, one.missing) for one in coverage.findings] == [
+    assert [
+        (finding.kind, finding.task, finding.weight, finding.found, finding.missing) for finding in coverage.findings
+    ] == [
         ("partly answered", "add", 3, "Crane is cleared", "That he died is missing."),
         ("contradicted", "correct", 1, "in 1931", ""),
         ("unanswered", "add", 1, "", ""),
@@ -173,7 +175,7 @@ async def test_paper_formula_counts_every_answer(court: Court) -> None:
     coverage, _ = await judged(court, formula="paper")
 
     assert coverage.score == 3 / 4
-    assert [(one.kind, one.weight) for one in coverage.findings] == [("contradicted", 0), ("unanswered", 0)]
+    assert [(finding.kind, finding.weight) for finding in coverage.findings] == [("contradicted", 0), ("unanswered", 0)]
 
 
 async def test_withdrawn_finding_gives_back_its_weight(court: Court) -> None:
@@ -196,8 +198,8 @@ async def test_addition_to_a_half_answer_is_read(court: Court) -> None:
     asked = {item["text"] for sheet in court.asked("answer_from_summary") for item in sheet.items("questions").values()}
     assert _QUESTIONS[1][0] not in asked
     court.forget()
-    again, _ = await judged(court, f"{SUMMARY} He gave the alarm and died opening the sluice.")
-    assert (again.details, court.sheets) == (second.details, [])
+    evaluation, _ = await judged(court, f"{SUMMARY} He gave the alarm and died opening the sluice.")
+    assert (evaluation.details, court.sheets) == (second.details, [])
 
 
 def test_pairs_show_cited_sentences_with_their_context() -> None:

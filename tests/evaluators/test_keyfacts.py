@@ -99,10 +99,10 @@ def test_repeated_facts_are_listed_once(roots: list[Reply], facts: str) -> None:
 
 
 def test_fact_is_one_short_line() -> None:
-    found = flatten([reply({"A\nline": {"B" * 900: []}})])
+    facts = flatten([reply({"A\nline": {"B" * 900: []}})])
 
-    assert found[0].text == "A line"
-    assert len(found[1].text) == 400
+    assert facts[0].text == "A line"
+    assert len(facts[1].text) == 400
 
 
 # Pruning.
@@ -120,7 +120,7 @@ def test_pruned_facts_stay_with_their_reasons() -> None:
     found = tree(GROWN, "A", "C").facts
 
     assert letters(found) == "ABCDEFGHI"
-    said = {fact.text: [(one.dimension, one.reason) for one in fact.objections] for fact in found}
+    said = {fact.text: [(objection.dimension, objection.reason) for objection in fact.objections] for fact in found}
     assert said["A"] == said["C"] == [("objectivity", "That is an opinion.")]
     assert said["B"] == said["E"] == [("orphaned", "the root above it was pruned")]
     assert said["D"] == said["F"] == [("orphaned", "the branch above it was pruned")]
@@ -284,9 +284,11 @@ def test_faithfulness_by_hand() -> None:
 
 
 def test_unjudged_sentences_count_at_no_level() -> None:
-    found = by_level({0: 1.0, 2: 0.0}, {0: {"root"}, 1: {"root"}, 2: set()})
+    shares = by_level({0: 1.0, 2: 0.0}, {0: {"root"}, 1: {"root"}, 2: set()})
 
-    assert {level: (one["faithful"], one["judged"], one["faithfulness"]) for level, one in found.items()} == {
+    assert {
+        level: (finding["faithful"], finding["judged"], finding["faithfulness"]) for level, finding in shares.items()
+    } == {
         "all": (1, 2, 1 / 2),
         "root": (1, 1, 1.0),
         "branch": (0, 0, None),

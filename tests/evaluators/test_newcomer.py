@@ -12,7 +12,6 @@ import pytest
 
 import redraft
 from redraft.domain import Document, Evaluation, Finding, Task
-from redraft.errors import UsageError
 from redraft.evaluators.metric_info import stops_in_words
 from redraft.prompts.coherence import ERROR_TYPES, MAX_STOPS
 from redraft.settings import NEWCOMER
@@ -53,15 +52,15 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_stops_are_findings_with_words_and_questions() -> None:
     with judge({"stops": [QUARREL, DARK]}) as server:
-        found = judged(server)
+        evaluation = judged(server)
 
-    assert (found.outcome, found.score, found.judged, found.unjudged) == ("measured", None, 3, 0)
-    quarrel, dark = found.findings
+    assert (evaluation.outcome, evaluation.score, evaluation.judged, evaluation.unjudged) == ("measured", None, 3, 0)
+    quarrel, dark = evaluation.findings
     assert (quarrel.metric, quarrel.kind, quarrel.task) == (NEWCOMER, "event omission", "clarify")
     assert quarrel.sentence == "One night, after the quarrel, she rows out alone."
     assert (quarrel.found, quarrel.question) == ("after the quarrel", "What quarrel does Ada have?")
     assert (dark.kind, dark.task, dark.sentence) == ("ending", "change", "The light on Skarn stays dark.")
-    assert found.details["stops"] == [QUARREL, DARK]
+    assert evaluation.details["stops"] == [QUARREL, DARK]
 
 
 @pytest.mark.parametrize("query", [None, "Why does Ada row out?"])
@@ -93,26 +92,26 @@ def test_newcomer_sees_nothing_of_the_document(query: str | None) -> None:
 )
 def test_unreadable_reply_is_a_failure(reply: Reply) -> None:
     with judge(reply) as server:
-        found = judged(server)
+        evaluation = judged(server)
 
-    assert (found.outcome, found.judged, found.unjudged, found.findings) == ("failed", 0, 3, ())
-    assert found.reason
+    assert (evaluation.outcome, evaluation.judged, evaluation.unjudged, evaluation.findings) == ("failed", 0, 3, ())
+    assert evaluation.reason
 
 
 def test_at_most_twelve_stops_are_kept() -> None:
     many = [{**QUARREL, "question": f"What quarrel is number {n}?"} for n in range(MAX_STOPS + 3)]
     with judge({"stops": [many[0], *many]}) as server:
-        found = judged(server)
+        evaluation = judged(server)
 
-    assert [finding.question for finding in found.findings] == [one["question"] for one in many[:12]]
+    assert [finding.question for finding in evaluation.findings] == [stop["question"] for stop in many[:12]]
 
 
 def test_cut_reply_is_repeated_with_more_room() -> None:
     cut = Answer(f'{{"stops": [{json.dumps(QUARREL)}, {{"words": "The light on', finish_reason="length")
     with judge(cut, {"stops": [QUARREL, DARK]}) as server:
-        found = judged(server)
+        evaluation = judged(server)
 
-    assert [finding.question for finding in found.findings] == [QUARREL["question"], DARK["question"]]
+    assert [finding.question for finding in evaluation.findings] == [QUARREL["question"], DARK["question"]]
     first, second = (request.body["max_completion_tokens"] for request in server.seen)
     assert second > first
 
@@ -141,8 +140,8 @@ def test_only_words_of_the_summary_are_quoted(words: str, sentence: str, found: 
 def test_repeated_words_are_searched_in_order() -> None:
     again = {"words": "light on Skarn", "question": "Why is the light dark?", "type": "causal omission"}
     with judge({"stops": [QUARREL, again]}) as server:
-        found = judged(server)
-    assert found.findings[1].sentence == "The light on Skarn stays dark."
+        evaluation = judged(server)
+    assert evaluation.findings[1].sentence == "The light on Skarn stays dark."
 
 
 @pytest.mark.parametrize(
@@ -170,11 +169,11 @@ def test_each_type_has_its_task(kind: str, task: Task) -> None:
 def test_stops_are_asked_for_once(tmp_path: Path) -> None:
     with judge({"stops": [QUARREL]}) as server:
         first = judged(server, store=tmp_path / "redraft.db")
-        again = judged(server, store=tmp_path / "redraft.db")
+        evaluation = judged(server, store=tmp_path / "redraft.db")
         assert len(server.seen) == 1
         judged(server, store=tmp_path / "redraft.db", query="Why does Ada row out?")
         assert len(server.seen) == 2
-    assert first.findings == again.findings
+    assert first.findings == evaluation.findings
 
 
 LONG = " ".join(
@@ -187,7 +186,7 @@ def test_long_summary_is_read_part_by_part() -> None:
     with judge(
         {"stops": [{"words": "Keeper number 149", "question": "Who is it?", "type": "entity omission"}]}
     ) as server:
-        found = judged(server, LONG, context_tokens=4000)
+        evaluation = judged(server, LONG, context_tokens=4000)
 
     shown = ["\n".join(map(text_of, request.messages)) for request in server.seen]
     assert len(shown) > 2
@@ -198,7 +197,7 @@ def test_long_summary_is_read_part_by_part() -> None:
         at = parts.index(part)
         assert (f"<context>\n{parts[at - 1]}\n</context>" in text) == (at > 0)
         assert ("goes on after this part" in text) == (part != parts[-1])
-    assert (found.outcome, found.judged) == ("measured", 150)
+    assert (evaluation.outcome, evaluation.judged) == ("measured", 150)
 
 
 def test_part_without_reply_counts_as_unread() -> None:
@@ -206,13 +205,13 @@ def test_part_without_reply_counts_as_unread() -> None:
         return "What?" if "<context>" not in text_of(seen.messages[-1]) else {"stops": []}
 
     with ChatServer(reply) as server:
-        found = judged(server, LONG, context_tokens=4000)
+        evaluation = judged(server, LONG, context_tokens=4000)
 
-    assert found.outcome == "measured"
-    assert found.unjudged
-    assert found.judged + found.unjudged == 150
-    assert stops_in_words(found) == f"a newcomer stops nowhere; {found.unjudged} sentences not read"
-    assert found.details["trouble"]
+    assert evaluation.outcome == "measured"
+    assert evaluation.unjudged
+    assert evaluation.judged + evaluation.unjudged == 150
+    assert stops_in_words(evaluation) == f"a newcomer stops nowhere; {evaluation.unjudged} sentences not read"
+    assert evaluation.details["trouble"]
 
 
 def test_summary_without_a_sentence_is_not_read() -> None:
@@ -223,25 +222,16 @@ def test_summary_without_a_sentence_is_not_read() -> None:
 
 def test_built_in_model_is_no_newcomer() -> None:
     result = redraft.evaluate(DOCUMENT, SUMMARY, store=":memory:", model="extractive", metrics=[NEWCOMER])
-    found = result.evaluations[NEWCOMER]
-    assert (found.outcome, found.findings) == ("not_applicable", ())
-    assert "name a language model as judge" in found.reason
+    evaluation = result.evaluations[NEWCOMER]
+    assert (evaluation.outcome, evaluation.findings) == ("not_applicable", ())
+    assert "name a language model as judge" in evaluation.reason
     assert result.complete
-
-
-def test_newcomer_cannot_be_a_goal() -> None:
-    with judge({"stops": [QUARREL]}) as server:
-        settings = {"model": "openai:m", "base_url": server.base_url, "store": ":memory:"}
-        result = redraft.evaluate(DOCUMENT, SUMMARY, metrics=[NEWCOMER], **settings)
-        assert NEWCOMER not in result.scores
-        with pytest.raises(UsageError, match="newcomer gives no score, so it cannot be a goal"):
-            redraft.refine(DOCUMENT, SUMMARY, goals={NEWCOMER: 0.5}, **settings)
 
 
 def test_window_too_small_asks_nothing() -> None:
     with judge({"stops": []}) as server:
-        found = judged(server, context_tokens=1500)
+        evaluation = judged(server, context_tokens=1500)
         assert not server.seen
-    assert (found.outcome, found.score) == ("not_applicable", None)
-    assert "needs a window of" in found.reason
-    assert "1,500" in found.reason
+    assert (evaluation.outcome, evaluation.score) == ("not_applicable", None)
+    assert "needs a window of" in evaluation.reason
+    assert "1,500" in evaluation.reason

@@ -71,11 +71,11 @@ class Counting(Keepers):
     """Numbers its entries, the last one first, whatever the items are called."""
 
     def __call__(self, sheet: Sheet) -> Said:
-        said = super().__call__(sheet)
-        ((name, entries),) = said.items()
-        if not any(isinstance(one, dict) and "id" in one for one in entries):
-            return said
-        return {name: [one | {"id": str(n)} for n, one in enumerate(entries[::-1], 1)]}
+        reply = super().__call__(sheet)
+        ((name, entries),) = reply.items()
+        if not any(isinstance(entry, dict) and "id" in entry for entry in entries):
+            return reply
+        return {name: [entry | {"id": str(n)} for n, entry in enumerate(entries[::-1], 1)]}
 
 
 @pytest.mark.slow
@@ -85,10 +85,10 @@ async def test_numbered_entries_give_the_same_verdicts(court: Court, metric: str
     right = (await court.evaluate(summary, metrics=(metric,), settings={"sample": 1})).evaluations[metric]
     court.script = Counting()
     court.forget()
-    found = (await court.evaluate(summary, metrics=(metric,), settings={"sample": 2})).evaluations[metric]
+    evaluation = (await court.evaluate(summary, metrics=(metric,), settings={"sample": 2})).evaluations[metric]
 
-    assert (found.score, found.judged, found.unjudged) == (right.score, right.judged, right.unjudged)
-    assert found.judged > 1
+    assert (evaluation.score, evaluation.judged, evaluation.unjudged) == (right.score, right.judged, right.unjudged)
+    assert evaluation.judged > 1
     sizes = [len(sheet.judged) for sheet in court.asked(GIVES_VERDICTS[metric])]
     assert sizes[0] > 1 == sizes[-1]
 
@@ -159,17 +159,19 @@ REMOVE = Finding(
 
 
 def judged(*findings: Finding) -> dict[str, Evaluation]:
-    coverage = Evaluation("coverage", 1, "scored", 0.5, 2, 0, tuple(one for one in findings if one.task == "add"))
-    others = tuple(one for one in findings if one.task != "add")
+    coverage = Evaluation(
+        "coverage", 1, "scored", 0.5, 2, 0, tuple(finding for finding in findings if finding.task == "add")
+    )
+    others = tuple(finding for finding in findings if finding.task != "add")
     return {"coverage": coverage, "consistency": Evaluation("consistency", 1, "scored", 0.75, 4, 0, others)}
 
 
 def test_wanted_additions_are_not_removed() -> None:
     other = replace(REMOVE, question="Who came?", found="Ann")
-    found = without_conflicts(judged(ADD, REMOVE, other))
-    assert list(found) == ["consistency"]
-    assert found["consistency"].findings == (other,)
-    assert found["consistency"].score == 1.0
+    changed = without_conflicts(judged(ADD, REMOVE, other))
+    assert list(changed) == ["consistency"]
+    assert changed["consistency"].findings == (other,)
+    assert changed["consistency"].score == 1.0
 
 
 @pytest.mark.parametrize(
@@ -193,6 +195,6 @@ def test_wanted_key_facts_are_not_removed() -> None:
 
 def test_contradiction_names_the_wrong_sentence() -> None:
     told = ("Ruth came to Sarn.", "She found the ledger in the brewery.")
-    statements = tuple(Statement(id=n, sentence=one) for n, one in enumerate(told, 1))
+    statements = tuple(Statement(id=n, sentence=text) for n, text in enumerate(told, 1))
     answer = SummaryAnswer(id=1, sentences=[1, 2], answered=True, answer="in the brewery")
     assert wrong_sentence(statements, answer) == told[1]

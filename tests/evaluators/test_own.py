@@ -129,7 +129,7 @@ def panel(court: Court, *own: Evaluator, model: Any = None, events: list[Event] 
     passages, tokens = Passages(document, tokenizer), tokenizer.count(document.text)
     reader = EvidenceReader(document, passages, tokenizer, 8192, tokens)
     judge = Judge(model or function_model(court.hear), PromptBook(), court.store.judgments)
-    judging = JudgeConfig(metrics=tuple(one.name for one in own))
+    judging = JudgeConfig(metrics=tuple(metric.name for metric in own))
     observer = events.append if events is not None else lambda event: None
     reference = Reference(court.store, reader, (judge,), judge, judging, observer)
     return Panel(court.store, reader, (judge,), evaluators(judging, None, own)[:-1], observer, reference)
@@ -137,7 +137,7 @@ def panel(court: Court, *own: Evaluator, model: Any = None, events: list[Event] 
 
 def begun(court: Court, *own: Evaluator, metrics: tuple[str, ...] = (), **refinement: Any) -> tuple[Run, RunSpec]:
     """A run that is on record, and what it is to do."""
-    wanted = JudgeConfig(metrics=(*(one.name for one in own), *metrics))
+    wanted = JudgeConfig(metrics=(*(metric.name for metric in own), *metrics))
     goals = RefineConfig(**refinement) if refinement else None
     order = RunSpec(purpose_of_draft(wanted, goals), given=SUMMARY, own=own)
     prepared = prepare(court.document, court.settings({"strategy": "given"}), court.model, SUMMARY)
@@ -160,19 +160,19 @@ async def judged_by(judges: Panel, run: Run) -> dict[str, Evaluation]:
 
 
 async def test_metric_needs_a_name_and_a_method(court: Court) -> None:
-    found = await judged(court, SaysTom())
+    evaluation = await judged(court, SaysTom())
 
-    assert found == {"says_tom": Evaluation("says_tom", 1, "scored", 1.0, judged=1)}
+    assert evaluation == {"says_tom": Evaluation("says_tom", 1, "scored", 1.0, judged=1)}
     assert court.sheets == []
 
 
 async def test_prompts_of_metrics_are_asked_and_recorded(court: Court) -> None:
     model = FunctionModel(lambda request: Posed(likes=7))
-    found = (await judged(court, Liked(), model=model))["liked"]
+    evaluation = (await judged(court, Liked(), model=model))["liked"]
     (asked,) = model.asked
     run, _ = begun(court, Liked())
 
-    assert (found.score, found.version) == (0.7, 3)
+    assert (evaluation.score, evaluation.version) == (0.7, 3)
     assert PromptBook().render(asked.prompt, asked.given) == f"Do you like it?\n\n<story>\n{SUMMARY}\n</story>"
     assert run.prompt_hashes["liking"] == PromptBook().hash(LIKING)
     assert run.prompt_hashes["liking"] != PromptBook().hash(replace(LIKING, template="Like it?\n\n{{ text }}\n"))
@@ -199,14 +199,14 @@ def test_dry_run_counts_prompts_of_metrics(court: Court) -> None:
     without = dry_run(prepared, RunSpec(purpose_of_draft(usual, goals), SUMMARY))
     both = usual.model_copy(update={"metrics": ("liked", "coverage", "says_tom")})
     order = RunSpec(purpose_of_draft(both, goals), SUMMARY, own=(Liked(), SaysTom()))
-    found = dry_run(prepared, order)
+    plan = dry_run(prepared, order)
 
-    added = {stage.name for stage in found.stages} - {stage.name for stage in without.stages}
+    added = {stage.name for stage in plan.stages} - {stage.name for stage in without.stages}
     assert added == {"liked"}
-    assert found.calls == without.calls + 2 * 3
-    assert next(stage.calls for stage in found.stages if stage.name == "liked") == 2 * 3
-    assert found.completion_tokens > without.completion_tokens
-    assert found.prompt_tokens > without.prompt_tokens
+    assert plan.calls == without.calls + 2 * 3
+    assert next(stage.calls for stage in plan.stages if stage.name == "liked") == 2 * 3
+    assert plan.completion_tokens > without.completion_tokens
+    assert plan.prompt_tokens > without.prompt_tokens
 
 
 ERRORS = [KeyError("x"), AssertionError("no"), UsageError("never"), RuntimeError("<b>\nodd")]
@@ -215,14 +215,14 @@ ERRORS = [KeyError("x"), AssertionError("no"), UsageError("never"), RuntimeError
 @pytest.mark.parametrize("error", ERRORS, ids=lambda one: type(one).__name__)
 async def test_raising_metric_fails_alone(court: Court, error: Exception) -> None:
     events: list[Event] = []
-    found = await judged(court, raising(error), SaysTom(), events=events)
+    evaluation = await judged(court, raising(error), SaysTom(), events=events)
 
-    assert found["says_tom"].score == 1.0
-    assert (found["raising"].outcome, found["raising"].score) == ("failed", None)
-    reason, _, place = found["raising"].reason.rpartition(" (")
+    assert evaluation["says_tom"].score == 1.0
+    assert (evaluation["raising"].outcome, evaluation["raising"].score) == ("failed", None)
+    reason, _, place = evaluation["raising"].reason.rpartition(" (")
     assert reason == f"{type(error).__name__}: {error}"
     assert re.fullmatch(r"test_own\.py, line \d+\)", place)
-    assert events == [Notice(f"raising failed: {found['raising'].reason}")]
+    assert events == [Notice(f"raising failed: {evaluation['raising'].reason}")]
 
 
 @pytest.mark.parametrize(
@@ -269,20 +269,25 @@ UNSOUND: dict[str, Any] = {
 
 @pytest.mark.parametrize("complaint", UNSOUND)
 async def test_invalid_evaluation_is_refused(court: Court, complaint: str) -> None:
-    found = (await judged(court, giving(UNSOUND[complaint]), SaysTom()))["giving"]
+    evaluation = (await judged(court, giving(UNSOUND[complaint]), SaysTom()))["giving"]
 
-    assert found.outcome == "failed"
-    assert found.reason.startswith("ValueError: the metric giving ")
-    assert complaint in found.reason
+    assert evaluation.outcome == "failed"
+    assert evaluation.reason.startswith("ValueError: the metric giving ")
+    assert complaint in evaluation.reason
 
 
 async def test_whatever_it_finds_is_kept(court: Court) -> None:
     given = giving(
         lambda one: one.scored(1, findings=[FINDING], held=[SENTENCE], details={"x": [1]}, judged=2, unjudged=2)
     )
-    found = (await judged(court, given))["giving"]
+    evaluation = (await judged(court, given))["giving"]
 
-    assert (found.score, found.findings, found.held, found.unjudged) == (1.0, (FINDING,), (SENTENCE,), 2)
+    assert (evaluation.score, evaluation.findings, evaluation.held, evaluation.unjudged) == (
+        1.0,
+        (FINDING,),
+        (SENTENCE,),
+        2,
+    )
     assert giving(None).not_applicable("no verse").reason == "no verse"
     assert giving(None).failed("no luck").outcome == "failed"
 

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from redraft.domain import Document, Evaluation
-from redraft.errors import UsageError
 from redraft.evaluators.position import UNTOLD
 from redraft.readers.documents import parse
 from redraft.report.markdown.figures import brief_figures
@@ -49,34 +48,31 @@ async def judged(court: Court, summary: str, metric: str = "position", **given: 
 
 
 async def test_sentences_have_paragraphs_or_count_as_untraced(court: Court) -> None:
-    found = await judged(court, " ".join([FACTS[1], INVENTED, FACTS[10]]))
-    details: Any = found.details
+    evaluation = await judged(court, " ".join([FACTS[1], INVENTED, FACTS[10]]))
+    details: Any = evaluation.details
 
-    assert (found.outcome, found.score, found.judged, found.unjudged, found.findings) == ("measured", None, 2, 1, ())
+    assert (evaluation.outcome, evaluation.score, evaluation.judged, evaluation.unjudged, evaluation.findings) == (
+        "measured",
+        None,
+        2,
+        1,
+        (),
+    )
     assert (details["traced"], details["untraced"]) == (2, 1)
     first, invented, last = details["sentences"]
-    assert [one["id"] for one in details["sentences"]] == [1, 2, 3]
+    assert [sentence["id"] for sentence in details["sentences"]] == [1, 2, 3]
     assert invented["places"] == []
-    for one, fact in ((first, FACTS[1]), (last, FACTS[10])):
-        (place,) = one["places"]
+    for sentence, fact in ((first, FACTS[1]), (last, FACTS[10])):
+        (place,) = sentence["places"]
         paragraphs = court.document.text.split("\n\n")
         assert fact.startswith(court.document.text[slice(*place["span"])])
         assert paragraphs[place["paragraph"] - 1] == fact
-        assert (place["method"], one["margin"]) == ("quotation", 1.0)
+        assert (place["method"], sentence["margin"]) == ("quotation", 1.0)
     assert details["thirds"] == [0.5, 0.0, 0.5]
-    assert [one["title"] for one in details["sections"]][:2] == ["Part 1", "Part 2"]
-    assert [at for at, one in enumerate(details["sections"]) if one["share"]] == [1, 10]
-    assert sum(one["expected"] for one in details["sections"]) == pytest.approx(1, abs=0.02)
+    assert [sentence["title"] for sentence in details["sections"]][:2] == ["Part 1", "Part 2"]
+    assert [at for at, sentence in enumerate(details["sections"]) if sentence["share"]] == [1, 10]
+    assert sum(sentence["expected"] for sentence in details["sections"]) == pytest.approx(1, abs=0.02)
     assert json.loads(json.dumps(details, allow_nan=False)) == details
-
-
-async def test_position_gives_no_score(court: Court) -> None:
-    result = await court.evaluate(FACTS[0], metrics=("position",))
-    assert result.scores == {}
-    assert result.complete
-    assert result.certificates == {}
-    with pytest.raises(UsageError, match="position gives no score, so it cannot be a goal"):
-        await court.refine(FACTS[0], goals={"position": 0.5})
 
 
 async def test_a_reference_stands_beside_it(court: Court) -> None:
@@ -100,17 +96,17 @@ async def test_spread_tells_even_from_early_summaries(court: Court) -> None:
     assert even.findings == ()
     assert early.score is not None
     assert early.score < 0.5
-    assert {(one.kind, one.task) for one in early.findings} == {(UNTOLD, "add")}
-    places = [one.evidence.span.start for one in early.findings if one.evidence and one.evidence.span]
+    assert {(finding.kind, finding.task) for finding in early.findings} == {(UNTOLD, "add")}
+    places = [finding.evidence.span.start for finding in early.findings if finding.evidence and finding.evidence.span]
     assert len(places) == len(early.findings) == 2
     assert min(places) >= len(court.document.text) // 3
 
 
 @pytest.mark.slow
 async def test_untraced_summary_has_no_spread(court: Court) -> None:
-    found = await judged(court, f"{FACTS[0]} {INVENTED} {INVENTED.replace('forty', 'sixty')}", "spread")
-    assert (found.outcome, found.score) == ("failed", None)
-    assert "only 1 of 3 sentences" in found.reason
+    evaluation = await judged(court, f"{FACTS[0]} {INVENTED} {INVENTED.replace('forty', 'sixty')}", "spread")
+    assert (evaluation.outcome, evaluation.score) == ("failed", None)
+    assert "only 1 of 3 sentences" in evaluation.reason
     assert (await judged(court, FACTS[0], "spread")).outcome == "not_applicable"
 
 

@@ -38,10 +38,10 @@ def judged(*judges: FunctionModel, metric: Any = PLAIN, text: str = TEXT, **opti
 
 
 def test_levels_are_scores_and_quotes_findings() -> None:
-    found = judged(judge({"level": 3, "faults": [FAULT]}))
+    evaluation = judged(judge({"level": 3, "faults": [FAULT]}))
 
-    assert (found.outcome, found.score, found.judged, found.unjudged) == ("scored", 0.5, 1, 0)
-    (finding,) = found.findings
+    assert (evaluation.outcome, evaluation.score, evaluation.judged, evaluation.unjudged) == ("scored", 0.5, 1, 0)
+    (finding,) = evaluation.findings
     assert (finding.task, finding.sentence) == ("change", "The aforementioned parties concurred.")
     assert finding.why == "legal wording"
     assert PLAIN.requirement in finding.explanation
@@ -68,8 +68,8 @@ def test_invalid_levels_are_refused(said: Any) -> None:
 
 
 def test_unknown_level_gives_no_score() -> None:
-    found = judged(judge({"level": 7, "faults": []}))
-    assert (found.outcome, found.score, found.unjudged) == ("failed", None, 1)
+    evaluation = judged(judge({"level": 7, "faults": []}))
+    assert (evaluation.outcome, evaluation.score, evaluation.unjudged) == ("failed", None, 1)
 
 
 def test_abstaining_judge_leaves_others_their_scores() -> None:
@@ -82,24 +82,27 @@ def test_abstaining_judge_leaves_others_their_scores() -> None:
 
 def test_judges_are_averaged_and_findings_ordered() -> None:
     cold = {"quote": "It was cold.", "problem": "beside the point"}
-    found = judged(
+    evaluation = judged(
         judge({"level": 3, "faults": [cold, FAULT]}, name="one"),
         judge({"level": 1, "faults": [FAULT]}, name="two"),
         judge({"level": 5, "faults": [cold]}, name="three"),
     )
 
-    assert found.score == 0.5
-    assert [(one.sentence[:8], one.said_by) for one in found.findings] == [("The afor", (2, 3)), ("It was c", (1, 3))]
+    assert evaluation.score == 0.5
+    assert [(finding.sentence[:8], finding.said_by) for finding in evaluation.findings] == [
+        ("The afor", (2, 3)),
+        ("It was c", (1, 3)),
+    ]
     # Findings that are withdrawn one after the other make up for what the score lacks, and no more.
-    assert sum(1 - one.value for one in found.findings) == pytest.approx(1 - 0.5)
+    assert sum(1 - finding.value for finding in evaluation.findings) == pytest.approx(1 - 0.5)
 
 
 def test_repeat_asks_one_judge_several_times() -> None:
     model = judge({"level": 5}, {"level": 1}, {"level": 3})
-    found = judged(model, repeat=3)
+    evaluation = judged(model, repeat=3)
 
-    assert found.score == 0.5
-    assert found.details["spread"]["n"] == 3  # type: ignore[index]
+    assert evaluation.score == 0.5
+    assert evaluation.details["spread"]["n"] == 3  # type: ignore[index]
     assert len(model.asked) == 3
 
 
@@ -145,9 +148,9 @@ def test_built_in_judge_is_refused_at_once() -> None:
 
 
 def test_summary_beyond_the_window_fails() -> None:
-    found = judged(judge({"level": 5}), text="The board met at seven. " * 40, context_tokens=1024)
-    assert found.outcome == "failed"
-    assert "more than the judge's" in found.reason
+    evaluation = judged(judge({"level": 5}), text="The board met at seven. " * 40, context_tokens=1024)
+    assert evaluation.outcome == "failed"
+    assert "more than the judge's" in evaluation.reason
 
 
 def test_stored_rubric_is_resumed_without_the_object(tmp_path: Path) -> None:
@@ -208,17 +211,17 @@ def test_functions_are_metrics() -> None:
 
     with redraft.Session(":memory:") as session:
         result = session.evaluate(MINUTES, TEXT, metrics=[short, half, nothing, words, said])
-    found = result.evaluations
+    evaluations = result.evaluations
 
-    assert (found["short"].score, found["half"].score) == (0.0, 0.5)
-    assert found["short"].findings[0].explanation == (
+    assert (evaluations["short"].score, evaluations["half"].score) == (0.0, 0.5)
+    assert evaluations["short"].findings[0].explanation == (
         "Change the summary so that this is true: It has at most five words."
     )
-    assert found["half"].findings == ()
+    assert evaluations["half"].findings == ()
     assert {"short", "half"}.isdisjoint(result.certificates), "no judge gave these scores"
-    assert found["nothing"].outcome == "not_applicable"
-    assert found["words"].reason.endswith("gave a score of 10.0, which is not from 0 to 1")
-    assert "said returned 'yes', which is not a number from 0 to 1" in found["said"].reason
+    assert evaluations["nothing"].outcome == "not_applicable"
+    assert evaluations["words"].reason.endswith("gave a score of 10.0, which is not from 0 to 1")
+    assert "said returned 'yes', which is not a number from 0 to 1" in evaluations["said"].reason
 
 
 @pytest.mark.parametrize("kind", ["function", "coroutine"])
@@ -229,6 +232,6 @@ def test_raising_function_is_named_with_its_line(kind: str) -> None:
     async def awaited(case: redraft.Case) -> float:
         return broken(case)
 
-    found = judged(judge({"level": 5}), metric=broken if kind == "function" else awaited)
+    evaluation = judged(judge({"level": 5}), metric=broken if kind == "function" else awaited)
     line = broken.__code__.co_firstlineno + 1
-    assert (found.outcome, found.reason) == ("failed", f"KeyError: 'score' (test_rubric.py, line {line})")
+    assert (evaluation.outcome, evaluation.reason) == ("failed", f"KeyError: 'score' (test_rubric.py, line {line})")

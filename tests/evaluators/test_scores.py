@@ -131,16 +131,18 @@ async def test_coverage_is_the_share_of_answered_questions(court: Court) -> None
 
 
 async def test_unanswered_and_contradicted_questions_are_found(court: Court) -> None:
-    found = (await scored(court, "coverage")).findings
+    findings = (await scored(court, "coverage")).findings
 
-    assert [(one.kind, one.task, one.question, one.found, one.expected) for one in found] == [
+    assert [
+        (finding.kind, finding.task, finding.question, finding.found, finding.expected) for finding in findings
+    ] == [
         ("contradicted", "correct", "When did she come?", "in 1931", "in 1924"),
         ("unanswered", "add", "Why did she come?", "", "for the quiet"),
         ("unanswered", "add", "How did she come?", "", "by boat"),
         ("unanswered", "add", "What did she bring?", "", "oats"),
     ]
-    assert found[0].sentence == "This is sentence 2."
-    assert all(one.evidence and one.evidence.span for one in found)
+    assert findings[0].sentence == "This is sentence 2."
+    assert all(finding.evidence and finding.evidence.span for finding in findings)
 
 
 async def test_equal_answers_need_no_comparison(court: Court) -> None:
@@ -203,7 +205,7 @@ async def test_consistency_is_the_mean_above_the_threshold(court: Court) -> None
     consistency = await scored(court, "consistency")
 
     details: Any = consistency.details
-    assert [one["likeness"] for one in details["claims"]] == pytest.approx([like for *_, like in CLAIMS], abs=1e-4)
+    assert [claim["likeness"] for claim in details["claims"]] == pytest.approx([like for *_, like in CLAIMS], abs=1e-4)
     assert consistency.score == pytest.approx((1 + 4 / 6) / 5)
     assert (consistency.judged, consistency.unjudged) == (5, 0)
 
@@ -215,14 +217,14 @@ async def test_consistency_by_another_threshold(court: Court) -> None:
 
 
 async def test_unsupported_claims_are_found_by_importance(court: Court) -> None:
-    found = (await scored(court, "consistency")).findings
+    findings = (await scored(court, "consistency")).findings
 
-    assert [(one.kind, one.sentence, one.found, one.expected) for one in found] == [
+    assert [(finding.kind, finding.sentence, finding.found, finding.expected) for finding in findings] == [
         ("unsupported", "This is sentence 5.", "a boat", ""),
         ("inconsistent", "This is sentence 4.", "one two", "one three"),
         ("inconsistent", "This is sentence 3.", "one two three four five", "one two three six seven"),
     ]
-    assert [one.task for one in found] == ["remove", "correct", "correct"]
+    assert [finding.task for finding in findings] == ["remove", "correct", "correct"]
 
 
 async def test_summary_without_claims_has_no_consistency(tmp_path: Path) -> None:
@@ -237,11 +239,11 @@ async def test_summary_without_claims_has_no_consistency(tmp_path: Path) -> None
 async def test_missing_questions_are_unjudged(tmp_path: Path, spoilt: Any) -> None:
     class Blank(Keepers):
         def ask_summary(self, sheet: Sheet) -> Said:
-            said = super().ask_summary(sheet)
-            for one in said["sentences"]:
-                if fact_of(2) in sheet.judged[one["id"]]:
-                    one["questions"] = spoilt
-            return said
+            reply = super().ask_summary(sheet)
+            for sentence in reply["sentences"]:
+                if fact_of(2) in sheet.judged[sentence["id"]]:
+                    sentence["questions"] = spoilt
+            return reply
 
     consistency = await scored(Court(tmp_path, Blank()), "consistency", told(1, 2, 3))
 
@@ -252,11 +254,11 @@ async def test_missing_questions_are_unjudged(tmp_path: Path, spoilt: Any) -> No
 async def test_a_question_without_its_answer_is_unjudged(tmp_path: Path, answer: str) -> None:
     class Mute(Keepers):
         def ask_summary(self, sheet: Sheet) -> Said:
-            said = super().ask_summary(sheet)
-            for one in said["sentences"]:
-                if fact_of(2) in sheet.judged[one["id"]]:
-                    one["questions"][0]["answer"] = answer
-            return said
+            reply = super().ask_summary(sheet)
+            for sentence in reply["sentences"]:
+                if fact_of(2) in sheet.judged[sentence["id"]]:
+                    sentence["questions"][0]["answer"] = answer
+            return reply
 
     consistency = await scored(Court(tmp_path, Mute()), "consistency", told(1, 2, 3))
 
@@ -276,7 +278,7 @@ async def test_each_sentence_keeps_its_most_important_questions(tmp_path: Path) 
     consistency = await scored(Court(tmp_path, Curious()), "consistency", told(1, 2), claims=4)
 
     details: Any = consistency.details
-    asked = [(one["sentence"], one["question"]) for one in details["claims"]]
+    asked = [(claim["sentence"], claim["question"]) for claim in details["claims"]]
     assert asked == [(1, "Heart?"), (1, "Blank?"), (2, "Heart?"), (2, "Blank?")]
 
 
@@ -284,7 +286,7 @@ async def test_examined_sentences_are_evenly_spread(tmp_path: Path) -> None:
     consistency = await scored(Court(tmp_path), "consistency", told(*range(1, 13)), claims=4)
 
     details: Any = consistency.details
-    assert [one["sentence"] for one in details["claims"]] == [1, 4, 7, 10]
+    assert [claim["sentence"] for claim in details["claims"]] == [1, 4, 7, 10]
 
 
 @pytest.mark.slow
@@ -301,8 +303,8 @@ async def test_unanswerable_is_known_in_any_form(tmp_path: Path, answer: str) ->
 
     found = {name: await scored(Court(tmp_path / name, Wordy()), name, told(1)) for name in ("coverage", "consistency")}
 
-    assert {name: one.score for name, one in found.items()} == {"coverage": 0.0, "consistency": 0.0}
-    assert [one.kind for one in found["consistency"].findings] == ["unsupported"]
+    assert {name: finding.score for name, finding in found.items()} == {"coverage": 0.0, "consistency": 0.0}
+    assert [finding.kind for finding in found["consistency"].findings] == ["unsupported"]
 
 
 @pytest.mark.parametrize("answer", ["An unanswerable riddle", "unanswerably", "no", "0"])
@@ -325,6 +327,6 @@ async def test_wrong_name_is_found_on_its_sentence(tmp_path: Path, number: int) 
     consistency = await scored(Court(tmp_path), "consistency", told(*faithful, wrong={number: "Nobody"}))
 
     assert consistency.score == pytest.approx(11 / 12)
-    assert [(one.sentence, one.question) for one in consistency.findings] == [
+    assert [(finding.sentence, finding.question) for finding in consistency.findings] == [
         (told(wrong={number: "Nobody"}), named(number))
     ]

@@ -93,7 +93,7 @@ async def test_it_is_answered_by_numbers_and_words(bench: Bench) -> None:
         await graph.ainvoke({**bench.task, **REVIEWED}, thread(), context=session)
         _, question = await asked_by(graph, thread())
         assert len(question["findings"]) == 5
-        bob = [number for number, one in enumerate(question["findings"], 1) if one["found"] == "Bob"]
+        bob = [number for number, finding in enumerate(question["findings"], 1) if finding["found"] == "Bob"]
         answer = Command(resume={"drop": bob, "add": ["The sea is cold."]})
         left = await graph.ainvoke(answer, thread(), context=session)
         result = await session.result(left["run"])
@@ -266,7 +266,7 @@ async def test_checkpoint_continues_with_other_aims(bench: Bench) -> None:
     async with bench.session() as session:
         before = await gone(graph, bench, session)
         past = await at(graph, "revise", 0)
-        missing = [one.id for one in before.initial["coverage"].findings if one.kind == "unanswered"]
+        missing = [finding.id for finding in before.initial["coverage"].findings if finding.kind == "unanswered"]
         other = {"aims": ["coverage"], "to_fix": missing, "next": "revise"}
         fork = await graph.aupdate_state(past.config, other, as_node="decide")
         left = await graph.ainvoke(None, fork, context=session)

@@ -48,8 +48,12 @@ async def test_unjudged_drafts_are_compared_by_reading(tmp_path: Path) -> None:
     assert result.summary is not None
     assert result.summary.startswith("Draft1 ")
     candidates = desk.store.candidates.of(result.run.id)
-    assert [one.chosen for one in candidates] == [False, True, False]
-    assert [desk.store.runs.draft(one.draft).text.split()[0] for one in candidates] == ["Draft0", "Draft1", "Draft2"]
+    assert [candidate.chosen for candidate in candidates] == [False, True, False]
+    assert [desk.store.runs.draft(candidate.draft).text.split()[0] for candidate in candidates] == [
+        "Draft0",
+        "Draft1",
+        "Draft2",
+    ]
     assert len(desk.asked_for("summarize_whole")) == 3
     assert len(desk.asked_for("prefer_summary")) == 4
 
@@ -117,11 +121,11 @@ async def test_best_draft_is_refined_without_repeats(tmp_path: Path, fails: str)
 
     first = court.store.runs.draft(result.rounds[0].draft)
     assert first.text == TEXTS[1]
-    chosen = {one.draft: one.chosen for one in result.candidates}
+    chosen = {candidate.draft: candidate.chosen for candidate in result.candidates}
     assert [key for key, its in chosen.items() if its] == [first.id]
-    (best,) = [one for one in result.candidates if one.chosen]
+    (best,) = [candidate for candidate in result.candidates if candidate.chosen]
     assert best.reason == "by its scores"
-    assert best.scores["coverage"] == max(one.scores["coverage"] or 0 for one in result.candidates)
+    assert best.scores["coverage"] == max(candidate.scores["coverage"] or 0 for candidate in result.candidates)
     assert result.initial_scores["coverage"] == best.scores["coverage"]
     # What a fault has kept from being answered is asked once more, and nothing else; three drafts have one prompt.
     texts = Counter(sheet.text for sheet in court.sheets if sheet.prompt != "summarize_whole")
@@ -137,9 +141,9 @@ async def test_evaluation_continues_with_the_best(tmp_path: Path) -> None:
     assert result.summary == TEXTS[1]
     shown = result.record().model_dump(mode="json")["candidates"]
     assert isinstance(shown, list)
-    assert sorted(one["chosen"] for one in shown) == [False, False, True]
-    said = [one.line(3) for one in result.candidates]
-    assert any(re.match(r"candidate \d of 3: direct, coverage 0\.\d\d, not chosen$", one) for one in said)
+    assert sorted(item["chosen"] for item in shown) == [False, False, True]
+    said = [item.line(3) for item in result.candidates]
+    assert any(re.match(r"candidate \d of 3: direct, coverage 0\.\d\d, not chosen$", item) for item in said)
 
 
 @pytest.mark.slow

@@ -181,7 +181,7 @@ async def test_no_strategy_reads_beyond_the_beginning(tmp_path: Path, strategy: 
     result = await desk.summarize(document, strategy=strategy, until=400)
 
     fields = ("document", "excerpt")
-    read = [text for one in desk.asked for name in fields if (text := getattr(one.given, name, None))]
+    read = [text for request in desk.asked for name in fields if (text := getattr(request.given, name, None))]
     assert "".join(sorted(read, key=document.text.index)) == document.text[:end]
     assert document.text[:end].rstrip().endswith(".")
     assert COUNTER.count(document.text[:end]) <= 400 < COUNTER.count(document.text)
@@ -190,7 +190,7 @@ async def test_no_strategy_reads_beyond_the_beginning(tmp_path: Path, strategy: 
     assert result.run.document == document.id
     lineage = read_lineage(desk.store, result.run.id)
     assert lineage.document.text == document.text
-    assert all(place.span.end <= end for one in lineage.sentences for place in (*one.origins, *one.direct))
+    assert all(place.span.end <= end for request in lineage.sentences for place in (*request.origins, *request.direct))
 
 
 def test_shorter_document_is_read_whole() -> None:
@@ -311,7 +311,7 @@ async def test_limit_names_its_unit(tmp_path: Path, strategy: str) -> None:
 
 
 def units(asked: list[str]) -> set[str]:
-    return {unit for one in asked for unit in re.findall(r"[0-9] (words|characters)", one)}
+    return {unit for request in asked for unit in re.findall(r"[0-9] (words|characters)", request)}
 
 
 async def texts(folder: Path, read: Document, strategy: str, language: str | None) -> list[str]:

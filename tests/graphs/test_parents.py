@@ -41,7 +41,7 @@ def growing(request: Request[Any, Any]) -> Line:
 
 def shown(store: Store, parents: tuple[Parent, ...]) -> list[tuple[str, str]]:
     """As what the parents were shown, and their words there."""
-    return [(one.kind, store.documents.text(one.text)[one.span.start : one.span.end]) for one in parents]
+    return [(parent.kind, store.documents.text(parent.text)[parent.span.start : parent.span.end]) for parent in parents]
 
 
 def by_reply(desk: Desk, run: str) -> dict[str, list[tuple[str, str]]]:
@@ -108,7 +108,7 @@ async def test_compressed_summary_records_its_origin(tmp_path: Path) -> None:
     (run,) = desk.store.runs.latest(1)
     pieces = desk.store.runs.pieces(run.id)
     shortened = [piece for piece in pieces if piece.step]
-    assert len(shortened) == len([one for one in asked if one.prompt.name == "compress"]) > 1
+    assert len(shortened) == len([request for request in asked if request.prompt.name == "compress"]) > 1
     assert [piece.index for piece in pieces if not piece.step] == list(range(pieces[-1].index + 1))
     texts = {piece.name: piece.text for piece in pieces}
     for piece in shortened:

@@ -173,7 +173,7 @@ async def test_refused_chunk_is_retried_on_resume(tmp_path: Path, strategy: str)
     assert answer.refused[1].complaint is not None
     assert "not a summary of the text" in answer.refused[1].complaint.reason
     pieces = desk.store.runs.pieces(result.run.id)
-    assert not {result.summary, *(one.text for one in pieces)} & set(SAID)
+    assert not {result.summary, *(piece.text for piece in pieces)} & set(SAID)
 
     answer.label = "nothing"
     before = len(desk.asked)
@@ -221,7 +221,7 @@ async def test_no_refusal_of_many_is_handed_out(tmp_path: Path) -> None:
 
     desk = Desk(tmp_path, answer)
     result = await desk.summarize(story(100), chunk_tokens=192)
-    everything = [str(result.summary), *(one.text for one in desk.store.runs.pieces(result.run.id))]
+    everything = [str(result.summary), *(piece.text for piece in desk.store.runs.pieces(result.run.id))]
     assert [text for text in everything if "eeper" not in text] == []
 
 
@@ -399,7 +399,7 @@ async def test_merge_can_show_its_sources(tmp_path: Path) -> None:
             continue
         assert all(len(request.given.sources) == len(request.given.summaries) for request in merges)
         for request in merges:
-            shown = [part for one in request.given.sources for part in one.split("\n\n")]
+            shown = [part for source in request.given.sources for part in source.split("\n\n")]
             assert all(part in document.text for part in shown)
             assert EstimatingTokenizer().count(request.text) + request.sampling.max_tokens <= ROOM
         kinds = {parent.kind for parents in desk.store.ancestry.of(result.run.id).values() for parent in parents}

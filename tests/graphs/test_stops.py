@@ -163,7 +163,7 @@ class Work:
     def asked(self) -> Counter[str]:
         model = self.court.model
         assert model is not None
-        return Counter(f"{one.prompt.name} {one.label} {one.given}" for one in model.asked)
+        return Counter(f"{request.prompt.name} {request.label} {request.given}" for request in model.asked)
 
 
 def outcome(result: Result) -> tuple[Any, ...]:

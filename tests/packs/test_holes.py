@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -132,22 +131,6 @@ async def test_resuming_retries_the_missing_parts(court: Court) -> None:
 
 
 @pytest.mark.slow
-async def test_resuming_retries_missing_key_facts(tmp_path: Path) -> None:
-    court = Court(tmp_path, Squeamish("keyfacts_narrative"), document=island(LAST))
-    options: dict[str, Any] = {"settings": SMALL, "metrics": ("keyfact_recall",)}
-    judged = await court.evaluate(POOR, **options)
-    (hole,) = judged.missing["keyfact_recall"]
-    assert hole.startswith("no narrative key facts of chunk")
-    heal(court)
-    mended = await court.resume(judged.run.id)
-
-    assert mended.missing == {}
-    assert mended.evaluations["keyfact_recall"].judged > judged.evaluations["keyfact_recall"].judged
-    assert len(court.asked("keyfacts_narrative", "keyfacts_analytical")) == 1
-    court.store.close()
-
-
-@pytest.mark.slow
 async def test_run_keeps_its_first_pack(court: Court) -> None:
     class Fatal(Evaluator):
         name = "fatal"
@@ -174,7 +157,7 @@ async def test_run_keeps_its_first_pack(court: Court) -> None:
         result = await session.resume(run.id)
 
     assert whole.id != began
-    assert [one.details.get("pack") for one in result.evaluations.values()] == [began, began, None]
+    assert [evaluation.details.get("pack") for evaluation in result.evaluations.values()] == [began, began, None]
 
 
 @pytest.mark.slow

@@ -50,7 +50,7 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grown]:
 
 
 def test_facts_are_traced_to_their_chunk(grown: Grown) -> None:
-    assert all(one.endswith("the judge cannot tell") for one in grown.keyfacts.missing)
+    assert all(message.endswith("the judge cannot tell") for message in grown.keyfacts.missing)
     assert {tree.chunk for tree in grown.keyfacts.trees} == set(range(len(grown.keyfacts.trees) // 2))
     for tree in grown.keyfacts.trees:
         assert tree.query

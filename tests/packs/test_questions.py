@@ -165,8 +165,8 @@ async def test_without_ranking_stretch_weights_stay(tmp_path: Path) -> None:
 async def test_fitting_document_is_asked_at_once(tmp_path: Path) -> None:
     class Editor(Keepers):
         def ask_document(self, sheet: Sheet) -> Said:
-            found = super().ask_document(sheet)["questions"]
-            return {"questions": [one | {"weight": at % 3 + 1} for at, one in enumerate(found)]}
+            reply = super().ask_document(sheet)["questions"]
+            return {"questions": [finding | {"weight": at % 3 + 1} for at, finding in enumerate(reply)]}
 
     court = Court(tmp_path, Editor(), document=island(90))
     pack = await built(court)
@@ -198,7 +198,7 @@ async def test_refused_document_is_asked_in_stretches(tmp_path: Path, monkeypatc
 async def test_paper_neither_weighs_nor_ranks(tmp_path: Path) -> None:
     class Editor(Keepers):
         def ask_document(self, sheet: Sheet) -> Said:
-            return {"questions": [one | {"weight": 3} for one in super().ask_document(sheet)["questions"]]}
+            return {"questions": [question | {"weight": 3} for question in super().ask_document(sheet)["questions"]]}
 
     court = Court(tmp_path, Editor(), document=island(400))
     pack = await built(court, questions=(2, 4), stretch_tokens=2000)
@@ -270,8 +270,8 @@ async def test_answers_are_placed_at_their_quotes(tmp_path: Path) -> None:
 async def test_lost_quotes_get_the_nearest_place(tmp_path: Path, keepers: int) -> None:
     class Inventive(Keepers):
         def ask_document(self, sheet: Sheet) -> Said:
-            said = super().ask_document(sheet)
-            return {"questions": [one | {"quote": "Nothing of the kind."} for one in said["questions"]]}
+            reply = super().ask_document(sheet)
+            return {"questions": [question | {"quote": "Nothing of the kind."} for question in reply["questions"]]}
 
     pack = await built(Court(tmp_path, Inventive(), document=island(keepers)), settings=SMALL)
 
@@ -281,21 +281,21 @@ async def test_lost_quotes_get_the_nearest_place(tmp_path: Path, keepers: int) -
 async def test_a_question_is_asked_once(tmp_path: Path) -> None:
     class Repetitive(Keepers):
         def ask_document(self, sheet: Sheet) -> Said:
-            said = super().ask_document(sheet)
-            first = said["questions"][0]
-            return {"questions": [first, first | {"question": first["question"].upper()}, *said["questions"][1:]]}
+            reply = super().ask_document(sheet)
+            first = reply["questions"][0]
+            return {"questions": [first, first | {"question": first["question"].upper()}, *reply["questions"][1:]]}
 
-    found = numbers(await built(Court(tmp_path, Repetitive())))
+    numbers_ = numbers(await built(Court(tmp_path, Repetitive())))
 
-    assert len(found) == len(set(found)) == 5
+    assert len(numbers_) == len(set(numbers_)) == 5
 
 
 @pytest.mark.parametrize("empty", [{"question": " "}, {"answer": "\n"}, {"answer": "UNANSWERABLE"}])
 async def test_empty_questions_are_left_out(tmp_path: Path, empty: dict[str, str]) -> None:
     class Absent(Keepers):
         def ask_document(self, sheet: Sheet) -> Said:
-            said = super().ask_document(sheet)
-            return {"questions": [said["questions"][0] | empty, *said["questions"][1:]]}
+            reply = super().ask_document(sheet)
+            return {"questions": [reply["questions"][0] | empty, *reply["questions"][1:]]}
 
     assert 1 not in numbers(await built(Court(tmp_path, Absent())))
 
@@ -327,9 +327,9 @@ async def test_no_questions_means_no_pack(tmp_path: Path) -> None:
             return {"questions": []}
 
     court = Court(tmp_path, Mute())
-    found = (await coverage(court)).evaluations["coverage"]
-    assert (found.outcome, found.score) == ("failed", None)
-    assert found.reason == "The Keepers: the model returned no question about the document"
+    evaluation = (await coverage(court)).evaluations["coverage"]
+    assert (evaluation.outcome, evaluation.score) == ("failed", None)
+    assert evaluation.reason == "The Keepers: the model returned no question about the document"
     async with court.session() as session:
         with pytest.raises(JudgingError, match="no question about"):
             await session.build(court.document)

@@ -66,16 +66,18 @@ def builder(
 async def test_each_type_and_third_has_a_question(store: Store) -> None:
     document = book(12)
     found = await builder(store, document, read).build()
-    assert Counter((one.type, found.third(one)) for one in found.questions) == dict.fromkeys(
+    assert Counter((question.type, found.third(question)) for question in found.questions) == dict.fromkeys(
         ((of, third) for of in TYPES for third in THIRDS), 1
     )
-    assert [one.id for one in found.questions] == list(range(1, 13))
-    assert [one.paragraph for one in found.questions] == sorted(one.paragraph for one in found.questions)
+    assert [question.id for question in found.questions] == list(range(1, 13))
+    assert [question.paragraph for question in found.questions] == sorted(
+        question.paragraph for question in found.questions
+    )
     assert found.missing == ()
     # Each is about its own paragraph: valley 7 has the question about miller 7.
-    for one in found.questions:
-        number = one.text.split("miller ")[1].split("?")[0].split()[0]
-        assert f"miller {number} " in document.text[slice(*one.paragraph)]
+    for question in found.questions:
+        number = question.text.split("miller ")[1].split("?")[0].split()[0]
+        assert f"miller {number} " in document.text[slice(*question.paragraph)]
 
 
 async def test_impossible_questions_are_moved_then_named(store: Store) -> None:
@@ -90,8 +92,8 @@ async def test_impossible_questions_are_moved_then_named(store: Store) -> None:
 
     found = await builder(store, document, replies).build()
     assert len(asked) == 9, "three paragraphs of each third"
-    assert [one.type for one in found.questions].count("binary") == 0
-    assert [one for one in found.missing if "binary" in one] == [
+    assert [question.type for question in found.questions].count("binary") == 0
+    assert [question for question in found.missing if "binary" in question] == [
         f"no binary question 1 about the {third}: the model's question is answered with neither yes nor no"
         for third in THIRDS
     ]
@@ -105,14 +107,14 @@ async def test_answerable_question_is_not_unanswerable(store: Store) -> None:
             quote = " ".join(given.texts[0].split()[-6:])
             return DocumentAnswers(
                 answers=[
-                    DocumentAnswer(id=one.id, answered=True, answer=f"{quote} {one.id}", quote=quote)
-                    for one in given.questions
+                    DocumentAnswer(id=question.id, answered=True, answer=f"{quote} {question.id}", quote=quote)
+                    for question in given.questions
                 ]
             )
         return read(request)
 
     found = await builder(store, book(12), replies).build()
-    assert "unanswerable" not in {one.type for one in found.questions}
+    assert "unanswerable" not in {question.type for question in found.questions}
     assert "no unanswerable question 1 about the middle: the document has an answer to it" in found.missing
 
 
@@ -201,7 +203,7 @@ def bring(store: Store, content: object, document: Document | None = DOCUMENT) -
 
 def test_typed_questions_survive_an_export(store: Store) -> None:
     content = exported()
-    assert [one["third"] for one in content["typed"]["questions"]] == ["beginning", "beginning", "end"]
+    assert [question["third"] for question in content["typed"]["questions"]] == ["beginning", "beginning", "end"]
     brought = bring(store, content)
     assert brought.typed == replace(questions(), imported=True)
     assert store.typed.imported(DOCUMENT.id) == brought.typed
