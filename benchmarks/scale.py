@@ -47,7 +47,7 @@ _LIKE_THE_FIRST = """
 _ANSWERED = """
     INSERT INTO calls (run, key, model, prompt, label, outcome, error, finish_reason, prompt_tokens, completion_tokens,
     cached_prompt_tokens, lost_tokens, seconds, started, body, cost_usd, booked_usd)
-    VALUES (?, ?, 'openai:m', 'merge', 'chunk 1', 'ok', '', 'stop', 1000, 200, 0, 0, 2, '2026', '{}', ?, ?)
+    VALUES (?, ?, 'm', 'merge', 'chunk 1', 'ok', '', 'stop', 1000, 200, 0, 0, 2, '2026', '{}', ?, ?)
 """
 _numbers = count()
 
@@ -153,7 +153,8 @@ def fill(store: Store, name: str, documents: int) -> None:
         if not raw.execute("SELECT 1 FROM runs WHERE id = 'r0'").fetchone():
             settings, limits = DraftConfig(words=200), Limits()
             store.runs.add(Run("r0", "r0", content_id(text), settings, limits, {}, "estimate", "0"))
-        columns = [one for one in dict(raw.execute("SELECT * FROM runs WHERE id = 'r0'").fetchone()) if one != "id"]
+        first = dict(raw.execute("SELECT * FROM runs WHERE id = 'r0'").fetchone())
+        columns = [name for name in first if name not in ("id", "rowid")]
         store.batches.open(Batch(name, {}, {}))
         store.batches.add(name, (BatchItemRow(f"{n}.txt", f"{n}") for n in range(documents)))
         runs = [f"{name}-{n}" for n in range(documents)]

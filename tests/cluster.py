@@ -120,8 +120,8 @@ class Cluster:
         )
 
     def _start_ray(self, machine: Machine, *how: str) -> None:
-        kept = (f"--num-cpus={CPUS}", f"--object-store-memory={_OBJECT_BYTES}", "--disable-usage-stats")
-        machine.run("ray", "start", f"--node-ip-address={machine.address}", *kept, *how, env=_ENVIRONMENT)
+        options = (f"--num-cpus={CPUS}", f"--object-store-memory={_OBJECT_BYTES}", "--disable-usage-stats")
+        machine.run("ray", "start", f"--node-ip-address={machine.address}", *options, *how, env=_ENVIRONMENT)
 
 
 def requests_seen(model: Machine) -> list[dict[str, Any]]:
@@ -132,8 +132,8 @@ def requests_seen(model: Machine) -> list[dict[str, Any]]:
 
 def secrets_on(machine: Machine) -> int:
     """In how many files that Ray keeps on a machine the key or the password is."""
-    found = machine.run("sh", "-c", f"grep -rlaF -e {KEY} -e {PASSWORD} /tmp/ray || true", env=_ENVIRONMENT)
-    return len(found.splitlines())
+    lines = machine.run("sh", "-c", f"grep -rlaF -e {KEY} -e {PASSWORD} /tmp/ray || true", env=_ENVIRONMENT)
+    return len(lines.splitlines())
 
 
 def ray_records(head: Machine) -> str:

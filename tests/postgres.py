@@ -28,9 +28,9 @@ _numbers = count()
 def _folder() -> Path:
     """Where the servers of this process are. The path of a socket may have a hundred characters, which those of
     pytest's folders do not leave."""
-    made = tempfile.TemporaryDirectory(prefix="redraft-pg-", ignore_cleanup_errors=True)
-    atexit.register(made.cleanup)
-    return Path(made.name)
+    folder = tempfile.TemporaryDirectory(prefix="redraft-pg-", ignore_cleanup_errors=True)
+    atexit.register(folder.cleanup)
+    return Path(folder.name)
 
 
 def _started(name: str) -> Any:
@@ -96,47 +96,47 @@ def dump(address: str) -> dict[str, list[tuple[Any, ...]]]:
         columns: dict[str, list[str]] = defaultdict(list)
         for table, column in database.execute(f"{query} ORDER BY table_name, ordinal_position", ("redraft",)):
             columns[table].append(f'"{column}"')
-        found = {}
+        rows = {}
         for table, names in columns.items():
             if table.startswith("checkpoint"):
                 continue
-            known = [name for name in names if name != '"rowid"']
-            order = '"rowid"' if '"rowid"' in names else ", ".join(known[:3])
-            found[table] = database.execute(f"SELECT {', '.join(known)} FROM {table} ORDER BY {order}").fetchall()
-        return found
+            stored = [name for name in names if name != '"rowid"']
+            order = '"rowid"' if '"rowid"' in names else ", ".join(stored[:3])
+            rows[table] = database.execute(f"SELECT {', '.join(stored)} FROM {table} ORDER BY {order}").fetchall()
+        return rows
 
 
 @contextmanager
 def restartable() -> Iterator[tuple[str, Callable[[], None]]]:
     """The address of a new database on a server of its own, and what starts that anew: all its connections end."""
-    with _own() as own:
+    with _own() as cluster:
 
         def restart() -> None:
-            own.stop()
-            own.start()
+            cluster.stop()
+            cluster.start()
 
-        yield own.get_uri(), restart
+        yield cluster.get_uri(), restart
 
 
 @contextmanager
 def crashing() -> Iterator[tuple[str, Callable[[], None]]]:
     """The same, where the server has no time to write anything before it ends."""
-    with _own() as own:
+    with _own() as cluster:
 
         def crash() -> None:
-            process = own.get_postmaster_info().process
+            process = cluster.get_postmaster_info().process
             process.send_signal(signal.SIGQUIT)
             process.wait(30)
-            own.start()
+            cluster.start()
 
-        yield own.get_uri(), crash
+        yield cluster.get_uri(), crash
 
 
 @contextmanager
 def _own() -> Iterator[Any]:
-    own = _started(f"data{next(_numbers)}")
+    cluster = _started(f"data{next(_numbers)}")
 
     try:
-        yield own
+        yield cluster
     finally:
-        own.cleanup()
+        cluster.cleanup()

@@ -19,10 +19,10 @@ from redraft.batches.tables import (
     BatchPace,
     BatchResult,
     BatchSnapshot,
-    BatchWatch,
     Watcher,
     drive,
     folder_named,
+    pace_of,
     read_batch,
     read_snapshot,
     write_folder,
@@ -144,12 +144,12 @@ async def _here(session: Session, opened: Batch, observer: Observer, watch: Watc
     limits = Limits.model_validate(opened.limits)
     name = f"{os.getpid()}-{secrets.token_hex(4)}"
     worker = BatchWorker(session.store, opened.name, name, limits, session.terms.prices, observer, session=session)
-    watching = await off_loop(BatchWatch, session.store, opened.name)
     with tracing(session.terms.traced):
         working = asyncio.create_task(worker.work())
     try:
         while not working.done():
-            watch(*await off_loop(watching.read))
+            snapshot = await off_loop(read_snapshot, session.store, opened.name)
+            watch(snapshot, await off_loop(pace_of, session.store, snapshot))
             await asyncio.wait([working], timeout=_LOOK_AGAIN)
         await working
     finally:

@@ -94,11 +94,11 @@ def read_snapshot(store: Store, name: str) -> BatchSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class BatchPace:
-    """The progress of a batch since it was first observed."""
+    """The progress of a batch within the latest seconds."""
 
     ended: int
     seconds: float
-    left: int
+    unfinished: int
 
     @property
     def a_minute(self) -> float | None:
@@ -108,7 +108,7 @@ class BatchPace:
     @property
     def seconds_left(self) -> float | None:
         """Return the estimated seconds left at this pace."""
-        return self.seconds / self.ended * self.left if self.ended else None
+        return self.seconds / self.ended * self.unfinished if self.ended else None
 
 
 def pace_of(store: Store, snapshot: BatchSnapshot) -> BatchPace:
@@ -120,28 +120,12 @@ def pace_of(store: Store, snapshot: BatchSnapshot) -> BatchPace:
 Watcher = Callable[[BatchSnapshot, BatchPace], object]
 
 
-class BatchWatch:
-    """Observes a batch from its creation on."""
-
-    def __init__(self, store: Store, name: str) -> None:
-        self._store = store
-        self._name = name
-        self._began = time.monotonic()
-        self._first = read_snapshot(store, name).counts.ended
-
-    def read(self) -> tuple[BatchSnapshot, BatchPace]:
-        """Return the current status and the progress since creation."""
-        now = read_snapshot(self._store, self._name)
-        ended = now.counts.ended
-        return now, BatchPace(ended - self._first, time.monotonic() - self._began, now.counts.all - ended)
-
-
 def drive(store: Store, engine: Engine, terms: WorkerTerms, tell: Tell, watch: Watcher) -> BatchSnapshot:
     """Have an engine's workers process a batch until it is finished or no longer open."""
-    watching = BatchWatch(store, terms.batch)
     with WorkerPool(store, engine, terms, tell) as worker_pool:
         while worker_pool.repair():
-            watch(*watching.read())
+            snapshot = read_snapshot(store, terms.batch)
+            watch(snapshot, pace_of(store, snapshot))
             time.sleep(_LOOK_AGAIN)
     return read_snapshot(store, terms.batch)
 

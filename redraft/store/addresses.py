@@ -60,5 +60,5 @@ def shown(address: str | Path) -> str:
     # Not parsed again: the text of an invalid address may contain part of a password.
     name = user.partition(":")[0]
     query = [(key, value) for key, value in parse_qsl(parts.query, keep_blank_values=True) if key not in _HIDDEN]
-    asked = f"?{urlencode(query, quote_via=quote, safe='/')}" if query else ""
-    return f"{parts.scheme}://{name}{at}{host}{parts.path}{asked}"
+    parameters = f"?{urlencode(query, quote_via=quote, safe='/')}" if query else ""
+    return f"{parts.scheme}://{name}{at}{host}{parts.path}{parameters}"

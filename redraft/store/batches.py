@@ -15,7 +15,7 @@ from pydantic.dataclasses import dataclass as record
 from redraft.domain import DEFERRED, computed
 from redraft.errors import RunCommand, RunError, Set, UsageError
 from redraft.store.connection import Connection, Row, Transaction, storable
-from redraft.store.table import RecordTable, json_text, now
+from redraft.store.table import RecordTable, change_rows, insert_row, json_text, now
 
 WINDOW = 60.0
 # Thousands of requests may fall within a minute, but most callers need only these two numbers.
@@ -41,14 +41,16 @@ class RateLimiterWindow:
         """
         with self._connection.writing("names", f"limiter {limiter}") as raw:
             raw.execute(_PAST.format(raw.skip_locked), (self._clock() - WINDOW,))
-            taken = raw.execute(_TAKEN, (limiter,)).fetchone()
+            window = raw.execute(_TAKEN, (limiter,)).fetchone()
             # The minute starts when the lock was obtained.
             now = self._clock()
             wait = 0.0
-            if requests_per_minute is not None and taken["requests"] >= requests_per_minute:
-                until = raw.execute(f"{_IN_ORDER} LIMIT 1 OFFSET ?", (limiter, taken["requests"] - requests_per_minute))
+            if requests_per_minute is not None and window["requests"] >= requests_per_minute:
+                until = raw.execute(
+                    f"{_IN_ORDER} LIMIT 1 OFFSET ?", (limiter, window["requests"] - requests_per_minute)
+                )
                 wait = until.fetchone()["at"] + WINDOW - now
-            excess = taken["tokens"] + tokens - tokens_per_minute if tokens_per_minute is not None else 0
+            excess = window["tokens"] + tokens - tokens_per_minute if tokens_per_minute is not None else 0
             if excess > 0:
                 for request in raw.execute(_IN_ORDER, (limiter,)).fetchall():
                     excess -= request["tokens"]
@@ -278,8 +280,8 @@ class Batches:
             rows = raw.execute(_NEXT + raw.skip_locked, (name, 0 if leased else MAX_CRASHES, most)).fetchall()
             suspect = next((at for at, row in enumerate(rows) if row["deaths"]), len(rows))
             chosen = rows[: max(1, suspect)]
-            named = {"batch": name, "worker": worker, "until": self._clock() + seconds}
-            return [_item_in(raw.execute(_TAKE, named | {"idx": row["idx"]}).fetchone()) for row in chosen]
+            lease = {"batch": name, "worker": worker, "until": self._clock() + seconds}
+            return [_item_in(raw.execute(_TAKE, lease | {"idx": row["idx"]}).fetchone()) for row in chosen]
 
     def renew(self, name: str, worker: str, seconds: float = LEASE_SECONDS) -> set[tuple[int, int]]:
         """Extend all leases of a worker; return the items that it still has, each with its attempt."""
@@ -293,7 +295,7 @@ class Batches:
 
     def note_run(self, item: BatchItemRow, run: str) -> None:
         """Record the run of an item as soon as it exists."""
-        self._update(item, "run = ?", run)
+        self._update(item, run=run)
 
     def settle(
         self,
@@ -306,11 +308,9 @@ class Batches:
     ) -> bool:
         """Record the result of a leased item (`waiting` returns it to the queue). Return whether the lease was still
         valid."""
-        return self._update(
-            item,
-            "state = ?, worker = NULL, until = NULL, run = coalesce(?, run), short = ?, error = ?",
-            *(state, run, int(short), json_text(error) if error else None),
-        )
+        changes: dict[str, object] = {"state": state, "worker": None, "until": None, "short": int(short)}
+        changes |= {"error": json_text(error) if error else None} | ({"run": run} if run else {})
+        return self._update(item, **changes)
 
     def release(self, name: str, worker: str, how: str) -> int:
         """Record the death of a worker and release its leases. Return how many there were."""
@@ -320,14 +320,10 @@ class Batches:
                 _lose(raw, row, how)
         return len(rows)
 
-    def _update(self, item: BatchItemRow, what: str, *values: object) -> bool:
+    def _update(self, item: BatchItemRow, **changes: object) -> bool:
+        lease = {"batch": item.batch, "idx": item.idx, "worker": item.worker, "attempts": item.attempts}
         with self._connection.writing("rows") as raw:
-            changed = raw.execute(
-                f"UPDATE items SET {what} WHERE batch = ? AND idx = ?"  # noqa: S608
-                " AND state = 'leased' AND worker = ? AND attempts = ?",
-                (*values, item.batch, item.idx, item.worker, item.attempts),
-            )
-        return bool(changed.rowcount)
+            return change_rows(raw, "items", changes, **lease, state="leased") == 1
 
 
 def _item_in(row: Row) -> BatchItemRow:
@@ -351,22 +347,17 @@ def _chosen(batch: str, state: str, words: str) -> tuple[str, tuple[object, ...]
 def _add(raw: Transaction, batch: str, idx: int, item: BatchItemRow) -> bool:
     """Add an item to a batch unless it exists; return whether it is new. A missing text is restored."""
     source = storable(item.source)
-    row = raw.execute("SELECT idx, document FROM items WHERE batch = ? AND source = ?", (batch, source)).fetchone()
-    if row is None:
-        raw.execute(
-            "INSERT INTO items (batch, idx, source, document, file, priority, state, error)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                *(batch, idx, source, item.document, _free_name(raw, batch, storable(item.file), idx), item.priority),
-                *(("failed", json_text(item.error)) if item.error else ("waiting", None)),
-            ),
-        )
-    elif row["document"] is None and item.document is not None:
-        raw.execute("UPDATE items SET document = ? WHERE batch = ? AND idx = ?", (item.document, batch, row["idx"]))
+    stored = raw.execute("SELECT idx, document FROM items WHERE batch = ? AND source = ?", (batch, source)).fetchone()
+    outcome = {"state": "failed", "error": json_text(item.error)} if item.error else {"state": "waiting"}
+    if stored is None:
+        row: dict[str, object] = {"batch": batch, "idx": idx, "source": source, "document": item.document}
+        row |= {"file": _free_name(raw, batch, storable(item.file), idx), "priority": item.priority}
+        insert_row(raw, "items", row | outcome)
+    elif stored["document"] is None and item.document is not None:
+        change_rows(raw, "items", {"document": item.document}, batch=batch, idx=stored["idx"])
     elif item.error is not None:
-        failed = "UPDATE items SET state = 'failed', error = ? WHERE batch = ? AND idx = ? AND state = 'waiting'"
-        raw.execute(failed, (json_text(item.error), batch, row["idx"]))
-    return row is None
+        change_rows(raw, "items", outcome, batch=batch, idx=stored["idx"], state="waiting")
+    return stored is None
 
 
 def _lose(raw: Transaction, row: Row, how: str) -> None:
@@ -378,19 +369,13 @@ def _lose(raw: Transaction, row: Row, how: str) -> None:
         "message": f"{deaths} workers died while processing it; the last one: {how}",
         "hint": "check the document; to resume the batch tries it again",
     }
-    aside = deaths >= MAX_CRASHES
-    raw.execute(
-        "UPDATE items SET state = ?, worker = NULL, until = NULL, deaths = ?, answers = ?, error = ?"
-        " WHERE batch = ? AND idx = ?",
-        (
-            "aside" if aside else "waiting",
-            deaths,
-            answers,
-            json_text(error) if aside else None,
-            row["batch"],
-            row["idx"],
-        ),
-    )
+    is_aside = deaths >= MAX_CRASHES
+    changes: dict[str, object] = {
+        "state": "aside" if is_aside else "waiting",
+        "error": json_text(error) if is_aside else None,
+    }
+    changes |= {"worker": None, "until": None, "deaths": deaths, "answers": answers}
+    change_rows(raw, "items", changes, batch=row["batch"], idx=row["idx"])
 
 
 def _free_name(raw: Transaction, batch: str, name: str, idx: int) -> str:

@@ -248,11 +248,16 @@ class CapabilityStore:
 
     def learn_mode(self, identity: str, mode: str) -> None:
         """Record the structured-output mode of a model."""
-        self._learn(identity, lambda known: replace(known, mode=mode))
+        self._learn(identity, lambda capabilities: replace(capabilities, mode=mode))
 
     def learn_reasoning(self, identity: str, tokens: int) -> None:
         """Record how many reasoning tokens a model used; the maximum is kept."""
-        self._learn(identity, lambda known: replace(known, reasoning_tokens=max(tokens, known.reasoning_tokens or 0)))
+        self._learn(
+            identity,
+            lambda capabilities: replace(
+                capabilities, reasoning_tokens=max(tokens, capabilities.reasoning_tokens or 0)
+            ),
+        )
 
     def _learn(self, identity: str, learn: Callable[[ModelCapabilities], ModelCapabilities]) -> None:
         with self._connection.writing() as raw:

@@ -13,7 +13,18 @@ from redraft.domain import Chunk, Document, Parent, Span
 from redraft.errors import RunCommand, StoreError
 from redraft.settings import Chunking
 from redraft.store.connection import Connection, storable
-from redraft.store.table import IN_LIST, Cache, RecordTable, RunRecords, in_list, json_text, now, ordered, put_text
+from redraft.store.table import (
+    IN_LIST,
+    Cache,
+    RecordTable,
+    RunRecords,
+    in_list,
+    insert_row,
+    json_text,
+    now,
+    ordered,
+    put_text,
+)
 
 
 class Documents:
@@ -120,11 +131,9 @@ class Documents:
         cut = _cut(tokenizer, budget, until, chunking)
         body = json_text([(chunk.index, *chunk.span, chunk.tokens) for chunk in chunks])
         with self._connection.writing("names") as raw:
-            raw.execute(
-                "INSERT INTO artifacts (kind, id, document, key, model, items, missing, imported, created, body)"
-                " VALUES ('chunks', ?, ?, '', '', ?, 0, 0, ?, ?) ON CONFLICT DO NOTHING",
-                (cut, document, len(chunks), now(), body),
-            )
+            row = {"kind": "chunks", "id": cut, "document": document, "key": "", "model": "", "items": len(chunks)}
+            row |= {"missing": 0, "imported": 0, "created": now(), "body": body}
+            insert_row(raw, "artifacts", row, "ON CONFLICT DO NOTHING")
 
     def chunks(
         self, document: str, tokenizer: str, budget: int, until: int | None = None, chunking: Chunking = "natural"
@@ -184,11 +193,10 @@ class Ancestry:
                 self._vectors.put(raw, {key: b64encode(vectors).decode()}, document)
 
 
-def parents_in(connection: Connection) -> RecordTable[Parent]:
+def parents_in(connection: Connection) -> RunRecords[Parent]:
     """Return the parents of texts; the key of each is that of its child, and its place."""
-    return RecordTable(
-        connection,
-        *("records", Parent, ("run", "kind", "key"), "parent"),
+    return RunRecords(
+        *(connection, "parent", Parent),
         left_out=("text",),
         row=lambda parent: {"text": parent.text},
         fields=lambda row: {"text": row["text"]},
@@ -225,8 +233,8 @@ Part = TypeVar("Part", ChapterRun, DraftCandidate)
 def parts_in(connection: Connection, kind: str, record: type[Part], number: Callable[[Part], int]) -> RunRecords[Part]:
     """Return the parts of runs, which other runs make, by their numbers."""
     return RunRecords(
-        *(connection, kind, record, lambda part: ordered(number(part))),
+        *(connection, kind, record),
         left_out=("run",),
-        row=lambda part: {"part": part.run or None},
+        row=lambda part: {"key": ordered(number(part)), "part": part.run or None},
         fields=lambda row: {"run": row["part"] or ""},
     )

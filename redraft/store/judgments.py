@@ -10,7 +10,7 @@ from pydantic import Field
 
 from redraft.domain import Evaluation, Round, Ruling
 from redraft.store.connection import Connection, storable
-from redraft.store.table import IN_LIST, Cache, RecordTable, RunRecords, in_list, json_text, now, ordered
+from redraft.store.table import IN_LIST, Cache, RecordTable, RunRecords, in_list, insert_row, json_text, now, ordered
 
 
 class Judgments:
@@ -23,7 +23,7 @@ class Judgments:
             *("evaluations", Evaluation, ("draft", "metric")),
             row=lambda evaluation: {"metric": evaluation.metric, "score": evaluation.score},
         )
-        self._rounds = RunRecords(connection, "round", Round, lambda round_: ordered(round_.number))
+        self._rounds = RunRecords(connection, "round", Round, row=lambda round_: {"key": ordered(round_.number)})
         self._verdicts = Cache(connection, "verdict")
 
     def keep(self, draft: str, evaluation: Evaluation) -> None:
@@ -142,12 +142,9 @@ class Agreements:
         what = (agreement.dataset, agreement.human, agreement.level, agreement.measure)
         key = json_text((*astuple(agreement.standing), *what))
         with self._connection.writing() as raw:
-            raw.execute(
-                "INSERT INTO knowledge (kind, key, body) VALUES ('agreement', ?, ?)"
-                " ON CONFLICT (kind, key) DO UPDATE SET body = excluded.body",
-                # With its judge, which is not shown with the figure.
-                (key, json_text(asdict(dated))),
-            )
+            # With its judge, which is not shown with the figure.
+            row = {"kind": "agreement", "key": key, "body": json_text(asdict(dated))}
+            insert_row(raw, "knowledge", row, "ON CONFLICT (kind, key) DO UPDATE SET body = excluded.body")
 
     def of(self, standing: JudgeSetup) -> list[Agreement]:
         """Return the figures of a judge, earliest first."""
@@ -179,7 +176,7 @@ class HumanOpinions:
     """The latest opinion on each finding, in one database."""
 
     def __init__(self, connection: Connection) -> None:
-        self._table = RunRecords(connection, "opinion", HumanOpinion, lambda opinion: opinion.finding)
+        self._table = RunRecords(connection, "opinion", HumanOpinion, row=lambda opinion: {"key": opinion.finding})
 
     def keep(self, opinion: HumanOpinion) -> HumanOpinion:
         """Store an opinion, replacing an earlier one on the same finding; return it as stored."""

@@ -160,7 +160,6 @@ _DIALECT = (
 
 def _server_statements() -> Iterator[str]:
     """Yield the statements of the schema in the dialect of a server."""
-    yield f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}"
     yield f"CREATE TABLE IF NOT EXISTS {_VERSIONS} (name text PRIMARY KEY)"
     yield _JSON_EACH
     for statement in schema_statements():
@@ -265,6 +264,7 @@ class PostgresConnection(Connection):
         self.address, self.place = address, shown(address)
         self._lock = threading.RLock()
         self._claims: set[str] = set()
+        self._is_closed = False
         self._scope: Scope | None = None
         """The scope of the transaction in progress."""
         with self.explained():
@@ -277,14 +277,19 @@ class PostgresConnection(Connection):
 
     def _reconnect_if_lost(self) -> None:
         """Connect again if the server has closed the connection, which it says unasked."""
+        if self._is_closed:
+            return
         if not self.raw.closed:
             with selectors.DefaultSelector() as waiting:
                 waiting.register(self.raw, selectors.EVENT_READ)
                 if not waiting.select(0):
                     return
-            with suppress(psycopg.OperationalError):
+            try:
                 self.raw.execute("SELECT 1")
                 return
+            except psycopg.OperationalError:
+                if not self.raw.closed:
+                    raise
         deadline = time.monotonic() + BUSY_SECONDS
         while True:
             try:
@@ -295,6 +300,8 @@ class PostgresConnection(Connection):
                     raise
                 time.sleep(0.2)
         if lost := [run for run in self._claims if not self._try_lock(run)]:
+            # So the next statement finds out again.
+            self.raw.close()
             raise StoreError(f"another process has resumed run {lost[0]} while the server was away", place=self.place)
 
     @override
@@ -315,8 +322,8 @@ class PostgresConnection(Connection):
                 return
             # Sorted, so that no two transactions deadlock.
             numbers = sorted({_lock_number(f"of {name}") for name in names})
-            named = (f"pg_advisory_xact_lock({number})" for number in numbers)
-            locks = {"all": (_ALONE,), "names": (_BESIDE, *named), "rows": ()}[scope]
+            name_locks = (f"pg_advisory_xact_lock({number})" for number in numbers)
+            locks = {"all": (_ALONE,), "names": (_BESIDE, *name_locks), "rows": ()}[scope]
             # Locks end before the flush, which others need not wait for.
             with self.raw.transaction():
                 session.execute(f"SELECT {', '.join((_FLUSHED_LATER, *locks))}")
@@ -383,6 +390,9 @@ class PostgresConnection(Connection):
 
     @override
     def create(self, raw: Transaction) -> None:
+        # Even where it exists, IF NOT EXISTS needs the right to create one.
+        if not self.row("SELECT 1 FROM pg_namespace WHERE nspname = ?", (SCHEMA,)):
+            raw.execute(f"CREATE SCHEMA {SCHEMA}")
         for statement in _server_statements():
             raw.execute(statement)
         raw.execute(f"INSERT INTO {_VERSIONS} (name) VALUES (?)", (VERSION,))  # noqa: S608
@@ -390,6 +400,7 @@ class PostgresConnection(Connection):
     @override
     def close(self) -> None:
         with self._lock:
+            self._is_closed = True
             self.raw.close()
 
 

@@ -83,14 +83,14 @@ class _Deletion:
 
     def forget_run(self, run: str) -> None:
         """Delete a run and the calls that no other run uses."""
-        named = {"run": run}
+        parameters = {"run": run}
         texts = "SELECT text FROM drafts WHERE run = :run UNION SELECT text FROM records WHERE run = :run"
-        self.texts |= {row["text"] for row in self.raw.execute(texts, named).fetchall() if row["text"]}
+        self.texts |= {row["text"] for row in self.raw.execute(texts, parameters).fetchall() if row["text"]}
         for statement in _OF_RUN:
-            self.raw.execute(statement, named)
-        answers = self.raw.execute(_ANSWERS, named).fetchall()
-        self.raw.execute("DELETE FROM uses WHERE run = :run", named)
-        calls = [*answers, *self.raw.execute(_ATTEMPTS, named).fetchall()]
+            self.raw.execute(statement, parameters)
+        answers = self.raw.execute(_ANSWERS, parameters).fetchall()
+        self.raw.execute("DELETE FROM uses WHERE run = :run", parameters)
+        calls = [*answers, *self.raw.execute(_ATTEMPTS, parameters).fetchall()]
         for answer in answers:
             calls += self.raw.execute(_BEFORE, {"key": answer["key"]}).fetchall()
         for call in calls:
@@ -99,31 +99,31 @@ class _Deletion:
                 self.texts.add(call["reply"])
         self.raw.executemany("DELETE FROM calls WHERE id = ?", [(call["id"],) for call in calls])
         # Calls that another run uses stay in the ledger without a run.
-        self.raw.execute("UPDATE calls SET run = NULL WHERE run = :run", named)
-        self.raw.execute("DELETE FROM runs WHERE id = :run", named)
+        self.raw.execute("UPDATE calls SET run = NULL WHERE run = :run", parameters)
+        self.raw.execute("DELETE FROM runs WHERE id = :run", parameters)
 
     def forget_document(self, document: str, *, is_chosen: bool) -> None:
         """Delete a document if it was chosen, or if nothing of it is kept."""
-        named = {"document": document}
-        if self.raw.execute("SELECT 1 FROM runs WHERE document = :document", named).fetchone():
+        parameters = {"document": document}
+        if self.raw.execute("SELECT 1 FROM runs WHERE document = :document", parameters).fetchone():
             if is_chosen:
                 raise RunError("another run of the document was started in the meantime", hint="repeat the command")
-        elif is_chosen or not self.raw.execute(_KEPT, named).fetchone():
+        elif is_chosen or not self.raw.execute(_KEPT, parameters).fetchone():
             release(self.raw, document)
             for statement in _OF_DOCUMENT:
-                self.raw.execute(statement, named)
+                self.raw.execute(statement, parameters)
             self.documents.append(document)
             self.texts.add(document)
 
     def drop_unused_prompts(self) -> None:
         """Delete the prompts that no run says it used: a user's own may reveal what they were made for."""
-        used: set[str] = set()
+        used_prompts: set[str] = set()
         for row in self.raw.execute("SELECT body FROM runs").fetchall():
             # Another run may be damaged.
             with suppress(ValueError, KeyError, AttributeError):
-                used |= set(json.loads(row["body"])["prompt_hashes"].values())
+                used_prompts |= set(json.loads(row["body"])["prompt_hashes"].values())
         prompts = self.raw.execute("SELECT key FROM knowledge WHERE kind = 'prompt'").fetchall()
-        unused = [(row["key"],) for row in prompts if row["key"] not in used]
+        unused = [(row["key"],) for row in prompts if row["key"] not in used_prompts]
         self.raw.executemany("DELETE FROM knowledge WHERE kind = 'prompt' AND key = ?", unused)
 
 

@@ -14,7 +14,7 @@ from redraft.domain import Usage
 from redraft.store.calls import CUT, LOST, OK, SENT, Call, columns_of, is_cut_below
 from redraft.store.connection import Connection, Transaction
 from redraft.store.messages import PreparedMessages
-from redraft.store.table import put_text
+from redraft.store.table import insert_row, put_text
 
 # The budgets of a run and of runs that lost a call with this key, locked in order so that no two transactions deadlock.
 _LOCKED = """
@@ -106,10 +106,7 @@ class Reservations:
             raw.execute(_LOCKED + raw.for_update, (call.run, call.key))
             sent = replace(call, outcome=SENT, error="", finish_reason="", usage=Usage(reported=False), cost_usd=None)
             columns = columns_of(replace(sent, seconds=0.0))
-            statement = (
-                f"INSERT INTO calls ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))}) RETURNING id"  # noqa: S608
-            )
-            [row] = raw.execute(statement, tuple(columns.values())).fetchall()
+            [row] = insert_row(raw, "calls", columns, "RETURNING id").fetchall()
             if is_limited:
                 self._check(raw, row["id"], call, terms)
             messages.put(raw, row["id"])
@@ -136,14 +133,14 @@ class Reservations:
 
     def _check(self, raw: Transaction, booked: int, call: Call, terms: ReservationTerms) -> None:
         """Raise `LimitReachedError` if the budget including this call exceeds a limit."""
-        used = raw.execute(_USED, (terms.budget_key,)).fetchone()
-        fits_calls = terms.max_calls is None or used["calls"] <= terms.max_calls
-        if fits_calls and (terms.max_cost is None or used["usd"] <= terms.max_cost + _ROUNDING):
+        budget = raw.execute(_USED, (terms.budget_key,)).fetchone()
+        fits_calls = terms.max_calls is None or budget["calls"] <= terms.max_calls
+        if fits_calls and (terms.max_cost is None or budget["usd"] <= terms.max_cost + _ROUNDING):
             return
         rows = raw.execute(_IN_FLIGHT, {"budget": terms.budget_key, "booked": booked}).fetchall()
         at_work = {run for run in {row["run"] for row in rows} if self._is_alive(run)}
         in_flight = {(row["id"], row["run"]) for row in rows if row["run"] in at_work}
-        raise LimitReachedError(used["calls"] - 1, used["usd"] - (call.booked_usd or 0.0), in_flight)
+        raise LimitReachedError(budget["calls"] - 1, budget["usd"] - (call.booked_usd or 0.0), in_flight)
 
     def is_sent_elsewhere(self, key: str, run: str | None) -> bool:
         """Return whether a living process is sending this request in another run."""

@@ -18,7 +18,17 @@ from redraft.errors import Advice, RunCommand, RunError, UsageError
 from redraft.settings import KINDS, SUMMARIZE, DraftConfig, JudgeConfig, Limits, Purpose, RefineConfig, purpose_of
 from redraft.store.connection import Connection, Row, Transaction, storable
 from redraft.store.documents import parents_in
-from redraft.store.table import IN_LIST, RecordTable, RunRecords, in_list, json_text, now, ordered
+from redraft.store.table import (
+    IN_LIST,
+    RecordTable,
+    RunRecords,
+    change_rows,
+    in_list,
+    insert_row,
+    json_text,
+    now,
+    ordered,
+)
 
 Status = Literal["running", "waiting", "done", "stopped", "failed", "interrupted"]
 """A `stopped` run used up its budget, a `waiting` one needs an answer from a person. All but `done` can be resumed."""
@@ -35,7 +45,6 @@ _BESIDE = ("tokenizer", "version", "parent", "stop_reason", "why", "error", "out
 """The fields in the body of a row, beside settings."""
 _SETTINGS = ("settings", "limits", "judging", "refinement")
 _NEWEST_FIRST = "ORDER BY created DESC, rowid DESC"
-_CHOOSE = "UPDATE runs SET draft = ?, updated = ? WHERE id = ?"
 _DROP_PARENTS = "DELETE FROM records WHERE run = ? AND kind = 'parent' AND key > ? AND key < ?"
 
 
@@ -128,9 +137,9 @@ class Runs:
         self._drafts = RecordTable(
             connection, "drafts", Draft, ("id",), columns=("id", "run", "round", "words"), has_text=True
         )
-        self._pieces = RunRecords(connection, "piece", Piece, _key_of, has_text=True)
+        self._pieces = RunRecords(connection, "piece", Piece, row=lambda piece: {"key": _key_of(piece)}, has_text=True)
         self._parents = parents_in(connection)
-        self._gaps = RunRecords(connection, "gap", Gap, lambda gap: ordered(gap.chunk))
+        self._gaps = RunRecords(connection, "gap", Gap, row=lambda gap: {"key": ordered(gap.chunk)})
         self.damaged: dict[str, str] = {}
         """Runs left out of lists because their rows cannot be read, with the reason."""
 
@@ -162,10 +171,7 @@ class Runs:
         row = {name: getattr(run, name) for name in _COLUMNS}
         row |= {"kind": run.kind, "body": json_text(body), "created": (moment := now()), "updated": moment}
         with self._connection.writing("names") as raw:
-            raw.execute(
-                f"INSERT INTO runs ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",  # noqa: S608
-                tuple(row.values()),
-            )
+            insert_row(raw, "runs", row)
 
     def get(self, key: str) -> Run:
         """Return the run with this id or unique prefix."""
@@ -216,8 +222,8 @@ class Runs:
         runs: list[Run] = []
         for page in count():
             rows = self._connection.rows(query, (*filters.values(), _PAGE, page * _PAGE))
-            named = (run for run in self._read(rows) if not model or model in run.settings.model)
-            runs += (run for run in named if wanted is None or wanted(run))
+            page_runs = (run for run in self._read(rows) if not model or model in run.settings.model)
+            runs += (run for run in page_runs if wanted is None or wanted(run))
             if len(rows) < _PAGE or len(runs) >= limit:
                 break
         return runs[:limit]
@@ -270,8 +276,7 @@ class Runs:
             if row is not None:
                 with damage_named(key):
                     columns["body"] = json_text({**json.loads(row["body"]), **changes})
-                assignments = ", ".join(f"{name} = ?" for name in columns)
-                raw.execute(f"UPDATE runs SET {assignments} WHERE id = ?", (*columns.values(), key))  # noqa: S608
+                change_rows(raw, "runs", columns, id=key)
 
     def add_seconds(self, key: str, seconds: float) -> None:
         """Add to the time a run has taken, over all its resumptions."""
@@ -289,9 +294,9 @@ class Runs:
         parents: Sequence[Parent] = (),
     ) -> str:
         """Store a draft and make it the run's result. The same draft is stored once, with the latest notes."""
-        with self._connection.writing("names") as raw:
-            key = self._put_draft(raw, run, text, words, node, round_, notes, parents)
-            raw.execute(_CHOOSE, (key, now(), run))
+        with self._connection.writing() as raw:
+            key = self.add_draft(run, text, words, node, round_, notes, parents)
+            change_rows(raw, "runs", {"draft": key, "updated": now()}, id=run)
         return key
 
     def add_draft(
@@ -305,29 +310,16 @@ class Runs:
         parents: Sequence[Parent] = (),
     ) -> str:
         """Store a draft that is not the run's result, or not yet."""
-        with self._connection.writing("names") as raw:
-            return self._put_draft(raw, run, text, words, node, round_, notes, parents)
-
-    def _put_draft(
-        self,
-        raw: Transaction,
-        run: str,
-        text: str,
-        words: int,
-        node: str,
-        round_: int,
-        notes: Sequence[str],
-        parents: Sequence[Parent],
-    ) -> str:
         key = f"{run}-{round_}-{content_id(node + text)[:8]}"
-        self._drafts.put(Draft(key, run, round_, node, text, words, tuple(notes)), raw=raw)
-        self._put_parents(raw, run, key, parents)
+        with self._connection.writing("names") as raw:
+            self._drafts.put(Draft(key, run, round_, node, text, words, tuple(notes)), raw=raw)
+            self._put_parents(raw, run, key, parents)
         return key
 
     def choose_draft(self, run: str, key: str) -> None:
         """Make a draft the run's result."""
         with self._connection.writing("names") as raw:
-            raw.execute(_CHOOSE, (key, now(), run))
+            change_rows(raw, "runs", {"draft": key, "updated": now()}, id=run)
 
     def drafts(self, run: str) -> list[Draft]:
         """Return all drafts of a run in the order in which they were made."""

@@ -24,13 +24,13 @@ from redraft.store.reservations import Reservations
 from redraft.store.runs import Run, Runs
 from redraft.store.shelf import QuestionSets
 from redraft.store.sqlite import IN_MEMORY, SqliteConnection
-from redraft.store.table import IN_LIST, in_list
+from redraft.store.table import IN_LIST, in_list, insert_row
 
 FILE_NAME = "redraft.db"
-_LEARNED = (
-    "SELECT * FROM artifacts WHERE document = ? AND kind IN ('pack', 'keyfacts', 'ruling')",
-    "SELECT * FROM cache WHERE owner = ? AND kind = 'verdict'",
-)
+_LEARNED = {
+    "artifacts": "document = ? AND kind IN ('pack', 'keyfacts', 'ruling')",
+    "cache": "owner = ? AND kind = 'verdict'",
+}
 """What is known about a document that a store learns from another."""
 
 
@@ -189,14 +189,10 @@ class Store:
     def learn(self, other: Store, document: str) -> None:
         """Copy another store's questions and verdicts on a document that both have."""
         with self._connection.writing() as raw:
-            for query in _LEARNED:
-                for row in other._connection.rows(query, (document,)):
+            for table, condition in _LEARNED.items():
+                for row in other._connection.rows(f"SELECT * FROM {table} WHERE {condition}", (document,)):  # noqa: S608
                     columns = {name: row[name] for name in row.keys() if name != "rowid"}  # noqa: SIM118
-                    raw.execute(
-                        f"INSERT INTO {query.split()[3]} ({', '.join(columns)})"  # noqa: S608
-                        f" VALUES ({', '.join('?' * len(columns))}) ON CONFLICT DO NOTHING",
-                        tuple(columns.values()),
-                    )
+                    insert_row(raw, table, columns, "ON CONFLICT DO NOTHING")
 
     def forget(self, runs: Sequence[str] = (), *, documents: Sequence[str] = (), dry_run: bool = False) -> ForgetReport:
         """Delete runs with everything that only they use, and documents with all their runs; or preview it.

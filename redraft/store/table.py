@@ -68,6 +68,23 @@ def put_text(raw: Transaction, text: str) -> str:
     return key
 
 
+def insert_row(raw: Transaction, table: str, row: Mapping[str, object], ending: str = "") -> Any:
+    """Insert a row. `ending` is the end of the statement, such as what to do on a conflict; return the cursor."""
+    statement = f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))}) {ending}"  # noqa: S608
+    return raw.execute(statement, tuple(map(_storable, row.values())))
+
+
+def change_rows(raw: Transaction, table: str, changes: Mapping[str, object], **where: object) -> int:
+    """Change columns of the rows in which others have these values; return how many there were."""
+    assignments, terms = (f"{name} = ?" for name in changes), (f"{name} = ?" for name in where)
+    statement = f"UPDATE {table} SET {', '.join(assignments)} WHERE {' AND '.join(terms)}"  # noqa: S608
+    return int(raw.execute(statement, tuple(map(_storable, (*changes.values(), *where.values())))).rowcount)
+
+
+def _storable(value: object) -> object:
+    return storable(value) if isinstance(value, str) else value
+
+
 def no_columns(_: object) -> dict[str, Any]:
     """Return no columns, or no fields."""
     return {}
@@ -96,7 +113,7 @@ class RecordTable(Generic[T]):
         `left_out`, which `fields` returns from a row. `row` returns the other columns of a record. With `has_text`, its
         `text` is stored among the texts, and the column `text` has its id.
         """
-        self.connection, self.name, self.key, self.kind = connection, name, key, kind
+        self._connection, self._name, self._key, self._kind = connection, name, key, kind
         self._record, self._columns, self._row, self._fields, self._has_text = record, columns, row, fields, has_text
         self._outside = (*columns, *left_out, *(("text",) if has_text else ()))
         texted = f"SELECT r.*, t.text AS content FROM {name} r JOIN texts t ON t.id = r.text"  # noqa: S608
@@ -114,28 +131,24 @@ class RecordTable(Generic[T]):
 
         `columns` are those that a record does not tell, such as its run; those in `new` are set once and stay.
         """
-        with nullcontext(raw) if raw else self.connection.writing("all" if len(records) > 1 else "names") as writer:
+        with nullcontext(raw) if raw else self._connection.writing("all" if len(records) > 1 else "names") as writer:
             for record in records:
                 row = {name: getattr(record, name) for name in self._columns} | self._row(record) | columns
-                row |= {"kind": self.kind} if self.kind else {}
+                row |= {"kind": self._kind} if self._kind else {}
                 if self._has_text:
                     row["text"] = put_text(writer, attrgetter("text")(record))
                 row["body"] = body_of(record, *self._outside)
-                fixed = {*self.key, *(new or ())}
+                fixed = {*self._key, *(new or ())}
                 row |= new or {}
                 changed = ", ".join(f"{name} = excluded.{name}" for name in row if name not in fixed)
-                conflict = "DO NOTHING" if keep else f"({', '.join(self.key)}) DO UPDATE SET {changed}"
-                writer.execute(
-                    f"INSERT INTO {self.name} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})"  # noqa: S608
-                    f" ON CONFLICT {conflict}",
-                    tuple(storable(value) if isinstance(value, str) else value for value in row.values()),
-                )
+                conflict = "DO NOTHING" if keep else f"({', '.join(self._key)}) DO UPDATE SET {changed}"
+                insert_row(writer, self._name, row, f"ON CONFLICT {conflict}")
 
     def rows(self, order: str = "", /, **where: object) -> list[Row]:
         """Return the rows whose columns have these values, or one of those in a list. `order` is SQL, and may end with
         a limit."""
         condition, values = self._condition(where)
-        return self.connection.rows(f"{self._select} {condition} {order and f'ORDER BY {order}'}", values)
+        return self._connection.rows(f"{self._select} {condition} {order and f'ORDER BY {order}'}", values)
 
     def find(self, order: str = "", /, **where: object) -> list[T]:
         """Return the records in these rows."""
@@ -143,50 +156,33 @@ class RecordTable(Generic[T]):
 
     def first(self, order: str = "", /, **where: object) -> T | None:
         """Return the first of these records."""
-        rows = self.rows(f"{order or self.key[-1]} LIMIT 1", **where)
+        rows = self.rows(f"{order or self._key[-1]} LIMIT 1", **where)
         return self.read(rows[0]) if rows else None
 
-    def read(self, row: Row, **values: object) -> T:
-        """Return the record in a row, with these values of fields."""
+    def read(self, row: Row) -> T:
+        """Return the record in a row."""
         text = {"text": row["content"]} if self._has_text else {}
-        return record_in(self._record, row, *self._columns, **text, **self._fields(row), **values)
+        return record_in(self._record, row, *self._columns, **text, **self._fields(row))
 
-    def delete(self, raw: Transaction | None = None, /, **where: object) -> int:
-        """Delete the rows whose columns have these values; return how many there were."""
+    def delete(self, **where: object) -> None:
+        """Delete the rows whose columns have these values."""
         condition, values = self._condition(where)
-        with nullcontext(raw) if raw else self.connection.writing("names") as writer:
-            return int(writer.execute(f"DELETE FROM {self.name} AS r {condition}", values).rowcount)  # noqa: S608
+        with self._connection.writing("names") as raw:
+            raw.execute(f"DELETE FROM {self._name} AS r {condition}", values)  # noqa: S608
 
     def _condition(self, where: Mapping[str, object]) -> tuple[str, tuple[object, ...]]:
-        where = {**where, "kind": self.kind} if self.kind else where
+        where = {**where, "kind": self._kind} if self._kind else where
         terms = (f"r.{name} {IN_LIST if isinstance(value, list) else '= ?'}" for name, value in where.items())
         values = (in_list(value) if isinstance(value, list) else value for value in where.values())
         condition = f"WHERE {' AND '.join(terms)}" if where else ""
-        return condition, tuple(storable(value) if isinstance(value, str) else value for value in values)
+        return condition, tuple(map(_storable, values))
 
 
 class RunRecords(RecordTable[T]):
-    """What runs record of one kind, each under a key."""
+    """What runs record of one kind, each under a key, which `row` returns."""
 
-    def __init__(
-        self,
-        connection: Connection,
-        kind: str,
-        record: type[T],
-        key: Callable[[T], str],
-        *,
-        left_out: tuple[str, ...] = (),
-        row: Callable[[T], dict[str, Any]] = no_columns,
-        fields: Callable[[Row], dict[str, Any]] = no_columns,
-        has_text: bool = False,
-    ) -> None:
-        super().__init__(
-            *(connection, "records", record, ("run", "kind", "key"), kind),
-            left_out=left_out,
-            row=lambda part: {"key": key(part), **row(part)},
-            fields=fields,
-            has_text=has_text,
-        )
+    def __init__(self, connection: Connection, kind: str, record: type[T], **options: Any) -> None:
+        super().__init__(connection, "records", record, ("run", "kind", "key"), kind, **options)
 
     def of(self, run: str) -> list[T]:
         """Return the records of a run in the order of their keys."""

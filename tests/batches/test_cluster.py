@@ -38,21 +38,21 @@ with Store(os.environ["REDRAFT_DB"]) as store:
 
 
 @pytest.fixture
-def made() -> Iterator[Cluster]:
-    if why := missing():
-        pytest.skip(why)
-    with cluster() as one:
-        yield one
+def machines() -> Iterator[Cluster]:
+    if reason := missing():
+        pytest.skip(reason)
+    with cluster() as started:
+        yield started
 
 
 @pytest.mark.nightly
-def test_what_a_machine_held_is_soon_free_when_it_has_gone_without_a_word(made: Cluster) -> None:
-    made.start_database()
-    machine, other = made.network.machine("lost"), made.network.machine("other")
-    holding = machine.start(sys.executable, "-c", _HOLD, env=made.environment, stdin=PIPE, stdout=PIPE)
+def test_claims_of_a_lost_machine_end(machines: Cluster) -> None:
+    machines.start_database()
+    machine, watcher = machines.network.machine("lost"), machines.network.machine("other")
+    holding = machine.start(sys.executable, "-c", _HOLD, env=machines.environment, stdin=PIPE, stdout=PIPE)
     assert holding.stdout is not None
     assert holding.stdout.readline()
-    with other.start(sys.executable, "-c", _WATCH, env=made.environment, stdout=PIPE) as watching:
+    with watcher.start(sys.executable, "-c", _WATCH, env=machines.environment, stdout=PIPE) as watching:
         assert watching.stdout is not None
         assert watching.stdout.readline()
         machine.switch_off()
@@ -62,40 +62,27 @@ def test_what_a_machine_held_is_soon_free_when_it_has_gone_without_a_word(made: 
 
 @needs_ray
 @pytest.mark.nightly
-def test_other_machines_need_nothing_of_that_of_the_command(made: Cluster) -> None:
-    made.start_database()
-    model, head = made.start_model(0.5), made.start_head()
-    others = [made.join("one"), made.join("two")]
+def test_workers_need_no_file_of_commands(machines: Cluster) -> None:
+    machines.start_database()
+    model, head = machines.start_model(0.5), machines.start_head()
+    joined = [machines.join("one"), machines.join("two")]
     for n in range(12):
         head.write(f"/tmp/in/{n:02}.md", story(12).text.replace("keeper", f"keeper {n}").encode())
     head.write("/tmp/in/broken.md", b"")
-    command = made.redraft(
-        *(head, "batch", "/tmp/in", "-m", "openai:m", "-w", "60", "--chunk-tokens", "192", "--context-tokens", "1024"),
-        *(
-            "--engine",
-            "ray",
-            "--set",
-            f"address={made.address}",
-            "--workers",
-            "6",
-            "--concurrency",
-            "6",
-            "-o",
-            "/tmp/out",
-        ),
-        *("--json",),
-    )
+    model_options = ("-m", "openai:m", "-w", "60", "--chunk-tokens", "192", "--context-tokens", "1024")
+    engine_options = ("--engine", "ray", "--set", f"address={machines.address}", "--workers", "6", "--concurrency", "6")
+    command = machines.redraft(head, "batch", "/tmp/in", *model_options, *engine_options, "-o", "/tmp/out", "--json")
     out, err = command.communicate(timeout=300)
     done = json.loads(out)
     assert (done["items"]["done"], done["items"]["failed"]) == (12, 1), err.decode()
     assert "storing 13 files in the database for workers on other machines" in err.decode()
-    seen = requests_seen(model)
-    assert {one["authorization"] for one in seen} == {f"Bearer {KEY}"}
-    assert {one.address for one in others} <= {one["caller"] for one in seen}
-    assert len({json.dumps(one["messages"]) for one in seen}) == len(seen)
+    requests = requests_seen(model)
+    assert {request["authorization"] for request in requests} == {f"Bearer {KEY}"}
+    assert {machine.address for machine in joined} <= {request["caller"] for request in requests}
+    assert len({json.dumps(request["messages"]) for request in requests}) == len(requests)
     names = {f"{n:02}.md" for n in range(12)} | {"items.jsonl", "report.md"}
     assert set(head.run("ls", "/tmp/out").split()) == names
-    assert [secrets_on(one) for one in (head, *others)] == [0, 0, 0]
+    assert [secrets_on(machine) for machine in (head, *joined)] == [0, 0, 0]
     records = ray_records(head)
     assert "WorkerActor" in records
     assert KEY not in records

@@ -14,7 +14,7 @@ import pytest
 
 import redraft
 from redraft import DraftConfig, Limits, RedraftError, Session, UsageError
-from redraft.batches.dossiers import dossiers_folder, write_page, write_pages
+from redraft.batches.dossiers import dossiers_folder, write_pages
 from redraft.batches.request import BatchRequest
 from redraft.batches.sources import add_items, check, file_name, items_of
 from redraft.batches.tables import add_dossiers, folder_named, read_batch, read_snapshot, write_folder
@@ -30,13 +30,13 @@ EVIL = "](javascript:alert(1)) <img src=x onerror=alert(2)>"
 @pytest.fixture
 def store(tmp_path: Path, place: Path | str) -> Iterator[Store]:
     (tmp_path / "in").mkdir()
-    with Store(place) as made:
-        yield made
+    with Store(place) as opened_store:
+        yield opened_store
 
 
-def opened(store: Store, folder: Path, *, dossiers: bool = True, named: bool = True) -> Limits:
+def opened(store: Store, folder: Path, *, dossiers: bool = True, has_folder: bool = True) -> Limits:
     """A batch of all there is in the folder, for the built-in model."""
-    out = folder_named(folder / "out", dossiers=dossiers) if named else ""
+    out = folder_named(folder / "out", dossiers=dossiers) if has_folder else ""
     limits = Limits(concurrency=2)
     store.batches.open(
         Batch("b", record_json(BatchRequest(DraftConfig(words=40))), limits.model_dump(mode="json"), out)
@@ -60,12 +60,12 @@ def finish(store: Store) -> None:
 
 def written(folder: Path) -> dict[str, tuple[int, int]]:
     """The dossiers that are there, each with what changes when it is written again."""
-    found = ((page.name, page.stat()) for page in (folder / "out" / "dossiers").iterdir())
-    return {name: (known.st_ino, known.st_mtime_ns) for name, known in found}
+    pages = ((page.name, page.stat()) for page in (folder / "out" / "dossiers").iterdir())
+    return {name: (status.st_ino, status.st_mtime_ns) for name, status in pages}
 
 
 @pytest.mark.slow
-def test_each_document_that_is_done_has_its_dossier_before_the_batch_is_over(store: Store, tmp_path: Path) -> None:
+def test_done_documents_get_dossiers_at_once(store: Store, tmp_path: Path) -> None:
     documents(tmp_path, "a.md", "b.md")
     (tmp_path / "in" / "empty.txt").write_text("", "utf-8")
     worked(store, opened(store, tmp_path))
@@ -87,7 +87,7 @@ def test_each_document_that_is_done_has_its_dossier_before_the_batch_is_over(sto
 
 
 @pytest.mark.slow
-def test_what_is_gone_or_not_true_any_more_is_written_again_and_nothing_else(store: Store, tmp_path: Path) -> None:
+def test_only_missing_or_stale_dossiers_are_rewritten(store: Store, tmp_path: Path) -> None:
     documents(tmp_path, "a.md", "b.md", "c.md")
     worked(store, opened(store, tmp_path))
     before = written(tmp_path)
@@ -98,10 +98,10 @@ def test_what_is_gone_or_not_true_any_more_is_written_again_and_nothing_else(sto
     store.runs.add_seconds(moved, 1.0)
     stale = next(row for row in items_of(store, "b") if row.file == "b.md")
     assert stale.dossier is None, "what is not true any more is not linked"
-    told: list[int] = []
-    write_pages(store, "b", tmp_path / "out", told.append)
+    counts: list[int] = []
+    write_pages(store, "b", tmp_path / "out", counts.append)
     after = written(tmp_path)
-    assert told == [1, 2]
+    assert counts == [1, 2]
     assert after["c.html"] == before["c.html"]
     assert after["b.html"] != before["b.html"]
     assert len(after) == 3
@@ -113,11 +113,11 @@ def test_what_is_gone_or_not_true_any_more_is_written_again_and_nothing_else(sto
 
 
 @pytest.mark.nightly
-def test_names_are_safe_and_each_is_there_once(store: Store, tmp_path: Path) -> None:
+def test_names_are_safe_and_unique(store: Store, tmp_path: Path) -> None:
     # A name of a file has no slash, and 255 bytes at most; an id has what it likes.
     documents(tmp_path, "same.md", "Same.txt", "same.txt", f"{EVIL}.md", "dots. .md", f"{'字' * 80}.md")
     ids = ["../../up", "/etc/passwd", "a\nb", "same", "", f"{'𐌰' * 90}", f"{'𐌰' * 90}b", EVIL]
-    lines = (json.dumps({"id": one, "text": story(5 + n).text}) for n, one in enumerate(ids))
+    lines = (json.dumps({"id": key, "text": story(5 + n).text}) for n, key in enumerate(ids))
     (tmp_path / "in" / "corpus.jsonl").write_text("\n".join(lines), "utf-8")
     worked(store, opened(store, tmp_path))
     finish(store)
@@ -138,7 +138,7 @@ def test_names_are_safe_and_each_is_there_once(store: Store, tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_a_file_of_another_kind_stays(store: Store, tmp_path: Path) -> None:
+def test_other_files_are_kept(store: Store, tmp_path: Path) -> None:
     documents(tmp_path, "a.md")
     limits = opened(store, tmp_path)
     mine = tmp_path / "out" / "dossiers" / "a.html"
@@ -151,7 +151,7 @@ def test_a_file_of_another_kind_stays(store: Store, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_no_document_fails_for_its_dossier(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_dossier_fails_no_document(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     documents(tmp_path, "a.md")
     limits = opened(store, tmp_path)
 
@@ -168,7 +168,7 @@ def test_no_document_fails_for_its_dossier(store: Store, tmp_path: Path, monkeyp
 
 
 @pytest.mark.slow
-def test_without_the_wish_there_are_none_and_with_it_afterwards_there_are(store: Store, tmp_path: Path) -> None:
+def test_dossiers_can_be_added_afterwards(store: Store, tmp_path: Path) -> None:
     documents(tmp_path, "a.md")
     worked(store, opened(store, tmp_path, dossiers=False))
     finish(store)
@@ -184,9 +184,9 @@ def test_without_the_wish_there_are_none_and_with_it_afterwards_there_are(store:
     assert set(written(tmp_path)) == {"b.html"}, "whoever goes on with it writes them, too"
 
 
-def test_a_batch_without_a_folder_has_them_beside_a_file(store: Store, tmp_path: Path) -> None:
+def test_dossiers_may_lie_beside_a_file(store: Store, tmp_path: Path) -> None:
     documents(tmp_path, "a.md")
-    worked(store, opened(store, tmp_path, named=False))
+    worked(store, opened(store, tmp_path, has_folder=False))
     with pytest.raises(UsageError, match="dossiers need a folder"):
         add_dossiers(store, "b", None)
     folder = add_dossiers(store, "b", tmp_path / "told" / "results.csv")
@@ -195,36 +195,31 @@ def test_a_batch_without_a_folder_has_them_beside_a_file(store: Store, tmp_path:
     assert {path.name for path in (tmp_path / "told").iterdir()} == {"dossiers"}
 
 
-def test_a_run_that_was_forgotten_has_none(store: Store, tmp_path: Path) -> None:
-    assert write_page(store, "gone", tmp_path / "gone.html") is None
-    assert not (tmp_path / "gone.html").exists()
-
-
-async def test_an_application_has_them_too(tmp_path: Path) -> None:
+async def test_applications_get_dossiers_too(tmp_path: Path) -> None:
     asking: dict[str, Any] = {"words": 40, "folder": tmp_path / "out", "dossiers": True}
     async with Session(tmp_path / "a.db") as session:
-        made = await redraft.batch(session, [redraft.Document.from_text(story(6).text, "A memo")], **asking)
+        result = await redraft.batch(session, [redraft.Document.from_text(story(6).text, "A memo")], **asking)
         with pytest.raises(UsageError, match="dossiers need a folder"):
             await redraft.batch(session, [redraft.Document.from_text(story(6).text, "A memo")], dossiers=True)
-    assert [item.dossier for item in made.items] == ["dossiers/A-memo.html"]
+    assert [item.dossier for item in result.items] == ["dossiers/A-memo.html"]
     assert (tmp_path / "out" / "dossiers" / "A-memo.html").exists()
 
 
-@pytest.mark.parametrize("named", ["in", "in/../in", "in/deeper/.."])
-def test_no_summary_is_written_over_a_document(tmp_path: Path, named: str) -> None:
+@pytest.mark.parametrize("folder", ["in", "in/../in", "in/deeper/.."])
+def test_summaries_overwrite_no_document(tmp_path: Path, folder: str) -> None:
     (tmp_path / "in" / "deeper").mkdir(parents=True)
     (tmp_path / "in" / "a.md").write_text("It burns.", "utf-8")
     (tmp_path / "in" / "b.txt").write_text("It burns.", "utf-8")
     with pytest.raises(UsageError, match=r"a\.md is in the folder for the summaries"):
-        check([str(tmp_path / "in")], tmp_path / named)
-    assert check([str(tmp_path / "in" / "b.txt")], tmp_path / named) == 1
+        check([str(tmp_path / "in")], tmp_path / folder)
+    assert check([str(tmp_path / "in" / "b.txt")], tmp_path / folder) == 1
     assert check([str(tmp_path / "in")], tmp_path / "out") == 2
-    ids = (json.dumps({"id": one, "text": "It burns."}) for one in (f"{'x' * 300}.md", "/\0/x.md"))
+    ids = (json.dumps({"id": key, "text": "It burns."}) for key in (f"{'x' * 300}.md", "/\0/x.md"))
     (tmp_path / "ids.jsonl").write_text("\n".join(ids), "utf-8")
-    assert check([str(tmp_path / "ids.jsonl")], tmp_path / named) == 2, "what no file can be called is none"
+    assert check([str(tmp_path / "ids.jsonl")], tmp_path / folder) == 2, "what no file can be called is none"
 
 
-def test_a_name_has_room_for_a_number_on_any_disk() -> None:
+def test_names_leave_room_for_numbers() -> None:
     for sign in "a字𐌰":
         assert 40 <= len(file_name(sign * 200).encode()) <= 180
     assert file_name("𐌰" * 200).isprintable()

@@ -27,10 +27,10 @@ def full(*_: object) -> None:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Any:
-    with Store(tmp_path / "x.db") as made:
-        made.documents.add(document())
-        made.runs.add(run("r"))
-        yield made
+    with Store(tmp_path / "x.db") as store:
+        store.documents.add(document())
+        store.runs.add(run("r"))
+        yield store
 
 
 async def fails(budget: Budget, store: Store, booked: asyncio.Event, *, sent: bool) -> None:
@@ -54,9 +54,7 @@ async def both(*tasks: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("sent", [False, True])
-async def test_who_waits_for_room_hears_of_a_call_that_cannot_be_settled_or_taken_back(
-    store: Store, monkeypatch: pytest.MonkeyPatch, sent: bool
-) -> None:
+async def test_waiting_calls_hear_of_a_full_disk(store: Store, monkeypatch: pytest.MonkeyPatch, sent: bool) -> None:
     def take_back(_: Reservations, reservation: Reservation) -> None:
         if reservation.call is not None:
             raise FULL
@@ -87,11 +85,9 @@ class Doomed:
     def kill(self) -> None: ...
 
 
-def test_no_worker_is_put_in_the_place_of_one_that_ended_for_a_full_disk(
-    store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_full_disks_start_no_new_worker(store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[Doomed] = []
-    monkeypatch.setattr(ProcessEngine, "start", lambda _, *given: started.append(Doomed(*given)) or started[-1])
+    monkeypatch.setattr(ProcessEngine, "start", lambda _, *arguments: started.append(Doomed(*arguments)) or started[-1])
     monkeypatch.setattr("redraft.store.batches.Batches.release", full)
     documents(folder, 3)
     opened(store, folder)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import redraft
-from redraft import BatchProgress, Document, DraftConfig, Limits, RedraftError, Session, UsageError
+from redraft import BatchProgress, Document, DraftConfig, RedraftError, Session, UsageError
 from redraft.store.store import Store
 from tests.chatserver import ChatServer, asked
 from tests.judges import KEY
@@ -28,13 +28,13 @@ class FirstWords:
     identity = "first-words:1"
 
     def __init__(self) -> None:
-        self.asked = 0
+        self.requests = 0
 
     def most_tokens(self, sampling: redraft.Sampling) -> int:
         return 0
 
     async def ask(self, request: redraft.Request[Any, str]) -> redraft.Reply[str]:
-        self.asked += 1
+        self.requests += 1
         text = " ".join(request.given.document.split()[: request.given.words]) + "."
         return redraft.Reply(text, text, redraft.Usage(len(request.text.split()), len(text.split())))
 
@@ -54,36 +54,36 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     (tmp_path / "in").mkdir()
     for n in range(4):
-        (tmp_path / "in" / f"{n:03}.md").write_text(told(n), "utf-8")
+        (tmp_path / "in" / f"{n:03}.md").write_text(tale(n), "utf-8")
     return tmp_path
 
 
 @pytest.fixture
 def server() -> Iterator[ChatServer]:
-    with ChatServer() as made:
-        yield made
+    with ChatServer() as running:
+        yield running
 
 
-def told(number: int) -> str:
+def tale(number: int) -> str:
     return story(12).text.replace("The Keeper", f"The Keeper of light {number}").replace("keeper", f"keeper {number}")
 
 
-def at(server: ChatServer) -> DraftConfig:
+def settings_at(server: ChatServer) -> DraftConfig:
     return DraftConfig(model="openai:m", base_url=server.base_url, context_tokens=1024)
 
 
 @pytest.mark.slow
-async def test_models_and_metrics_of_ones_own_work_in_this_process(folder: Path, place: Path | str) -> None:
+async def test_own_models_and_metrics_work_here(folder: Path, place: Path | str) -> None:
     model: Any = FirstWords()
-    seen: list[redraft.Event] = []
-    memo = Document.from_text(told(9), "A memo")
+    events: list[redraft.Event] = []
+    memo = Document.from_text(tale(9), "A memo")
     sources: list[str | Path | Document] = [str(folder / "in"), memo, Document.from_text(" ", "Nothing")]
     asking: dict[str, Any] = {"strategy": "direct", "words": 20, "metrics": [SaysKeeper()], "folder": folder / "out"}
-    async with Session(place, model=model, observer=seen.append) as session:
-        kept = await session.add(Document.from_text(told(8), "Kept before"))
-        first = await redraft.batch(session, [*sources, kept], **asking)
-        once = model.asked
-        again = await redraft.batch(session, [*sources, kept], **asking)
+    async with Session(place, model=model, observer=events.append) as session:
+        stored_id = await session.add(Document.from_text(tale(8), "Kept before"))
+        first = await redraft.batch(session, [*sources, stored_id], **asking)
+        answered = model.requests
+        repeated = await redraft.batch(session, [*sources, stored_id], **asking)
         stored = await asyncio.to_thread(redraft.read_batch, session.store, first.name)
     assert (first.status, first.complete, len(first.items)) == ("done", False, 7)
     assert [item.state for item in first.items] == ["done"] * 5 + ["failed", "done"]
@@ -91,32 +91,32 @@ async def test_models_and_metrics_of_ones_own_work_in_this_process(folder: Path,
     assert {"A memo", "Kept before"} <= done.keys()
     assert {item.scores["says_keeper"] for item in done.values()} == {1.0}
     assert all(item.summary and item.run and len(item.summary.split()) <= 21 for item in done.values())
-    for nothing in (first.items[5], again.items[5]):
-        assert nothing.error is not None
-        assert nothing.error["message"] == "the document is empty"
-    assert (once, model.asked) == (6, 6), "a document that is done is not asked about again"
-    assert (again.name, again.items, stored.items) == (first.name, again.items, again.items)
+    for empty in (first.items[5], repeated.items[5]):
+        assert empty.error is not None
+        assert empty.error["message"] == "the document is empty"
+    assert (answered, model.requests) == (6, 6), "a document that is done is not asked about again"
+    assert (repeated.name, repeated.items, stored.items) == (first.name, repeated.items, repeated.items)
     assert repr(first).startswith(f"BatchResult({first.name!r}, status='done', documents=7, done=6, failed=1, ")
     dumped = json.loads(json.dumps(first.model_dump(mode="json")))
-    assert [one["state"] for one in dumped["documents"]] == [item.state for item in first.items]
+    assert [row["state"] for row in dumped["documents"]] == [item.state for item in first.items]
     assert (dumped["items"]["done"], dumped["tables"][0]["name"]) == (6, "items")
-    told_of = [event for event in seen if isinstance(event, BatchProgress)]
-    assert {one.all for one in told_of} == {7}
-    assert (told_of[-1].done, told_of[-1].failed, told_of[-1].status) == (6, 1, "done")
-    assert any(isinstance(event, redraft.CallAnswered) for event in seen)
+    progress = [event for event in events if isinstance(event, BatchProgress)]
+    assert {event.all for event in progress} == {7}
+    assert (progress[-1].done, progress[-1].failed, progress[-1].status) == (6, 1, "done")
+    assert any(isinstance(event, redraft.CallAnswered) for event in events)
 
 
 @pytest.mark.slow
-async def test_a_folder_has_what_the_command_leaves_there(folder: Path, place: Path | str, server: ChatServer) -> None:
+async def test_a_folder_gets_summaries_and_tables(folder: Path, place: Path | str, server: ChatServer) -> None:
     (folder / "in" / "[x](javascript:alert(1)).md").write_text("", "utf-8")
-    async with Session(place, settings=at(server)) as session:
-        made = await redraft.batch(session, [folder / "in"], folder=folder / "out", name="mine", **SHORT)
+    async with Session(place, settings=settings_at(server)) as session:
+        result = await redraft.batch(session, [folder / "in"], folder=folder / "out", name="mine", **SHORT)
     report = (folder / "out" / "report.md").read_text("utf-8")
     assert {path.name for path in (folder / "out").iterdir()} == {
         *(f"{n:03}.md" for n in range(4)), "items.jsonl", "report.md",
     }  # fmt: skip
     assert report.startswith("# Batch mine\n")
-    for item in made.items:
+    for item in result.items:
         if item.state == "done":
             assert f"- [{item.file}]({item.file}): done, run `{item.run}`\n" in report
     assert re.search(r"(?<!\\)\]\(javascript", report) is None, "the name of a file is no markup"
@@ -124,41 +124,25 @@ async def test_a_folder_has_what_the_command_leaves_there(folder: Path, place: P
 
 
 @pytest.mark.slow
-async def test_processes_do_the_same_where_all_go_by_names(folder: Path, place: Path | str, server: ChatServer) -> None:
-    seen: list[redraft.Event] = []
-    async with Session(place, settings=at(server), observer=seen.append) as session:
-        made = await redraft.batch(session, [folder / "in"], workers=2, **SHORT)
-        assert (made.status, made.complete, made.calls) == ("done", True, len(server.seen))
-        assert len({asked(one) for one in server.seen}) == len(server.seen)
-        here = await redraft.batch(session, [folder / "in"], **SHORT)
-    assert here.items == tuple(replace(item, attempts=item.attempts) for item in made.items)
-    assert made.calls == here.calls == len(server.seen)
-    progress = [event for event in seen if isinstance(event, BatchProgress)]
+async def test_worker_processes_give_the_same(folder: Path, place: Path | str, server: ChatServer) -> None:
+    events: list[redraft.Event] = []
+    async with Session(place, settings=settings_at(server), observer=events.append) as session:
+        result = await redraft.batch(session, [folder / "in"], workers=2, **SHORT)
+        assert (result.status, result.complete, result.calls) == ("done", True, len(server.seen))
+        assert len({asked(request) for request in server.seen}) == len(server.seen)
+        repeated = await redraft.batch(session, [folder / "in"], **SHORT)
+    assert repeated.items == tuple(replace(item, attempts=item.attempts) for item in result.items)
+    assert result.calls == repeated.calls == len(server.seen)
+    progress = [event for event in events if isinstance(event, BatchProgress)]
     assert (progress[-1].status, progress[-1].done, progress[-1].all) == ("done", 4, 4)
-    assert [one.done for one in progress] == sorted(one.done for one in progress)
-
-
-@pytest.mark.slow
-async def test_a_used_up_budget_is_told_and_another_goes_on(
-    folder: Path, place: Path | str, server: ChatServer
-) -> None:
-    async with Session(place, settings=at(server), limits=Limits(max_calls=5)) as session:
-        cut = await redraft.batch(session, [folder / "in"], name="mine", **SHORT)
-        assert (cut.status, cut.calls, len(server.seen)) == ("stopped", 5, 5)
-        assert cut.error is not None
-        assert "the limit of 5 calls is used up" in cut.error["message"]
-        whole = await redraft.resume_batch(session, "mine", limits=Limits(max_calls=100))
-        assert (whole.status, whole.complete, whole.error) == ("done", True, None)
-        assert len({asked(one) for one in server.seen}) == len(server.seen)
+    assert [event.done for event in progress] == sorted(event.done for event in progress)
 
 
 @pytest.mark.parametrize("workers", [None, 1])
 @pytest.mark.slow
-async def test_who_is_cancelled_hands_back_what_was_at_work(
-    folder: Path, place: Path | str, workers: int | None
-) -> None:
+async def test_cancellation_returns_items_to_the_queue(folder: Path, place: Path | str, workers: int | None) -> None:
     with ChatServer(latency=lambda *_: 30.0) as server, Store(place) as store:
-        async with Session(store, settings=at(server)) as session:
+        async with Session(store, settings=settings_at(server)) as session:
             making = asyncio.create_task(redraft.batch(session, [folder / "in"], name="b", workers=workers, **SHORT))
             while len(server.seen) < 4:  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
@@ -173,7 +157,7 @@ async def test_who_is_cancelled_hands_back_what_was_at_work(
 
 
 @pytest.mark.parametrize(
-    ("workshop", "given", "said"),
+    ("session_options", "options", "message"),
     [
         ({"model": FirstWords()}, {"workers": 2}, "first-words:1 is an object of this process"),
         ({"metrics": [SaysKeeper()]}, {"workers": 2}, "says_keeper is an object of this process"),
@@ -186,47 +170,32 @@ async def test_who_is_cancelled_hands_back_what_was_at_work(
         ({}, {"sources": []}, "no document was given"),
     ],
 )
-async def test_what_cannot_be_meant_is_refused_and_nothing_begun(
-    tmp_path: Path, workshop: dict[str, Any], given: dict[str, Any], said: str
+async def test_wrong_arguments_begin_no_batch(
+    tmp_path: Path, session_options: dict[str, Any], options: dict[str, Any], message: str
 ) -> None:
-    async with Session(tmp_path / "a.db", **workshop) as session:
-        asking = {"sources": [Document.from_text(told(1), "One")], **given}
-        with pytest.raises(RedraftError, match=said):
+    async with Session(tmp_path / "a.db", **session_options) as session:
+        asking = {"sources": [Document.from_text(tale(1), "One")], **options}
+        with pytest.raises(RedraftError, match=message):
             await redraft.batch(session, **asking)
         assert session.store.batches.all() == []
         with pytest.raises(redraft.RunError, match="there is no batch 'gone'"):
             await redraft.resume_batch(session, "gone")
 
 
-async def test_nobody_else_sees_a_database_in_memory() -> None:
+async def test_workers_need_a_database_on_disk() -> None:
     async with Session(":memory:") as session:
-        memo = Document.from_text(told(1), "One")
+        memo = Document.from_text(tale(1), "One")
         with pytest.raises(UsageError, match="other workers cannot see a database in memory"):
             await redraft.batch(session, [memo], workers=2)
         assert (await redraft.batch(session, [memo], words=20)).complete
+        with pytest.raises(UsageError, match="limits is of the type int"):
+            await redraft.resume_batch(session, "b", limits=3)  # type: ignore[arg-type]
 
 
 @pytest.mark.slow
-async def test_an_observer_that_fails_ends_no_batch(folder: Path, tmp_path: Path) -> None:
+async def test_a_failing_observer_ends_no_batch(folder: Path, tmp_path: Path) -> None:
     def failing(event: redraft.Event) -> None:
         raise ValueError(event.kind)
 
     async with Session(tmp_path / "a.db", observer=failing) as session:
         assert (await redraft.batch(session, [folder / "in"], words=20)).complete
-
-
-async def test_a_missing_file_among_others_fails_alone(tmp_path: Path) -> None:
-    (tmp_path / "one.txt").write_text(told(1), "utf-8")
-    async with Session(tmp_path / "a.db") as session:
-        result = await redraft.batch(session, [tmp_path / "one.txt", tmp_path / "gone.txt"], words=20)
-    states = {Path(item.source).name: item.state for item in result.items}
-    assert states == {"one.txt": "done", "gone.txt": "failed"}
-    (gone,) = [item for item in result.items if item.error]
-    assert gone.error is not None
-    assert "no such file" in gone.error["message"]
-
-
-async def test_other_limits_are_limits(tmp_path: Path) -> None:
-    async with Session(tmp_path / "x.db") as session:
-        with pytest.raises(UsageError, match="limits is of the type int"):
-            await redraft.resume_batch(session, "b", limits=3)  # type: ignore[arg-type]

@@ -62,8 +62,8 @@ def cluster() -> Iterator[str]:
 
 @pytest.fixture
 def engine(cluster: str, store: Store) -> Iterator[Engine]:
-    with engine_named("ray", None, store.address) as made:
-        yield made
+    with engine_named("ray", None, store.address) as opened_engine:
+        yield opened_engine
 
 
 def watched(worker_pool: WorkerPool, meanwhile: Callable[[], object] = lambda: None, seconds: float = 120.0) -> None:
@@ -84,24 +84,24 @@ def wait_for(true: Callable[[], object], seconds: float = 60.0) -> None:
 @pytest.mark.nightly
 def test_two_actors_ask_for_nothing_twice(engine: Engine, store: Store, folder: Path) -> None:
     documents(folder, 6)
-    told: list[str] = []
+    messages: list[str] = []
     with ChatServer() as server:
         opened(store, folder, server.base_url)
-        with WorkerPool(store, engine, WorkerTerms(store.address, "b", "", 0, 2), told.append) as worker_pool:
+        with WorkerPool(store, engine, WorkerTerms(store.address, "b", "", 0, 2), messages.append) as worker_pool:
             watched(worker_pool)
         assert states(store) == {"done": 6}
-        assert len({asked(seen) for seen in server.seen}) == len(server.seen)
-        assert {seen.authorization for seen in server.seen} == {f"Bearer {KEY}"}
+        assert len({asked(request) for request in server.seen}) == len(server.seen)
+        assert {request.authorization for request in server.seen} == {f"Bearer {KEY}"}
     assert {path.stem for path in (folder / "out").iterdir()} == {f"{n:03}" for n in range(6)}
-    assert sum("window of openai:m" in line for line in told) <= 1
-    assert sum("tokenizer" in line for line in told) == 1, "what both have said is told once"
+    assert sum("window of openai:m" in line for line in messages) <= 1
+    assert sum("tokenizer" in line for line in messages) == 1, "what both have said is told once"
 
 
 @pytest.mark.parametrize(
     "place", ["file", pytest.param("server", marks=[needs_postgres, pytest.mark.nightly])], indirect=True
 )
 @pytest.mark.nightly
-def test_actors_that_are_killed_lose_nothing_and_pay_nothing_twice(engine: Engine, store: Store, folder: Path) -> None:
+def test_killed_actors_pay_nothing_twice(engine: Engine, store: Store, folder: Path) -> None:
     documents(folder, 12)
     kills, chance = 0, random.Random(5)
     with ChatServer(latency=lambda *_: 0.25) as server:
@@ -118,7 +118,7 @@ def test_actors_that_are_killed_lose_nothing_and_pay_nothing_twice(engine: Engin
             watched(worker_pool, kill)
         assert kills >= 3
         assert states(store) == {"done": 12}
-        answered = Counter(asked(seen) for seen in server.answered)
+        answered = Counter(asked(request) for request in server.answered)
     rows = store.connection.rows("SELECT * FROM calls")
     lost = sum(row["outcome"] in ("lost", "cancelled") for row in rows)
     assert sum(times - 1 for times in answered.values()) <= lost, "only what was in flight is asked again"
@@ -129,7 +129,7 @@ def test_actors_that_are_killed_lose_nothing_and_pay_nothing_twice(engine: Engin
 
 
 @pytest.mark.nightly
-def test_a_cancellation_ends_what_actors_are_at(engine: Engine, store: Store, folder: Path) -> None:
+def test_a_cancellation_ends_actors(engine: Engine, store: Store, folder: Path) -> None:
     documents(folder, 4)
     with ChatServer(latency=lambda *_: 60.0) as server:
         opened(store, folder, server.base_url)
@@ -144,27 +144,29 @@ def test_a_cancellation_ends_what_actors_are_at(engine: Engine, store: Store, fo
 
 
 @pytest.mark.nightly
-def test_for_whom_there_is_no_room_the_others_do_not_wait(
+def test_working_actors_wait_for_no_other(
     engine: Engine, store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(crews, "_TO_BEGIN", 0.5)
     documents(folder, 6)
-    told: list[str] = []
+    messages: list[str] = []
     with ChatServer(latency=lambda *_: 1.0) as server:
         opened(store, folder, server.base_url)
-        with WorkerPool(store, engine, WorkerTerms(store.address, "b", "", 0, _CPUS + 1), told.append) as worker_pool:
+        with WorkerPool(
+            store, engine, WorkerTerms(store.address, "b", "", 0, _CPUS + 1), messages.append
+        ) as worker_pool:
             watched(worker_pool)
     assert states(store) == {"done": 6}
-    assert "1 of 3 workers wait for resources" in told
+    assert "1 of 3 workers wait for resources" in messages
 
 
 @pytest.mark.nightly
-def test_where_there_is_no_room_at_all_nobody_waits_for_ever(
+def test_a_full_cluster_ends_the_wait(
     engine: Engine, store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     documents(folder, 2)
     opened(store, folder, "http://127.0.0.1:9/v1")
-    others = [occupied(1.0) for _ in range(_CPUS)]
+    occupants = [occupied(1.0) for _ in range(_CPUS)]
     terms = WorkerTerms(store.address, "b", "", 0, 2)
     with WorkerPool(store, engine, terms, lambda line: None) as worker_pool:
         assert worker_pool.repair()
@@ -178,7 +180,7 @@ def test_where_there_is_no_room_at_all_nobody_waits_for_ever(
     ):
         watched(worker_pool, seconds=20)
     assert states(store) == {"waiting": 2}
-    del others
+    del occupants
 
 
 def occupied(cpus: float) -> Any:
@@ -200,7 +202,7 @@ def is_there(pid: int) -> bool:
         return False
 
 
-def test_keys_are_in_nothing_that_ray_keeps(engine: Engine, store: Store, folder: Path) -> None:
+def test_ray_stores_no_keys(engine: Engine, store: Store, folder: Path) -> None:
     import ray
     from ray._private import state
 
@@ -214,14 +216,14 @@ def test_keys_are_in_nothing_that_ray_keeps(engine: Engine, store: Store, folder
     logs = [path for path in session.rglob("*") if path.is_file()]
     assert len(logs) > 3
     assert not [path for path in logs if KEY.encode() in path.read_bytes()]
-    kept = repr(state.state.actor_table(None)) + repr(state.state.job_table())
-    assert "WorkerActor" in kept
-    assert KEY not in kept
+    records = repr(state.state.actor_table(None)) + repr(state.state.job_table())
+    assert "WorkerActor" in records
+    assert KEY not in records
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 @pytest.mark.nightly
-def test_actors_end_with_whoever_has_started_them(cluster: str, folder: Path, number: signal.Signals) -> None:
+def test_actors_end_with_their_command(cluster: str, folder: Path, number: signal.Signals) -> None:
     documents(folder, 4)
     with ChatServer(latency=lambda *_: 60.0) as server:
         command = Command(folder, server.base_url)
@@ -245,7 +247,7 @@ def test_actors_end_with_whoever_has_started_them(cluster: str, folder: Path, nu
 
 
 @pytest.mark.nightly
-def test_a_command_says_nothing_of_what_ray_prints(cluster: str, folder: Path) -> None:
+def test_commands_hide_messages_of_ray(cluster: str, folder: Path) -> None:
     documents(folder, 4)
     with ChatServer(latency=lambda *_: 1.0) as server:
         command = Command(folder, server.base_url)
@@ -261,17 +263,17 @@ def test_a_command_says_nothing_of_what_ray_prints(cluster: str, folder: Path) -
 
 def actors_of(pid: int) -> list[int]:
     """The actors among the processes that a process has started, and these in turn."""
-    found = []
+    actors = []
     for task in Path(f"/proc/{pid}/task").glob("*/children"):
         for child in map(int, task.read_text().split()):
             name = Path(f"/proc/{child}/cmdline").read_text()
-            found += [child] if name.startswith("ray::WorkerActor") else []
-            found += actors_of(child)
-    return found
+            actors += [child] if name.startswith("ray::WorkerActor") else []
+            actors += actors_of(child)
+    return actors
 
 
 @pytest.mark.nightly
-def test_a_cluster_that_is_not_there_is_told(folder: Path) -> None:
+def test_a_missing_cluster_is_named(folder: Path) -> None:
     documents(folder, 1)
     command = Command(folder)
     done = command.run("batch", "in", "--engine", "ray", "--set", "address=127.0.0.1:9", "--json")
@@ -279,7 +281,7 @@ def test_a_cluster_that_is_not_there_is_told(folder: Path) -> None:
     assert "no Ray cluster can be joined at 127.0.0.1:9: " in done.json["error"]["message"]
 
 
-def test_what_an_engine_elsewhere_cannot_do_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_remote_engines_need_reachable_databases(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError, match="the database is a file on this machine"):
         engine_named("ray", "ray://far.example:10001", "/home/me/redraft.db")
     with pytest.raises(UsageError, match="the database is at postgresql://me@localhost/x on this machine") as caught:

@@ -1,4 +1,4 @@
-"""The tables and texts of a batch, in memory that does not grow with it, and the engines that work on it."""
+"""The tables and texts of a batch, and the engines that work on it."""
 
 from __future__ import annotations
 
@@ -37,42 +37,39 @@ ITEM = BatchItem(
 
 def figures(scores: Sequence[float | None]) -> dict[str, Any]:
     snapshot = BatchSnapshot(Batch("b", {}, {}), ItemCounts(done=len(scores)), 1, 0.0)
-    report = report_of([replace(ITEM, scores={"coverage": one}) for one in scores], snapshot)
-    table = next(one for one in report.tables if one.name == "figures")
+    report = report_of([replace(ITEM, scores={"coverage": score}) for score in scores], snapshot)
+    table = next(table for table in report.tables if table.name == "figures")
     return next(dict(zip(table.columns, row, strict=True)) for row in table.rows if row[0] == "coverage")
 
 
-def test_a_mean_has_the_interval_that_experiments_give_it() -> None:
+def test_means_have_the_experiments_interval() -> None:
     draw = Random(7)
     scores = [draw.random() for _ in range(40)]
-    shown, known = figures([*scores, None]), interval_of_mean(scores)
-    assert known is not None
-    assert (shown["documents"], shown["without"], shown["low"], shown["high"]) == (40, 1, known.low, known.high)
-    assert shown["mean"] == pytest.approx(sum(scores) / 40)
+    row, interval = figures([*scores, None]), interval_of_mean(scores)
+    assert interval is not None
+    assert (row["documents"], row["without"], row["low"], row["high"]) == (40, 1, interval.low, interval.high)
+    assert row["mean"] == pytest.approx(sum(scores) / 40)
     few = figures(scores[:4])
     assert (few["low"], few["high"]) == (None, None)
     assert few["mean"] is not None
 
 
 @pytest.mark.slow
-def test_of_many_documents_the_interval_is_reckoned_and_hardly_differs() -> None:
+def test_many_documents_have_the_normal_interval() -> None:
     draw = Random(8)
     scores = [draw.random() ** 2 for _ in range(3000)]
-    shown, known = figures(scores), interval_of_mean(scores)
-    assert known is not None
-    assert shown["low"] == pytest.approx(known.low, abs=0.002)
-    assert shown["high"] == pytest.approx(known.high, abs=0.002)
-    assert known.high - known.low > 0.015, "so that such a difference says something"
+    row, interval = figures(scores), interval_of_mean(scores)
+    assert interval is not None
+    assert row["low"] == pytest.approx(interval.low, abs=0.002)
+    assert row["high"] == pytest.approx(interval.high, abs=0.002)
+    assert interval.high - interval.low > 0.015, "so that such a difference says something"
 
 
-def test_failures_are_named_by_message_and_messages_are_bounded() -> None:
+def test_failures_are_counted_by_message() -> None:
     tally = BatchTotals()
     for number in range(900):
-        error = {
-            "code": "document",
-            "message": f"fault {number}" if number % 2 else "it is empty",
-            "hint": "get it again",
-        }
+        message = f"fault {number}" if number % 2 else "it is empty"
+        error = {"code": "document", "message": message, "hint": "get it again"}
         tally.add(replace(ITEM, source=f"{number}.txt", state="failed", error=error))
     assert len(tally.troubles) == 201
     snapshot = BatchSnapshot(Batch("b", {}, {}), ItemCounts(failed=900), 1, 0.0)
@@ -82,7 +79,7 @@ def test_failures_are_named_by_message_and_messages_are_bounded() -> None:
 
 
 @pytest.mark.slow
-def test_what_was_read_ahead_needs_no_file_any_more(store: Store, folder: Path) -> None:
+def test_stored_texts_need_no_file(store: Store, folder: Path) -> None:
     documents(folder, 3)
     (folder / "in" / "001.md").write_bytes(b"")
     with ChatServer() as server:
@@ -99,20 +96,20 @@ def test_what_was_read_ahead_needs_no_file_any_more(store: Store, folder: Path) 
     assert done.document is not None
 
 
-def test_it_is_read_as_its_worker_would_have_read_it_and_only_once(store: Store, folder: Path) -> None:
+def test_texts_are_stored_as_workers_read(store: Store, folder: Path) -> None:
     (folder / "in" / "book.md").write_text("# Chapter 1\n\nThe first.\n\n# Chapter 2\n\nThe second.\n", "utf-8")
     reading = Selection(chapters="2", language="de")
     opened(store, folder)
     (item,) = store.batches.items("b")
     keep_texts(store, "b", reading)
-    (kept,) = store.batches.items("b")
-    wanted = load(item.source, selection=reading)
-    found = text_of(store, kept, reading)
-    assert (found.text, found.title, found.sections) == (wanted.text, wanted.title, wanted.sections)
-    assert "first" not in found.text
+    (stored,) = store.batches.items("b")
+    expected = load(item.source, selection=reading)
+    text = text_of(store, stored, reading)
+    assert (text.text, text.title, text.sections) == (expected.text, expected.title, expected.sections)
+    assert "first" not in text.text
     assert count_files(store, "b") == 0
     assert add_items(store, "b", [item.source]) == 0
-    assert (kept.idx, kept.file, kept.state) == (item.idx, item.file, "waiting")
+    assert (stored.idx, stored.file, stored.state) == (item.idx, item.file, "waiting")
 
 
 _THREADS = '''
@@ -145,13 +142,13 @@ class Threads:
 
 class Hand:
     def __init__(self, terms, tell):
-        self.told = threading.Event()
+        self.stopped = threading.Event()
         self.thread = threading.Thread(target=self.work, args=(terms, tell), daemon=True)
         self.thread.start()
 
     def work(self, terms, tell):
         with open_worker(terms, price_table(terms.prices), tell) as worker:
-            asyncio.run(work(worker, self.told.wait))
+            asyncio.run(work(worker, self.stopped.wait))
 
     def place(self):
         return WorkerPlace(os.getpid())
@@ -160,7 +157,7 @@ class Hand:
         return None if self.thread.is_alive() else WorkerExit()
 
     def stop(self):
-        self.told.set()
+        self.stopped.set()
 
     def kill(self):
         self.thread.join()
@@ -172,25 +169,14 @@ def site(folder: Path, **engines: str) -> Path:
 
 
 @pytest.mark.nightly
-def test_an_engine_of_a_package_works_on_a_batch(tmp_path: Path) -> None:
+def test_an_installed_engine_works(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     for n in range(2):
         (tmp_path / "in" / f"{n}.md").write_text(story(12).text.replace("keeper", f"keeper {n}"), "utf-8")
     with installed(site(tmp_path, threads="threaded:Threads")), ChatServer() as server:
         command = Inside(tmp_path, server.base_url, COLUMNS="100")
-        options = (
-            "-m",
-            "openai:m",
-            "-w",
-            "60",
-            "--chunk-tokens",
-            "192",
-            "--engine",
-            "threads",
-            "--set",
-            "address=home",
-        )
-        done = command.run("batch", "in", *options, "-o", "out")
+        options = ("-m", "openai:m", "-w", "60", "--chunk-tokens", "192", "-o", "out")
+        done = command.run("batch", "in", *options, "--engine", "threads", "--set", "address=home")
         helped = command.run("help", "batch", "run").out
     assert done.code == 0, done.err
     assert "note: begun at home" in done.err
@@ -199,7 +185,7 @@ def test_an_engine_of_a_package_works_on_a_batch(tmp_path: Path) -> None:
     assert "local, ray, threads" in " ".join(helped.split())
 
 
-def test_an_engine_that_is_none_is_told(tmp_path: Path) -> None:
+def test_unknown_engines_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no engine 'moon'; choose from local and ray"):
         engine_named("moon", None, "")
     with pytest.raises(UsageError, match="local workers have no address"):
@@ -211,7 +197,7 @@ def test_an_engine_that_is_none_is_told(tmp_path: Path) -> None:
         engine_named("local", None, "")
 
 
-def test_without_ray_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_ray_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("redraft.plugins.find_spec", lambda name: None)
     with pytest.raises(UsageError, match="the engine ray needs ray, which is not installed") as caught:
         engine_named("ray", None, "")

@@ -46,8 +46,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def store(folder: Path, place: Path | str) -> Iterator[Store]:
-    with Store(place) as made:
-        yield made
+    with Store(place) as opened_store:
+        yield opened_store
 
 
 def documents(folder: Path, count: int, sentences: int = 12) -> None:
@@ -82,7 +82,7 @@ async def _until(true: Callable[[], bool]) -> None:
 
 
 @pytest.mark.slow
-def test_each_document_becomes_a_file_and_a_broken_one_a_sentence(store: Store, folder: Path) -> None:
+def test_documents_become_files_and_failures_errors(store: Store, folder: Path) -> None:
     documents(folder, 3)
     (folder / "in" / "empty.txt").write_text("", "utf-8")
     lines = [{"id": "a/../b", "text": story(12).text}, {"path": "in/000.md"}, {"id": "gone", "path": "gone.md"}]
@@ -90,22 +90,22 @@ def test_each_document_becomes_a_file_and_a_broken_one_a_sentence(store: Store, 
     limits = opened(store, folder)
     assert add_items(store, "b", [str(folder / "corpus.jsonl")]) == 3, "one of the paths is known"
     worked(store, limits)
-    found = {Path(row.source).name: row for row in items_of(store, "b")}
+    rows = {Path(row.source).name: row for row in items_of(store, "b")}
     assert states(store) == {"done": 4, "failed": 3}
-    assert {name: row.error["message"] for name, row in found.items() if row.error} == {
+    assert {name: row.error["message"] for name, row in rows.items() if row.error} == {
         "empty.txt": "empty.txt: the document is empty",
         "gone.md": f"{folder / 'gone.md'}: no such file",
         "corpus.jsonl#void": "the document is empty",
     }
     assert {path.name for path in (folder / "out").iterdir()} == {"000.md", "001.md", "002.md", "a-..-b.md"}
-    for row in found.values():
+    for row in rows.values():
         if row.state == "done":
             assert (folder / "out" / str(row.file)).read_text("utf-8") == f"{row.summary}\n"
             assert store.runs.get(str(row.run)).status == "done"
 
 
 @pytest.mark.slow
-def test_the_same_document_under_two_names_is_paid_for_once(store: Store, folder: Path) -> None:
+def test_copies_of_a_document_are_paid_once(store: Store, folder: Path) -> None:
     documents(folder, 1)
     for n in range(3):
         (folder / "in" / f"copy{n}.md").write_bytes((folder / "in" / "000.md").read_bytes())
@@ -113,11 +113,11 @@ def test_the_same_document_under_two_names_is_paid_for_once(store: Store, folder
         limits = opened(store, folder, server.base_url)
         worked(store, limits)
         assert states(store) == {"done": 4}
-        assert len({asked(seen) for seen in server.seen}) == len(server.seen)
+        assert len({asked(request) for request in server.seen}) == len(server.seen)
 
 
 @pytest.mark.slow
-def test_a_used_up_budget_stops_the_batch_and_a_higher_one_goes_on(store: Store, folder: Path) -> None:
+def test_a_used_up_budget_stops_the_batch(store: Store, folder: Path) -> None:
     documents(folder, 4)
     with ChatServer() as server:
         worked(store, opened(store, folder, server.base_url, max_calls=5))
@@ -129,13 +129,13 @@ def test_a_used_up_budget_stops_the_batch_and_a_higher_one_goes_on(store: Store,
         assert states(store)["failed"] == 0
         worked(store, opened(store, folder, server.base_url, max_calls=100))
         assert states(store) == {"done": 4}
-        assert len({asked(seen) for seen in server.seen}) == len(server.seen)
+        assert len({asked(request) for request in server.seen}) == len(server.seen)
 
 
 @pytest.mark.slow
-def test_what_the_provider_refuses_altogether_fails_no_document(store: Store, folder: Path) -> None:
+def test_a_refused_key_fails_no_document(store: Store, folder: Path) -> None:
     documents(folder, 3)
-    with ChatServer(lambda seen: Fault("status", status=401, message="no such key")) as server:
+    with ChatServer(lambda request: Fault("status", status=401, message="no such key")) as server:
         worked(store, opened(store, folder, server.base_url))
         assert len(server.seen) <= 6, "each document that was begun has asked about its two chunks"
     snapshot = read_snapshot(store, "b")
@@ -145,15 +145,15 @@ def test_what_the_provider_refuses_altogether_fails_no_document(store: Store, fo
 
 
 @pytest.mark.slow
-async def test_a_pause_brings_to_an_end_what_was_begun_and_a_cancellation_stops_it(store: Store, folder: Path) -> None:
+async def test_a_pause_finishes_items_cancellation_stops(store: Store, folder: Path) -> None:
     documents(folder, 6)
     release = asyncio.Event()
     loop = asyncio.get_running_loop()
     write = summarizer()
 
-    async def script(seen: Seen) -> Reply:
+    async def script(request: Seen) -> Reply:
         await _until(release.is_set)
-        return write(seen)
+        return write(request)
 
     with ChatServer(script) as server:
         limits = opened(store, folder, server.base_url, concurrency=2)
@@ -175,7 +175,7 @@ async def test_a_pause_brings_to_an_end_what_was_begun_and_a_cancellation_stops_
 
 
 @pytest.mark.nightly
-def test_workers_keep_to_one_pace(store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_share_one_rate_limit(store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("redraft.store.batches.WINDOW", 1.0)
     documents(folder, 2)
     with ChatServer() as server:
@@ -185,7 +185,7 @@ def test_workers_keep_to_one_pace(store: Store, folder: Path, monkeypatch: pytes
             await asyncio.gather(*(BatchWorker(store, "b", name, limits).work() for name in ("v", "w")))
 
         asyncio.run(both())
-        starts = sorted(seen.start for seen in server.seen)
+        starts = sorted(request.start for request in server.seen)
     assert states(store) == {"done": 2}
     assert len(starts) > 3
     assert all(later - first > 0.9 for first, later in zip(starts, starts[3:], strict=False))
@@ -196,16 +196,16 @@ def _ledger(store: Store) -> list[Any]:
 
 
 @pytest.mark.nightly
-def test_workers_that_are_killed_lose_nothing_and_pay_nothing_twice(store: Store, folder: Path) -> None:
+def test_killed_workers_pay_nothing_twice(store: Store, folder: Path) -> None:
     documents(folder, 7)
     chance, write = random.Random(5), summarizer()
 
-    def script(seen: Seen) -> Reply:
+    def script(request: Seen) -> Reply:
         drawn = chance.random()
         kinds = ("drop", "drop_midway", "malformed", "no_choices")
         if drawn < 0.1:
             return Fault(kinds[int(drawn * 40)])
-        return Fault("status", status=503) if drawn < 0.15 else write(seen)
+        return Fault("status", status=503) if drawn < 0.15 else write(request)
 
     kills = 0
     with ChatServer(script, latency=lambda *_: 0.2) as server:
@@ -225,8 +225,8 @@ def test_workers_that_are_killed_lose_nothing_and_pay_nothing_twice(store: Store
         answered = Counter(asked(seen) for seen in server.answered)
     ledger = _ledger(store)
     lost = sum(row["outcome"] in ("lost", "cancelled") for row in ledger)
-    again = sum(times - 1 for times in answered.values())
-    assert again <= lost, "only what was in flight when a worker died is asked again"
+    repeated = sum(times - 1 for times in answered.values())
+    assert repeated <= lost, "only what was in flight when a worker died is asked again"
     calls, cost = store.reservations.used(budget_key_of("b"))
     assert calls == len([row for row in ledger if row["outcome"] != "rate_limited"])
     assert cost is not None
@@ -235,7 +235,7 @@ def test_workers_that_are_killed_lose_nothing_and_pay_nothing_twice(store: Store
 
 @needs_postgres
 @pytest.mark.nightly
-def test_a_batch_goes_on_through_a_restart_of_the_server(folder: Path) -> None:
+def test_a_batch_survives_a_server_restart(folder: Path) -> None:
     documents(folder, 8)
     with restartable() as (address, restart), ChatServer(latency=lambda *_: 0.25) as server, Store(address) as store:
         opened(store, folder, server.base_url)
@@ -252,9 +252,9 @@ def test_a_batch_goes_on_through_a_restart_of_the_server(folder: Path) -> None:
                 time.sleep(0.1)
         assert restarted
         assert states(store) == {"done": 8}
-        answered = Counter(asked(seen) for seen in server.answered)
-        again = sum(times - 1 for times in answered.values())
-        assert again <= 8, "no more than what can have been in flight"
+        answered = Counter(asked(request) for request in server.answered)
+        repeated = sum(times - 1 for times in answered.values())
+        assert repeated <= 8, "no more than what can have been in flight"
 
 
 _POISON = "import os, signal\n\n\ndef read(data, name):\n    os.kill(os.getpid(), signal.SIGKILL)\n"
@@ -262,9 +262,7 @@ _POISON = "import os, signal\n\n\ndef read(data, name):\n    os.kill(os.getpid()
 
 @pytest.mark.nightly
 @in_a_file
-def test_what_kills_its_worker_three_times_is_set_aside_and_the_rest_goes_on(
-    store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_deadly_items_are_set_aside(store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     documents(folder, 1)
     (folder / "in" / "deadly.poison").write_text("Boo.", "utf-8")
     package(folder / "site", {"redraft.readers": {"poison": "poison:read"}}, "poison", {"poison": _POISON})
@@ -278,17 +276,17 @@ def test_what_kills_its_worker_three_times_is_set_aside_and_the_rest_goes_on(
             while worker_pool.repair():
                 time.sleep(0.1)
         assert limits.concurrency == 4
-    found = {Path(item.source).name: item for item in store.batches.items("b")}
-    deadly = found.pop("deadly.poison")
+    items = {Path(item.source).name: item for item in store.batches.items("b")}
+    deadly = items.pop("deadly.poison")
     assert (deadly.state, deadly.deaths) == ("aside", 3)
     assert deadly.error is not None
     assert "SIGKILL" in deadly.error["message"]
-    assert {item.state for item in found.values()} == {"done"}
-    assert max(item.deaths for item in found.values()) <= 1
+    assert {item.state for item in items.values()} == {"done"}
+    assert max(item.deaths for item in items.values()) <= 1
 
 
 @pytest.mark.slow
-def test_workers_whose_driver_was_killed_hand_back_what_they_had(store: Store, folder: Path) -> None:
+def test_orphaned_workers_return_their_items(store: Store, folder: Path) -> None:
     documents(folder, 2)
     with ChatServer(latency=lambda *_: 30.0) as server:
         opened(store, folder, server.base_url)

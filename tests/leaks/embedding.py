@@ -50,7 +50,7 @@ async def main(ways: Sequence[str], traced: bool) -> None:
     for way in ways:
         async with Session(f"{way}.db", model=chat, trace_to_langsmith=traced) as session:
             with suppress(RedraftError):
-                await {one.__name__: one for one in (verb, within, graph, built)}[way](session)
+                await {function.__name__: function for function in (verb, within, graph, built)}[way](session)
 
 
 if __name__ == "__main__":

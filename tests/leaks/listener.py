@@ -70,11 +70,11 @@ def _zstandard(body: bytes) -> bytes:
 
 def switched_on(url: str) -> dict[str, str]:
     """Every variable that has switched tracing on in some version, with all of it going to `url`."""
-    given = {
+    settings = {
         "TRACING": "true",
         "TRACING_V2": "true",
         "ENDPOINT": url,
         "API_KEY": "lsv2_pt_0123456789abcdef",
         "PROJECT": "leak",
     }
-    return {f"{owner}_{name}": value for owner in ("LANGSMITH", "LANGCHAIN") for name, value in given.items()}
+    return {f"{owner}_{name}": value for owner in ("LANGSMITH", "LANGCHAIN") for name, value in settings.items()}

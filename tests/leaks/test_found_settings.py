@@ -37,28 +37,28 @@ class Found:
 
     @property
     def keys(self) -> set[str]:
-        return {seen.authorization.removeprefix("Bearer ") for seen in self.stranger.seen}
+        return {request.authorization.removeprefix("Bearer ") for request in self.stranger.seen}
 
 
 @pytest.fixture
-def found(tmp_path: Path) -> Iterator[Found]:
+def scene(tmp_path: Path) -> Iterator[Found]:
     folder = tmp_path / "cloned"
     folder.mkdir()
     (folder / "book.md").write_text("The keeper kept the light. " * 40, "utf-8")
     (folder / "summary.md").write_text("The keeper kept the light.", "utf-8")
     with ChatServer(lambda _: "The keeper kept the light.") as stranger:
         home = {"HOME": str(tmp_path / "home"), "XDG_CONFIG_HOME": str(tmp_path / "home" / "config")}
-        made = Found(Inside(folder, OPENAI_API_KEY=KEY, **home), stranger)
-        made.says('base-url = "STRANGER"')
-        yield made
+        scene = Found(Inside(folder, OPENAI_API_KEY=KEY, **home), stranger)
+        scene.says('base-url = "STRANGER"')
+        yield scene
 
 
-def refused(found: Found, *arguments: str) -> str:
-    done = found.run(*arguments)
+def refused(scene: Found, *arguments: str) -> str:
+    done = scene.run(*arguments)
     assert done.code == 2, done.err
     assert "merely found" in done.err
     assert "--config FILE" in done.err
-    assert (found.stranger.seen, found.stranger.looked) == ([], [])
+    assert (scene.stranger.seen, scene.stranger.looked) == ([], [])
     return done.err
 
 
@@ -75,93 +75,84 @@ def refused(found: Found, *arguments: str) -> str:
         ['base-url = "STRANGER"', 'key-env = "REDRAFT_KEY_HERE"', 'judge-base-url = "STRANGER"'],
     ],
 )
-def test_an_address_of_a_found_file_is_refused(found: Found, lines: list[str]) -> None:
-    found.command.environment |= {"AWS_SECRET_ACCESS_KEY": "secret-of-somebody", "REDRAFT_KEY_HERE": "own-0123456789"}
-    found.says(*lines)
-    said = refused(found)
-    assert str(found.command.folder / "redraft.toml") in said
-    assert found.run(*RUN, "--json").json["error"]["code"] == "usage"
-    assert found.stranger.seen == []
-
-
-def test_a_cluster_of_a_found_file_is_refused(found: Found) -> None:
-    found.says('engine = "ray"', 'address = "ray://stranger.example:10001"')
-    refused(found, "batch", "run", "book.md")
+def test_found_addresses_are_refused(scene: Found, lines: list[str]) -> None:
+    scene.command.environment |= {"AWS_SECRET_ACCESS_KEY": "secret-of-somebody", "REDRAFT_KEY_HERE": "own-0123456789"}
+    scene.says(*lines)
+    assert str(scene.command.folder / "redraft.toml") in refused(scene)
+    assert scene.run(*RUN, "--json").json["error"]["code"] == "usage"
+    assert scene.stranger.seen == []
 
 
 @pytest.mark.parametrize("command", [RUN, ("runs",), ("batch", "run", "book.md")])
-def test_a_database_of_a_found_file_is_refused(found: Found, command: tuple[str, ...]) -> None:
+def test_found_databases_are_refused(scene: Found, command: tuple[str, ...]) -> None:
     """Documents would go there, and the password that the environment has for another one."""
-    del found.command.environment["REDRAFT_DB"]
-    found.says('db = "postgresql://ann:hidden@stranger.example/books"')
-    assert "hidden" not in refused(found, *command)
-    found.says('db = "notes.db"')
-    refused(found, *command)
+    del scene.command.environment["REDRAFT_DB"]
+    scene.says('db = "postgresql://ann:hidden@stranger.example/books"')
+    assert "hidden" not in refused(scene, *command)
+    scene.says('db = "notes.db"')
+    refused(scene, *command)
 
 
 @pytest.mark.slow
-def test_a_named_file_and_the_users_own_configuration_set_anything(found: Found, tmp_path: Path) -> None:
-    refused(found)
-    named = found.run("--config", "redraft.toml", *RUN)
-    assert named.code == 0, named.err
-    assert found.keys == {KEY}
-    assert "sets" not in named.err
-    found.stranger.seen.clear()
+def test_named_and_own_files_set_anything(scene: Found, tmp_path: Path) -> None:
+    refused(scene)
+    done = scene.run("--config", "redraft.toml", *RUN)
+    assert done.code == 0, done.err
+    assert scene.keys == {KEY}
+    assert "sets" not in done.err
+    scene.stranger.seen.clear()
 
-    own = tmp_path / "home" / "config" / "redraft" / "redraft.toml"
-    own.parent.mkdir(parents=True)
-    own.write_bytes((found.command.folder / "redraft.toml").read_bytes())
-    (found.command.folder / "redraft.toml").write_text("chunk-tokens = 500\n")
-    assert found.run(*RUN, "--set", "sample=2").code == 0
-    assert found.stranger.seen
+    configuration = tmp_path / "home" / "config" / "redraft" / "redraft.toml"
+    configuration.parent.mkdir(parents=True)
+    configuration.write_bytes((scene.command.folder / "redraft.toml").read_bytes())
+    (scene.command.folder / "redraft.toml").write_text("chunk-tokens = 500\n")
+    assert scene.run(*RUN, "--set", "sample=2").code == 0
+    assert scene.stranger.seen
 
 
-def test_a_file_that_is_named_and_missing_is_an_error(found: Found) -> None:
-    done = found.run("--config", "nowhere.toml", "runs")
+def test_a_missing_named_file_is_refused(scene: Found) -> None:
+    done = scene.run("--config", "nowhere.toml", "runs")
     assert (done.code, "nowhere.toml: there is no such file" in done.err) == (2, True)
 
 
 @pytest.mark.slow
-def test_what_the_user_says_outranks_a_found_file(found: Found, tmp_path: Path) -> None:
-    own = tmp_path / "home" / "config" / "redraft" / "redraft.toml"
-    own.parent.mkdir(parents=True)
-    own.write_text('words = 70\nmax-calls = 5\n[models.near]\nmodel = "openai:m"\nbase_url = "http://127.0.0.1:9/v1"\n')
-    (found.command.folder / "redraft.toml").write_text('words = 30\nmax-calls = 9000\nsample = 3\nwriter = "near"\n')
-    done = found.run("summarize", "book.md", "-m", "extractive", "--json")
-    settings = found.run("show", done.json["run"], "--json").json["settings"]
+def test_the_user_outranks_found_files(scene: Found, tmp_path: Path) -> None:
+    configuration = tmp_path / "home" / "config" / "redraft" / "redraft.toml"
+    configuration.parent.mkdir(parents=True)
+    configuration.write_text(
+        'words = 70\nmax-calls = 5\n[models.near]\nmodel = "openai:m"\nbase_url = "http://127.0.0.1:9/v1"\n'
+    )
+    (scene.command.folder / "redraft.toml").write_text('words = 30\nmax-calls = 9000\nsample = 3\nwriter = "near"\n')
+    done = scene.run("summarize", "book.md", "-m", "extractive", "--json")
+    settings = scene.run("show", done.json["run"], "--json").json["settings"]
     assert (settings["words"], settings["sample"]) == (70, 3)
-    assert f"redraft.toml in {found.command.folder.resolve()} sets sample=3\n" in done.err
-    planned = found.run("summarize", "book.md", "--dry-run", "--json")
+    assert f"redraft.toml in {scene.command.folder.resolve()} sets sample=3\n" in done.err
+    planned = scene.run("summarize", "book.md", "--dry-run", "--json")
     assert planned.code == 0, "a model may be named that the user has described"
     assert planned.json["model"] == "openai:m"
 
 
 @pytest.mark.slow
-def test_what_a_found_file_sets_is_said_and_stands_in_the_record(found: Found) -> None:
+def test_found_settings_are_shown_and_recorded(scene: Found) -> None:
     """A score that it has steered can be told from the record, even where nobody has read stderr."""
-    (found.command.folder / "redraft.toml").write_text('questions = 1\ntop-k = 1\ngoal = "coverage=0.5"\n')
-    line = f"redraft.toml in {found.command.folder.resolve()} sets questions=1, top-k=1"
+    (scene.command.folder / "redraft.toml").write_text('questions = 1\ntop-k = 1\ngoal = "coverage=0.5"\n')
+    line = f"redraft.toml in {scene.command.folder.resolve()} sets questions=1, top-k=1"
     evaluate = ("evaluate", "book.md", "summary.md", "--metric", "coverage", "-m", "extractive")
-    assert line in found.run(*evaluate).err
-    done = found.run(*evaluate, "--json", "--quiet", "--set", "sample=2")
+    assert line in scene.run(*evaluate).err
+    done = scene.run(*evaluate, "--json", "--quiet", "--set", "sample=2")
     assert done.err == ""
     run = done.json["run"]
-    record = found.run("show", run, "--json").json["settings"]["found"]
+    record = scene.run("show", run, "--json").json["settings"]["found"]
     assert record == {
-        "file": str(found.command.folder.resolve() / "redraft.toml"),
+        "file": str(scene.command.folder.resolve() / "redraft.toml"),
         "values": {"questions": "1", "top-k": "1"},
     }
-    assert line in found.run("show", run).err
+    assert line in scene.run("show", run).err
     # The line may be wrapped inside its path.
-    assert "".join(line.split()) in "".join(found.run("trace", run).out.split())
-    (found.command.folder / "redraft.toml").unlink()
-    other = found.run(*evaluate, "--json", "--set", "sample=3").json["run"]
-    assert found.run("show", other, "--json").json["settings"]["found"] is None
-
-
-def test_a_found_file_cannot_silence_what_it_sets(found: Found) -> None:
-    (found.command.folder / "redraft.toml").write_text("quiet = true\n")
-    refused(found, "summarize", "book.md", "-m", "extractive")
+    assert "".join(line.split()) in "".join(scene.run("trace", run).out.split())
+    (scene.command.folder / "redraft.toml").unlink()
+    unsteered = scene.run(*evaluate, "--json", "--set", "sample=3").json["run"]
+    assert scene.run("show", unsteered, "--json").json["settings"]["found"] is None
 
 
 def is_refused(path: Command, content: str) -> bool:
@@ -182,49 +173,49 @@ def nowhere(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("key", sorted({key for _, key, _ in SETTINGS}))
-def test_a_setting_is_refused_unless_it_is_known_to_be_harmless(nowhere: Path, key: str) -> None:
+def test_only_harmless_settings_are_accepted(nowhere: Path, key: str) -> None:
     """In the file itself, and in the table of the command, for every command that has the setting."""
     del nowhere
     for path, name, option in SETTINGS:
         if name != key:
             continue
-        said = f"{key} = {toml(typical(key, option))}\n"
-        for content in (said, *([f"[{path[0]}]\n{said}"] if path[0] != "models" else [])):
+        line = f"{key} = {toml(typical(key, option))}\n"
+        for content in (line, *([f"[{path[0]}]\n{line}"] if path[0] != "models" else [])):
             assert is_refused(path, content) == (key not in MAY), (path, content)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("value", HARMFUL)
-def test_no_text_of_a_found_file_is_a_place(nowhere: Path, value: str) -> None:
+def test_no_found_text_is_a_place(nowhere: Path, value: str) -> None:
     """The value is what is asked about: `tests/torture/settings.py` makes files of every kind."""
     del nowhere
-    texts = [one for one in SETTINGS if type(one[2].type) is click.types.StringParamType and one[1] not in MAY]
+    texts = [entry for entry in SETTINGS if type(entry[2].type) is click.types.StringParamType and entry[1] not in MAY]
     assert len(texts) > 20
     for path, key, _ in texts:
-        found = taken(path, f'{key} = "{value}"\n')
-        assert found.is_harm or (value == "" and found.refused.endswith("the name is empty.")), (path, key)
+        outcome = taken(path, f'{key} = "{value}"\n')
+        assert outcome.is_harm or (value == "" and outcome.refused.endswith("the name is empty.")), (path, key)
 
 
 @pytest.mark.slow
-def test_files_of_a_stranger_set_nothing_unasked() -> None:
+def test_random_found_files_set_nothing_harmful() -> None:
     assert list(unasked(200, 1)) == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("let_in", ["embeddings", "prompts"])
-def test_the_files_notice_what_gets_in(let_in: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_random_files_notice_a_hole(let_in: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for option in [option for _, key, option in SETTINGS if key == let_in]:
         monkeypatch.setattr(option, "found", "yes")
     assert any(f"{let_in} = " in wrong for wrong in unasked(3000, 1))
 
 
 @pytest.mark.parametrize("content", ["a = " + "[" * 3_000, "a." * 3_000 + "b = 1"])
-def test_a_file_that_is_nested_without_end_is_refused_in_a_sentence(nowhere: Path, content: str) -> None:
+def test_endlessly_nested_files_are_refused(nowhere: Path, content: str) -> None:
     del nowhere
     assert taken(("summarize",), content).refused
 
 
-def test_models_that_are_built_in_or_at_the_users_own_server_may_be_named(nowhere: Path) -> None:
+def test_found_files_name_known_models_only(nowhere: Path) -> None:
     del nowhere
     for value, refused in {
         "extractive": False,
@@ -237,23 +228,15 @@ def test_models_that_are_built_in_or_at_the_users_own_server_may_be_named(nowher
         assert is_refused(("evaluate",), f'judge = ["extractive", "{value}"]\n') == refused
 
 
-def test_a_found_file_defines_no_model(nowhere: Path) -> None:
+def test_found_files_define_no_model(nowhere: Path) -> None:
     del nowhere
     for path in (("summarize",), ("runs",), ("mcp",)):
         assert is_refused(path, '[models.m]\nmodel = "openai:m"\n')
 
 
-def test_what_an_installed_package_adds_is_refused(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plugins_are_refused_in_found_files(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     del nowhere
     monkeypatch.setattr("redraft.plugins.names", lambda kind: ("theirs",))
     assert is_refused(("summarize",), 'strategy = "theirs"\n')
     assert is_refused(("evaluate",), 'metric = ["coverage", "theirs"]\n')
     assert is_refused(("refine",), 'goal = "theirs=0.5"\n')
-
-
-def test_a_dry_run_reads_no_folder_either(tmp_path: Path) -> None:
-    (tmp_path / "book.md").write_text("The keeper kept the light. " * 40, "utf-8")
-    (tmp_path / "redraft.toml").write_text('prompts = "./theirs"\n', "utf-8")
-    done = Inside(tmp_path, XDG_CONFIG_HOME=str(tmp_path / "config")).run("summarize", "book.md", "--dry-run")
-    assert done.code == 2
-    assert "merely found" in done.err

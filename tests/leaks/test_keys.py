@@ -45,38 +45,38 @@ def everything_in(path: Path) -> str:
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("way", ["error", "refusal", "reply"])
-async def test_a_key_is_struck_out_of_whatever_comes_from_outside(desk: Desk, form: str, way: str) -> None:
-    said = f"You sent <{FORMS[form]}> to us."
+async def test_keys_are_redacted_in_replies_and_errors(desk: Desk, form: str, way: str) -> None:
+    message = f"You sent <{FORMS[form]}> to us."
     answers = {
-        "error": Fault("status", status=401, message=said),
-        "refusal": Answer("", refusal=said),
-        "reply": Answer(said),
+        "error": Fault("status", status=401, message=message),
+        "refusal": Answer("", refusal=message),
+        "reply": Answer(message),
     }
     desk.monkeypatch.setattr("tests.llm.support.KEY", KEY)
     async with desk.serving([answers[way]]) as (server, model):
-        shown = ""
+        output = ""
         try:
-            shown = (await model.ask(story())).value
+            output = (await model.ask(story())).value
         except (ProviderError, RefusedReply) as error:
-            shown = f"{error!r} {error} {error.hint} {getattr(error, 'text', '')}"
+            output = f"{error!r} {error} {error.hint} {getattr(error, 'text', '')}"
     assert server.seen[0].authorization == f"Bearer {KEY}"
     desk.store.close()
 
-    for text in (shown, everything_in(desk.store.path), repr(desk.events)):
+    for text in (output, everything_in(desk.store.path), repr(desk.events)):
         assert FORMS[form] not in text
         assert FORMS[form][4:-4] not in text
-    assert "[redacted]" in shown
+    assert "[redacted]" in output
 
 
 @given(st.binary(max_size=9), st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=8), st.binary())
-def test_base64_hides_a_key_wherever_it_begins(before: bytes, key: str, after: bytes) -> None:
+def test_keys_within_base64_are_redacted(before: bytes, key: str, after: bytes) -> None:
     text = b64encode(before + key.encode() + after).decode()
 
     assert redacted(text, (key,)) != text
     assert redacted("nothing of the kind", (key,)) == "nothing of the kind" or key in "nothing of the kind"
 
 
-async def test_a_model_of_another_package_is_not_trusted_with_the_environments_keys(desk: Desk) -> None:
+async def test_errors_of_plugin_models_are_redacted(desk: Desk) -> None:
     desk.monkeypatch.setenv("PAINT_API_KEY", KEY)
     model = desk.recorded(ScriptedModel([ProviderError(f"no such account: {FORMS['url']}")]))
     with pytest.raises(ProviderError, match=r"no such account: \[redacted\]"):
@@ -98,7 +98,7 @@ MALFORMED = pytest.mark.parametrize(
 
 
 @MALFORMED
-async def test_a_key_that_is_none_is_told_as_such(desk: Desk, key: str, words: str) -> None:
+async def test_malformed_keys_are_named(desk: Desk, key: str, words: str) -> None:
     desk.monkeypatch.setenv("OPENAI_API_KEY", key)
     settings = DraftConfig(model="openai:m", base_url="http://127.0.0.1:9/v1")
     with pytest.raises(UsageError, match=f"OPENAI_API_KEY is not a key: it contains .*{words}") as caught:
@@ -108,6 +108,6 @@ async def test_a_key_that_is_none_is_told_as_such(desk: Desk, key: str, words: s
 
 
 @MALFORMED
-def test_so_is_one_of_a_chat_model(key: str, words: str) -> None:
+def test_malformed_keys_of_chat_models(key: str, words: str) -> None:
     with pytest.raises(RedraftError, match=f"the openai_api_key of ChatOpenAI is not a key: it contains .*{words}"):
         ChatModel(ChatOpenAI(model="m", base_url="http://127.0.0.1:9/v1", api_key=SecretStr(key)))

@@ -82,31 +82,31 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
 
 
 @pytest.mark.slow
-def test_a_run_is_resumed_at_the_users_own_server(scene: Scene) -> None:
+def test_runs_resume_at_the_own_server(scene: Scene) -> None:
     scene.resumed()
     assert scene.server.seen
     assert scene.stranger.seen == []
 
 
 @pytest.mark.slow
-def test_an_address_on_record_gets_nothing_until_it_is_given_again(scene: Scene) -> None:
+def test_stored_addresses_must_be_given_again(scene: Scene) -> None:
     scene.edit("settings", {"base_url": "STRANGER"})
     refusal = scene.refused()
     assert f"openai:m at {scene.stranger.base_url}" in refusal
     assert f"--base-url {scene.stranger.base_url}" in refusal
     assert scene.command.run("show", scene.run, "--json").json["status"] == "stopped", "the run is as it was"
     scene.resumed("--base-url", f"{scene.stranger.base_url}/")
-    assert {seen.authorization for seen in scene.stranger.seen} == {f"Bearer {USUAL}"}
+    assert {request.authorization for request in scene.stranger.seen} == {f"Bearer {USUAL}"}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["OPENAI_BASE_URL", "REDRAFT_BASE_URL", "configuration"])
-def test_an_address_of_the_environment_or_configuration_is_the_users_own(scene: Scene, way: str) -> None:
+def test_configured_addresses_are_trusted(scene: Scene, way: str) -> None:
     scene.edit("settings", {"base_url": "STRANGER"})
     if way == "configuration":
-        own = Path(scene.command.environment["XDG_CONFIG_HOME"], "redraft", "redraft.toml")
-        own.parent.mkdir(parents=True)
-        own.write_text(f'base-url = "{scene.stranger.base_url}"\n', "utf-8")
+        configuration = Path(scene.command.environment["XDG_CONFIG_HOME"], "redraft", "redraft.toml")
+        configuration.parent.mkdir(parents=True)
+        configuration.write_text(f'base-url = "{scene.stranger.base_url}"\n', "utf-8")
     else:
         scene.command.environment[way] = scene.stranger.base_url
     scene.resumed()
@@ -114,7 +114,7 @@ def test_an_address_of_the_environment_or_configuration_is_the_users_own(scene: 
 
 
 @pytest.mark.slow
-def test_a_found_file_does_not_make_an_address_the_users_own(scene: Scene) -> None:
+def test_found_files_trust_no_address(scene: Scene) -> None:
     scene.edit("settings", {"base_url": "STRANGER"})
     (scene.command.folder / "redraft.toml").write_text(f'base-url = "{scene.stranger.base_url}"\n', "utf-8")
     done = scene.command.run("resume", scene.run)
@@ -122,16 +122,16 @@ def test_a_found_file_does_not_make_an_address_the_users_own(scene: Scene) -> No
 
 
 @pytest.mark.slow
-def test_a_variable_on_record_is_not_read_until_it_is_named_again(scene: Scene) -> None:
+def test_stored_variables_must_be_named_again(scene: Scene) -> None:
     """Even the user's own server does not get a secret that the database has chosen."""
     scene.edit("settings", {"key_env": "OTHER_SECRET_KEY"})
     assert "--set key_env=OTHER_SECRET_KEY" in scene.refused()
     scene.resumed("--set", "key_env=OTHER_SECRET_KEY")
-    assert {seen.authorization for seen in scene.server.seen} == {f"Bearer {OTHER}"}
+    assert {request.authorization for request in scene.server.seen} == {f"Bearer {OTHER}"}
 
 
 @pytest.mark.slow
-def test_a_table_of_the_configuration_allows_its_own_address_with_its_own_key_only(scene: Scene) -> None:
+def test_tables_trust_their_address_and_key(scene: Scene) -> None:
     table = (
         f'[models.other]\nmodel = "openai:m"\nbase_url = "{scene.stranger.base_url}"\nkey_env = "OTHER_SECRET_KEY"\n'
     )
@@ -141,7 +141,7 @@ def test_a_table_of_the_configuration_allows_its_own_address_with_its_own_key_on
     scene.refused(*resume)
     scene.edit("settings", {"key_env": "OTHER_SECRET_KEY"})
     assert scene.command.run(*resume).code == 0
-    assert {seen.authorization for seen in scene.stranger.seen} == {f"Bearer {OTHER}"}
+    assert {request.authorization for request in scene.stranger.seen} == {f"Bearer {OTHER}"}
 
 
 JUDGES = {
@@ -167,21 +167,13 @@ def judged(scene: Scene) -> Scene:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", list(JUDGES))
-def test_a_judge_on_record_is_held_to_the_same_rule(judged: Scene, name: str) -> None:
+def test_stored_judges_obey_the_same_rule(judged: Scene, name: str) -> None:
     judged.edit("judging", JUDGES[name])
     judged.refused("resume", judged.run, "--max-calls", "100")
 
 
 @pytest.mark.slow
-def test_a_decider_on_record_is_held_to_the_same_rule(judged: Scene) -> None:
-    judged.edit("judging", {"models": {"d": {"model": "openai:d", "base_url": "STRANGER"}}})
-    judged.edit("refinement", {"goals": {"coverage": 0.9}, "policy": "agent", "decider": "d"})
-    judged.change("UPDATE runs SET kind = ?", "refine")
-    judged.refused("resume", judged.run, "--max-calls", "100")
-
-
-@pytest.mark.slow
-def test_a_judges_address_that_is_given_again_is_used(judged: Scene) -> None:
+def test_judge_addresses_given_again_are_used(judged: Scene) -> None:
     judged.edit("judging", JUDGES["address"])
     judged.command.run(
         "resume", judged.run, "--max-calls", "100", "--set", f"judge_base_url={judged.stranger.base_url}"
@@ -190,7 +182,7 @@ def test_a_judges_address_that_is_given_again_is_used(judged: Scene) -> None:
 
 
 @pytest.mark.slow
-def test_a_folder_of_prompts_on_record_is_not_read(scene: Scene) -> None:
+def test_stored_prompt_folders_are_not_read(scene: Scene) -> None:
     theirs = scene.command.folder / "theirs"
     assert scene.command.run("prompts", "export", str(theirs)).code == 0
     scene.edit("settings", {"prompts": str(theirs)})
@@ -199,7 +191,7 @@ def test_a_folder_of_prompts_on_record_is_not_read(scene: Scene) -> None:
 
 
 @pytest.mark.slow
-def test_a_fork_and_a_batch_are_held_to_the_same_rule(scene: Scene) -> None:
+def test_forks_and_batches_obey_the_rule(scene: Scene) -> None:
     scene.resumed()
     scene.edit("settings", {"base_url": "STRANGER"})
     fork = ("fork", scene.run, "--round", "0", "-g", "coverage=0.9", "--rounds", "1")
@@ -214,34 +206,29 @@ def test_a_fork_and_a_batch_are_held_to_the_same_rule(scene: Scene) -> None:
     assert "batch mine" in scene.refused("batch", "resume", "mine", "--max-calls", "100")
 
 
-async def test_from_python_an_address_is_given_with_the_session(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_sessions_name_the_own_address(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "NO_PROXY"):
         monkeypatch.setenv(name, scene.command.environment[name])
+    scene.command.run("batch", "run", "book.md", "-m", "openai:m", "-w", "60", "--name", "mine", "--max-calls", "1")
+    scene.edit("asked", {"settings": {"base_url": "STRANGER"}}, "batches")
     scene.edit("settings", {"base_url": "STRANGER"})
     async with Session(scene.command.database) as session:
+        with pytest.raises(UsageError, match="only its database names"):
+            await resume_batch(session, "mine")
         with pytest.raises(UsageError, match="only its database names"):
             await session.resume(scene.run)
         with pytest.raises(UsageError, match="only its database names"):
             async with session.visiting(scene.run):
                 pass
     assert scene.stranger.seen == []
-    own = DraftConfig(model="openai:m", base_url=scene.stranger.base_url)
-    async with Session(scene.command.database, settings=own) as session:
+    settings = DraftConfig(model="openai:m", base_url=scene.stranger.base_url)
+    async with Session(scene.command.database, settings=settings) as session:
         await session.resume(scene.run, limits=Limits(max_calls=100))
     assert scene.stranger.seen
 
 
 @pytest.mark.slow
-async def test_a_batch_from_python_is_held_to_the_same_rule(scene: Scene) -> None:
-    scene.command.run("batch", "run", "book.md", "-m", "openai:m", "-w", "60", "--name", "mine", "--max-calls", "1")
-    scene.edit("asked", {"settings": {"base_url": "STRANGER"}}, "batches")
-    async with Session(scene.command.database) as session:
-        with pytest.raises(UsageError, match="only its database names"):
-            await resume_batch(session, "mine")
-
-
-@pytest.mark.slow
-def test_an_output_file_on_record_is_not_written(scene: Scene) -> None:
+def test_stored_output_files_are_not_written(scene: Scene) -> None:
     place = scene.command.folder / "theirs.md"
     scene.change("UPDATE runs SET body = json_set(body, '$.output', ?)", str(place))
     done = scene.command.run("resume", scene.run, "--max-calls", "100")
@@ -253,7 +240,7 @@ def test_an_output_file_on_record_is_not_written(scene: Scene) -> None:
     assert place.exists()
 
 
-def test_the_hint_to_resume_names_what_is_needed_again(scene: Scene) -> None:
+def test_resume_hints_name_what_is_needed(scene: Scene) -> None:
     places = ("--base-url", scene.stranger.base_url, "--set", "key_env=OTHER_SECRET_KEY", "-o", "out.md")
     draft = ("summarize", "book.md", "-m", "openai:m", "-w", "70", "--chunk-tokens", "400", "--max-calls", "1")
     done = scene.command.run(*draft, "--strategy", "hierarchical", *places)

@@ -43,8 +43,8 @@ class Two:
 
 def keys_at(server: ChatServer) -> set[str]:
     """The keys that a server has been shown, in requests of any kind."""
-    shown = [*(seen.authorization for seen in server.seen), *(key for _, key in server.looked)]
-    return {key.removeprefix("Bearer ") for key in shown}
+    keys = [*(request.authorization for request in server.seen), *(key for _, key in server.looked)]
+    return {key.removeprefix("Bearer ") for key in keys}
 
 
 @pytest.fixture
@@ -56,17 +56,17 @@ def two(tmp_path: Path) -> Iterator[Two]:
         yield Two(Inside(tmp_path, **keys), writer, judge)
 
 
-def test_the_writers_key_does_not_go_to_the_judges_server(two: Two) -> None:
+def test_the_writers_key_stays_with_it(two: Two) -> None:
     two.command.run("summarize", "book.md", "-m", "openai:w", "-w", "60", "--base-url", two.writer.base_url)
-    there = ("--base-url", two.writer.base_url, "--set", f"judge_base_url={two.judge.base_url}")
-    two.run("-m", "openai:w", "--judge", "openai:j", *there)
+    places = ("--base-url", two.writer.base_url, "--set", f"judge_base_url={two.judge.base_url}")
+    two.run("-m", "openai:w", "--judge", "openai:j", *places)
     assert two.judge.seen
     assert keys_at(two.writer) == {USUAL}
     assert keys_at(two.judge) == {"none"}
 
 
 @pytest.mark.slow
-def test_each_table_has_a_key_of_its_own(two: Two) -> None:
+def test_each_table_has_its_own_key(two: Two) -> None:
     two.says(
         "[models.strong]",
         'model = "openai:w"',
@@ -83,13 +83,13 @@ def test_each_table_has_a_key_of_its_own(two: Two) -> None:
     assert keys_at(two.writer) == {STRONG}
     assert keys_at(two.judge) == {LOCAL}
     # An address that is typed takes the place of the table's, and the table's key stays where it was.
-    with ChatServer(lambda _: SAID) as other:
-        two.command.run("summarize", "book.md", "-m", "strong", "-w", "60", "--base-url", other.base_url)
-        assert other.seen
-        assert keys_at(other) == {USUAL}
+    with ChatServer(lambda _: SAID) as second:
+        two.command.run("summarize", "book.md", "-m", "strong", "-w", "60", "--base-url", second.base_url)
+        assert second.seen
+        assert keys_at(second) == {USUAL}
 
 
-async def test_so_it_is_from_python(two: Two, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_roles_in_python_have_own_keys(two: Two, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STRONG_KEY", STRONG)
     monkeypatch.setenv("LOCAL_KEY", LOCAL)
     writer = ModelSettings(model="openai:w", base_url=two.writer.base_url, key_env="STRONG_KEY", temperature=0.9)
@@ -99,12 +99,12 @@ async def test_so_it_is_from_python(two: Two, tmp_path: Path, monkeypatch: pytes
         await session.summarize(tmp_path / "long.md", settings=DraftConfig(words=60), metrics=("coverage",))
         session.store.close()
     assert (keys_at(two.writer), keys_at(two.judge)) == ({STRONG}, {LOCAL})
-    assert {seen.body["temperature"] for seen in two.writer.seen} == {0.9}
-    assert {(seen.body["temperature"], seen.body["top_p"]) for seen in two.judge.seen} == {(0.0, 0.5)}
-    assert all("top_p" not in seen.body for seen in two.writer.seen)
+    assert {request.body["temperature"] for request in two.writer.seen} == {0.9}
+    assert {(request.body["temperature"], request.body["top_p"]) for request in two.judge.seen} == {(0.0, 0.5)}
+    assert all("top_p" not in request.body for request in two.writer.seen)
 
 
-def test_where_several_could_have_it_it_goes_where_it_is_known_to_belong(two: Two) -> None:
+def test_the_usual_key_follows_its_server(two: Two) -> None:
     two.command.environment["OPENAI_BASE_URL"] = two.judge.base_url
     places = ("--base-url", two.writer.base_url, "--judge", "openai:j", "--set", f"judge_base_url={two.judge.base_url}")
     two.command.run("summarize", "book.md", "-m", "openai:w", "-w", "60", "--refine", *places)
@@ -114,7 +114,7 @@ def test_where_several_could_have_it_it_goes_where_it_is_known_to_belong(two: Tw
 
 
 @pytest.mark.parametrize("role", ["--judge", "-m", "--set", "validator=--decider"])
-def test_the_tables_of_a_found_file_are_refused(two: Two, tmp_path: Path, role: str) -> None:
+def test_tables_of_found_files_are_refused(two: Two, tmp_path: Path, role: str) -> None:
     home = {"HOME": str(tmp_path / "home"), "XDG_CONFIG_HOME": str(tmp_path / "home" / "config")}
     two.command.environment |= home
     two.says("[models.kind]", 'model = "openai:j"', 'base_url = "JUDGE"')
@@ -126,7 +126,7 @@ def test_the_tables_of_a_found_file_are_refused(two: Two, tmp_path: Path, role: 
     assert (two.judge.seen, two.judge.looked) == ([], [])
 
 
-def test_a_table_without_its_key_is_refused_before_anything_is_sent(two: Two) -> None:
+def test_tables_without_key_send_nothing(two: Two) -> None:
     two.says("[models.strong]", 'model = "openai:w"', 'base_url = "WRITER"', 'key_env = "NOT_SET_KEY"')
     done = two.command.run("summarize", "book.md", "-m", "strong", "-w", "60")
     assert done.code == 2
@@ -170,11 +170,7 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )
-def test_a_command_sends_nothing_to_a_tracer(scene: Scene, arguments: tuple[str, ...]) -> None:
-    sends_nothing_to_a_tracer(scene, arguments)
-
-
-def sends_nothing_to_a_tracer(scene: Scene, arguments: tuple[str, ...]) -> None:
+def test_commands_send_nothing_to_a_tracer(scene: Scene, arguments: tuple[str, ...]) -> None:
     """The texts go to the model, and nowhere else."""
     scene.command.environment |= OF_THE_FIRST_VERSION
     done = scene.command.run(*arguments)
@@ -188,10 +184,10 @@ def sends_nothing_to_a_tracer(scene: Scene, arguments: tuple[str, ...]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["flag", "environment"])
-def test_it_does_when_it_is_told_to_and_says_where_it_goes(scene: Scene, way: str) -> None:
-    told = ["--trace-to-langsmith"] if way == "flag" else []
-    scene.command.environment |= {} if told else {"REDRAFT_TRACE_TO_LANGSMITH": "1"}
-    done = scene.command.run("summarize", "book.md", "-m", "openai:m", "-w", "60", "-q", *told)
+def test_requested_traces_name_their_destination(scene: Scene, way: str) -> None:
+    flags = ["--trace-to-langsmith"] if way == "flag" else []
+    scene.command.environment |= {} if flags else {"REDRAFT_TRACE_TO_LANGSMITH": "1"}
+    done = scene.command.run("summarize", "book.md", "-m", "openai:m", "-w", "60", "-q", *flags)
 
     assert done.code == 0, done.err
     assert scene.heard()
@@ -214,14 +210,14 @@ def embedded(scene: Scene, *ways: str, **environment: str) -> None:
 
 
 @pytest.mark.slow
-def test_the_verbs_of_a_workshop_send_nothing(scene: Scene) -> None:
+def test_session_verbs_send_nothing(scene: Scene) -> None:
     embedded(scene, "verb", "built", **OF_THE_FIRST_VERSION)
 
     assert scene.listener.heard == []
 
 
 @pytest.mark.nightly
-def test_what_an_application_traces_of_its_own_has_neither_prompts_nor_replies_nor_the_document(scene: Scene) -> None:
+def test_own_traces_lack_prompts_and_documents(scene: Scene) -> None:
     embedded(scene, "graph", "within")
 
     assert not scene.heard("the ledger of the salt house"), scene.listener.text
@@ -231,7 +227,7 @@ def test_what_an_application_traces_of_its_own_has_neither_prompts_nor_replies_n
 
 @pytest.mark.parametrize("way", ["verb", "graph"])
 @pytest.mark.nightly
-def test_an_application_may_say_so(scene: Scene, way: str) -> None:
+def test_applications_may_request_traces(scene: Scene, way: str) -> None:
     embedded(scene, way, TRACED="yes")
 
     assert scene.heard()
@@ -249,13 +245,13 @@ HARM += [mark.encode() for mark in "\u202e\u2066"]
 def shown_on_terminal(command: Command, *arguments: str) -> bytes:
     """All that the command writes to a terminal."""
     done = on_terminal(command, *arguments)
-    shown = done.out + done.err
-    assert "Traceback" not in shown, shown
-    return shown.encode()
+    output = done.out + done.err
+    assert "Traceback" not in output, output
+    return output.encode()
 
 
-def harm_in(shown: bytes) -> list[bytes]:
-    return [mark for mark in HARM if mark in shown]
+def harm_in(output: bytes) -> list[bytes]:
+    return [mark for mark in HARM if mark in output]
 
 
 @pytest.fixture
@@ -277,15 +273,15 @@ def command(tmp_path: Path) -> Command:
     ],
     ids=["file", "model", "value", "option", "run", "database"],
 )
-def test_what_was_typed_or_is_called_so_is_words(command: Command, arguments: tuple[str, ...]) -> None:
-    shown = shown_on_terminal(command, *arguments)
+def test_typed_control_characters_are_harmless(command: Command, arguments: tuple[str, ...]) -> None:
+    output = shown_on_terminal(command, *arguments)
 
-    assert len(shown) > 20
-    assert harm_in(shown) == []
+    assert len(output) > 20
+    assert harm_in(output) == []
 
 
 @pytest.mark.slow
-def test_what_a_database_holds_is_words_and_escaped_in_json(command: Command) -> None:
+def test_stored_control_characters_are_harmless(command: Command) -> None:
     assert command.run("summarize", "book.md", "-w", "60", "-q").code == 0
     with sqlite3.connect(command.database) as database:
         (run,) = database.execute("SELECT id FROM runs").fetchone()
@@ -295,15 +291,18 @@ def test_what_a_database_holds_is_words_and_escaped_in_json(command: Command) ->
     database.close()
 
     for arguments in (("runs",), ("show", run), ("trace", run)):
-        shown = shown_on_terminal(command, *arguments)
-        assert b"keeper" in shown or b"31m" in shown
-        assert harm_in(shown) == [], arguments
+        output = shown_on_terminal(command, *arguments)
+        assert b"keeper" in output or b"31m" in output
+        assert harm_in(output) == [], arguments
     listed = command.run("runs", "--json")
     assert harm_in(listed.out.encode()) == []
     assert listed.json["runs"][0]["title"] == EVIL
 
 
-def test_json_has_escapes_for_what_nobody_sees() -> None:
+def test_json_escapes_invisible_characters() -> None:
     unseen = r"\u007f\u0080\u009f\u061c\u200e\u200f\u2028\u2029\u202a\u202e\u2066\u2069\ufeff\ud800"
-    seen = "é雨👩‍👩‍👧\u00a0—"
-    assert json_text({"a": f"x{json.loads(chr(34) + unseen + chr(34))} {seen}"}, None) == f'{{"a": "x{unseen} {seen}"}}'
+    visible = "é雨👩‍👩‍👧\u00a0—"
+    assert (
+        json_text({"a": f"x{json.loads(chr(34) + unseen + chr(34))} {visible}"}, None)
+        == f'{{"a": "x{unseen} {visible}"}}'
+    )

@@ -23,8 +23,8 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path | str
 
 @pytest.fixture
 def store(place: Path | str) -> Iterator[Store]:
-    with Store(place) as made:
-        yield made
+    with Store(place) as store:
+        yield store
 
 
 @pytest.fixture(autouse=True)

@@ -74,7 +74,7 @@ def document(text: str = TEXT, title: str = "A title") -> Document:
 
 
 def run(name: str = "abc123", text: str = TEXT, **changes: Any) -> Run:
-    made = Run(
+    default = Run(
         id=name,
         identity="identity",
         document=content_id(text),
@@ -84,7 +84,7 @@ def run(name: str = "abc123", text: str = TEXT, **changes: Any) -> Run:
         tokenizer="estimate",
         version="0.1",
     )
-    return replace(made, **changes)
+    return replace(default, **changes)
 
 
 def call(key: str = "key", outcome: str = "ok", **changes: Any) -> Call:
@@ -97,14 +97,16 @@ def call(key: str = "key", outcome: str = "ok", **changes: Any) -> Call:
     return Call(**{**values, **changes})
 
 
-def add_call(store: Store, made: Call) -> None:
+def add_call(store: Store, ended: Call) -> None:
     """Put a call into the ledger that has come to its end."""
     reservation = Reservation()
     # Under a key of its own, as if it had been sent before the same was answered.
-    store.reservations.book(reservation, replace(made, key=f"{made.key} {next(_numbers)}"), ReservationTerms("budget"))
+    store.reservations.book(
+        reservation, replace(ended, key=f"{ended.key} {next(_numbers)}"), ReservationTerms("budget")
+    )
     with store._connection.writing() as raw:
-        raw.execute("UPDATE calls SET key = ? WHERE id = ?", (made.key, reservation.call))
-    store.reservations.settle(reservation, made)
+        raw.execute("UPDATE calls SET key = ? WHERE id = ?", (ended.key, reservation.call))
+    store.reservations.settle(reservation, ended)
 
 
 def piece(index: int = 0, text: str = "piece", **changes: Any) -> Piece:
@@ -153,8 +155,8 @@ def typed(name: str = "typed-1", text: str = TEXT, **changes: Any) -> TypedQuest
         TypedQuestion(2, "unanswerable", "In which year?", "", "", Span(3, 18)),
     )
     missing = ("no abstractive question 1 about the end: nö",)
-    made = TypedQuestions(name, content_id(text), "m", {"ask_typed": "1"}, 18, questions, missing)
-    return replace(made, **changes)
+    default = TypedQuestions(name, content_id(text), "m", {"ask_typed": "1"}, 18, questions, missing)
+    return replace(default, **changes)
 
 
 def fact(number: int = 1, text: str = "Hester drowned.", **changes: Any) -> KeyFact:
@@ -163,12 +165,12 @@ def fact(number: int = 1, text: str = "Hester drowned.", **changes: Any) -> KeyF
 
 def tree(*facts: KeyFact, **changes: Any) -> Tree:
     pruned = (Objection("objectivity", "An öpinion."), Objection("unjudged", "😀"))
-    some = (
+    facts_of_a_tree = (
         fact(1),
         fact(2, "She could swim. 😀", level="branch", parent=1, evidence=Evidence("somewhere")),
         fact(3, "It was cold.", level="leaf", parent=2, objections=pruned),
     )
-    return replace(Tree(0, "narrative", Span(0, 18), 0.25, facts or some, "Who drowned? 😀"), **changes)
+    return replace(Tree(0, "narrative", Span(0, 18), 0.25, facts or facts_of_a_tree, "Who drowned? 😀"), **changes)
 
 
 def keyfacts(name: str = "keyfacts-1", text: str = TEXT, **changes: Any) -> KeyFacts:
@@ -176,8 +178,8 @@ def keyfacts(name: str = "keyfacts-1", text: str = TEXT, **changes: Any) -> KeyF
         tree(),
         tree(fact(1, "Water is deep.", evidence=Evidence("")), chunk=1, perspective="analytical", query=""),
     )
-    made = KeyFacts(name, content_id(text), "m", "v", {"query_narrative": "1"}, trees, ("chunk 2: nö tree",))
-    return replace(made, **changes)
+    default = KeyFacts(name, content_id(text), "m", "v", {"query_narrative": "1"}, trees, ("chunk 2: nö tree",))
+    return replace(default, **changes)
 
 
 def finding(text: str = "Say who drowned.", **changes: Any) -> Finding:
@@ -190,8 +192,8 @@ def evaluation(metric: str = "coverage", **changes: Any) -> Evaluation:
         finding("Correct it.", metric=metric, task="correct", sentence="Ünïcode.", found="Ann", evidence=Evidence("x")),
         finding("Say it.", metric=metric),
     )
-    made = Evaluation(metric, 1, "scored", 1 / 3, 3, 2, findings, ("A kept sentence.",), {"kinds": {"who": [1, 2]}})
-    return replace(made, **changes)
+    default = Evaluation(metric, 1, "scored", 1 / 3, 3, 2, findings, ("A kept sentence.",), {"kinds": {"who": [1, 2]}})
+    return replace(default, **changes)
 
 
 FAILED = Evaluation("consistency", 2, "failed", unjudged=4, reason="Nothing was judged: ünïcode \U0001f600.")
@@ -211,12 +213,12 @@ def rounds(first: str, second: str) -> list[Round]:
     """
     answers = (PointAnswer(finding().id), PointAnswer("f2", "kept", "Ünïcode."), PointAnswer("f3", "left", "why"))
     reasons = {"why": 'It says "no". \U0001f600', "instruction": "Näme her."}
-    told: dict[str, Any] = {**reasons, "answers": answers}
+    details: dict[str, Any] = {**reasons, "answers": answers}
     return [
         Round(0, first),
         Round(1, second, first, ("coverage",), (finding().id,), accepted=True, reason="coverage rose"),
         Round(2, first, second, ("consistency", "coverage")),
-        Round(3, second, first, ("coverage",), accepted=False, reason="no gain", **told, comparison=BESIDE),
+        Round(3, second, first, ("coverage",), accepted=False, reason="no gain", **details, comparison=BESIDE),
     ]
 
 
@@ -264,8 +266,8 @@ def fill_judged(store: Store, parent: str) -> str:
     store.runs.add(run(fork, PRINTABLE, purpose=Refine(judging=JUDGING, refinement=REFINEMENT), parent=parent))
     first = store.runs.keep_draft(fork, "The first draft.", 3, "given")
     second = store.runs.add_draft(fork, "The second draft.", 3, "revise", 1, ("another nöte",))
-    for one in (evaluation(), FAILED):
-        store.judgments.keep(first, one)
+    for judged_draft in (evaluation(), FAILED):
+        store.judgments.keep(first, judged_draft)
     for round_ in rounds(first, second):
         store.judgments.keep_round(fork, round_)
     store.judgments.keep_verdicts(VERDICTS, content_id(PRINTABLE))

@@ -84,35 +84,35 @@ class Leasing(RuleBasedStateMachine):
             self.ended[idx] = "aside"
 
     def _expire(self) -> None:
-        for idx in [one for one in self.held if self.until[one] < self.clock.now]:
+        for idx in [number for number in self.held if self.until[number] < self.clock.now]:
             self._lose(idx)
 
-    @rule(worker=st.sampled_from(WORKERS), most=st.integers(1, 4))
-    def lease(self, worker: str, most: int) -> None:
-        taken = self.batches.lease("b", worker, most, SECONDS)
+    @rule(worker=st.sampled_from(WORKERS), count=st.integers(1, 4))
+    def lease(self, worker: str, count: int) -> None:
+        items = self.batches.lease("b", worker, count, SECONDS)
         self._expire()
-        mine = [one for one in self.held.values() if one.worker == worker]
+        mine = [item for item in self.held.values() if item.worker == worker]
         free = [idx for idx in self.deaths if idx not in self.held and idx not in self.ended]
-        assert len(taken) <= most
-        for one in taken:
-            assert one.idx in free, "nobody else has it, and it is not done"
-            self.held[one.idx], self.until[one.idx] = one, self.clock.now + SECONDS
-        suspects = [one for one in taken if self.deaths[one.idx]]
+        assert len(items) <= count
+        for item in items:
+            assert item.idx in free, "nobody else has it, and it is not done"
+            self.held[item.idx], self.until[item.idx] = item, self.clock.now + SECONDS
+        suspects = [item for item in items if self.deaths[item.idx]]
         if suspects:
-            assert len(taken) == 1, "at what a worker has died before, one works alone"
+            assert len(items) == 1, "at what a worker has died before, one works alone"
             assert not mine
-        if any(self.deaths[one.idx] for one in mine):
-            assert not taken
+        if any(self.deaths[item.idx] for item in mine):
+            assert not items
         elif any(self.deaths[idx] == 0 for idx in free) or (free and not mine):
-            assert taken, "there is something to do, and nobody who does it"
-        if taken and not suspects and most >= len(free):
-            left = [idx for idx in free if idx not in {one.idx for one in taken}]
-            assert all(self.priorities[one.idx] >= max((self.priorities[i] for i in left if not self.deaths[i]),
-                                                       default=-9) for one in taken)  # fmt: skip
+            assert items, "there is something to do, and nobody who does it"
+        if items and not suspects and count >= len(free):
+            remaining = [idx for idx in free if idx not in {item.idx for item in items}]
+            assert all(self.priorities[item.idx] >= max((self.priorities[i] for i in remaining if not self.deaths[i]),
+                                                       default=-9) for item in items)  # fmt: skip
 
     @rule(worker=st.sampled_from(WORKERS))
     def renew(self, worker: str) -> None:
-        ours = {(one.idx, one.attempts) for one in self.held.values() if one.worker == worker}
+        ours = {(item.idx, item.attempts) for item in self.held.values() if item.worker == worker}
         assert self.batches.renew("b", worker, SECONDS) == ours
         for idx, _ in ours:
             self.until[idx] = self.clock.now + SECONDS
@@ -128,12 +128,12 @@ class Leasing(RuleBasedStateMachine):
 
     @rule(draw=st.data())
     @precondition(lambda self: self.old)
-    def settle_what_is_not_ours_any_more(self, draw: Any) -> None:
+    def settle_an_old_lease(self, draw: Any) -> None:
         assert not self.batches.settle(draw.draw(st.sampled_from(self.old)), "done")
 
     @rule(worker=st.sampled_from(WORKERS))
     def die(self, worker: str) -> None:
-        lost = [one.idx for one in self.held.values() if one.worker == worker]
+        lost = [item.idx for item in self.held.values() if item.worker == worker]
         assert self.batches.release("b", worker, "it was shot") == len(lost)
         for idx in lost:
             self._lose(idx)
@@ -145,7 +145,7 @@ class Leasing(RuleBasedStateMachine):
     @rule()
     def try_again(self) -> None:
         self.batches.try_again("b")
-        for idx in [one for one, state in self.ended.items() if state in ("failed", "aside")]:
+        for idx in [number for number, state in self.ended.items() if state in ("failed", "aside")]:
             del self.ended[idx]
             self.deaths[idx] = 0
 
@@ -178,13 +178,13 @@ class LeasingOnAServer(Leasing):
         return store._connection
 
 
-_kept = ExitStack()
-atexit.register(_kept.close)
+_servers = ExitStack()
+atexit.register(_servers.close)
 
 
 @cache
 def server_for_leasing() -> str:
-    return _kept.enter_context(database())
+    return _servers.enter_context(database())
 
 
 TestLeasing = Leasing.TestCase
@@ -193,7 +193,7 @@ TestLeasingOnAServer = needs_postgres(LeasingOnAServer.TestCase)
 TestLeasingOnAServer.settings = settings(max_examples=15, stateful_step_count=25, deadline=None)
 
 
-def test_an_item_that_came_on_between_two_deaths_is_no_worse_than_before(store: Store) -> None:
+def test_progress_between_deaths_resets_their_count(store: Store) -> None:
     store.documents.add(document())
     store.runs.add(run("r"))
     store.batches.open(Batch("b", {}, {}))
@@ -214,7 +214,7 @@ def test_an_item_that_came_on_between_two_deaths_is_no_worse_than_before(store: 
     assert "it was shot" in item.error["message"]
 
 
-def test_only_an_open_batch_is_worked_on(store: Store) -> None:
+def test_only_open_batches_are_worked_on(store: Store) -> None:
     store.batches.open(Batch("b", {"words": 1}, {}))
     store.batches.add("b", [BatchItemRow("x", "x")])
     for status in ("paused", "stopped", "cancelled"):
@@ -229,14 +229,14 @@ def test_only_an_open_batch_is_worked_on(store: Store) -> None:
         store.batches.get("c")
 
 
-def test_what_was_cancelled_is_not_stopped_as_well(store: Store) -> None:
+def test_cancelled_batches_stay_cancelled(store: Store) -> None:
     store.batches.open(Batch("b", {}, {}))
     store.batches.set_status("b", "cancelled")
     store.batches.set_status("b", "stopped", {"code": "budget", "message": "", "hint": ""})
     assert store.batches.get("b").status == "cancelled"
 
 
-def test_every_item_has_a_file_of_its_own_on_any_disk(store: Store) -> None:
+def test_items_have_unique_files_on_any_disk(store: Store) -> None:
     store.batches.open(Batch("b", {}, {}))
     names = ["a", "A", "a-2", "a", "ä", "Ä", "a-4"]
     added = [BatchItemRow(f"{n}/{name}", name) for n, name in enumerate(names)]
@@ -250,24 +250,24 @@ def test_every_item_has_a_file_of_its_own_on_any_disk(store: Store) -> None:
 
 @pytest.mark.slow
 @given(st.lists(st.tuples(st.floats(0, 30), st.integers(1, 50)), max_size=40), st.integers(1, 5), st.integers(50, 100))
-def test_no_minute_has_more_turns_than_it_may(asked: list[tuple[float, int]], requests: int, tokens: int) -> None:
+def test_no_minute_exceeds_its_rate_limit(requested: list[tuple[float, int]], requests: int, tokens: int) -> None:
     clock, connection = Clock(), in_memory()
-    turns, taken = RateLimiterWindow(connection, clock), []
-    for pause, size in asked:
+    turns, counted = RateLimiterWindow(connection, clock), []
+    for pause, size in requested:
         clock.now += pause
         while wait := turns.take("g", size, requests_per_minute=requests, tokens_per_minute=tokens):
             assert wait <= WINDOW + 1e-6
             clock.now += wait + 1e-6
-        taken.append((clock.now, size))
+        counted.append((clock.now, size))
     connection.close()
-    for at, _ in taken:
-        within = [size for when, size in taken if at - WINDOW < when - 1e-6 <= at]
+    for at, _ in counted:
+        within = [size for when, size in counted if at - WINDOW < when - 1e-6 <= at]
         assert len(within) <= requests
         assert sum(within) <= tokens
-    assert all(one[0] <= other[0] for one, other in pairwise(taken))
+    assert all(first[0] <= second[0] for first, second in pairwise(counted))
 
 
-def test_gates_do_not_wait_for_each_other() -> None:
+def test_limiters_do_not_wait_for_another() -> None:
     connection = in_memory()
     turns = RateLimiterWindow(connection, Clock())
     for gate in random.Random(1).sample(["a", "b", "c"], 3):

@@ -74,11 +74,11 @@ sys.exit(len([child for child in children if os.waitpid(child, 0)[1]]))
 
 @pytest.fixture
 def store() -> Iterator[Store]:
-    with postgres.database() as address, Store(address) as made:
-        made.documents.add(document())
+    with postgres.database() as address, Store(address) as store:
+        store.documents.add(document())
         for number in range(_PROCESSES):
-            made.runs.add(run(f"r{number}"))
-        yield made
+            store.runs.add(run(f"r{number}"))
+        yield store
 
 
 def crowd(store: Store, what: str) -> subprocess.Popen[str]:
@@ -93,7 +93,7 @@ def crowd(store: Store, what: str) -> subprocess.Popen[str]:
 
 
 @pytest.mark.nightly
-def test_many_processes_with_a_run_each_never_overrun_their_pot(store: Store) -> None:
+def test_processes_never_overrun_their_budget(store: Store) -> None:
     for number in range(_PROCESSES):
         store.reservations.share("budget", f"r{number}")
     with crowd(store, "budget") as working:
@@ -104,7 +104,7 @@ def test_many_processes_with_a_run_each_never_overrun_their_pot(store: Store) ->
 
 
 @pytest.mark.nightly
-def test_runs_that_draw_on_several_pots_wait_for_each_other_in_one_order(store: Store) -> None:
+def test_several_budgets_never_deadlock(store: Store) -> None:
     for number in range(_PROCESSES):
         for budget_key in sorted(("p0", "p1", "p2"), reverse=bool(number % 2)):
             store.reservations.share(budget_key, f"r{number}")
@@ -120,16 +120,16 @@ def test_runs_that_draw_on_several_pots_wait_for_each_other_in_one_order(store: 
 
 
 @pytest.mark.slow
-def test_what_many_processes_ask_at_once_is_sent_once(store: Store) -> None:
+def test_one_request_is_sent_once(store: Store) -> None:
     with crowd(store, "same") as working:
         assert working.stdout is not None
-        told: list[str] = []
+        lines: list[str] = []
         # Each stays alive until all have asked for everything.
-        while told.count("ready\n") < _PROCESSES:
-            told.append(working.stdout.readline())
+        while lines.count("ready\n") < _PROCESSES:
+            lines.append(working.stdout.readline())
         working.communicate(timeout=120)
     assert working.returncode == 0
-    assert told.count("sent\n") == _CALLS
+    assert lines.count("sent\n") == _CALLS
 
 
 def booked(store: Store, name: str) -> None:
@@ -147,44 +147,44 @@ def is_waiting(future: Future[None]) -> bool:
 
 
 @pytest.mark.slow
-def test_bookings_of_two_pots_do_not_wait_for_each_other(store: Store) -> None:
-    with Store(store.address) as other, plain(store.address) as held, ThreadPoolExecutor(2) as pool:
+def test_bookings_of_two_budgets_run_together(store: Store) -> None:
+    with Store(store.address) as second, plain(store.address) as holder, ThreadPoolExecutor(2) as pool:
         for name in ("r1", "r2"):
             store.reservations.share(f"of {name}", name)
-        held.execute("BEGIN")
-        held.execute("SELECT 1 FROM budget_sums WHERE budget = 'of r1' FOR UPDATE")
+        holder.execute("BEGIN")
+        holder.execute("SELECT 1 FROM budget_sums WHERE budget = 'of r1' FOR UPDATE")
         first = pool.submit(booked, store, "r1")
         assert is_waiting(first)
-        pool.submit(booked, other, "r2").result(timeout=10)
-        pool.submit(other.documents.add_text, "a text").result(timeout=10)
+        pool.submit(booked, second, "r2").result(timeout=10)
+        pool.submit(second.documents.add_text, "a text").result(timeout=10)
         assert is_waiting(first)
-        held.execute("ROLLBACK")
+        holder.execute("ROLLBACK")
         first.result(timeout=10)
         assert store.reservations.used("of r1") == store.reservations.used("of r2") == (1, 1.0)
 
 
 @pytest.mark.slow
-def test_who_writes_alone_waits_for_all_and_all_for_him(store: Store) -> None:
-    with Store(store.address) as other, ThreadPoolExecutor(2) as pool:
+def test_exclusive_writers_wait_for_all(store: Store) -> None:
+    with Store(store.address) as second, ThreadPoolExecutor(2) as pool:
         with store.connection.writing("names") as raw:
             raw.execute("SELECT 1").fetchone()
-            alone = pool.submit(other.reservations.share, "of r1", "r1")
+            alone = pool.submit(second.reservations.share, "of r1", "r1")
             assert is_waiting(alone)
         alone.result(timeout=10)
         with store.transaction():
             store.reservations.used("of r1")
-            beside = pool.submit(booked, other, "r1")
-            assert is_waiting(beside)
-        beside.result(timeout=10)
+            booking = pool.submit(booked, second, "r1")
+            assert is_waiting(booking)
+        booking.result(timeout=10)
 
 
-def test_within_who_writes_beside_others_nobody_writes_alone(store: Store) -> None:
+def test_shared_writers_contain_no_exclusive_one(store: Store) -> None:
     with pytest.raises(AssertionError, match="is not locked"), store.connection.writing("names", "a name"):
         store.reservations.share("of r1", "r1")
 
 
 @pytest.mark.nightly
-def test_what_was_written_is_on_the_disk_of_the_server() -> None:
+def test_writes_survive_a_server_crash() -> None:
     with postgres.crashing() as (address, crash):
         with plain(address) as database:
             # It would have it there by itself after a while.

@@ -58,12 +58,12 @@ class Budgets(RuleBasedStateMachine):
             return
         self.number += 1
         terms, reservation = ReservationTerms(budget_key, max_cost=100.0 if limited else None), Reservation()
-        made = call(f"k{self.number}", run=name, booked_usd=dollars)
+        store = call(f"k{self.number}", run=name, booked_usd=dollars)
         try:
-            self.other.reservations.book(reservation, made, terms)
+            self.other.reservations.book(reservation, store, terms)
         except (LimitReachedError, DuplicateCallError):
             return
-        self.booked.append((reservation, name, made.key))
+        self.booked.append((reservation, name, store.key))
 
     @precondition(lambda self: self.booked)
     @rule(at=st.integers(0, 9), outcome=_ENDS, dollars=_DOLLARS)
@@ -94,7 +94,7 @@ class Budgets(RuleBasedStateMachine):
             self.store.forget([name])
             self.alive.remove(name)
             # Nobody settles the call of a run that was forgotten: it is not forgotten while somebody works on it.
-            self.booked = [one for one in self.booked if one[1] != name]
+            self.booked = [entry for entry in self.booked if entry[1] != name]
 
     @rule(name=_RUNS)
     def begin_again(self, name: str) -> None:
@@ -123,10 +123,10 @@ class Budgets(RuleBasedStateMachine):
 
 def expect_sums(store: Store) -> None:
     """Each budget's row says what its calls add up to."""
-    kept = {row["budget"]: dict(row) for row in store.connection.rows("SELECT * FROM budget_sums")}
+    rows = {row["budget"]: dict(row) for row in store.connection.rows("SELECT * FROM budget_sums")}
     budget_runs = {row["budget"] for row in store.connection.rows("SELECT budget FROM budget_runs")}
     summed = {row["budget"]: dict(row) for row in store.connection.rows(_SUM)}
-    assert kept == {
+    assert rows == {
         budget_key: summed.get(budget_key, {"budget": budget_key, "calls": 0, "usd": 0.0, "unpriced": 0})
         for budget_key in budget_runs
     }
@@ -144,7 +144,7 @@ TestBudgetsOnAServer = needs_postgres(BudgetsOnAServer.TestCase)
 TestBudgetsOnAServer.settings = settings(max_examples=3, stateful_step_count=25, deadline=None)
 
 
-def test_a_pot_has_spent_nothing_before_its_runs_call(tmp_path: Path) -> None:
+def test_budgets_begin_with_nothing_spent(tmp_path: Path) -> None:
     with Store(tmp_path / "redraft.db") as store:
         fill(store)
         for budget_key, name in (("p", "abc123"), ("q", "abc123"), ("none", "fork-of-abc123")):

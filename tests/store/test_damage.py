@@ -35,12 +35,12 @@ DAMAGE = {
 
 
 @pytest.fixture(scope="module")
-def here(tmp_path_factory: pytest.TempPathFactory) -> tuple[Inside, str, str]:
+def two_runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Inside, str, str]:
     """A database of two runs."""
     folder = tmp_path_factory.mktemp("damage")
     command = Inside(folder)
-    made = [command.run("summarize", str(SAMPLE), "-w", words, "--json").json["run"] for words in ("60", "80")]
-    return command, made[0], made[1]
+    first, second = (command.run("summarize", str(SAMPLE), "-w", n, "--json").json["run"] for n in ("60", "80"))
+    return command, first, second
 
 
 def damaged(first: Inside, bad: str, what: str, folder: Path) -> Inside:
@@ -48,18 +48,18 @@ def damaged(first: Inside, bad: str, what: str, folder: Path) -> Inside:
     command = Inside(folder)
     for file in command.database.parent.glob("*.db*"):
         file.unlink()
-    with sqlite3.connect(first.database) as whole, sqlite3.connect(command.database) as copy:
-        whole.backup(copy)
+    with sqlite3.connect(first.database) as source, sqlite3.connect(command.database) as copy:
+        source.backup(copy)
         copy.execute("PRAGMA foreign_keys=OFF")
         copy.execute(DAMAGE[what], (bad,))
-    whole.close()
+    source.close()
     copy.close()
     return command
 
 
 @pytest.mark.parametrize("what", DAMAGE)
-def test_a_damaged_run_costs_no_other_one(here: tuple[Inside, str, str], what: str, tmp_path: Path) -> None:
-    first, bad, good = here
+def test_a_damaged_run_spoils_no_other(two_runs: tuple[Inside, str, str], what: str, tmp_path: Path) -> None:
+    first, bad, good = two_runs
     command = damaged(first, bad, what, tmp_path)
     listed = command.run("runs", "--json")
     assert listed.code == 0, listed.err
@@ -95,16 +95,16 @@ sys.stdin.read()
 
 @pytest.mark.slow
 @pytest.mark.parametrize("open_elsewhere", [False, True])
-def test_who_only_reads_leaves_no_trace(tmp_path: Path, open_elsewhere: bool) -> None:
+def test_reading_changes_no_file(tmp_path: Path, open_elsewhere: bool) -> None:
     """In no byte of any file, whether another process has the database open or nobody does."""
     path = tmp_path / "redraft.db"
     with subprocess.Popen(
         [sys.executable, "-c", WRITER, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as other:
-        assert other.stdout is not None
-        assert other.stdout.readline() == b"ready\n"
+    ) as writer:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == b"ready\n"
         if not open_elsewhere:
-            other.communicate()
+            writer.communicate()
         before = state(tmp_path)
         with Store(path, to_read=True, only_read=True) as store:
             assert store.capabilities.known("m").mode == "tools"
@@ -112,28 +112,28 @@ def test_who_only_reads_leaves_no_trace(tmp_path: Path, open_elsewhere: bool) ->
             assert state(tmp_path) == before
         assert state(tmp_path) == before
         if open_elsewhere:
-            other.communicate()
+            writer.communicate()
 
 
-def test_who_only_reads_sees_what_others_write_later(tmp_path: Path) -> None:
+def test_a_reader_sees_later_writes(tmp_path: Path) -> None:
     Store(tmp_path / "redraft.db").close()
     with Store(tmp_path / "redraft.db", only_read=True) as store:
         assert store.capabilities.known("m").mode is None
-        with Store(tmp_path / "redraft.db") as other:
-            other.capabilities.learn_mode("m", "tools")
+        with Store(tmp_path / "redraft.db") as writer:
+            writer.capabilities.learn_mode("m", "tools")
             assert store.capabilities.known("m").mode == "tools"
         assert store.capabilities.known("m").mode == "tools"
 
 
-def test_who_only_reads_makes_no_database(tmp_path: Path) -> None:
+def test_a_reader_creates_no_database(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no database there"):
         Store(tmp_path / "redraft.db", only_read=True)
     assert state(tmp_path) == {}
 
 
 @pytest.mark.parametrize("name", ["x.docx", "x.pdf", "x.DOCX"])
-def test_an_export_is_no_page_under_another_name(here: tuple[Inside, str, str], name: str) -> None:
-    command, run, _ = here
+def test_export_refuses_other_suffixes(two_runs: tuple[Inside, str, str], name: str) -> None:
+    command, run, _ = two_runs
     done = command.run("export", run, "-o", name)
     assert done.code == 2
     assert f"not {name[2:].upper()}" in done.err
@@ -141,7 +141,7 @@ def test_an_export_is_no_page_under_another_name(here: tuple[Inside, str, str], 
 
 
 @pytest.mark.parametrize("path", ["../secret.md", "/etc/hostname", "~/secret.md", "link.md", "in/../../secret.md"])
-def test_a_line_of_a_stranger_names_no_file_elsewhere(tmp_path: Path, path: str) -> None:
+def test_lines_name_no_file_elsewhere(tmp_path: Path, path: str) -> None:
     folder = tmp_path / "corpus"
     folder.mkdir()
     (tmp_path / "secret.md").write_text("A secret.", "utf-8")
@@ -160,7 +160,7 @@ def test_a_line_of_a_stranger_names_no_file_elsewhere(tmp_path: Path, path: str)
         allow_paths(False)
 
 
-def test_the_command_lets_lines_name_other_files_where_it_is_told_to(tmp_path: Path) -> None:
+def test_allow_paths_lets_lines_name_files(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("The keeper kept the light. " * 40, "utf-8")
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "lines.jsonl").write_text('{"path": "../a.md"}\n', "utf-8")
@@ -172,7 +172,7 @@ def test_the_command_lets_lines_name_other_files_where_it_is_told_to(tmp_path: P
 
 
 @pytest.mark.parametrize("part", ["settings", "limits"])
-def test_a_setting_of_a_later_version_is_a_sentence(tmp_path: Path, part: str) -> None:
+def test_settings_of_later_versions_are_named(tmp_path: Path, part: str) -> None:
     (tmp_path / "book.md").write_text("The keeper kept the light. " * 40, "utf-8")
     command = Inside(tmp_path)
     assert command.run("summarize", "book.md", "-w", "60", "-q").code == 0
@@ -182,16 +182,16 @@ def test_a_setting_of_a_later_version_is_a_sentence(tmp_path: Path, part: str) -
         database.execute(f"UPDATE runs SET body = {newer}")
     database.close()
 
-    said = f"run {run} was made by redraft 9.9: it has the setting verve, which this version"
+    message = f"run {run} was made by redraft 9.9: it has the setting verve, which this version"
     for arguments in (("show", run), ("resume", run), ("trace", run)):
         done = command.run(*arguments)
         assert done.code == 1, arguments
-        assert said in done.err
+        assert message in done.err
         assert "update redraft" in done.err
     # A list goes on without it, and names it.
     listed = command.run("runs")
     assert (listed.code, listed.out) == (0, "")
-    assert said in listed.err
+    assert message in listed.err
     assert "No runs yet" not in listed.err
     assert command.run("runs", "--json").json["damaged"].keys() == {run}
 
@@ -241,17 +241,17 @@ def listed(folder: Path) -> list[tuple[str, int]]:
 def expect_read(command: Command) -> Any:
     """Everything is read, and no file is changed; returns the status of the first run."""
     before = close(command.folder)
-    shown, traced, known = (run_as_anybody(command, *arguments) for arguments in READING)
-    for done in (shown, traced, known):
+    summary, trace, runs = (run_as_anybody(command, *arguments) for arguments in READING)
+    for done in (summary, trace, runs):
         assert done.code == 0, done.err
         assert done.err.count("redraft:") == 0
-    assert "The second draft." in shown.out
+    assert "The second draft." in summary.out
     assert listed(command.folder) == before
-    return next(one["status"] for one in known.json["runs"] if one["run"] == "abc123")
+    return next(run["status"] for run in runs.json["runs"] if run["run"] == "abc123")
 
 
 @pytest.mark.nightly
-def test_a_database_that_was_closed_is_read(command: Command) -> None:
+def test_a_closed_database_is_read(command: Command) -> None:
     with Store(command.database) as store:
         fill(store)
     expect_read(command)
@@ -272,7 +272,7 @@ with store.claim("abc123"):
 
 
 @pytest.mark.nightly
-def test_a_database_that_a_process_has_died_on_is_read_with_its_log(command: Command) -> None:
+def test_a_dead_writers_log_is_read(command: Command) -> None:
     with started(_KILLED, command.database):
         pass
     assert command.database.with_name("redraft.db-wal").stat().st_size
@@ -281,13 +281,13 @@ def test_a_database_that_a_process_has_died_on_is_read_with_its_log(command: Com
 
 
 @pytest.mark.slow
-def test_a_database_is_read_while_somebody_else_writes_to_it(command: Command) -> None:
+def test_a_database_in_use_is_read(command: Command) -> None:
     with started(_KILLED, command.database):
         assert expect_read(command) == "running"
 
 
 @pytest.mark.nightly
-def test_what_writes_says_that_it_cannot(command: Command) -> None:
+def test_writing_commands_name_the_place(command: Command) -> None:
     with Store(command.database) as store:
         fill(store)
     close(command.folder)

@@ -28,7 +28,6 @@ from tests.store.support import (
     plain,
     run,
     started,
-    typed,
     wait_until_free,
 )
 
@@ -46,11 +45,11 @@ in_a_file = pytest.mark.parametrize("place", ["file"], indirect=True)
 def rows(place: Path | str) -> dict[str, int]:
     """How many there are of each kind that is of a document or a run."""
     of_models = {"_sqlite_migrations", "redraft_steps", "knowledge", "rate_limits"}
-    return {name: len(found) for name, found in dump(place).items() if found and name not in of_models}
+    return {name: len(rows) for name, rows in dump(place).items() if rows and name not in of_models}
 
 
 @pytest.mark.slow
-def test_of_a_run_and_its_fork_nothing_is_left(store: Store, place: Path | str) -> None:
+def test_nothing_is_left_of_a_run(store: Store, place: Path | str) -> None:
     fill(store)
     with plain(place) as database:
         database.execute("DELETE FROM artifacts WHERE kind IN ('pack', 'keyfacts', 'typed')")
@@ -61,7 +60,7 @@ def test_of_a_run_and_its_fork_nothing_is_left(store: Store, place: Path | str) 
 
 
 @pytest.mark.slow
-def test_a_document_goes_with_all_that_was_made_of_it(store: Store, place: Path | str) -> None:
+def test_a_document_goes_with_its_runs(store: Store, place: Path | str) -> None:
     fill(store)
     store.documents.add(document())
     store.runs.add(run("another"))
@@ -74,27 +73,19 @@ def test_a_document_goes_with_all_that_was_made_of_it(store: Store, place: Path 
 
 
 @pytest.mark.slow
-def test_a_document_stays_as_long_as_there_are_questions_about_it(store: Store, place: Path | str) -> None:
+@pytest.mark.parametrize("kind", ["pack", "keyfacts", "typed"])
+def test_a_document_stays_with_its_questions(store: Store, place: Path | str, kind: str) -> None:
     fill(store)
+    with plain(place) as database:
+        database.execute("DELETE FROM artifacts WHERE kind IN ('pack', 'keyfacts', 'typed') AND kind <> ?", (kind,))
     assert store.forget(["abc123", "fork-of-abc123"]).documents == ()
-    assert store.packs.get("pack-1") == pack(text=PRINTABLE)
     assert store.documents.get(document(PRINTABLE).id).text == PRINTABLE
     assert store.judgments.verdicts(["verdict-1"]) != {}
     intact(place)
 
 
 @pytest.mark.slow
-def test_a_document_stays_as_long_as_there_are_typed_questions_about_it(store: Store, place: Path | str) -> None:
-    fill(store)
-    with plain(place) as database:
-        database.execute("DELETE FROM artifacts WHERE kind IN ('pack', 'keyfacts')")
-    assert store.forget(["abc123", "fork-of-abc123"]).documents == ()
-    assert store.typed.latest(document(PRINTABLE).id) == typed(text=PRINTABLE)
-    intact(place)
-
-
-@pytest.mark.slow
-def test_a_fork_keeps_all_that_it_has_and_the_name_of_what_is_gone(store: Store, place: Path | str) -> None:
+def test_a_fork_keeps_everything_it_has(store: Store, place: Path | str) -> None:
     fill(store)
     before = {name: getattr(store.runs, name)("fork-of-abc123") for name in ("get", "drafts", "pieces")}
     rounds = store.judgments.rounds("fork-of-abc123")
@@ -107,7 +98,7 @@ def test_a_fork_keeps_all_that_it_has_and_the_name_of_what_is_gone(store: Store,
     intact(place)
 
 
-def test_a_reply_goes_with_the_last_run_that_uses_it(store: Store, place: Path | str) -> None:
+def test_replies_go_with_their_last_run(store: Store, place: Path | str) -> None:
     store.documents.add(document())
     for name in ("one", "two"):
         store.runs.add(run(name))
@@ -130,7 +121,7 @@ def test_a_reply_goes_with_the_last_run_that_uses_it(store: Store, place: Path |
 
 
 @pytest.mark.slow
-def test_what_would_go_is_told_and_stays(store: Store, place: Path | str) -> None:
+def test_a_preview_deletes_nothing(store: Store, place: Path | str) -> None:
     fill(store)
     before = dump(place)
     foreseen = store.forget(["abc123"], dry_run=True)
@@ -140,9 +131,11 @@ def test_what_would_go_is_told_and_stays(store: Store, place: Path | str) -> Non
 
 
 @pytest.mark.slow
-def test_a_run_that_is_being_worked_on_is_refused_and_so_are_those_beside_it(store: Store, place: Path | str) -> None:
+def test_runs_at_work_are_refused(store: Store, place: Path | str) -> None:
     fill(store)
     before = dump(place)
+    with pytest.raises(RunError, match="no run nobody"):
+        store.forget(["abc123", "nobody"])
     with started(_WORKING, place, "abc123"):
         for runs, documents in ((["fork-of-abc123", "abc123"], []), ([], [document(PRINTABLE).id])):
             with pytest.raises(RunError, match="in use"):
@@ -152,15 +145,8 @@ def test_a_run_that_is_being_worked_on_is_refused_and_so_are_those_beside_it(sto
     store.forget(["fork-of-abc123", "abc123"])
 
 
-def test_an_id_that_nobody_has_is_refused(store: Store) -> None:
-    fill(store)
-    with pytest.raises(RunError, match="no run nobody"):
-        store.forget(["abc123", "nobody"])
-    assert store.runs.get("abc123")
-
-
 @pytest.mark.slow
-def test_a_text_may_be_needed_by_a_run_at_work_before_any_row_names_it(store: Store, place: Path | str) -> None:
+def test_texts_of_active_runs_stay(store: Store, place: Path | str) -> None:
     fill(store)
     store.runs.add(run("at-work", PRINTABLE))
     with started(_WORKING, place, "at-work"):
@@ -173,7 +159,7 @@ def test_a_text_may_be_needed_by_a_run_at_work_before_any_row_names_it(store: St
 
 
 @in_a_file
-def test_the_files_become_smaller_by_what_went(store: Store, place: Path) -> None:
+def test_files_shrink(store: Store, place: Path) -> None:
     fill(store)
     for name in ("large", "small"):
         store.runs.add(run(name, PRINTABLE))
@@ -194,18 +180,16 @@ def test_the_files_become_smaller_by_what_went(store: Store, place: Path) -> Non
 
 
 @in_a_file
-def test_files_that_another_program_holds_are_forgotten_all_the_same(
-    store: Store, place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_locked_files_lose_their_rows_too(store: Store, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(store)
 
-    def held(raw: sqlite3.Connection) -> None:
+    def locked(raw: sqlite3.Connection) -> None:
         raise sqlite3.OperationalError("database is locked")
 
-    monkeypatch.setattr("redraft.store.sqlite.compact", held)
+    monkeypatch.setattr("redraft.store.sqlite.compact", locked)
     freed = store.forget(["abc123"])
     assert "locked" in freed.trouble
-    assert [one.id for one in store.runs.latest(9)] == ["fork-of-abc123"]
+    assert [run.id for run in store.runs.latest(9)] == ["fork-of-abc123"]
 
 
 def threads(store: Store) -> set[str]:
@@ -215,7 +199,7 @@ def threads(store: Store) -> set[str]:
 
 
 @pytest.mark.slow
-async def test_checkpoints_of_a_run_go_with_it_and_no_others(tmp_path: Path) -> None:
+async def test_checkpoints_go_with_their_run(tmp_path: Path) -> None:
     court = Court(tmp_path, Lazy())
     runs = [(await court.refine(POOR, rounds=2, settings={"sample": n})).run.id for n in range(2)]
     with plain(court.store.checkpoints.path) as saver:
@@ -232,28 +216,28 @@ async def test_checkpoints_of_a_run_go_with_it_and_no_others(tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-async def test_a_text_that_only_a_checkpoint_names_stays_with_it(tmp_path: Path) -> None:
+async def test_texts_stay_with_checkpoints_naming_them(tmp_path: Path) -> None:
     court = Court(tmp_path)
     first = await court.refine(GOOD)
-    kept = court.store.documents.add_text("Named in a checkpoint.")
+    text = court.store.documents.add_text("Named in a checkpoint.")
     stray = court.store.documents.add_text("Named nowhere.")
     second = await court.refine(POOR)
     with plain(court.store.checkpoints.path) as saver:
-        values = (f"{second.run.id}-more", f"text\x00{kept}".encode())
+        values = (f"{second.run.id}-more", f"text\x00{text}".encode())
         saver.execute("INSERT INTO checkpoints (thread_id, checkpoint_id, checkpoint) VALUES (?, 'x', ?)", values)
     court.store.forget([first.run.id])
-    assert court.store.documents.text(kept)
+    assert court.store.documents.text(text)
     with pytest.raises(StoreError, match="no text"):
         court.store.documents.text(stray)
     court.store.forget([second.run.id])
     with pytest.raises(StoreError, match="no text"):
-        court.store.documents.text(kept)
+        court.store.documents.text(text)
     court.store.close()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["hierarchical", "incremental"])
-async def test_the_same_run_again_is_not_hurt_by_the_first_one(tmp_path: Path, strategy: str) -> None:
+async def test_a_repeated_run_survives_the_first(tmp_path: Path, strategy: str) -> None:
     """They have asked the same and share every reply; what the second has is all there after the first is gone."""
     court = Court(tmp_path)
     settings = court.settings({"model": "extractive", "strategy": strategy, "words": 60, "chunk_tokens": 64})
@@ -261,8 +245,8 @@ async def test_the_same_run_again_is_not_hurt_by_the_first_one(tmp_path: Path, s
         first, second = [await session.summarize(court.document, settings=settings) for _ in range(2)]
     assert second.usage.cached > 0
     court.store.forget([first.run.id])
-    again = read_result(court.store, second.run.id)
-    assert (again.summary, again.usage.cached) == (second.summary, second.usage.cached)
+    repeated = read_result(court.store, second.run.id)
+    assert (repeated.summary, repeated.usage.cached) == (second.summary, second.usage.cached)
     async with Session(court.store) as session:
         third = await session.summarize(court.document, settings=settings)
     assert (third.usage.calls, third.summary) == (0, first.summary)
@@ -286,35 +270,35 @@ with Store(sys.argv[1]) as store:
 
 @pytest.mark.slow
 @in_a_file
-def test_whoever_is_killed_while_forgetting_can_do_it_again(store: Store, place: Path) -> None:
+def test_a_killed_deletion_can_be_repeated(store: Store, place: Path) -> None:
     fill(store)
-    with started(_KILLED, place) as other:
-        assert other.wait(30) == 9
-    assert {one.id for one in store.runs.latest(9)} == {"abc123", "fork-of-abc123"}
+    with started(_KILLED, place) as process:
+        assert process.wait(30) == 9
+    assert {run.id for run in store.runs.latest(9)} == {"abc123", "fork-of-abc123"}
     store.forget(["fork-of-abc123", "abc123"])
     assert store.runs.latest(9) == []
     intact(place)
 
 
 @in_a_file
-def test_nothing_that_is_followed_is_searched_for(store: Store, place: Path) -> None:
+def test_references_are_followed_by_index(store: Store, place: Path) -> None:
     """No statement of `forget`, and none of those that list a run's drafts, reads a whole table of texts or calls."""
     fill(store)
     fill_judged(store, "again")
     plans: list[str] = []
-    seen: set[str] = set()
+    statements: set[str] = set()
 
     def traced(statement: str) -> None:
-        seen.add(statement)
+        statements.add(statement)
 
     store._connection.raw.set_trace_callback(traced)
     store.runs.drafts("abc123")
     store.forget(["abc123"])
     store._connection.raw.set_trace_callback(None)
-    for statement in seen:
+    for statement in statements:
         if statement.startswith(("SELECT", "DELETE", "UPDATE", "\n")) and "FROM texts t" not in statement:
-            found = store._connection.rows(f"EXPLAIN QUERY PLAN {statement}")
-            plans += [f"{row['detail']}: {statement}" for row in found]
+            rows = store._connection.rows(f"EXPLAIN QUERY PLAN {statement}")
+            plans += [f"{row['detail']}: {statement}" for row in rows]
     assert len(plans) > 20
-    whole = re.compile(r"^SCAN (drafts|records|calls|uses|c|u|texts|evaluations)\b(?!.*USING)")
-    assert [plan for plan in plans if whole.match(plan)] == []
+    scan = re.compile(r"^SCAN (drafts|records|calls|uses|c|u|texts|evaluations)\b(?!.*USING)")
+    assert [plan for plan in plans if scan.match(plan)] == []

@@ -34,7 +34,7 @@ def test_a_value_comes_back_as_it_was(value: Any) -> None:
     assert PLAIN.loads_typed(PLAIN.dumps_typed(value)) == value
 
 
-def test_an_error_is_kept_as_text_and_a_tuple_as_a_list() -> None:
+def test_errors_become_text_and_tuples_lists() -> None:
     stored = PLAIN.dumps_typed((CheckpointError("full"), "\ud800"))
     assert PLAIN.loads_typed(stored) == ["CheckpointError('full')", "?"]
 
@@ -42,14 +42,14 @@ def test_an_error_is_kept_as_text_and_a_tuple_as_a_list() -> None:
 @pytest.mark.parametrize(
     "value", [{1, 2}, b"bytes", [Send("metric", 1, timeout=2)], {"at": json}], ids=["set", "bytes", "timeout", "module"]
 )
-def test_an_object_is_refused_before_it_is_written(value: Any) -> None:
+def test_objects_are_never_written(value: Any) -> None:
     with pytest.raises(UsageError, match="hold plain values") as refused:
         PLAIN.dumps_typed(value)
     assert "your own checkpointer" in refused.value.hint
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_row_of_a_stranger_is_executed(tmp_path: Path, name: str) -> None:
+def test_foreign_rows_are_never_executed(tmp_path: Path, name: str) -> None:
     place = tmp_path / "executed"
     row = payload(name, place)
     with pytest.raises(CheckpointError, match="not written by this version of redraft") as refused:
@@ -82,18 +82,18 @@ def signed(content: bytes) -> tuple[str, bytes]:
     ],
     ids=lambda content: repr(content[:30]),
 )
-def test_what_redraft_does_not_write_is_refused(content: bytes) -> None:
+def test_other_content_is_refused(content: bytes) -> None:
     with pytest.raises(CheckpointError, match="not what redraft writes"):
         PLAIN.loads_typed(signed(content))
 
 
 @pytest.mark.parametrize("row", [(None, b"{}"), ("json-", None), ("json-", "{}"), ("json-", 3), (7, b"")], ids=repr)
-def test_a_column_of_another_type_is_refused(row: Any) -> None:
+def test_columns_of_other_types_are_refused(row: Any) -> None:
     with pytest.raises(CheckpointError):
         PLAIN.loads_typed(row)
 
 
-def test_no_flipped_bit_and_no_cut_is_unseen() -> None:
+def test_flipped_bits_and_cuts_are_noticed() -> None:
     form, content = PLAIN.dumps_typed({"run": "3fa2c1d0", "round": 2, "draft": "d" * 200})
     choose = random.Random(46)
     for _ in range(200):

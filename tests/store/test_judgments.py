@@ -1,0 +1,411 @@
+"""What was judged goes into the store and comes out of it: drafts, evaluations, rounds, verdicts."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from redraft.domain import Evaluation, Round
+from redraft.errors import RunError, StoreError
+from redraft.settings import (
+    BuildKeyfacts,
+    BuildQuestions,
+    Compare,
+    Evaluate,
+    ExperimentPart,
+    JudgeConfig,
+    Purpose,
+    Refine,
+    Summarize,
+)
+from redraft.store.store import Store
+from tests.store import hostile as made
+from tests.store.hostile import hostile, stored, texts, unused
+from tests.store.support import (
+    FAILED,
+    JUDGING,
+    REFINEMENT,
+    add_call,
+    as_stored,
+    call,
+    document,
+    dump,
+    evaluation,
+    fill,
+    finding,
+    pack,
+    plain,
+    rounds,
+    run,
+    start,
+)
+from tests.text.hostile import EXTREMES
+
+RUN = "abc123"
+
+
+@pytest.fixture
+def store(place: Path | str) -> Iterator[Store]:
+    with Store(place) as opened:
+        opened.documents.add(document())
+        opened.runs.add(run())
+        yield opened
+
+
+@pytest.fixture
+def draft(store: Store) -> str:
+    return store.runs.add_draft(RUN, "The draft.", 2, "given", 0)
+
+
+# Whatever is stored comes back.
+
+
+@pytest.mark.slow
+@hostile
+@given(made.evaluations)
+def test_every_evaluation_comes_back(store: Store, coverage: Evaluation) -> None:
+    draft = store.runs.add_draft(RUN, unused(), 1, "revise", 1)
+    store.judgments.keep(draft, coverage)
+    assert store.judgments.of(draft) == {"coverage": stored(coverage)}
+
+
+@pytest.mark.slow
+@hostile
+@given(texts, made.numbers, made.numbers, st.lists(texts, max_size=3))
+def test_every_draft_comes_back(store: Store, text: str, words: int, number: int, notes: list[str]) -> None:
+    draft = store.runs.draft(store.runs.add_draft(RUN, text, words, unused(), number, notes))
+    assert (draft.text, draft.words, draft.round) == (as_stored(text), words, number)
+    assert draft.notes == tuple(map(as_stored, notes))
+
+
+@pytest.mark.slow
+@hostile
+@given(made.rounds, st.lists(texts, max_size=5))
+def test_every_round_and_verdict_comes_back(store: Store, round_: Round, answers: list[str]) -> None:
+    store.judgments.keep_round(RUN, round_)
+    assert store.judgments.rounds(RUN) == [stored(round_)]
+    verdicts = {unused(): text for text in answers}
+    store.judgments.keep_verdicts(verdicts)
+    assert store.judgments.verdicts(list(verdicts)) == stored(verdicts)
+
+
+@pytest.mark.slow
+def test_megabytes_come_back(store: Store, draft: str) -> None:
+    findings = tuple(finding(text, found=text) for text in EXTREMES.values())
+    coverage = evaluation(findings=findings, held=tuple(EXTREMES.values()), details=EXTREMES)
+    store.judgments.keep(draft, coverage)
+    assert store.judgments.of(draft) == {"coverage": coverage}
+    keys = {store.runs.add_draft(RUN, text, 1, "revise", 1): text for text in EXTREMES.values()}
+    assert {draft.id: draft.text for draft in store.runs.drafts(RUN) if draft.round} == keys
+    store.judgments.keep_verdicts(EXTREMES)
+    assert store.judgments.verdicts(list(EXTREMES)) == EXTREMES
+
+
+# Drafts.
+
+
+def test_drafts_are_in_the_order_of_rounds(store: Store) -> None:
+    numbers = (2, 0, 1, 10, 1, 1, 1, 1)
+    keys = [store.runs.add_draft(RUN, f"{n} {at}", 1, "revise", n) for at, n in enumerate(numbers)]
+    assert [draft.id for draft in store.runs.drafts(RUN)] == [keys[at] for at in (1, 2, 4, 5, 6, 7, 0, 3)]
+    assert store.runs.drafts("another") == []
+
+
+def test_an_added_draft_waits_to_be_chosen(store: Store) -> None:
+    first = store.runs.keep_draft(RUN, "One.", 1, "given")
+    second = store.runs.add_draft(RUN, "Two.", 1, "revise", 1)
+    assert store.runs.get(RUN).draft == first
+    store.runs.choose_draft(RUN, second)
+    assert store.runs.get(RUN).draft == second
+    assert [draft.text for draft in store.runs.drafts(RUN)] == ["One.", "Two."]
+
+
+def test_a_repeated_draft_takes_the_latest_notes(store: Store) -> None:
+    first = store.runs.add_draft(RUN, "One.", 1, "revise", 1, ("at first",))
+    assert store.runs.add_draft(RUN, "One.", 1, "revise", 1, ("in the end",)) == first
+    assert store.runs.draft(first).notes == ("in the end",)
+    assert len(store.runs.drafts(RUN)) == 1
+    drafts = {store.runs.add_draft(RUN, "One.", 1, node, n) for node, n in (("given", 0), ("revise", 0))}
+    assert len(drafts | {first}) == 3, "the same words in another round are another draft"
+
+
+# Evaluations.
+
+
+def test_a_new_evaluation_replaces_the_metrics_own(store: Store, draft: str) -> None:
+    store.judgments.keep(draft, evaluation())
+    store.judgments.keep(draft, FAILED)
+    new = evaluation(score=0.5, findings=(finding("Only this."),), held=(), details={})
+    store.judgments.keep(draft, new)
+    assert store.judgments.of(draft) == {"coverage": new, "consistency": FAILED}
+    assert len(dump(store.address)["evaluations"]) == 2
+    assert store.judgments.of("another") == {}
+
+
+def test_findings_keep_ids_and_shares_of_judges(store: Store, draft: str) -> None:
+    findings = (finding(said_by=(1, 2)), finding("Say it."), finding("Mend it.", said_by=(2, 2)))
+    store.judgments.keep(draft, evaluation(findings=findings))
+    assert store.judgments.of(draft) == {"coverage": evaluation(findings=findings)}
+    ids = [finding.id for finding in findings]
+    assert [finding.id for finding in store.judgments.of(draft)["coverage"].findings] == ids
+    [(_, _, _, body)] = dump(store.address)["evaluations"]
+    assert [finding["id"] for finding in json.loads(body)["findings"]] == ids
+
+
+@pytest.mark.slow
+def test_a_reader_never_sees_half_an_evaluation(store: Store, draft: str) -> None:
+    versions = [evaluation(version=n, findings=(finding(f"Version {n}"),)) for n in (0, 1)]
+    store.judgments.keep(draft, versions[0])
+    done = threading.Event()
+
+    def replace_again_and_again() -> None:
+        with Store(store.address) as writer_store:
+            for n in itertools.count():
+                writer_store.judgments.keep(draft, versions[n % 2])
+                if done.is_set():
+                    return
+
+    with ThreadPoolExecutor(1) as pool:
+        writer = pool.submit(replace_again_and_again)
+        end = time.monotonic() + 0.4
+        try:
+            while time.monotonic() < end:
+                assert store.judgments.of(draft)["coverage"] in versions
+        finally:
+            done.set()
+        writer.result()
+
+
+# Rounds.
+
+
+def test_a_judged_round_replaces_the_waiting_one(store: Store, draft: str) -> None:
+    second = store.runs.add_draft(RUN, "The second draft.", 2, "revise", 1)
+    waiting = Round(1, second, draft, ("coverage",), ("f1",))
+    rejected = replace(waiting, accepted=False, reason="coverage fell")
+    for round_ in (waiting, Round(0, draft), rejected):
+        store.judgments.keep_round(RUN, round_)
+    assert store.judgments.rounds(RUN) == [Round(0, draft), rejected]
+
+
+def test_rounds_after_one_are_forgotten(store: Store, draft: str) -> None:
+    store.runs.add(run("another"))
+    for name in (RUN, "another"):
+        for round_ in rounds(draft, draft):
+            store.judgments.keep_round(name, round_)
+    assert not store.judgments.forget_rounds(RUN, after=rounds(draft, draft)[-1].number)
+    assert store.judgments.rounds(RUN) == rounds(draft, draft)
+    for after, count in ((0, 1), (-1, 0)):
+        assert store.judgments.forget_rounds(RUN, after=after)
+        assert store.judgments.rounds(RUN) == rounds(draft, draft)[:count]
+    assert store.judgments.rounds("another") == rounds(draft, draft)
+    assert store.judgments.rounds("none") == []
+
+
+# Verdicts.
+
+
+def test_the_first_verdict_on_an_item_stands(store: Store) -> None:
+    store.judgments.keep_verdicts({"a": "first"})
+    store.judgments.keep_verdicts({"a": "second", "b": "new"})
+    assert store.judgments.verdicts(["a", "b"]) == {"a": "first", "b": "new"}
+
+
+def test_more_verdicts_are_merged(store: Store) -> None:
+    store.judgments.keep_verdicts({"a": "1"})
+    store.judgments.add_to_verdicts({"a": "2", "b": "3"}, lambda verdict, new: f"{verdict}+{new}")
+    assert store.judgments.verdicts(["a", "b"]) == {"a": "1+2", "b": "3"}
+
+
+@pytest.mark.parametrize("count", [0, 1, 2000])
+def test_any_number_of_verdicts_is_found(store: Store, count: int) -> None:
+    verdicts = {f"key {n}": f"verdict {n}" for n in range(count)}
+    store.judgments.keep_verdicts(verdicts)
+    assert store.judgments.verdicts([*verdicts, *(f"no {key}" for key in verdicts)]) == verdicts
+
+
+def test_verdicts_are_kept_all_or_none(store: Store) -> None:
+    broken: Any = {"a": "fine", "b": "fine", object(): "no key"}
+    with pytest.raises(StoreError):
+        store.judgments.keep_verdicts(broken)
+    assert store.judgments.verdicts(["a", "b"]) == {}
+
+
+# Runs.
+
+
+@pytest.mark.parametrize(
+    ("purpose", "kind"),
+    [
+        (Summarize(), "summarize"),
+        (Evaluate(judging=JUDGING), "evaluate"),
+        (Refine(judging=JUDGING, refinement=REFINEMENT), "refine"),
+        (Compare(judging=JUDGING), "compare"),
+        (BuildQuestions(judging=JUDGING), "pack"),
+        (BuildKeyfacts(judging=JUDGING), "keyfacts"),
+        (ExperimentPart(kind="a trial of lamps", judging=JUDGING), "a trial of lamps"),
+    ],
+)
+def test_a_run_remembers_its_purpose(store: Store, purpose: Purpose, kind: str) -> None:
+    forked = run("fork", purpose=purpose, parent=RUN)
+    store.runs.add(forked)
+    loaded = store.runs.get("fork")
+    assert replace(loaded, created="", updated="") == forked
+    assert (loaded.kind, loaded.judging, loaded.refinement) == (kind, purpose.judging, purpose.refinement)
+
+
+def test_a_run_remembers_its_pack(store: Store) -> None:
+    store.runs.add(run("building", purpose=BuildQuestions(judging=JudgeConfig())))
+    store.runs.set_judging("building", JUDGING)
+    assert store.runs.get("building").purpose == BuildQuestions(judging=JUDGING)
+
+
+def test_half_a_surrogate_pair_becomes_a_question_mark(store: Store) -> None:
+    store.runs.set_status(RUN, "failed", error={"place": "caf\udce9.txt"})
+    assert store.runs.get(RUN).error == {"place": "caf?.txt"}
+    with pytest.raises(RunError, match="no run"):
+        store.runs.get("abc\udce9")
+
+
+# The ledger.
+
+
+@hostile
+@given(st.lists(st.tuples(st.booleans(), st.sampled_from(["ok", "unreadable", "transient", "refused"])), max_size=8))
+@pytest.mark.slow
+def test_an_answer_after_an_unreadable_one_is_repaired(store: Store, attempts: list[tuple[bool, str]]) -> None:
+    first, second = unused(), unused()
+    for is_first, outcome in attempts:
+        add_call(store, call(first if is_first else second, outcome))
+    outcomes = [outcome for is_first, outcome in attempts if is_first]
+    answer = store.calls.find(first, None)
+    assert (answer is None) == ("ok" not in outcomes)
+    if answer is not None:
+        assert answer.repaired == ("unreadable" in outcomes[: outcomes.index("ok")])
+
+
+def test_a_repaired_answer_is_repaired_for_every_run(store: Store) -> None:
+    store.runs.add(run("another"))
+    for outcome in ("unreadable", "ok"):
+        add_call(store, call(outcome=outcome, run=RUN))
+    for name in (RUN, "another", None):
+        answer = store.calls.find("key", name)
+        assert answer is not None
+        assert answer.repaired
+
+
+# Foreign keys, and other programs.
+
+
+ORPHANS: dict[str, Callable[[Store, str], object]] = {
+    "a pack of no document": lambda store, draft: store.packs.add(pack(text="Another book."), "key"),
+    "an evaluation of no draft": lambda store, draft: store.judgments.keep("none", evaluation()),
+    "a round of no run": lambda store, draft: store.judgments.keep_round("none", Round(0, draft)),
+    "a call of no run": lambda store, draft: add_call(store, call(run="none")),
+    "a run of no document": lambda store, draft: store.runs.add(run("other", "Another book.")),
+    "a document of no text": lambda store, draft: store.documents.add(replace(document(), id="not its text")),
+    "a draft of no run": lambda store, draft: store.runs.add_draft("none", "text", 1, "revise", 1),
+}
+
+
+@pytest.mark.parametrize("orphan", ORPHANS)
+def test_foreign_keys_hold(store: Store, draft: str, orphan: str) -> None:
+    before = dump(store.address)
+    with pytest.raises(StoreError, match=r"(?i)foreign key"):
+        ORPHANS[orphan](store, draft)
+    assert dump(store.address) == before
+
+
+# What a person asks of the database with nothing but sqlite3, and what it says.
+READABLE = {
+    "SELECT document, key, model, items, json_extract(body, '$.prompt_hashes') FROM artifacts WHERE kind = 'pack'": (
+        (document("Ünïcode \U0001f600.\nThe end of the book.").id, "made from this", "m", 2, '{"ask_document":"1"}')
+    ),
+    "SELECT value ->> 'task', value ->> 'explanation', value ->> 'sentence', value ->> 'found'"
+    " FROM evaluations, json_each(body, '$.findings') WHERE json_each.key = 1": (
+        ("correct", "Correct it.", "Ünïcode.", "Ann")
+    ),
+    "SELECT body ->> 'number', body -> 'aims', body ->> 'reason' FROM records WHERE kind = 'round' AND key LIKE '%1'": (
+        (1, '["coverage"]', "coverage rose")
+    ),
+    "SELECT json_extract(body, '$.judging.judges[1]') FROM runs WHERE kind = 'refine'": ("j2 \U0001f600",),
+    "SELECT body FROM cache WHERE key = 'verdict-2'": ("Ünïcode \U0001f600",),
+    "SELECT texts.text, body -> 'notes' FROM drafts JOIN texts ON texts.id = drafts.text WHERE round = 1": (
+        ("The second draft.", '["another nöte"]')
+    ),
+    "PRAGMA integrity_check": ("ok",),
+    "PRAGMA journal_mode": ("wal",),
+}
+
+
+def test_plain_sqlite_reads_every_record(tmp_path: Path) -> None:
+    with Store(tmp_path / "redraft.db") as store:
+        fill(store)
+    with plain(tmp_path / "redraft.db") as database:
+        assert {query: database.execute(query).fetchall() for query in READABLE} == {
+            query: [row] for query, row in READABLE.items()
+        }
+
+
+# Several at once.
+
+
+_JUDGE = """
+import sys
+from redraft.store.store import Store
+from tests.store.support import evaluation, finding, pack, question
+path, name, draft = sys.argv[1:]
+with Store(path) as store:
+    print("ready", flush=True)
+    sys.stdin.readline()
+    for n in range(40):
+        store.judgments.keep_verdicts({f"{n} {k}": name for k in range(3)})
+        store.judgments.keep(draft, evaluation(reason=name, findings=(finding(name), finding(name + "!"))))
+        store.packs.add(pack(f"common {n}", questions=(question(1, name), question(2, name))), "common")
+        store.packs.add(pack(f"{name} {n}"), name)
+"""
+
+
+@pytest.mark.slow
+def test_two_processes_judge_at_once(store: Store, draft: str) -> None:
+    processes = [start(_JUDGE, store.address, name, draft) for name in ("ann", "ben")]
+    for process in processes:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        process.communicate("go\n", timeout=60)
+    assert [process.returncode for process in processes] == [0, 0]
+    verdicts = store.judgments.verdicts([f"{n} {k}" for n in range(40) for k in range(3)])
+    assert len(verdicts) == 120
+    assert all(len({verdicts[f"{n} {k}"] for k in range(3)}) == 1 for n in range(40)), "one process had each turn"
+    last = store.judgments.of(draft)["coverage"]
+    assert [finding.explanation for finding in last.findings] == [last.reason, f"{last.reason}!"]
+    packs = [pack_ for pack_, _ in store.packs.all()]
+    assert len(packs) == 120
+    assert all(len({q.text for q in pack_.questions}) == 1 for pack_ in packs if pack_.id.startswith("common"))
+
+
+@pytest.mark.slow
+def test_threads_take_turns_at_judging(store: Store, draft: str) -> None:
+    def work(n: int) -> None:
+        store.judgments.keep_verdicts({"common": str(n), f"own {n}": str(n)})
+        store.judgments.keep(draft, evaluation(version=n, findings=(finding(str(n)),)))
+        store.judgments.keep_round(RUN, Round(n, draft))
+        assert store.judgments.verdicts([f"own {n}"]) == {f"own {n}": str(n)}
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(100)))
+    last = store.judgments.of(draft)["coverage"]
+    assert last == evaluation(version=last.version, findings=(finding(str(last.version)),))
+    assert [round_.number for round_ in store.judgments.rounds(RUN)] == list(range(100))
