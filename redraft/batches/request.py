@@ -58,9 +58,9 @@ class BatchRequest:
 
     def name(self, sources: Sequence[str], folder: str) -> str:
         """Return the default name of a batch of these sources: the same for the same command."""
-        asked = record_json(self)
-        asked["settings"].pop("found", None)
-        return content_id(json.dumps([asked, list(sources), folder], sort_keys=True))[:_NAME_LENGTH]
+        settings = record_json(self)
+        settings["settings"].pop("found", None)
+        return content_id(json.dumps([settings, list(sources), folder], sort_keys=True))[:_NAME_LENGTH]
 
 
 def budget_key_of(batch: str) -> str:
@@ -68,16 +68,16 @@ def budget_key_of(batch: str) -> str:
     return content_id(f"{BATCH}\n{batch}")
 
 
-def _key_variables(asked: Any) -> Iterator[str]:
+def _key_variables(settings: Any) -> Iterator[str]:
     """Return the values of every `key_env` in some settings."""
-    if isinstance(asked, Mapping):
-        for name, value in asked.items():
+    if isinstance(settings, Mapping):
+        for name, value in settings.items():
             if name == "key_env" and value:
                 yield value
             else:
                 yield from _key_variables(value)
-    elif isinstance(asked, list):
-        for one in asked:
+    elif isinstance(settings, list):
+        for one in settings:
             yield from _key_variables(one)
 
 
@@ -110,8 +110,8 @@ def open_again(store: Store, name: str, places: OwnPlaces, limits: Limits | None
     own.
     """
     batch = store.batches.get(name)
-    asked = BatchRequest.from_json(batch.asked)
-    places.check(f"of batch {name}", asked.settings, asked.judging, asked.refinement)
+    request = BatchRequest.from_json(batch.asked)
+    places.check(f"of batch {name}", request.settings, request.judging, request.refinement)
     bounds = batch.limits if limits is None else limits.model_dump(mode="json")
     store.batches.open(Batch(name, batch.asked, bounds, batch.folder))
     store.batches.try_again(name)
@@ -197,9 +197,9 @@ def estimate(sources: Sequence[str | Document], asked: BatchRequest, prices: Pri
         except RedraftError as error:
             troubles[error.message] += 1
             continue
-        own = {"documents": 1, "words": prepared.plan.document_words, "chunks": prepared.plan.chunks}
-        own |= {name: round(share * getattr(like, name)) for name in _SHARED}
-        sums = {name: sums[name] + value for name, value in own.items()}
+        figures = {"documents": 1, "words": prepared.plan.document_words, "chunks": prepared.plan.chunks}
+        figures |= {name: round(share * getattr(like, name)) for name in _SHARED}
+        sums = {name: sums[name] + value for name, value in figures.items()}
         costs.append(like.cost_usd and share * like.cost_usd)
         dearest.append(like.max_cost_usd and share * like.max_cost_usd)
         unpriced |= dict.fromkeys(like.unpriced)

@@ -298,7 +298,7 @@ class McpTools:
 def file_in(root: Path, source: str) -> Path:
     """Return the file that a client names. Raises `UsageError` where it is not in the folder, or is hidden."""
     hint = f"name a file in {root}, such as book.txt"
-    shown = repr(one_line(source, 80))
+    name = repr(one_line(source, 80))
     try:
         path = (root / source).resolve()
         # The error says nothing about whether a file outside exists.
@@ -307,15 +307,15 @@ def file_in(root: Path, source: str) -> Path:
             return path
     except (OSError, ValueError, RuntimeError):
         pass
-    raise UsageError(f"{shown} is not a file in the folder that the server may read", hint=hint)
+    raise UsageError(f"{name} is not a file in the folder that the server may read", hint=hint)
 
 
-def _next(found: Result, *, at_work: bool) -> str:
+def _next(result: Result, *, at_work: bool) -> str:
     if at_work:
         return "call status again, with wait"
-    if found.status == "done":
+    if result.status == "done":
         return "call result"
-    if found.status in ("stopped", "failed", "interrupted", "killed"):
+    if result.status in ("stopped", "failed", "interrupted", "killed"):
         return "call result for the partial result, or resume"
     return "it runs or waits in another process: call status later"
 
@@ -413,18 +413,18 @@ async def answer(desk: McpTools, name: str, arguments: Mapping[str, Any]) -> dic
     return await offer.work(desk, validated(offer.takes, arguments))
 
 
-def _reply(told: dict[str, Any], *, is_error: bool = False) -> CallToolResult:
-    text = TextContent(type="text", text=json.dumps(told, ensure_ascii=False))
-    return CallToolResult(content=[text], structured_content=told, is_error=is_error)
+def _reply(content: dict[str, Any], *, is_error: bool = False) -> CallToolResult:
+    text = TextContent(type="text", text=json.dumps(content, ensure_ascii=False))
+    return CallToolResult(content=[text], structured_content=content, is_error=is_error)
 
 
 async def serve(desk: McpTools) -> None:
     """Serve standard input and output until the client closes them. Whatever else is printed goes to stderr."""
-    made = server(desk)
+    mcp_server = server(desk)
 
     async def served() -> None:
         async with stdio_server() as (reading, writing):
-            await made.run(reading, writing, made.create_initialization_options())
+            await mcp_server.run(reading, writing, mcp_server.create_initialization_options())
 
     serving = asyncio.create_task(served())
     try:

@@ -66,8 +66,8 @@ def runs(limit: int, show_all: bool, db: str | None, as_json: bool, **filters: s
 
     with parse_options.store_to_read(db) as store:
         store.runs.check_filter(filters["kind"], filters["status"])
-        found = _found(store, limit, show_all=show_all, **filters)
-        all_of_them = (store.runs.readable(run.id, partial(summary_of, store, run)) for run in found)
+        rows = _found(store, limit, show_all=show_all, **filters)
+        all_of_them = (store.runs.readable(run.id, partial(summary_of, store, run)) for run in rows)
         run_summaries = [run for run in all_of_them if run is not None]
         damaged = dict(store.runs.damaged)
         any_at_all = bool(run_summaries or store.runs.latest(1))
@@ -235,8 +235,8 @@ def _cite(
     else:
         click.echo(terminal.prose(citations.text(form)) if form in ("footnotes", "inline") else citations.text(form))
         if without := len(citations.without):
-            whose = f"no place in the document for {count(without, 'sentence')}"
-            terminal.say(f"{whose}: {hints.run_command('lineage', run)}")
+            note = f"no place in the document for {count(without, 'sentence')}"
+            terminal.say(f"{note}: {hints.run_command('lineage', run)}")
 
 
 _EXPORT_EPILOG = """\b
@@ -277,9 +277,9 @@ def export(
     from redraft.report.pages.dossier import dossier_page
 
     check_output(output)
-    wanted = form_of(form, output, f"redraft export {run_id} -o dossier.html")
+    chosen_form = form_of(form, output, f"redraft export {run_id} -o dossier.html")
     encoder = parse_options.encoder(embeddings)
     with parse_options.store_to_read(db) as store:
         dossier = read_dossier(store, run_id, source=not no_source, encoder=encoder)
-    hand_over(render_content(dossier, wanted, dossier_page, dossier_markdown), dossier.holds, output, quiet=quiet)
+    hand_over(render_content(dossier, chosen_form, dossier_page, dossier_markdown), dossier.holds, output, quiet=quiet)
     return 0
