@@ -43,7 +43,7 @@ class NearestGroup(click.Group):
         word = args[0]
         if not word.startswith("-") and self.get_command(context, word) is None:
             near = get_close_matches(word, self.list_commands(context), 1)
-            context.fail(f"No such command {word!r}." + "".join(f" Did you mean {one!r}?" for one in near))
+            context.fail(f"No such command {word!r}." + "".join(f" Did you mean {name!r}?" for name in near))
         return super().resolve_command(context, args)
 
 
@@ -133,18 +133,18 @@ def _given(verb: str) -> list[str]:
     if context is None:
         return []
     form = context.params.get("form") if verb == "resume" else None
-    again = ["--format", form] if form else []
+    options = ["--format", form] if form else []
     if context.get_parameter_source("db") is ParameterSource.COMMANDLINE:
-        again += ["--db", shlex.quote(shown(context.params["db"]))]
+        options += ["--db", shlex.quote(shown(context.params["db"]))]
     for name in _AGAIN if verb in ("resume", "batch resume") else ():
         if (verb, name) != ("batch resume", "output") and context.get_parameter_source(
             name
         ) is ParameterSource.COMMANDLINE:
             value = str(context.params[name])
             is_rare = any(option.name == name for option in getattr(context.command, "rare", ()))
-            again += (
+            options += (
                 ["--set", shlex.quote(f"{name}={value}")]
                 if is_rare
                 else [f"--{name.replace('_', '-')}", shlex.quote(value)]
             )
-    return again
+    return options

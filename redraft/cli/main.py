@@ -144,11 +144,11 @@ def _run(words: Sequence[str]) -> int:
     return int(code or DONE)
 
 
-def _likely(option: str, known: Sequence[str]) -> list[str]:
+def _likely(option: str, options: Sequence[str]) -> list[str]:
     """Return the known options that start with the unknown one, or only that with a letter more; else the nearest."""
-    begun = [one for one in known if one.startswith(option)]
-    whole = [one for one in begun if len(one) == len(option) + 1]
-    return whole or begun or get_close_matches(option, known, 1, 0.0)
+    longer = [name for name in options if name.startswith(option)]
+    with_one_letter_more = [name for name in longer if len(name) == len(option) + 1]
+    return with_one_letter_more or longer or get_close_matches(option, options, 1, 0.0)
 
 
 def _as_json(words: Sequence[str]) -> bool:

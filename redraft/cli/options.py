@@ -42,10 +42,10 @@ def option(*names: str, section: Section, **settings: Any) -> Callable[[F], F]:
 
 def typed_option(*names: str, section: Section, **settings: Any) -> Callable[[F], F]:
     """Create an option that only the command line sets, not the environment or the settings file."""
-    shown = settings.get("default") is not None and not settings.get("is_flag")
+    has_default = settings.get("default") is not None and not settings.get("is_flag")
     if settings.get("metavar") in ("FILE", "DIR"):
         settings.setdefault("callback", _place)
-    return click.option(*names, cls=SectionOption, section=section, show_default=shown, **settings)
+    return click.option(*names, cls=SectionOption, section=section, show_default=has_default, **settings)
 
 
 def _place(context: click.Context, parameter: click.Parameter, value: Any) -> Any:  # noqa: ARG001
@@ -59,8 +59,8 @@ def grouped(*options: Callable[[F], F]) -> Callable[[F], F]:
     """Combine several options into one decorator; the help lists them in this order."""
 
     def decorate(function: F) -> F:
-        for one in reversed(options):
-            function = one(function)
+        for option in reversed(options):
+            function = option(function)
         return function
 
     return decorate
@@ -75,7 +75,7 @@ def of_field(model: type[BaseModel], name: str, **otherwise: Any) -> Callable[[F
     field, setting_option = model.model_fields[name], option_of(model, name)
     assert setting_option is not None, f"{name} is not an option"
     has_default = model is DraftConfig and setting_option.default is None
-    said = setting_option.default or _in_words(field.default)
+    default = setting_option.default or _in_words(field.default)
     text = field.description or ""
     settings: dict[str, Any] = {
         "section": setting_option.section,
@@ -83,7 +83,7 @@ def of_field(model: type[BaseModel], name: str, **otherwise: Any) -> Callable[[F
         "found": setting_option.found,
         # An experiment that compares values of a setting has an option for it.
         "rare": setting_option.rare and not otherwise.get("multiple"),
-        "help": text if has_default or not said else f"{text}  [default: {said}]",
+        "help": text if has_default or not default else f"{text}  [default: {default}]",
         "default": field.default if has_default else None,
         **_kind(model, name, setting_option.names),
         **otherwise,
@@ -140,10 +140,10 @@ _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 def size(value: str) -> int:
     """Return the number of bytes that a text such as 50MB means."""
     match = _SIZE.fullmatch(value)
-    most = int(float(match[1]) * _UNITS[match[2].upper()]) if match else 0
-    if not most:
+    bytes_at_most = int(float(match[1]) * _UNITS[match[2].upper()]) if match else 0
+    if not bytes_at_most:
         raise click.BadParameter(f"{value!r} is not a size. Write it as 50MB or 2GB.")
-    return most
+    return bytes_at_most
 
 
 def set_source_limit(context: click.Context, parameter: click.Parameter, most: int) -> None:  # noqa: ARG001
@@ -424,20 +424,24 @@ def _lay_under(context: click.Context, _: click.Parameter, name: str | None) -> 
         return
     from redraft.presets import preset
 
-    known, values = _options(context), _values_in(context, preset(name))
-    found = {str(known[key].name): _fitting(known[key], value) for key, value in values.items() if key in known}
+    parameters, values = _options(context), _values_in(context, preset(name))
+    defaults = {
+        str(parameters[key].name): _fitting(parameters[key], value)
+        for key, value in values.items()
+        if key in parameters
+    }
     if "metric" not in (context.default_map or {}):
         context.meta[parse_options.METRICS_OF_A_PRESET] = values.get("metric", ())
     context.meta[CHECK] = lambda: _check(context, preset(name))
-    context.default_map = {**found, **(context.default_map or {})}
+    context.default_map = {**defaults, **(context.default_map or {})}
 
 
 def _options(context: click.Context) -> dict[str, click.Parameter]:
     """Return the command's parameters by name, and by option where that is another name."""
     parameters = [*context.command.params, *getattr(context.command, "rare", ())]
-    named = {str(parameter.name): parameter for parameter in parameters}
+    by_name = {str(parameter.name): parameter for parameter in parameters}
     options = [(word, parameter) for parameter in parameters for word in parameter.opts if word.startswith("--")]
-    return {**{word[2:].replace("-", "_"): parameter for word, parameter in options}, **named}
+    return {**{word[2:].replace("-", "_"): parameter for word, parameter in options}, **by_name}
 
 
 def _fitting(option: click.Parameter, value: Any) -> Any:
@@ -453,22 +457,25 @@ def _fitting(option: click.Parameter, value: Any) -> Any:
 def _check(context: click.Context, chosen: Preset) -> None:
     """Refuse a preset that the command does not use. One that the environment or a file names for all commands is
     noted."""
-    known, unrefined = _options(context), context.params.get("refine") is False
-    used = chosen.settings.model_fields_set if unrefined else _values_in(context, chosen).keys()
-    if (used & known.keys()) - _ANY or chosen.name in (context.command.name, _PAPER.get(str(context.command.name))):
+    parameters, unrefined = _options(context), context.params.get("refine") is False
+    names = chosen.settings.model_fields_set if unrefined else _values_in(context, chosen).keys()
+    if (names & parameters.keys()) - _ANY or chosen.name in (
+        context.command.name,
+        _PAPER.get(str(context.command.name)),
+    ):
         return
     hint = "add --refine" if unrefined else "leave out --preset"
-    said = f"the preset {chosen.name} sets nothing that this command uses"
+    problem = f"the preset {chosen.name} sets nothing that this command uses"
     if context.get_parameter_source("preset") is ParameterSource.COMMANDLINE:
-        raise UsageError(said, hint=hint)
+        raise UsageError(problem, hint=hint)
     if not context.params.get("quiet"):
-        say(f"note: {said}")
+        say(f"note: {problem}")
 
 
 def _values_in(context: click.Context, preset: Preset) -> dict[str, Any]:
     """Return the preset's settings by parameter name; in experiments, with those that only experiments have."""
-    own = preset.experiment if context.parent and context.parent.info_name == "experiment" else {}
-    return {**_values(preset), **own}
+    of_experiment = preset.experiment if context.parent and context.parent.info_name == "experiment" else {}
+    return {**_values(preset), **of_experiment}
 
 
 def _values(preset: Preset) -> dict[str, Any]:
@@ -477,7 +484,7 @@ def _values(preset: Preset) -> dict[str, Any]:
     names = {field: name for name, field in fields.items()}
     values = {names.get(field, field): value for field, value in preset.set_fields.items()}
     if goals := values.get("goal"):
-        values["goal"] = [f"{metric}={least}" for metric, least in goals.items()]
+        values["goal"] = [f"{metric}={goal}" for metric, goal in goals.items()]
     for name in ("questions", "claims"):
         if isinstance(ends := values.get(name), tuple):
             values[name] = "-".join(str(end) for end in ends)

@@ -108,11 +108,11 @@ def form_of(form: Form | None, output: str | None, hint: str) -> Form:
             f"{output}: an export is a page, Markdown or JSON, not {suffix[1:].upper()}",
             hint=f"for the summary alone: redraft show RUN -o {output}" if suffix == ".docx" else hint,
         )
-    named = format_of(output or "")
-    wanted = form or (named if named == "markdown" or named == "json" else "html")
-    if output is None and wanted == "html" and sys.stdout.isatty():
+    of_suffix = format_of(output or "")
+    chosen = form or (of_suffix if of_suffix == "markdown" or of_suffix == "json" else "html")
+    if output is None and chosen == "html" and sys.stdout.isatty():
         raise UsageError("HTML is not printed to a terminal", hint=hint)
-    return wanted
+    return chosen
 
 
 def render_content(content: C, form: Form, page: Callable[[C], str]) -> str:

@@ -43,10 +43,10 @@ class Commands(Mapping[str, click.Command]):
         entries = dict(self._core)
         for guest in plugins.names("commands"):
             table: Mapping[str, HelpEntry] = plugins.load("commands", guest)
-            if taken := sorted(entries.keys() & table.keys()):
+            if duplicates := sorted(entries.keys() & table.keys()):
                 package = plugins.package_of("commands", guest)
                 raise UsageError(
-                    f"the package {package} has a command named {taken[0]}, and so has another",
+                    f"the package {package} has a command named {duplicates[0]}, and so has another",
                     hint=f"update {package}, or remove it: it is among its entry points redraft.commands",
                 )
             entries |= table

@@ -44,15 +44,17 @@ def store_to_read(db: str | None) -> Store:
     """Open the database of a command that only reads. One named on the command line must exist."""
     from redraft.store.store import Store
 
-    here = click.get_current_context().get_parameter_source("db") is ParameterSource.COMMANDLINE
-    return Store(db, must_exist=here, to_read=True)
+    is_typed = click.get_current_context().get_parameter_source("db") is ParameterSource.COMMANDLINE
+    return Store(db, must_exist=is_typed, to_read=True)
 
 
 def typed(values: Values, names: Collection[str] = ("rubric", *JUDGING, *REFINEMENT)) -> dict[str, Any]:
     """Return those of the named options that were given on the command line itself."""
     context = click.get_current_context()
-    here = ParameterSource.COMMANDLINE
-    return {name: values[name] for name in names if name in values and context.get_parameter_source(name) is here}
+    command_line = ParameterSource.COMMANDLINE
+    return {
+        name: values[name] for name in names if name in values and context.get_parameter_source(name) is command_line
+    }
 
 
 def settings(typed_values: Values) -> DraftConfig:
@@ -66,11 +68,11 @@ def settings(typed_values: Values) -> DraftConfig:
     }
     table = model_tables().get(values.get("model", ""))
     if table is not None:
-        here = typed(typed_values, _PLACES)
+        typed_places = typed(typed_values, _PLACES)
         # An address and its key belong together: neither may come from another model.
-        own = {**dict.fromkeys(_PLACES), **{name: getattr(table, name) for name in table.model_fields_set}}
-        own |= {"key_env": None} if "base_url" in here else {}
-        values |= {name: value for name, value in own.items() if name not in here and not _is_said(name)}
+        fields = {**dict.fromkeys(_PLACES), **{name: getattr(table, name) for name in table.model_fields_set}}
+        fields |= {"key_env": None} if "base_url" in typed_places else {}
+        values |= {name: value for name, value in fields.items() if name not in typed_places and not _is_said(name)}
     context = click.get_current_context(silent=True)
     values |= {"found": context.meta[FOUND]} if context and context.meta.get(FOUND) else {}
     return Order().edited({name: _readable(value) for name, value in values.items()}).settings
@@ -118,8 +120,8 @@ def named_models(values: Values) -> dict[str, ModelSettings]:
 
 def limits(values: Values, before: Limits | None = None) -> Limits:
     """Return the given limits; the rest are those of the earlier run, if any, else the defaults."""
-    named = {name: values[name] for name in Limits.model_fields if values[name] is not None}
-    return Order(limits=before or Limits()).edited(named).limits
+    chosen = {name: values[name] for name in Limits.model_fields if values[name] is not None}
+    return Order(limits=before or Limits()).edited(chosen).limits
 
 
 def prices(values: Values) -> PriceTable:
@@ -144,15 +146,15 @@ def judging(values: Values, refinement: RefineConfig | None = None) -> JudgeConf
     from redraft.evaluators.catalog import evaluators
     from redraft.evaluators.similarity import similarity
 
-    named = {**_named(values, JUDGING), "models": named_models(values)}
+    fields = {**_named(values, JUDGING), "models": named_models(values)}
     stated = rubrics_given(values.get("rubric", ()))
     if missing := [name for name in stated if refinement and name not in refinement.goals]:
         raise UsageError(f"{missing[0]} is not a goal", field="rubrics", hint=f"add --goal {missing[0]}=0.75")
-    metrics = tuple(dict.fromkeys([*named.get("metrics", ()), *stated, *(refinement.goals if refinement else ())]))
-    named["rubrics"] = {
+    metrics = tuple(dict.fromkeys([*fields.get("metrics", ()), *stated, *(refinement.goals if refinement else ())]))
+    fields["rubrics"] = {
         name: rubric_settings for name, rubric_settings in {**rubric_tables(), **stated}.items() if name in metrics
     }
-    judging = validated(JudgeConfig, {**named, "metrics": metrics or USUAL_METRICS})
+    judging = validated(JudgeConfig, {**fields, "metrics": metrics or USUAL_METRICS})
     evaluators(judging)
     if judging.embeddings is None:
         # Refuse a similarity that needs an embedding model before anything is spent.
@@ -191,8 +193,8 @@ def read_summary(
     sources: Sequence[str], summary: str, findings: str | None = None, *, review: bool = False, quiet: bool
 ) -> str:
     """Return the text of the summary, which may be empty. Raises if standard input is named more than once."""
-    named = {"SOURCE": STDIN if STDIN in sources else None, "SUMMARY": summary, "--findings": findings}
-    if len(read := [name for name, one in named.items() if one == STDIN]) > 1:
+    inputs = {"SOURCE": STDIN if STDIN in sources else None, "SUMMARY": summary, "--findings": findings}
+    if len(read := [name for name, place in inputs.items() if place == STDIN]) > 1:
         both = "both" if len(read) == 2 else "all"
         raise UsageError(f"{' and '.join(read)} cannot {both} be stdin", hint="give one of them as a file")
     _check_review(read, review=review)
@@ -200,19 +202,19 @@ def read_summary(
 
 
 def findings_to_fix(
-    source: str | None, asked: Sequence[str] = (), writer: str = "", *, review: bool = False
+    source: str | None, texts: Sequence[str] = (), writer: str = "", *, review: bool = False
 ) -> tuple[Finding, ...]:
     """Return the findings to fix first: those of a file, and what the user has `asked` the `writer` for in words."""
     from redraft.builtin.facade import NOT_UNDERSTOOD
     from redraft.graphs.review import requests
     from redraft.runs.inputs import read_findings
 
-    if asked and writer == EXTRACTIVE:
+    if texts and writer == EXTRACTIVE:
         raise UsageError(NOT_UNDERSTOOD, hint="choose a model with -m: see `redraft models`")
-    if not all(text.strip() for text in asked):
+    if not all(text.strip() for text in texts):
         raise UsageError("--request is empty", hint="say what to change")
     _check_review(["--findings"] if source == STDIN else [], review=review)
-    return (*(read_findings(source) if source else ()), *requests(asked))
+    return (*(read_findings(source) if source else ()), *requests(texts))
 
 
 def _check_review(read: Sequence[str], *, review: bool) -> None:
@@ -245,12 +247,12 @@ def document_at(sources: Sequence[str], values: Values) -> Document:
     from redraft.document import is_content_id
     from redraft.readers.documents import load_all
 
-    wanted = any(values.get(name) for name in ("chapters", "pages", "skip", "source_language", "partial"))
-    if not wanted and len(sources) == 1 and is_content_id(sources[0]):
+    is_part = any(values.get(name) for name in ("chapters", "pages", "skip", "source_language", "partial"))
+    if not is_part and len(sources) == 1 and is_content_id(sources[0]):
         with store_to_read(values["db"]) as store:
             if store.documents.has(sources[0]):
                 return store.documents.get(sources[0])
-    return load_all(sources, selection=document_part(values) if wanted else None)
+    return load_all(sources, selection=document_part(values) if is_part else None)
 
 
 def read_document(sources: Sequence[str], *, quiet: bool) -> Document:
@@ -272,11 +274,11 @@ def refinement(typed_values: Values, run: Run | None = None) -> RefineConfig:
     from redraft.cli.settings_file import rubric_tables, rubrics_given
     from redraft.evaluators.catalog import check_goals, metrics, names, with_rubrics
 
-    known = run.refinement.model_dump() if run and run.refinement else {}
+    earlier = run.refinement.model_dump() if run and run.refinement else {}
     stated = {**rubric_tables(), **rubrics_given(typed_values.get("rubric", ()))}
     evaluators = with_rubrics(run.judging if run else JudgeConfig(rubrics=stated), ())
-    goals = {**known.get("goals", {}), **_goals(typed_values.get("goal", ()))} or _usual_goals()
-    values = {**known, **_named(typed_values, REFINEMENT), "goals": goals}
+    goals = {**earlier.get("goals", {}), **_goals(typed_values.get("goal", ()))} or _usual_goals()
+    values = {**earlier, **_named(typed_values, REFINEMENT), "goals": goals}
     if typed(typed_values, ("words",)) and not typed(typed_values, ("free_length",)):
         # A limit that is typed holds for revisions too, whatever the preset.
         values["free_length"] = False
@@ -294,11 +296,11 @@ def refinement(typed_values: Values, run: Run | None = None) -> RefineConfig:
 def _usual_goals() -> dict[str, float]:
     """Return the default goals. Raises if a preset chose other metrics, because it has no goals for them."""
     context = click.get_current_context()
-    others = [one for one in context.meta.get(METRICS_OF_A_PRESET, ()) if one not in DEFAULT_GOALS]
-    if others and context.get_parameter_source("metric") in (None, ParameterSource.DEFAULT_MAP):
+    without_goal = [metric for metric in context.meta.get(METRICS_OF_A_PRESET, ()) if metric not in DEFAULT_GOALS]
+    if without_goal and context.get_parameter_source("metric") in (None, ParameterSource.DEFAULT_MAP):
         raise UsageError(
-            f"the preset judges by {' and '.join(others)}, and has no goals for them",
-            hint=f"add {' '.join(f'-g {other}=VALUE' for other in others)}, with scores from 0 to 1",
+            f"the preset judges by {' and '.join(without_goal)}, and has no goals for them",
+            hint=f"add {' '.join(f'-g {name}=VALUE' for name in without_goal)}, with scores from 0 to 1",
         )
     return dict(DEFAULT_GOALS)
 
@@ -328,4 +330,4 @@ def _named(values: Values, fields: Mapping[str, str]) -> dict[str, Any]:
 def _readable(value: object) -> object:
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
-    return tuple(_readable(one) for one in value) if isinstance(value, tuple) else value
+    return tuple(_readable(entry) for entry in value) if isinstance(value, tuple) else value

@@ -80,9 +80,9 @@ class _Review:
         self._request = request
         self._draft = store.runs.draft(request["draft"])
         self._writes = store.runs.get(self._draft.run).settings.model != EXTRACTIVE
-        judged = store.judgments.of(self._draft.id)
-        known = {finding.id: finding for evaluation in judged.values() for finding in evaluation.findings}
-        self._findings = [known[one["id"]] for one in request["findings"] if one["id"] in known]
+        evaluations = store.judgments.of(self._draft.id)
+        findings = {finding.id: finding for evaluation in evaluations.values() for finding in evaluation.findings}
+        self._findings = [findings[entry["id"]] for entry in request["findings"] if entry["id"] in findings]
         self._dropped: set[int] = set()
         self._added: list[str] = []
         self._edited: str | None = None
@@ -143,23 +143,23 @@ class _Review:
             case "?":
                 say_markdown(table([("key", "what it does"), *_KEYS]))
             case _:
-                wanted = f"; to request it, type: a {one_line(f'{command} {rest}', 60)}" if " " in rest else ""
-                say(f"  {one_line(command, 20)!r} is not a key; ? lists them{wanted}")
+                hint = f"; to request it, type: a {one_line(f'{command} {rest}', 60)}" if " " in rest else ""
+                say(f"  {one_line(command, 20)!r} is not a key; ? lists them{hint}")
 
     def _request_asked(self) -> None:
         click.echo("  what to change: ", err=True, nl=False)
-        if wanted := one_line(sys.stdin.buffer.readline().decode("utf-8", "replace")):
-            self._take("a", wanted.removeprefix("a "))
+        if text := one_line(sys.stdin.buffer.readline().decode("utf-8", "replace")):
+            self._take("a", text.removeprefix("a "))
 
     def _drop(self, words: str) -> str:
         """Drop findings by number; return the reply to print."""
         numbers = words.replace(",", " ").split()
-        known = {str(number) for number in range(1, len(self._findings) + 1)}
-        if not numbers or not known.issuperset(numbers):
+        all_numbers = {str(number) for number in range(1, len(self._findings) + 1)}
+        if not numbers or not all_numbers.issuperset(numbers):
             return f"give the numbers of findings, such as: d 1 (there are {len(self._findings)})"
         self._dropped |= {int(number) for number in numbers}
-        left = len(self._findings) - len(self._dropped)
-        return f"{count(left, 'finding')} left" if left else "none left: redraft looks for the next findings"
+        remaining = len(self._findings) - len(self._dropped)
+        return f"{count(remaining, 'finding')} left" if remaining else "none left: redraft looks for the next findings"
 
     def _edit(self) -> str:
         """Let the person edit the draft; return the reply to print."""
@@ -221,8 +221,8 @@ def carry_out(
         from redraft.cli.views.plans import print_plan
         from redraft.runs.dry_run import plan_run
 
-        with _known(values["db"]) as known:
-            plan = plan_run(document, settings, order, prices, known)
+        with _known(values["db"]) as store_of_answers:
+            plan = plan_run(document, settings, order, prices, store_of_answers)
         if as_json:
             echo_json(plan.model_dump(mode="json"))
         else:
@@ -237,8 +237,8 @@ def carry_out(
             prices=prices,
             quiet=quiet,
         )
-        shown = values.get("show_all", False)
-        return finish(store, result, target=target, as_json=as_json, quiet=quiet, show_all=shown, pruned=pruned)
+        show_all = values.get("show_all", False)
+        return finish(store, result, target=target, as_json=as_json, quiet=quiet, show_all=show_all, pruned=pruned)
 
 
 @contextmanager
@@ -265,12 +265,12 @@ def fill_form(
     from redraft.cli.views.plans import show_form_plan
     from redraft.runs.forms import fill, form_paper, form_plans
 
-    wanted, prices, quiet = (document, settings, template, purpose), parse_options.prices(values), values["quiet"]
+    contents, prices, quiet = (document, settings, template, purpose), parse_options.prices(values), values["quiet"]
     if values["dry_run"]:
-        return show_form_plan(template, form_plans(*wanted, prices), as_json=to.as_json)
+        return show_form_plan(template, form_plans(*contents, prices), as_json=to.as_json)
     with Store(values["db"]) as store:
         form = run_experiment(
-            lambda runner: fill(runner, *wanted), store, parse_options.limits(values), prices, quiet=quiet
+            lambda runner: fill(runner, *contents), store, parse_options.limits(values), prices, quiet=quiet
         )
         advice = "the drafts are stored: repeat the command with another file"
         deliver(lambda notes: form_paper(store, form, notes=notes), record_json(form), to, advice)
@@ -283,10 +283,10 @@ def _with_packs(order: RunSpec, store: Store) -> RunSpec:
     """Return the order with the full ids of its pack and key facts; raises if one does not exist."""
     if (judging := order.judging) is None:
         return order
-    known = {"pack": store.packs.get(judging.pack).id} if judging.pack else {}
-    known |= {"keyfacts": store.keyfacts.get(judging.keyfacts).id} if judging.keyfacts else {}
-    whole = judging.model_copy(update=known)
-    return replace(order, purpose=order.purpose.model_copy(update={"judging": whole}))
+    ids = {"pack": store.packs.get(judging.pack).id} if judging.pack else {}
+    ids |= {"keyfacts": store.keyfacts.get(judging.keyfacts).id} if judging.keyfacts else {}
+    complete = judging.model_copy(update=ids)
+    return replace(order, purpose=order.purpose.model_copy(update={"judging": complete}))
 
 
 def run_task(
@@ -414,9 +414,9 @@ async def run_until_stopped(task: Coroutine[Any, Any, T]) -> T:
         task.close()  # If tracing or spans are unavailable, it was never awaited.
 
 
-def _spans(wanted: bool) -> AbstractContextManager[None]:
+def _spans(enabled: bool) -> AbstractContextManager[None]:
     """Send spans while the context is active, if wanted."""
-    if not wanted:
+    if not enabled:
         return nullcontext()
     check_spans()
     from redraft.integrations.opentelemetry import sending

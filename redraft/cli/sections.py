@@ -112,8 +112,8 @@ CHECK = "redraft.check"
 
 def options_of(command: click.Command) -> list[SectionOption]:
     """Return the options of a command, with those that `--set` sets at the end."""
-    own = [parameter for parameter in command.params if isinstance(parameter, SectionOption)]
-    return [*own, *(command.rare if isinstance(command, Command) else ())]
+    options = [parameter for parameter in command.params if isinstance(parameter, SectionOption)]
+    return [*options, *(command.rare if isinstance(command, Command) else ())]
 
 
 _SET = "settings_to_set"
@@ -189,10 +189,10 @@ class Command(click.Command):
             if not arguments or error.param is not arguments[0] or arguments[0].nargs != -1:
                 raise
             values, _, _ = self.make_parser(context).parse_args(words)
-            given = sum(isinstance(values.get(str(argument.name)), str) for argument in arguments[1:])
-            if not given:
+            number = sum(isinstance(values.get(str(argument.name)), str) for argument in arguments[1:])
+            if not number:
                 raise
-            missing = arguments[given].make_metavar(context)
+            missing = arguments[number].make_metavar(context)
             usage = " ".join(self.collect_usage_pieces(context)[1:])
             message = f"{missing} is missing: {context.command_path} {usage}"
             raise click.UsageError(message, context) from None
@@ -201,9 +201,9 @@ class Command(click.Command):
         """Say what is read, then run the command; word the next step of an error for the shell."""
         try:
             quiet = bool(context.params.get("quiet"))
-            context.meta[FOUND] = found = found_settings(context)
-            if found is not None and not quiet:
-                say(str(found))
+            context.meta[FOUND] = from_file = found_settings(context)
+            if from_file is not None and not quiet:
+                say(str(from_file))
             context.meta.get(CHECK, lambda: None)()
             _mind_tracing(context)
             read = [
@@ -220,13 +220,13 @@ class Command(click.Command):
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the most important options, or all if there are few."""
-        known = {option.long.removeprefix("--"): option for option in self.options}
-        options = [known[name] for name in self.first] if self.first else self.options
+        by_name = {option.long.removeprefix("--"): option for option in self.options}
+        options = [by_name[name] for name in self.first] if self.first else self.options
         self._write(options, context, formatter)
-        if len(options) < len(known):
+        if len(options) < len(by_name):
             path = context.command_path.partition(" ")[2]
             formatter.write_paragraph()
-            formatter.write_text(f"`redraft help {path}` lists all {len(known)} options.")
+            formatter.write_text(f"`redraft help {path}` lists all {len(by_name)} options.")
 
     def everything(self, context: click.Context) -> str:
         """Return the help with all options."""
@@ -239,8 +239,8 @@ class Command(click.Command):
 
     def _write(self, options: Iterable[SectionOption], context: click.Context, formatter: click.HelpFormatter) -> None:
         records = [(option.section, record) for option in options if (record := option.get_help_record(context))]
-        own = self.get_help_option(context)
-        if own and (record := own.get_help_record(context)):
+        help_option = self.get_help_option(context)
+        if help_option and (record := help_option.get_help_record(context)):
             records.append(("output", record))
         write_sections(records, formatter)
 
@@ -259,9 +259,9 @@ def _mind_tracing(context: click.Context) -> None:
 def write_sections(records: Sequence[tuple[Section, Record]], formatter: click.HelpFormatter) -> None:
     """Write records under their section titles, with aligned columns; a single section gets no title of its own."""
     widest = min(_WIDEST_NAME, max((len(name) for _, (name, _) in records), default=0))
-    there = [section for section in SECTIONS if any(one == section for one, _ in records)]
-    for section in there:
-        with formatter.section(SECTIONS[section] if len(there) > 1 else "Options"):
+    sections = [section for section in SECTIONS if any(one == section for one, _ in records)]
+    for section in sections:
+        with formatter.section(SECTIONS[section] if len(sections) > 1 else "Options"):
             formatter.write_dl(
                 [(name.ljust(widest), text) for one, (name, text) in records if one == section], col_max=widest
             )
@@ -279,8 +279,8 @@ class CommandGroup(hints.NearestGroup):
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments; insert the usual command if the first argument is not a command."""
-        known = {*self.commands, *context.help_option_names}
-        meant = [self.usual] if self.usual and args and args[0] not in known else []
+        names = {*self.commands, *context.help_option_names}
+        meant = [self.usual] if self.usual and args and args[0] not in names else []
         return super().parse_args(context, [*meant, *args])
 
 

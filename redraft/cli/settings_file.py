@@ -54,12 +54,12 @@ def settings_files() -> list[SettingsFile]:
     """Return the settings files that exist, the strongest first: the named one, the user's own configuration, and, if
     none is named, the one found in the current directory. A found file is outranked by whatever is the user's own."""
     context = click.get_current_context(silent=True)
-    named = (context and context.meta.get(NAMED_FILE)) or os.environ.get("REDRAFT_CONFIG")
-    paths = [Path(named)] if named else []
+    named_file = (context and context.meta.get(NAMED_FILE)) or os.environ.get("REDRAFT_CONFIG")
+    paths = [Path(named_file)] if named_file else []
     paths += [own_configuration()]
     files = [SettingsFile(path, content_of(path)) for path in paths if path.exists()]
     found = Path(FILE_NAME)
-    if not named and found.exists() and not (paths[-1].exists() and found.samefile(paths[-1])):
+    if not named_file and found.exists() and not (paths[-1].exists() and found.samefile(paths[-1])):
         files.append(SettingsFile(found, content_of(found), is_found=True))
     return files
 
@@ -130,18 +130,18 @@ _IN_WORDS = re.compile(r"([^\W\d][\w-]*)=(.*)", re.DOTALL)
 
 def rubrics_given(words: Sequence[str]) -> dict[str, RubricSettings]:
     """Return the rubrics of `--rubric` by name: each word is NAME=REQUIREMENT, or a file with tables of rubrics."""
-    found: dict[str, RubricSettings] = {}
+    rubrics: dict[str, RubricSettings] = {}
     for word in words:
         if stated := _IN_WORDS.fullmatch(word):
-            made = checked_rubrics({stated[1]: {"requirement": stated[2].strip()}}, "--rubric")
+            checked = checked_rubrics({stated[1]: {"requirement": stated[2].strip()}}, "--rubric")
         else:
-            made = checked_rubrics(_content_named(word).get(RUBRICS, {}), word)
-        if not made:
+            checked = checked_rubrics(_content_named(word).get(RUBRICS, {}), word)
+        if not checked:
             raise UsageError("has no rubrics", place=word, hint=_RUBRICS)
-        if twice := found.keys() & made.keys():
+        if twice := rubrics.keys() & checked.keys():
             raise UsageError(f"--rubric: there are two rubrics named {min(twice)}", hint="rename one")
-        found |= made
-    return found
+        rubrics |= checked
+    return rubrics
 
 
 def _content_named(word: str) -> dict[str, Any]:
@@ -168,8 +168,8 @@ def _checked(name: str, table: object, place: str) -> ModelSettings:
             hint="use letters, digits, dots, dashes and underscores, and no other model's name",
         )
     if unknown := sorted({*table} - ModelSettings.model_fields.keys()):
-        known = ", ".join(ModelSettings.model_fields)
-        raise UsageError(f"unknown field {', '.join(map(str, unknown))}", place=at, hint=f"known fields: {known}")
+        fields = ", ".join(ModelSettings.model_fields)
+        raise UsageError(f"unknown field {', '.join(map(str, unknown))}", place=at, hint=f"known fields: {fields}")
     if table.get("key_env") == "":
         raise UsageError("key_env is empty", place=at, hint="name a variable, or leave it out")
     if "model" not in table:
@@ -204,12 +204,12 @@ def _check_tables(file: SettingsFile, commands: Mapping[str, click.Command]) -> 
         raise _refused(f"[{MODELS}]", file)
     checked_tables(file.tables(MODELS), place)
     checked_rubrics(file.tables(RUBRICS), place)
-    known = {name: _keys(command) for name, command in commands.items()}
-    _refuse_unknown(_shared(file).keys(), set().union(*known.values()), place)
+    keys = {name: _keys(command) for name, command in commands.items()}
+    _refuse_unknown(_shared(file).keys(), set().union(*keys.values()), place)
     tables = {key: value for key, value in file.content.items() if isinstance(value, dict)}
-    _refuse_unknown(tables.keys() - {MODELS, RUBRICS}, set(known), place)
+    _refuse_unknown(tables.keys() - {MODELS, RUBRICS}, set(keys), place)
     for command in tables.keys() - {MODELS, RUBRICS}:
-        _refuse_unknown(tables[command].keys(), known[command], f"{place} [{command}]")
+        _refuse_unknown(tables[command].keys(), keys[command], f"{place} [{command}]")
 
 
 def _shared(file: SettingsFile) -> dict[str, Any]:
@@ -240,19 +240,19 @@ def found_settings(context: click.Context) -> FoundSettings | None:
     below_root, command = context, context.command
     while below_root.parent is not None and below_root.parent.parent is not None:
         below_root = below_root.parent
-    *own, found = [(file, _values_for(file, str(below_root.info_name))) for file in files]
-    outranked = {name for file, values in own for name in _defaults(command, values, file)}
+    *user_files, last = [(file, _values_for(file, str(below_root.info_name))) for file in files]
+    outranked = {name for file, values in user_files for name in _defaults(command, values, file)}
     options = _options(command)
     values = {
         key: value
-        for key, value in found[1].items()
+        for key, value in last[1].items()
         if key in options
         and options[key].name not in outranked
         and context.get_parameter_source(str(options[key].name)) is ParameterSource.DEFAULT_MAP
     }
-    rubrics = {RUBRICS: list(found[0].content.get(RUBRICS, {}))} if {"metric", "goal"} & options.keys() else {}
+    rubrics = {RUBRICS: list(last[0].content.get(RUBRICS, {}))} if {"metric", "goal"} & options.keys() else {}
     texts = {key: _text(value) for key, value in {**values, **rubrics}.items() if value != []}
-    return FoundSettings(file=str(found[0].path.resolve()), values=texts) if texts else None
+    return FoundSettings(file=str(last[0].path.resolve()), values=texts) if texts else None
 
 
 def _text(value: object) -> str:
@@ -282,8 +282,8 @@ def _refuse_harm(key: str, rule: FoundRule, value: object, file: SettingsFile) -
     if rule == "model":
         from redraft.fields import EXTRACTIVE
 
-        known = {EXTRACTIVE, *model_tables()}
-        harmless = all(word in known or (word.startswith("openai:") and "//" not in word) for word in words)
+        models = {EXTRACTIVE, *model_tables()}
+        harmless = all(word in models or (word.startswith("openai:") and "//" not in word) for word in words)
     elif rule == "prompts":
         from redraft.prompts.book import SETS
 
@@ -301,7 +301,7 @@ def _refuse_harm(key: str, rule: FoundRule, value: object, file: SettingsFile) -
 def _defaults(command: click.Command, values: Mapping[str, object], file: SettingsFile) -> dict[str, Any]:
     """Return the values for a command's options by parameter name; for a group, by command."""
     if isinstance(command, click.Group):
-        return {name: _defaults(one, values, file) for name, one in command.commands.items()}
+        return {name: _defaults(subcommand, values, file) for name, subcommand in command.commands.items()}
     options = _options(command)
     defaults: dict[str, Any] = {}
     for key, value in values.items():
@@ -316,7 +316,7 @@ def _value(option: click.Option, key: str, value: object, place: str) -> object:
     """Return the value as if given on the command line, so that it is checked alike; flags must be true or false."""
     if option.multiple:
         listed = value if isinstance(value, list) else [value]
-        return [_word(one, key, place) for one in listed]
+        return [_word(word, key, place) for word in listed]
     if not option.is_flag:
         return _word(value, key, place)
     if not isinstance(value, bool):
@@ -337,19 +337,19 @@ def _impossible(key: str, value: object, place: str) -> UsageError:
 def _keys(command: click.Command) -> set[str]:
     """Return the options that a file may set; for a group, those of all its commands."""
     if isinstance(command, click.Group):
-        return set().union(*(_keys(one) for one in command.commands.values()))
+        return set().union(*(_keys(subcommand) for subcommand in command.commands.values()))
     return set(_options(command))
 
 
 def _options(command: click.Command) -> dict[str, click.Option]:
     """Return the options with an environment variable, which a file may set too, by long name."""
     parameters = [*command.params, *getattr(command, "rare", ())]
-    found = [parameter for parameter in parameters if isinstance(parameter, click.Option) and parameter.envvar]
-    return {name[2:]: one for one in found for name in one.opts if name.startswith("--")}
+    settable = [parameter for parameter in parameters if isinstance(parameter, click.Option) and parameter.envvar]
+    return {name[2:]: option for option in settable for name in option.opts if name.startswith("--")}
 
 
-def _refuse_unknown(given: AbstractSet[str], known: AbstractSet[str], place: str) -> None:
-    if unknown := sorted(given - known):
+def _refuse_unknown(keys: AbstractSet[str], settable: AbstractSet[str], place: str) -> None:
+    if unknown := sorted(keys - settable):
         raise UsageError(
             f"unknown setting {', '.join(unknown)}",
             place=place,

@@ -113,7 +113,7 @@ def raw_stream(stream: Any) -> TextIO:
 def json_text(content: object, indent: int | None = 2) -> str:
     """Return JSON with all characters escaped that a terminal might interpret."""
     text = json.dumps(content, ensure_ascii=False, indent=indent)
-    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def echo_json(content: object) -> None:
@@ -123,9 +123,9 @@ def echo_json(content: object) -> None:
 
 def terminal_width(stream: TextIO) -> int:
     """Return the width of a stream's terminal. COLUMNS overrides it; other streams get the maximum."""
-    said = os.environ.get("COLUMNS", "")
-    if said.isdecimal() and int(said):
-        return int(said)
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns):
+        return int(columns)
     try:
         return os.get_terminal_size(stream.fileno()).columns or _WIDEST
     except (OSError, ValueError, AttributeError):
@@ -222,7 +222,7 @@ def _listen(ear: int) -> None:
     while heard < 2:
         heard += os.read(ear, 16).count(signal.SIGINT)
     time.sleep(_PATIENCE)
-    shown = _CURSOR if is_interactive() else ""
+    cursor = _CURSOR if is_interactive() else ""
     with suppress(OSError):  # stderr may be closed
-        os.write(2, f"{shown}\nredraft: stopped; finished work is kept\n".encode())
+        os.write(2, f"{cursor}\nredraft: stopped; finished work is kept\n".encode())
     os._exit(INTERRUPTED)

@@ -58,20 +58,20 @@ from redraft.text.words import score
 T = TypeVar("T")
 
 
-def of_run(found: Callable[[Store, str], T]) -> Callable[[Request], Awaitable[T]]:
+def of_run(read_of_run: Callable[[Store, str], T]) -> Callable[[Request], Awaitable[T]]:
     """Return a handler that reads data of the run in the address."""
 
     async def handler(request: Request) -> T:
-        return await read(request, found, (await run_of(request)).id)
+        return await read(request, read_of_run, (await run_of(request)).id)
 
     return handler
 
 
-def named(parameter: str, found: Callable[[Store, str], T]) -> Callable[[Request], Awaitable[T]]:
+def named(parameter: str, read_named: Callable[[Store, str], T]) -> Callable[[Request], Awaitable[T]]:
     """Return a handler that reads the object named by a path parameter."""
 
     async def handler(request: Request) -> T:
-        return await read(request, found, request.path_params[parameter])
+        return await read(request, read_named, request.path_params[parameter])
 
     return handler
 
@@ -195,8 +195,8 @@ def question_order(store: Store, run: Run, question: str) -> tuple[Document, Dra
 def answers_of(store: Store, run: str) -> AnswerList:
     """Return the latest questions about the document of a run."""
     document = store.runs.get(run).document
-    found = store.runs.latest(_MAX_ANSWERS, documents=[document], wanted=lambda one: one.kind == "ask")
-    return AnswerList(answers=tuple(_asked_question(store, one) for one in found))
+    runs_of_document = store.runs.latest(_MAX_ANSWERS, documents=[document], wanted=lambda run_: run_.kind == "ask")
+    return AnswerList(answers=tuple(_asked_question(store, run_) for run_ in runs_of_document))
 
 
 def _asked_question(store: Store, run: Run) -> AskedQuestion:

@@ -54,9 +54,9 @@ class ControlGroup(NamedTuple):
     """The kinds of runs it applies to."""
     controls: tuple[FormField, ...]
 
-    def changed(self, given: Mapping[str, object]) -> int:
+    def changed(self, values: Mapping[str, object]) -> int:
         """Return the number of fields that are filled in."""
-        return sum(given.get(field.name) not in (None, "") for field in self.controls)
+        return sum(values.get(field.name) not in (None, "") for field in self.controls)
 
 
 def named_fields(model: type[BaseModel]) -> tuple[str, ...]:
@@ -66,26 +66,26 @@ def named_fields(model: type[BaseModel]) -> tuple[str, ...]:
 
 def optional_fields() -> dict[str, Any]:
     """Return all of these fields as optional fields of a request."""
-    made: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for model in SETTINGS:
         for name in named_fields(model):
             field = copy(model.model_fields[name])
             field.default = None
             field._attributes_set = {**field._attributes_set, "default": None}  # pydantic copies a field by these
-            made[name] = (model.model_fields[name].annotation | None, field)  # type: ignore[operator]
-    return made
+            fields[name] = (model.model_fields[name].annotation | None, field)  # type: ignore[operator]
+    return fields
 
 
 @cache
 def groups(models: Sequence[str] = ()) -> tuple[ControlGroup, ...]:
     """Return the groups of fields; `models` are the choices for validator and decider."""
-    found: dict[Section, list[FormField]] = {section: [] for section in _GROUPS}
+    by_section: dict[Section, list[FormField]] = {section: [] for section in _GROUPS}
     for model in SETTINGS:
         for name in named_fields(model):
             option = option_of(model, name)
             if name not in _APART and option is not None:
-                found[option.section].append(_control(model, name, tuple(models)))
-    return tuple(ControlGroup(*_GROUPS[section], tuple(fields)) for section, fields in found.items())
+                by_section[option.section].append(_control(model, name, tuple(models)))
+    return tuple(ControlGroup(*_GROUPS[section], tuple(fields)) for section, fields in by_section.items())
 
 
 def _control(model: type[BaseModel], name: str, models: tuple[str, ...]) -> FormField:
@@ -94,7 +94,7 @@ def _control(model: type[BaseModel], name: str, models: tuple[str, ...]) -> Form
     label, text = option.label or name.replace("_", " "), field.description or ""
     annotation: Any = field.annotation
     ends = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
-    kind = next(one for one in ends if one is not type(None))
+    kind = next(value for value in ends if value is not type(None))
     default = _default(field) if kind is bool else option.default or _default(field)
     if get_origin(kind) is Literal:
         return FormField(name, label, text, "choice", default, tuple(map(str, get_args(kind))))
@@ -105,7 +105,9 @@ def _control(model: type[BaseModel], name: str, models: tuple[str, ...]) -> Form
     if name in _OF_MODELS:
         return FormField(name, label, text, "choice", default, models)
     if kind in (int, float) and name not in ("questions", "claims"):
-        bounds = {end: one for each in field.metadata for end in _ENDS if (one := getattr(each, end, None)) is not None}
+        bounds = {
+            end: value for bound in field.metadata for end in _ENDS if (value := getattr(bound, end, None)) is not None
+        }
         least, most = bounds.get("ge", bounds.get("gt")), bounds.get("le", bounds.get("lt"))
         return FormField(name, label, text, "number", default, (), least, most, kind is int)
     return FormField(name, label, text, "text", default)

@@ -55,29 +55,30 @@ else:
     RunSettings = create_model("RunSettings", **optional_fields())
 
 
-def _rubrics(given: object) -> object:
+def _rubrics(value: object) -> object:
     """Return the rubrics that a form names, each on a line of its own; JSON text can also define levels."""
-    if not isinstance(given, str):
-        return given
-    if given.lstrip().startswith("{"):
-        return json.loads(given)
-    lines = [line.partition(":") for line in given.splitlines() if line.strip()]
+    if not isinstance(value, str):
+        return value
+    if value.lstrip().startswith("{"):
+        return json.loads(value)
+    lines = [line.partition(":") for line in value.splitlines() if line.strip()]
     if wrong := next((name for name, _, text in lines if not text.strip()), None):
         raise ValueError(f"{wrong.strip()!r:.80} has no text; write for example plain_tone: No legal terms")
     return {name.strip(): {"requirement": text.strip()} for name, _, text in lines}
 
 
-def rubric_lines(given: object) -> str:
+def rubric_lines(value: object) -> str:
     """Return the text that `_rubrics` reads, for a form."""
-    if not isinstance(given, Mapping):
-        return str(given or "")
-    found = {name: validated(RubricSettings, dict(one)) for name, one in given.items()}
+    if not isinstance(value, Mapping):
+        return str(value or "")
+    rubrics = {name: validated(RubricSettings, dict(settings)) for name, settings in value.items()}
     stated = {
-        name: rubric_settings.model_dump(mode="json", exclude_defaults=True) for name, rubric_settings in found.items()
+        name: rubric_settings.model_dump(mode="json", exclude_defaults=True)
+        for name, rubric_settings in rubrics.items()
     }
-    if any(one.keys() - {"requirement"} for one in stated.values()):
+    if any(settings.keys() - {"requirement"} for settings in stated.values()):
         return json.dumps(stated, ensure_ascii=False)
-    return "\n".join(f"{name}: {one['requirement']}" for name, one in stated.items())
+    return "\n".join(f"{name}: {settings['requirement']}" for name, settings in stated.items())
 
 
 class SettingsBody(RunSettings):
@@ -94,12 +95,14 @@ class SettingsBody(RunSettings):
     @classmethod
     def _is_given(cls, values: Any) -> Any:
         """Drop null values."""
-        return {name: one for name, one in values.items() if one is not None} if isinstance(values, dict) else values
+        return (
+            {name: value for name, value in values.items() if value is not None} if isinstance(values, dict) else values
+        )
 
     def said(self, names: set[str]) -> dict[str, Any]:
         """Return the settings of the request that are among `names`."""
-        found: dict[str, Any] = self.model_dump(include=names, exclude_none=True)
-        return found
+        values: dict[str, Any] = self.model_dump(include=names, exclude_none=True)
+        return values
 
 
 class RunBody(SettingsBody):
@@ -159,12 +162,12 @@ class StartableRuns(NamedTuple):
         return tuple(select(document, Selection(self.asked.chapters, skip=())) for document in self.documents)
 
 
-def batch_of(asked: RunBody, models: Models) -> BatchRequest:
+def batch_of(body: RunBody, models: Models) -> BatchRequest:
     """Return the settings of a batch. Raise UsageError for what applies to one document."""
-    if asked.summary is not None:
+    if body.summary is not None:
         hint = "choose one document, or leave your summary out"
         raise UsageError("your own summary belongs to one document, and there are several", hint=hint)
-    settings, order = order_of(asked, models)
+    settings, order = order_of(body, models)
     if order.refinement is not None and order.refinement.review:
         raise UsageError(
             "you can be asked before each revision of one summary only, and there are several documents",
@@ -173,40 +176,40 @@ def batch_of(asked: RunBody, models: Models) -> BatchRequest:
     return BatchRequest(settings, order.judging, order.refinement)
 
 
-def order_of(asked: RunBody, models: Models) -> tuple[DraftConfig, RunSpec]:
+def order_of(body: RunBody, models: Models) -> tuple[DraftConfig, RunSpec]:
     """Return the settings and the order of a run. Raise UsageError if the request is contradictory."""
-    judged_by = [name for name in ("rubrics", "judge", "judges", "metrics") if getattr(asked, name)]
+    judged_by = [name for name in ("rubrics", "judge", "judges", "metrics") if getattr(body, name)]
     choose = "choose evaluate or refine"
-    if asked.kind == "summarize" and (stray := ["summary"] * (asked.summary is not None) + judged_by):
+    if body.kind == "summarize" and (stray := ["summary"] * (body.summary is not None) + judged_by):
         raise UsageError(f"{stray[0]} does not apply to kind summarize", hint=f"{choose}, or leave it out")
-    if asked.kind != "refine" and asked.goals:
+    if body.kind != "refine" and body.goals:
         raise UsageError("goals only apply to kind refine", hint="choose refine, or leave the goals out")
-    if asked.kind == "summarize" and (stray := [*asked.said(_JUDGING | _REFINING)]):
+    if body.kind == "summarize" and (stray := [*body.said(_JUDGING | _REFINING)]):
         raise UsageError(f"{stray[0]} does not apply to kind summarize", hint=choose)
-    settings = settings_of(asked, models, asked.model, strategy=asked.strategy)
-    if asked.kind == "summarize":
+    settings = settings_of(body, models, body.model, strategy=body.strategy)
+    if body.kind == "summarize":
         return settings, RunSpec()
-    rubric_goals = dict.fromkeys(asked.rubrics, asked.rubric_goal)
-    goals = {**rubric_goals, **asked.goals} or DEFAULT_GOALS
-    judges = tuple(dict.fromkeys([*([asked.judge] if asked.judge else ()), *asked.judges]))
-    wanted = tuple(dict.fromkeys([*asked.metrics, *rubric_goals, *(goals if asked.kind == "refine" else ())]))
-    judging = judging_of(asked, models, wanted, () if judges == (asked.model,) else judges)
-    refining = {"goals": goals, **asked.said(_REFINING)} if asked.kind == "refine" else {}
-    order = Order(kind=asked.kind, settings=settings, judging=judging).edited(refining)
+    rubric_goals = dict.fromkeys(body.rubrics, body.rubric_goal)
+    goals = {**rubric_goals, **body.goals} or DEFAULT_GOALS
+    judges = tuple(dict.fromkeys([*([body.judge] if body.judge else ()), *body.judges]))
+    metric_names = tuple(dict.fromkeys([*body.metrics, *rubric_goals, *(goals if body.kind == "refine" else ())]))
+    judging = judging_of(body, models, metric_names, () if judges == (body.model,) else judges)
+    refining = {"goals": goals, **body.said(_REFINING)} if body.kind == "refine" else {}
+    order = Order(kind=body.kind, settings=settings, judging=judging).edited(refining)
     goals = order.refinement.goals if order.refinement else {}
     check_goals(goals, metrics((*judging.metrics, *goals), with_rubrics(judging, ())))
-    return settings, with_places(RunSpec(order.purpose, given=asked.summary), settings)
+    return settings, with_places(RunSpec(order.purpose, given=body.summary), settings)
 
 
-def settings_of(asked: SettingsBody, models: Models, model: str, *, strategy: str, **changes: object) -> DraftConfig:
+def settings_of(body: SettingsBody, models: Models, model: str, *, strategy: str, **changes: object) -> DraftConfig:
     """Return the settings of a model that writes: those of the request override those of the model."""
     if strategy not in strategies():
         raise UsageError(f"there is no strategy {strategy!r}", hint=f"choose from: {', '.join(strategies())}")
-    prompts = asked.said({"prompts"}).get("prompts", SETS[0])
+    prompts = body.said({"prompts"}).get("prompts", SETS[0])
     if prompts not in SETS:
         raise UsageError(f"there is no set of prompts {prompts!r:.80}", hint=f"choose from: {', '.join(SETS)}")
-    own = own_settings(known_model(model, models)) if model != EXTRACTIVE else {}
-    return validated(DraftConfig, {"strategy": strategy, **own, **asked.said(_DRAFTING), **changes})
+    fields = own_settings(known_model(model, models)) if model != EXTRACTIVE else {}
+    return validated(DraftConfig, {"strategy": strategy, **fields, **body.said(_DRAFTING), **changes})
 
 
 def own_settings(table: ModelSettings) -> dict[str, Any]:
@@ -216,19 +219,19 @@ def own_settings(table: ModelSettings) -> dict[str, Any]:
 
 def writer_settings(name: str, models: Models) -> dict[str, Any]:
     """Return what a run's settings say of its model, for another model."""
-    own = own_settings(known_model(name, models)) if name != EXTRACTIVE else {"model": EXTRACTIVE}
+    fields = own_settings(known_model(name, models)) if name != EXTRACTIVE else {"model": EXTRACTIVE}
     usual = DraftConfig()
     return {
         field: getattr(usual, field) for field in ModelSettings.model_fields if field in DraftConfig.model_fields
-    } | own
+    } | fields
 
 
 def known_model(name: str, models: Models) -> ModelSettings:
     """Return a model by name. Requests cannot give an address, so no document or key is sent to one."""
     if name not in models:
-        there = ", ".join((EXTRACTIVE, *models))
+        choices = ", ".join((EXTRACTIVE, *models))
         raise UsageError(
-            f"there is no model {name!r}", hint=f"choose from: {there}; the page “Models” shows how to add more"
+            f"there is no model {name!r}", hint=f"choose from: {choices}; the page “Models” shows how to add more"
         )
     return models[name]
 
@@ -236,19 +239,22 @@ def known_model(name: str, models: Models) -> ModelSettings:
 def names_of(models: Models) -> dict[str, str]:
     """Return the names of models for people, by their names here and by those that their servers are asked for, as far
     as these are theirs alone."""
-    shown = {name: shown_name(settings.model, settings.base_url) for name, settings in models.items()}
-    asked = [settings.model for settings in models.values()]
+    labels = {name: shown_name(settings.model, settings.base_url) for name, settings in models.items()}
+    served = [settings.model for settings in models.values()]
     return {
-        settings.model: shown[name] for name, settings in models.items() if asked.count(settings.model) == 1
-    } | shown
+        settings.model: labels[name] for name, settings in models.items() if served.count(settings.model) == 1
+    } | labels
 
 
-def judging_of(asked: SettingsBody, models: Models, wanted: tuple[str, ...], judges: tuple[str, ...]) -> JudgeConfig:
+def judging_of(body: SettingsBody, models: Models, wanted: tuple[str, ...], judges: tuple[str, ...]) -> JudgeConfig:
     """Return the settings of judging, with the judges."""
-    others = (*judges, *(one for name in ("validator", "decider") if (one := getattr(asked, name))))
-    tables = {name: known_model(name, models) for name in others if name != EXTRACTIVE}
-    values = {"metrics": wanted or USUAL_METRICS, "judges": judges, "models": tables, **asked.said(_JUDGING)}
-    values["rubrics"] = {name: rubric_settings for name, rubric_settings in asked.rubrics.items() if name in wanted}
+    named_models = (
+        *judges,
+        *(name_of_role for name in ("validator", "decider") if (name_of_role := getattr(body, name))),
+    )
+    tables = {name: known_model(name, models) for name in named_models if name != EXTRACTIVE}
+    values = {"metrics": wanted or USUAL_METRICS, "judges": judges, "models": tables, **body.said(_JUDGING)}
+    values["rubrics"] = {name: rubric_settings for name, rubric_settings in body.rubrics.items() if name in wanted}
     judging = validated(JudgeConfig, values)
     if judging.embeddings is None:
         similarity(judging.similarity, None)
@@ -258,9 +264,9 @@ def judging_of(asked: SettingsBody, models: Models, wanted: tuple[str, ...], jud
 def limits_of(usual: Limits, max_cost: float | None, max_calls: int | None = None) -> Limits:
     """Return the limits of a run, a batch or an experiment: its own, but never above those of the studio."""
     changes = {}
-    for name, own in (("max_cost", max_cost), ("max_calls", max_calls)):
-        given = [one for one in (own, getattr(usual, name)) if one is not None]
-        changes[name] = min(given) if given else None
+    for name, limit in (("max_cost", max_cost), ("max_calls", max_calls)):
+        bounds = [bound for bound in (limit, getattr(usual, name)) if bound is not None]
+        changes[name] = min(bounds) if bounds else None
     return validated(Limits, {**usual.model_dump(), **changes})
 
 
@@ -277,15 +283,15 @@ def refuse_unpriced(models: Sequence[str], limits: Limits) -> None:
 
 def document_named(store: Store, key: str) -> Document:
     """Return the document with this id, or with the only id that starts with it."""
-    known = [one for one, *_ in store.documents.titles() if key and one.startswith(key)]
-    if len(known) != 1:
-        raise NotFound(f"{'more than one' if known else 'no'} document has an id that starts with {key!r}")
-    return store.documents.get(known[0])
+    keys = [document for document, *_ in store.documents.titles() if key and document.startswith(key)]
+    if len(keys) != 1:
+        raise NotFound(f"{'more than one' if keys else 'no'} document has an id that starts with {key!r}")
+    return store.documents.get(keys[0])
 
 
-def other_settings(asked: SettingsBody) -> dict[str, Any]:
+def other_settings(body: SettingsBody) -> dict[str, Any]:
     """Return the settings of a request that its plan does not show elsewhere."""
-    return asked.said((_DRAFTING | _JUDGING | _REFINING) - {"words", "query", "rounds", "review"})
+    return body.said((_DRAFTING | _JUDGING | _REFINING) - {"words", "query", "rounds", "review"})
 
 
 def strategies() -> tuple[str, ...]:

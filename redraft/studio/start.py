@@ -99,16 +99,20 @@ async def sent_with(request: Request) -> SentRequest:
     # A field for a file counts even if it is empty.
     async with request.form(max_files=MAX_FILES + 1, max_fields=_MAX_FIELDS, max_part_size=MAX_BYTES) as form:
         files = [one for one in form.getlist("file") if isinstance(one, UploadFile) and one.filename]
-        given = tuple([(await file.read(), plain_name(file.filename or "")) for file in files])
+        contents = tuple([(await file.read(), plain_name(file.filename or "")) for file in files])
         texts = {
             name: one
             for name, one in form.multi_items()
             if isinstance(one, UploadFile) and one.filename and name not in _DOCUMENT_FIELDS
         }
         fields = {name: (await one.read()).decode("utf-8-sig", "replace") for name, one in texts.items()}
-        own = form.get("summary_file")
-        summary = (await own.read(), plain_name(own.filename)) if isinstance(own, UploadFile) and own.filename else None
-        return SentRequest(fields_of(form) | fields, given, str(form.get(KEPT, "")), summary)
+        summary_file = form.get("summary_file")
+        summary = (
+            (await summary_file.read(), plain_name(summary_file.filename))
+            if isinstance(summary_file, UploadFile) and summary_file.filename
+            else None
+        )
+        return SentRequest(fields_of(form) | fields, contents, str(form.get(KEPT, "")), summary)
 
 
 async def with_summary(sent: SentRequest) -> SentRequest:
@@ -123,25 +127,25 @@ async def with_summary(sent: SentRequest) -> SentRequest:
 
 async def limit_asked(request: Request) -> float | None:
     """Return the limit of cost under which a form or a JSON body resumes something; None for the one that it has."""
-    given: Any = {}
+    body: Any = {}
     if is_form(request):
         async with request.form() as form:
-            given = {"max_cost": form.get("max_cost") or None}
+            body = {"max_cost": form.get("max_cost") or None}
     elif await request.body():
-        given = await json_of(request)
-    return validated(ResumeBody, given).max_cost
+        body = await json_of(request)
+    return validated(ResumeBody, body).max_cost
 
 
 async def json_of(request: Request) -> Any:
     """Return the JSON object in the body of a request; raise UsageError if there is none."""
     try:
-        given = json.loads(await request.body())
+        body = json.loads(await request.body())
     except (ValueError, RecursionError) as error:
         hint = "send a JSON object with Content-Type: application/json"
         raise UsageError("the request is not JSON", hint=hint) from error
-    if not isinstance(given, dict):
+    if not isinstance(body, dict):
         raise UsageError("the request must be an object of JSON", hint='send fields, such as {"words": 100}')
-    return given
+    return body
 
 
 def fields_of(form: FormData) -> dict[str, Any]:
@@ -154,8 +158,8 @@ def fields_of(form: FormData) -> dict[str, Any]:
         if name.startswith(GOAL):
             goals[name.removeprefix(GOAL)] = value
         elif name == "goal":
-            metric, _, least = value.partition("=")
-            goals[metric.strip()] = least
+            metric, _, score = value.partition("=")
+            goals[metric.strip()] = score
         elif name in _LISTS:
             fields.setdefault(name, []).append(value)
         else:
@@ -172,7 +176,7 @@ async def wanted_from(request: Request, sent: SentRequest, model: type[RunBody] 
         return context_of(request).pending.look(sent.kept)._replace(asked=body)
     if not isinstance(body, BatchBody) and len(keys) + len(sent.files) + (body.text is not None) > 1:
         raise _several()
-    readers = [one.read_documents for one in context_of(request).extensions if one.read_documents]
+    readers = [extension.read_documents for extension in context_of(request).extensions if extension.read_documents]
     found, left_out = await off_loop(_uploaded, sent.files, readers[0] if readers else _document_in)
     found += [await read(request, document_named, key) for key in keys]
     if body.text is not None:
@@ -186,13 +190,13 @@ async def wanted_from(request: Request, sent: SentRequest, model: type[RunBody] 
     return StartableRuns(body, documents, left_out + same)
 
 
-def _told_apart(found: Sequence[Document]) -> tuple[tuple[Document, ...], tuple[str, ...]]:
+def _told_apart(documents: Sequence[Document]) -> tuple[tuple[Document, ...], tuple[str, ...]]:
     """Return the first document of each text, and sentences that name the others."""
     first: dict[str, Document] = {}
-    names = {id(document): PurePath(document.source).name or one_line(document.title) for document in found}
-    others = [document for document in found if first.setdefault(document.id, document) is not document]
-    said = (f"{names[id(document)]} has the same text as {names[id(first[document.id])]}" for document in others)
-    return tuple(first.values()), tuple(said)
+    names = {id(document): PurePath(document.source).name or one_line(document.title) for document in documents}
+    copies = [document for document in documents if first.setdefault(document.id, document) is not document]
+    sentences = (f"{names[id(document)]} has the same text as {names[id(first[document.id])]}" for document in copies)
+    return tuple(first.values()), tuple(sentences)
 
 
 def _several() -> UsageError:
@@ -219,10 +223,10 @@ def _uploaded(
     return documents, tuple(map(str, troubles))
 
 
-def chapters_of(wanted: StartableRuns) -> ChapterList:
+def chapters_of(startable: StartableRuns) -> ChapterList:
     """Return the chapters of the only document; none of several."""
-    (document, *others) = wanted.documents
-    sections = [] if others else chapters(document)
+    (document, *more) = startable.documents
+    sections = [] if more else chapters(document)
     lines = (
         ChapterLine(
             number=section.number,
@@ -240,59 +244,59 @@ def plain_name(name: str) -> str:
     return one_line(last)[-_LONGEST_NAME:] or "file"
 
 
-def plan_of(context: StudioContext, wanted: StartableRuns) -> RunPlan:
+def plan_of(context: StudioContext, startable: StartableRuns) -> RunPlan:
     """Return the plan of a run. No model is called, and nothing is stored."""
-    settings, order = order_of(wanted.asked, context.models)
-    prepared, order, notes = prepare_plan(wanted.read()[0], settings, order)
+    settings, order = order_of(startable.asked, context.models)
+    prepared, order, notes = prepare_plan(startable.read()[0], settings, order)
     check_judging(order, prepared, context.reading)
     plan = dry_run(prepared, order, context.config.prices, notes, known=context.reading)
-    refuse_unpriced(plan.unpriced, limits_of(context.config.limits, wanted.asked.max_cost))
+    refuse_unpriced(plan.unpriced, limits_of(context.config.limits, startable.asked.max_cost))
     seconds = seconds_of(context.reading, plan, context.config.limits.concurrency)
     return plan.model_copy(update={"seconds": seconds})
 
 
-async def plan_of_batch(context: StudioContext, wanted: StartableRuns) -> BatchEstimate:
+async def plan_of_batch(context: StudioContext, startable: StartableRuns) -> BatchEstimate:
     """Return the plan of a batch. No model is called, and nothing is stored."""
-    batch_estimate = await off_loop(_estimated, context, wanted)
-    return batch_estimate.model_copy(update={"left_out": (*wanted.left_out, *batch_estimate.troubles)})
+    batch_estimate = await off_loop(_estimated, context, startable)
+    return batch_estimate.model_copy(update={"left_out": (*startable.left_out, *batch_estimate.troubles)})
 
 
-def _estimated(context: StudioContext, wanted: StartableRuns) -> BatchEstimate:
-    batch_estimate = estimate(wanted.read(), batch_of(wanted.asked, context.models), context.config.prices)
-    refuse_unpriced(batch_estimate.unpriced, limits_of(context.config.limits, wanted.asked.max_cost))
+def _estimated(context: StudioContext, startable: StartableRuns) -> BatchEstimate:
+    batch_estimate = estimate(startable.read(), batch_of(startable.asked, context.models), context.config.prices)
+    refuse_unpriced(batch_estimate.unpriced, limits_of(context.config.limits, startable.asked.max_cost))
     return batch_estimate
 
 
-async def start_run(context: StudioContext, wanted: StartableRuns) -> str:
+async def start_run(context: StudioContext, startable: StartableRuns) -> str:
     """Start the run, and return its id."""
-    settings, order = await off_loop(order_of, wanted.asked, context.models)
-    document = (await off_loop(wanted.read))[0]
+    settings, order = await off_loop(order_of, startable.asked, context.models)
+    document = (await off_loop(startable.read))[0]
     assert context.work is not None, "a read-only studio has no route that leads here"
-    order = replace(order, parent=await off_loop(_parent, context.reading, wanted.asked, document))
-    return await context.work.start(document, settings, order, wanted.asked.max_cost)
+    order = replace(order, parent=await off_loop(_parent, context.reading, startable.asked, document))
+    return await context.work.start(document, settings, order, startable.asked.max_cost)
 
 
-def _parent(store: Store, asked: RunBody, document: Document) -> str | None:
+def _parent(store: Store, body: RunBody, document: Document) -> str | None:
     """Return the run that a run repeats with changes. It has none if the document is another, or the summary given."""
-    if not asked.parent:
+    if not body.parent:
         return None
-    run = found_run(store, asked.parent)
-    known = asked.summary is None or asked.summary in (draft.text for draft in store.runs.drafts(run.id))
-    return run.id if known and run.document == document.id else None
+    run = found_run(store, body.parent)
+    is_of_run = body.summary is None or body.summary in (draft.text for draft in store.runs.drafts(run.id))
+    return run.id if is_of_run and run.document == document.id else None
 
 
-async def start_batch(context: StudioContext, wanted: StartableRuns) -> str:
+async def start_batch(context: StudioContext, startable: StartableRuns) -> str:
     """Start the batch, and return its name."""
-    request, documents = await off_loop(batch_of, wanted.asked, context.models), await off_loop(wanted.read)
+    request, documents = await off_loop(batch_of, startable.asked, context.models), await off_loop(startable.read)
     assert context.work is not None, "a read-only studio has no route that leads here"
-    name = one_line(getattr(wanted.asked, "name", "")).replace("/", "-")
-    return await context.work.start_batch(wanted._replace(documents=documents), request, name)
+    name = one_line(getattr(startable.asked, "name", "")).replace("/", "-")
+    return await context.work.start_batch(startable._replace(documents=documents), request, name)
 
 
 async def offer_of(request: Request) -> RunChoices:
     """Return the choices for a run."""
     context = context_of(request)
-    left_out = next((one.own_documents for one in context.extensions if one.own_documents), "")
+    left_out = next((extension.own_documents for extension in context.extensions if extension.own_documents), "")
     return await read(request, _offer, context.models, left_out)
 
 

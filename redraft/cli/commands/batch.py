@@ -269,7 +269,7 @@ def status(name: str | None, db: str | None, as_json: bool) -> int:
         if name is not None:
             show_batch(store, read_snapshot(store, name), as_json=as_json)
             return 0
-        snapshots = [read_snapshot(store, one.name) for one in store.batches.all()]
+        snapshots = [read_snapshot(store, batch_.name) for batch_ in store.batches.all()]
     content, none = (
         [record_json(snapshot) for snapshot in snapshots],
         "No batches yet. Make one: redraft batch FILES...",

@@ -92,13 +92,13 @@ def compare_runs(
     from redraft.report.pages.comparison import comparison_page
 
     check_output(output)
-    wanted = form_of(form, output, "add -o compare.html, or --format json")
-    if wanted == "markdown":
+    chosen_form = form_of(form, output, "add -o compare.html, or --format json")
+    if chosen_form == "markdown":
         raise UsageError("a comparison is a page or JSON, not Markdown", hint="name a .html or .json file with -o")
     encoder = parse_options.encoder(embeddings)
     with parse_options.store_to_read(db) as store:
         comparison = read_comparison(store, runs, encoder=encoder)
-    hand_over(render_content(comparison, wanted, comparison_page), comparison.holds, output, quiet=quiet)
+    hand_over(render_content(comparison, chosen_form, comparison_page), comparison.holds, output, quiet=quiet)
     return 0
 
 

@@ -47,8 +47,8 @@ def list_prompts(choice: str, as_json: bool) -> int:
         }
         for prompt in PROMPTS.values()
     ]
-    own = {name: "own" if name in book.overridden else "" for name in PROMPTS}
-    rows = [[name, book.hash(prompt)[:8], own[name], prompt.purpose] for name, prompt in PROMPTS.items()]
+    marks = {name: "own" if name in book.overridden else "" for name in PROMPTS}
+    rows = [[name, book.hash(prompt)[:8], marks[name], prompt.purpose] for name, prompt in PROMPTS.items()]
     show_record({"prompts": listed}, table([["prompt", "hash", "", "purpose"], *rows]) + "\n", as_json=as_json)
     return 0
 
@@ -74,8 +74,8 @@ def export_prompts(directory: str, choice: str, force: bool) -> int:
 
     book, target = PromptBook(choice), Path(directory).expanduser()
     files = {target / f"{name}{SUFFIX}": book.source(name) for name in PROMPTS}
-    if not force and (there := [str(path) for path in files if path.exists()]):
-        raise UsageError(f"{there[0]} exists already", hint="overwrite it with --force, or use another directory")
+    if not force and (existing := [str(path) for path in files if path.exists()]):
+        raise UsageError(f"{existing[0]} exists already", hint="overwrite it with --force, or use another directory")
     try:
         target.mkdir(parents=True, exist_ok=True)
         for path, source in files.items():

@@ -87,8 +87,10 @@ def models(check: str | None, db: str | None, as_json: bool, **values: Any) -> i
 
     tables, table = model_tables(), parse_options.prices(values)
     if check and check not in (_EVERYBODY, EXTRACTIVE) and ":" not in check and check not in tables:
-        there = f"choose from: {', '.join(tables)}" if tables else "there are none"
-        raise UsageError(f"there is no model {check!r}", hint=f"name a table [models.NAME] ({there}), or PROVIDER:NAME")
+        choices = f"choose from: {', '.join(tables)}" if tables else "there are none"
+        raise UsageError(
+            f"there is no model {check!r}", hint=f"name a table [models.NAME] ({choices}), or PROVIDER:NAME"
+        )
     with Store(db) as store:
         if check and check != _EVERYBODY:
             entry = roster(
@@ -99,13 +101,13 @@ def models(check: str | None, db: str | None, as_json: bool, **values: Any) -> i
         writes_as = values["model"] if values["model"] in tables else None
         entries = roster(settings, panel, values["decider"], tables, table, store, writes_as)
         if check:
-            held = [entry for entry in entries if entry.role]
-            return _checked(held, store, values["timeout"], as_json=as_json, alone=False)
+            entries_with_role = [entry for entry in entries if entry.role]
+            return _checked(entries_with_role, store, values["timeout"], as_json=as_json, alone=False)
     local_servers = servers.local_servers(servers.USUAL)
-    here = [
+    nearby = [
         {"kind": server.port.kind, "base_url": server.port.url, "models": server.models} for server in local_servers
     ]
-    content = {"models": [record_json(entry) for entry in entries], "nearby": here}
+    content = {"models": [record_json(entry) for entry in entries], "nearby": nearby}
     show_record(content, roster_markdown(entries, local_servers), as_json=as_json)
     return DONE
 

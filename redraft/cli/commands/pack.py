@@ -172,8 +172,8 @@ def _contents(packed: PackContents) -> Iterator[str]:
         yield f"key facts {keyfacts.id}: {measure(keyfacts)}, {fact_models(keyfacts)}{_holes(keyfacts)}"
     if typed := packed.typed:
         kinds = Counter(question.type for question in typed.questions)
-        told = ", ".join(f"{kinds[one]} {one}" for one in TYPES if kinds[one])
-        yield f"typed questions {typed.id}: {told}, {origin(typed)}{_holes(typed)}"
+        summary = ", ".join(f"{kinds[kind]} {kind}" for kind in TYPES if kinds[kind])
+        yield f"typed questions {typed.id}: {summary}, {origin(typed)}{_holes(typed)}"
 
 
 def _holes(part: Pack | KeyFacts | TypedQuestions) -> str:
@@ -202,9 +202,15 @@ def _listed(store: Store) -> list[dict[str, Any]]:
     """The contract of `pack list --json`."""
     listed = [
         _entry(
-            store, one, created, kind="questions", model=one.model, questions=len(one.questions), missing=one.missing
+            store,
+            item,
+            created,
+            kind="questions",
+            model=item.model,
+            questions=len(item.questions),
+            missing=item.missing,
         )
-        for one, created in store.packs.all()
+        for item, created in store.packs.all()
     ]
     for key_facts, created in store.keyfacts.all():
         facts, by = (
@@ -226,12 +232,12 @@ def _listed(store: Store) -> list[dict[str, Any]]:
     for typed, created in store.typed.all():
         counts = {"model": typed.model, "questions": len(typed.questions)}
         listed.append(_entry(store, typed, created, kind="typed", **counts, missing=typed.missing))
-    return sorted(listed, key=lambda one: str(one["created"]), reverse=True)
+    return sorted(listed, key=lambda item: str(item["created"]), reverse=True)
 
 
-def _entry(store: Store, one: Pack | KeyFacts | TypedQuestions, created: str, **what: object) -> dict[str, Any]:
-    about = {"document": one.document, "title": store.documents.title(one.document), "imported": one.imported}
-    return {"pack": one.id, "created": created, **about, **what}
+def _entry(store: Store, item: Pack | KeyFacts | TypedQuestions, created: str, **what: object) -> dict[str, Any]:
+    about = {"document": item.document, "title": store.documents.title(item.document), "imported": item.imported}
+    return {"pack": item.id, "created": created, **about, **what}
 
 
 _KEYFACTS_EPILOG = """\b

@@ -132,11 +132,11 @@ def fork(
         places = parse_options.own_places(values)
         places.check(before.id, settings, judging, refinement)
         limits = parse_options.limits(values, before.limits)
-        wanted = parse_options.findings_to_fix(findings, requests, settings.model, review=refinement.review)
+        to_fix = parse_options.findings_to_fix(findings, requests, settings.model, review=refinement.review)
         result = run_task(
             store,
             lambda session: session.fork(
-                run_id, number, settings=settings, judging=judging, refinement=refinement, findings=wanted
+                run_id, number, settings=settings, judging=judging, refinement=refinement, findings=to_fix
             ),
             limits=limits,
             prices=table,
@@ -168,5 +168,5 @@ def _judging(values: Mapping[str, Any], before: Run) -> JudgeConfig | None:
     from redraft.settings import JudgeConfig
 
     judging = before.judging or JudgeConfig()
-    named = {parse_options.JUDGING[name]: value for name, value in typed.items()}
-    return judging.model_copy(update={**named, "models": {**judging.models, **parse_options.named_models(typed)}})
+    fields = {parse_options.JUDGING[name]: value for name, value in typed.items()}
+    return judging.model_copy(update={**fields, "models": {**judging.models, **parse_options.named_models(typed)}})

@@ -263,13 +263,13 @@ def export(
     from redraft.report.pages.dossier import dossier_page
 
     check_output(output)
-    wanted = form_of(form, output, f"redraft export {run_id} -o dossier.html")
+    chosen_form = form_of(form, output, f"redraft export {run_id} -o dossier.html")
     encoder = parse_options.encoder(embeddings)
     with parse_options.store_to_read(db) as store:
-        if wanted == "markdown":
+        if chosen_form == "markdown":
             text, holds = run_markdown(store, run_id, encoder=encoder), "Includes the cited passages of the document."
         else:
             dossier = read_dossier(store, run_id, source=not no_source, encoder=encoder)
-            text, holds = render_content(dossier, wanted, dossier_page), dossier.holds
+            text, holds = render_content(dossier, chosen_form, dossier_page), dossier.holds
     hand_over(text, holds, output, quiet=quiet)
     return 0

@@ -32,11 +32,11 @@ def _template(values: Mapping[str, Any], settings: DraftConfig, purpose: Purpose
         raise UsageError("--by-chapter cannot be combined with --template", hint="leave one out")
     if purpose.refinement and purpose.refinement.review:
         raise UsageError("--review works on one summary, and a form has several", hint="leave it out")
-    if whole := [
+    if of_whole_document := [
         evaluator.name for evaluator in (evaluators(purpose.judging) if purpose.judging else ()) if evaluator.needs
     ]:
-        said = f"{' and '.join(whole)} judges the whole document, and a section answers one question"
-        raise UsageError(said, hint="judge sections by a metric of their own text, such as -g consistency=0.9")
+        problem = f"{' and '.join(of_whole_document)} judges the whole document, and a section answers one question"
+        raise UsageError(problem, hint="judge sections by a metric of their own text, such as -g consistency=0.9")
     path = values["template"]
     return read_template(parse_options.read_text(path, quiet=True), path, settings.words)
 
