@@ -16,7 +16,7 @@ def test_the_studio_is_held_to_the_same_rule(scene: Scene, monkeypatch: pytest.M
         monkeypatch.setenv(name, scene.command.environment[name])
     scene.resumed()
     scene.edit("settings", {"base_url": "STRANGER"})
-    scene.set("status", "interrupted")
+    scene.change("UPDATE runs SET status = ?", "interrupted")
     with served(scene.command.folder) as studio, studio.client() as client:
         for path, body in (
             (f"/api/runs/{scene.run}/resume", {}),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.leaks.test_role_keys import Scene, Two, keys_at, scene, sends_nothing_to_a_tracer, two
+from tests.leaks.test_role_keys import Scene, Two, check_tracer_hears_nothing, keys_at, scene, two
 
 __all__ = ["scene", "two"]
 
@@ -19,4 +19,4 @@ def test_an_experiment_keeps_the_key_of_those_who_write_from_the_judges_server(t
 
 @pytest.mark.slow
 def test_an_experiment_sends_nothing_to_a_tracer(scene: Scene) -> None:
-    sends_nothing_to_a_tracer(scene, ("experiment", "chunk-size", "book.md", "--judge", "openai:m", "--sizes", "64"))
+    check_tracer_hears_nothing(scene, ("experiment", "chunk-size", "book.md", "--judge", "openai:m", "--sizes", "64"))
