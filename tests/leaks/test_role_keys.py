@@ -171,6 +171,10 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )
 def test_commands_send_nothing_to_a_tracer(scene: Scene, arguments: tuple[str, ...]) -> None:
+    sends_nothing_to_a_tracer(scene, arguments)
+
+
+def sends_nothing_to_a_tracer(scene: Scene, arguments: tuple[str, ...]) -> None:
     """The texts go to the model, and nowhere else."""
     scene.command.environment |= OF_THE_FIRST_VERSION
     done = scene.command.run(*arguments)

@@ -9,16 +9,16 @@ import pytest
 from redraft.store.store import Store
 from redraft.studio.run_views import RunFilter, RunRows
 from tests.cli.inside import Inside
-from tests.store.test_damage import DAMAGE, damaged, here
+from tests.store.test_damage import DAMAGE, damaged, two_runs
 
-__all__ = ["here"]
+__all__ = ["two_runs"]
 
 
 @pytest.mark.parametrize("what", DAMAGE)
 def test_a_damaged_run_is_named_and_the_others_are_listed(
-    here: tuple[Inside, str, str], what: str, tmp_path: Path
+    two_runs: tuple[Inside, str, str], what: str, tmp_path: Path
 ) -> None:
-    first, bad, good = here
+    first, bad, good = two_runs
     command = damaged(first, bad, what, tmp_path)
     with Store(command.database, to_read=True) as store:
         rows = RunRows(store).listed(RunFilter())
