@@ -59,8 +59,8 @@ class Reader:
 
     def _found(self, question: str, text: str) -> str:
         """The sentence of a text that a question is about; nothing where it has none."""
-        said = sentences_in(text)
-        return next((one for one in said if self.asked(one)["question"] == question), "")
+        sentences_told = sentences_in(text)
+        return next((sentence for sentence in sentences_told if self.asked(sentence)["question"] == question), "")
 
     def _written(self, text: str) -> str:
         """As many whole sentences of the material as the limit has room for, the points of a revision first."""
@@ -70,17 +70,24 @@ class Reader:
         evidence = re.findall(r"^evidence: (.+)$", text, re.MULTILINE)
         sources = [body for tag, body in fenced if tag in {"summary", "excerpt", "document"}] or [b for _, b in fenced]
         kept: list[str] = []
-        for one in [*evidence, *(one for body in sources for one in sentences_in(body))]:
-            if one not in kept and not one.startswith("#") and count_words(" ".join([*kept, one])) <= limit:
-                kept.append(one)
-        return " ".join(kept) or _shortened(next(one for body in sources for one in sentences_in(body)), limit)
+        for sentence in [*evidence, *(sentence for body in sources for sentence in sentences_in(body))]:
+            if (
+                sentence not in kept
+                and not sentence.startswith("#")
+                and count_words(" ".join([*kept, sentence])) <= limit
+            ):
+                kept.append(sentence)
+        return " ".join(kept) or _shortened(
+            next(sentence for body in sources for sentence in sentences_in(body)), limit
+        )
 
     def ask_document(self, sheet: Sheet) -> Any:
-        found = [one for one in sentences_in(sheet.shown) if not one.startswith("#")]
+        sentences_found = [sentence for sentence in sentences_in(sheet.shown) if not sentence.startswith("#")]
         wanted = sheet.limit(WANTED)
         return {
             "questions": [
-                {**self.asked(one), "quote": one, "weight": 2} for one in found[:: max(1, len(found) // wanted)]
+                {**self.asked(sentence), "quote": sentence, "weight": 2}
+                for sentence in sentences_found[:: max(1, len(sentences_found) // wanted)]
             ][:wanted]
         }
 
@@ -109,11 +116,11 @@ class Reader:
         return {"essential": [], "important": sheet.ids, "minor": []}
 
     def answer_from_summary(self, sheet: Sheet) -> Any:
-        said = {n: sentence_of(item) for n, item in sheet.items("sentences").items()}
+        sentences_told = {n: sentence_of(item) for n, item in sheet.items("sentences").items()}
         answers = []
         for n, item in sheet.items("questions").items():
-            where = [m for m, one in said.items() if self._found(item["text"], one)]
-            answer = self.begins(said[where[0]])[1] if where else self.refuses
+            where = [m for m, sentence in sentences_told.items() if self._found(item["text"], sentence)]
+            answer = self.begins(sentences_told[where[0]])[1] if where else self.refuses
             answers.append({"id": n, "answer": answer, "answered": bool(answer), "sentences": where})
         return {"answers": answers}
 
@@ -124,9 +131,9 @@ class Reader:
                 {
                     "id": n,
                     "reason": self.reason,
-                    "verdict": "full" if one["document"] == one["summary"] else "contradicts",
+                    "verdict": "full" if pair["document"] == pair["summary"] else "contradicts",
                 }
-                for n, one in pairs
+                for n, pair in pairs
             ]
         }
 
@@ -142,14 +149,20 @@ class Reader:
         text = sheet.shown
         answers = []
         for n, item in sheet.items("questions").items():
-            found = self._found(item["text"], text)
-            answer = self.begins(found)[1] if found else self.refuses
-            answers.append({"id": n, "answer": answer, "answered": bool(answer), "quote": found})
+            sentence = self._found(item["text"], text)
+            answer = self.begins(sentence)[1] if sentence else self.refuses
+            answers.append({"id": n, "answer": answer, "answered": bool(answer), "quote": sentence})
         return {"answers": answers}
 
     def _tree(self, sheet: Sheet) -> Any:
-        found = [one for one in sentences_in(sheet.within("excerpt")) if not one.startswith("#")]
-        return {"roots": [{"fact": found[0], "branches": [{"fact": found[1], "leaves": found[2:4]}]}]}
+        sentences_found = [
+            sentence for sentence in sentences_in(sheet.within("excerpt")) if not sentence.startswith("#")
+        ]
+        return {
+            "roots": [
+                {"fact": sentences_found[0], "branches": [{"fact": sentences_found[1], "leaves": sentences_found[2:4]}]}
+            ]
+        }
 
     keyfacts_analytical = keyfacts_narrative = _tree
 
@@ -169,8 +182,11 @@ class Reader:
     query_analytical = query_narrative = _query
 
     def align_facts(self, sheet: Sheet) -> Any:
-        said = {n: sentence_of(item) for n, item in sheet.items("sentences").items()}
-        facts = {n: [m for m, one in said.items() if item["text"] in one] for n, item in sheet.items("facts").items()}
+        sentences_told = {n: sentence_of(item) for n, item in sheet.items("sentences").items()}
+        facts = {
+            n: [m for m, sentence in sentences_told.items() if item["text"] in sentence]
+            for n, item in sheet.items("facts").items()
+        }
         return {"facts": [{"id": n, "stated": "yes" if at else "no", "sentences": at} for n, at in facts.items()]}
 
     def verify_sentences(self, sheet: Sheet) -> Any:

@@ -67,8 +67,8 @@ def test_its_sentences_are_those_of_each_document_alone(paths: list[str]) -> Non
     corpus = load_all(paths)
     alone = [own_sentences(load_all([path])) for path in paths]
     assert "Im Abschnitt Abb. 3 sieht man die Kammer." in alone[1]
-    found = [one for one in own_sentences(corpus) if not one.startswith("#")]
-    assert found == [one for each in alone for one in each if not one.startswith("#")]
+    split = [sentence for sentence in own_sentences(corpus) if not sentence.startswith("#")]
+    assert split == [sentence for each in alone for sentence in each if not sentence.startswith("#")]
     assert corpus.language == ""
     with language_context(corpus):
         assert [language for _, language in language_spans_in(corpus.text)] == ["en", "de", "ja"]
@@ -88,8 +88,8 @@ def test_what_is_looked_for_is_found_by_the_words_of_each(paths: list[str]) -> N
         ):
             assert document_of(corpus, passages.nearest(asked, 1)[0].span) == name, asked
         origins = OriginTracer([corpus.text])
-        said = "Der Müller verkaufte seine alte Mühle. The mill was sold to some merchants. Ein Wal sang im Fjord."
-        first, second, third = origins.trace(said)
+        text = "Der Müller verkaufte seine alte Mühle. The mill was sold to some merchants. Ein Wal sang im Fjord."
+        first, second, third = origins.trace(text)
         assert document_of(corpus, first.links[0].span) == "de.txt"
         assert document_of(corpus, second.links[0].span) == "en.txt"
         assert third.links == ()
@@ -113,14 +113,14 @@ def test_a_sentence_is_no_nearer_for_the_words_of_another_language(paths: list[s
 
 
 def test_the_user_s_word_holds_for_all(paths: list[str]) -> None:
-    said = load_all(paths, selection=Selection(language="nl"))
-    assert (said.language, own_language(said), other_language_in(said)) == ("nl", "", "nl")
-    with language_context(said):
-        assert [language for _, language in language_spans_in(said.text)] == ["nl"]
-    assert undetected_language(said) == "nl"
-    again = with_language(load_all(paths), languages_of(said))
-    assert (again.language, own_language(again), language_key(again)) == ("nl", "", language_key(said))
-    assert [mark.language for mark in said.marks if mark.kind == "document"] == ["en", "de", "ja"], "its own"
+    text = load_all(paths, selection=Selection(language="nl"))
+    assert (text.language, own_language(text), other_language_in(text)) == ("nl", "", "nl")
+    with language_context(text):
+        assert [language for _, language in language_spans_in(text.text)] == ["nl"]
+    assert undetected_language(text) == "nl"
+    again = with_language(load_all(paths), languages_of(text))
+    assert (again.language, own_language(again), language_key(again)) == ("nl", "", language_key(text))
+    assert [mark.language for mark in text.marks if mark.kind == "document"] == ["en", "de", "ja"], "its own"
 
 
 def test_what_the_files_say_is_told_and_said_again(paths: list[str]) -> None:
@@ -157,8 +157,8 @@ def test_the_built_in_model_drafts_each_by_its_own_language(paths: list[str]) ->
         # With room for so few words the longer document would have all of it, were they one.
         drafted = compose([corpus.text], [1], 40)
         assert "Im Abschnitt Abb. 3 sieht man die Kammer." in compose([corpus.text], [1], 200)
-    assert any(one in drafted for one in own_sentences(load_all(paths[:1])))
-    assert any(one in drafted for one in own_sentences(load_all(paths[1:2])))
+    assert any(sentence in drafted for sentence in own_sentences(load_all(paths[:1])))
+    assert any(sentence in drafted for sentence in own_sentences(load_all(paths[1:2])))
     assert language_of("Ja.") == ""
 
 
@@ -170,7 +170,7 @@ def test_a_run_of_it_counts_and_traces_so(paths: list[str], tmp_path: Path) -> N
     assert done["settings"]["source_language"] == "en,de"
     lineage = json.loads(command.run("lineage", done["run"], "--json").out)
     assert lineage["sentences"]
-    assert all(one["origins"] for one in lineage["sentences"])
+    assert all(sentence["origins"] for sentence in lineage["sentences"])
     over = json.loads(command.run(*asked, "--set", "source_language=nl").out)
     assert over["run"] != done["run"]
     assert over["settings"]["source_language"] == "nl"
@@ -209,24 +209,24 @@ def test_every_step_from_the_file_to_the_dossier(language: str, tmp_path: Path) 
     drafted = command.run("summarize", "text.md", "-w", "60", "-o", "summary.md")
     assert drafted.code == 0, drafted.err
     summary = (tmp_path / "summary.md").read_text("utf-8")
-    own = {" ".join(one.split()) for one in sentences_in(text)}
+    sentences_of_text = {" ".join(sentence.split()) for sentence in sentences_in(text)}
     assert sentences_in(summary)
-    assert set(sentences_in(summary)) <= own, "each of its sentences is one of the document's"
+    assert set(sentences_in(summary)) <= sentences_of_text, "each of its sentences is one of the document's"
 
     judged = command.run("evaluate", "text.md", "summary.md", "--json")
     assert judged.code == 3
     assert "judges English only" in judged.err
-    found = json.loads(judged.out)
+    figures = json.loads(judged.out)
     for name in ("coverage", "consistency"):
-        metric = found["metrics"][name]
+        metric = figures["metrics"][name]
         assert (metric["outcome"], metric["score"], metric["judged"], metric["findings"]) == ("failed", None, 0, [])
 
-    shown = command.run("show", found["run"], "--cite").out
+    shown = command.run("show", figures["run"], "--cite").out
     cited = shown.partition("\n[1]")[0]
     assert len(re.findall(r"\[\d+\]", cited)) >= len(sentences_in(summary)) - 1
-    assert "every sentence has a place in the document" in command.run("lineage", found["run"]).out
+    assert "every sentence has a place in the document" in command.run("lineage", figures["run"]).out
 
-    assert command.run("export", found["run"], "-o", "dossier.html").code == 0
+    assert command.run("export", figures["run"], "-o", "dossier.html").code == 0
     page = (tmp_path / "dossier.html").read_text("utf-8")
     assert f'data-text lang="{CODES[language]}"' in page
     assert "no metric has a score" in page
@@ -241,7 +241,7 @@ async def test_a_goal_is_unsure_and_nothing_is_mended(language: str, tmp_path: P
         assert session.store.documents.outline(document.id).language == CODES[language]
     assert result.run.stop_reason == "unsure"
     assert result.scores == {"coverage": None, "consistency": None}
-    assert not [finding for one in result.evaluations.values() for finding in one.findings]
+    assert not [finding for sentence in result.evaluations.values() for finding in sentence.findings]
 
 
 async def test_beside_a_judge_that_reads_the_language_the_built_in_one_is_silent(tmp_path: Path) -> None:

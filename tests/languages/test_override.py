@@ -118,14 +118,14 @@ def test_what_is_said_for_a_run_is_no_other_run_s(command: Inside) -> None:
         page = (command.folder / f"{run}.html").read_text("utf-8")
         return shown["source"]["language"], "de" if ' lang="de"' in page else "", len(sentences)
 
-    plain, said = drafted(), drafted("--set", "source_language=de")
-    found = told(plain), told(said)
-    assert found[0][:2] == ("", "")
-    assert found[1][:2] == ("de", "de")
-    assert drafted() != said
-    assert (told(plain), told(said)) == found, "whatever was said last"
+    plain, declared = drafted(), drafted("--set", "source_language=de")
+    shown_runs = told(plain), told(declared)
+    assert shown_runs[0][:2] == ("", "")
+    assert shown_runs[1][:2] == ("de", "de")
+    assert drafted() != declared
+    assert (told(plain), told(declared)) == shown_runs, "whatever was said last"
     with Store(Path(command.environment["REDRAFT_DB"])) as store:
-        run = store.runs.get(said)
+        run = store.runs.get(declared)
         assert store.documents.get(run.document).language == "", "what a run by the document's id goes by"
         assert restore(store, run).document.language == "de", "what it is resumed with"
         assert restore(store, store.runs.get(plain)).document.language == ""
@@ -139,8 +139,8 @@ def test_a_comparison_names_the_language_of_what_it_quotes(command: Inside, lang
     name = f"{language}.md"
     (command.folder / name).write_text((HERE / name).read_text("utf-8"), "utf-8")
     command.run("summarize", name, "-w", "60", "-q", "-o", "made.md")
-    judged = [command.run("evaluate", name, one, "--metric", "spread", "--json", "-q") for one in ("made.md", name)]
-    command.run("compare-runs", *(json.loads(one.out)["run"] for one in judged), "-o", "beside.html")
+    judged = [command.run("evaluate", name, item, "--metric", "spread", "--json", "-q") for item in ("made.md", name)]
+    command.run("compare-runs", *(json.loads(item.out)["run"] for item in judged), "-o", "beside.html")
     page = (command.folder / "beside.html").read_text("utf-8")
     code = {"german": "de", "arabic": "ar"}[language]
     assert f'<h1 dir="auto" lang="{code}">' in page
@@ -166,7 +166,7 @@ def test_of_several_documents_the_built_in_model_judges_those_in_english_alone(t
     assert "in another language (de)" in told.err
     asked = ("summarize", "a.md", "b.md", "--by-chapter", "-w", "80", "--refine", "--rounds", "1", "--json", "-q")
     done = json.loads(command.run(*asked).out)
-    judged = {one["title"]: one["result"]["unscored"] for one in done["chapters"]}
+    judged = {item["title"]: item["result"]["unscored"] for item in done["chapters"]}
     assert "English only" not in str(judged["a.md"])
     assert "English only" in str(judged["b.md"])
 
@@ -264,9 +264,9 @@ async def test_a_draft_keeps_its_limit_and_is_judged_by_every_metric(
         "nothing was translated"
     )
     for name in METRICS:
-        one = result.evaluations[name]
-        assert (one.outcome, one.unjudged) == ("scored", 0), f"{name}: {one.reason}"
-        assert one.judged > 0
+        item = result.evaluations[name]
+        assert (item.outcome, item.unjudged) == ("scored", 0), f"{name}: {item.reason}"
+        assert item.judged > 0
     assert result.scores["consistency"] == result.scores["faithfulness"] == 1.0, "every sentence is the document's"
     assert pack is not None
     for question in pack.questions:
@@ -281,7 +281,7 @@ async def test_what_is_missing_is_worked_in_and_the_limit_is_kept(
     language: str, served: ChatServer, tmp_path: Path
 ) -> None:
     document = load(str(HERE / f"{language}.md"))
-    first = next(one for one in sentences_in(document.text) if not one.startswith("#"))
+    first = next(item for item in sentences_in(document.text) if not item.startswith("#"))
     refinement = RefineConfig(goals={"coverage": 0.5, "consistency": 0.9}, rounds=2)
     async with Session(tmp_path / "redraft.db", settings=settings(language, served)) as session:
         result = await session.refine(document, first, refinement=refinement, judging=JudgeConfig(questions=8))
@@ -325,5 +325,5 @@ async def test_an_irrelevant_summary_is_not_covered_in_whichever_words_the_judge
 @language
 def test_quotes_are_found_in_a_text_of_the_language(language: str) -> None:
     text = (HERE / f"{language}.md").read_text("utf-8")
-    for one in sentences_in(text):
-        assert source_of(text, one, [Span(0, len(text))]) is not None, one
+    for item in sentences_in(text):
+        assert source_of(text, item, [Span(0, len(text))]) is not None, item

@@ -22,11 +22,11 @@ _OFFICE = "urn:oasis:names:tc:opendocument:xmlns"
 
 def zipped(parts: Mapping[str, str | bytes]) -> bytes:
     """A zip archive of these parts."""
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+    output = io.BytesIO()
+    with zipfile.ZipFile(output, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in parts.items():
             archive.writestr(name, content)
-    return made.getvalue()
+    return output.getvalue()
 
 
 def html(title: str, chapters: Chapters) -> bytes:
@@ -185,12 +185,12 @@ def pdf(title: str, chapters: Chapters, *, head: str = "A running head") -> byte
     return bytes(book.output())
 
 
-def heading(made: FPDF, text: str, size: float) -> None:
+def heading(output: FPDF, text: str, size: float) -> None:
     """A line in larger letters."""
-    made.ln(3)
-    made.set_font_size(size)
-    made.multi_cell(0, size / 2, text, align="L", new_x="LMARGIN", new_y="NEXT")
-    made.ln(4)
+    output.ln(3)
+    output.set_font_size(size)
+    output.multi_cell(0, size / 2, text, align="L", new_x="LMARGIN", new_y="NEXT")
+    output.ln(4)
 
 
 def _styled(style: str, text: str) -> str:

@@ -40,9 +40,9 @@ def _seen(chapter: int, tree: str, number: int, by: int) -> str:
 
 def three(folder: Path) -> list[str]:
     """A document of a word processor, a page and a printed one, each about a tree of its own."""
-    made = (makers.docx, makers.html, makers.pdf)
-    paths = [folder / f"{tree}.{make.__name__}" for tree, make in zip(TREES, made, strict=True)]
-    for path, tree, make in zip(paths, TREES, made, strict=True):
+    makes = (makers.docx, makers.html, makers.pdf)
+    paths = [folder / f"{tree}.{make.__name__}" for tree, make in zip(TREES, makes, strict=True)]
+    for path, tree, make in zip(paths, TREES, makes, strict=True):
         path.write_bytes(make(f"All about the {tree}", trees(tree)))
     return [str(path) for path in paths]
 
@@ -60,15 +60,15 @@ def at(document: Document, words: str) -> Span:
 @pytest.mark.nightly
 def test_every_place_knows_its_document_its_chapter_and_its_page(paths: list[str]) -> None:
     corpus, alone = load_all(paths), {Path(path).name: load(path) for path in paths}
-    for name, one in alone.items():
+    for name, document in alone.items():
         tree = name.partition(".")[0]
         for chapter in (1, 2):
             for number in range(7):
                 words = f"In chapter {chapter} the {tree} number {number} was"
-                here, there = at(corpus, words), at(one, words)
+                here, there = at(corpus, words), at(document, words)
                 assert document_of(corpus, here) == name
                 assert chapter_of(corpus, here) == f"Chapter {chapter}: The {tree}"
-                assert pages_of(corpus, here) == pages_of(one, there)
+                assert pages_of(corpus, here) == pages_of(document, there)
     assert pages_of(corpus, at(corpus, "the cedar number 0"))
     assert [mark.label for mark in corpus.marks if mark.kind == "document"] == list(alone)
     assert corpus.title == "All about the alder; All about the birch; All about the cedar"
@@ -89,8 +89,8 @@ def test_what_stands_apart_is_another_text_than_the_same_words_in_one() -> None:
 def test_who_reads_on_sees_the_title_of_the_next_document() -> None:
     headed = parse(b"# Oaks\n\nThey stand.", name="oaks.md")
     bare = parse(b"They fall in a storm, and nobody hears of it.", name="elms.txt")
-    said = "# Oaks\n\nThey stand.\n\n\f\n\n# elms\n\nThey fall in a storm, and nobody hears of it."
-    assert combine([headed, bare]).text == said
+    expected = "# Oaks\n\nThey stand.\n\n\f\n\n# elms\n\nThey fall in a storm, and nobody hears of it."
+    assert combine([headed, bare]).text == expected
 
 
 def test_the_same_text_twice_is_read_once_and_said(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_no_passage_has_text_of_two_documents() -> None:
     passages = Passages(combine([first, second]), EstimatingTokenizer())
     passages_found = passages.nearest("They stand in the park, oaks and elms, or birches in the wood.", 9)
     assert passages_found
-    assert not [one for one in passages_found if "\f" in passages.text(one)]
+    assert not [part for part in passages_found if "\f" in passages.text(part)]
 
 
 chapters = st.lists(
@@ -179,9 +179,9 @@ chapters = st.lists(
 @settings(max_examples=60, deadline=None)
 @given(chapters=chapters, before=st.integers(0, 60))
 def test_the_parts_of_a_document_cover_it(chapters: list[tuple[int, int]], before: int) -> None:
-    made = ["word " * before, *(f"{'#' * rank} Title {at}\n\n{'word ' * words}" for at, (rank, words) in
+    makes = ["word " * before, *(f"{'#' * rank} Title {at}\n\n{'word ' * words}" for at, (rank, words) in
                                 enumerate(chapters))]  # fmt: skip
-    document = parse("\n\n".join(made).encode(), name="book.md")
+    document = parse("\n\n".join(makes).encode(), name="book.md")
     try:
         parts = split_document(document)
     except UsageError:
@@ -206,7 +206,7 @@ def test_parts_are_chapters_and_what_stands_beside_them() -> None:
 
 @pytest.mark.nightly
 def test_each_of_several_documents_is_a_part(paths: list[str]) -> None:
-    assert [one.title for one in split_document(load_all(paths))] == [Path(path).name for path in paths]
+    assert [part.title for part in split_document(load_all(paths))] == [Path(path).name for path in paths]
 
 
 def test_a_document_without_chapters_has_no_parts() -> None:

@@ -281,13 +281,13 @@ SAID = {
 def test_text_in_every_place_is_read_once_or_said_to_be_left_out(form: str) -> None:
     _places.clear()
     document = read(form.split()[0], FILES[form]())
-    places, said = {*_places}, " ".join(document.notes)
+    places, notes = {*_places}, " ".join(document.notes)
     left_out = {place for names in SAID[form].values() for place in names.split(", ")}
     assert left_out < places
     assert {place: document.text.count(marker(place)) for place in places} == {
         place: int(place not in left_out) for place in places
     }
-    assert [note for note in SAID[form] if note not in said] == []
+    assert [note for note in SAID[form] if note not in notes] == []
 
 
 def test_what_is_in_a_book_but_no_page_of_its_spine_is_said() -> None:

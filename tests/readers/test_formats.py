@@ -30,7 +30,7 @@ def book() -> tuple[str, makers.Chapters]:
     text = SAMPLE.read_text("utf-8").replace("*", "")
     head, *parts = re.split(r"^## (.*)$", text, flags=re.MULTILINE)
     chapters = [
-        (name.strip(), [" ".join(one.split()) for one in body.split("\n\n") if one.strip()])
+        (name.strip(), [" ".join(left_line.split()) for left_line in body.split("\n\n") if left_line.strip()])
         for name, body in zip(parts[::2], parts[1::2], strict=True)
     ]
     return head.split("\n")[0].removeprefix("# "), chapters
@@ -115,9 +115,9 @@ def test_two_columns_are_read_one_after_the_other_though_the_file_goes_across() 
     right = [f"right column line {at} goes on as well" for at in range(30)]
     book = makers.new_pdf(size=9)
     book.add_page()
-    for at, (one, other) in enumerate(zip(left, right, strict=True)):
-        book.text(10, 20 + 5 * at, one)
-        book.text(80, 20 + 5 * at, other)
+    for at, (left_line, right_line) in enumerate(zip(left, right, strict=True)):
+        book.text(10, 20 + 5 * at, left_line)
+        book.text(80, 20 + 5 * at, right_line)
     text = read("pdf", bytes(book.output())).text
     assert text == " ".join([*left, *right])
 
@@ -308,7 +308,7 @@ def test_titles_are_one_line_in_every_part_of_a_document(tmp_path: Path) -> None
 
 @pytest.mark.slow
 def test_the_reading_process_imports_what_its_format_needs() -> None:
-    made = "import redraft.readers.formats as it; it.read('html', b'<p>A</p>', 'a.html')"
+    script = "import redraft.readers.formats as it; it.read('html', b'<p>A</p>', 'a.html')"
     heavy = "import sys; print(*{'lxml', 'numpy', 'openai', 'nltk', 'pypdfium2'} & {*sys.modules})"
-    done = subprocess.run([sys.executable, "-c", f"{made}; {heavy}"], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", f"{script}; {heavy}"], capture_output=True, text=True, check=True)
     assert done.stdout == "lxml\n"

@@ -46,9 +46,9 @@ def spoiled(form: str, seed: int) -> bytes:
     chance = random.Random(f"{form} {seed}")
     data = bytearray(sound(form))
     if form in ("epub", "docx", "odt") and seed % 3:
-        whole = zipfile.ZipFile(BytesIO(data))
-        name = chance.choice(whole.namelist())
-        parts = {one: whole.read(one) for one in whole.namelist()}
+        archive = zipfile.ZipFile(BytesIO(data))
+        name = chance.choice(archive.namelist())
+        parts = {member: archive.read(member) for member in archive.namelist()}
         part = bytearray(parts[name])
         _spoil(part, chance)
         return makers.zipped(parts | {name: bytes(part)})
@@ -183,8 +183,8 @@ def damaged_book(damaged: int) -> bytes:
     """A book of which so many chapters of four are stored with another checksum."""
     data = bytearray(sound("epub"))
     for at in range(damaged):
-        for found in re.finditer(f"OEBPS/c{at}.xhtml".encode(), bytes(data)):
-            header = bytes(data[: found.start()]).rfind(b"PK")
+        for match in re.finditer(f"OEBPS/c{at}.xhtml".encode(), bytes(data)):
+            header = bytes(data[: match.start()]).rfind(b"PK")
             offset = 14 if data[header : header + 4] == b"PK\x03\x04" else 16
             data[header + offset] ^= 0xFF
     return bytes(data)

@@ -25,23 +25,23 @@ LONG = (
 HEADS = {0: "Ada Quill and others", 1: "The salt road"}
 
 
-def paragraphs(made: makers.Book) -> list[str]:
-    return read(bytes(made.output()), "x.pdf").text.split("\n\n")
+def paragraphs(book: makers.Book) -> list[str]:
+    return read(bytes(book.output()), "x.pdf").text.split("\n\n")
 
 
-def write(made: makers.Book, text: str, width: float = 0, size: float = 10) -> None:
-    made.set_font_size(size)
-    made.multi_cell(width, size / 2, text, align="J", new_x="LMARGIN", new_y="NEXT")
-    made.ln(3)
+def write(book: makers.Book, text: str, width: float = 0, size: float = 10) -> None:
+    book.set_font_size(size)
+    book.multi_cell(width, size / 2, text, align="J", new_x="LMARGIN", new_y="NEXT")
+    book.ln(3)
 
 
 def test_justified_prose_in_a_narrow_column_is_no_table() -> None:
     book = makers.new_pdf(size=10)
     book.add_page()
-    said = (LONG, *texts(0, 3))
-    for one in said:
-        write(book, one, 60)
-    assert paragraphs(book) == list(said)
+    prose = (LONG, *texts(0, 3))
+    for text in prose:
+        write(book, text, 60)
+    assert paragraphs(book) == list(prose)
 
 
 def test_cells_that_stand_below_each_other_are_a_table_although_they_fill_the_width() -> None:
@@ -69,16 +69,16 @@ def test_heads_that_alternate_are_found_in_a_file_of_few_pages(pages: int) -> No
     book.set_auto_page_break(True, 20)
     book.set_font("Helvetica", size=10)
     book.add_page()
-    said = [text.encode("ascii", "ignore").decode() for text in texts(0, 40)]
+    prose = [text.encode("ascii", "ignore").decode() for text in texts(0, 40)]
     wanted = []
-    for one in said:
+    for one in prose:
         write(book, one)
         wanted.append(one)
         if book.page_no() == pages:
             break
-    found = " ".join(paragraphs(book))
-    assert not [head for head in HEADS.values() if head in found]
-    assert re.sub(r"\W", "", " ".join(wanted)) == re.sub(r"\W", "", found)
+    shown_paragraphs = " ".join(paragraphs(book))
+    assert not [head for head in HEADS.values() if head in shown_paragraphs]
+    assert re.sub(r"\W", "", " ".join(wanted)) == re.sub(r"\W", "", shown_paragraphs)
 
 
 @pytest.mark.parametrize("head", ["{title}", "{number}. {title}"])
@@ -129,8 +129,8 @@ def test_a_number_and_a_letter_are_a_heading(size: int) -> None:
         book.set_font("Helvetica", style="", size=10)
         for text in texts(2, 3):
             write(book, text.encode("ascii", "ignore").decode())
-    found = [paragraph for paragraph in paragraphs(book) if paragraph.startswith("#")]
-    assert [re.sub(r"[#\s]+", " ", one).strip() for one in found] == ["13 Y", "14 Z"]
+    shown_paragraphs = [paragraph for paragraph in paragraphs(book) if paragraph.startswith("#")]
+    assert [re.sub(r"[#\s]+", " ", one).strip() for one in shown_paragraphs] == ["13 Y", "14 Z"]
 
 
 def test_a_bold_word_within_a_text_and_a_bold_sentence_are_no_headings() -> None:
@@ -155,8 +155,8 @@ def test_a_note_at_the_foot_of_a_column_splits_no_sentence() -> None:
     book.add_page()
     left = [f"left column line {at} goes on and on" for at in range(25)]
     right = [f"right column line {at} goes on as well" for at in range(25)]
-    for at, (one, other) in enumerate(zip(left, right, strict=True)):
-        book.text(10, 20 + 5 * at, one)
+    for at, (text, other) in enumerate(zip(left, right, strict=True)):
+        book.text(10, 20 + 5 * at, text)
         book.text(80, 20 + 5 * at, other)
     book.set_font_size(7)
     book.text(10, 155, "7 The bank was built in the year 1820,")
@@ -183,13 +183,13 @@ def test_notes_that_say_the_same_are_no_running_feet() -> None:
 def test_three_justified_columns_are_read_one_after_the_other() -> None:
     book = makers.new_pdf(size=8)
     book.add_page()
-    said = texts(0, 5)
+    prose = texts(0, 5)
     with book.text_columns(ncols=3, gutter=6, text_align="J") as columns:
-        for one in said:
-            columns.write(one)
+        for text in prose:
+            columns.write(text)
             columns.ln()
             columns.ln()
-    assert paragraphs(book) == list(said)
+    assert paragraphs(book) == list(prose)
 
 
 ARABIC = (Path(__file__).parent.parent / "languages" / "arabic.md").read_text("utf-8")
@@ -261,15 +261,15 @@ def test_most_letters_decide_the_direction() -> None:
 @pytest.mark.nightly
 def test_what_a_browser_has_written_is_read_as_it_was(tmp_path: Path) -> None:
     need_browser()
-    told = [one.lstrip("# ") for one in ARABIC.split("\n\n")]
-    page = "".join(f"<p>{one}</p>" for one in told)
+    paragraphs_written = [one.lstrip("# ") for one in ARABIC.split("\n\n")]
+    page = "".join(f"<p>{one}</p>" for one in paragraphs_written)
     with browser() as chromium:
-        made = chromium.new_page()
-        made.set_content(f'<html lang="ar" dir="rtl"><body>{page}</body></html>')
-        made.pdf(path=str(tmp_path / "a.pdf"))
+        book = chromium.new_page()
+        book.set_content(f'<html lang="ar" dir="rtl"><body>{page}</body></html>')
+        book.pdf(path=str(tmp_path / "a.pdf"))
     text = load(tmp_path / "a.pdf").text
     if "\ufffd" in text or not is_leftward(text):
         pytest.skip("the browser has no letters of Arabic here")
-    read, wanted = text.replace("#", "").split(), " ".join(told).split()
+    read, wanted = text.replace("#", "").split(), " ".join(paragraphs_written).split()
     assert len(read) == len(wanted)
     assert sum(one == other for one, other in zip(read, wanted, strict=True)) == len(wanted)

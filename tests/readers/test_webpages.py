@@ -38,10 +38,10 @@ def test_structure_stays() -> None:
 
 
 def test_what_is_left_out_is_said() -> None:
-    said = {name: html.read(PAGES[name]().html.encode(), "x.html").notes[0] for name in ("news", "recipe")}
-    assert "56 words outside the main content, 1 share bars (8 words), 1 advertisements (18 words)" in said["news"]
-    assert "1 cookie banners" in said["recipe"]
-    assert "1 comments" in said["recipe"]
+    omissions = {name: html.read(PAGES[name]().html.encode(), "x.html").notes[0] for name in ("news", "recipe")}
+    assert "56 words outside the main content, 1 share bars (8 words), 1 advertisements (18 words)" in omissions["news"]
+    assert "1 cookie banners" in omissions["recipe"]
+    assert "1 comments" in omissions["recipe"]
 
 
 def test_a_box_of_links_is_no_chapter() -> None:
@@ -60,9 +60,9 @@ def test_a_box_of_links_is_no_chapter() -> None:
     ],
 )
 def test_a_name_alone_makes_no_clutter(body: str) -> None:
-    said = paragraphs()[3]
-    text = html.read(whole(body.format(f"<p>{said}</p>") + SHARE).encode(), "x.html").text
-    assert text == said
+    omissions = paragraphs()[3]
+    text = html.read(whole(body.format(f"<p>{omissions}</p>") + SHARE).encode(), "x.html").text
+    assert text == omissions
 
 
 FORMATS = ("html", "epub", "docx", "pdf")
@@ -90,15 +90,15 @@ def drafted_and_judged(document: Document, folder: Path) -> tuple[str | None, Re
 def test_the_same_summary_and_the_same_findings(tmp_path: Path) -> None:
     plain, *others = (in_format(form) for form in FORMATS)
     summary, judged = drafted_and_judged(plain, tmp_path)
-    found = [one for metric in judged.evaluations.values() for one in metric.findings]
+    findings = [finding for metric in judged.evaluations.values() for finding in metric.findings]
     assert summary
-    assert {one.metric for one in found} >= {"consistency"}
+    assert {finding.metric for finding in findings} >= {"consistency"}
     for document in others:
         its_summary, its = drafted_and_judged(document, tmp_path)
         assert its_summary == summary
         assert its.scores == judged.scores
-        its_found = [one for metric in its.evaluations.values() for one in metric.findings]
-        assert its_found == found
-        placed = [one.place for one in its_found if one.place]
+        its_findings = [finding for metric in its.evaluations.values() for finding in metric.findings]
+        assert its_findings == findings
+        placed = [finding.place for finding in its_findings if finding.place]
         assert placed
-        assert all(bool(one.pages) == (document.source == "x.pdf") for one in placed)
+        assert all(bool(finding.pages) == (document.source == "x.pdf") for finding in placed)

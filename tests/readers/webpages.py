@@ -62,113 +62,117 @@ def whole(body: str, title: str = "A page", head: str = "") -> str:
 
 
 def news() -> WebPage:
-    said, title = texts(0, 8), "The Long Bank breaks again"
+    article, title = texts(0, 8), "The Long Bank breaks again"
     body = f"""{COOKIES}<header class="masthead"><a href=/>The Daily Tide</a>{MENU}</header><main><article><h1>{title}</h1>
-    <div class="byline">By Ada Quill</div>{SHARE}{p(said[:4])}{ADVERT}{p(said[4:])}{SIGN_UP}{RELATED}</article></main>
+    <div class="byline">By Ada Quill</div>{SHARE}{p(article[:4])}{ADVERT}{p(article[4:])}{SIGN_UP}{RELATED}</article></main>
     <footer>{FOOT}</footer>{SCRIPT}"""
-    return WebPage(whole(body, f"{title} | The Daily Tide"), (title, "By Ada Quill", *said))
+    return WebPage(whole(body, f"{title} | The Daily Tide"), (title, "By Ada Quill", *article))
 
 
 def docs() -> WebPage:
-    said = texts(16, 4)
+    article = texts(16, 4)
     code = "redraft read report.pdf\nredraft summarize book.epub"
     body = f"""<div class="sphinxsidebar" role="navigation"><h3>Navigation</h3><ul><li>Install</li><li>Quick start</li></ul></div>
-    <div class="document"><div class="body" role="main"><h1>Reading files<a class="headerlink" href="#r">¶</a></h1><p>{said[0]}
+    <div class="document"><div class="body" role="main"><h1>Reading files<a class="headerlink" href="#r">¶</a></h1><p>{article[0]}
     </p><h2>Install</h2><ol><li>Open a terminal.</li><li>Type the command.</li></ol><pre>{code}</pre><div class="admonition note">
-    <p>{said[1]}</p></div><h2>Options</h2><dl><dt>words</dt><dd>{said[2]}</dd></dl><p>{said[3]}</p></div></div><div
+    <p>{article[1]}</p></div><h2>Options</h2><dl><dt>words</dt><dd>{article[2]}</dd></dl><p>{article[3]}</p></div></div><div
     class="footer">Created using Sphinx 7.2.</div>"""
     wanted = (
         "Reading files",
-        said[0],
+        article[0],
         "Install",
         "1. Open a terminal.",
         "2. Type the command.",
         code,
-        said[1],
+        article[1],
         "Options",
     )
-    return WebPage(whole(body), (*wanted, "words", said[2], said[3]))
+    return WebPage(whole(body), (*wanted, "words", article[2], article[3]))
 
 
 def recipe() -> WebPage:
     intro, steps = texts(21, 2), ("Boil the brine.", "Skim off the scum.", "Rake the salt on to boards and let it dry.")
     goods = ("3 litres of sea water", "1 wide pan", "2 spoons of patience")
     body = f"""{MENU}{COOKIES}<div class="recipe-card"><h1>Grey salt</h1>{p(intro)}{ADVERT}<h2>Ingredients</h2><ul>
-    {"".join(f"<li>{one}</li>" for one in goods)}</ul><h2>Method</h2><ol>{"".join(f"<li>{one}</li>" for one in steps)}</ol>
+    {"".join(f"<li>{text}</li>" for text in goods)}</ul><h2>Method</h2><ol>{"".join(f"<li>{text}</li>" for text in steps)}</ol>
     </div>{SHARE}{COMMENTS}{FOOT}"""
-    return WebPage(whole(body, "Grey salt"), ("Grey salt", *intro, "Ingredients", *(f"- {one}" for one in goods), "Method",
-                                              *(f"{at}. {one}" for at, one in enumerate(steps, 1))))  # fmt: skip
+    return WebPage(whole(body, "Grey salt"), ("Grey salt", *intro, "Ingredients", *(f"- {text}" for text in goods), "Method",
+                                              *(f"{at}. {text}" for at, text in enumerate(steps, 1))))  # fmt: skip
 
 
 def forum() -> WebPage:
     """The posts of a thread are the text, and not comments on one."""
-    said = texts(24, 5)
-    posts = "".join(f'<div class="post"><div class="author">user{at}</div><div class="postbody"><p>{one}</p></div><a>Quote</a></div>'
-                    for at, one in enumerate(said))  # fmt: skip
+    article = texts(24, 5)
+    posts = "".join(f'<div class="post"><div class="author">user{at}</div><div class="postbody"><p>{text}</p></div><a>Quote</a></div>'
+                    for at, text in enumerate(article))  # fmt: skip
     body = f"{MENU}<h1>Why did the bank break?</h1><div class='thread'>{posts}</div>{FOOT}"
-    names = (f"user{at}" for at in range(len(said)))
-    return WebPage(whole(body, "Why did the bank break?"), ("Why did the bank break?", *names, *said))
+    names = (f"user{at}" for at in range(len(article)))
+    return WebPage(whole(body, "Why did the bank break?"), ("Why did the bank break?", *names, *article))
 
 
 def tables() -> WebPage:
-    said = texts(38, 2)
+    article = texts(38, 2)
     rows = tuple((str(1900 + at), f"{40 + at} casks", f"{at + 3} ships") for at in range(12))
     grid = "".join(f"<tr><td>{'<td>'.join(row)}</tr>" for row in rows)
-    body = f"""{MENU}<div id="content"><h1>Salt by the year</h1><p>{said[0]}</p><table><tr><th>Year<th>Salt<th>Ships</tr>{grid}</table>
-    <p>{said[1]}</p></div>{FOOT}"""
+    body = f"""{MENU}<div id="content"><h1>Salt by the year</h1><p>{article[0]}</p><table><tr><th>Year<th>Salt<th>Ships</tr>{grid}</table>
+    <p>{article[1]}</p></div>{FOOT}"""
     return WebPage(
-        whole(body), ("Salt by the year", said[0], "Year | Salt | Ships", *(" | ".join(row) for row in rows), said[1])
+        whole(body),
+        ("Salt by the year", article[0], "Year | Salt | Ships", *(" | ".join(row) for row in rows), article[1]),
     )
 
 
 def minimal() -> WebPage:
-    said = texts(41, 3)
-    return WebPage(f"<title>Note</title><h1>A note</h1>{p(said)}", ("A note", *said))
+    article = texts(41, 3)
+    return WebPage(f"<title>Note</title><h1>A note</h1>{p(article)}", ("A note", *article))
 
 
 def divs() -> WebPage:
     """An article whose paragraphs are divs with names that say nothing."""
-    said, title = texts(45, 6), "What the clerk knew"
-    lines = "".join(f'<div class="css-1a{at}">{escape(one)}</div>' for at, one in enumerate(said))
+    article, title = texts(45, 6), "What the clerk knew"
+    lines = "".join(f'<div class="css-1a{at}">{escape(text)}</div>' for at, text in enumerate(article))
     body = f"""<div class="css-0"><div class="css-9"><a href=/>Home</a><a href=/n>News</a><a href=/s>Shop</a><a href=/l>Log in</a></div><div
     class="css-1"><div class="css-2">{title}</div>{lines}</div>{SHARE}<div class="css-7"><div><a href=/1>More from us: the
     oyster is back</a></div><div><a href=/2>Ten beaches to see before you retire</a></div><div><a href=/3>What your boat says of
     you</a></div></div>{COMMENTS}</div>{FOOT}"""
-    return WebPage(whole(body, title), (title, *said))
+    return WebPage(whole(body, title), (title, *article))
 
 
 def saved() -> WebPage:
     """A page that a browser saved: scripts, styles and pictures are in it, and what scripts had made of it."""
-    said, title = texts(52, 7), "The ledger of 1901"
+    article, title = texts(52, 7), "The ledger of 1901"
     style = "<style>" + ".a{color:red}" * 200 + "</style>"
     data = "<script type=application/ld+json>" + '{"@type":"NewsArticle","articleBody":"Not this."}' + "</script>"
     picture = f'<img src="data:image/png;base64,{"iVBORw0K" * 80}" alt="A ledger">'
     body = f"""<!-- saved from url=(0030)https://tide.example/ledger -->{SCRIPT}<div id="app" data-reactroot=""><div aria-hidden="true">
     ghost</div>{COOKIES}<nav>{MENU}</nav><div class="layout"><div class="article-body" itemprop="articleBody"><h1>{title}</h1>
-    {picture}{p(said[:3])}{ADVERT}<h2>The night</h2>{p(said[3:])}</div><div class="sidebar"><h3>Most read</h3>{RELATED}</div></div>
+    {picture}{p(article[:3])}{ADVERT}<h2>The night</h2>{p(article[3:])}</div><div class="sidebar"><h3>Most read</h3>{RELATED}</div></div>
     <div class="toast" style="display: none">Saved!</div></div><iframe></iframe><noscript>Turn on JavaScript.</noscript>{FOOT}{SCRIPT}"""
-    return WebPage(whole(body, title, style + data), (title, *said[:3], "The night", *said[3:]))
+    return WebPage(whole(body, title, style + data), (title, *article[:3], "The night", *article[3:]))
 
 
 def wiki() -> WebPage:
-    said = texts(60, 6)
+    article = texts(60, 6)
     body = f"""<div id="mw-navigation"><h2>Navigation menu</h2><ul><li>Main page</li><li>Random article</li></ul></div><div id="content"
     class="mw-body"><h1 id="firstHeading">Sarn</h1><div id="siteSub">From Examplepedia, the free encyclopaedia</div><div
-    id="mw-content-text"><p>{said[0]}</p><div id="toc" class="toc"><h2>Contents</h2><ul><li>1 History</li></ul></div><h2>History<span
-    class="mw-editsection">[edit]</span></h2>{p(said[1:4])}<h2>Trade</h2><ul><li>{said[4]}</li><li>{said[5]}</li></ul></div></div>
+    id="mw-content-text"><p>{article[0]}</p><div id="toc" class="toc"><h2>Contents</h2><ul><li>1 History</li></ul></div><h2>History<span
+    class="mw-editsection">[edit]</span></h2>{p(article[1:4])}<h2>Trade</h2><ul><li>{article[4]}</li><li>{article[5]}</li></ul></div></div>
     <div id="footer">This page was last edited on 3 March 2026. Text is available under a licence.</div>"""
-    return WebPage(whole(body), ("Sarn", said[0], "History", *said[1:4], "Trade", f"- {said[4]}", f"- {said[5]}"))
+    return WebPage(
+        whole(body), ("Sarn", article[0], "History", *article[1:4], "Trade", f"- {article[4]}", f"- {article[5]}")
+    )
 
 
 def magazine() -> WebPage:
     """A long read with quotations, a picture's caption, footnotes and an inset."""
-    said, title = texts(67, 8), "Salt, and who pays for it"
+    article, title = texts(67, 8), "Salt, and who pays for it"
     body = f"""<header>{MENU}</header><div role="main"><article class="longread"><header><h1>{title}</h1><p class="standfirst">
-    {said[0]}</p></header>{SHARE}{p(said[1:3])}<figure><img src=a.jpg><figcaption>The pans at Sarn in 1901.</figcaption></figure><blockquote>
-    <p>{said[3]}</p></blockquote>{p(said[4:])}<div class="author-bio">Ada Quill writes on the sea.</div><div class="tags">Tags: <a>salt</a>
+    {article[0]}</p></header>{SHARE}{p(article[1:3])}<figure><img src=a.jpg><figcaption>The pans at Sarn in 1901.</figcaption></figure><blockquote>
+    <p>{article[3]}</p></blockquote>{p(article[4:])}<div class="author-bio">Ada Quill writes on the sea.</div><div class="tags">Tags: <a>salt</a>
     <a>law</a></div>{SIGN_UP}</article>{RELATED}</div><div class="outbrain">Promoted stories: <a>Doctors hate this</a></div>{FOOT}"""
     return WebPage(
-        whole(body, title), (title, *said[:3], "The pans at Sarn in 1901.", *said[3:], "Ada Quill writes on the sea.")
+        whole(body, title),
+        (title, *article[:3], "The pans at Sarn in 1901.", *article[3:], "Ada Quill writes on the sea."),
     )
 
 
@@ -177,12 +181,12 @@ TEASERS = ("Storm closes bridge", "Ferry fares to rise in spring", "Oyster thiev
 
 def teasers() -> WebPage:
     """Boxes of links within an article and after it, with names that say nothing."""
-    said, title = texts(75, 7), "The bridge at Wickmouth"
-    heads = "".join(f"<h4><a href=/{at}>{one}</a></h4><time>{at} March</time>" for at, one in enumerate(TEASERS))
-    items = "".join(f"<li><a href=/{at}><span>{at}</span> {one}</a></li>" for at, one in enumerate(TEASERS))
-    body = f"""<main><h1>{title}</h1>{p(said[:4])}<h2>Read next</h2><ul>{items}</ul>{p(said[4:])}<div class=css-77>
+    article, title = texts(75, 7), "The bridge at Wickmouth"
+    heads = "".join(f"<h4><a href=/{at}>{text}</a></h4><time>{at} March</time>" for at, text in enumerate(TEASERS))
+    items = "".join(f"<li><a href=/{at}><span>{at}</span> {text}</a></li>" for at, text in enumerate(TEASERS))
+    body = f"""<main><h1>{title}</h1>{p(article[:4])}<h2>Read next</h2><ul>{items}</ul>{p(article[4:])}<div class=css-77>
     <h2>Most viewed: Storm closes bridge</h2>{heads}</div></main>"""
-    return WebPage(whole(body, title), (title, *said))
+    return WebPage(whole(body, title), (title, *article))
 
 
 PAGES: Mapping[str, Callable[[], WebPage]] = {

@@ -15,19 +15,19 @@ from tests.vocabularies import DATA, true_vocabulary
 @pytest.fixture(scope="session", params=["o200k_base", "cl100k_base"])
 def vocabulary(request: pytest.FixtureRequest) -> Tokenizer:
     """A tokenizer with a true vocabulary."""
-    found = true_vocabulary(request.param)
-    if found is None:
+    counter = true_vocabulary(request.param)
+    if counter is None:
         pytest.skip("the vocabulary is not on this machine")
-    return found
+    return counter
 
 
 @pytest.fixture(scope="session", params=["o200k_base", ESTIMATE])
 def tokenizer(request: pytest.FixtureRequest) -> Tokenizer:
     """A true vocabulary and the estimate, which is always there."""
-    found = EstimatingTokenizer() if request.param == ESTIMATE else true_vocabulary(request.param)
-    if found is None:
+    counter = EstimatingTokenizer() if request.param == ESTIMATE else true_vocabulary(request.param)
+    if counter is None:
         pytest.skip("the vocabulary is not on this machine")
-    return found
+    return counter
 
 
 @pytest.fixture(scope="session")

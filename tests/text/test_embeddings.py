@@ -88,7 +88,7 @@ def test_the_lineage_of_a_summary_in_other_words_goes_by_what_it_means(model_fol
     command = Inside(tmp_path)
     run = command.run("evaluate", "book.txt", "other.md", "--metric", "statistics", "--json").json["run"]
     by_words = command.run("lineage", run, "--json").json["sentences"]
-    assert [one["origins"] for one in by_words] == [[], []]
+    assert [sentence["origins"] for sentence in by_words] == [[], []]
 
     for _ in ("made", "kept"):
         done = command.run("lineage", run, "--set", f"embeddings={model_folder}", "--json")
@@ -138,16 +138,16 @@ class CountingModel:
 
 @pytest.fixture
 def model(monkeypatch: pytest.MonkeyPatch) -> CountingModel:
-    made = CountingModel()
+    model = CountingModel()
     load_encoder.cache_clear()
 
     def make(*loaded: Any, **options: Any) -> CountingModel:
-        made.loaded, made.options = loaded, options
-        return made
+        model.loaded, model.options = loaded, options
+        return model
 
     stub = type("Stub", (), {"SentenceTransformer": make, "__version__": "6.0.0"})
     monkeypatch.setitem(sys.modules, "sentence_transformers", stub)
-    return made
+    return model
 
 
 def test_a_model_is_told_from_others_by_its_weights(

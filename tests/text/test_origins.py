@@ -47,8 +47,8 @@ def test_a_sentence_is_traced_to_the_one_that_says_so() -> None:
 
 
 def test_a_sentence_out_of_two_has_both() -> None:
-    (found,) = places([LAMP, GULLS], "The brewer bought the harbour and a storm took its southern breakwater.")
-    assert sorted(found) == [
+    (origin,) = places([LAMP, GULLS], "The brewer bought the harbour and a storm took its southern breakwater.")
+    assert sorted(origin) == [
         "A storm took the southern breakwater, and nobody rebuilt it.",
         "The council sold the old harbour to a brewer in March.",
     ]
@@ -61,11 +61,11 @@ def test_links_lie_within_their_parents_and_are_at_most_three(parents: list[str]
     origins = OriginTracer(parents)
     traced = origins.trace(child)
     assert traced == origins.trace(child) == OriginTracer(parents).trace(child)
-    for one in traced:
-        assert 0 <= one.span.start < one.span.end <= len(child)
-        assert 0 <= one.margin <= 1
-        assert len(one.links) <= MAX_PLACES
-        for link in one.links:
+    for each_origin in traced:
+        assert 0 <= each_origin.span.start < each_origin.span.end <= len(child)
+        assert 0 <= each_origin.margin <= 1
+        assert len(each_origin.links) <= MAX_PLACES
+        for link in each_origin.links:
             assert 0 <= link.span.start < link.span.end <= len(parents[link.text])
             assert 0 < link.weight <= 1
 
@@ -82,50 +82,54 @@ def test_an_exact_copy_is_always_found(parents: list[str], chance: Random) -> No
     # In a text without spaces ("A.K") a sentence may end within a word, whose part is another word.
     assume(any(set(keys(copied)) <= set(keys(parent)) for parent in parents))
     # What is one sentence beside others may be several by itself.
-    for one in OriginTracer(parents).trace(copied) if len(index(copied, "en")) == 1 else ():
-        (found,) = one.links
-        assert (found.method, found.weight) == ("quotation", 1.0)
-        assert keys(parents[found.text][found.span.start : found.span.end]) == keys(copied)
+    for each_origin in OriginTracer(parents).trace(copied) if len(index(copied, "en")) == 1 else ():
+        (origin,) = each_origin.links
+        assert (origin.method, origin.weight) == ("quotation", 1.0)
+        assert keys(parents[origin.text][origin.span.start : origin.span.end]) == keys(copied)
 
 
 def test_a_copy_is_found_however_it_is_marked_and_the_quoted_words_are_the_place() -> None:
     parent = "He said: “The *old* harbour—alas!—was sold to a brewer,” and left."
-    (found,) = OriginTracer([LAMP, parent]).trace("The old harbour, alas, was sold to a brewer!")
-    (only,) = found.links
-    assert (only.text, only.method, found.margin) == (1, "quotation", 1.0)
-    assert parent[only.span.start : only.span.end] == "The *old* harbour—alas!—was sold to a brewer"
+    (origin,) = OriginTracer([LAMP, parent]).trace("The old harbour, alas, was sold to a brewer!")
+    (link_found,) = origin.links
+    assert (link_found.text, link_found.method, origin.margin) == (1, "quotation", 1.0)
+    assert parent[link_found.span.start : link_found.span.end] == "The *old* harbour—alas!—was sold to a brewer"
 
 
 def test_of_a_copy_that_stands_in_two_places_neither_is_sure() -> None:
-    (found,) = OriginTracer([LAMP, f"{GULLS} {LAMP}"]).trace("Hester kept the lamp of Pell Point.")
-    assert [link.text for link in found.links] == [0]
-    assert found.margin == 0
+    (origin,) = OriginTracer([LAMP, f"{GULLS} {LAMP}"]).trace("Hester kept the lamp of Pell Point.")
+    assert [link.text for link in origin.links] == [0]
+    assert origin.margin == 0
 
 
 def test_a_few_common_words_are_no_quotation() -> None:
-    (found,) = OriginTracer(["She told him that it was so, and he went."]).trace("It was so.")
-    assert found.links == ()
-    (found,) = OriginTracer(["It was so. She told him, and he went."]).trace("It was so!")
-    assert [link.method for link in found.links] == ["quotation"]
+    (origin,) = OriginTracer(["She told him that it was so, and he went."]).trace("It was so.")
+    assert origin.links == ()
+    (origin,) = OriginTracer(["It was so. She told him, and he went."]).trace("It was so!")
+    assert [link.method for link in origin.links] == ["quotation"]
 
 
 def test_of_sentences_that_say_the_same_that_is_the_place_around_which_the_rest_stands() -> None:
-    between = " ".join(f"A {one} came by." for one in ("carrier", "tinker", "curate", "sergeant", "drover"))
+    between = " ".join(
+        f"A {each_origin} came by." for each_origin in ("carrier", "tinker", "curate", "sergeant", "drover")
+    )
     ladder = "The ladder was rotten."
     parent = f"Wren unlocked the refuge. {ladder} {between} {between} Doyle unlocked the chapel. {ladder}"
     for place, where in (("refuge", parent.index(ladder)), ("chapel", parent.rindex(ladder))):
-        (found,) = OriginTracer([parent]).trace(f"In the {place} it was the ladder that was rotten.")
-        assert found.links[0].span == (where, where + len(ladder))
-        assert found.margin > 0
+        (origin,) = OriginTracer([parent]).trace(f"In the {place} it was the ladder that was rotten.")
+        assert origin.links[0].span == (where, where + len(ladder))
+        assert origin.margin > 0
 
 
 def test_the_margin_is_by_how_much_the_best_place_is_better_than_any_that_is_not_beside_it() -> None:
     sold, child = "The council sold the harbour.", "The harbour, said the council, was sold."
-    between = " ".join(f"A {one} came by." for one in ("carrier", "tinker", "curate", "sergeant", "drover"))
+    between = " ".join(
+        f"A {each_origin} came by." for each_origin in ("carrier", "tinker", "curate", "sergeant", "drover")
+    )
     for parent, margin in ((f"{sold} {between} {between}", 1), (f"{sold} {between} {between} {sold}", 0)):
-        (found,) = OriginTracer([parent]).trace(child)
-        assert found.links[0].span == (0, len(sold))
-        assert found.margin == margin
+        (origin,) = OriginTracer([parent]).trace(child)
+        assert origin.links[0].span == (0, len(sold))
+        assert origin.margin == margin
 
 
 class Meanings:
@@ -155,7 +159,7 @@ def test_with_an_encoder_a_like_meaning_is_a_place_and_each_parent_is_asked_for_
     assert [(link.text, link.method) for link in first.links] == [(0, "embedding")]
     assert LAMP[slice(*first.links[0].span)].startswith("The council sold the old harbour")
     assert last.links == ()
-    parents = [index(one, "en").texts for one in (LAMP, GULLS)]
+    parents = [index(each_origin, "en").texts for each_origin in (LAMP, GULLS)]
     assert meanings.asked == [parents[0], [], parents[1], ["Its port was auctioned.", "Nobody slept."]]
     assert OriginTracer([LAMP, GULLS]).trace(child)[0].links == ()
 
@@ -176,24 +180,24 @@ def test_the_way_down_is_as_strong_as_its_weakest_link() -> None:
     )
     other = DerivedText((SentenceOrigin(Span(0, 9)),), (Excerpt(0),))
     top = DerivedText((SentenceOrigin(Span(0, 50), (link(0, 12, 15, 0.8), link(1, 0, 4, 0.7))),), (low, other))
-    (found,) = compose(top)
-    (place,) = found.places
+    (origin,) = compose(top)
+    (place,) = origin.places
     assert (place.span, place.weight) == (Span(1020, 1030), 0.5)
-    assert [one.span for one in place.way] == [Span(12, 15), Span(20, 30)]
+    assert [each_origin.span for each_origin in place.way] == [Span(12, 15), Span(20, 30)]
 
 
 def test_of_several_ways_to_a_place_the_best_counts() -> None:
     low = DerivedText((SentenceOrigin(Span(0, 9), (link(0, 5, 9, 0.9),)),), (Excerpt(0),))
     for weights in ((0.5, 0.8), (0.8, 0.5)):
         links = tuple(link(at, 0, 9, weight) for at, weight in enumerate(weights))
-        (found,) = compose(DerivedText((SentenceOrigin(Span(0, 50), links),), (low, low)))
-        assert [(place.span, place.weight) for place in found.places] == [(Span(5, 9), 0.8)]
+        (origin,) = compose(DerivedText((SentenceOrigin(Span(0, 50), links),), (low, low)))
+        assert [(place.span, place.weight) for place in origin.places] == [(Span(5, 9), 0.8)]
 
 
 def test_what_leads_nowhere_says_where_it_came_up() -> None:
     low = DerivedText((SentenceOrigin(Span(0, 9)),), (Excerpt(0),))
-    (found,) = compose(DerivedText((SentenceOrigin(Span(0, 50), (link(0, 2, 5, 0.8),)),), (low,)))
-    assert found == ComposedOrigin(Span(0, 50), (), (link(0, 2, 5, 0.8),))
+    (origin,) = compose(DerivedText((SentenceOrigin(Span(0, 50), (link(0, 2, 5, 0.8),)),), (low,)))
+    assert origin == ComposedOrigin(Span(0, 50), (), (link(0, 2, 5, 0.8),))
 
 
 def test_drift_is_where_the_two_maps_disagree() -> None:
@@ -210,8 +214,8 @@ def test_drift_is_where_the_two_maps_disagree() -> None:
 def test_an_endless_sentence_is_several_places() -> None:
     rain = "it rained on the moor and nobody came " * 30
     endless = f"{rain}until Hester lit the lamp of Pell Point at last {rain}"
-    (found,) = OriginTracer([endless]).trace("At last Hester lit the Pell Point lamp.")
-    (link, *_) = found.links
+    (origin,) = OriginTracer([endless]).trace("At last Hester lit the Pell Point lamp.")
+    (link, *_) = origin.links
     assert "Hester" in endless[link.span.start : link.span.end]
     assert len(words(endless[link.span.start : link.span.end])) <= 60
     (quoted,) = OriginTracer([endless]).trace("Hester lit the lamp of Pell Point at last.")

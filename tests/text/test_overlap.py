@@ -142,33 +142,33 @@ WORDS = st.integers(1, 4).flatmap(lambda size: st.lists(st.sampled_from("abcd"[:
 SUMMARIES = DATA / "booookscore" / "summaries"
 
 
-def by_the_table(one: list[str], other: list[str]) -> int:
+def by_the_table(first: list[str], second: list[str]) -> int:
     """The textbook's dynamic programme."""
-    row = [0] * (len(other) + 1)
-    for word in one:
+    row = [0] * (len(second) + 1)
+    for word in first:
         above = row
         row = [0]
-        for at, another in enumerate(other):
+        for at, another in enumerate(second):
             row.append(above[at] + 1 if word == another else max(row[at], above[at + 1]))
     return row[-1]
 
 
-def f1(one: list[str], other: list[str]) -> float:
-    return 2 * by_the_table(one, other) / (len(one) + len(other))
+def f1(first: list[str], second: list[str]) -> float:
+    return 2 * by_the_table(first, second) / (len(first) + len(second))
 
 
 @pytest.mark.slow
 @relaxed
 @given(WORDS, WORDS)
-def test_the_longest_common_sequence_is_the_tables(one: list[str], other: list[str]) -> None:
-    assert common_length(one, other) == by_the_table(one, other)
+def test_the_longest_common_sequence_is_the_tables(first: list[str], second: list[str]) -> None:
+    assert common_length(first, second) == by_the_table(first, second)
 
 
 @pytest.mark.slow
 @relaxed
 @given(st.lists(WORDS.filter(bool), max_size=6))
 def test_redundancy_is_the_mean_of_all_pairs(sentences: list[list[str]]) -> None:
-    pairs = [f1(one, other) for one, other in combinations(sentences, 2)]
+    pairs = [f1(first, second) for first, second in combinations(sentences, 2)]
     assert redundancy(sentences) == (pytest.approx(fmean(pairs)) if pairs else None)
 
 
@@ -194,11 +194,11 @@ def test_many_sentences_are_compared_evenly() -> None:
 @pytest.mark.slow
 @relaxed
 @given(WORDS, st.integers(1, 5))
-def test_repeated_ngrams_are_those_that_occur_again(found: list[str], size: int) -> None:
-    all_of_them = list(ngrams(found, size))
-    more_than_once = {one for one in all_of_them if all_of_them.count(one) > 1}
+def test_repeated_ngrams_are_those_that_occur_again(items: list[str], size: int) -> None:
+    all_of_them = list(ngrams(items, size))
+    more_than_once = {first for first in all_of_them if all_of_them.count(first) > 1}
     expected = len(more_than_once) / len(set(all_of_them)) if all_of_them else None
-    assert repeated(found, size) == expected
+    assert repeated(items, size) == expected
 
 
 @pytest.mark.slow
@@ -270,9 +270,9 @@ def test_a_sentence_counts_one_however_many_places_it_has() -> None:
 
 
 def test_shares_of_thirds_and_of_any_span() -> None:
-    found = [OriginMass(0.1, 1.0), OriginMass(0.2, 1.0), OriginMass(0.9, 2.0)]
-    assert shares(found, bins(3)) == [0.5, 0.0, 0.5]
-    assert shares(found, parts_of([Span(150, 300), Span(850, 1000)], 1000)) == [0.25, 0.5]
+    items = [OriginMass(0.1, 1.0), OriginMass(0.2, 1.0), OriginMass(0.9, 2.0)]
+    assert shares(items, bins(3)) == [0.5, 0.0, 0.5]
+    assert shares(items, parts_of([Span(150, 300), Span(850, 1000)], 1000)) == [0.25, 0.5]
     assert shares([], bins(3)) == [0.0, 0.0, 0.0]
 
 
@@ -297,10 +297,10 @@ def test_by_chance_it_is_the_mean_over_places_drawn_at_random() -> None:
 @pytest.mark.slow
 @many
 @given(some, st.integers(2, 20))
-def test_all_of_it_is_somewhere(found: list[OriginMass], count: int) -> None:
-    assert sum(shares(found, bins(count))) == pytest.approx(1)
-    assert 0 <= (spread(found, count) or 0) <= 1
-    curve = density(found)
+def test_all_of_it_is_somewhere(items: list[OriginMass], count: int) -> None:
+    assert sum(shares(items, bins(count))) == pytest.approx(1)
+    assert 0 <= (spread(items, count) or 0) <= 1
+    curve = density(items)
     assert min(curve) >= 0
     assert sum(curve) / len(curve) == pytest.approx(1)
 

@@ -152,8 +152,12 @@ def test_within_a_place_only_what_is_at_least_partly_there_is_found() -> None:
     middle = Span(every_passage[3].span.start + 9, every_passage[6].span.start + 9)
     near = passages.nearest("the lamp of keeper 1", 99, middle)
     # The third begins before the place, and the sixth ends behind it. Overlapping, the second may end within it.
-    reaching = [one.index for one in every_passage if one.span.end > middle.start and one.span.start < middle.end]
-    assert sorted(one.index for one in near) == reaching
+    reaching = [
+        passage.index
+        for passage in every_passage
+        if passage.span.end > middle.start and passage.span.start < middle.end
+    ]
+    assert sorted(passage.index for passage in near) == reaching
     assert {3, 4, 5, 6} <= set(reaching)
     assert len(reaching) <= 5
     assert passages.nearest("the lamp", 2, middle) == near[:2] or len(near) > 2

@@ -27,22 +27,22 @@ CODES = {"german": "German", "russian": "Russian", "japanese": "Japanese", "arab
 
 
 def test_refusals_in_many_languages_are_no_summaries() -> None:
-    said = list(refusals(300, seed=5))
+    replies = list(refusals(300, seed=5))
     assert len(LANGUAGES) >= 15
-    assert {language for _, language in said} == {*LANGUAGES, ANY}
-    taken = [text for text, _ in said if not is_no_summary(text, CHUNK, 120)]
-    assert taken == []
+    assert {language for _, language in replies} == {*LANGUAGES, ANY}
+    accepted = [text for text, _ in replies if not is_no_summary(text, CHUNK, 120)]
+    assert accepted == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("language", CODES)
 def test_refusals_in_the_language_of_the_document_are_no_summaries(language: str) -> None:
     source = (TEXTS / f"{language}.md").read_text("utf-8")
-    said = [text for text, spoken in refusals(1200, seed=6) if spoken in (CODES[language], ANY, "English")]
-    taken = [
-        text for text in said if not is_no_summary(text, source, 250 if language in ("chinese", "japanese") else 100)
+    replies = [text for text, spoken in refusals(1200, seed=6) if spoken in (CODES[language], ANY, "English")]
+    accepted = [
+        text for text in replies if not is_no_summary(text, source, 250 if language in ("chinese", "japanese") else 100)
     ]
-    assert len(taken) <= 0.02 * len(said), taken
+    assert len(accepted) <= 0.02 * len(replies), accepted
 
 
 @pytest.mark.parametrize("language", TRANSLATIONS)

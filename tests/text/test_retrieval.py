@@ -46,37 +46,37 @@ def is_covered(text: str, spans: Sequence[Span]) -> bool:
     ids=["prose", "chinese", "endless", "one word", "emoji", "short", "empty", "blank", "combining"],
 )
 def test_windows_hold_the_whole_text_and_no_more_than_they_may(text: str) -> None:
-    found = windows(text).spans
-    assert is_covered(text, found)
+    parts = windows(text).spans
+    assert is_covered(text, parts)
     meter = ESTIMATE.measure(text)
-    assert [span for span in found if meter.tokens(*span) > WINDOW] == []
-    assert [one.start for one in found] == sorted({one.start for one in found})
+    assert [span for span in parts if meter.tokens(*span) > WINDOW] == []
+    assert [part.start for part in parts] == sorted({part.start for part in parts})
 
 
 def test_each_window_shares_half_with_the_one_before_it() -> None:
-    found, meter = windows(KEEPERS).spans, ESTIMATE.measure(KEEPERS)
-    shared = [meter.tokens(other.start, one.end) for one, other in pairwise(found)]
+    parts, meter = windows(KEEPERS).spans, ESTIMATE.measure(KEEPERS)
+    shared = [meter.tokens(following.start, part.end) for part, following in pairwise(parts)]
     assert min(shared) > OVERLAP / 2
     assert max(shared) <= OVERLAP
-    assert all(KEEPERS[span.start : span.start + 3] == "The" and KEEPERS[span.end - 1] == "." for span in found)
+    assert all(KEEPERS[span.start : span.start + 3] == "The" and KEEPERS[span.end - 1] == "." for span in parts)
 
 
 def test_no_window_crosses_from_one_document_into_another() -> None:
     at = KEEPERS.index("The keeper of lamp 100 ")
-    found = windows(KEEPERS, 0, at).spans
-    assert [span for span in found if span.start < at < span.end] == []
-    assert at in {span.start for span in found}
+    parts = windows(KEEPERS, 0, at).spans
+    assert [span for span in parts if span.start < at < span.end] == []
+    assert at in {span.start for span in parts}
 
 
 @pytest.mark.parametrize("room", [40, 700, 2000])
 @pytest.mark.parametrize("text", [KEEPERS, CHINESE, "word " * 5000], ids=["prose", "chinese", "endless"])
 def test_parts_have_every_character_and_overlap(text: str, room: int) -> None:
-    found, meter = windows(text).parts(room), ESTIMATE.measure(text)
-    assert found[0].start == 0
-    assert found[-1].end == len(text)
-    assert all(other.start < one.end < other.end for one, other in pairwise(found))
-    assert [span for span in found if meter.tokens(*span) > room] == []
-    assert sum(meter.tokens(*span) for span in found) < 3 * meter.tokens(0, len(text))
+    parts, meter = windows(text).parts(room), ESTIMATE.measure(text)
+    assert parts[0].start == 0
+    assert parts[-1].end == len(text)
+    assert all(following.start < part.end < following.end for part, following in pairwise(parts))
+    assert [span for span in parts if meter.tokens(*span) > room] == []
+    assert sum(meter.tokens(*span) for span in parts) < 3 * meter.tokens(0, len(text))
 
 
 def test_what_fits_is_one_part() -> None:
@@ -85,11 +85,11 @@ def test_what_fits_is_one_part() -> None:
 
 
 def test_the_window_of_a_sentence_is_among_the_first_in_other_forms_of_its_words() -> None:
-    found = windows(KEEPERS)
+    search = windows(KEEPERS)
     place = KEEPERS.index("Port217")
-    nearest = found.nearest("Who keeps the lamps and sails to the harbours of Port217?", 2)
+    nearest = search.nearest("Who keeps the lamps and sails to the harbours of Port217?", 2)
     assert any(span.start <= place < span.end for span in nearest)
-    assert found.nearest("zygote", 3) == found.nearest(" ", 3) == []
+    assert search.nearest("zygote", 3) == search.nearest(" ", 3) == []
 
 
 def test_without_spaces_pairs_of_letters_find_a_window() -> None:
@@ -125,15 +125,15 @@ def test_meanings_are_fused_with_words() -> None:
 
 
 def test_a_place_is_held_by_the_first_window_that_has_all_of_it() -> None:
-    found = windows(KEEPERS)
+    search = windows(KEEPERS)
     for n in (0, 7, 150, 299):
         start = KEEPERS.index(f"lamp {n} ")
-        (held,) = found.holding(Span(start, start + 8))
+        (held,) = search.holding(Span(start, start + 8))
         assert held.start <= start
         assert start + 8 <= held.end
-    every = found.holding(Span(0, len(KEEPERS)))
+    every = search.holding(Span(0, len(KEEPERS)))
     assert is_covered(KEEPERS[:4000], every)
-    assert len(every) < len(found.spans)
+    assert len(every) < len(search.spans)
 
 
 def test_nothing_is_found_where_there_is_nothing() -> None:

@@ -385,8 +385,8 @@ def test_a_label_is_no_sentence(line: str, name: str, time: str) -> None:
     label = speaker_at(line, 0, len(line))
     assert label is not None
     assert (label.name, label.time, line[label.end :].strip()) == (name, time, "I saw it.")
-    said = f"{line} It was open."
-    assert [said[slice(*span)] for span in sentences(said, language="en")] == [line, "It was open."]
+    speech = f"{line} It was open."
+    assert [speech[slice(*span)] for span in sentences(speech, language="en")] == [line, "It was open."]
 
 
 @pytest.mark.parametrize(

@@ -148,8 +148,8 @@ def test_without_the_vocabulary_the_estimate_takes_over(monkeypatch: pytest.Monk
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
     # tiktoken itself remembers what other tests have loaded.
     monkeypatch.setattr("tiktoken.registry.ENCODINGS", {})
-    found, warning = tokenizer_for("gpt-4o")
-    assert found.name == ESTIMATE
+    counter, warning = tokenizer_for("gpt-4o")
+    assert counter.name == ESTIMATE
     assert "o200k_base" in warning
     assert "15%" in warning
     assert "\n" not in warning
@@ -168,10 +168,10 @@ def test_a_download_that_hangs_is_left_behind(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(tiktoken, "get_encoding", hang)
     monkeypatch.setattr(tokens, "_LOAD_SECONDS", 0.05)
     try:
-        found, warning = tokenizer_for("gpt-4o")
+        counter, warning = tokenizer_for("gpt-4o")
         assert entered.is_set()
         assert not released.is_set()
-        assert (found.name, "estimated" in warning) == (ESTIMATE, True)
+        assert (counter.name, "estimated" in warning) == (ESTIMATE, True)
     finally:
         released.set()
 
@@ -210,8 +210,11 @@ def test_models_and_their_vocabularies(vocabulary: Tokenizer, monkeypatch: pytes
     )
     assert tokenizer_for("gpt-4")[0].name == "cl100k_base"
     assert tokenizer_for("gpt-4")[1] == ""
-    found, warning = tokenizer_for("some-local-model")
-    assert (found.name, warning) == ("o200k_base", "token counts for some-local-model are approximated with o200k_base")
+    counter, warning = tokenizer_for("some-local-model")
+    assert (counter.name, warning) == (
+        "o200k_base",
+        "token counts for some-local-model are approximated with o200k_base",
+    )
 
 
 def test_the_estimate_is_stored_by_its_name() -> None:

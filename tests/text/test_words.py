@@ -48,7 +48,7 @@ def test_counts(text: str, count: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "second"),
     [
         ("The lamp went out.", " the LAMP “went” out! "),
         ("It's one-and-twenty", "IT'S one-and-twenty;"),
@@ -56,15 +56,15 @@ def test_counts(text: str, count: int) -> None:
         ("", "… — !"),
     ],
 )
-def test_texts_with_the_same_words(one: str, other: str) -> None:
-    assert same_words(one, other)
-    assert words_key(one) == words_key(other)
+def test_texts_with_the_same_words(first: str, second: str) -> None:
+    assert same_words(first, second)
+    assert words_key(first) == words_key(second)
 
 
-@pytest.mark.parametrize(("one", "other"), [("ab c", "a bc"), ("1.5", "1 5"), ("lamp", "lamps"), ("a", "")])
-def test_texts_with_other_words(one: str, other: str) -> None:
-    assert not same_words(one, other)
-    assert words_key(one) != words_key(other)
+@pytest.mark.parametrize(("first", "second"), [("ab c", "a bc"), ("1.5", "1 5"), ("lamp", "lamps"), ("a", "")])
+def test_texts_with_other_words(first: str, second: str) -> None:
+    assert not same_words(first, second)
+    assert words_key(first) != words_key(second)
 
 
 def test_counting_takes_linear_time() -> None:
@@ -93,11 +93,11 @@ def test_money_is_shown_in_whole_cents(cost: float | None, shown: str) -> None:
 
 def test_prices_and_limits_keep_all_their_decimals() -> None:
     amounts = (2, 0.1 + 0.2, 0.075, 0.000034, 1234.5)
-    assert [dollars(one, exact=True) for one in amounts] == ["$2.00", "$0.30", "$0.075", "$0.000034", "$1,234.50"]
+    assert [dollars(amount, exact=True) for amount in amounts] == ["$2.00", "$0.30", "$0.075", "$0.000034", "$1,234.50"]
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "expected"),
     [
         ("", []),
         (" \n\t", []),
@@ -110,9 +110,9 @@ def test_prices_and_limits_keep_all_their_decimals() -> None:
         ("…“No”—", ["…", "“", "no", "”", "—"]),
     ],
 )
-def test_words_and_marks(text: str, found: list[str]) -> None:
-    assert units(text) == found
-    assert words(text) == [unit for unit in found if unit.isalnum()]
+def test_words_and_marks(text: str, expected: list[str]) -> None:
+    assert units(text) == expected
+    assert words(text) == [unit for unit in expected if unit.isalnum()]
 
 
 @settings(deadline=None)
@@ -128,9 +128,9 @@ def test_the_form_in_which_accents_and_capitals_are_written_does_not_matter(text
 @settings(deadline=None)
 @given(raw_texts)
 def test_a_text_by_number_is_the_text(text: str) -> None:
-    found = indexed(text)
-    by_number = {number: unit for unit, number in found.numbers.items()}
-    assert [by_number[number] for number in found.places.tolist()] == units(text)
+    expected = indexed(text)
+    by_number = {number: unit for unit, number in expected.numbers.items()}
+    assert [by_number[number] for number in expected.places.tolist()] == units(text)
 
 
 @settings(deadline=None)
@@ -202,7 +202,7 @@ def test_tags_of_files_are_read(tag: str, code: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "text", "language"),
+    ("declared", "text", "language"),
     [
         ("de-AT", GERMAN, "de-AT"),
         ("en", GERMAN, "de"),
@@ -212,8 +212,10 @@ def test_tags_of_files_are_read(tag: str, code: str) -> None:
         ("lb", GERMAN, "lb"),
     ],
 )
-def test_a_file_is_believed_unless_its_text_is_plainly_in_another_language(said: str, text: str, language: str) -> None:
-    assert declared_language(said, text) == language
+def test_a_file_is_believed_unless_its_text_is_plainly_in_another_language(
+    declared: str, text: str, language: str
+) -> None:
+    assert declared_language(declared, text) == language
 
 
 @pytest.mark.slow
