@@ -275,8 +275,10 @@ def length_frame(items: Sequence[HamletItem]) -> Frame:
     rows = []
     for model in [ALL, *(models if len(models) > 1 else [])]:
         chosen = frame if model == ALL else frame[frame["model"] == model]
+        # An answer of NOTHING has no length to correlate.
+        answers = chosen[chosen["words"].notna() & ~chosen["nothing"].astype(bool)]
         for column, level in zip(LEVEL_COLUMNS, LEVEL_KEYS, strict=True) if len(chosen) else ():
-            known = chosen[chosen["words"].notna() & (chosen[f"{level} whole"] > 0)]
+            known = answers[answers[f"{level} whole"] > 0]
             recalls = list(known[f"{level} part"] / known[f"{level} whole"])
             value, why = _correlation(list(known["words"]), recalls)
             rows.append(
