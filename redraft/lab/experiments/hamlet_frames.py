@@ -149,6 +149,7 @@ def pooled_shares(chosen: Frame, levels: Sequence[str], columns: Sequence[str] =
 
 
 def whole_of(chosen: Frame) -> int:
+    """Return the number of judged facts or sentences, over all levels."""
     return int(sum(chosen[f"{ALL} whole"]))
 
 
