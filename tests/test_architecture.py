@@ -44,6 +44,7 @@ LATE_IMPORTS = {
     ("runs/session.py", "redraft.runs.dry_run"),  # only `plan` needs it
     ("runs/driver.py", "redraft.store.postgres"),  # an extra, which may not be there
     ("store/store.py", "redraft.store.postgres"),  # the same
+    ("store/sqlite.py", "sqlite_utils"),  # brings NumPy, and a database is seldom new
     ("lazy.py", "importlib.metadata"),  # takes longer than all the rest of `import redraft`
     ("cli/views/outcome.py", "redraft.report.history.citations"),  # brings NumPy
     ("text/vectors.py", "sentence_transformers"),  # an extra, which may not be there, and takes seconds

@@ -1,57 +1,43 @@
-"""Tables that are declared by a function which yields their rows."""
+"""What the lab declares as data: the words of its tables, the formats of annotations, and the kinds of sheets."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import wraps
-from operator import attrgetter
-from typing import Any, TypeVar, TypeVarTuple
+import tomllib
+from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib import resources
+from typing import Any
 
-from redraft.domain import Totals
-from redraft.lab.experiments.experiment import AGAIN
 from redraft.report.tables import Cell, Table
 
-T = TypeVar("T")
-Ts = TypeVarTuple("Ts")
 Row = tuple[Cell, ...]
-_SPENT = ("calls", "cached", "prompt_tokens", "completion_tokens")
+_EVERY = "every"
+"""The part of `tables.toml` for tables that every experiment has."""
 
 
-def table(
+@cache
+def declared(name: str) -> dict[str, Any]:
+    """Return the content of a file of declarations: tables, formats or sheets."""
+    return tomllib.loads(resources.files("redraft.lab").joinpath(f"{name}.toml").read_text("utf-8"))
+
+
+def make_table(
+    part: str,
     name: str,
-    title: str | Callable[[*Ts], str],
-    caption: str | Callable[[*Ts], str],
-    columns: Sequence[str] | Callable[[*Ts], Sequence[str]],
-    basis: Callable[[*Ts], str],
-) -> Callable[[Callable[[*Ts], Iterable[Row]]], Callable[[*Ts], Table]]:
-    """Declare a table by a function that yields its rows. Title, caption and columns may depend on its arguments."""
+    basis: str,
+    rows: Iterable[Row],
+    *,
+    columns: Sequence[str] = (),
+    more: Sequence[str] = (),
+    **words: Any,
+) -> Table:
+    """Return a table of a part of `tables.toml`, an experiment or `agree`, with these words filled in.
 
-    def declare(yield_rows: Callable[[*Ts], Iterable[Row]]) -> Callable[[*Ts], Table]:
-        @wraps(yield_rows)
-        def make(*args: *Ts) -> Table:
-            heading, explanation = (text if isinstance(text, str) else text(*args) for text in (title, caption))
-            names = columns(*args) if callable(columns) else columns
-            rows = tuple(yield_rows(*args))
-            explanation = explanation if rows else explanation.replace(AGAIN, "Nothing failed.")
-            return Table(name, heading, explanation, basis(*args), tuple(names), rows)
-
-        return make
-
-    return declare
-
-
-def sum_fields(some: Iterable[Totals | None], names: Sequence[str] = _SPENT) -> Row:
-    """Return the sums of some fields and of the price; the price is None if any price is unknown."""
-    known = [totals for totals in some if totals is not None]
-    prices = [totals.cost_usd for totals in known]
-    price = None if None in prices else sum(filter(None, prices), 0.0)
-    return (*(sum(getattr(totals, name) for totals in known) for name in names), price)
-
-
-def group_by(items: Iterable[T], *names: str) -> dict[Any, list[T]]:
-    """Return the items grouped by the value of one or several attributes, in order of first occurrence."""
-    groups: dict[Any, list[T]] = {}
-    key = attrgetter(*names)
-    for item in items:
-        groups.setdefault(key(item), []).append(item)
-    return groups
+    It has the declared columns unless `columns` names its own, and `more` columns behind these.
+    """
+    tables = declared("tables")
+    entry = tables.get(part, {}).get(name) or tables[_EVERY][name]
+    caption = words.get("caption") or entry["caption"]
+    names = columns or [column.format(**words) for column in entry.get("columns", ())]
+    title, text = entry["title"].format(**words), caption.format(**words).strip()
+    return Table(entry.get("name", name), title, text, basis, (*names, *more), tuple(rows))

@@ -19,10 +19,7 @@ from typing_extensions import override
 from redraft.errors import Advice, RunCommand, Set, StoreError
 from redraft.store.connection import BUSY_SECONDS, VERSION, Connection, Scope, Transaction, schema_statements
 
-_VERSIONS = "_sqlite_migrations"
-_CREATE_VERSIONS = f"""
-CREATE TABLE IF NOT EXISTS {_VERSIONS} (id INTEGER PRIMARY KEY, migration_set TEXT, name TEXT, applied_at TEXT)
-"""
+_VERSIONS = "_sqlite_migrations"  # as sqlite-utils calls it
 IN_MEMORY = Path(":memory:")
 PRIVATE = 0o600
 """File mode: only the owner may read books and summaries."""
@@ -225,10 +222,18 @@ class SqliteConnection(Connection):
 
     @override
     def create(self, raw: Transaction) -> None:
-        for statement in (*schema_statements(), _CREATE_VERSIONS):
-            raw.execute(statement)
-        record = f"INSERT INTO {_VERSIONS} (migration_set, name, applied_at) VALUES ('redraft', ?, datetime())"  # noqa: S608
-        raw.execute(record, (VERSION,))
+        # Imports NumPy, which would dominate the start-up of commands that use a database that exists.
+        from sqlite_utils import Database
+        from sqlite_utils.migrations import Migrations
+
+        migrations = Migrations("redraft")
+
+        @migrations(name=VERSION)
+        def create_tables(database: Database) -> None:
+            for statement in schema_statements():
+                database.execute(statement)
+
+        migrations.apply(Database(self.raw))
 
     @override
     def close(self) -> None:

@@ -260,7 +260,7 @@ def test_help_imports_nothing_heavy() -> None:
         "import sys\n"
         "from redraft.cli.main import main\n"
         "try:\n    main(['--help'])\nexcept SystemExit as end:\n    assert end.code == 0\n"
-        "heavy = {'langgraph', 'openai', 'pydantic', 'tiktoken', 'numpy', 'rich', 'sklearn'}\n"
+        "heavy = {'langgraph', 'openai', 'pydantic', 'sqlite_utils', 'tiktoken', 'numpy', 'rich', 'sklearn'}\n"
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)

@@ -7,8 +7,6 @@ import re
 import pytest
 
 from redraft.errors import UsageError
-from redraft.lab.declared import table
-from redraft.lab.experiments.experiment import AGAIN
 from redraft.report.history.summaries import shown_names
 from redraft.report.pages.comparison import label_for_people
 from redraft.settings import DraftConfig, JudgeConfig
@@ -124,12 +122,6 @@ def test_entries_of_the_menu_that_need_it_explain_themselves(at: Served) -> None
 def test_a_plan_says_what_it_costs_and_at_most(cost: float | None, most: float | None, shown: str) -> None:
     said = template("studio/kit.html").module.cost({"cost_usd": cost, "max_cost_usd": most})  # type: ignore[attr-defined]
     assert re.sub("<.*?>", "", said) == shown
-
-
-def test_a_table_of_failures_without_any_asks_for_nothing() -> None:
-    named = "failures", "What failed", AGAIN, ("code",), lambda found: "All."
-    made = table(*named)(lambda found: ((one,) for one in found))
-    assert [made(found).caption for found in ([], ["cut"])] == ["Nothing failed.", AGAIN]
 
 
 @pytest.mark.parametrize("address", ["", "/api/runs/3fa2c1d0"])

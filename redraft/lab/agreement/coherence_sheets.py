@@ -25,7 +25,6 @@ from redraft.lab.agreement.annotations import (
     entries_of,
     read_annotations,
 )
-from redraft.lab.agreement.declared import make_table
 from redraft.lab.agreement.people import read_text
 from redraft.lab.agreement.sheet_reports import people_table, trouble_table
 from redraft.lab.agreement.sheets import (
@@ -43,6 +42,7 @@ from redraft.lab.agreement.sheets import (
     sheet_rows,
 )
 from redraft.lab.agreement.tables import interval_ends
+from redraft.lab.declared import make_table
 from redraft.lab.experiments.booookscore_frames import CoherenceItem
 from redraft.prompts.coherence import ASPECTS, ERROR_TYPES
 from redraft.report.tables import Report, Table
@@ -250,7 +250,7 @@ def annotation_report(paths: Sequence[str], annotations: Sequence[Annotations]) 
         share, interval = share_interval(counts[0] + counts[1], sum(counts))
         answered = frame.loc[(frame["group"] == name) & frame["answer"].notna(), "row"].nunique()
         rows.append((name, answered, *counts, share, *interval_ends(interval)))
-    table = make_table("precision", answers.basis, rows)
+    table = make_table("agree", "precision", answers.basis, rows)
     return answers.report(table, frame["answer"].map(lambda answer: answer and answer != "disagree"))
 
 
@@ -275,7 +275,7 @@ def preference_report(paths: Sequence[str], first: Summaries, second: Summaries)
     answers, names = _Answers(paths, "preferences", meanings, read), (first.name, second.name, TIE)
     counts = {aspect: answers.counts(aspect, names) for aspect in ASPECTS}
     rows = [(aspect, *some, sum(some)) for aspect, some in counts.items()]
-    table = make_table("preferences", answers.basis, rows, (*names, "answers"))
+    table = make_table("agree", "preferences", answers.basis, rows, more=(*names, "answers"))
     return answers.report(table, answers.frame["answer"])
 
 

@@ -23,7 +23,6 @@ from redraft.lab.agreement.annotations import (
     marked_sentences,
     match_to_sentences,
 )
-from redraft.lab.agreement.declared import declared
 from redraft.lab.agreement.people import (
     Dataset,
     FileEntry,
@@ -41,6 +40,7 @@ from redraft.lab.agreement.people import (
     summary_id,
     text_at,
 )
+from redraft.lab.declared import declared
 from redraft.report.tables import mean
 from redraft.text.sanitizer import clean, one_line
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from redraft.errors import UsageError
 from redraft.evaluators.consistency import Consistency
@@ -12,7 +13,6 @@ from redraft.evaluators.coverage import Coverage
 from redraft.evaluators.figures import Interval, mean
 from redraft.evaluators.similarity import rouge1
 from redraft.evaluators.votes import OPEN
-from redraft.lab.agreement.declared import make_table
 from redraft.lab.agreement.frames import (
     BIGRAMS,
     bigram_shares,
@@ -46,6 +46,7 @@ from redraft.lab.agreement.trial import (
     plan_table,
     run_trial,
 )
+from redraft.lab.declared import make_table
 from redraft.llm.budget import PriceTable
 from redraft.report.history.certificates import judge_setup_of
 from redraft.report.tables import Cell, Report, Table, figure, number, plain
@@ -269,8 +270,8 @@ def overview_report(overview: AgreementOverview) -> Report:
         )
         for method, by_set in sorted(overview.correlations.items(), key=lambda pair: (pair[0].metric, pair[0].per))
     ]
-    chance = {"permutations": PERMUTATIONS, "questeval": QUESTEVAL}
-    table = make_table("overview", overview.basis, rows, (*names, "per", *overview.sets), **chance)
+    chance: dict[str, Any] = {"permutations": PERMUTATIONS, "questeval": QUESTEVAL}
+    table = make_table("agree", "overview", overview.basis, rows, more=(*names, "per", *overview.sets), **chance)
     items: list[Mapping[str, object]] = [
         {"method": method.name, "metric": method.metric, "setting": dict(method.setting), "per": method.per}
         | {"set": name, "n": result.n, "tau": result.tau, "p": result.p, "p_by": result.p_by}

@@ -11,7 +11,6 @@ import pandas as pd
 from pydantic import TypeAdapter, ValidationError
 
 from redraft.errors import RunError, UsageError
-from redraft.lab.agreement.declared import Row, make_table
 from redraft.lab.agreement.measures import (
     cohens_kappa,
     compare_verdicts,
@@ -31,6 +30,7 @@ from redraft.lab.agreement.sheets import (
     share_interval,
 )
 from redraft.lab.agreement.tables import interval_ends
+from redraft.lab.declared import Row, make_table
 from redraft.lab.experiments.hamlet_frames import HamletItem
 from redraft.lab.experiments.longsumeval import RefinedSummary
 from redraft.lab.experiments.plan import JUDGING
@@ -171,7 +171,7 @@ def _yes_table(verdicts: pd.DataFrame, basis: str) -> Table:
         for group, some in _groups(of_judge):
             share, interval = share_interval(int(some["said"].astype(bool).sum()), len(some))
             rows.append((judge, group, len(some), share, *interval_ends(interval)))
-    return make_table("yes", basis, rows)
+    return make_table("agree", "yes", basis, rows)
 
 
 def _judge_table(verdicts: pd.DataFrame, basis: str) -> Table:
@@ -185,7 +185,7 @@ def _judge_table(verdicts: pd.DataFrame, basis: str) -> Table:
             kappa = cohens_kappa([pair[0] for pair in pairs], [pair[1] for pair in pairs])
             figures = (percent_agreement(pairs), kappa, gwets_ac1(pairs))
             rows.append((first, second, group, len(pairs), *figures, *counts))
-    return make_table("judges", basis, rows)
+    return make_table("agree", "judges", basis, rows)
 
 
 def _validity_table(asked: pd.DataFrame, judges: Sequence[str], what: What, basis: str) -> Table:
@@ -204,7 +204,7 @@ def _validity_table(asked: pd.DataFrame, judges: Sequence[str], what: What, basi
                 rows.append((judge, name, dimension, len(valid), share, *interval_ends(interval)))
             rows.append((judge, name, _MEAN, len(of_judge), mean(shares), None, None))
     judge = "validator" if what == "facts" else "judge"
-    return make_table("validity", basis, rows, kind=kind.title, caption=kind.shares, judge=judge)
+    return make_table("agree", "validity", basis, rows, kind=kind.title, caption=kind.shares, judge=judge)
 
 
 def _verdict_table(asked: pd.DataFrame, judges: Sequence[str], what: What, basis: str) -> Table:
@@ -223,7 +223,7 @@ def _verdict_table(asked: pd.DataFrame, judges: Sequence[str], what: What, basis
             )
         )
     yes, no = ("stated", "missing") if what == "alignment" else ("right", "wrong")
-    return make_table("verdicts", basis, rows, kind=KINDS[what].title, yes=yes, no=no)
+    return make_table("agree", "verdicts", basis, rows, kind=KINDS[what].title, yes=yes, no=no)
 
 
 def people_table(ratings: Ratings, basis: str) -> Table:
@@ -231,16 +231,16 @@ def people_table(ratings: Ratings, basis: str) -> Table:
     people = max((len(row) for row in ratings), default=0)
     by_several = sum(sum(answer is not None for answer in row) > 1 for row in ratings)
     figures = (percent_agreement(ratings), gwets_ac1(ratings), krippendorffs_alpha(ratings))
-    return make_table("people", basis, [(people, by_several, *figures)])
+    return make_table("agree", "people", basis, [(people, by_several, *figures)])
 
 
 def _sample_table(size: int, population: int, basis: str, margins: Sequence[float], confidence: float) -> Table:
     sizes = [sample_size(population, margin, confidence) for margin in margins]
     row = (size, population, margin_of_error(size, population, confidence), *sizes)
     more = [f"rows for ±{100 * margin:g}%" for margin in margins]
-    return make_table("sample", basis, [row], more, of_hundred=100 * confidence)
+    return make_table("agree", "sample", basis, [row], more=more, of_hundred=100 * confidence)
 
 
 def trouble_table(troubles: Sequence[FileProblem], basis: str) -> Table:
     """Return the table of the answers that could not be read."""
-    return make_table("unreadable", basis, troubles)
+    return make_table("agree", "unreadable", basis, troubles)

@@ -11,7 +11,6 @@ import pandas as pd
 
 from redraft.evaluators.figures import Interval
 from redraft.evaluators.reference.keyfacts import share
-from redraft.lab.agreement.declared import Row, make_table
 from redraft.lab.agreement.frames import (
     BIGRAMS,
     by_judge,
@@ -40,9 +39,9 @@ from redraft.lab.agreement.measures import (
 )
 from redraft.lab.agreement.people import Ratings
 from redraft.lab.agreement.trial import AgreementOutcome
-from redraft.lab.declared import sum_fields
+from redraft.lab.declared import Row, make_table
 from redraft.lab.experiments.experiment import AGAIN
-from redraft.lab.experiments.runner import failure_cells
+from redraft.lab.experiments.frames import spent
 from redraft.report.tables import Cell, Table
 
 _STATUSES = ("unjudged", "not applicable", "failed", "not made")
@@ -57,21 +56,21 @@ def agreement_tables(outcome: AgreementOutcome) -> Iterator[Table]:
     first = scored(by_judge(frame)[0][1]) if len(frame) else frame
     human, best, base = outcome.design.human, best_rating(outcome), basis(outcome)
     chance: dict[str, Any] = {"permutations": PERMUTATIONS, "least": 2 / (PERMUTATIONS + 1), "bigrams": BIGRAMS}
-    yield make_table("agreement", base, _correlations(outcome, frame), human=human, **chance)
+    yield make_table("agree", "agreement", base, _correlations(outcome, frame), human=human, **chance)
     if first["document"].duplicated().any():
-        yield make_table("documents", base, _within_documents(frame))
+        yield make_table("agree", "documents", base, _within_documents(frame))
     if has_systems(first):
-        yield make_table("systems", base, _between_systems(frame))
+        yield make_table("agree", "systems", base, _between_systems(frame))
     if best is not None:
-        yield make_table("classes", base, _classes(outcome, frame), human=human, best=best)
+        yield make_table("agree", "classes", base, _classes(outcome, frame), human=human, best=best)
     for name, rows in (("sentences", _sentences(outcome)), ("raters", _raters(outcome))):
-        yield from (made for made in [make_table(name, base, rows)] if made.rows)
+        yield from (made for made in [make_table("agree", name, base, rows)] if made.rows)
     yield make_table(
-        "counts", f"{len(outcome.dataset.troubles)} entries of the file could not be read.", _counts(outcome)
+        "agree", "counts", f"{len(outcome.dataset.troubles)} entries of the file could not be read.", _counts(outcome)
     )
-    yield make_table("cost", base, _costs(outcome))
+    yield make_table("agree", "cost", base, _costs(outcome))
     troubles = list(_troubles(outcome))
-    yield make_table("troubles", base, troubles, again=AGAIN if troubles else "Nothing failed.")
+    yield make_table("agree", "troubles", base, troubles, again=AGAIN if troubles else "Nothing failed.")
 
 
 def basis(outcome: AgreementOutcome) -> str:
@@ -216,7 +215,7 @@ def _costs(outcome: AgreementOutcome) -> Iterator[Row]:
     for column in outcome.columns:
         if column.usage:
             setting = ", ".join(f"{name} {value}" for name, value in column.setting)
-            yield (column.judge, setting, len(column.usage), *sum_fields(column.usage))
+            yield (column.judge, setting, len(column.usage), *spent(column.usage).values())
 
 
 def _troubles(outcome: AgreementOutcome) -> Iterator[Row]:
@@ -225,4 +224,4 @@ def _troubles(outcome: AgreementOutcome) -> Iterator[Row]:
     for column in outcome.columns:
         for item, each in zip(outcome.dataset.items, column.said, strict=True):
             if each.failure is not None:
-                yield (item.id, column.name, *failure_cells(each.failure))
+                yield (item.id, column.name, each.failure.stage, each.failure.code, each.failure.message)

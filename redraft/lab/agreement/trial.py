@@ -18,9 +18,8 @@ from redraft.evaluators.metric_info import MIN_SHARE
 from redraft.evaluators.similarity import similarity
 from redraft.evaluators.votes import UNJUDGED
 from redraft.events import StageStarted
-from redraft.lab.agreement.declared import Row, make_table
 from redraft.lab.agreement.people import Dataset, HumanItem
-from redraft.lab.declared import group_by
+from redraft.lab.declared import Row, make_table
 from redraft.lab.experiments.runner import RunBatch
 from redraft.lab.sentence_verdicts import verdicts_on
 from redraft.llm.budget import PriceTable
@@ -285,9 +284,11 @@ async def run_trial(dataset: Dataset, design: AgreementDesign, runner: Experimen
         return judged
 
     columns: list[Column] = []
+    by_document: dict[str, list[HumanItem]] = {}
+    for item in different:
+        by_document.setdefault(item.document, []).append(item)
     for setting in settings:
-        by_document = group_by(different, "document").values()
-        of_documents = await gather_all(judge_document(setting, items) for items in by_document)
+        of_documents = await gather_all(judge_document(setting, items) for items in by_document.values())
         by_text: dict[tuple[str, str], list[ItemOutcome]] = {
             key: each for some in of_documents for key, each in some.items()
         }
@@ -356,4 +357,4 @@ def plan_table(dataset: Dataset, design: AgreementDesign, prices: PriceTable) ->
         cost = None if price is None else price.of(Usage(round(prompt), round(reply) + thinking))
         named = ", ".join(f"{name} {value}" for name, value in setting.setting)
         rows.append((setting.judge, named, round(calls), round(prompt), round(reply), cost))
-    return make_table("plan", "No model was called and nothing was stored; cached answers cost nothing.", rows)
+    return make_table("agree", "plan", "No model was called and nothing was stored; cached answers cost nothing.", rows)

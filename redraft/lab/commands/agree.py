@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,19 +16,15 @@ from redraft.cli.parse_options import store_to_read
 from redraft.cli.sections import LISTED, CommandGroup, command
 from redraft.cli.terminal import echo_json, say, say_reading
 from redraft.domain import record_json
-from redraft.errors import UsageError
+from redraft.errors import BudgetError, UsageError
 from redraft.lab.commands import delivery
 from redraft.lab.commands.agree_sheets import judges, read, sheet
 from redraft.lab.extra import require_lab
 
 if TYPE_CHECKING:
     from redraft.lab.agreement.trial import AgreementDesign, AgreementOutcome
-    from redraft.llm.budget import PriceTable
-    from redraft.report.tables import Report, Table
-    from redraft.runs.experiment_runner import ExperimentRunner
+    from redraft.report.tables import Report
     from redraft.store.store import Store
-
-T = TypeVar("T")
 
 _WITH_EPILOG = """\b
 Examples:
@@ -147,34 +143,14 @@ def with_(
         return agree_report(outcome)
 
     plan = partial(plan_table, dataset, design)
-    return _carry_out(given, plan, partial(run_trial, dataset, design), report, lambda outcome: [outcome])
+    return delivery.execute(given, plan, partial(run_trial, dataset, design), report, lambda outcome: _end([outcome]))
 
 
-def _carry_out(
-    given: Mapping[str, Any],
-    plan: Callable[[PriceTable], Table],
-    run: Callable[[ExperimentRunner], Coroutine[Any, Any, T]],
-    report: Callable[[T, Store], Report],
-    parts: Callable[[T], Sequence[AgreementOutcome]],
-) -> int:
-    """Show the plan, or run it and deliver its report; return the exit code."""
-    from redraft.cli.runner import report_end, run_experiment
-    from redraft.cli.views.plans import show_plan
-    from redraft.store.store import Store
-
-    limits, prices, quiet = parse_options.limits(given), parse_options.prices(given), given["quiet"]
-    if given["dry_run"]:
-        return show_plan(plan(prices), as_json=given["as_json"])
-    folder = delivery.folder(given["output"])
-    with Store(given["db"]) as store:
-        outcome = run_experiment(run, store, limits, prices, quiet=quiet)
-        made = report(outcome, store)
-    delivery.deliver(made, folder, as_json=given["as_json"], quiet=quiet)
-    outcomes = parts(outcome)
-    complete = all(part.complete for part in outcomes)
-    stopped = next((part.stopped for part in outcomes if part.stopped), None)
-    done = any(each.outcome for part in outcomes for each in part.outcomes)
-    return report_end(complete, stopped, done=done, quiet=quiet)
+def _end(outcomes: Sequence[AgreementOutcome]) -> tuple[bool, BudgetError | None, bool]:
+    """Return whether nothing is missing, what stopped the first that was stopped, and whether anything was judged."""
+    stopped = next((outcome.stopped for outcome in outcomes if outcome.stopped), None)
+    is_some = any(judged.outcome for outcome in outcomes for judged in outcome.outcomes)
+    return all(outcome.complete for outcome in outcomes), stopped, is_some
 
 
 def _metric(given: Mapping[str, Any]) -> str:
@@ -244,7 +220,9 @@ def table_(files: tuple[str, ...], metrics: tuple[str, ...], **given: Any) -> in
         sets[title] = sample_items(find_format(name).read(file), given["items"])
     base = _design(metrics[0], "", given)
     plan, run = partial(overview_plan, sets, metrics, base), partial(run_overview, sets, metrics, base)
-    return _carry_out(given, plan, run, lambda outcome, _: overview_report(outcome), lambda outcome: outcome.outcomes)
+    return delivery.execute(
+        given, plan, run, lambda outcome, _: overview_report(outcome), lambda outcome: _end(outcome.outcomes)
+    )
 
 
 @command("list", short_help="List stored agreements.")

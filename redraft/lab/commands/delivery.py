@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -13,14 +13,18 @@ from redraft.cli import options
 from redraft.cli.hints import GO_ON
 from redraft.cli.terminal import echo_json, say
 from redraft.domain import record_json
-from redraft.errors import UsageError
+from redraft.errors import BudgetError, UsageError
 from redraft.sources import write
 
 if TYPE_CHECKING:
     from redraft.domain import Document
     from redraft.lab.experiments.experiment import AnyExperiment
-    from redraft.report.tables import Report
+    from redraft.llm.budget import PriceTable
+    from redraft.report.tables import Report, Table
+    from redraft.runs.experiment_runner import ExperimentRunner
+    from redraft.store.store import Store
 
+T = TypeVar("T")
 
 output = options.typed_option(
     "--output",
@@ -55,6 +59,26 @@ def carry_out(
     experiment: AnyExperiment, documents: Sequence[Document], design: object, given: Mapping[str, Any]
 ) -> int:
     """Run an experiment under the given options and deliver its report; return the exit code."""
+    return execute(
+        given,
+        partial(experiment.plan, documents, design),
+        partial(experiment.run, documents, design),
+        lambda outcome, _: experiment.report(outcome),
+        lambda outcome: (outcome.complete, outcome.stopped, experiment.is_some(outcome)),
+    )
+
+
+def execute(
+    given: Mapping[str, Any],
+    plan: Callable[[PriceTable], Table],
+    run: Callable[[ExperimentRunner], Coroutine[Any, Any, T]],
+    report: Callable[[T, Store], Report],
+    end: Callable[[T], tuple[bool, BudgetError | None, bool]],
+) -> int:
+    """Show the plan, or run it under the given options and deliver its report; return the exit code.
+
+    `end` returns of an outcome whether it is complete, what stopped it, and whether there is any result.
+    """
     from redraft.cli import parse_options
     from redraft.cli.runner import report_end, run_experiment
     from redraft.cli.views.plans import show_plan
@@ -63,16 +87,14 @@ def carry_out(
 
     limits, prices, quiet = parse_options.limits(given), parse_options.prices(given), given["quiet"]
     if given["dry_run"]:
-        return show_plan(experiment.plan(documents, design, prices), as_json=given["as_json"])
+        return show_plan(plan(prices), as_json=given["as_json"])
     target = folder(given["output"])
     with Store(given["db"]) as store:
-        run = partial(experiment.run, documents, design)
         outcome = run_experiment(run, store, limits, prices, quiet=quiet)
-    report = experiment.report(outcome)
-    deliver(report, target, as_json=given["as_json"], quiet=quiet)
-    undecided = is_undecided(report)
-    done = experiment.is_some(outcome)
-    return report_end(outcome.complete, outcome.stopped, done=done, quiet=quiet, undecided=undecided)
+        results = report(outcome, store)
+    deliver(results, target, as_json=given["as_json"], quiet=quiet)
+    complete, stopped, is_some = end(outcome)
+    return report_end(complete, stopped, done=is_some, quiet=quiet, undecided=is_undecided(results))
 
 
 def folder(output: str | None) -> Path | None:

@@ -156,6 +156,7 @@ def _types(verdicts: Sequence[ConfusionVerdict]) -> dict[str, int]:
 
 
 def by_system(items: Sequence[CoherenceItem]) -> dict[str, list[CoherenceItem]]:
+    """Return the items of each system."""
     systems: dict[str, list[CoherenceItem]] = {}
     for item in items:
         systems.setdefault(item.system, []).append(item)

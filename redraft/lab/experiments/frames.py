@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
-from pathlib import Path
 from statistics import fmean
 from typing import Any, TypeAlias
 
@@ -17,6 +13,7 @@ import pandas as pd
 from redraft.domain import Totals
 from redraft.evaluators.figures import Interval, draws, interval, interval_of_mean
 from redraft.evaluators.reference.keyfacts import ALL
+from redraft.lab.declared import make_table
 from redraft.report.tables import Cell, Table, mean
 
 ENDS = ("95% from", "95% to")
@@ -27,22 +24,14 @@ SET = "set"
 """The column of the dataset, if results are given per dataset."""
 SPENT = ("calls", "cached", "prompt tokens", "reply tokens", "USD")
 _FIELDS = ("calls", "cached", "prompt_tokens", "completion_tokens")
-_TEXTS = Path(__file__).with_name("tables.toml")
 Frame: TypeAlias = pd.DataFrame
 Rows = Iterable[Mapping[str, object]]
 
 
-@cache
-def _texts() -> dict[str, dict[str, dict[str, str]]]:
-    return tomllib.loads(_TEXTS.read_text("utf-8"))
-
-
-def as_table(experiment: str, name: str, frame: Frame, basis: str, **values: object) -> Table:
+def as_table(experiment: str, name: str, frame: Frame, basis: str, **values: Any) -> Table:
     """Return a frame as a table with its title and caption, in which `values` are filled in."""
-    text = _texts()[experiment][name] if name in _texts()[experiment] else _texts()["every"][name]
-    title, caption = (text[part].format(**values).strip() for part in ("title", "caption"))
-    rows = tuple(tuple(map(_cell, row)) for row in frame.itertuples(index=False, name=None))
-    return Table(name, title, caption, basis, tuple(map(str, frame.columns)), rows)
+    rows = (tuple(map(_cell, row)) for row in frame.itertuples(index=False, name=None))
+    return make_table(experiment, name, basis, rows, columns=[*map(str, frame.columns)], **values)
 
 
 def _cell(value: Any) -> Cell:
@@ -61,14 +50,6 @@ def groups(frame: Frame, *names: str) -> Iterator[tuple[tuple[Any, ...], Frame]]
     """Yield the rows by the cells of some columns, in order of first occurrence."""
     if len(frame):
         yield from frame.groupby(list(names), sort=False, dropna=False)
-
-
-def margin(frame: Frame, **labels: object) -> Frame:
-    """Return the rows, and all of them again under a label where a column has several values."""
-    for column, label in labels.items():
-        if frame[column].nunique() > 1:
-            frame = pd.concat([frame, frame.assign(**{column: label})])
-    return frame
 
 
 def summarize(frame: Frame, by: Mapping[str, Sequence[object]], row: Callable[[Frame], Mapping[str, object]]) -> Frame:
@@ -186,14 +167,3 @@ def _pooled(sums: Any) -> list[Any]:
     """Return the two shares in each row; NaN where a whole is zero."""
     nothing = np.full(len(sums), np.nan)
     return [np.divide(sums[:, at], sums[:, at + 1], out=nothing.copy(), where=sums[:, at + 1] > 0) for at in (0, 2)]
-
-
-def renamed(table: Table, name: str) -> Table:
-    """Return a table under another name."""
-    return replace(table, name=name)
-
-
-def position(order: Sequence[Hashable]) -> Callable[[Hashable], int]:
-    """Return a function that gives the place of a value in an order, for sorting."""
-    places = {value: place for place, value in enumerate(order)}
-    return lambda value: places.get(value, len(places))

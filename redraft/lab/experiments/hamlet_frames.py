@@ -149,6 +149,7 @@ def pooled_shares(chosen: Frame, levels: Sequence[str], columns: Sequence[str] =
 
 
 def whole_of(chosen: Frame) -> int:
+    """Return the number of judged facts or sentences, over all levels."""
     return int(sum(chosen[f"{ALL} whole"]))
 
 
@@ -275,8 +276,10 @@ def length_frame(items: Sequence[HamletItem]) -> Frame:
     rows = []
     for model in [ALL, *(models if len(models) > 1 else [])]:
         chosen = frame if model == ALL else frame[frame["model"] == model]
+        # An answer of NOTHING has no length to correlate.
+        answers = chosen[chosen["words"].notna() & ~chosen["nothing"].astype(bool)]
         for column, level in zip(LEVEL_COLUMNS, LEVEL_KEYS, strict=True) if len(chosen) else ():
-            known = chosen[chosen["words"].notna() & (chosen[f"{level} whole"] > 0)]
+            known = answers[answers[f"{level} whole"] > 0]
             recalls = list(known[f"{level} part"] / known[f"{level} whole"])
             value, why = _correlation(list(known["words"]), recalls)
             rows.append(

@@ -62,8 +62,6 @@ PublicSettings = Annotated[DraftConfig, PlainSerializer(lambda it: it.model_dump
 _OF_JUDGES = {"judges", "models", "base_url"}
 PublicJudging = Annotated[JudgeConfig, PlainSerializer(lambda it: it.model_dump(mode="json", exclude=_OF_JUDGES))]
 """How summaries are judged. Its JSON is without the judges, which designs name themselves."""
-TitledDocument = Annotated[Document, PlainSerializer(lambda it: {"id": it.id, "title": it.title})]
-"""A document of an experiment. Its JSON is its id and title."""
 
 
 @dataclass(frozen=True, slots=True)

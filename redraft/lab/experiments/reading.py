@@ -126,8 +126,9 @@ class EmbeddingSimilarity:
 
 
 class TermSimilarity:
-    """The cosine of TF-IDF vectors, with document frequencies of its sentences. The threshold of 0.5 is not fitted:
-    with equal weights half of each statement is in the other."""
+    """The cosine of TF-IDF vectors by section 2.5.1 of the traceability thesis: a term's share of the terms times the
+    log of the sentences of the document over those with it. The threshold of 0.5 is not fitted: with equal weights half
+    of each statement is in the other."""
 
     name = "TF-IDF cosine"
     threshold = 0.5
@@ -158,12 +159,13 @@ class TermSimilarity:
 
     def _weighed(self, text: str) -> dict[str, float]:
         counts = Counter(terms(text, self._language))
-        raw = {term: (1 + log(count)) * self._rarity(term) for term, count in counts.items()}
+        raw = {term: count / counts.total() * self._rarity(term) for term, count in counts.items()}
         length = sqrt(sum(value * value for value in raw.values()))
         return {term: value / length for term, value in raw.items()} if length else {}
 
     def _rarity(self, term: str) -> float:
-        return log((1 + self._lines) / (1 + self._holding[term])) + 1
+        """Return the inverse document frequency; a term that the document lacks is as rare as any in it."""
+        return log(self._lines / max(1, self._holding[term])) if self._lines else 0.0
 
 
 def _rounded(found: Matrix) -> Matrix:

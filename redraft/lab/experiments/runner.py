@@ -12,7 +12,7 @@ from typing import Annotated, Protocol, TypeVar
 from pydantic import PlainSerializer
 
 from redraft.agents.judge import Judge, longest_reply, reply_tokens
-from redraft.domain import Document, Evaluation, Totals
+from redraft.domain import Document, Evaluation, Totals, content_id
 from redraft.errors import BudgetError, RedraftError, StoreError
 from redraft.evaluators.catalog import metrics, with_rubrics
 from redraft.events import PartDone
@@ -39,23 +39,10 @@ class StatusRecord(Protocol):
 S = TypeVar("S", bound=StatusRecord)
 
 
-def status_of(failure: Failure | None, *, done: bool) -> str:
-    """Return the status: `done`, `failed` or `not made`."""
-    return "failed" if failure is not None else "done" if done else "not made"
-
-
-def usage_json(used: Totals) -> dict[str, object]:
-    """Return what an experiment used as JSON, without the time, which differs between machines."""
-    return {name: one for name, one in asdict(used).items() if name != "seconds"}
-
-
-Used = Annotated[Totals, PlainSerializer(usage_json)]
-"""Totals of which JSON has no time."""
-
-
-def failure_cells(failure: Failure) -> tuple[str, str, str]:
-    """Return the cells of a failure: its stage, code and message."""
-    return (failure.stage, failure.code, failure.message)
+Used = Annotated[
+    Totals, PlainSerializer(lambda used: {name: value for name, value in asdict(used).items() if name != "seconds"})
+]
+"""Totals of which JSON has no time, which differs between machines."""
 
 
 @dataclass(slots=True)
@@ -96,7 +83,7 @@ class RunOutcome:
     @property
     def status(self) -> str:
         """The status: `done`, `failed` or `not made`."""
-        return status_of(self.failure, done=self.result is not None)
+        return "failed" if self.failure is not None else "done" if self.result is not None else "not made"
 
 
 @dataclass(slots=True)
@@ -108,6 +95,8 @@ class RunBatch:
     """The total number of parts, for progress events."""
     places: asyncio.Semaphore = field(init=False)
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))
+    _same: dict[str, asyncio.Lock] = field(default_factory=dict)
+    """A lock for each run, which two parts of an experiment may need, such as two models with the same answer."""
 
     def __post_init__(self) -> None:
         self.places = asyncio.Semaphore(self.runner.limits.concurrency)
@@ -131,8 +120,10 @@ class RunBatch:
     ) -> RunOutcome:
         """Make a run as part of a larger piece of work, and return its result or failure without reporting it."""
         watch, result = RunWatch(name, self.runner.observer, step=step), None
-        with GuardedStage(stage) as guarded_stage:
-            result = await self.runner.find_or_run(document, settings, order, watch)
+        same = self._same.setdefault(content_id(repr((document.id, settings, order))), asyncio.Lock())
+        async with same:
+            with GuardedStage(stage) as guarded_stage:
+                result = await self.runner.find_or_run(document, settings, order, watch)
         return RunOutcome(result, result.run.id if result else watch.run, guarded_stage.failure)
 
     def report_progress(self, what: str) -> None:
@@ -150,11 +141,6 @@ def run_certificate(
 async def total_usage(runner: ExperimentRunner, runs: Sequence[str]) -> Totals:
     """Return what some runs used, with each answer counted once."""
     return await asyncio.to_thread(runner.store.calls.taken_by, runs) if runs else Totals()
-
-
-def run_usage(runner: ExperimentRunner, run: str | None) -> Totals | None:
-    """Return what a run used; None if there is no run."""
-    return runner.store.calls.totals(run) if run else None
 
 
 def refuse_if_none_fits(plans: Sequence[Callable[[], object]]) -> None:

@@ -18,7 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ValidationError, field_validator
+from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -79,14 +79,6 @@ class ExperimentOrder(BaseModel):
     created: str
     status: State = "running"
     error: dict[str, str] | None = None
-
-    @field_validator("asked", mode="before")
-    @classmethod
-    def _without_old_fields(cls, stored: Any) -> Any:
-        """Leave out what an earlier version stored, no request has any more, and this one did not use."""
-        if not isinstance(stored, dict):
-            return stored
-        return {name: value for name, value in stored.items() if value or name in ExperimentBody.model_fields}
 
 
 class ExperimentProgress(BaseModel):

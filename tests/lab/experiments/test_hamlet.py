@@ -247,6 +247,16 @@ async def test_an_answer_of_nothing_is_recall_0_and_no_sentence(tmp_path: Path) 
         assert len(server.seen) == asked
 
 
+@pytest.mark.slow
+async def test_models_with_the_same_answer_share_its_verdicts(tmp_path: Path) -> None:
+    with serving() as server:
+        lab = Lab(tmp_path, server.base_url)
+        outcome = await lab.run(models=lab.seats(ALL_KNOWING, "openai:twin"))
+        assert outcome.complete
+        assert len({item.runs["judging"] for item in outcome.items}) == 2
+        assert max(sent(server).values()) == 1
+
+
 @pytest.mark.nightly
 async def test_further_judges_and_the_full_text_stand_beside_the_first(tmp_path: Path) -> None:
     def script(seen: Seen) -> str | Answer | Fault:

@@ -14,8 +14,8 @@ from redraft.text.vectors import Embeddings
 
 def test_words_weigh_by_their_rarity_in_the_document() -> None:
     likeness = TermSimilarity("Ann slept. Ben slept. Cleo came.")
-    # Three sentences: "slept" is in two of them, "Ann" in one, "Dora" in none.
-    slept, ann, dora = (log(4 / (1 + count)) + 1 for count in (2, 1, 0))
+    # Three sentences: "slept" is in two of them, "Ann" in one; "Dora" is in none, and as rare as any that is.
+    slept, ann, dora = (log(3 / count) for count in (2, 1, 1))
     found = likeness.between(["Ann slept.", "Dora slept."], ["Ben slept.", "ANN slept!", "And then?", "Dora slept."])
     assert found[0] == pytest.approx([slept**2 / (slept**2 + ann**2), 1.0, 0.0, found[1][1]], abs=1e-5)
     assert found[1][0] == pytest.approx(slept**2 / ((slept**2 + ann**2) * (slept**2 + dora**2)) ** 0.5, abs=1e-5)
