@@ -371,10 +371,11 @@ def listed(store: Store, snapshot: BatchSnapshot) -> str:
     return f"## Documents\n\n{_HOW}\n\n" + "\n".join(entries) + f"\n{rest}"
 
 
-def _error(source: str, error: Mapping[str, str]) -> str:
+def _error(source: str, error: Mapping[str, Any]) -> str:
     """Return the error of an item in words, without the item's name: that stands before it."""
     message = error["message"].removeprefix(f"{source}: ").removeprefix(f"{source_name(source)}: ")
-    return "; ".join(filter(None, (message, error["hint"])))
+    # A next step with values is worded by a door, and a table is read at all of them.
+    return "; ".join(filter(None, (message, "" if "fix" in error else error["hint"])))
 
 
 def _entry(item: BatchItem) -> str:
