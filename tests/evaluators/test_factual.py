@@ -590,7 +590,7 @@ async def test_a_query_that_no_tree_answers_has_no_key_facts_of_its_own(court: C
 
     recall, faithfulness = result.evaluations["keyfact_recall"], result.evaluations["faithfulness"]
     assert (recall.outcome, recall.score) == ("not_applicable", None)
-    assert "redraft keyfacts" in recall.reason
+    assert "only a query of the key facts" in recall.reason
     # It is held against the document, and nobody can say which facts it should carry.
     assert (faithfulness.score, faithfulness.details["by_level"]) == (1 / 2, None)
 

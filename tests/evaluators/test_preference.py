@@ -241,7 +241,7 @@ async def test_the_document_is_left_out_where_it_does_not_fit(bench: Bench) -> N
     nowhere = await bench.compare(window=beside - 1)
     assert bench.seen == []
     assert nowhere.preference.outcome == "failed"
-    assert "(--context-tokens)" in nowhere.preference.reason
+    assert "and the window has" in nowhere.preference.reason
 
 
 async def test_of_one_text_twice_nobody_is_asked(bench: Bench) -> None:
