@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from typing import Annotated, Literal, Self, get_args
 
@@ -73,7 +74,7 @@ def is_entailment(model: str) -> bool:
 
 # What makes no difference to what is asked, or shows in the prompts' hashes, or in what is read.
 _NO_MATTER = {"chosen", "found", "prompts", "key_env", "replies", "reasoning_tokens", "price", "source_language"}
-_LANGUAGES = r"^(([A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*)?(,|$))*$"
+_LANGUAGES = re.compile(r"^(([A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*)?(,|$))*$")
 
 
 def _hashed(material: list[object]) -> str:
@@ -145,7 +146,6 @@ class DraftConfig(Settings):
         "CODE",
         said="detected",
         environment=False,
-        pattern=_LANGUAGES,
         rare=True,
     )
     """Stored with a run as detected; for several documents, separated by commas."""
@@ -210,6 +210,13 @@ class DraftConfig(Settings):
     sample: int = unusual(0, "Seed: another number gives other replies.", "model", "N", ge=0)
     """Another number draws different replies to the same requests."""
     replies: ReplyForm | None = field_like(ModelSettings, "replies")
+
+    @field_validator("source_language")
+    @classmethod
+    def _check_source_language(cls, codes: str | None) -> str | None:
+        if codes and not _LANGUAGES.match(codes):
+            raise ValueError(f"{codes!r:.40} is not a language: give a code of ISO 639, such as de, ja or pt-BR")
+        return codes
 
     @property
     def chunk_budget(self) -> int:

@@ -61,8 +61,6 @@ def settings(typed_values: Values) -> DraftConfig:
     """Return the drafting settings. `--model` may name a model of the settings file."""
     from redraft.cli.settings_file import model_tables
 
-    if typed_values.get("source_language"):
-        document_part(typed_values)  # gives a more specific error than the field's pattern
     values = {
         name: value for name, value in typed_values.items() if name in DraftConfig.model_fields and value is not None
     }

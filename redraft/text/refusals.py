@@ -44,14 +44,57 @@ _DECLINING = (
     r"(?:很?抱歉|对不起|對不起)[，,。 ]*(?:但)?我(?:无法|不能|無法)",
     r"(?:申し訳(?:ありません|ございません)|すみません|ごめんなさい).{0,40}(?:できません|できかねます|お手伝いできない)",
 )
-# A request for material, such as "Please send me the text".
+# The parts of a request for material, such as "Please send me the text".
+_REQUESTS = (
+    (
+        r"please|kindly|(?:could|can|would|will) you|(?:i|we)(?:['’]d| would) be (?:happy|glad)|it (?:looks|seems"
+        r"|appears)|(?:i|we) (?:do(?:n['’]t| not)|can(?:['’]t|not)) (?:see|find)|there (?:is|seems to be) no|no (?:text"
+        r"|document|excerpt|summary)|unfortunately|sure|of course|certainly|hello|hi|thank(?:s| you)",
+        r"(?:text|document|excerpt|passage|summary|article|content|material|file)s?",
+        r"(?:please|kindly|you)\s+(?:please\s+)?(?:provide|send|share|paste|upload|give|supply|include|attach)",
+    ),
+    (
+        r"bitte|(?:(?:könnten|können) sie|(?:könntest|kannst) du)\b(?=[^.!]*\?)|(?:gerne?|natürlich)(?=[,.!])",
+        r"(?:text|dokument|auszug|zusammenfassung|artikel)(?:s|es|e)?",
+        r"(?:senden?|schicken?|sende|schick|teilen?|geben?|gib|übermitteln?|einfügen|fügen|hochladen|laden|stellen"
+        r"|bereitstellen)",
+    ),
+    (
+        r"veuillez|(?:pourriez|pouvez)[- ]vous|(?:pourrais|peux)-tu|merci de|s['’]il (?:vous|te) plaît"
+        r"|bien sûr(?= ?[,.!])",
+        r"(?:textes?|documents?|extraits?|résumés?|articles?)",
+        r"(?:(?:me )?fournir|envoyer|partager|coller|transmettre|joindre|communiquer|envoyez|envoie|fournissez)",
+    ),
+    (
+        r"por favor|(?:podrías?|podría|puedes?)\b(?=[^.!]*\?)|claro(?=[,.!])",
+        r"(?:textos?|documentos?|fragmentos?|res[uú]men(?:es)?|artículos?)",
+        r"(?:proporci[oó]n|env[ií]|compart|pega|peg[au]|facilit|adjunt)\w*",
+    ),
+    (
+        r"per favore|(?:potresti|potrebbe|puoi|può)\b(?=[^.!]*\?)|si prega|certo(?=[,.!])",
+        r"(?:testo|testi|document[oi]|estratt[oi]|riassunt[oi]|bran[oi]|articol[oi])",
+        r"(?:forni|invi|condivid|incoll|mand|alleg)\w*",
+    ),
+    (
+        r"por favor|(?:você )?(?:poderia|pode)\b(?=[^.!]*\?)|claro(?=[,.!])",
+        r"(?:textos?|documentos?|trechos?|resumos?|artigos?)",
+        r"(?:forne[cç]|envi|compartilh|partilh|cole|mand|anex)\w*",
+    ),
+    (
+        r"пожалуйста|(?:не )?(?:могли|можете|могли бы)(?: бы)? вы|вы (?:не )?могли бы|конечно(?=[,.!])",
+        r"(?:текст|документ|отрыв|резюме|пересказ|статью|стать[ия])\w*",
+        r"(?:при(?:шлите|слать|шли)|предостав|отправ|встав|подел|загруз)\w*",
+    ),
+)
 _ASKING = (
-    r"(?=(?:please|kindly|(?:could|can|would|will) you|(?:i|we)(?:['’]d| would) be (?:happy|glad)|it (?:looks|seems"
-    r"|appears)|(?:i|we) (?:do(?:n['’]t| not)|can(?:['’]t|not)) (?:see|find)|there (?:is|seems to be) no|no (?:text"
-    r"|document|excerpt|summary)|unfortunately|sure|of course|certainly|hello|hi|thank(?:s| you))(?!\w))"
-    r"(?=.{0,160}\b(?:text|document|excerpt|passage|summary|article|content|material|file)s?\b)"
-    r"(?=.{0,250}?\b(?:please|kindly|you)\s+(?:please\s+)?"
-    r"(?:provide|send|share|paste|upload|give|supply|include|attach)\b)",
+    *(
+        rf"(?=(?:{start})(?!\w))(?=.{{0,160}}\b{thing}\b)(?=.{{0,250}}?\b{giving}\b)"
+        for start, thing, giving in _REQUESTS
+    ),
+    r"(?:好的[，,。！ ]*)?(?:请|請|麻烦)(?:您|你)?(?:先)?(?:提供|发送|發送|给出|分享|粘贴|上传).{0,20}"
+    r"(?:文本|文档|文件|内容|原文|文章|摘要)",
+    r".{0,30}(?:テキスト|文書|文章|本文|資料|要約|原稿)を(?:ご)?(?:提供|送|お送り|共有|貼り付け|入力|教え).{0,12}"
+    r"(?:ください|下さい|いただけ|もらえ)",
 )
 _REFUSAL = pattern(rf"[\s\"'“‘*_¿]*(?:{'|'.join((*_DECLINING, *_ASKING))})", re.IGNORECASE | re.DOTALL)
 

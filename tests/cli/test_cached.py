@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 # What no run can do without, and how many times its processor time a run may take: 1.55 on a quiet machine. A machine
 # that is busy, or slow, is so with both.
-LIBRARIES = "import langgraph.graph, langgraph.checkpoint.sqlite.aio, numpy, rich.progress"
+LIBRARIES = "import langgraph.graph, langgraph.checkpoint.sqlite.aio, sqlite_utils, numpy, rich.progress"
 MAX_ROOM_FACTOR = 2.0
 TRIES = 5
 ANSWERERS = ("openai", "langchain_openai", "langchain", "sklearn", "scipy", "redraft.builtin.model")

@@ -14,7 +14,7 @@ from tests.command import seconds_of
 
 # How much longer than importing the libraries that every command needs: 1.3 to 1.9 on a quiet machine.
 MOST_OF_LIBRARIES = 2.2
-LIBRARIES = "import click, jinja2, pydantic"
+LIBRARIES = "import click, jinja2, pydantic, sqlite_utils"
 WORKERS = ("langgraph", "openai", "langchain_core", "langchain_openai", "sklearn", "scipy", "tiktoken")
 PROGRAM = f"""
 import sys

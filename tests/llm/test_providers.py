@@ -403,7 +403,7 @@ def test_langchain_is_imported_lazily() -> None:
     code = (
         "import sys, redraft.runs.models as o; from redraft.settings import DraftConfig;"
         " o.resolve(DraftConfig(model='openai:m')); o.resolve(DraftConfig());"
-        " print([name for name in ('langchain', 'langchain_core', 'openai') if name in sys.modules])"
+        " print([name for name in ('langchain', 'langchain_openai', 'openai') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -21,8 +21,8 @@ from redraft.domain import Chunk, Document, Objection, Span, record_json
 from redraft.errors import UsageError
 from redraft.settings import Compare, DraftConfig, Evaluate, ExperimentPart, JudgeConfig, Refine, RefineConfig
 from redraft.store.batches import Batch
-from redraft.store.shelf import QuestionSets
 from redraft.store.store import Store
+from redraft.store.table import RecordTable
 from redraft.studio.app import studio
 from redraft.studio.context import StudioConfig
 from redraft.studio.pages import ListPage
@@ -156,7 +156,7 @@ def test_a_thousand_packs_are_listed_in_half_a_second_without_being_read(
         )
         store.keyfacts.add(keyfacts(f"keyfacts-{at}", trees=(facts,) * 5), "k")
         store.typed.add(typed(f"typed-{at}"), "k")
-    monkeypatch.setattr(QuestionSets, "_set_in", None)
+    monkeypatch.setattr(RecordTable, "read", None)
     with served(tmp_path) as at_it, at_it.client() as client:
         client.get("/packs")
         began = time.process_time()

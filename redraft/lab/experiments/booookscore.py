@@ -11,7 +11,7 @@ from redraft.agents.accounts import gather_all
 from redraft.agents.judge import Judge, reply_tokens
 from redraft.agents.proofreader import CONFUSION, Proofreader, least_window
 from redraft.domain import Document, content_id, record_json
-from redraft.errors import BudgetError, UsageError
+from redraft.errors import BudgetError, Set, UsageError
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.booookscore import Booookscore, sentences_of
 from redraft.evaluators.figures import RESAMPLES, SEED
@@ -366,7 +366,10 @@ def annotation_judges(measured: MeasuredSummaries) -> list[JudgeCell]:
         elif judge != EXTRACTIVE and window < least:
             raise UsageError(
                 f"the prompt does not fit into a window of {window:,} tokens",
-                hint=f"use --context-tokens {least} or more, or leave it out; or --prompts simple, which is shorter",
+                fix=(
+                    *("use ", Set("context_tokens", least), " or more, or leave it out; or use "),
+                    *(Set("prompts", "simple"), ", which is shorter"),
+                ),
             )
         cells.append(JudgeCell(document, judge, prepared, design.order(judge)))
     return cells

@@ -12,7 +12,7 @@ from random import Random
 from redraft.agents.accounts import gather_all
 from redraft.agents.judge import Judge
 from redraft.domain import Chunk, Document
-from redraft.errors import BudgetError, UsageError
+from redraft.errors import BudgetError, Set, UsageError
 from redraft.evaluators.reference.keyfacts import ALL
 from redraft.lab.experiments.experiment import MAX_LINES, Cell, Experiment, Item, Outcome
 from redraft.lab.experiments.frames import Frame, frame_of, groups, mean_of, summarize
@@ -110,7 +110,7 @@ class ChunkSizeExperiment(Experiment[ChunkSizeDesign, SampledChunks, MarkedChunk
         if design.context_tokens is not None and design.context_tokens < design.window:
             raise UsageError(
                 f"chunks of {max(design.sizes):,} tokens need a larger window than {design.context_tokens:,} tokens",
-                hint=f"use --context-tokens {design.window}, or leave it out; or use smaller --sizes",
+                fix=("use ", Set("context_tokens", design.window), ", or leave it out; or use smaller ", Set("sizes")),
             )
         cells = await asyncio.to_thread(sample_chunks, documents, design)
         order = design.order()

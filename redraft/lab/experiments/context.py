@@ -16,7 +16,7 @@ from redraft.agents.accounts import gather_all
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.fact_checker import SUPPORTED, FactChecker
 from redraft.domain import Document, Span
-from redraft.errors import BudgetError, RedraftError, UsageError
+from redraft.errors import BudgetError, RedraftError, Set, UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import KeyfactRecall
@@ -109,7 +109,7 @@ class ContextDesign(ModelsDesign):
     def complete(self) -> ContextDesign:
         """Return the design; raise if it has no model for its places."""
         if self.places == "embeddings" and not self.embeddings:
-            raise UsageError("--places embeddings needs an embedding model", hint="name one with --embeddings")
+            raise UsageError("places by embeddings need an embedding model", fix=("name one with ", Set("embeddings")))
         return self
 
     @property

@@ -329,7 +329,7 @@ def preference_frame(
             votes = [item.votes[aspect] for item in chosen if aspect in item.votes]
             winners, leaning = Counter(vote.winner for vote in votes), Counter(vote.leaning for vote in votes)
             worth, status = [_WORTH[vote.winner] for vote in votes], Counter(item.status for item in chosen)
-            shares = {f"{side} %": 100 * winners[side] / len(votes) if votes else None for side in _WORTH}
+            shares = {f"% {side}": 100 * winners[side] / len(votes) if votes else None for side in _WORTH}
             rows.append(
                 {
                     "first": first,

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from redraft.agents.accounts import gather_all
 from redraft.domain import Document, Evaluation, KeyFacts, Perspective, Tree
-from redraft.errors import NoAnswerError, UsageError
+from redraft.errors import NoAnswerError, Set, UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.figures import total
@@ -221,7 +221,7 @@ class HamletExperiment(Experiment[HamletDesign, HamletCell, HamletItem]):
         for document in documents:
             if len(design.sizes) > 1 and runner.store.keyfacts.imported(document.id) is not None:
                 what = f"{document.title} has imported key facts, whose chunks have one size"
-                raise UsageError(what, hint="name one size with --keyfact-chunks, or use another database")
+                raise UsageError(what, fix=("name one size with ", Set("keyfact_chunks"), ", or use another database"))
         tokenizer, _ = tokenizer_of(design.judge_settings(query=None))
         tokens = {document.id: await asyncio.to_thread(tokenizer.count, document.text) for document in documents}
         return [HamletCell(document, size, tokens[document.id]) for document in documents for size in design.sizes]

@@ -19,7 +19,7 @@ from redraft.domain import (
     Document,
     TypedQuestions,
 )
-from redraft.errors import PlanError, UsageError
+from redraft.errors import PlanError, Set, UsageError
 from redraft.evaluators.reference.keyfacts import ALL, share
 from redraft.evaluators.similarity import Similarity, similarity
 from redraft.events import Notice
@@ -149,7 +149,10 @@ class QaDesign(ModelsDesign):
         if needed > window:
             raise PlanError(
                 f"{read:,} tokens with question and answer need {needed:,} tokens, more than the window of {window:,}",
-                hint=f"use --context-tokens {needed} if the model has such a window, or fewer steps with --until",
+                fix=(
+                    *("use ", Set("context_tokens", needed), " if the model has such a window, or fewer steps with "),
+                    Set("until"),
+                ),
             )
         return prepared
 

@@ -145,7 +145,7 @@ def test_preferences_are_shares_of_the_pairs_with_a_verdict() -> None:
     pairs += [voted("d11", "", failure=Failure("preference", "rejected", "no")), voted("d12", "", made=False)]
     some = [judged("d1", "a", {"coverage": 1.0}), judged("d1", "b", {"coverage": 1.0})]
     table = table_of(GRID, "preferences", outcome(design("a", "b", prefers=True), some, pairs))
-    shares = one_row(table, "first %", "second %", "tie %", "balance", "verdicts", aspect="overall")
+    shares = one_row(table, "% first", "% second", "% tie", "balance", "verdicts", aspect="overall")
     assert shares == pytest.approx((50, 30, 20, 0.2, 10))
     columns = ("for first", "for second", "ties", "lean to first", "lean to second", "order decides", "cannot tell")
     assert one_row(table, *columns, "failed", "of", aspect="logic") == (5, 3, 2, 1, 0, 1, 1, 1, 13)
