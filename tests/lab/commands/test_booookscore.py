@@ -144,7 +144,8 @@ def test_without_annotations_and_judges_the_built_in_model_judges(inside: Inside
 
 
 def test_short_of_its_budget_it_says_how_to_go_on(inside: Inside, server: ChatServer) -> None:
-    short = inside.run(*JUDGED, "--set", "batch=1", "--max-calls", "4")
+    # One after another: of summaries that are judged side by side, both may be left in the middle.
+    short = inside.run(*JUDGED, "--set", "batch=1", "--max-calls", "4", "--concurrency", "1")
     assert short.code == 3
     assert len(server.seen) == 4
     assert "the limit of 4 calls is used up" in short.err

@@ -293,4 +293,4 @@ def test_places_by_embeddings_need_a_model(tmp_path: Path) -> None:
     (tmp_path / "book.txt").write_text(book(6).text, "utf-8")
     refused = Inside(tmp_path).run("experiment", "context", "book.txt", "-m", "extractive", "--places", "embeddings")
     assert refused.code == 2
-    assert "needs an embedding model" in refused.err
+    assert "need an embedding model" in refused.err

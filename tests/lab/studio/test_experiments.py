@@ -326,7 +326,7 @@ def test_existing_summaries_and_datasets_are_those_that_the_command_takes(tmp_pa
         for changes, some, why in (
             ({}, files[1:], "no summaries of their own"),
             ({"reference": "Of salt."}, files, "one document has"),
-            ({"places": "embeddings"}, files, "needs an embedding model"),
+            ({"places": "embeddings"}, files, "need an embedding model"),
         ):
             with pytest.raises(UsageError, match=why):
                 plan_asked(store, {}, wanted.model_copy(update=changes), some, None)
