@@ -29,7 +29,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from redraft.batches.engine import WorkerExit, WorkerPlace
 from redraft.batches.worker import Tell, WorkerTerms, is_for_good, open_worker, work
-from redraft.errors import RedraftError, UsageError
+from redraft.errors import RedraftError, Set, UsageError
 from redraft.llm.budget import PriceTable, price_table
 from redraft.store.addresses import is_only_here, is_server, shown
 from redraft.text.sanitizer import one_line
@@ -46,7 +46,8 @@ _CALLS_AT_ONCE = 4
 """Concurrent calls to an actor: its work, the wait for its messages, and short calls."""
 _STORE_BYTES = 100_000_000
 """The minimum size of Ray's object store, which we do not use."""
-_REACHED = "--db postgresql://USER@HOST/DATABASE, with a HOST that every machine reaches"
+_REACHABLE = "postgresql://USER@HOST/DATABASE"
+_REACHED = "with a HOST that every machine reaches"
 _OF_ITS_PROCESS = {"env_vars": {"MALLOC_ARENA_MAX": "2"}}
 """The environment of an actor, as for local workers. Ray shows it, so it must not contain secrets."""
 _LAST_WORDS = 2.0
@@ -116,7 +117,7 @@ class RayEngine:
         if self._is_client and is_only_here(db):
             raise UsageError(
                 f"the database is {self._database} on this machine, where the cluster's workers cannot read it",
-                hint=f"use {_REACHED}, or start the batch on a machine of the cluster",
+                fix=("use ", Set("db", _REACHABLE), f", {_REACHED}, or start the batch on a machine of the cluster"),
             )
         self._address = address
         self._pinned = is_only_here(db)
@@ -163,7 +164,8 @@ class RayEngine:
         elif self._pinned:
             options["scheduling_strategy"] = NodeAffinitySchedulingStrategy(self._node, soft=False)
             if len([node for node in ray.nodes() if node["Alive"]]) > 1:
-                tell(f"the database is {self._database}, so all workers are on this machine; for others use {_REACHED}")
+                others = f"for others use the database {_REACHABLE}, {_REACHED}"
+                tell(f"the database is {self._database}, so all workers are on this machine; {others}")
         carried = {name: value for name, value in os.environ.items() if name in terms.keys or _CARRIED.fullmatch(name)}
         setup = WorkerSetup(terms, price_table(terms.prices), carried, os.getcwd(), self._node)
         return RayWorker(ray.remote(WorkerActor).options(**options).remote(), setup, tell)

@@ -157,7 +157,7 @@ def test_other_metrics_and_roles_are_refused(tiny: Path, tmp_path: Path) -> None
 def test_models_command_checks_the_judge(tiny: Path, tmp_path: Path) -> None:
     command = Inside(tmp_path)
     printed = command.run("models", "--check", f"nli:{tiny}")
-    assert (printed.code, printed.out.splitlines()[-1]) == (0, "it works")
+    assert (printed.code, printed.out.splitlines()[-1]) == (0, "  - it works")
     assert "as a judge: works" in printed.out
     assert "in words" not in printed.out, "it is asked for a verdict, and writes nothing"
     checked = command.run("models", "--check", f"nli:{tiny}", "--json")
@@ -170,7 +170,7 @@ def test_models_command_checks_the_judge(tiny: Path, tmp_path: Path) -> None:
     refused = command.run("models", "--check", f"nli:{broken}")
     assert refused.code == 1
     assert "id2label" in " ".join(refused.out.split())
-    assert refused.out.splitlines()[-1] == "it does not answer"
+    assert refused.out.splitlines()[-1] == "  - it does not answer"
 
 
 def test_retrained_weights_are_another_judge(tiny: Path, tmp_path: Path) -> None:
