@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,109 +11,13 @@ from pathlib import Path
 import pytest
 
 import redraft
-from redraft import BudgetError, Limits, RedraftError, Session, UsageError
-from redraft.cli.hints import SHELL
-from redraft.errors import (
-    PYTHON,
-    Advice,
-    Choose,
-    Door,
-    Install,
-    Raise,
-    RunCommand,
-    Set,
-    error_for,
-    stored_advice,
-)
-from redraft.runs.tools import TOOL
+from redraft import BudgetError, Limits, Session
 from redraft.settings import DraftConfig, JudgeConfig, RefineConfig
-from redraft.studio.doors import PAGE, ApiDoor, PageDoor
 from tests.cli.inside import Inside
 from tests.support import story
 
 PACKAGE = Path(redraft.__file__).parent
 WITH_OWN_WORDS = ("cli", "studio", "lab", "batches")
-
-
-RESUME = ("then ", RunCommand("resume", "3fa2c1d0"))
-
-
-@pytest.mark.parametrize(
-    ("fix", "python", "shell", "page", "api", "tool"),
-    [
-        (
-            ("resume with ", Raise("max_cost", 2.0)),
-            "resume with limits=Limits(max_cost=2)",
-            "resume with a higher --max-cost",
-            "resume with a higher limit",
-            "resume with `max_cost` 2",
-            "resume with `max_cost`=2",
-        ),
-        (
-            ("use ", Set("chunk_tokens", 1024), " or more"),
-            "use chunk_tokens=1024 or more",
-            "use --chunk-tokens 1024 or more",
-            "use “Chunk tokens” 1024 or more",
-            "use `chunk_tokens` 1024 or more",
-            "use `chunk_tokens`=1024 or more",
-        ),
-        (
-            ("such as ", Set("judges", "openai:m")),
-            "such as judges=['openai:m']",
-            "such as --judge openai:m",
-            "such as “Judge” openai:m",
-            "such as `judges` openai:m",
-            "such as `judges`=openai:m",
-        ),
-        (
-            ("leave out ", Set("until")),
-            "leave out `until`",
-            "leave out --set until",
-            "leave out “Read until token”",
-            "leave out `until`",
-            "leave out `until`",
-        ),
-        (
-            RESUME,
-            "then `await session.resume('3fa2c1d0')`",
-            "then redraft resume 3fa2c1d0",
-            "then resume the run",
-            "then POST /api/runs/3fa2c1d0/resume",
-            "then call resume with run 3fa2c1d0",
-        ),
-        (
-            (RunCommand("runs"), " lists them"),
-            "`session.store.runs.latest(20)` lists them",
-            "`redraft runs` lists them",
-            "/runs lists them",
-            "GET /api/runs lists them",
-            "",
-        ),
-        (Install("redraft[pdf]"), *['pip install "redraft[pdf]"'] * 5),
-        (Choose(("coverage", "spread"), "covrage"), *["did you mean coverage?"] * 5),
-        (Choose(("coverage", "spread"), "x"), *["choose from: coverage, spread"] * 5),
-    ],
-)
-def test_each_door_words_a_next_step(fix: Advice, python: str, shell: str, page: str, api: str, tool: str) -> None:
-    error = RedraftError("it stopped", fix=fix)
-    doors = {PYTHON: python, SHELL: shell, PAGE: page, ApiDoor("/api/runs/3fa2c1d0"): api, TOOL: tool}
-    assert {door: door.render(error.fix) for door in doors} == doors
-    assert (error.hint, error.__notes__) == (python, [python])
-    assert stored_advice(json.loads(json.dumps(error.stored))) == error.fix
-
-
-USERS_WORDS = (
-    "resume the run with a higher --max-cost, `redraft runs` or judges=['openai:pool'] when will the pool reopen?"
-    " limits=Limits(max_calls=3) goals.coverage: words: 3 (--set timeout=9)"
-)
-
-
-@pytest.mark.parametrize("door", [PYTHON, SHELL, PAGE, ApiDoor("/api/runs/3fa2c1d0"), TOOL])
-def test_words_of_users_stay_as_they_are(door: Door) -> None:
-    error = UsageError(f"there is no metric {USERS_WORDS!r}", hint=USERS_WORDS)
-    assert str(error) == f"there is no metric {USERS_WORDS!r}"
-    assert error_for(door, error.stored) == {"code": "usage", "message": str(error), "hint": USERS_WORDS}
-    assert isinstance(door, PageDoor | ApiDoor) is False or door.message(error) == str(error)
 
 
 def library() -> Iterator[tuple[str, ast.Module]]:

@@ -37,8 +37,8 @@ from tests.judges import Keepers, seen_on
 from tests.lab.experiments.made import drawn, rows
 from tests.lab.experiments.test_context_tables import COURSES, FIRST, ITEMS, at
 from tests.lab.experiments.test_qa_tables import BINARY, EXTRACTIVE, LATER, OPEN, item
+from tests.lab.experiments.test_typed_questions import builder
 from tests.lab.experiments.world import serving
-from tests.packs.test_typed import builder
 from tests.valley import book, over_wire
 from tests.valley import replies as read
 
