@@ -74,7 +74,7 @@ def test_what_cannot_be_judged_is_unscored(tmp_path: Path) -> None:
     failed = scored(tmp_path, judged("consistency", store=tmp_path / "redraft.db"), GOOD, silent)
     assert math.isnan(failed.value)
     assert failed.reason == "grader_failed"
-    assert "has no score" in failed.explanation
+    assert "consistency failed: " in failed.explanation
     nothing = scored(tmp_path, judged("consistency", store=tmp_path / "redraft.db"), " ")
     assert math.isnan(nothing.value)
     assert nothing.reason == "no_response"
