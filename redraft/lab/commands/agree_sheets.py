@@ -243,8 +243,9 @@ def read(files: tuple[str, ...], output: str | None, db: str | None, as_json: bo
             first, *others = [people for people, _ in marks]
             measured = measure_summaries(summaries[0], first, CoherenceDesign(), beside=others)
             report = EXPERIMENT.report(annotated_outcome(measured))
-            for people, text in marks if folder else ():
-                write_text(text, str(folder / f"{people.name.partition('.')[0]}.json"))  # type: ignore[operator]
+            if folder is not None:
+                for people, text in marks:
+                    write_text(text, str(folder / f"{people.name.partition('.')[0]}.json"))
         delivery.deliver(report, folder, as_json=as_json, quiet=quiet)
         return SHORT if any(table.name == "troubles" and table.rows for table in report.tables) else DONE
     what, answers = read_sheets(files)

@@ -20,7 +20,7 @@ from redraft.lab.experiments.plan import JudgesDesign, check_models
 from redraft.lab.experiments.runner import GuardedStage, RunBatch, open_work, run_certificate
 from redraft.prompts.factual import JUDGE_CHUNK, ChunkRating, JudgeChunkInput
 from redraft.report.history.certificates import Certificate
-from redraft.report.tables import Table, figure
+from redraft.report.tables import Table, figure, number
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.runs.models import with_addresses
 from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
@@ -181,7 +181,7 @@ class ChunkSizeExperiment(Experiment[ChunkSizeDesign, SampledChunks, MarkedChunk
         """Return the mean marks of each size, over all judges."""
         sizes = {record["size"]: record for record in tables["chunk_sizes"].records}
         for size, record in list(sizes.items())[:MAX_LINES]:
-            yield f"{size:,} tokens: " + ", ".join(f"{mark} {figure(record[mark], 2)}" for mark in MARKS)  # type: ignore[arg-type]
+            yield f"{size:,} tokens: " + ", ".join(f"{mark} {figure(number(record[mark]), 2)}" for mark in MARKS)
 
 
 def _temperature(judge: str, design: ChunkSizeDesign) -> float | None:
@@ -194,10 +194,10 @@ def sample_chunks(documents: Sequence[Document], design: ChunkSizeDesign) -> lis
     cells: list[SampledChunks] = []
     for size in design.sizes:
         prepared = [prepare(document, design.settings(size)) for document in documents]
-        pool = [(number, chunk) for number, one in enumerate(prepared) for chunk in _whole(one, size)]
+        pool = [(index, chunk) for index, document in enumerate(prepared) for chunk in _whole(document, size)]
         chosen = sorted(Random(f"{design.seed} {size}").sample(range(len(pool)), min(design.sample, len(pool))))
-        for number, document in enumerate(prepared):
-            if chunks := tuple(pool[place][1] for place in chosen if pool[place][0] == number):
+        for index, document in enumerate(prepared):
+            if chunks := tuple(pool[place][1] for place in chosen if pool[place][0] == index):
                 cells.append(SampledChunks(document.document, size, document, chunks))
     return cells
 

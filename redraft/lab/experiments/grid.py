@@ -58,7 +58,7 @@ from redraft.lab.experiments.runner import (
 )
 from redraft.lab.experiments.sources import ExistingSummaries
 from redraft.prompts.coherence import ASPECTS
-from redraft.report.tables import Table, figure, plain
+from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.prepare import RunSpec, check_judging, prepare
 from redraft.settings import STATISTICS, Compare, DraftConfig, Evaluate, JudgeConfig, PackPart
@@ -257,7 +257,7 @@ class GridExperiment(Experiment[GridDesign, PackCell, Any]):
     def headline(self, outcome: GridOutcome, tables: Mapping[str, Table]) -> Iterator[str]:
         """Return the mean scores of the first systems."""
         for record in tables["configurations"].records[:MAX_LINES]:
-            scores = [f"{metric} {figure(record[metric], 2)}" for metric in outcome.design.metrics]  # type: ignore[arg-type]
+            scores = [f"{metric} {figure(number(record[metric]), 2)}" for metric in outcome.design.metrics]
             yield f"{plain(str(record['system']))}: {', '.join(scores)}"
         if (more := len(outcome.design.contestants) - MAX_LINES) > 0:
             yield f"and {more} more systems"
