@@ -175,15 +175,6 @@ class DraftConfig(Settings):
         " window.",
         "summary",
     )
-    drafts: int = harmless(
-        1,
-        "Make K drafts and keep the best: by score if drafts are judged, otherwise (or if equal) by comparing"
-        " pairs. With the strategy auto, one of them is drafted another way if the document fits the window.",
-        "summary",
-        "K",
-        ge=1,
-        le=8,
-    )
     context_tokens: int = harmless(
         ASSUMED_WINDOW,
         "The writer's window: maximum tokens of a prompt and its reply.",

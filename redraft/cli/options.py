@@ -208,7 +208,6 @@ by_chapter = of_field(DraftConfig, "by_chapter")
 merge = of_field(DraftConfig, "merge")
 drafting_options = grouped(
     *(strategy, length_options, of_field(DraftConfig, "words_as"), chunk_tokens, chunking, until, merge),
-    of_field(DraftConfig, "drafts"),
 )
 
 

@@ -13,7 +13,7 @@ from pydantic_core import to_jsonable_python
 
 from redraft.errors import UsageError
 from redraft.events import StageStarted
-from redraft.graphs.evaluation import add_judging, choose
+from redraft.graphs.evaluation import add_judging
 from redraft.graphs.job import Job
 from redraft.graphs.refinement import add_refinement
 from redraft.graphs.state import (
@@ -26,7 +26,6 @@ from redraft.graphs.state import (
     Task,
     Update,
     check_unchanged,
-    node,
     requested_options,
     session_of,
     streaming,
@@ -73,16 +72,7 @@ def judge(strategy: str | NamedStrategy = _OWN_DRAFT, *, session: SessionProtoco
     return _built(strategy, "evaluate", session)
 
 
-def chooser(strategy: str, kind: str, session: SessionProtocol | None = None) -> Graph:
-    """Draft by `strategy`, choose between that draft and the candidates of other runs, and continue as a run of its
-    kind does; for a recorded run."""
-    scope: Scope = "refine" if kind == "refine" else "evaluate" if kind == "evaluate" else "summarize"
-    return _built(strategy, scope, session, several=True)
-
-
-def _built(
-    strategy: str | NamedStrategy, scope: Scope, session: SessionProtocol | None, *, several: bool = False
-) -> Graph:
+def _built(strategy: str | NamedStrategy, scope: Scope, session: SessionProtocol | None) -> Graph:
     strategy = name_of(strategy)
     graph: Graph = StateGraph(State, context_schema=Any, input_schema=Task, output_schema=GraphOutput)
     # LangGraph needs a synchronous counterpart of the asynchronous node; it raises an explanation.
@@ -93,10 +83,6 @@ def _built(
         graph.add_node("draft", _draft(strategy, session))
         graph.add_edge("begin", "draft")
         drafted = "draft"
-    if several:
-        graph.add_node("choose", node(choose, session))
-        graph.add_edge(drafted, "choose")
-        drafted = "choose"
     if scope == "summarize":
         graph.add_edge(drafted, "finish")
     else:

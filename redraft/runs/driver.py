@@ -270,9 +270,7 @@ class Driver:
 
     async def _graph(self, run: Run) -> Graph:
         strategy = run.settings.draft_strategy
-        if run.settings.drafts > 1:
-            graph = assembly.chooser(strategy, run.kind)
-        elif run.kind == "refine":
+        if run.kind == "refine":
             graph = assembly.refine() if strategy == "given" else assembly.summarizer(strategy)
         else:
             graph = assembly.judge(strategy) if run.judging else assembly.draft(strategy)

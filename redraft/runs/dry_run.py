@@ -73,7 +73,7 @@ T = TypeVar("T")
 FACTS_ALIGNED = "aligning key facts"
 _BUILDING_QUESTIONS = "asking about the document"
 _BUILDING_FACTS = ("finding key facts", "validating key facts", "asking what the trees answer")
-_ANSWERING, _COMPARING = "answering", "comparing drafts"
+_ANSWERING = "answering"
 _REFINING = ("deciding", "second looks", "revising", "comparing revisions")
 _STAGES: Mapping[str, tuple[str, Role]] = {
     **{
@@ -140,9 +140,7 @@ class UsageTally:
             return _STAGES[prompt.name]
         judging = self.run.judging
         if prompt.name == coherence.PREFER_SUMMARY.name:
-            if self.run.kind == "compare":
-                return "preference", "judge"
-            return _COMPARING, "judge" if judging else "writer"
+            return "preference", "judge"
         if prompt.name == factual.ALIGN_FACTS.name:
             recalled = judging is not None and "keyfact_recall" in judging.metrics
             return ("keyfact_recall" if recalled else FACTS_ALIGNED), "judge"
@@ -335,19 +333,15 @@ class DryRuns:
         return replace(order, purpose=order.purpose.model_copy(update={"judging": judging.model_copy(update=update)}))
 
     def plan_of_run(self, run: str, order: RunSpec, prices: PriceTable, notes: Sequence[str] = ()) -> RunPlan:
-        """Return what was counted of a run, its chapters and its other drafts."""
+        """Return what was counted of a run, and its chapters."""
         tally, judging = self.manager.tallies[run], order.judging
         prepared, work = tally.prepared, tuple(tally.work.values())
         asked, objects = (prepared.settings, judging, Limits(), prices), self.manager.model_roles.objects
         roles = assign_models(*asked, refinement=order.refinement, objects=objects)
         parts = [chapter.run for chapter in self.store.chapters.of(run) if chapter.run]
-        drafts = [
-            candidate.run for candidate in self.store.candidates.of(run) if candidate.number > 1 and candidate.run
-        ]
         chapters = [self.plan_of_run(part, chapter_spec(order), prices) for part in parts]
-        other_drafts = [self.plan_of_run(draft, RunSpec(), prices) for draft in drafts]
-        plans, (drafting, *stages) = [*chapters, *other_drafts], _stages(work, order)
-        everything: list[StageUsage | RunPlan] = [*work, *plans]
+        drafting, *stages = _stages(work, order)
+        everything: list[StageUsage | RunPlan] = [*work, *chapters]
         free = [usage.settings.model for usage in work if usage.cost(prices) is None]
         dearest = [usage.cost(prices, usage.reasoning_tokens) for usage in work]
         plan = prepared.plan
@@ -366,13 +360,12 @@ class DryRuns:
             prompt_tokens=sum(one.prompt_tokens for one in everything),
             completion_tokens=sum(one.completion_tokens for one in everything),
             reasoning_tokens=sum(one.reasoning_tokens for one in everything),
-            cost_usd=total_cost([*(usage.cost(prices) for usage in work), *(plan.cost_usd for plan in plans)]),
-            max_cost_usd=total_cost([*dearest, *(plan.max_cost_usd for plan in plans)]),
-            unpriced=tuple(dict.fromkeys([*free, *(name for plan in plans for name in plan.unpriced)])),
+            cost_usd=total_cost([*(usage.cost(prices) for usage in work), *(plan.cost_usd for plan in chapters)]),
+            max_cost_usd=total_cost([*dearest, *(plan.max_cost_usd for plan in chapters)]),
+            unpriced=tuple(dict.fromkeys([*free, *(name for plan in chapters for name in plan.unpriced)])),
             seconds=None,
             warnings=(*prepared.warnings, *notes),
             chapters=tuple(chapters),
-            others=tuple(other_drafts),
             settings=prepared.settings,
             purpose=order.purpose,
             work=work,
@@ -391,7 +384,7 @@ def _stages(work: Sequence[StageUsage], order: RunSpec) -> list[Stage]:
     ahead = {"coverage": (_BUILDING_QUESTIONS,), "keyfact_recall": _BUILDING_FACTS}
     order_of_stages = [DRAFTING, _ANSWERING]
     order_of_stages += [stage for name in listed for stage in (*ahead.get(name, ()), name)]
-    order_of_stages += [FACTS_ALIGNED, "preference", _COMPARING, *_REFINING]
+    order_of_stages += [FACTS_ALIGNED, "preference", *_REFINING]
     stages = {DRAFTING: Stage(DRAFTING, 0, 0, 0, "writer")}
     for usage in work:
         at = stages.get(usage.name) or Stage(usage.name, 0, 0, 0, usage.by)

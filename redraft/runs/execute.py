@@ -1,4 +1,4 @@
-"""Executes a stored run by its kind: drafting and refining, chapters, candidates, packs, comparisons, lineage."""
+"""Executes a stored run by its kind: drafting and refining, chapters, packs, comparisons, lineage."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from redraft.report.history.results import lost_rounds
 from redraft.runs.driver import AnswerLike, Driver
 from redraft.runs.job import reader_of
 from redraft.runs.manager import RunManager, recorded_run
-from redraft.runs.order import chapter_document, chapter_settings, chapter_spec, prepare_candidate
+from redraft.runs.order import chapter_document, chapter_settings, chapter_spec
 from redraft.runs.prepare import PreparedDocument, RunSpec, prepare, record, restore
 from redraft.settings import REFERENCES
 from redraft.store.connection import off_loop
-from redraft.store.documents import ChapterRun, DraftCandidate
+from redraft.store.documents import ChapterRun
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.words import has_words
@@ -151,57 +151,6 @@ async def _closed(manager: RunManager, run: Run, lacking: list[Evaluation]) -> b
             if (now.id, now.missing) != rested:
                 return True
     return False
-
-
-_LEFT_OUT = (BudgetError, IncompleteError, NotShrinkingError, RejectedRequest, ReplyError)
-"""Errors that only drop a candidate. Whether the budget suffices for the rest is checked by the main run."""
-
-
-async def draft_candidates(manager: RunManager, driver: Driver, run: Run) -> None:
-    """Run all candidates to their end, unless one was chosen before."""
-    candidates = await off_loop(manager.store.candidates.of, run.id)
-    if any(candidate.chosen for candidate in candidates):
-        return
-    async with manager.at_work(run.id) as job:
-        limits = job.run.limits
-        if not candidates:
-            candidates = await off_loop(_recorded, manager, job.run)
-        recorded = [candidate for candidate in candidates if candidate.run]
-        job.observe(StageStarted("other drafts", 0))
-        budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost, budget_key=run.id)
-        for draft_candidate in recorded:
-            manager.shared[draft_candidate.run], manager.limited[draft_candidate.run] = budget, limits
-        work = (_drafted(manager, driver, run, candidate, len(candidates)) for candidate in recorded)
-        ended = await asyncio.gather(*work, return_exceptions=True)
-        if failures := [error for error in ended if isinstance(error, BaseException)]:
-            raise failures[0]
-
-
-def _recorded(manager: RunManager, run: Run) -> list[DraftCandidate]:
-    """Record the candidates of a new run; planning errors are raised before the first call of any."""
-    store, writer = manager.store, manager.model_roles.objects.get(manager.model_roles.model or "")
-    document = store.documents.get(run.document)
-    prepared = [
-        prepare_candidate(document, run.settings, number, writer) for number in range(2, run.settings.drafts + 1)
-    ]
-    with store.transaction():
-        parts = [record(prepared_document, RunSpec(), run.limits, store) for prepared_document in prepared]
-        runs = ["", *(part.id for part in parts)]
-        store.candidates.put(*(DraftCandidate(number, key) for number, key in enumerate(runs, 1)), run=run.id)
-    manager.prepared |= {part.id: prepared_document for part, prepared_document in zip(parts, prepared, strict=True)}
-    return store.candidates.of(run.id)
-
-
-async def _drafted(manager: RunManager, driver: Driver, run: Run, candidate: DraftCandidate, count: int) -> None:
-    part = await off_loop(manager.store.runs.get, candidate.run)
-    if part.status == "done":
-        return
-    name = f"candidate {candidate.number} of {count}"
-    with nested_run(name, run.id):
-        try:
-            await driver.drive(part)
-        except _LEFT_OUT as error:
-            manager.observe(Notice(f"{name} is left out: {error.message}"))
 
 
 AT_ONCE = 8
@@ -325,8 +274,6 @@ async def carry_out(manager: RunManager, driver: Driver, run: Run, answer: Answe
     elif run.kind in ("pack", "keyfacts"):
         await build(manager, run)
     else:
-        if run.settings.drafts > 1 and answer is None:
-            await draft_candidates(manager, driver, run)
         by_chapter = run.settings.by_chapter and answer is None
         if not by_chapter or await draft_chapters(manager, driver, run):
             await driver.drive(run, answer)

@@ -1,5 +1,5 @@
 """The order of a call as a session carries it out: with its models, and with metrics that were passed as objects. And
-the orders of its chapters and candidates.
+the orders of its chapters.
 """
 
 from __future__ import annotations
@@ -10,26 +10,24 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from redraft.domain import Document, Span
-from redraft.errors import PlanError, UsageError
+from redraft.errors import UsageError
 from redraft.evaluators.base import Evaluator, Metric, as_evaluator
 from redraft.evaluators.catalog import valid_name
 from redraft.evaluators.rubric import Rubric
 from redraft.fields import list_argument, settings_argument
-from redraft.graphs.plan import DIRECT, chapter_words
+from redraft.graphs.plan import chapter_words
 from redraft.graphs.state import Scope, Task
 from redraft.graphs.strategies import name_of
-from redraft.llm.base import Model
 from redraft.llm.langsmith import Tracing, check_config
 from redraft.order import Kind, Order
 from redraft.readers.parts import only
 from redraft.runs.model_names import writer_as_judge
 from redraft.runs.models import ModelRoles, with_addresses
-from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
+from redraft.runs.prepare import RunSpec
 from redraft.settings import (
     DEFAULT_GOALS,
     EXTRACTIVE,
     GIVEN_STRATEGY,
-    MERGING,
     DraftConfig,
     JudgeConfig,
     Limits,
@@ -114,8 +112,6 @@ class SessionOrder:
         settings = session_order.order.settings
         if settings.by_chapter:
             raise UsageError("a graph drafts no chapters", hint="use `await session.summarize(..., by_chapter=True)`")
-        if settings.drafts > 1:
-            raise UsageError("a graph makes one draft", hint="use `await session.summarize(..., drafts=K)`")
         if task["strategy"] != GIVEN_STRATEGY:
             return session_order.with_options({"strategy": task["strategy"]}), None
         if "summary" not in task:
@@ -217,27 +213,3 @@ def with_places(order: RunSpec, settings: DraftConfig) -> RunSpec:
         return order
     addressed = with_addresses(order.judging, settings, order.refinement)
     return replace(order, purpose=order.purpose.model_copy(update={"judging": addressed}))
-
-
-# The candidate that uses the other strategy, if the strategy was chosen automatically.
-_OTHERWISE = 2
-_OTHER = {DIRECT: MERGING, MERGING: DIRECT}
-
-
-def prepare_candidate(
-    document: Document, settings: DraftConfig, number: int, writer: Model | None = None
-) -> PreparedDocument:
-    """Prepare a candidate: another sample by the same strategy; if the strategy was chosen automatically, the second
-    candidate uses the other one where that differs."""
-    draft_config = settings.model_copy(update={"drafts": 1})
-    if number == _OTHERWISE and settings.chosen and settings.strategy in _OTHER:
-        try:
-            prepared = prepare(
-                document, draft_config.model_copy(update={"strategy": _OTHER[settings.strategy]}), writer
-            )
-        except PlanError:
-            pass
-        else:
-            if len(prepared.chunks) > 1 or prepared.settings.strategy == DIRECT:
-                return prepared
-    return prepare(document, draft_config.model_copy(update={"sample": settings.sample + number - 1}), writer)

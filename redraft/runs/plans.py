@@ -120,12 +120,10 @@ class RunPlan(Entry):
     """Remarks on the document and the models, in sentences."""
     chapters: Annotated[tuple[RunPlan, ...], Field(exclude_if=lambda some: not some)] = ()
     """The plans of chapters that are drafted separately; all totals include them."""
-    others: Annotated[tuple[RunPlan, ...], Field(exclude=True)] = ()
-    """The plans of the other drafts, if there are several; all totals include them, too."""
     settings: Annotated[DraftConfig, Field(exclude=True)] = DraftConfig()
     purpose: Annotated[Purpose, Field(exclude=True)] = SUMMARIZE
     work: Annotated[tuple[InstanceOf[StageUsage], ...], Field(exclude=True)] = ()
-    """What is counted of each model in each stage, without chapters and other drafts."""
+    """What is counted of each model in each stage, without chapters."""
 
     def __repr__(self) -> str:
         cost = "unknown" if self.cost_usd is None else f"{self.cost_usd:.4f}"
@@ -147,4 +145,4 @@ def seconds_of(store: Store, plan: RunPlan, at_once: int) -> float | None:
         turns = 1 if usage.name == DRAFTING else rounds
         width = at_once if reads_prompts(usage.settings.model) else 1
         total += seconds * turns * ceil(usage.calls / turns / width)
-    return total + sum(seconds_of(store, plan, at_once) or 0.0 for plan in (*plan.chapters, *plan.others))
+    return total + sum(seconds_of(store, plan, at_once) or 0.0 for plan in plan.chapters)

@@ -154,10 +154,10 @@ class RunSpec:
     def settled(self, settings: DraftConfig) -> DraftConfig:
         """Return the settings, with strategy `given` where no draft is made; raises where no strategy can draft."""
         if isinstance(self.purpose, Ask):
-            fixed = {"strategy": ANSWER, "by_chapter": False, "drafts": 1, "until": None}
+            fixed = {"strategy": ANSWER, "by_chapter": False, "until": None}
             return settings.model_copy(update={**fixed, "words": settings.words or ANSWER_WORDS})
         if self.given is not None or not isinstance(self.purpose, Summarize | Evaluate | Refine):
-            return settings.model_copy(update={"strategy": GIVEN_STRATEGY, "by_chapter": False, "drafts": 1})
+            return settings.model_copy(update={"strategy": GIVEN_STRATEGY, "by_chapter": False})
         if settings.strategy in (GIVEN_STRATEGY, ANSWER):
             raise UsageError(
                 f"the strategy `{settings.strategy}` makes no draft, and none was given",
@@ -263,10 +263,6 @@ def _completed(settings: DraftConfig, model: Model | None) -> tuple[DraftConfig,
     if settings.by_chapter and settings.until is not None:
         raise UsageError(
             "chapters are read whole", fix=("leave out ", Set("until"), ", or read some of them with ", Set("chapters"))
-        )
-    if settings.by_chapter and settings.drafts > 1:
-        raise UsageError(
-            "several drafts can be made of a whole document, but not by chapter", fix=("leave out ", Set("drafts"))
         )
     tokenizer, warning = tokenizer_of(settings) if model is None else (EstimatingTokenizer(), "")
     warnings = [warning] if warning else []
@@ -423,7 +419,6 @@ def prompts_used(
             prompt for evaluator in RunSpec(purpose, own=tuple(own)).evaluators() for prompt in evaluator.prompts
         ]
         prompts += _of_refining(purpose.refinement) if purpose.refinement else ()
-    prompts += (PREFER_SUMMARY,) if settings.drafts > 1 else ()
     own_books = _own_books(settings, judging)
     return {
         name: PromptRecord(prompts_of_owner.hash(prompt), prompt.name, prompts_of_owner.template(prompt))

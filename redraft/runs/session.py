@@ -457,7 +457,7 @@ class Session:
         session_order = self._with(parts, metrics, options)
         is_judged = parts.judging is not None or bool(metrics)
         kind = kind_of_draft(session_order.order, options, judged=is_judged or parts.refinement is not None)
-        if kind == "summarize" and session_order.order.settings.drafts == 1:
+        if kind == "summarize":
             refuse_idle("summarize", options)
         return session_order.spec(kind, self._model_roles)
 

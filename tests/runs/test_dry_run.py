@@ -320,7 +320,6 @@ DRAFTS: dict[str, dict[str, Any]] = {
     "outlined": {"strategy": "hierarchical", "chunk_tokens": 600, "merge": "source"},
     "incremental": {"strategy": "incremental", "chunk_tokens": 1000},
     "direct": {"strategy": "direct"},
-    "several": {"strategy": "direct", "drafts": 3},
     "by chapter": {"by_chapter": True, "chunk_tokens": 600},
 }
 

@@ -44,7 +44,7 @@ from redraft.settings import DraftConfig, JudgeConfig, Limits, Refine, RefineCon
 from redraft.store.addresses import is_server
 from redraft.store.batches import Batch, BatchItemRow
 from redraft.store.calls import Call
-from redraft.store.documents import ChapterRun, DraftCandidate
+from redraft.store.documents import ChapterRun
 from redraft.store.judgments import Agreement, HumanOpinion, JudgeSetup
 from redraft.store.messages import Message
 from redraft.store.reservations import Reservation, ReservationTerms
@@ -240,9 +240,6 @@ def fill(store: Store, name: str = "abc123") -> None:
     fill_judged(store, name)
     chapters = [ChapterRun(title, Chunk(at, Span(10 * at, 10 * at + 10), 5)) for at, title in enumerate(("Öne", "Two"))]
     store.chapters.put(*chapters, run=name)
-    (draft,) = store.runs.drafts(name)
-    candidate = DraftCandidate(1, "", draft.id, chosen=True, reason="it is bétter")
-    store.candidates.put(candidate, DraftCandidate(2), run=name)
     fill_batch(store, name)
 
 

@@ -36,7 +36,7 @@ MAY = {
     *("perspective", "refine", "rounds", "policy", "judged-share", "review", "concurrency"),
     *("requests-per-minute", "tokens-per-minute", "max-cost", "max-calls", "timeout"),
     *("feedback", "free-length", "max-tokens", "keyfact-overlap", "verify-against"),
-    *("words-as", "chunking", "merge", "drafts", "evidence", "keyfact-chunks"),
+    *("words-as", "chunking", "merge", "evidence", "keyfact-chunks"),
 }
 """What may be set unasked, whatever the value."""
 MODELS = {"model", "writer", "judge", "validator", "confirm", "decider"}

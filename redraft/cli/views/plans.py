@@ -186,8 +186,6 @@ def _work(plan: RunPlan) -> Iterator[tuple[str, str]]:
         yield "chunks", f"{plan.chunks} of at most {settings.chunk_budget:,} tokens"
     if plan.chapters or plan.draft_calls:
         yield from _steps(plan)
-    for number, draft in enumerate(plan.others, 2):
-        yield f"draft {number}", f"{draft.strategy}, at most {count(draft.draft_calls, 'call')}"
     for role, label in (("judge", "judges"), ("validator", "validator"), ("decider", "decider")):
         if models := [_with_window(model) for model in plan.models if model.role == role]:
             yield label, ", ".join(models)

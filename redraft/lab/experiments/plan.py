@@ -237,7 +237,6 @@ class DryExperimentRunner(ExperimentRunner):
         result = await super(DryExperimentRunner, self).find_or_run(document, settings, order, watch)
         run, store = result.run.id, self.store
         parts = [chapter.run for chapter in store.chapters.of(run)]
-        parts += [candidate.run for candidate in store.candidates.of(run) if candidate.number > 1]
         self.planned.append(PlannedRun(run, watch.step))
         self.planned += [PlannedRun(part, watch.step, is_part=True) for part in parts if part]
         return self._alike.setdefault(key, result) if judge else result

@@ -121,7 +121,7 @@ class RunSummary(Entry):
     part: bool
     """Whether it is part of an experiment; only the experiment can resume it."""
     chapter_of: str | None
-    """The run for which it summarizes a chapter or drafts a candidate."""
+    """The run for which it summarizes a chapter."""
     strategy: str
     """Empty for a summary given by the user."""
     model: str

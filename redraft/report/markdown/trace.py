@@ -55,7 +55,6 @@ def drafting_lines(result: Result) -> Iterator[str]:
     """Yield why the strategy was chosen, if the user named none, what a found settings file set, and the outcome of
     other drafts."""
     yield from filter(None, [str(result.settings.found or ""), result.settings.chosen])
-    yield from (candidate.line(len(result.candidates)) for candidate in result.candidates)
 
 
 def round_heading(turn: RoundTrace, by_draft: dict[str, RoundTrace], *, forked: bool = False) -> str:
