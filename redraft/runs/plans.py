@@ -20,27 +20,28 @@ from redraft.store.store import Store
 DRAFTING = "drafting"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Stage:
     """One kind of work over all rounds: estimated calls and tokens, and the role of the model."""
 
     name: str
-    calls: int
-    prompt_tokens: int
-    completion_tokens: int
-    by: Role = "judge"
-
-
-@dataclass(slots=True)
-class StageUsage:
-    """The counted usage of one model in one stage."""
-
-    name: str
-    by: Role
-    settings: DraftConfig
     calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    by: Role = "judge"
+
+    def add(self, calls: int, usage: Usage | Stage) -> None:
+        """Count more calls, with their tokens."""
+        self.calls += calls
+        self.prompt_tokens += usage.prompt_tokens
+        self.completion_tokens += usage.completion_tokens
+
+
+@dataclass(slots=True, kw_only=True)
+class StageUsage(Stage):
+    """The counted usage of one model in one stage."""
+
+    settings: DraftConfig
 
     @property
     def reasoning_tokens(self) -> int:
@@ -118,7 +119,7 @@ class RunPlan(Entry):
     """From the pace of each model's latest answers in the store; None if a model has not answered yet."""
     warnings: tuple[str, ...]
     """Remarks on the document and the models, in sentences."""
-    chapters: Annotated[tuple[RunPlan, ...], Field(exclude_if=lambda some: not some)] = ()
+    chapters: Annotated[tuple[RunPlan, ...], Field(exclude_if=lambda plans: not plans)] = ()
     """The plans of chapters that are drafted separately; all totals include them."""
     settings: Annotated[DraftConfig, Field(exclude=True)] = DraftConfig()
     purpose: Annotated[Purpose, Field(exclude=True)] = SUMMARIZE
