@@ -409,7 +409,6 @@ class DryRuns:
             validator=settings_by_role(roles)["validator"].model if judging else None,
             models=tuple(map(_planned, roles[1:])),
             tokenizer=prepared.tokenizer.name,
-            draft_calls=plan.calls,
             drafting=drafting,
             stages=tuple(stages),
             **{figure: sum(getattr(usage, figure) for usage in counted) for figure in figures},

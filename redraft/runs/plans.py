@@ -10,7 +10,6 @@ from typing import Annotated
 from pydantic import Field, InstanceOf
 
 from redraft.domain import Usage
-from redraft.graphs.plan import Level
 from redraft.llm.budget import PriceTable
 from redraft.report.entry import Entry
 from redraft.runs.models import price_of, reasoning_reserve
@@ -92,15 +91,6 @@ class RunPlan(Entry):
     strategy: str
     chunks: int
     words: int
-    tokens_per_word: float
-    levels: tuple[Level, ...]
-    label_tokens: int
-    lead_tokens: int
-    outlines: int
-    compressions: int
-    tidying: int
-    draft_calls: Annotated[int, Field(exclude=True)] = 0
-    """The most calls that the draft itself takes."""
     drafting: Stage
     stages: tuple[Stage, ...]
     """What follows the draft, by stage: what is built, then each metric, then the refinement."""

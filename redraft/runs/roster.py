@@ -149,14 +149,15 @@ def _entry(
     trouble: str = "",
 ) -> RosterEntry:
     """Return an entry with the window that is chosen, or else known, or assumed."""
-    settings, silent, window = assigned.settings, list[str](), chosen
-    source: WindowSource = "given" if chosen else "known"
+    settings, silent = assigned.settings, list[str]()
+    window: int | None = None
+    source: WindowSource = "known"
     if reads_prompts(settings.model):
         try:
-            window = window or (None if trouble else server_window(assigned, silent.append))
+            window = chosen or (None if trouble else server_window(assigned, silent.append))
         except UsageError as error:
             trouble, window = _described(error), known_window(assigned)
-        source, window = source if window else "assumed", window or assumed
+        source, window = "given" if chosen else "known" if window else "assumed", window or assumed
     capabilities = store.capabilities.known(identity_of(settings))
     return RosterEntry.of(
         settings,

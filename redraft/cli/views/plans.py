@@ -165,7 +165,7 @@ def _work(plan: RunPlan) -> Iterator[tuple[str, str]]:
             title = one_line(part.source.title.removeprefix(f"{source.title}: "), _TITLE)
             words = f"at most {part.words} words of {part.source.words:,}"
             yield f"part {number}", f"{words}, {count(part.calls, 'call')}: {title}"
-    elif plan.draft_calls:
+    elif plan.drafting.calls:
         yield "strategy", f"{plan.strategy}, {_length(plan.words, settings)}"
         yield "chunks", f"{plan.chunks} of at most {settings.chunk_budget:,} tokens"
     for role, label in (("judge", "judges"), ("validator", "validator"), ("decider", "decider")):
