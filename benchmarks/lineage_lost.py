@@ -19,8 +19,9 @@ from pathlib import Path
 from benchmarks.common import stories, table
 from benchmarks.lineage_texts import marked, reworded, sayings, stretches
 from redraft.domain import Chunk, Document, Evidence, KeyFact, KeyFacts, Parent, Piece, Span, Tree
+from redraft.order import Summarize
 from redraft.report.history.lost import read_losses
-from redraft.settings import DraftConfig, Limits
+from redraft.settings import DraftConfig
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.words import count_words
@@ -50,7 +51,8 @@ def grown(store: Store, text: str, chance: random.Random) -> tuple[str, dict[str
     document = Document.from_text(text, "a story")
     parts = stretches(text, CHUNKS)
     chunks = [Chunk(at, Span(part.start, part.start + len(part.text)), 1) for at, part in enumerate(parts)]
-    run = Run(f"run-{document.id[:20]}", "x", document.id, DraftConfig(words=400), Limits(), {}, "estimate", "1")
+    order = Summarize(settings=DraftConfig(words=400))
+    run = Run(f"run-{document.id[:20]}", "x", document.id, order, {}, "estimate", "1")
     store.documents.add(document)
     store.documents.add_chunks(document.id, run.tokenizer, run.settings.chunk_budget, chunks)
     store.runs.add(run)

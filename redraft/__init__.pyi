@@ -83,10 +83,11 @@ from redraft.llm.base import Request as Request
 from redraft.llm.base import Sampling as Sampling
 from redraft.llm.base import ScriptedModel as ScriptedModel
 from redraft.llm.base import ScriptError as ScriptError
+from redraft.llm.budget import Budget as Budget
 from redraft.llm.budget import PriceTable as PriceTable
 from redraft.llm.budget import price_table as price_table
 from redraft.llm.chat import ChatModel as ChatModel
-from redraft.order import Order as Order
+from redraft.order import read_order as read_order
 from redraft.presets import Preset as Preset
 from redraft.presets import preset as preset
 from redraft.prompts.book import PROMPTS as PROMPTS

@@ -13,7 +13,7 @@ from redraft.cli.sections import FOUND, options_of
 from redraft.cli.terminal import say
 from redraft.errors import DocumentError, Set, UsageError
 from redraft.fields import parameters_of, validated
-from redraft.order import Order
+from redraft.order import OrderParts
 from redraft.settings import DEFAULT_GOALS, EXTRACTIVE, USUAL_METRICS, DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.sources import STDIN
 
@@ -73,7 +73,7 @@ def settings(typed_values: Values) -> DraftConfig:
         values |= {name: value for name, value in fields.items() if name not in typed_places and not _is_said(name)}
     context = click.get_current_context(silent=True)
     values |= {"found": context.meta[FOUND]} if context and context.meta.get(FOUND) else {}
-    return Order().edited({name: _readable(value) for name, value in values.items()}).settings
+    return OrderParts().edited({name: _readable(value) for name, value in values.items()}).settings
 
 
 def _is_said(name: str) -> bool:
@@ -119,7 +119,7 @@ def named_models(values: Values) -> dict[str, ModelSettings]:
 def limits(values: Values, before: Limits | None = None) -> Limits:
     """Return the given limits; the rest are those of the earlier run, if any, else the defaults."""
     chosen = {name: values[name] for name in Limits.model_fields if values[name] is not None}
-    return Order(limits=before or Limits()).edited(chosen).limits
+    return OrderParts(limits=before or Limits()).edited(chosen).limits
 
 
 def prices(values: Values) -> PriceTable:

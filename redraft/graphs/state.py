@@ -191,8 +191,8 @@ class State(Task, RunProgress, total=False):
     """Whether a person has written the latest draft."""
 
 
-class SessionProtocol(Protocol):
-    """The session methods that a graph needs: to begin a run, to work on it, and to finish it."""
+class GraphSession(Protocol):
+    """What a graph needs of a session: to begin a run, to work on it, and to finish it."""
 
     async def begin(self, task: Task, scope: Scope) -> str:
         """Record a new run; return its id."""
@@ -207,26 +207,35 @@ class SessionProtocol(Protocol):
         ...
 
 
+class SessionProtocol(Protocol):
+    """A session as graphs take it: a `redraft.Session`."""
+
+    @property
+    def _runner(self) -> GraphSession: ...
+
+
 _watched: ContextVar[bool] = ContextVar("redraft_watched", default=False)
 Node = Callable[..., Awaitable[Update | Command[str]]]
 Work = Callable[[Any, Job], Awaitable[Update | Command[str]]]
 """The work of a node: returns the changes of the state, or a command."""
 
 
-def session_of(runtime: Runtime[Any], session: SessionProtocol | None) -> SessionProtocol:
+def session_of(runtime: Runtime[Any], session: SessionProtocol | None) -> GraphSession:
     """Return the session that the graph was built with, or is run with."""
-    candidate = session or runtime.context
-    if candidate is None:
+    context: Any = session or runtime.context
+    if context is None:
         raise UsageError(
             "the graph was run without a session",
             hint="pass context=session, from `async with redraft.Session(...) as session`, also to resume",
         )
-    if hasattr(candidate, "at_work"):
-        return candidate
-    if within := getattr(candidate, "session", None):
-        return session_of(runtime, within)
+    # The context may be a session, a class with one, or what a session hands to the graph of one run.
+    within = getattr(context, "session", context)
+    runner = getattr(within, "_runner", getattr(getattr(within, "session", None), "_runner", within))
+    if hasattr(runner, "at_work"):
+        opened: GraphSession = runner
+        return opened
     raise UsageError(
-        f"the graph was run with a context of the type {type(candidate).__name__}, which is not a session",
+        f"the graph was run with a context of the type {type(context).__name__}, which is not a session",
         hint="pass a session, a context with one as its attribute `session`, or build the graph with session=",
     )
 

@@ -26,6 +26,7 @@ from redraft.graphs.state import Scope, Task
 from redraft.llm.base import Reply, Request
 from redraft.llm.budget import PriceTable, builtin_prices
 from redraft.llm.recorded import request_key, value_in
+from redraft.order import BuildKeyfacts, BuildQuestions, ExperimentPart
 from redraft.prompts import coherence, factual, qa, revision, summarization
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
@@ -52,17 +53,7 @@ from redraft.runs.order import chapter_spec, with_places
 from redraft.runs.plans import DRAFTING, PlannedModel, PlannedSource, RunPlan, Stage, StageUsage, seconds_of, total_cost
 from redraft.runs.prepare import PreparedDocument, RunSpec, check_judging, prepare, record, with_windows
 from redraft.runs.roster import known_window
-from redraft.settings import (
-    COMPUTED,
-    BuildKeyfacts,
-    BuildQuestions,
-    DraftConfig,
-    ExperimentPart,
-    JudgeConfig,
-    Limits,
-    Role,
-    reads_prompts,
-)
+from redraft.settings import COMPUTED, DraftConfig, JudgeConfig, Limits, Role, reads_prompts
 from redraft.store.plain_serializer import PlainSerializer
 from redraft.store.runs import Run
 from redraft.store.shelf import QuestionSets
@@ -134,7 +125,7 @@ class UsageTally:
         return 2 if metric == "coverage" or not revisions else 0
 
     def _stage(self, prompt: Prompt[Any, Any], role: Role) -> tuple[str, Role]:
-        if isinstance(self.run.purpose, ExperimentPart):
+        if isinstance(self.run.order, ExperimentPart):
             return prompt.name, role
         if prompt.name in _STAGES:
             return _STAGES[prompt.name]
@@ -330,7 +321,7 @@ class DryRuns:
                     built = self.store.runs.get(await self.run_prepared(prepared, RunSpec(build(judging=bare))))
                     self._built[key] = getattr(built.judging, name)
                 update[name] = self._built[key]
-        return replace(order, purpose=order.purpose.model_copy(update={"judging": judging.model_copy(update=update)}))
+        return replace(order, order=order.order.model_copy(update={"judging": judging.model_copy(update=update)}))
 
     def plan_of_run(self, run: str, order: RunSpec, prices: PriceTable, notes: Sequence[str] = ()) -> RunPlan:
         """Return what was counted of a run, and its chapters."""
@@ -366,8 +357,7 @@ class DryRuns:
             seconds=None,
             warnings=(*prepared.warnings, *notes),
             chapters=tuple(chapters),
-            settings=prepared.settings,
-            purpose=order.purpose,
+            order=order.order.model_copy(update={"settings": prepared.settings}),
             work=work,
         )
 
@@ -410,10 +400,10 @@ def prepare_plan(
     return prepare(document, settings, given=order.given), order, notes
 
 
-def plan_in_session(manager: RunManager, source: Sources, settings: DraftConfig, order: RunSpec) -> RunPlan:
+def plan_in_session(manager: RunManager, source: Sources, order: RunSpec) -> RunPlan:
     """Return the plan of a run by a session. No model is asked, and nothing is stored."""
     roles, limits = manager.model_roles, manager.limits or Limits()
-    settings, order, notes = with_windows(order.settled(settings), order, known_window, roles.objects)
+    settings, order, notes = with_windows(order.settled(order.order.settings), order, known_window, roles.objects)
     document, writer = document_of(manager.store, source), roles.objects.get(roles.model or "")
     prepared = prepare(document, settings, writer, order.given)
     check_judging(order, prepared, manager.store)
@@ -425,7 +415,7 @@ def plan_in_session(manager: RunManager, source: Sources, settings: DraftConfig,
 def plan_again(store: Store, run: Run, prices: PriceTable) -> RunPlan:
     """Return the plan of a stored run from its start."""
     drafts = {draft.node: draft.text for draft in reversed(store.runs.drafts(run.id))}
-    order = RunSpec(run.purpose, given=drafts.get(GIVEN), other=drafts.get(OTHER))
+    order = RunSpec(run.order, given=drafts.get(GIVEN), other=drafts.get(OTHER))
     return dry_run(prepare(document_read(store, run), run.settings, given=order.given), order, prices)
 
 
@@ -493,4 +483,4 @@ def without_person(order: RunSpec) -> RunSpec:
         goals = dict.fromkeys(order.refinement.goals, 1.0)
         unmet = {"goals": goals} if order.refinement.policy == "paper" else {}
         changes["refinement"] = order.refinement.model_copy(update={"review": False, **unmet})
-    return replace(order, purpose=order.purpose.model_copy(update=changes))
+    return replace(order, order=order.order.model_copy(update=changes))

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from langgraph.errors import GraphBubbleUp, GraphInterrupt
@@ -105,13 +105,13 @@ class RunManager:
 
     store: Store
     model_roles: ModelRoles
-    own: Mapping[str, Evaluator]
+    own: dict[str, Evaluator]
     prices: PriceTable | None
     observe: Observer
     limits: Limits | None = None
     """The session's limits, which replace those of a resumed run."""
     budget: Budget | None = None
-    """A budget shared by all runs; by default each run has its own."""
+    """A budget that all runs share, besides their own."""
     traced: bool = False
     """Whether prompts and replies may be sent to LangSmith."""
     places: OwnPlaces = field(default_factory=OwnPlaces)
@@ -246,7 +246,7 @@ class RunManager:
         limits = self.limited.get(run.id, self.limits)
         if limits is not None and limits != run.limits:
             await off_loop(self.store.runs.set_limits, run.id, limits)
-            run = replace(run, limits=limits)
+            run = run.with_order(limits=limits)
         evaluators = tuple(self.own.values())
         prepared = self.prepared.pop(run.id, None)
         if prepared is None:
@@ -274,7 +274,10 @@ class RunManager:
         self, assigned: Sequence[ModelRole], run: Run, prepared: PreparedDocument, observe: Observer
     ) -> AbstractAsyncContextManager[ModelPool]:
         """Open the models of a run for the duration of the context."""
-        budget = self.budget or self.shared.get(run.id)
+        limits = run.limits
+        budget = self.shared.get(run.id) or Budget(
+            max_calls=limits.max_calls, max_cost=limits.max_cost, budget_key=run.id, outer=self.budget
+        )
         return open_models(assigned, run, prepared.document, prepared.book, self.store, observe, budget)
 
     async def _drive(self, opened: _OpenRun) -> None:
@@ -334,11 +337,9 @@ def _is_sure_to_ask(settings: DraftConfig, order: RunSpec, objects: Mapping[str,
     return OPENAI in {provider_of(settings.model) for settings in draft_configs if settings.model not in objects}
 
 
-async def record_new_run(
-    manager: RunManager, source: Sources, settings: DraftConfig, order: RunSpec, own: Limits | None = None
-) -> Run:
+async def record_new_run(manager: RunManager, source: Sources, order: RunSpec, own: Limits | None = None) -> Run:
     """Record a new run; invalid settings are raised first. Its own limits replace the session's."""
-    store, model_roles, settings = manager.store, manager.model_roles, order.settled(settings)
+    store, model_roles, settings = manager.store, manager.model_roles, order.settled(order.order.settings)
     document = await off_loop(document_of, store, source)
     manager.places.add(settings, order.judging, order.refinement, model_roles.objects)
     settings, order, notes = await off_loop(with_windows, settings, order, server_window, model_roles.objects)

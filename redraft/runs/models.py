@@ -378,8 +378,8 @@ def _limiter(address: str | None, identity: str, limits: Limits, store: Store, b
     """Return the rate limiter of a model's address, shared by all processes of a paced budget."""
     provider = address or address_in(identity) or provider_of(identity) or identity
     rates = {"requests_per_minute": limits.requests_per_minute, "tokens_per_minute": limits.tokens_per_minute}
-    shared = budget.paced and any(rate is not None for rate in rates.values())
-    limiter_key = f"{budget.terms.budget_key} {provider}" if shared else ""
+    shared = budget.pace_key is not None and any(rate is not None for rate in rates.values())
+    limiter_key = f"{budget.pace_key} {provider}" if shared else ""
 
     async def pace(size: int) -> float:
         return await off_loop(store.rate_limits.take, limiter_key, size, **rates)

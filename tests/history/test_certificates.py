@@ -9,9 +9,10 @@ import pytest
 from redraft.builtin.facade import IDENTITY
 from redraft.domain import Evaluation, record_json
 from redraft.evaluators.catalog import BUILT_IN
+from redraft.order import Evaluate
 from redraft.report.history import certificates as module
 from redraft.report.history.certificates import certificate, in_words, judge_setup_of, packaged, packaged_words
-from redraft.settings import DraftConfig, Evaluate, JudgeConfig, ModelSettings
+from redraft.settings import DraftConfig, JudgeConfig, ModelSettings
 from redraft.store.judgments import Agreement
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -20,9 +21,9 @@ from tests.store.support import run
 HERE = "http://here/v1"
 
 
-def judging_run(judging: JudgeConfig, **changes: object) -> Run:
+def judging_run(judging: JudgeConfig, settings: DraftConfig | None = None) -> Run:
     hashes = {"ask_summary": "1", "answer_from_document": "2", "compare_answers": "3", "merge": "4"}
-    return run(purpose=Evaluate(judging=judging), prompt_hashes=hashes, **changes)
+    return run(order=Evaluate(settings=settings or DraftConfig(), judging=judging), prompt_hashes=hashes)
 
 
 def scored(**changes: object) -> Evaluation:
@@ -42,7 +43,7 @@ BUILT_IN_RUN = judging_run(JudgeConfig(judges=("extractive",)))
     [
         (judged_by("openai:a", questions=7, batch=1, pack="p"), True),
         (replace(RUN, prompt_hashes={**RUN.prompt_hashes, "merge": "5"}), True),
-        (replace(RUN, settings=DraftConfig(model="openai:writer")), True),
+        (RUN.with_order(settings=DraftConfig(model="openai:writer")), True),
         (judged_by("openai:a", base_url="http://there/v1"), False),
         (judged_by("openai:b"), False),
         (judged_by("openai:a", "openai:b"), False),

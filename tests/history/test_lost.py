@@ -27,10 +27,10 @@ from redraft.domain import (
 )
 from redraft.errors import RefusedReply, RunError
 from redraft.llm.base import Line, Request
+from redraft.order import Summarize
 from redraft.report.history.lineage import read_lineage
 from redraft.report.history.lost import Loss, Losses, read_losses
 from redraft.report.markdown.lineage import lineage_markdown, losses_markdown
-from redraft.settings import DraftConfig
 from redraft.store.store import Store
 from tests.cli.inside import facts
 from tests.history.test_embedded import Counting
@@ -104,7 +104,7 @@ def test_context_need_not_be_repeated(tmp_path: Path) -> None:
     """The first keeper is dropped by the first merge of the second level; a merge beside it had read of him before."""
     with Store(tmp_path / "redraft.db") as store:
         add_keyfacts(store)
-        store.runs.add(run("tree", chronicle().text, settings=DraftConfig()))
+        store.runs.add(run("tree", chronicle().text, order=Summarize()))
 
         def add(level: int, index: int, keepers: Sequence[int], parents: Sequence[Parent]) -> Piece:
             text = " ".join(KEEPERS[n] for n in keepers)

@@ -16,8 +16,10 @@ from redraft import Case, DraftConfig, Evaluation, Evaluator, JudgeConfig, Limit
 from redraft import graphs as public
 from redraft.graphs import strategies
 from redraft.graphs.assembly import draft, judge, summarizer
+from redraft.order import Compare, Evaluate, ExperimentPart, Order, Refine, Summarize
 from redraft.runs.prepare import RunSpec
-from redraft.settings import Compare, Evaluate, ExperimentPart, Purpose, Refine, RefineConfig, Summarize
+from redraft.runs.session import runner_of
+from redraft.settings import RefineConfig
 from tests.judges import Court, island, told
 
 
@@ -109,7 +111,7 @@ def test_settings_are_refused_in_our_words() -> None:
 
 async def test_limits_may_be_a_dict(court: Court) -> None:
     async with court.session(limits={"max_calls": 3}) as session:
-        assert session.terms.limits == Limits(max_calls=3)
+        assert runner_of(session).manager.limits == Limits(max_calls=3)
 
 
 async def test_a_path_is_read_and_the_text_of_a_path_is_refused(court: Court, tmp_path: Path) -> None:
@@ -221,7 +223,7 @@ async def test_input_that_is_changed_amid_a_run_is_refused(court: Court, change:
 
 JUDGING = JudgeConfig(metrics=("coverage",))
 REFINEMENT = RefineConfig(goals={"coverage": 0.5})
-DRAFTING: list[Purpose] = [Summarize(), Evaluate(judging=JUDGING), Refine(judging=JUDGING, refinement=REFINEMENT)]
+DRAFTING: list[Order] = [Summarize(), Evaluate(judging=JUDGING), Refine(judging=JUDGING, refinement=REFINEMENT)]
 
 
 @pytest.mark.parametrize("judging", [None, JUDGING])
@@ -238,13 +240,13 @@ async def test_a_summary_that_nobody_makes_and_nobody_hands_over_is_refused(
     assert court.sheets == []
 
 
-@pytest.mark.parametrize("purpose", DRAFTING, ids=lambda one: one.kind)
-def test_a_draft_is_given_where_one_is_handed_over(purpose: Purpose) -> None:
-    assert RunSpec(purpose).settled(DraftConfig()).strategy == "auto"
+@pytest.mark.parametrize("order", DRAFTING, ids=lambda one: one.kind)
+def test_a_draft_is_given_where_one_is_handed_over(order: Order) -> None:
+    assert RunSpec(order).settled(DraftConfig()).strategy == "auto"
     for settings in (DraftConfig(), DraftConfig(strategy="given")):
-        assert RunSpec(purpose, given="A draft.").settled(settings).strategy == "given"
+        assert RunSpec(order, given="A draft.").settled(settings).strategy == "given"
 
 
-@pytest.mark.parametrize("purpose", [Compare(judging=JUDGING), ExperimentPart(kind="a trial", judging=JUDGING)])
-def test_nothing_is_drafted_where_the_run_is_for_something_else(purpose: Purpose) -> None:
-    assert RunSpec(purpose).settled(DraftConfig()).strategy == "given"
+@pytest.mark.parametrize("order", [Compare(judging=JUDGING), ExperimentPart(kind="a trial", judging=JUDGING)])
+def test_nothing_is_drafted_where_the_run_is_for_something_else(order: Order) -> None:
+    assert RunSpec(order).settled(DraftConfig()).strategy == "given"

@@ -11,11 +11,12 @@ from redraft.domain import content_id
 from redraft.errors import DocumentError
 from redraft.events import PartDone, RunDone, RunStarted
 from redraft.graphs import summarizer
+from redraft.order import Evaluate
 from redraft.runs.inputs import document_of
 from redraft.runs.model_names import judge_settings_of, least_window
 from redraft.runs.prepare import RunSpec, with_windows
 from redraft.runs.roster import known_window, server_window
-from redraft.settings import Evaluate, JudgeConfig
+from redraft.settings import JudgeConfig
 from redraft.text.sanitizer import clean
 from tests.chatserver import ChatServer
 from tests.cli.inside import Inside

@@ -40,7 +40,8 @@ from redraft.domain import (
     Usage,
     content_id,
 )
-from redraft.settings import DraftConfig, JudgeConfig, Limits, Refine, RefineConfig
+from redraft.order import Refine, Summarize
+from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.store.addresses import is_server
 from redraft.store.batches import Batch, BatchItemRow
 from redraft.store.calls import Call
@@ -78,8 +79,7 @@ def run(name: str = "abc123", text: str = TEXT, **changes: Any) -> Run:
         id=name,
         identity="identity",
         document=content_id(text),
-        settings=DraftConfig(query="What? \U0001f600", words=50),
-        limits=Limits(max_calls=3),
+        order=Summarize(settings=DraftConfig(query="What? \U0001f600", words=50), limits=Limits(max_calls=3)),
         prompt_hashes={"merge": "1"},
         tokenizer="estimate",
         version="0.1",
@@ -260,7 +260,7 @@ def fill_judged(store: Store, parent: str) -> str:
     store.packs.add(pack(text=PRINTABLE), "made from this")
     store.keyfacts.add(keyfacts(text=PRINTABLE), "grown from this")
     store.typed.add(typed(text=PRINTABLE), "asked from this")
-    store.runs.add(run(fork, PRINTABLE, purpose=Refine(judging=JUDGING, refinement=REFINEMENT), parent=parent))
+    store.runs.add(run(fork, PRINTABLE, order=Refine(judging=JUDGING, refinement=REFINEMENT), parent=parent))
     first = store.runs.keep_draft(fork, "The first draft.", 3, "given")
     second = store.runs.add_draft(fork, "The second draft.", 3, "revise", 1, ("another nöte",))
     for judged_draft in (evaluation(), FAILED):

@@ -132,8 +132,8 @@ def ask(sources: tuple[str, ...], question: str, output: str | None, **values: A
     form: Format = "json" if output and output.lower().endswith(".json") else "text"
     target = OutputTarget(output, form, values["as_json"])
     judging = parse_options.judging_without_draft(values)
-    settings, order = answer_spec(parse_options.settings(values), judging, question)
-    return carry_out(_source(sources, values), settings, order, values, target=target)
+    spec = answer_spec(parse_options.settings(values), judging, question)
+    return carry_out(_source(sources, values), spec, values, target=target)
 
 
 def _source(sources: tuple[str, ...], values: dict[str, Any]) -> Document:

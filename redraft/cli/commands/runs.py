@@ -14,7 +14,7 @@ from redraft.cli.output_files import Form, check_output, form_of, form_options, 
 from redraft.cli.sections import command
 from redraft.domain import record_json
 from redraft.errors import UsageError
-from redraft.settings import ExperimentPart
+from redraft.order import ExperimentPart
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count
 
@@ -95,7 +95,7 @@ def _matching_runs(
     from redraft.store.runs import KILLED
 
     def wanted(run: Run) -> bool:
-        of_another = run.experiment is not None or isinstance(run.purpose, ExperimentPart) or store.parents_of([run.id])
+        of_another = run.experiment is not None or isinstance(run.order, ExperimentPart) or store.parents_of([run.id])
         right = run.kind == kind if kind else show_all or not of_another
         return right and (status is None or store.status(run) == status)
 

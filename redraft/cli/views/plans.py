@@ -171,7 +171,7 @@ def show_form_plan(template: Template, plans: Sequence[RunPlan], *, as_json: boo
 
 def _work(plan: RunPlan) -> Iterator[tuple[str, str]]:
     """Yield what is read and drafted, who judges, and the calls of each stage."""
-    source, settings, refinement = plan.source, plan.settings, plan.purpose.refinement
+    source, settings, refinement = plan.source, plan.settings, plan.order.refinement
     first = "the first " if settings.until is not None else ""
     yield "document", f"{source.title}: {first}{source.words:,} words, {source.tokens:,} tokens"
     yield "model", f"{plan.model}, window {settings.context_tokens:,} tokens, tokens by {plan.tokenizer}"
@@ -218,7 +218,7 @@ def _with_window(model: PlannedModel) -> str:
 
 def _totals(plan: RunPlan, limits: Limits) -> Iterator[tuple[str, str]]:
     if not plan.calls:
-        yield "calls", f"none{', since A and B are the same text' * (plan.purpose.kind == 'compare')}"
+        yield "calls", f"none{', since A and B are the same text' * (plan.order.kind == 'compare')}"
         return
     reasoning = f", and at most {plan.reasoning_tokens:,} for reasoning" if plan.reasoning_tokens else ""
     yield "calls", f"about {plan.calls:,}, up to {limits.concurrency} at once"

@@ -48,10 +48,10 @@ from redraft.lab.agreement.trial import (
 )
 from redraft.lab.declared import make_table
 from redraft.llm.budget import PriceTable
+from redraft.order import Evaluate
 from redraft.report.history.certificates import judge_setup_of
 from redraft.report.tables import Cell, Report, Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner
-from redraft.settings import Evaluate
 from redraft.store.judgments import Agreement
 from redraft.store.store import Store
 from redraft.store.table import now
@@ -139,7 +139,8 @@ def agreements(outcome: AgreementOutcome, column: Column, store: Store) -> list[
     made = next((each for each in column.said if each.run and each.version), None)
     if made is None or made.run is None:
         return []
-    run = replace(store.runs.get(made.run), purpose=Evaluate(judging=column.judging))
+    stored = store.runs.get(made.run)
+    run = replace(stored, order=Evaluate(settings=stored.settings, judging=column.judging))
     standing = judge_setup_of(run, outcome.design.metric, made.version)
     dataset, human, today = outcome.dataset.name, outcome.design.human, now()[:10]
     return [

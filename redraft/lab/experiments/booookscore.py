@@ -34,6 +34,7 @@ from redraft.lab.experiments.frames import ENDS
 from redraft.lab.experiments.plan import JUDGING, JudgesDesign, check_models
 from redraft.lab.experiments.runner import GuardedStage, RunBatch, open_work, run_certificate
 from redraft.llm.base import Model
+from redraft.order import ExperimentPart
 from redraft.prompts.coherence import FIND_CONFUSION
 from redraft.report.history.certificates import Certificate
 from redraft.report.tables import Table, figure, number, plain
@@ -41,7 +42,7 @@ from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.job import wording
 from redraft.runs.models import with_addresses
 from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
-from redraft.settings import EXTRACTIVE, DraftConfig, ExperimentPart, JudgeConfig
+from redraft.settings import EXTRACTIVE, DraftConfig, JudgeConfig
 from redraft.text.languages import language_context, language_of
 from redraft.text.sanitizer import one_line
 from redraft.text.tokens import ESTIMATE, tokenizer_named

@@ -56,6 +56,7 @@ from redraft.lab.experiments.reading import (
 )
 from redraft.lab.experiments.runner import GuardedStage, RunBatch, judge_on_document, open_work, run_certificate
 from redraft.lab.experiments.splitter import Splitter
+from redraft.order import ExperimentPart
 from redraft.prompts.factual import FACT_PROMPTS, SPLIT_FACTS
 from redraft.prompts.qa import Statement
 from redraft.report.history.certificates import Certificate
@@ -65,7 +66,7 @@ from redraft.runs.experiment_runner import ExperimentRunner, Failure, failure
 from redraft.runs.job import reader_of
 from redraft.runs.models import resolve, tokenizer_of
 from redraft.runs.prepare import RunSpec, prepare
-from redraft.settings import DraftConfig, ExperimentPart, JudgeConfig
+from redraft.settings import DraftConfig, JudgeConfig
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.text.chunks import beginning

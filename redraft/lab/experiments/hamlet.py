@@ -49,12 +49,13 @@ from redraft.lab.experiments.hamlet_frames import (
 )
 from redraft.lab.experiments.plan import DRAFTING, JUDGING, ModelsDesign, NamedModel, check_models, with_judge
 from redraft.lab.experiments.runner import RunBatch, refuse_if_none_fits, run_certificate, total_usage
+from redraft.order import BuildKeyfacts, Evaluate
 from redraft.report.history.certificates import Certificate
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.models import tokenizer_of, with_addresses
 from redraft.runs.prepare import RunSpec, prepare
-from redraft.settings import BuildKeyfacts, DraftConfig, Evaluate, JudgeConfig, ModelSettings, PerspectiveName
+from redraft.settings import DraftConfig, JudgeConfig, ModelSettings, PerspectiveName
 from redraft.text.sanitizer import one_line
 
 KEYFACTS = "key facts"

@@ -31,12 +31,13 @@ from redraft.lab.experiments.grid_frames import GridSummary
 from redraft.lab.experiments.plan import DRAFTING, NamedModel, PublicJudging, build_spec, check_models, own_key_only
 from redraft.lab.experiments.runner import RunBatch, Used, judging_pack, required_parts, total_usage
 from redraft.lab.experiments.sources import ExistingSummaries
+from redraft.order import Refine
 from redraft.report.history.results import Result
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.runs.models import with_addresses
 from redraft.runs.prepare import RunSpec
-from redraft.settings import DraftConfig, FeedbackName, PackPart, PolicyName, Refine, RefineConfig
+from redraft.settings import DraftConfig, FeedbackName, PackPart, PolicyName, RefineConfig
 from redraft.store.store import Store
 from redraft.text.words import count_words
 

@@ -59,13 +59,14 @@ from redraft.lab.experiments.runner import (
     open_work,
     refuse_if_none_fits,
 )
+from redraft.order import ExperimentPart
 from redraft.prompts.qa import ANSWER_QUESTIONS, JUDGE_ANSWERS
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, RunWatch
 from redraft.runs.job import reader_of, wording
 from redraft.runs.models import tokenizer_of
 from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
-from redraft.settings import EXTRACTIVE, DraftConfig, ExperimentPart, JudgeConfig, SimilarityName, reads_prompts
+from redraft.settings import EXTRACTIVE, DraftConfig, JudgeConfig, SimilarityName, reads_prompts
 from redraft.store.connection import off_loop
 from redraft.text.chunks import beginning
 from redraft.text.languages import language_context
