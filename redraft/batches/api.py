@@ -59,7 +59,6 @@ async def batch(
     *,
     name: str | None = None,
     folder: str | Path | None = None,
-    dossiers: bool = False,
     workers: int | None = None,
     metrics: Sequence[Metric] = (),
     settings: DraftConfig | None = None,
@@ -71,8 +70,8 @@ async def batch(
 
     A source is what the command takes (a file, a folder, a pattern, a `.jsonl` file), a `Document`, or the id of one in
     the store. `metrics`, `settings`, `judging`, `refinement` and `options` are as for `Session.summarize` and apply to
-    each document; the session's limits apply to all of them together. Summaries are also written to `folder`, if given,
-    and with `dossiers` a dossier of each. The batch runs in this process, or in so many `workers`, which know models
+    each document; the session's limits apply to all of them together. Summaries are also written to `folder`, if given.
+    The batch runs in this process, or in so many `workers`, which know models
     and metrics only by name.
 
     The same sources with the same settings, or the same `name`, are the same batch: it continues where it stopped, and
@@ -87,7 +86,7 @@ async def batch(
     _check_workers(session, workers, request.settings.strategy)
     batch_sources = await off_loop(_batch_sources, session.store, sources)
     await off_loop(check, batch_sources, folder)
-    path = await off_loop(folder_named, folder, dossiers=dossiers)
+    path = await off_loop(folder_named, folder)
     limits = runner.manager.limits or Limits()
     opened = await off_loop(open_batch, session.store, batch_sources, request, limits, folder=path, name=name)
     return await run_batch(session, opened, workers)

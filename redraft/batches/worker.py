@@ -17,7 +17,6 @@ from pkgutil import resolve_name
 from threading import Thread
 
 from redraft import sources
-from redraft.batches.dossiers import dossier_path, dossiers_folder, write_page
 from redraft.batches.request import BatchRequest, budget_key_of
 from redraft.batches.sources import SUMMARY
 from redraft.domain import Document
@@ -240,10 +239,6 @@ class BatchWorker:
         result = await self._runner.find_or_run(document, self._request.settings, self._request.order, watch)
         if self._folder is not None and result.summary is not None:
             await off_loop(deliver, self._folder, item, result.summary)
-            if (dossiers := dossiers_folder(self._folder)) is not None:
-                # This does not fail the document. Missing files are written at the end, when the error is reported.
-                with suppress(Exception):
-                    await off_loop(write_page, self.store, result.run.id, dossier_path(dossiers, item.file))
         return result
 
     def _note(self, item: BatchItemRow, run: str) -> None:
