@@ -111,8 +111,6 @@ from redraft.report.history.citations import cited as cited
 from redraft.report.history.citations import read_answer as read_answer
 from redraft.report.history.lineage import Lineage as Lineage
 from redraft.report.history.lineage import read_lineage as read_lineage
-from redraft.report.history.lost import Losses as Losses
-from redraft.report.history.lost import read_losses as read_losses
 from redraft.report.history.results import ChapterResult as ChapterResult
 from redraft.report.history.results import Result as Result
 from redraft.report.history.results import built as built

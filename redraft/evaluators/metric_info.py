@@ -33,11 +33,6 @@ GOOD_VERDICTS: Mapping[str, str] = {
     "faithfulness": "none",
 }
 """The verdict of each metric on an item without fault."""
-BAD_VERDICTS: Mapping[str, frozenset[str]] = {
-    "coverage": frozenset({"unanswered", "partly answered", "contradicted"}),
-    "keyfact_recall": frozenset({"missing"}),
-}
-"""The verdicts of each metric on what the summary omits or contradicts."""
 
 
 def got_no_reply(evaluation: Evaluation) -> bool:

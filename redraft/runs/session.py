@@ -32,7 +32,6 @@ from redraft.llm.langsmith import Tracing, check_config, configured, is_traced, 
 from redraft.order import Kind, kind_of_draft, refuse_idle
 from redraft.report.history.citations import Answer, read_answer
 from redraft.report.history.lineage import Lineage, read_lineage
-from redraft.report.history.lost import Losses, read_losses
 from redraft.report.history.results import Result, read_result
 from redraft.runs.background import iterate_blocking, run_blocking
 from redraft.runs.driver import AnswerLike, Driver, Reviewer, close_forgotten, streaming
@@ -219,7 +218,7 @@ class Session:
         **options: Unpack[CallOptions],
     ) -> Result:
         """Refine a summary until it meets its goals. Its limit is `words`, or else its own length. `findings`, such as
-        those of `redraft.read_losses`, are fixed first, whatever the goals; they do not affect scores. With
+        those of `result.findings`, are fixed first, whatever the goals; they do not affect scores. With
         `review=True` the run stops before each revision with status `waiting`, unless there is a `reviewer`."""
         session_order = self._ordered("refine", OrderParts(settings, judging, refinement), metrics, options)
         text = await self._text(summary)
@@ -394,13 +393,6 @@ class Session:
         with configured(self._config):
             encoder = await off_loop(load_encoder, str(embeddings)) if embeddings else None
             return await off_loop(read_lineage, self.store, key, encoder=encoder)
-
-    async def losses(self, key: str, *, embeddings: str | Path | None = None) -> Losses:
-        """Return what the document says and a run's summary lacks, and the step that lost it; `embeddings` as for
-        `lineage`."""
-        with configured(self._config):
-            encoder = await off_loop(load_encoder, str(embeddings)) if embeddings else None
-            return await off_loop(read_losses, self.store, key, encoder=encoder)
 
     async def question(self, key: str) -> ReviewQuestion | None:
         """Return the question of a waiting run, or None."""
@@ -592,6 +584,5 @@ class SyncSession:
     stream_resume = _iterating(Session.stream_resume)
     result = _blocking(Session.result)
     lineage = _blocking(Session.lineage)
-    losses = _blocking(Session.losses)
     question = _blocking(Session.question)
     add = _blocking(Session.add)

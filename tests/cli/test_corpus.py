@@ -68,8 +68,6 @@ def test_the_same_files_are_the_same_document_to_every_command(command: Inside, 
     places = [one["place"] | {"text": one["evidence"]["text"]} for one in findings if "place" in one]
     assert places
     assert all(map(named_rightly, places))
-    lost = command.run("lineage", judged.json["run"], "--lost", "--json").json["lost"]
-    assert {one["document"] for one in lost} == set(paths)
     refined = command.run("refine", *paths, "summary.md", "-g", "coverage=0.1", *SMALL, "--json").json
     assert refined["source"]["id"] == known
     assert json.loads(command.run("pack", "export", *paths, "-q").out)["document"]["id"] == known

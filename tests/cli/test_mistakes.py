@@ -68,7 +68,7 @@ def test_a_file_named_dash_is_stdout(command: Inside) -> None:
     assert not (command.folder / "-").exists()
 
 
-@pytest.mark.parametrize("words", ["diff", "diff 0 1", "lineage", "lineage --lost", "fork --round 0", "show --round 0"])
+@pytest.mark.parametrize("words", ["diff", "diff 0 1", "lineage", "fork --round 0", "show --round 0"])
 def test_a_run_that_makes_no_summary_says_so_and_is_not_to_be_resumed(command: Inside, words: str) -> None:
     command.run("pack", "build", "book.md", "-q")
     verb, *more = words.split()
