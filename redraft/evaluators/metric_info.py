@@ -17,7 +17,7 @@ from redraft.text.words import count
 ABSTAINED = "abstained"
 """The detail that says, of an evaluation without verdicts, whether its judges left all items open."""
 WITHOUT_JUDGE = "no judge"
-"""The detail of a score that no judge gives, which has no certificate."""
+"""The detail of a score that no judge gives."""
 WEIGHED = "weighed"
 """The detail with the sum of the weights of the judged items, of a score whose items are weighed."""
 PREFERENCE = "preference"

@@ -194,7 +194,7 @@ class McpTools:
             for chapter in run_result.chapters
         ]
         fields = {"run", "kind", "status", "stop_reason", "words", "scores", "initial_scores", "offline_check", "goals"}
-        fields |= {"unscored", "certificates", "notes", "error"}
+        fields |= {"unscored", "judged_by", "notes", "error"}
         return {
             **run_result.record().model_dump(mode="json", include=fields),
             "gaps": _fitting(to_jsonable_python(run_result.gaps)),

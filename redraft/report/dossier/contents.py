@@ -241,7 +241,7 @@ class Dossier(Entry):
     @property
     def offline_check(self) -> bool:
         """Whether the built-in model judged."""
-        return any(certificate.offline_check for certificate in self.result.certificates.values())
+        return bool(self.result.offline_checked & self.result.judged_by.keys())
 
     def findings_on(self, sentence: int) -> tuple[int, ...]:
         """Return the numbers of the findings about a sentence that still apply."""

@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from redraft.domain import SHORTENED, Piece, Totals, why_stopped
 from redraft.evaluators.metric_info import OFFLINE_CHECK
-from redraft.report.history.certificates import UNCHECKED
 from redraft.report.history.results import Result, count_unmet
 from redraft.report.markdown.layout import line, section, table
 from redraft.settings import EXTRACTIVE, JudgeConfig
@@ -55,7 +54,7 @@ def _length(result: Result) -> str:
     return f"{words}{limit} of {first}{title}"
 
 
-def cost_line(result: Result, *, scores: bool = True) -> str:
+def cost_line(result: Result) -> str:
     """Return the models of a run and its usage in one line."""
     judging, model, kind = result.run.judging, result.settings.model, result.run.kind
     writes = kind in ("summarize", "refine", "ask")
@@ -63,14 +62,7 @@ def cost_line(result: Result, *, scores: bool = True) -> str:
     if judging:
         names = [_model(with_model(judge, judging), "the ") for judge in judging.judges or (model,)]
         who = "the same model" if writes and not judging.judges else ", ".join(names)
-        agreements = [
-            f"{metric} {certificate.agreement.value:.2f}"
-            for metric, certificate in result.certificates.items()
-            if certificate.agreement
-        ]
-        checked = f"agreement with people: {', '.join(agreements)}" if agreements else UNCHECKED
-        certified = f" ({checked})" if scores and result.certificates else ""
-        parts.append(f"{'asked' if kind in BUILDS else 'judged by'} {who}{certified}")
+        parts.append(f"{'asked' if kind in BUILDS else 'judged by'} {who}")
     return " · ".join([*parts, usage(result.usage)])
 
 
