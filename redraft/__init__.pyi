@@ -104,7 +104,7 @@ from redraft.report.dossier.contents import Dossier as Dossier
 from redraft.report.history.changes import DraftDiff as DraftDiff
 from redraft.report.history.changes import difference as difference
 from redraft.report.history.citations import Answer as Answer
-from redraft.report.history.citations import AnswerCitation as AnswerCitation
+from redraft.report.history.citations import Citation as Citation
 from redraft.report.history.citations import Citations as Citations
 from redraft.report.history.citations import citations_of as citations_of
 from redraft.report.history.citations import cited as cited

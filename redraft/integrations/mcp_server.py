@@ -216,7 +216,7 @@ class McpTools:
         """Return the sentences of a run's summary with the places of the document that they come from."""
         citations = await off_loop(cited, await self.session.lineage(of.run))
         places = [
-            {"number": place.number, "place": place.place, "quote": place.quote, "by": place.by}
+            {"number": place.number, "place": place.place, "quote": place.excerpt, "by": place.by}
             for place in citations.places
         ]
         sentences = [

@@ -69,7 +69,7 @@ def test_citations_name_the_quotes_of_judges(judged: tuple[Inside, str]) -> None
     assert [len(sentence["cites"]) for sentence in sentences] == [1, 0, 1, 1]
     assert {place["by"] for place in places} == {"judge"}
     for sentence, place in zip([sentences[0], *sentences[2:]], places, strict=True):
-        assert sentence["text"].strip(".") in place["origin"]["text"]
+        assert sentence["text"].strip(".") in place["quote"]
     text = command.run("show", run, "--cite").out
     assert text.endswith("All citations are quotes by which a judge confirmed the sentence.\n")
 

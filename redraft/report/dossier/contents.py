@@ -28,9 +28,10 @@ from redraft.text.sanitizer import one_line, scrubbed, scrubbed_all
 from redraft.text.words import count_words
 
 FORMAT = 4
-State = Literal["open", "fixed", "set aside"]
+State = Literal["open", "fixed", "set aside", "withdrawn"]
 """The state of a finding. `open`: it applies to the result, or is a request that the reviser left; `fixed`: it no
-longer applies; `set aside`: it was about a draft that was rejected."""
+longer applies; `set aside`: it was about a draft that was rejected; `withdrawn`: a second look found that the document
+says so."""
 
 
 def _without_paths(result: Result) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from redraft.report.markdown.layout import line, section, table
 from redraft.settings import EXTRACTIVE, JudgeConfig
 from redraft.text.places import on_pages
 from redraft.text.sanitizer import one_line
-from redraft.text.words import count, dollars, score, unanswered
+from redraft.text.words import count, dollars, duration, score, unanswered
 
 _TITLE, _CHAPTER = 60, 50
 BUILDS = {"pack": "questions", "keyfacts": "key facts"}
@@ -57,8 +57,8 @@ def _length(result: Result) -> str:
 def cost_line(result: Result) -> str:
     """Return the models of a run and its usage in one line."""
     judging, model, kind = result.run.judging, result.settings.model, result.run.kind
-    writes = kind in ("summarize", "refine", "ask")
-    parts = [f"run {result.run.id}", *([_model(model)] if writes else [])]
+    writes = {"summarize": "written", "refine": "revised", "ask": "answered"}.get(kind, "")
+    parts = [f"run {result.run.id}", *([f"{writes} by {_model(model, 'the ')}"] if writes else [])]
     if judging:
         names = [_model(with_model(judge, judging), "the ") for judge in judging.judges or (model,)]
         who = "the same model" if writes and not judging.judges else ", ".join(names)
@@ -155,7 +155,7 @@ def usage(totals: Totals) -> str:
     parts.append(f"{totals.prompt_tokens:,} tokens in, {totals.completion_tokens:,} out")
     if totals.cost_usd != 0:
         parts.append("cost unknown" if totals.cost_usd is None else dollars(totals.cost_usd))
-    return " · ".join([*parts, *unanswered_calls(totals), f"{totals.seconds:.1f} s"])
+    return " · ".join([*parts, *unanswered_calls(totals), duration(totals.seconds)])
 
 
 def unanswered_calls(totals: Totals) -> list[str]:

@@ -68,7 +68,7 @@ def round_heading(turn: RoundTrace, by_draft: dict[str, RoundTrace], *, forked: 
     origin = f"from round {base.round.number}" if base else ""
     names = ["your request" if aim == REVIEW else aim for aim in round_.aims]
     aims = f", for {' and '.join(names)}" if names else ""
-    state = f"{'accepted' if round_.accepted else 'rejected'}: {line(round_.reason, 200)}"
+    state = f"{'accepted' if round_.accepted else 'rejected'}: {line(round_.reason, _LONGEST)}"
     verdict = "not judged yet" if round_.accepted is None else state
     return f"round {round_.number} · {origin}{aims} · {words} · {verdict}"
 

@@ -15,7 +15,7 @@ from redraft.report.dossier.comparison import (
     Standing,
 )
 from redraft.report.dossier.contents import JudgedItem
-from redraft.report.drawings import differences, sources
+from redraft.report.drawings import sources
 from redraft.report.history.lineage import Origin, TracedSentence
 from redraft.report.pages.assets import assets, template
 from redraft.report.pages.dossier import source_shares
@@ -25,8 +25,6 @@ from redraft.text.words import count, count_words, score, spaced
 
 STYLES = ("plots.css", "base.css", "comparison.css")
 SCRIPT = "comparison.js"
-# With more pairs than this, the sentences are clearer than pictures.
-_MAX_PAIRS = 6
 _STANDINGS: dict[Standing, str] = {
     "flipped": "Flipped: some have it, some do not",
     "changed": "In all or in none, with different verdicts",
@@ -49,7 +47,6 @@ def view(
     pairs = dict[tuple[str, str], list[ScoreDifference]]()
     for difference in comparison.differences:
         pairs.setdefault((difference.first, difference.second), []).append(difference)
-    drawn = [rows for rows in pairs.values() if any(row.interval for row in rows)]
     labels = {run.letter: label_for_people(run.label, names) for run in comparison.runs}
     shares = {
         f"{run.letter}: {labels[run.letter]}": run_shares
@@ -64,10 +61,7 @@ def view(
         "standings": _STANDINGS,
         "metrics": tuple(dict.fromkeys(metric for run in comparison.runs for metric in run.scores)),
         "pairs": pairs,
-        "pictures": {
-            "scores": [differences(rows) for rows in drawn[:_MAX_PAIRS]],
-            "places": [sources(shares)] if shares else [],
-        },
+        "sources": sources(shares) if shares else "",
         "labels": labels,
         "aligned": ALIGNED,
         "resamples": RESAMPLES,

@@ -275,20 +275,6 @@ def test_there_is_no_sheet_of_what_was_not_judged(inside: tuple[Inside, ChatServ
         assert hint in done.err
 
 
-def _plain(shown: str) -> str:
-    """What is shown, however its lines are broken."""
-    return " ".join(shown.split())
-
-
-@pytest.mark.slow
-def test_what_was_stopped_is_not_put_on_record(inside: tuple[Inside, ChatServer]) -> None:
-    command, _ = inside
-    done = command.run(*JUDGED, "--save", "--max-calls", "5", "--concurrency", "1")
-    assert done.code == 3
-    assert "nothing stored" in done.err
-    assert "fair" not in command.run("agree", "list").out
-
-
 DOCUMENTS = 3
 SETS = ("summeval=summaries.jsonl", "qags=qags.jsonl")
 
