@@ -105,15 +105,13 @@ from redraft.report.dossier.contents import Dossier as Dossier
 from redraft.report.history.changes import DraftDiff as DraftDiff
 from redraft.report.history.changes import difference as difference
 from redraft.report.history.citations import Answer as Answer
-from redraft.report.history.citations import AnswerCitation as AnswerCitation
+from redraft.report.history.citations import Citation as Citation
 from redraft.report.history.citations import Citations as Citations
 from redraft.report.history.citations import citations_of as citations_of
 from redraft.report.history.citations import cited as cited
 from redraft.report.history.citations import read_answer as read_answer
 from redraft.report.history.lineage import Lineage as Lineage
 from redraft.report.history.lineage import read_lineage as read_lineage
-from redraft.report.history.lost import Losses as Losses
-from redraft.report.history.lost import read_losses as read_losses
 from redraft.report.history.results import ChapterResult as ChapterResult
 from redraft.report.history.results import Result as Result
 from redraft.report.history.results import built as built

@@ -377,8 +377,7 @@ findings = option(
     "--findings",
     section="refining",
     metavar="FILE",
-    help="Findings to fix first, whatever the goals, as `lineage RUN --lost --json` or `evaluate --json` prints"
-    " them; - reads stdin.",
+    help="Findings to fix first, whatever the goals, as `evaluate --json` prints them; - reads stdin.",
 )
 requests = typed_option(
     "--request",

@@ -146,7 +146,7 @@ _LONGEST_PATH = 1000
 _LONGEST = 10_000
 _MAX_BYTES = 20_000_000
 _WANTED = (
-    'it is what `redraft lineage RUN --lost --json` or `redraft evaluate --json` prints, or {"findings": [{"task":'
+    'it is what `redraft evaluate --json` prints, or {"findings": [{"task":'
     ' "add", "explanation": "...", "sentence": "...", "expected": "...", "evidence": {"text": "..."}}]}'
 )
 

@@ -121,7 +121,7 @@ class RunSpec:
             if not isinstance(finding, Finding):
                 raise UsageError(
                     f"finding {number} is {finding!r:.80}, which is not a redraft.Finding",
-                    hint="pass findings such as those of `result.findings` or `redraft.read_losses`",
+                    hint="pass findings such as those of `result.findings`",
                 )
 
     @property

@@ -31,7 +31,6 @@ from redraft.llm.langsmith import Tracing, check_config, configured, is_traced
 from redraft.order import ExperimentPart, Kind, OrderParts, refuse_idle
 from redraft.report.history.citations import Answer, read_answer
 from redraft.report.history.lineage import Lineage, read_lineage
-from redraft.report.history.lost import Losses, read_losses
 from redraft.report.history.results import Result, read_result
 from redraft.runs.background import iterate_blocking, run_blocking
 from redraft.runs.driver import AnswerLike, Reviewer, close_forgotten, streaming
@@ -211,7 +210,7 @@ class Session:
         **options: Unpack[SessionCall],
     ) -> Result:
         """Refine a summary until it meets its goals. Its limit is `words`, or else its own length. `findings`, such as
-        those of `redraft.read_losses`, are fixed first, whatever the goals; they do not affect scores. With
+        those of `result.findings`, are fixed first, whatever the goals; they do not affect scores. With
         `review=True` the run stops before each revision with status `waiting`, unless there is a `reviewer`."""
         given = {"given": await self._runner.summary(summary), "findings": list_argument(findings, "findings")}
         return await self._runner.begin_order(source, self._runner.spec("refine", metrics, options, **given))
@@ -356,13 +355,6 @@ class Session:
             encoder = await off_loop(load_encoder, str(embeddings)) if embeddings else None
             return await off_loop(read_lineage, self.store, key, encoder=encoder)
 
-    async def losses(self, key: str, *, embeddings: str | Path | None = None) -> Losses:
-        """Return what the document says and a run's summary lacks, and the step that lost it; `embeddings` as for
-        `lineage`."""
-        with configured(self._runner.config):
-            encoder = await off_loop(load_encoder, str(embeddings)) if embeddings else None
-            return await off_loop(read_losses, self.store, key, encoder=encoder)
-
     async def question(self, key: str) -> ReviewQuestion | None:
         """Return the question of a waiting run, or None."""
         return await self._runner.driver.question(await off_loop(self.store.runs.get, key))
@@ -485,6 +477,5 @@ class SyncSession:
     stream_resume = _iterating(Session.stream_resume)
     result = _blocking(Session.result)
     lineage = _blocking(Session.lineage)
-    losses = _blocking(Session.losses)
     question = _blocking(Session.question)
     add = _blocking(Session.add)

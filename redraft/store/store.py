@@ -18,7 +18,7 @@ from redraft.store.calls import Calls, CapabilityStore, PromptRecords
 from redraft.store.checkpoints import Checkpoints, SqliteCheckpoints
 from redraft.store.connection import Connection
 from redraft.store.documents import Ancestry, Documents, chapters_in
-from redraft.store.judgments import Agreements, HumanOpinions, Judgments, Rulings
+from redraft.store.judgments import HumanOpinions, Judgments, Rulings
 from redraft.store.removal import ForgetReport, RunRemover
 from redraft.store.reservations import Reservations
 from redraft.store.runs import Run, Runs
@@ -101,7 +101,6 @@ class Store:
         self.judgments = Judgments(connection)
         self.rulings = Rulings(connection)
         self.capabilities = CapabilityStore(connection)
-        self.agreements = Agreements(connection)
         self.opinions = HumanOpinions(connection)
         self.prompts = PromptRecords(connection)
         self.batches = Batches(connection)

@@ -37,7 +37,7 @@ def test_the_answer_is_printed_with_numbered_citations_and_the_rest_goes_to_stde
     quote = "The keeper number 5 is called Tom5 and lives at station 35 by the cold sea for 8 years."
     assert " ".join(done.out.split()) == f"{ANSWER} [1] [1] at 33% of the document: “{quote}”"
     assert "\nanswer of 7 words from The Keepers\nrun " in done.err
-    assert " · openai:m · 1 call · " in done.err
+    assert " · answered by openai:m · 1 call · " in done.err
     assert "The answer was not judged: name a --judge." in done.err
 
     quiet = command.run("ask", "book.md", named(5), "-q")
@@ -70,7 +70,7 @@ def test_the_json_and_the_file_have_the_same_and_the_run_is_listed_and_shown(com
     assert (answer["answered"], told["summary"], answer["question"]) == (True, ANSWER, named(5))
     assert answer["sentences"] == [{"text": ANSWER, "citation": 1}]
     (cited,) = answer["citations"]
-    assert set(cited) == {"number", "quote", "span", "place", "chapter", "pages", "document"}
+    assert set(cited) >= {"number", "quote", "span", "place", "chapter", "pages", "document"}
     assert told["metrics"]["consistency"]["score"] == 1.0
     assert told["judges"] == ["openai:j"]
 

@@ -111,7 +111,7 @@ async def watch(event: redraft.Event) -> None: ...
         *(
             (lambda read=read: read("redraft.db", "3fa2c1d0"), "store is of the type str")
             for read in (
-                *(redraft.read_result, redraft.read_trace, redraft.read_lineage, redraft.read_losses, redraft.compared),
+                *(redraft.read_result, redraft.read_trace, redraft.read_lineage, redraft.compared),
                 *(redraft.read_dossier, redraft.read_batch, redraft.read_answer, redraft.built, redraft.citations_of),
             )
         ),

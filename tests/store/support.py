@@ -46,7 +46,7 @@ from redraft.store.addresses import is_server
 from redraft.store.batches import Batch, BatchItemRow
 from redraft.store.calls import Call
 from redraft.store.documents import ChapterRun
-from redraft.store.judgments import Agreement, HumanOpinion, JudgeSetup
+from redraft.store.judgments import HumanOpinion
 from redraft.store.messages import Message
 from redraft.store.reservations import Reservation, ReservationTerms
 from redraft.store.runs import Run
@@ -126,10 +126,6 @@ JUDGING = JudgeConfig(
 )
 REFINEMENT = RefineConfig(goals={"coverage": 0.8, "consistency": 1 / 3}, policy="paper", rounds=7, review=True)
 MODEL = "openai:ünïcode@http://127.0.0.1/v1"
-STANDING = JudgeSetup(MODEL, "consistency", 3, "3f2a9c41", '{"threshold":0.1}')
-AGREEMENT = Agreement(
-    STANDING, "QAGS Ünïcode \U0001f600", "consistency", "summaries", "tau-b", 108, 1 / 3, None, 0.5, "2026-11-22"
-)
 VERDICTS = {"verdict-1": "agrees", "verdict-2": "Ünïcode \U0001f600"}
 
 
@@ -236,7 +232,6 @@ def fill(store: Store, name: str = "abc123") -> None:
     store.ancestry.keep_vectors(book.id, "cut", "weights", b"\x00\x01")
     store.capabilities.learn_mode(MODEL, "tools")
     store.capabilities.learn_reasoning(MODEL, 700)
-    store.agreements.keep(AGREEMENT)
     fill_judged(store, name)
     chapters = [ChapterRun(title, Chunk(at, Span(10 * at, 10 * at + 10), 5)) for at, title in enumerate(("Öne", "Two"))]
     store.chapters.put(*chapters, run=name)

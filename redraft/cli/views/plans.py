@@ -16,7 +16,7 @@ from redraft.runs.plans import PlannedModel, RunPlan, total_cost
 from redraft.runs.roster import CheckResult, ModelCheckResult, RosterEntry
 from redraft.settings import EXTRACTIVE, DraftConfig, Limits, reads_prompts
 from redraft.text.sanitizer import one_line
-from redraft.text.words import count, dollars
+from redraft.text.words import count, dollars, duration
 
 _SHOWN_MODELS, _REPLY, _TITLE = 12, 120, 60
 
@@ -124,7 +124,7 @@ def _checked(check: ModelCheckResult) -> Iterator[str]:
 def _answer(result: CheckResult) -> str:
     if result.trouble:
         return f"failed: {one_line(result.trouble, 3 * _REPLY)}"
-    return f"works, {result.seconds:.1f} s ({one_line(result.said, _REPLY)})"
+    return f"works, {duration(result.seconds)} ({one_line(result.said, _REPLY)})"
 
 
 def print_plan(plan: RunPlan, limits: Limits) -> None:

@@ -32,11 +32,10 @@ from redraft.lab.experiments.booookscore_frames import (
 from redraft.lab.experiments.experiment import MAX_LINES, Cell, Experiment, Outcome
 from redraft.lab.experiments.frames import ENDS
 from redraft.lab.experiments.plan import JUDGING, JudgesDesign, check_models
-from redraft.lab.experiments.runner import GuardedStage, RunBatch, open_work, run_certificate
+from redraft.lab.experiments.runner import Certificate, GuardedStage, RunBatch, open_work, run_certificate
 from redraft.llm.base import Model
 from redraft.order import ExperimentPart
 from redraft.prompts.coherence import FIND_CONFUSION
-from redraft.report.history.certificates import Certificate
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.job import wording
@@ -271,7 +270,7 @@ class CoherenceExperiment(Experiment[MeasuredSummaries, JudgeCell, CoherenceItem
             if judged:
                 run = runner.store.runs.get(judged[0].runs[JUDGING])
                 counts = sum(item.judged for item in judged), sum(item.unjudged for item in judged)
-                certificates.append(run_certificate(runner, run, Booookscore.name, Booookscore.version, *counts))
+                certificates.append(run_certificate(run, Booookscore.name, Booookscore.version, *counts))
         return certificates
 
     def is_some(self, outcome: CoherenceOutcome) -> bool:

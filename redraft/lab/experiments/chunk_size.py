@@ -17,10 +17,9 @@ from redraft.evaluators.reference.keyfacts import ALL
 from redraft.lab.experiments.experiment import MAX_LINES, Cell, Experiment, Item, Outcome
 from redraft.lab.experiments.frames import Frame, frame_of, groups, mean_of, summarize
 from redraft.lab.experiments.plan import JudgesDesign, check_models
-from redraft.lab.experiments.runner import GuardedStage, RunBatch, open_work, run_certificate
+from redraft.lab.experiments.runner import Certificate, GuardedStage, RunBatch, open_work, run_certificate
 from redraft.order import ExperimentPart
 from redraft.prompts.factual import JUDGE_CHUNK, ChunkRating, JudgeChunkInput
-from redraft.report.history.certificates import Certificate
 from redraft.report.tables import Table, figure, number
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.runs.models import with_addresses
@@ -161,7 +160,7 @@ class ChunkSizeExperiment(Experiment[ChunkSizeDesign, SampledChunks, MarkedChunk
                 run = run.with_order(judging=alone)
                 counts = status.count("done"), status.count("failed")
                 if any(counts):
-                    certificates.append(run_certificate(runner, run, _METRIC, _VERSION, *counts))
+                    certificates.append(run_certificate(run, _METRIC, _VERSION, *counts))
         return certificates
 
     def tables(self, outcome: Outcome[ChunkSizeDesign, SampledChunks, MarkedChunk]) -> Iterable[Table]:

@@ -54,12 +54,18 @@ from redraft.lab.experiments.reading import (
     TermSimilarity,
     plan_steps,
 )
-from redraft.lab.experiments.runner import GuardedStage, RunBatch, judge_on_document, open_work, run_certificate
+from redraft.lab.experiments.runner import (
+    Certificate,
+    GuardedStage,
+    RunBatch,
+    judge_on_document,
+    open_work,
+    run_certificate,
+)
 from redraft.lab.experiments.splitter import Splitter
 from redraft.order import ExperimentPart
 from redraft.prompts.factual import FACT_PROMPTS, SPLIT_FACTS
 from redraft.prompts.qa import Statement
-from redraft.report.history.certificates import Certificate
 from redraft.report.history.lineage import read_lineage
 from redraft.report.tables import Record, Table, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, failure
@@ -216,7 +222,7 @@ class ContextExperiment(Experiment[ContextDesign, StepPlan, ContextItem]):
         }
         run = runner.store.runs.get(runs[0])
         return [
-            run_certificate(runner, run, metric.name, metric.version, len(some) - some.count(None), some.count(None))
+            run_certificate(run, metric.name, metric.version, len(some) - some.count(None), some.count(None))
             for metric, some in verdicts.items()
         ]
 

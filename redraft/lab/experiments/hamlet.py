@@ -48,9 +48,8 @@ from redraft.lab.experiments.hamlet_frames import (
     whole_of,
 )
 from redraft.lab.experiments.plan import DRAFTING, JUDGING, ModelsDesign, NamedModel, check_models, with_judge
-from redraft.lab.experiments.runner import RunBatch, refuse_if_none_fits, run_certificate, total_usage
+from redraft.lab.experiments.runner import Certificate, RunBatch, refuse_if_none_fits, run_certificate, total_usage
 from redraft.order import BuildKeyfacts, Evaluate
-from redraft.report.history.certificates import Certificate
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.models import tokenizer_of, with_addresses
@@ -270,7 +269,7 @@ class HamletExperiment(Experiment[HamletDesign, HamletCell, HamletItem]):
                 sum(score.unjudged for score in scores),
             )
             run = runner.store.runs.get(judged[0].runs[JUDGING])
-            certificates.append(run_certificate(runner, run, metric.name, metric.version, *counts))
+            certificates.append(run_certificate(run, metric.name, metric.version, *counts))
         return certificates
 
     def writers(self, design: HamletDesign) -> Iterable[str]:

@@ -14,7 +14,7 @@ from redraft.evaluators.metric_info import PREFERENCE
 from redraft.llm.addresses import shown_name
 from redraft.order import ExperimentPart
 from redraft.report.entry import Entry, Line
-from redraft.report.history.certificates import Certificate, offline_checked
+from redraft.report.history.judges import offline_checked
 from redraft.report.history.results import Result, count_sentences, figures, result_of
 from redraft.report.history.trace import pick_scores
 from redraft.settings import GIVEN_STRATEGY, DraftConfig, JudgeConfig
@@ -69,9 +69,9 @@ class SummaryComparison:
         return winner_in(self.preference)
 
     @property
-    def certificate(self) -> Certificate:
-        """The certificate of the verdict."""
-        return self.result.certificates[PREFERENCE]
+    def judged_by(self) -> str:
+        """Which models judged, and with which prompts."""
+        return self.result.judged_by[PREFERENCE]
 
 
 def compared(store: Store, of: Result | str) -> SummaryComparison:
