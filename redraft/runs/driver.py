@@ -303,7 +303,7 @@ class Driver:
         if question is not None:
             reply = await self._review(question[1])
             return _reply(question[0], reply) if reply is not None else None
-        return None if has_begun else {"recorded": run.id}
+        return None if has_begun else {"order": {"recorded": run.id}}
 
 
 def _reply(question: str, answer: AnswerLike) -> Command[Any]:

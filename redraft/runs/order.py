@@ -88,7 +88,8 @@ class SessionOrder:
                 hint="use redraft.graphs.summarizer, or leave it out",
             )
         if "source" not in task and "text" not in task:
-            raise UsageError("the graph was given no document", hint='start it with {"text": ...} or {"source": PATH}')
+            hint = 'name one: {"order": {"text": ...}} or {"order": {"source": PATH}}'
+            raise UsageError("the graph was given no document", hint=hint)
         session_order = self.with_options(options).with_metrics(task.get("metrics", ()))
         if session_order.parts.settings.by_chapter:
             raise UsageError("a graph drafts no chapters", hint="use `await session.summarize(..., by_chapter=True)`")
