@@ -49,7 +49,7 @@ from redraft.runs.inputs import (
 from redraft.runs.job import JobFactory
 from redraft.runs.manager import RunManager, record_new_run
 from redraft.runs.models import ModelLike, model_roles, resolve
-from redraft.runs.order import OrderParts, SessionOrder, checked_question
+from redraft.runs.order import OrderParts, SessionOrder, checked_question, exchanges_until
 from redraft.runs.prepare import RunSpec
 from redraft.settings import (
     DraftConfig,
@@ -232,17 +232,20 @@ class Session:
         source: Sources,
         question: str,
         *,
+        follow: str | None = None,
         settings: DraftConfig | None = None,
         judging: JudgeConfig | None = None,
         **options: Unpack[CallOptions],
     ) -> Answer:
         """Answer a question about a document from the document alone, with citations.
 
-        `source` may also be the id of a run, for its document. Where the document does not say, the answer is
+        `source` may also be the id of a run, for its document. `follow` is the run of a question that this follows:
+        it is understood by the last three questions and their answers. Where the document does not say, the answer is
         `redraft.Answer.answered` False. With judges its sentences are judged for consistency, as those of a summary
         are.
         """
-        values: dict[str, Any] = {**options, "query": checked_question(question)}
+        earlier = await off_loop(exchanges_until, self.store, follow)
+        values: dict[str, Any] = {**options, "query": checked_question(question), "earlier": earlier}
         session_order = self._ordered("ask", OrderParts(settings, judging), (), values)
         document = await off_loop(document_asked_about, self.store, source)
         result = await self._made(document, session_order, "ask")
