@@ -80,6 +80,17 @@ def _hashed(material: list[object]) -> str:
     return hashlib.sha256(json.dumps(material, sort_keys=True).encode()).hexdigest()[:32]
 
 
+class Exchange(Settings):
+    """A question about a document, and the answer that it had."""
+
+    question: str = Field(max_length=2_000)
+    answer: str = Field(max_length=20_000)
+
+
+MAX_EARLIER = 3
+"""The questions that a follow-up knows."""
+
+
 class DraftConfig(Settings):
     """Everything that determines the summary."""
 
@@ -130,6 +141,8 @@ class DraftConfig(Settings):
         "TEXT",
         label="question to answer",
     )
+    earlier: tuple[Exchange, ...] = Field(default=(), max_length=MAX_EARLIER)
+    """The questions before a follow-up with their answers, the latest last."""
     language: str | None = harmless(
         None,
         "Language to write in, by its English name, such as German.",

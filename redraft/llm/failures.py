@@ -30,6 +30,8 @@ from redraft.errors import (
 from redraft.llm.addresses import REDACTED, plain_address, redacted
 
 _SECRET = re.compile(r"\b(?:sk|key|pk|rk)-[A-Za-z0-9_\-*.]{6,}|(?i:bearer)\s+\S+|(?<=//)[^/@\s]+:[^/@\s]+@")
+_STATUS_AT_START = re.compile(r"^Error code: \d+( - )?")
+"""What OpenAI's client writes before the words of the server."""
 _WIDTH = 300
 # A provider that asks for a longer wait wants us to stop.
 _LONGEST_WAIT = 3600.0
@@ -74,7 +76,7 @@ def translate(
     for model_error in _causes(error):
         if isinstance(model_error, ModelError):
             return model_error
-    message = redact(str(error) or type(error).__name__, secrets)
+    message = redact(_STATUS_AT_START.sub("", str(error)) or type(error).__name__, secrets)
     status = status_of(error)
     if status is not None and status >= 300:
         return _of_status(status, error, message, features, address)
@@ -143,7 +145,11 @@ def _of_status(status: int, error: Exception, message: str, features: frozenset[
     if status in (401, 403):
         if status == 403 and _FILTERED.search(message):
             return _filtered(message)
-        return ProviderError(message, hint="check the API key and its permissions")
+        reason = "" if message == type(error).__name__ else f": {message}"
+        return ProviderError(
+            f"{redact(address) or 'the provider'} refused the API key (HTTP {status}){reason}",
+            hint="put a valid key into the variable of its provider, such as OPENAI_API_KEY",
+        )
     if status == 402:
         return ProviderError(message, hint=_NO_CREDIT)
     if status in (404, 405):

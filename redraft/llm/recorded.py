@@ -206,7 +206,8 @@ class RecordedModel:
                         return await self._attempt(request, pending)
                     except ModelError as error:
                         failure = error
-                        failure.place = failure.place or request.label
+                        if not isinstance(failure, ProviderError):
+                            failure.place = failure.place or request.label
             except DuplicateCallError:
                 if (reply := await self._answered_elsewhere(request, key)) is not None:
                     return reply

@@ -193,7 +193,7 @@ class JobFactory:
         """Who answers a question: the writer, who reads as much of the document as that takes."""
         settings = self.run.settings
         reader = replace(reader, window=settings.context_tokens, reading="auto")
-        return Answerer(self._judge(self.pool.writer, settings.sample), reader, settings.language)
+        return Answerer(self._judge(self.pool.writer, settings.sample), reader, settings.language, settings.earlier)
 
     def _turns(self, judging: JudgeConfig) -> range:
         """Return the sample numbers of each judge: one per repetition, shifted for another attempt."""

@@ -65,6 +65,8 @@ from redraft.text.words import count_words, has_words
 
 LONGEST_SUMMARY = 60_000
 """The most characters of a given summary that is longer than its document: about 10,000 words."""
+# What is so much longer, and has most of the words of the other, which has at least so many, is no summary of it.
+_SWAPPED, _SHARED, _TELLING = 4, 0.85, 20
 # A given summary may be shorter than the smallest sensible limit.
 _MIN_LIMIT = 50
 ANSWER_WORDS = 120
@@ -249,13 +251,25 @@ def _read(document: Document, settings: DraftConfig, model: Model | None, given:
 
 
 def check_length(summary: str, document: Document) -> None:
-    """Refuse a very long summary that is longer than its document, before days are spent on judging it."""
+    """Refuse a very long summary that is longer than its document, before days are spent on judging it, and one that
+    is evidently the document of the other."""
     length, limit = len(summary), max(LONGEST_SUMMARY, len(document.text))
+    if length > _SWAPPED * len(document.text) and _has_words_of(document.text, summary):
+        raise UsageError(
+            f"the summary is {length / len(document.text):.0f} times as long as the document, and has its words",
+            hint="name the document before the summary: they seem to be swapped",
+        )
     if length > limit:
         raise UsageError(
             f"the summary has {length:,} characters, and its document {len(document.text):,}",
             hint=f"name the document before the summary; a summary may have {limit:,} characters here",
         )
+
+
+def _has_words_of(text: str, longer: str) -> bool:
+    """Return whether a longer text has most of the words of a text."""
+    words = set(text.casefold().split())
+    return len(words) >= _TELLING and len(words & set(longer.casefold().split())) >= _SHARED * len(words)
 
 
 def _completed(settings: DraftConfig, model: Model | None) -> tuple[DraftConfig, Tokenizer, list[str]]:

@@ -38,7 +38,7 @@ from redraft.runs.execute import check_summaries, may_gain
 from redraft.runs.inputs import Sources, document_asked_about, document_of, draft_of_round, summary_text
 from redraft.runs.manager import RunManager
 from redraft.runs.models import ModelLike, model_roles, resolve
-from redraft.runs.order import SessionOrder, checked_question
+from redraft.runs.order import SessionOrder, checked_question, exchanges_until
 from redraft.runs.runner import Runner
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.store.connection import off_loop
@@ -215,14 +215,19 @@ class Session:
         given = {"given": await self._runner.summary(summary), "findings": list_argument(findings, "findings")}
         return await self._runner.begin_order(source, self._runner.spec("refine", metrics, options, **given))
 
-    async def ask(self, source: Sources, question: str, **options: Unpack[SessionCall]) -> Answer:
+    async def ask(
+        self, source: Sources, question: str, *, follow: str | None = None, **options: Unpack[SessionCall]
+    ) -> Answer:
         """Answer a question about a document from the document alone, with citations.
 
-        `source` may also be the id of a run, for its document. Where the document does not say, the answer is
+        `source` may also be the id of a run, for its document. `follow` is the run of a question that this follows:
+        it is understood by the last three questions and their answers. Where the document does not say, the answer is
         `redraft.Answer.answered` False. With judges its sentences are judged for consistency, as those of a summary
         are.
         """
-        spec = self._runner.spec("ask", (), {**options, "query": checked_question(question)})
+        earlier = await off_loop(exchanges_until, self.store, follow)
+        values: dict[str, Any] = {**options, "query": checked_question(question), "earlier": earlier}
+        spec = self._runner.spec("ask", (), values)
         document = await off_loop(document_asked_about, self.store, source)
         result = await self._runner.begin_order(document, spec)
         return await off_loop(read_answer, self.store, result.run.id)
