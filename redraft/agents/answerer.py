@@ -11,9 +11,16 @@ from dataclasses import dataclass
 from pydantic import BaseModel
 
 from redraft.agents.accounts import Entries
-from redraft.agents.evidence import CitedPlace, EntryBudget, EvidenceQuery, EvidenceReader, document_fields
-from redraft.agents.judge import Judge
-from redraft.agents.retrieval import EvidenceRequest, EvidenceSearch, ReadingPlan
+from redraft.agents.evidence import (
+    CitedPlace,
+    EvidenceQuery,
+    EvidenceReader,
+    EvidenceRequest,
+    EvidenceSearch,
+    ReadingPlan,
+    document_fields,
+)
+from redraft.agents.judge import EntryBudget, Judge
 from redraft.domain import Span
 from redraft.errors import IncompleteError, Set
 from redraft.prompts import qa

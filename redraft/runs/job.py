@@ -12,8 +12,8 @@ from redraft.agents.accounts import gather_all
 from redraft.agents.answerer import Answerer
 from redraft.agents.arbiter import Arbiter
 from redraft.agents.decider import Decider
-from redraft.agents.evidence import USUAL, EvidenceReader, TokenRates, tokens_in, wording_of
-from redraft.agents.judge import Judge, longest_reply, reply_tokens
+from redraft.agents.evidence import EvidenceReader, tokens_in
+from redraft.agents.judge import USUAL, Judge, TokenRates, longest_reply, reply_tokens, wording_of
 from redraft.agents.referee import Referee
 from redraft.agents.reviser import Reviser
 from redraft.agents.structured_writer import StructuredWriter
