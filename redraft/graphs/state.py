@@ -251,8 +251,8 @@ def session_of(runtime: Runtime[Any], session: SessionProtocol | None) -> GraphS
             hint="pass context=session, from `async with redraft.Session(...) as session`, also to resume",
         )
     # The context may be a session, a mapping or an object with one, or what a session hands to the graph of one run.
-    within = context.get("session") if isinstance(context, Mapping) else getattr(context, "session", context)
-    runner = getattr(within, "_runner", getattr(getattr(within, "session", None), "_runner", within))
+    within: Any = context.get("session") if isinstance(context, Mapping) else getattr(context, "session", context)
+    runner: Any = getattr(within, "_runner", getattr(getattr(within, "session", None), "_runner", within))
     if hasattr(runner, "at_work"):
         opened: GraphSession = runner
         return opened
