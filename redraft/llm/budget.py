@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import secrets
+import time
 import tomllib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -33,12 +34,19 @@ class Budget:
     """The remaining budget that runs share; usage and reservations are in the ledger."""
 
     def __init__(
-        self, *, max_calls: int | None, max_cost: float | None, budget_key: str | None = None, paced: bool = False
+        self,
+        *,
+        max_calls: int | None,
+        max_cost: float | None,
+        budget_key: str | None = None,
+        paced: bool = False,
+        deadline: float | None = None,
     ) -> None:
         """`budget_key` names a budget that several processes share. `paced` budgets share
-        the limits per minute, too."""
+        the limits per minute, too. `deadline` is the time from now that the runs may take, in seconds."""
         self.terms = ReservationTerms(budget_key or secrets.token_hex(8), max_calls, max_cost)
         self.paced = paced
+        self.ends_at = None if deadline is None else time.monotonic() + deadline
         self.in_flight = 0
         """How many calls are being reserved or sent."""
         self._runs: set[str] = set()

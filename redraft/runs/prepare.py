@@ -328,8 +328,8 @@ def check_judging(order: RunSpec, prepared: PreparedDocument, store: Store) -> N
         )
 
 
-def record(prepared: PreparedDocument, order: RunSpec, limits: Limits, store: Store) -> Run:
-    """Store the document, its chunks and the new run, with the draft that is given."""
+def record(prepared: PreparedDocument, order: RunSpec, limits: Limits, store: Store, notes: Sequence[str] = ()) -> Run:
+    """Store the document, its chunks and the new run, with the draft that is given, and notes on what is assumed."""
     document, settings, tokenizer = prepared.document, prepared.settings, prepared.tokenizer.name
     questions = order.asks()
     prompts = prompts_used(prepared.book, settings, order.purpose, order.own, order.prompts)
@@ -347,6 +347,7 @@ def record(prepared: PreparedDocument, order: RunSpec, limits: Limits, store: St
         purpose=order.purpose,
         experiment=order.experiment or (order.purpose.kind if isinstance(order.purpose, ExperimentPart) else None),
         parent=order.parent,
+        notes=tuple(notes),
     )
     with store.transaction():
         store.documents.add(document)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import weakref
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping, Sequence
@@ -9,7 +10,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from copy import copy
 from dataclasses import dataclass
 from functools import partial, wraps
-from inspect import iscoroutinefunction
+from inspect import iscoroutine, iscoroutinefunction
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar
@@ -18,11 +19,11 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from typing_extensions import Unpack
 
 from redraft.domain import Document, Finding, ReviewQuestion
-from redraft.errors import RunCommand, RunError, UsageError
+from redraft.errors import DeadlineError, RedraftError, RunCommand, RunError, UsageError
 from redraft.evaluators.base import Evaluator, Metric
 from redraft.evaluators.catalog import metrics as known_metrics
 from redraft.evaluators.catalog import scoring
-from redraft.events import Event, Observer, ignore_event, safe_observer
+from redraft.events import Event, Observer, RunStarted, ignore_event, safe_observer, stream_to
 from redraft.fields import list_argument, settings_argument
 from redraft.graphs.job import Job
 from redraft.graphs.state import CallOptions, Scope, Task
@@ -508,7 +509,10 @@ class Session:
         self, source: Sources, settings: DraftConfig, order: RunSpec, limits: Limits | None = None
     ) -> Result:
         """Begin a run of an order that is complete, and work on it to its end. Its own limits replace the session's."""
-        run = await record_new_run(self._manager, source, settings, order, limits)
+        try:
+            run = await record_new_run(self._manager, source, settings, order, limits)
+        except RedraftError as error:
+            raise error.trimmed() from error.__cause__
         return await self._worked(run, config=order.config)
 
     async def go_on(self, key: str) -> Result:
@@ -518,8 +522,12 @@ class Session:
     async def _worked(
         self, run: Run, answer: AnswerLike | None = None, config: Mapping[str, Any] | None = None
     ) -> Result:
-        with tracing(self._manager.traced), configured(self._config, config or {}):
-            await carry_out(self._manager, self._driver, run, answer)
+        try:
+            with tracing(self._manager.traced), configured(self._config, config or {}):
+                await carry_out(self._manager, self._driver, run, answer)
+        except RedraftError as error:
+            error.run = run.id
+            raise error.trimmed() from error.__cause__
         return await self.result(run.id)
 
 
@@ -541,9 +549,31 @@ def _blocking(
 
     @wraps(method)
     def call(self: SyncSession, /, *args: _Given.args, **kwargs: _Given.kwargs) -> _Result:
-        return run_blocking(method(self.session, *args, **kwargs))
+        return self.wait(method(self.session, *args, **kwargs))
 
     return call
+
+
+async def _within(seconds: float, work: Coroutine[Any, Any, _Result]) -> _Result:
+    """Cancel work that takes longer, and name the run that it was working on."""
+    runs: list[str] = []
+
+    def observe(event: Event) -> None:
+        if isinstance(event, RunStarted):
+            runs.append(event.run)
+
+    with stream_to(observe):
+        try:
+            async with asyncio.timeout(seconds) as limit:
+                return await work
+        except TimeoutError:
+            if not limit.expired():
+                raise
+    error = DeadlineError(
+        f"the call took longer than {seconds:g} s", fix=("go on with ", RunCommand("resume", runs[0])) if runs else ""
+    )
+    error.run = runs[0] if runs else ""
+    raise error
 
 
 def _iterating(
@@ -569,14 +599,20 @@ class SyncSession:
     def __init__(self, session: Session) -> None:
         self.session = session
         """The asynchronous session, for functions such as `redraft.batch` (see `wait`)."""
+        self.timeout: float | None = None
+        """The seconds that a call may take. One that takes longer is stopped and raises `DeadlineError`."""
 
     @property
     def store(self) -> Store:
         """Return the store of the session."""
         return self.session.store
 
-    def wait(self, work: Coroutine[Any, Any, _Result]) -> _Result:
-        """Run a coroutine and return its result: `session.wait(redraft.batch(session.session, paths))`."""
+    def wait(self, work: Coroutine[Any, Any, _Result], timeout: float | None = None) -> _Result:
+        """Run a coroutine and return its result: `session.wait(redraft.batch(session.session, paths))`. After
+        `timeout` seconds, or those of the session, it is stopped, and `DeadlineError` is raised."""
+        seconds = timeout if timeout is not None else self.timeout
+        if seconds is not None and iscoroutine(work):
+            work = _within(seconds, work)
         return run_blocking(work)
 
     summarize = _blocking(Session.summarize)

@@ -142,6 +142,7 @@ class Result:
 
     run: Run
     status: str
+    """The status of the run; `incomplete` if it is done, but a metric has no score since judges could not be read."""
     outline: Document
     """The document without its text: title and structure."""
     tokens: int
@@ -193,6 +194,11 @@ class Result:
     def findings(self) -> tuple[Finding, ...]:
         """The findings on the draft, of all metrics."""
         return findings_in(self.evaluations)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was assumed or could not be kept: for the run, and for its draft."""
+        return (*self.run.notes, *(self.draft.notes if self.draft else ()))
 
     @property
     def settings(self) -> DraftConfig:
@@ -332,7 +338,7 @@ class Result:
             offline_check=bool(self.offline_checked),
             certificates={metric: record_json(certificate) for metric, certificate in self.certificates.items()},
             withdrawn={name: findings for name, findings in withdrawals.items() if findings},
-            notes=self.draft.notes if self.draft else (),
+            notes=self.notes,
         )
 
     @classmethod
@@ -456,12 +462,13 @@ def _result(store: Store, run: Run) -> Result:
         for chapter in store.chapters.of(run.id)
     ]
     draft = store.runs.draft(run.draft) if run.draft else None
+    status, is_unscored = store.status(run), any(part.outcome == "failed" for part in evaluations.values())
     candidates = candidates_of(store, run)
     totals = [chapter.result.usage for chapter in chapters if chapter.result]
     totals += [store.calls.totals(candidate.run) for candidate in candidates if candidate.run != run.id]
     return Result(
         run=run,
-        status=store.status(run),
+        status="incomplete" if status == "done" and is_unscored else status,
         outline=outline,
         tokens=sum(chunk.tokens for chunk in chunks),
         chunks=len(chunks),
