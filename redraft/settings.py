@@ -477,3 +477,25 @@ class Limits(Settings):
         None, "Stop before there are more calls than this.", "limits", "N", ge=1, label="limit of calls"
     )
     timeout: float = unusual(300.0, "Time limit of a request.", "limits", "SECONDS", gt=0)
+    tries: int = unusual(
+        6,
+        "Maximum number of requests for a reply while the provider is overloaded or fails.",
+        "limits",
+        "N",
+        ge=1,
+        le=100,
+    )
+    longest_wait: float = unusual(
+        120.0,
+        "Longest wait before a request is repeated. A provider that asks for a longer one ends the run.",
+        "limits",
+        "SECONDS",
+        ge=0,
+    )
+    deadline: float | None = unusual(
+        None,
+        "Stop when the run has taken this long since it began or was resumed. What it has by then is its result.",
+        "limits",
+        "SECONDS",
+        gt=0,
+    )

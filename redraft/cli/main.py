@@ -27,10 +27,15 @@ from redraft.cli.terminal import (
     json_text,
     say,
 )
-from redraft.errors import BudgetError, RedraftError, UsageError
+from redraft.errors import BudgetError, DeadlineError, RedraftError, UsageError
 
 _OBJECTS_BEFORE_COLLECTING = 200_000
-_EXIT_CODES = {UsageError.code: WRONG_USAGE, BudgetError.code: SHORT, "interrupted": INTERRUPTED}
+_EXIT_CODES = {
+    UsageError.code: WRONG_USAGE,
+    BudgetError.code: SHORT,
+    DeadlineError.code: SHORT,
+    "interrupted": INTERRUPTED,
+}
 
 _EPILOG = """\b
 Examples:

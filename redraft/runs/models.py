@@ -334,8 +334,9 @@ async def open_models(
 ) -> AsyncIterator[ModelPool]:
     """Open every model, one that is named twice only once. A `budget` is shared with other runs."""
     limits, language = run.limits, undetected_language(document) or known_language(document)
-    if budget is None:
-        budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost, budget_key=run.id)
+    own = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost, budget_key=run.id, deadline=limits.deadline)
+    ends = [shared.ends_at for shared in (own, budget) if shared is not None and shared.ends_at is not None]
+    budget = budget or own
     opened: dict[tuple[object, ...], Model] = {}
     recorded: dict[tuple[object, ...], Model] = {}
     workers: list[OpenModel] = []
@@ -363,6 +364,8 @@ async def open_models(
                     top_p=settings.top_p,
                     max_tokens=settings.max_tokens,
                     observer=observer,
+                    limits=limits,
+                    ends_at=min(ends, default=None),
                     language="" if reads_prompts(settings.model) else language,
                 )
             workers.append(OpenModel(recorded[role.asked_as], settings, prompts, role.model is not None))

@@ -343,8 +343,8 @@ def check_judging(order: RunSpec, prepared: PreparedDocument, store: Store) -> N
         )
 
 
-def record(prepared: PreparedDocument, order: RunSpec, limits: Limits, store: Store) -> Run:
-    """Store the document, its chunks and the new run, with the draft that is given."""
+def record(prepared: PreparedDocument, order: RunSpec, limits: Limits, store: Store, notes: Sequence[str] = ()) -> Run:
+    """Store the document, its chunks and the new run, with the draft that is given, and notes on what is assumed."""
     document, settings, tokenizer = prepared.document, prepared.settings, prepared.tokenizer.name
     questions = order.asks()
     prompts = prompts_used(prepared.book, settings, order.order, order.own, order.prompts)
@@ -360,6 +360,7 @@ def record(prepared: PreparedDocument, order: RunSpec, limits: Limits, store: St
         version=version_with(settings.strategy),
         experiment=order.experiment or (order.order.kind if isinstance(order.order, ExperimentPart) else None),
         parent=order.parent,
+        notes=tuple(notes),
     )
     with store.transaction():
         store.documents.add(document)

@@ -117,6 +117,7 @@ class Result:
 
     run: Run
     status: str
+    """The status of the run; `incomplete` if it is done, but a metric has no score since judges could not be read."""
     outline: Document
     """The document without its text: title and structure."""
     tokens: int
@@ -164,6 +165,11 @@ class Result:
     def findings(self) -> tuple[Finding, ...]:
         """The findings on the draft, of all metrics."""
         return findings_in(self.evaluations)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was assumed or could not be kept: for the run, and for its draft."""
+        return (*self.run.notes, *(self.draft.notes if self.draft else ()))
 
     @property
     def settings(self) -> DraftConfig:
@@ -307,7 +313,7 @@ class Result:
             metrics=metrics_json(self.evaluations),
             offline_check=bool(self.offline_checked),
             withdrawn={name: findings for name, findings in withdrawals.items() if findings},
-            notes=self.draft.notes if self.draft else (),
+            notes=self.notes,
         )
 
     @classmethod
@@ -426,10 +432,11 @@ def _result(store: Store, run: Run) -> Result:
         for chapter in store.chapters.of(run.id)
     ]
     draft = store.runs.draft(run.draft) if run.draft else None
+    status, is_unscored = store.status(run), any(part.outcome == "failed" for part in evaluations.values())
     totals = [chapter.result.usage for chapter in chapters if chapter.result]
     return Result(
         run=run,
-        status=store.status(run),
+        status="incomplete" if status == "done" and is_unscored else status,
         outline=outline,
         tokens=sum(chunk.tokens for chunk in chunks),
         chunks=len(chunks),

@@ -177,11 +177,11 @@ def _end(trace: RunTrace) -> Iterator[str]:
         yield f"this run compared two summaries: see `redraft show {run.id}`"
     elif run.judging is None:
         yield "this draft was not judged"
-    elif run.refinement and result.status == "done":
+    elif run.refinement and run.status == "done":
         yield f"{end_reason(result)}; the result is the draft of round {trace.number(run.draft)}"
         if run.why:
             yield f"why: {line(run.why)}"
-    elif result.status != "done":
+    elif run.status != "done":
         yield end_reason(result)
     yield from unanswered_calls(result.usage)
 
