@@ -28,6 +28,7 @@ from redraft.llm import structured_output
 from redraft.llm.base import Model, Reply, Request, Sampling
 from redraft.llm.budget import PriceTable, builtin_prices
 from redraft.llm.recorded import request_key, value_in
+from redraft.order import BuildKeyfacts, BuildQuestions, ExperimentPart
 from redraft.prompts import coherence, factual, qa, revision, summarization
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import InputT, Prompt, ValueT
@@ -53,7 +54,7 @@ from redraft.runs.plans import (
 )
 from redraft.runs.prepare import PreparedDocument, RunSpec, check_judging, prepare, prepare_run, record
 from redraft.runs.roster import known_window
-from redraft.settings import BuildKeyfacts, BuildQuestions, DraftConfig, ExperimentPart, Limits, Role, reads_prompts
+from redraft.settings import DraftConfig, Limits, Role, reads_prompts
 from redraft.store.connection import off_loop
 from redraft.store.plain_serializer import PlainSerializer
 from redraft.store.runs import Run
@@ -123,7 +124,7 @@ class UsageTally:
         return 2 if metric == "coverage" or not revisions else 0
 
     def _stage(self, prompt: Prompt[Any, Any], role: Role) -> tuple[str, Role]:
-        if isinstance(self.run.purpose, ExperimentPart):
+        if isinstance(self.run.order, ExperimentPart):
             return prompt.name, role
         recalls = self.run.judging is not None and "keyfact_recall" in self.run.judging.metrics
         if prompt.name in _STAGES and not (recalls and prompt.name == factual.ALIGN_FACTS.name):
@@ -418,8 +419,7 @@ class DryRuns:
             seconds=None,
             warnings=(*prepared.warnings, *notes),
             chapters=tuple(chapters),
-            settings=settings,
-            purpose=order.purpose,
+            order=order.order.model_copy(update={"settings": settings}),
             work=work,
         )
 
@@ -450,11 +450,11 @@ def plan_run(
     return dry_run(prepared, order, prices, notes, user_store=user_store)
 
 
-def plan_in_session(manager: RunManager, source: Sources, settings: DraftConfig, order: RunSpec) -> RunPlan:
+def plan_in_session(manager: RunManager, source: Sources, order: RunSpec) -> RunPlan:
     """Return the plan of a run by a session. No model is asked, and nothing is stored."""
     roles, limits = manager.model_roles, manager.limits or Limits()
     document = document_of(manager.store, source)
-    prepared, order, notes = prepare_run(document, settings, order, known_window, roles)
+    prepared, order, notes = prepare_run(document, order.order.settings, order, known_window, roles)
     check_judging(order, prepared, manager.store)
     plan = dry_run(prepared, order, manager.prices, notes, roles, manager.store)
     return plan.model_copy(update={"seconds": seconds_of(manager.store, plan, limits.concurrency)})
@@ -463,7 +463,7 @@ def plan_in_session(manager: RunManager, source: Sources, settings: DraftConfig,
 def plan_again(store: Store, run: Run, prices: PriceTable) -> RunPlan:
     """Return the plan of a stored run from its start."""
     drafts = {draft.node: draft.text for draft in reversed(store.runs.drafts(run.id))}
-    order = RunSpec(run.purpose, given=drafts.get(GIVEN), other=drafts.get(OTHER))
+    order = RunSpec(run.order, given=drafts.get(GIVEN), other=drafts.get(OTHER))
     return dry_run(prepare(document_read(store, run), run.settings, given=order.given), order, prices)
 
 
@@ -524,4 +524,4 @@ def without_person(order: RunSpec) -> RunSpec:
         return order
     goals = dict.fromkeys(refinement.goals, 1.0) if refinement.policy == "paper" else refinement.goals
     changed = refinement.model_copy(update={"review": False, "goals": goals})
-    return replace(order, purpose=order.purpose.model_copy(update={"refinement": changed}))
+    return replace(order, order=order.order.model_copy(update={"refinement": changed}))

@@ -356,7 +356,11 @@ async def open_models(
 ) -> AsyncIterator[ModelPool]:
     """Open every model, one that is named twice only once. A `budget` is shared with other runs."""
     limits, language = run.limits, undetected_language(document) or known_language(document)
-    shared = budget or Budget(max_calls=limits.max_calls, max_cost=limits.max_cost, budget_key=run.id)
+    run_budget = Budget(
+        max_calls=limits.max_calls, max_cost=limits.max_cost, budget_key=run.id, deadline=limits.deadline
+    )
+    ends = [limit.ends_at for limit in (run_budget, budget) if limit is not None and limit.ends_at is not None]
+    shared = budget or run_budget
     opened: dict[tuple[object, ...], Model] = {}
     tokenizers: dict[tuple[object, ...], Tokenizer | None] = {}
 
@@ -374,6 +378,8 @@ async def open_models(
             top_p=settings.top_p,
             max_tokens=settings.max_tokens,
             observer=observer,
+            limits=limits,
+            ends_at=min(ends, default=None),
             language="" if reads_prompts(settings.model) else language,
         )
 
@@ -393,8 +399,8 @@ def _limiter(address: str | None, identity: str, limits: Limits, store: Store, b
     """Return the rate limiter of a model's address, shared by all processes of a paced budget."""
     provider = address or address_in(identity) or provider_of(identity) or identity
     rates = {"requests_per_minute": limits.requests_per_minute, "tokens_per_minute": limits.tokens_per_minute}
-    shared = budget.paced and any(rate is not None for rate in rates.values())
-    limiter_key = f"{budget.terms.budget_key} {provider}" if shared else ""
+    shared = budget.pace_key is not None and any(rate is not None for rate in rates.values())
+    limiter_key = f"{budget.pace_key} {provider}" if shared else ""
 
     async def pace(size: int) -> float:
         return await off_loop(store.rate_limits.take, limiter_key, size, **rates)

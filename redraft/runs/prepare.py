@@ -19,6 +19,17 @@ from redraft.llm.base import Model
 from redraft.llm.chat import ChatModel
 from redraft.llm.nli import SERVES
 from redraft.llm.servers import window_of_family
+from redraft.order import (
+    Ask,
+    BuildKeyfacts,
+    BuildQuestions,
+    Compare,
+    Evaluate,
+    ExperimentPart,
+    Order,
+    Refine,
+    Summarize,
+)
 from redraft.prompts.book import PROMPTS, PromptBook, prompt_choice
 from redraft.prompts.coherence import PREFER_SUMMARY
 from redraft.prompts.contract import Prompt
@@ -36,21 +47,11 @@ from redraft.settings import (
     ASSUMED_WINDOW,
     EXTRACTIVE,
     GIVEN_STRATEGY,
-    SUMMARIZE,
-    Ask,
-    BuildKeyfacts,
-    BuildQuestions,
-    Compare,
     DraftConfig,
-    Evaluate,
-    ExperimentPart,
     JudgeConfig,
     Limits,
     ModelSettings,
-    Purpose,
-    Refine,
     RefineConfig,
-    Summarize,
     is_entailment,
     reads_prompts,
 )
@@ -67,6 +68,8 @@ from redraft.text.words import count_words, has_words
 
 LONGEST_SUMMARY = 60_000
 """The most characters of a given summary that is longer than its document: about 10,000 words."""
+# What is so much longer, and has most of the words of the other, which has at least so many, is no summary of it.
+_SWAPPED, _SHARED, _TELLING = 4, 0.85, 20
 # A given summary may be shorter than the smallest sensible limit.
 _MIN_LIMIT = 50
 ANSWER_WORDS = 120
@@ -110,7 +113,7 @@ class PreparedDocument(Reading):
 class RunSpec:
     """What a run does, and the summary if one is given."""
 
-    purpose: Purpose = SUMMARIZE
+    order: Order = field(default_factory=Summarize)
     given: str | None = None
     parent: str | None = None
     other: str | None = None
@@ -131,34 +134,38 @@ class RunSpec:
             if not isinstance(finding, Finding):
                 raise UsageError(
                     f"finding {number} is {finding!r:.80}, which is not a redraft.Finding",
-                    hint="pass findings such as those of `result.findings` or `redraft.read_losses`",
+                    hint="pass findings such as those of `result.findings`",
                 )
 
     @property
     def judging(self) -> JudgeConfig | None:
         """Return the judging settings, if drafts are judged."""
-        return self.purpose.judging
+        return self.order.judging
 
     @property
     def refinement(self) -> RefineConfig | None:
         """Return the refinement settings, if the draft is refined."""
-        return self.purpose.refinement
+        return self.order.refinement
+
+    def with_settings(self, settings: DraftConfig) -> RunSpec:
+        """Return what a run with these settings does."""
+        return replace(self, order=self.order.model_copy(update={"settings": settings}))
 
     def with_judging(self, judging: JudgeConfig | None) -> RunSpec:
         """Return the order with other judging settings."""
-        return replace(self, purpose=self.purpose.model_copy(update={"judging": judging}))
+        return replace(self, order=self.order.model_copy(update={"judging": judging}))
 
     def evaluators(self, encoder: Encoder | None = None) -> tuple[Evaluator, ...]:
         """Return the metrics, if drafts are judged."""
-        drafted = isinstance(self.purpose, Evaluate | Refine | Ask)
-        return evaluators(self.purpose.judging, encoder, self.own) if drafted and self.purpose.judging else ()
+        drafted = isinstance(self.order, Evaluate | Refine | Ask)
+        return evaluators(self.order.judging, encoder, self.own) if drafted and self.order.judging else ()
 
     def asks(self) -> list[object]:
         """Return what it asks beyond its draft, as part of the identity of a run; empty if nothing is judged."""
         if self.judging is None:
             return []
         return [
-            self.purpose.kind,
+            self.order.kind,
             self.judging.asks(),
             self.refinement.asks() if self.refinement else None,
             content_id(self.given) if self.given is not None else None,
@@ -168,10 +175,10 @@ class RunSpec:
 
     def settled(self, settings: DraftConfig) -> DraftConfig:
         """Return the settings, with strategy `given` where no draft is made; raises where no strategy can draft."""
-        if isinstance(self.purpose, Ask):
+        if isinstance(self.order, Ask):
             fixed = {"strategy": ANSWER, "by_chapter": False, "until": None}
             return settings.model_copy(update={**fixed, "words": settings.words or ANSWER_WORDS})
-        if self.given is not None or not isinstance(self.purpose, Summarize | Evaluate | Refine):
+        if self.given is not None or not isinstance(self.order, Summarize | Evaluate | Refine):
             return settings.model_copy(update={"strategy": GIVEN_STRATEGY, "by_chapter": False})
         if settings.strategy in (GIVEN_STRATEGY, ANSWER):
             raise UsageError(
@@ -219,7 +226,7 @@ def identify(document: Document, settings: DraftConfig, order: RunSpec, model: M
     """Return the identity of a run with these settings, by which it is found again. `model` is a writer passed as an
     object."""
     reading = _read(document, settings, model, order.given)
-    prompts = prompts_used(reading.book, reading.settings, order.purpose, order.own, order.prompts)
+    prompts = prompts_used(reading.book, reading.settings, order.order, order.own, order.prompts)
     return _identity(reading, prompts, order)
 
 
@@ -261,13 +268,25 @@ def _read(document: Document, settings: DraftConfig, model: Model | None, given:
 
 
 def check_length(summary: str, document: Document) -> None:
-    """Refuse a very long summary that is longer than its document, before days are spent on judging it."""
+    """Refuse a very long summary that is longer than its document, before days are spent on judging it, and one that
+    is evidently the document of the other."""
     length, limit = len(summary), max(LONGEST_SUMMARY, len(document.text))
+    if length > _SWAPPED * len(document.text) and _has_words_of(document.text, summary):
+        raise UsageError(
+            f"the summary is {length / len(document.text):.0f} times as long as the document, and has its words",
+            hint="name the document before the summary: they seem to be swapped",
+        )
     if length > limit:
         raise UsageError(
             f"the summary has {length:,} characters, and its document {len(document.text):,}",
             hint=f"name the document before the summary; a summary may have {limit:,} characters here",
         )
+
+
+def _has_words_of(text: str, longer: str) -> bool:
+    """Return whether a longer text has most of the words of a text."""
+    words = set(text.casefold().split())
+    return len(words) >= _TELLING and len(words & set(longer.casefold().split())) >= _SHARED * len(words)
 
 
 def _completed(settings: DraftConfig, model: Model | None) -> tuple[DraftConfig, Tokenizer, list[str]]:
@@ -305,7 +324,7 @@ def check_judging(order: RunSpec, prepared: PreparedDocument, store: Store) -> N
     judges = judge_settings_of(settings, judging)
     _check_entailment(order, prepared, metrics, judges, store)
     language = other_language_in(document)
-    builds = isinstance(order.purpose, BuildKeyfacts | BuildQuestions)
+    builds = isinstance(order.order, BuildKeyfacts | BuildQuestions)
     if builds and judges[0].model == EXTRACTIVE and not reads(language):
         raise UsageError(
             f"the built-in model finds questions and key facts in English only, and this is in another language"
@@ -379,23 +398,22 @@ def _check_entailment(
         )
 
 
-def record(prepared: PreparedDocument, order: RunSpec, limits: Limits, store: Store) -> Run:
-    """Store the document, its chunks and the new run, with the draft that is given."""
+def record(prepared: PreparedDocument, order: RunSpec, limits: Limits, store: Store, notes: Sequence[str] = ()) -> Run:
+    """Store the document, its chunks and the new run, with the draft that is given, and notes on what is assumed."""
     document, settings, tokenizer = prepared.document, prepared.settings, prepared.tokenizer.name
-    prompts = prompts_used(prepared.book, settings, order.purpose, order.own, order.prompts)
+    prompts = prompts_used(prepared.book, settings, order.order, order.own, order.prompts)
     findings = caller_findings(order.findings, document, order.given or "")
     run = Run(
         id=new_run_id(),
         identity=_identity(prepared, prompts, order),
         document=document.id,
-        settings=settings,
-        limits=limits,
+        order=order.order.model_copy(update={"settings": settings, "limits": limits}),
         prompt_hashes={name: prompt.hash for name, prompt in prompts.items()},
         tokenizer=tokenizer,
         version=version_with(settings.strategy),
-        purpose=order.purpose,
-        experiment=order.experiment or (order.purpose.kind if isinstance(order.purpose, ExperimentPart) else None),
+        experiment=order.experiment or (order.order.kind if isinstance(order.order, ExperimentPart) else None),
         parent=order.parent,
+        notes=tuple(notes),
     )
     with store.transaction():
         store.documents.add(document)
@@ -420,7 +438,7 @@ def restore(store: Store, run: Run, own: Sequence[Evaluator] = ()) -> PreparedDo
     """Restore the preparation of a stored run; raises if its chunks or prompts have changed."""
     document, settings = document_read(store, run), run.settings
     tokenizer, book = tokenizer_named(run.tokenizer), PromptBook(settings.prompts)
-    hashes = {name: prompt.hash for name, prompt in prompts_used(book, settings, run.purpose, own).items()}
+    hashes = {name: prompt.hash for name, prompt in prompts_used(book, settings, run.order, own).items()}
     if changed := sorted(name for name, _ in hashes.items() ^ run.prompt_hashes.items()):
         raise PromptError(
             f"the prompts of run {run.id} have changed since it began: {', '.join(dict.fromkeys(changed))}",
@@ -452,26 +470,26 @@ def _with_other_prompts(store: Store, run: Run, book: PromptBook, changed: Seque
 def prompts_used(
     book: PromptBook,
     settings: DraftConfig,
-    purpose: Purpose,
+    order: Order,
     own: Sequence[Evaluator],
     of_part: Sequence[Prompt[Any, Any]] = (),
 ) -> dict[str, PromptRecord]:
     """Return the prompts of a run by name, or those `of_part` for a part of an experiment. Those of judges and deciders
     that do not use the writer's have the name of the model with them."""
-    judging = purpose.judging
+    judging = order.judging
     drafted = settings.strategy != GIVEN_STRATEGY
     prompts: list[Prompt[Any, Any]] = [*strategy_named(settings.draft_strategy).prompts] if drafted else []
-    if isinstance(purpose, ExperimentPart):
+    if isinstance(order, ExperimentPart):
         prompts = [*of_part]
-    elif isinstance(purpose, Compare):
+    elif isinstance(order, Compare):
         prompts = [PREFER_SUMMARY]
     elif judging is not None:
         # Every run that judges stores the first of these; its identity depends on them.
         prompts += JUDGING
-        prompts += FACT_PROMPTS if isinstance(purpose, BuildKeyfacts) else ()
-        evaluators = RunSpec(purpose, own=tuple(own)).evaluators()
+        prompts += FACT_PROMPTS if isinstance(order, BuildKeyfacts) else ()
+        evaluators = RunSpec(order, own=tuple(own)).evaluators()
         prompts += [prompt for evaluator in evaluators for prompt in evaluator.prompts]
-        prompts += _of_refining(purpose.refinement) if purpose.refinement else ()
+        prompts += _of_refining(order.refinement) if order.refinement else ()
     models = judging.models if judging is not None else {}
     books = {"": book} | {
         name: PromptBook(model.prompts)

@@ -18,23 +18,15 @@ from redraft.domain import Document
 from redraft.llm import structured_output
 from redraft.llm.base import FunctionModel, Line, Request
 from redraft.llm.budget import builtin_prices
+from redraft.order import BuildKeyfacts, BuildQuestions, Compare, Evaluate, order_of_draft
 from redraft.prompts.book import PromptBook
 from redraft.prompts.revision import EDIT, REVISE
 from redraft.readers.documents import parse
 from redraft.runs.dry_run import SampledDryRuns, dry_run, plan_run
 from redraft.runs.plans import RunPlan
 from redraft.runs.prepare import RunSpec, prepare
-from redraft.settings import (
-    USUAL_METRICS,
-    BuildKeyfacts,
-    BuildQuestions,
-    Compare,
-    DraftConfig,
-    Evaluate,
-    JudgeConfig,
-    RefineConfig,
-    purpose_of_draft,
-)
+from redraft.runs.session import runner_of
+from redraft.settings import USUAL_METRICS, DraftConfig, JudgeConfig, RefineConfig
 from redraft.text.tokens import EstimatingTokenizer
 from redraft.text.words import count_words
 from tests.judges import (
@@ -289,7 +281,7 @@ class Work:
             models = [judge.model() for judge in judges]
             with Store(":memory:") as store:
                 async with Session(store, model=writer.model(), judges=models) as session:
-                    result = await session.begin_order(self.document, settings, self.order)
+                    result = await runner_of(session).begin_order(self.document, self.order.with_settings(settings))
             assert result.run.status == "done", result.run.error
 
         asyncio.run(run())
@@ -332,7 +324,7 @@ def test_another_document_takes_something_else() -> None:
 @pytest.mark.parametrize("window", [3_000, 16_000])
 def test_each_metric_takes_what_was_planned(metric: str, window: int) -> None:
     window = max(window, 5_000) if metric == "booookscore" else window
-    order = RunSpec(purpose_of_draft(JudgeConfig(metrics=(metric,))), given=SUMMARY)
+    order = RunSpec(order_of_draft(JudgeConfig(metrics=(metric,))), given=SUMMARY)
     Work(island(60), order, {"context_tokens": window}).check()
 
 
@@ -341,8 +333,8 @@ async def test_judging_a_story_costs_what_was_planned() -> None:
     """The judge words things as `benchmarks.judging_cost` has it, and knows nothing of what a dry run expects."""
     document = parse(SAMPLE.read_bytes(), name="ledger.md")
     summary, _ = drafts(document, 250)
-    settings, purpose = DraftConfig(model="openai:m", **WIDE), purpose_of_draft(JudgeConfig(metrics=USUAL_METRICS))
-    plan = plan_run(document, settings, RunSpec(purpose, given=summary), builtin_prices())
+    settings, order = DraftConfig(model="openai:m", **WIDE), order_of_draft(JudgeConfig(metrics=USUAL_METRICS))
+    plan = plan_run(document, settings, RunSpec(order, given=summary), builtin_prices())
     with Store(":memory:") as store:
         async with Session(store, model=cast(Any, Reader("standard"))) as session:
             usage = (await session.evaluate(document, summary, settings=settings)).usage
@@ -353,8 +345,8 @@ async def test_judging_a_story_costs_what_was_planned() -> None:
 @pytest.mark.slow
 def test_two_judges_take_what_was_planned() -> None:
     names = {"judges": ("openai:judge0", "openai:judge1")}
-    purpose = Evaluate(judging=JudgeConfig(metrics=METRICS, repeat=2, **names))
-    plan, sent = Work(island(60), RunSpec(purpose, given=SUMMARY), judges=2).check()
+    order = Evaluate(judging=JudgeConfig(metrics=METRICS, repeat=2, **names))
+    plan, sent = Work(island(60), RunSpec(order, given=SUMMARY), judges=2).check()
     stages = {stage.name: stage for stage in plan.stages}
     assert list(stages) == [*list(PROMPTS_OF_STAGES)[:2], "consistency", *list(PROMPTS_OF_STAGES)[2:]]
     for name, prompts in PROMPTS_OF_STAGES.items():
@@ -391,11 +383,11 @@ REFINED: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", REFINED)
 def test_refining_takes_what_was_planned(name: str) -> None:
     refinement = RefineConfig(**{"rounds": 2, **REFINED[name]})
-    purpose = purpose_of_draft(JudgeConfig(metrics=tuple(refinement.goals)), refinement)
+    order = order_of_draft(JudgeConfig(metrics=tuple(refinement.goals)), refinement)
     summary = POOR if "consistency" in refinement.goals else COMPLETE
     # How much an editor changes, and so what is judged anew, is not known beforehand.
     share = 0.1 if name == "paper" else 1 / 3
-    _, sent = Work(island(100), RunSpec(purpose, given=summary), {"words": 500}).check(share=share)
+    _, sent = Work(island(100), RunSpec(order, given=summary), {"words": 500}).check(share=share)
     assert [sent.calls.count(prompt) for prompt in ("edit", "revise")] == ([0, 2] if name == "paper" else [2, 0])
 
 
@@ -426,9 +418,9 @@ def test_unknown_prompts_are_answered_by_their_schema() -> None:
             reply = await case.panel[0].ask(prompt, SummaryGiven(summary=case.text), 50, "marked")
             return self.scored(reply.value.likes / 10)
 
-    purpose = Evaluate(judging=JudgeConfig(metrics=("marked",)))
+    order = Evaluate(judging=JudgeConfig(metrics=("marked",)))
     prepared = prepare(island(20), DraftConfig(model="openai:m", strategy="given"), given=SUMMARY)
-    plan = dry_run(prepared, RunSpec(purpose, given=SUMMARY, own=(Marked(),)))
+    plan = dry_run(prepared, RunSpec(order, given=SUMMARY, own=(Marked(),)))
     assert [(stage.name, stage.calls, stage.by) for stage in plan.stages] == [("marked", 1, "judge")]
     assert plan.prompt_tokens > TOKENIZER.count(SUMMARY)
 
@@ -437,7 +429,7 @@ def test_nothing_is_written_or_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("REDRAFT_DB", str(tmp_path / "own.db"))
     monkeypatch.setattr(socket.socket, "connect", lambda *_: pytest.fail("an address is asked"))
-    order = RunSpec(purpose_of_draft(JudgeConfig(metrics=METRICS)))
+    order = RunSpec(order_of_draft(JudgeConfig(metrics=METRICS)))
     assert Work(island(20), order, {"words": 60}).planned().calls > 10
     assert list(tmp_path.iterdir()) == []
 

@@ -123,17 +123,6 @@ def test_a_budget_stops_it_and_a_higher_one_goes_on(inside: tuple[Inside, ChatSe
 
 
 @pytest.mark.nightly
-def test_a_judge_that_fails_is_counted_and_the_other_goes_on(inside: tuple[Inside, ChatServer]) -> None:
-    command, _ = inside
-    done = command.run(*JUDGED, "--judge", "openai:broken", "--json")
-    assert done.code == 3
-    found = tables(json.loads(done.out))
-    by = {row["by"]: row for row in found["counts"]}
-    assert (by["openai:fair"]["figures"], by["openai:broken"]["failed"] + by["openai:broken"]["unjudged"]) == (6, 6)
-    assert found["agreement"][1]["tau-b"] is None
-
-
-@pytest.mark.nightly
 def test_a_sweep_over_similarity_and_threshold_asks_nothing_new_and_is_what_would_be_judged(
     inside: tuple[Inside, ChatServer],
 ) -> None:
@@ -273,50 +262,6 @@ def test_there_is_no_sheet_of_what_was_not_judged(inside: tuple[Inside, ChatServ
         done = command.run("agree", "sheet", made["run"], "--what", what)
         assert done.code in (1, 2)
         assert hint in done.err
-
-
-@pytest.mark.slow
-def test_a_saved_figure_stands_behind_the_scores_of_that_judge_and_of_no_other(
-    inside: tuple[Inside, ChatServer], tmp_path: Path
-) -> None:
-    command, _ = inside
-    (tmp_path / "book.md").write_text(island().text, "utf-8")
-    (tmp_path / "poor.md").write_text(told(1, 3, 4, wrong={2: "Bob"}), "utf-8")
-    judge = ("evaluate", "book.md", "poor.md", "--metric", "consistency", "-m")
-    assert "not checked against people" in _plain(command.run(*judge, "openai:fair").out)
-    assert "figures stored" in command.run(*JUDGED, "--save", "--title", "Keepers").err
-    done = command.run(*judge, "openai:fair", "--json")
-    behind = json.loads(done.out)["metrics"]["consistency"]["certificate"]
-    assert behind["agrees"] == "agrees with people 1.00 (1.00 to 1.00) on Keepers, 6 summaries"
-    assert {(one["level"], one["measure"]) for one in behind["agreements"]} == {
-        ("summaries", "tau-b"),
-        ("systems", "tau-b"),
-        ("sentences", "balanced accuracy"),
-    }
-    run = json.loads(done.out)["run"]
-    assert "agreement with people: consistency 1.00" in _plain(command.run("show", run).err)
-    assert "agrees with people 1.00" in _plain(command.run("trace", run).out)
-    assert json.loads(command.run("show", run, "--json").out)["certificates"]["consistency"] == behind
-    [turn] = json.loads(command.run("trace", run, "--json").out)["rounds"]
-    assert turn["metrics"]["consistency"]["certificate"] == behind
-    for other in (("openai:other",), ("openai:fair", "--set", "threshold=0.3"), ("openai:fair", "--prompts", "simple")):
-        assert "not checked against people" in _plain(command.run(*judge, *other).out)
-    listed = json.loads(command.run("agree", "list", "--json").out)
-    assert {one["dataset"] for one in listed if "fair" in one["judge"]} == {"Keepers"}
-
-
-def _plain(shown: str) -> str:
-    """What is shown, however its lines are broken."""
-    return " ".join(shown.split())
-
-
-@pytest.mark.slow
-def test_what_was_stopped_is_not_put_on_record(inside: tuple[Inside, ChatServer]) -> None:
-    command, _ = inside
-    done = command.run(*JUDGED, "--save", "--max-calls", "5", "--concurrency", "1")
-    assert done.code == 3
-    assert "nothing stored" in done.err
-    assert "fair" not in command.run("agree", "list").out
 
 
 DOCUMENTS = 3
