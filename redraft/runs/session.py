@@ -478,6 +478,7 @@ class Session:
         session._manager = RunManager(
             at.store, at.model_roles, at.own, at.prices, safe_observer(observer), limits, budget, at.traced, at.places
         )
+        session._manager.begun = at.begun
         session._driver = Driver(self.store, session, None, session._manager)
         session._forgotten = weakref.finalize(session, close_forgotten, ("", 0), None, [])
         return session
