@@ -101,9 +101,10 @@ def test_card_of_clicked_sentence_is_visible(page: Any, exported: Exported, top:
 
 def test_last_flawed_sentence_shows_its_finding(page: Any, exported: Exported, tmp_path: Path) -> None:
     dossier = exported.dossier
-    last, (first, *rest) = dossier.sentences[-1], dossier.findings
-    finding = first.model_copy(update={"sentence": last.number, "state": "open"})
-    flawed = dossier.model_copy(update={"findings": (finding, *rest)})
+    *before, last = dossier.sentences
+    last = replace(last, origins=(), direct=(), judged=())
+    finding = dossier.findings[0].model_copy(update={"sentence": last.number, "state": "open", "aimed": ()})
+    flawed = dossier.model_copy(update={"sentences": (*before, last), "findings": (finding,)})
     opened(page, saved(flawed, tmp_path, "flawed.html"))
     page.click(f".mark[data-choose='{last.number}']")
     page.wait_for_timeout(200)
