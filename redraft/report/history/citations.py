@@ -17,7 +17,7 @@ from pydantic.dataclasses import dataclass as record
 from redraft.agents.answerer import FoundAnswer
 from redraft.domain import DEFERRED, Document, Evaluation, Span, Totals, computed
 from redraft.errors import RunCommand, RunError
-from redraft.report.history.lineage import DocumentPlace, DocumentRead, Lineage, place_fields, read_lineage
+from redraft.report.history.lineage import PlacedSpan, DocumentRead, Lineage, place_fields, read_lineage
 from redraft.report.history.quotes import By, basis
 from redraft.report.history.results import Result, document_read, read_result
 from redraft.settings import ANSWER
@@ -38,7 +38,7 @@ _ESCAPED = r"\\\1"
 
 
 @record(frozen=True, slots=True, config=DEFERRED)
-class Citation(DocumentPlace):
+class Citation(PlacedSpan):
     """A place of the document, with the number by which a summary or an answer cites it."""
 
     number: int

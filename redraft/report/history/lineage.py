@@ -103,7 +103,7 @@ class LineageStep:
 
 
 @record(frozen=True, slots=True, config=DEFERRED)
-class DocumentPlace:
+class PlacedSpan:
     """A place of a document."""
 
     span: Span
@@ -128,7 +128,7 @@ def place_fields(document: Document, span: Span) -> dict[str, Any]:
 
 
 @record(frozen=True, slots=True, config=DEFERRED)
-class Origin(DocumentPlace):
+class Origin(PlacedSpan):
     """A place of the document that a sentence comes from, and the path to it."""
 
     weight: Rounded
