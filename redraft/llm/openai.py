@@ -59,6 +59,13 @@ def _tls() -> ssl.SSLContext:
     return httpx2.create_ssl_context()
 
 
+@cache
+def _idle_client() -> httpx2.Client:
+    """Return the client for synchronous requests, which are never made: LangChain would create one for each model, and
+    read the certificates again."""
+    return httpx2.Client(verify=_tls(), follow_redirects=False)
+
+
 def _client(seconds: float) -> httpx2.AsyncClient:
     return openai.DefaultAsyncHttpx2Client(timeout=time_limit(seconds), follow_redirects=False, verify=_tls())
 
@@ -84,6 +91,7 @@ def open_openai(
         base_url=url,
         api_key=SecretStr(key),
         http_async_client=client,
+        http_client=_idle_client(),
         # Otherwise LangChain warns that a proxy of the environment is not used, which our client does use.
         http_socket_options=(),
         timeout=time_limit(seconds),
