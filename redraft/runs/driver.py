@@ -308,7 +308,7 @@ class Driver:
 
 
 @lru_cache(maxsize=64)
-def _compiled(strategy: str, entry: Strategy | None, kind: str, is_judged: bool, several: bool) -> Graph:  # noqa: FBT001
+def _compiled(strategy: str, entry: Strategy | None, kind: str, is_judged: bool, several: bool) -> Graph:
     """Return the graph of recorded runs of a kind, which is compiled once: LangGraph reads all type hints of its nodes.
     `entry` is the strategy that the name means at present."""
     del entry
