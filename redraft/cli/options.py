@@ -88,8 +88,8 @@ def of_field(model: type[BaseModel], name: str, **otherwise: Any) -> Callable[[F
         **_kind(model, name, setting_option.names),
         **otherwise,
     }
-    # A name without dashes is the name of the function's parameter.
-    names = (*setting_option.names, setting_option.parameter)
+    # A name without dashes is the name of the function's parameter: `at`, or that of the option.
+    names = (*setting_option.names, settings.pop("at", setting_option.parameter))
     return (option if setting_option.environment else typed_option)(*names, **settings)
 
 

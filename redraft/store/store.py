@@ -9,7 +9,7 @@ from types import TracebackType
 
 from platformdirs import user_data_path
 
-from redraft.domain import Chunk, KeyFacts, Pack, TypedQuestions
+from redraft.domain import Chunk, KeyFacts, Pack
 from redraft.errors import Set, StoreError, UsageError
 from redraft.plugins import require
 from redraft.store.addresses import is_server
@@ -94,10 +94,6 @@ class Store:
         self.keyfacts = QuestionSets(
             *(connection, KeyFacts, "keyfacts", "key facts have an id that begins"),
             lambda keyfacts: (keyfacts.builder, sum(len(tree.kept) for tree in keyfacts.trees)),
-        )
-        self.typed = QuestionSets(
-            *(connection, TypedQuestions, "typed", "typed questions have an id that begins"),
-            lambda typed: (typed.model, len(typed.questions)),
         )
         self.judgments = Judgments(connection)
         self.rulings = Rulings(connection)

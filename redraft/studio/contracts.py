@@ -146,11 +146,11 @@ class OpinionList(BaseModel):
     opinions: tuple[HumanOpinion, ...]
 
 
-PackKind = Literal["questions", "keyfacts", "typed"]
+PackKind = Literal["questions", "keyfacts"]
 
 
 class PackLine(Entry):
-    """A pack in the list: questions, key facts or typed questions."""
+    """A pack in the list: questions or key facts."""
 
     id: str
     kind: PackKind

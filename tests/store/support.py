@@ -35,8 +35,6 @@ from redraft.domain import (
     Ruling,
     Span,
     Tree,
-    TypedQuestion,
-    TypedQuestions,
     Usage,
     content_id,
 )
@@ -149,16 +147,6 @@ def pack(name: str = "pack-1", text: str = TEXT, **changes: Any) -> Pack:
     return replace(Pack(name, content_id(text), "m", {"ask_document": "1"}, questions, missing), **changes)
 
 
-def typed(name: str = "typed-1", text: str = TEXT, **changes: Any) -> TypedQuestions:
-    questions = (
-        TypedQuestion(1, "binary", "Did she drown? 😀", "yes", "Nobody săved her.", Span(3, 18)),
-        TypedQuestion(2, "unanswerable", "In which year?", "", "", Span(3, 18)),
-    )
-    missing = ("no abstractive question 1 about the end: nö",)
-    default = TypedQuestions(name, content_id(text), "m", {"ask_typed": "1"}, 18, questions, missing)
-    return replace(default, **changes)
-
-
 def fact(number: int = 1, text: str = "Hester drowned.", **changes: Any) -> KeyFact:
     return replace(KeyFact(number, "root", None, text, Evidence("Hester drowned.", Span(3, 18))), **changes)
 
@@ -262,7 +250,6 @@ def fill_judged(store: Store, parent: str) -> str:
     fork = f"fork-of-{parent}"
     store.packs.add(pack(text=PRINTABLE), "made from this")
     store.keyfacts.add(keyfacts(text=PRINTABLE), "grown from this")
-    store.typed.add(typed(text=PRINTABLE), "asked from this")
     store.runs.add(run(fork, PRINTABLE, purpose=Refine(judging=JUDGING, refinement=REFINEMENT), parent=parent))
     first = store.runs.keep_draft(fork, "The first draft.", 3, "given")
     second = store.runs.add_draft(fork, "The second draft.", 3, "revise", 1, ("another nöte",))

@@ -27,14 +27,7 @@ from redraft.lab.agreement.frames import (
 )
 from redraft.lab.agreement.measures import PERMUTATIONS, Correlation, compare_verdicts
 from redraft.lab.agreement.people import Dataset, human_field
-from redraft.lab.agreement.tables import (
-    SUMMARIES,
-    SYSTEMS,
-    agreement_tables,
-    best_rating,
-    verdict_pairs,
-    with_stars,
-)
+from redraft.lab.agreement.tables import SUMMARIES, SYSTEMS, agreement_tables, best_rating, verdict_pairs, with_stars
 from redraft.lab.agreement.trial import (
     READ,
     AgreementDesign,
@@ -136,14 +129,14 @@ def save_agreements(outcome: AgreementOutcome, store: Store) -> list[Agreement]:
 
 def agreements(outcome: AgreementOutcome, column: Column, store: Store) -> list[Agreement]:
     """Return all figures of one judge under one setting."""
-    made = next((each for each in column.said if each.run and each.version), None)
-    if made is None or made.run is None:
+    measured = next((item_outcome for item_outcome in column.said if item_outcome.run and item_outcome.version), None)
+    if measured is None or measured.run is None:
         return []
-    run = replace(store.runs.get(made.run), purpose=Evaluate(judging=column.judging))
-    standing = judge_setup_of(run, outcome.design.metric, made.version)
+    run = replace(store.runs.get(measured.run), purpose=Evaluate(judging=column.judging))
+    setup = judge_setup_of(run, outcome.design.metric, measured.version)
     dataset, human, today = outcome.dataset.name, outcome.design.human, now()[:10]
     return [
-        Agreement(standing, dataset, human, level, measure, n, value, low, high, today)
+        Agreement(setup, dataset, human, level, measure, n, value, low, high, today)
         for level, measure, n, value, interval in _figures(outcome, column)
         for low, high in [interval or (None, None)]
         if value is not None
@@ -155,15 +148,15 @@ def _figures(
 ) -> Iterator[tuple[str, str, int, float | None, Interval | None]]:
     """Yield level, measure, number of items, value and interval; the value is None for too few items."""
     rows = score_frame(outcome.dataset, outcome.design.human, {column.name: column.scores})
-    whole = summary_correlation(rows)
-    yield SUMMARIES, TAU, whole.n, whole.tau, whole.interval
+    correlation = summary_correlation(rows)
+    yield SUMMARIES, TAU, correlation.n, correlation.tau, correlation.interval
     if has_systems(rows):
         ranked = system_correlation(rows)
         yield SYSTEMS, TAU, ranked.n, ranked.tau, ranked.interval
     if best_rating(outcome) is not None:
-        people, verdicts = verdict_pairs(outcome, scored(rows))
+        labels, verdicts = verdict_pairs(outcome, scored(rows))
         if verdicts is not None:
-            separation = compare_verdicts(verdicts, people, scored(rows)["document"])
+            separation = compare_verdicts(verdicts, labels, scored(rows)["document"])
             yield SUMMARIES, BALANCED, separation.n, separation.balanced, separation.interval
     if (sentences := sentence_frame(outcome.dataset, column)) is not None:
         separation = sentence_separation(sentences)
@@ -198,7 +191,7 @@ class AgreementOverview:
     @property
     def basis(self) -> str:
         """A sentence on what the figures are based on."""
-        statuses = [each.status for outcome in self.outcomes for each in outcome.outcomes]
+        statuses = [item_outcome.status for outcome in self.outcomes for item_outcome in outcome.outcomes]
         counts = (f"{statuses.count(status)} {status}" for status in ("scored", "unjudged", "failed", "not made"))
         return f"Based on {len(statuses)} judgments: {', '.join(counts)}."
 
@@ -246,7 +239,9 @@ def _scores(outcome: AgreementOutcome, store: Store) -> dict[tuple[str, Setting]
         # The first reading of a setting has its usage.
         if column.usage and metric in _ANSWERS:
             setting = tuple(pair for pair in column.setting if pair[0] not in READ)
-            scores[f"{QUESTEVAL} ({column.judge})", setting] = [_token_f1(each, metric, store) for each in column.said]
+            scores[f"{QUESTEVAL} ({column.judge})", setting] = [
+                _token_f1(item_outcome, metric, store) for item_outcome in column.said
+            ]
         scores[column.judge, column.setting] = column.scores
     return scores
 
@@ -255,8 +250,8 @@ def _token_f1(outcome: ItemOutcome, metric: str, store: Store) -> float | None:
     """Return the mean token F1 of the answers from the summary and from the document."""
     draft = store.runs.get(outcome.run).draft if outcome.run and outcome.outcome else None
     answers = store.judgments.of(draft)[metric].details.get(_ANSWERS[metric]) if draft else None
-    judged = [answer for answer in answers if answer["verdict"] not in OPEN] if isinstance(answers, list) else []
-    return mean([rouge1(answer["found"], answer["expected"]) for answer in judged])
+    decided = [answer for answer in answers if answer["verdict"] not in OPEN] if isinstance(answers, list) else []
+    return mean([rouge1(answer["found"], answer["expected"]) for answer in decided])
 
 
 def overview_report(overview: AgreementOverview) -> Report:
@@ -278,7 +273,9 @@ def overview_report(overview: AgreementOverview) -> Report:
         for method, by_set in overview.correlations.items()
         for name, result in by_set.items()
     ]
-    swept = {name: list(each) for outcome in overview.outcomes for name, each in outcome.design.sweep.values.items()}
+    swept = {
+        name: list(values) for outcome in overview.outcomes for name, values in outcome.design.sweep.values.items()
+    }
     settings = {"judges": list(design.judges), "judging": design.judging.model_dump(mode="json"), "sweep": swept}
     about = [f"{plain(name)}: {plain(data.name)}, {len(data.items)} items" for name, data in overview.sets.items()]
     return Report("overview", "Agreement with people", tuple(about), settings, (table,), items, (overview.basis,))
