@@ -37,7 +37,7 @@ PARTS: Mapping[str, type[Settings]] = {
 """The parts of an order, whose fields are its settings."""
 JUDGES_ADDRESS = "judge_base_url"
 """The name in an order of the judges' address, as `base_url` is the writer's."""
-_OF_DRAFTS = frozenset({"strategy", "by_chapter", "until", "merge", "drafts"})
+_OF_DRAFTS = frozenset({"strategy", "by_chapter", "until", "drafts"})
 _OF_REFINING = frozenset(RefineConfig.model_fields)
 _OF_JUDGING = frozenset(JudgeConfig.model_fields) - frozenset(DraftConfig.model_fields) | {JUDGES_ADDRESS}
 _IDLE: Mapping[Kind, frozenset[str]] = {

@@ -92,13 +92,12 @@ class Writer:
         maximum: int = 0,
         *,
         outline: Outline | None = None,
-        sources: Sequence[str] = (),
         cap: int = 0,
     ) -> Completion:
         """Merge consecutive summaries within `words`, or `most` if that is more, or `cap` tokens. `context` is the
-        merged summary before them; `sources` are the paragraphs that each is based on, if they are shown."""
-        source = "\n".join([context, *summaries, *sources])
-        fields: dict[str, Any] = {"summaries": list(summaries), "sources": list(sources)}
+        merged summary before them."""
+        source = "\n".join([context, *summaries])
+        fields: dict[str, Any] = {"summaries": list(summaries)}
         if outline is not None:
             fields |= {"outline": outline_text(outline), "kind": outline.kind}
         prompt: Prompt[Any, str] = summarization.MERGE

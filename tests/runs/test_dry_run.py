@@ -317,7 +317,6 @@ def check(said: RunPlan, sent: Counter, least: int = 1, share: float = 0.1) -> N
 WIDE: dict[str, Any] = {"context_tokens": 16_000, "words": 300, "prompts": "standard"}
 DRAFTS: dict[str, dict[str, Any]] = {
     "hierarchical": {"strategy": "hierarchical", "chunk_tokens": 600},
-    "outlined": {"strategy": "hierarchical", "chunk_tokens": 600, "merge": "source"},
     "incremental": {"strategy": "incremental", "chunk_tokens": 1000},
     "direct": {"strategy": "direct"},
     "several": {"strategy": "direct", "drafts": 3},
