@@ -83,6 +83,7 @@ from redraft.llm.base import Request as Request
 from redraft.llm.base import Sampling as Sampling
 from redraft.llm.base import ScriptedModel as ScriptedModel
 from redraft.llm.base import ScriptError as ScriptError
+from redraft.llm.budget import Budget as Budget
 from redraft.llm.budget import PriceTable as PriceTable
 from redraft.llm.budget import price_table as price_table
 from redraft.llm.chat import ChatModel as ChatModel
