@@ -157,6 +157,7 @@ class EvidenceReader:
 
     @property
     def windows(self) -> Windows:
+        """Return the windows of the document that are searched."""
         return self.passages.windows
 
     @property
