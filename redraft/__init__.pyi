@@ -26,10 +26,12 @@ from redraft.domain import Usage as Usage
 from redraft.errors import BudgetError as BudgetError
 from redraft.errors import CapabilityError as CapabilityError
 from redraft.errors import CheckpointError as CheckpointError
+from redraft.errors import DeadlineError as DeadlineError
 from redraft.errors import DocumentError as DocumentError
 from redraft.errors import EmptyReply as EmptyReply
 from redraft.errors import IncompleteError as IncompleteError
 from redraft.errors import JudgingError as JudgingError
+from redraft.errors import KeyRejected as KeyRejected
 from redraft.errors import LateReply as LateReply
 from redraft.errors import ModelError as ModelError
 from redraft.errors import NoAnswerError as NoAnswerError
@@ -39,6 +41,7 @@ from redraft.errors import PackError as PackError
 from redraft.errors import PlanError as PlanError
 from redraft.errors import PromptError as PromptError
 from redraft.errors import ProviderError as ProviderError
+from redraft.errors import QuotaExhausted as QuotaExhausted
 from redraft.errors import RateLimited as RateLimited
 from redraft.errors import RedraftError as RedraftError
 from redraft.errors import RefusedReply as RefusedReply
@@ -52,6 +55,7 @@ from redraft.errors import TimedOut as TimedOut
 from redraft.errors import TransientError as TransientError
 from redraft.errors import TruncatedReasoning as TruncatedReasoning
 from redraft.errors import TruncatedReply as TruncatedReply
+from redraft.errors import UnknownModel as UnknownModel
 from redraft.errors import UnreadableReply as UnreadableReply
 from redraft.errors import UsageError as UsageError
 from redraft.evaluators.base import Case as Case
@@ -83,10 +87,11 @@ from redraft.llm.base import Request as Request
 from redraft.llm.base import Sampling as Sampling
 from redraft.llm.base import ScriptedModel as ScriptedModel
 from redraft.llm.base import ScriptError as ScriptError
+from redraft.llm.budget import Budget as Budget
 from redraft.llm.budget import PriceTable as PriceTable
 from redraft.llm.budget import price_table as price_table
 from redraft.llm.chat import ChatModel as ChatModel
-from redraft.order import Order as Order
+from redraft.order import read_order as read_order
 from redraft.presets import Preset as Preset
 from redraft.presets import preset as preset
 from redraft.prompts.book import PROMPTS as PROMPTS

@@ -313,7 +313,7 @@ def file_in(root: Path, source: str) -> Path:
 def _next(result: Result, *, at_work: bool) -> str:
     if at_work:
         return "call status again, with wait"
-    if result.status == "done":
+    if result.run.status == "done":
         return "call result"
     if result.status in ("stopped", "failed", "interrupted", "killed"):
         return "call result for the partial result, or resume"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from redraft.lab.experiments.published import read_results
-from redraft.report.pages.report import report_page
+from redraft.lab.experiments.report_page import report_page
 from redraft.report.tables import Cell, Report, Table
 from tests.browser import serious
 

@@ -35,16 +35,15 @@ from redraft.domain import (
     Ruling,
     Span,
     Tree,
-    TypedQuestion,
-    TypedQuestions,
     Usage,
     content_id,
 )
-from redraft.settings import DraftConfig, JudgeConfig, Limits, Refine, RefineConfig
+from redraft.order import Refine, Summarize
+from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.store.addresses import is_server
 from redraft.store.batches import Batch, BatchItemRow
 from redraft.store.calls import Call
-from redraft.store.documents import ChapterRun, DraftCandidate
+from redraft.store.documents import ChapterRun
 from redraft.store.judgments import HumanOpinion
 from redraft.store.messages import Message
 from redraft.store.reservations import Reservation, ReservationTerms
@@ -78,8 +77,7 @@ def run(name: str = "abc123", text: str = TEXT, **changes: Any) -> Run:
         id=name,
         identity="identity",
         document=content_id(text),
-        settings=DraftConfig(query="What? \U0001f600", words=50),
-        limits=Limits(max_calls=3),
+        order=Summarize(settings=DraftConfig(query="What? \U0001f600", words=50), limits=Limits(max_calls=3)),
         prompt_hashes={"merge": "1"},
         tokenizer="estimate",
         version="0.1",
@@ -143,16 +141,6 @@ def pack(name: str = "pack-1", text: str = TEXT, **changes: Any) -> Pack:
     questions = (question(1), question(2, "Why? \U0001f600", evidence=Evidence("somewhere"), position=1.0, weight=3))
     missing = ("stretch 2: nö question",)
     return replace(Pack(name, content_id(text), "m", {"ask_document": "1"}, questions, missing), **changes)
-
-
-def typed(name: str = "typed-1", text: str = TEXT, **changes: Any) -> TypedQuestions:
-    questions = (
-        TypedQuestion(1, "binary", "Did she drown? 😀", "yes", "Nobody săved her.", Span(3, 18)),
-        TypedQuestion(2, "unanswerable", "In which year?", "", "", Span(3, 18)),
-    )
-    missing = ("no abstractive question 1 about the end: nö",)
-    default = TypedQuestions(name, content_id(text), "m", {"ask_typed": "1"}, 18, questions, missing)
-    return replace(default, **changes)
 
 
 def fact(number: int = 1, text: str = "Hester drowned.", **changes: Any) -> KeyFact:
@@ -235,9 +223,6 @@ def fill(store: Store, name: str = "abc123") -> None:
     fill_judged(store, name)
     chapters = [ChapterRun(title, Chunk(at, Span(10 * at, 10 * at + 10), 5)) for at, title in enumerate(("Öne", "Two"))]
     store.chapters.put(*chapters, run=name)
-    (draft,) = store.runs.drafts(name)
-    candidate = DraftCandidate(1, "", draft.id, chosen=True, reason="it is bétter")
-    store.candidates.put(candidate, DraftCandidate(2), run=name)
     fill_batch(store, name)
 
 
@@ -257,8 +242,7 @@ def fill_judged(store: Store, parent: str) -> str:
     fork = f"fork-of-{parent}"
     store.packs.add(pack(text=PRINTABLE), "made from this")
     store.keyfacts.add(keyfacts(text=PRINTABLE), "grown from this")
-    store.typed.add(typed(text=PRINTABLE), "asked from this")
-    store.runs.add(run(fork, PRINTABLE, purpose=Refine(judging=JUDGING, refinement=REFINEMENT), parent=parent))
+    store.runs.add(run(fork, PRINTABLE, order=Refine(judging=JUDGING, refinement=REFINEMENT), parent=parent))
     first = store.runs.keep_draft(fork, "The first draft.", 3, "given")
     second = store.runs.add_draft(fork, "The second draft.", 3, "revise", 1, ("another nöte",))
     for judged_draft in (evaluation(), FAILED):

@@ -12,7 +12,7 @@ from redraft.cli.parse_options import store_to_read
 from redraft.cli.sections import SourceArgument, command
 from redraft.domain import record_json
 from redraft.errors import UsageError
-from redraft.settings import Compare
+from redraft.order import Compare
 from redraft.sources import STDIN
 
 _COMPARE_EPILOG = """\b
@@ -54,10 +54,10 @@ def compare(sources: tuple[str, ...], first: str, second: str, **values: Any) ->
 
     if [*sources, first, second].count(STDIN) > 1:
         raise UsageError("only one of SOURCE, A and B can be stdin", hint="give the others as files")
-    settings, purpose = parse_options.settings(values), Compare(judging=parse_options.judging_without_draft(values))
+    order = Compare(settings=parse_options.settings(values), judging=parse_options.judging_without_draft(values))
     a, b = parse_options.read_text(first, quiet=quiet), parse_options.read_text(second, quiet=quiet)
     check_summaries(a, b)
-    return carry_out(parse_options.document_at(sources, values), settings, RunSpec(purpose, given=a, other=b), values)
+    return carry_out(parse_options.document_at(sources, values), RunSpec(order, given=a, other=b), values)
 
 
 _COMPARE_RUNS_EPILOG = """\b

@@ -50,7 +50,7 @@ _TITLE = 60
 
 def run_json(store: Store, result: Result) -> dict[str, object]:
     """Return a run as JSON: its result, and its answer, its comparison of two summaries, or what it built."""
-    content, kind, done = result.model_dump(mode="json"), result.run.kind, result.status == "done"
+    content, kind, done = result.model_dump(mode="json"), result.run.kind, result.run.status == "done"
     if kind == "ask" and result.draft:
         # Imports NumPy, which would slow down commands that only read.
         from redraft.report.history.citations import read_answer

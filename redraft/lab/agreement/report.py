@@ -24,12 +24,7 @@ from redraft.lab.agreement.frames import (
 )
 from redraft.lab.agreement.measures import PERMUTATIONS, Correlation
 from redraft.lab.agreement.people import Dataset, human_field
-from redraft.lab.agreement.tables import (
-    SUMMARIES,
-    SYSTEMS,
-    agreement_tables,
-    with_stars,
-)
+from redraft.lab.agreement.tables import SUMMARIES, SYSTEMS, agreement_tables, with_stars
 from redraft.lab.agreement.trial import (
     READ,
     AgreementDesign,
@@ -141,7 +136,7 @@ class AgreementOverview:
     @property
     def basis(self) -> str:
         """A sentence on what the figures are based on."""
-        statuses = [each.status for outcome in self.outcomes for each in outcome.outcomes]
+        statuses = [item_outcome.status for outcome in self.outcomes for item_outcome in outcome.outcomes]
         counts = (f"{statuses.count(status)} {status}" for status in ("scored", "unjudged", "failed", "not made"))
         return f"Based on {len(statuses)} judgments: {', '.join(counts)}."
 
@@ -189,7 +184,9 @@ def _scores(outcome: AgreementOutcome, store: Store) -> dict[tuple[str, Setting]
         # The first reading of a setting has its usage.
         if column.usage and metric in _ANSWERS:
             setting = tuple(pair for pair in column.setting if pair[0] not in READ)
-            scores[f"{QUESTEVAL} ({column.judge})", setting] = [_token_f1(each, metric, store) for each in column.said]
+            scores[f"{QUESTEVAL} ({column.judge})", setting] = [
+                _token_f1(item_outcome, metric, store) for item_outcome in column.said
+            ]
         scores[column.judge, column.setting] = column.scores
     return scores
 
@@ -198,8 +195,8 @@ def _token_f1(outcome: ItemOutcome, metric: str, store: Store) -> float | None:
     """Return the mean token F1 of the answers from the summary and from the document."""
     draft = store.runs.get(outcome.run).draft if outcome.run and outcome.outcome else None
     answers = store.judgments.of(draft)[metric].details.get(_ANSWERS[metric]) if draft else None
-    judged = [answer for answer in answers if answer["verdict"] not in OPEN] if isinstance(answers, list) else []
-    return mean([rouge1(answer["found"], answer["expected"]) for answer in judged])
+    decided = [answer for answer in answers if answer["verdict"] not in OPEN] if isinstance(answers, list) else []
+    return mean([rouge1(answer["found"], answer["expected"]) for answer in decided])
 
 
 def overview_report(overview: AgreementOverview) -> Report:
@@ -221,7 +218,9 @@ def overview_report(overview: AgreementOverview) -> Report:
         for method, by_set in overview.correlations.items()
         for name, result in by_set.items()
     ]
-    swept = {name: list(each) for outcome in overview.outcomes for name, each in outcome.design.sweep.values.items()}
+    swept = {
+        name: list(values) for outcome in overview.outcomes for name, values in outcome.design.sweep.values.items()
+    }
     settings = {"judges": list(design.judges), "judging": design.judging.model_dump(mode="json"), "sweep": swept}
     about = [f"{plain(name)}: {plain(data.name)}, {len(data.items)} items" for name, data in overview.sets.items()]
     return Report("overview", "Agreement with people", tuple(about), settings, (table,), items, (overview.basis,))

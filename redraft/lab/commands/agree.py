@@ -102,18 +102,11 @@ _sweep = options.typed_option(
 @options.model_options
 @delivery.run_options
 @options.dry_run
-def with_(
-    file: str,
-    format_: str,
-    documents: str | None,
-    items: int | None,
-    title: str | None,
-    **given: Any,
-) -> int:
+def with_(file: str, format_: str, documents: str | None, items: int | None, title: str | None, **values: Any) -> int:
     """Compare judges with people's annotations in FILE: correlation by summary, document and system, balanced accuracy,
     area under the curve, and agreement among judges.
     """
-    say_reading(file, quiet=given["quiet"])
+    say_reading(file, quiet=values["quiet"])
     require_lab("redraft agree")
     from redraft.lab.agreement.formats import find_format
     from redraft.lab.agreement.people import human_field, sample_items
@@ -122,12 +115,12 @@ def with_(
 
     dataset = sample_items(find_format(format_).read(file, documents), items)
     dataset = replace(dataset, name=title or dataset.name)
-    metric = _metric(given)
-    design = _design(metric, human_field(dataset, metric, given["human"]), given)
+    metric = _metric(values)
+    design = _design(metric, human_field(dataset, metric, values["human"]), values)
 
     plan = partial(plan_table, dataset, design)
     return delivery.execute(
-        given,
+        values,
         plan,
         partial(run_trial, dataset, design),
         lambda outcome, _: agree_report(outcome),
@@ -138,28 +131,28 @@ def with_(
 def _end(outcomes: Sequence[AgreementOutcome]) -> tuple[bool, BudgetError | None, bool]:
     """Return whether nothing is missing, what stopped the first that was stopped, and whether anything was judged."""
     stopped = next((outcome.stopped for outcome in outcomes if outcome.stopped), None)
-    is_some = any(judged.outcome for outcome in outcomes for judged in outcome.outcomes)
+    is_some = any(item_outcome.outcome for outcome in outcomes for item_outcome in outcome.outcomes)
     return all(outcome.complete for outcome in outcomes), stopped, is_some
 
 
-def _metric(given: Mapping[str, Any]) -> str:
+def _metric(values: Mapping[str, Any]) -> str:
     """Return the metric that is compared: the named one, or that of the only rubric."""
     from redraft.cli.settings_file import rubrics_given
 
-    stated = rubrics_given(given["rubric"])
-    metric: str = given["metric"] or (next(iter(stated)) if len(stated) == 1 else "consistency")
+    stated = rubrics_given(values["rubric"])
+    metric: str = values["metric"] or (next(iter(stated)) if len(stated) == 1 else "consistency")
     if stated and metric not in stated:
         hint = f"say which one is compared with people: --metric {next(iter(stated))}"
         raise UsageError(f"--rubric is not used by --metric {metric}", hint=hint)
     return metric
 
 
-def _design(metric: str, human: str, given: Mapping[str, Any]) -> AgreementDesign:
+def _design(metric: str, human: str, values: Mapping[str, Any]) -> AgreementDesign:
     from redraft.lab.agreement.trial import AgreementDesign, parse_sweep
 
-    settings, judging = parse_options.settings(given), parse_options.judging({**given, "metric": (metric,)})
+    settings, judging = parse_options.settings(values), parse_options.judging({**values, "metric": (metric,)})
     return AgreementDesign(
-        metric, human, judging.judges or (settings.model,), settings, judging, parse_sweep(given["sweep"])
+        metric, human, judging.judges or (settings.model,), settings, judging, parse_sweep(values["sweep"])
     )
 
 
@@ -190,7 +183,7 @@ Examples:
 @options.model_options
 @delivery.run_options
 @options.dry_run
-def table_(files: tuple[str, ...], metrics: tuple[str, ...], **given: Any) -> int:
+def table_(files: tuple[str, ...], metrics: tuple[str, ...], **values: Any) -> int:
     """Compare judges with people's annotations from several files, each given as FORMAT=FILE, in one table, like
     LongSumEval's table II; with --sweep, like its tables V to VII.
     """
@@ -202,15 +195,15 @@ def table_(files: tuple[str, ...], metrics: tuple[str, ...], **given: Any) -> in
     parts = [word.partition("=")[::2] for word in files]
     if wrong := [name for name, file in parts if not file]:
         raise UsageError(f"{wrong[0]!r} has no format", hint="write FORMAT=FILE, such as qags=mturk_cnndm.jsonl")
-    say_reading(*(file for _, file in parts), quiet=given["quiet"])
+    say_reading(*(file for _, file in parts), quiet=values["quiet"])
     formats, sets = [name for name, _ in parts], dict[str, Dataset]()
     for name, file in parts:
         title = name if formats.count(name) == 1 else f"{name} {Path(file).stem}"
-        sets[title] = sample_items(find_format(name).read(file), given["items"])
-    base = _design(metrics[0], "", given)
+        sets[title] = sample_items(find_format(name).read(file), values["items"])
+    base = _design(metrics[0], "", values)
     plan, run = partial(overview_plan, sets, metrics, base), partial(run_overview, sets, metrics, base)
     return delivery.execute(
-        given, plan, run, lambda outcome, _: overview_report(outcome), lambda outcome: _end(outcome.outcomes)
+        values, plan, run, lambda outcome, _: overview_report(outcome), lambda outcome: _end(outcome.outcomes)
     )
 
 

@@ -111,9 +111,9 @@ class RunBatch:
     async def run_task(self, name: str, work: Callable[[], Awaitable[S]]) -> S:
         """Do some work as soon as the limits allow, and report it, with its status if it is not done."""
         async with self.places:
-            found = await work()
-        self.report_progress(name if found.status == "done" else f"{name}: {found.status}")
-        return found
+            outcome = await work()
+        self.report_progress(name if outcome.status == "done" else f"{name}: {outcome.status}")
+        return outcome
 
     async def run_part(
         self, stage: str, step: str, name: str, document: Document, settings: DraftConfig, order: RunSpec
@@ -235,8 +235,8 @@ class JudgingPack:
 
 def required_parts(names: Iterable[str], judging: JudgeConfig) -> list[PackPart]:
     """Return what some metrics need about a document before they can judge its summaries."""
-    wanted = {evaluator.needs for evaluator in metrics(tuple(names), with_rubrics(judging, ())) if evaluator.needs}
-    return [part for part in REFERENCES if part in wanted]
+    parts = {evaluator.needs for evaluator in metrics(tuple(names), with_rubrics(judging, ())) if evaluator.needs}
+    return [part for part in REFERENCES if part in parts]
 
 
 async def judging_pack(

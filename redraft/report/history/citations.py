@@ -157,10 +157,10 @@ def cited(lineage: Lineage) -> Citations:
 
 @dataclass(frozen=True, slots=True)
 class NumberedSentence:
-    """A sentence of an answer with the number of its citation, or None without one."""
+    """A sentence of an answer with the number of its citation."""
 
     text: str
-    citation: int | None
+    citation: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +191,7 @@ class Answer:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes on what was dropped from the answer: quotes that are not in the document."""
+        """Notes on what was left out of the answer: sentences that are not found in the document."""
         return self.result.draft.notes if self.result.draft else ()
 
     @property
@@ -205,10 +205,7 @@ class Answer:
         if not self.answered:
             return self.answer
         gap = "" if is_unspaced(self.answer) else " "
-        marked = (
-            f"{sentence.text}{gap}[{sentence.citation}]" if sentence.citation else sentence.text
-            for sentence in self.sentences
-        )
+        marked = (f"{sentence.text}{gap}[{sentence.citation}]" for sentence in self.sentences)
         rows = [f"[{citation.number}] {citation.place}: “{citation.quote}”" for citation in self.citations]
         return "\n\n".join([gap.join(marked), "\n".join(rows)])
 
@@ -225,11 +222,12 @@ def read_answer(store: Store, key: str) -> Answer:
     answer = FoundAnswer.model_validate(dict(evaluation.details))
     document = document_read(store, run)
     spans = [Span(*place) for place in answer.places] if answer.answered else []
-    numbers: dict[tuple[int | None, int | None], int] = {(*span,): number for number, span in enumerate(spans, 1)}
+    numbers = {(span.start, span.end): number for number, span in enumerate(spans, 1)}
     languages = language_spans_of(document)
     citations = [Citation.of(document, languages, number, span) for number, span in enumerate(spans, 1)]
     sentences = [
-        NumberedSentence(sentence.text, numbers.get((sentence.start, sentence.end)))
+        NumberedSentence(sentence.text, numbers[sentence.place])
         for sentence in (answer.sentences if answer.answered else ())
+        if sentence.place
     ]
     return Answer(result, run.settings.query or "", answer.answered, tuple(sentences), tuple(citations))

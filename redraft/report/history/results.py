@@ -1,4 +1,4 @@
-"""The stored result of a run: summary, scores, chapters, candidates and the outcome of a person's requests."""
+"""The stored result of a run: summary, scores, chapters and the outcome of a person's requests."""
 
 from __future__ import annotations
 
@@ -44,7 +44,6 @@ from redraft.text.places import pages_of, place_in
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import sentences_in
 from redraft.text.words import count, count_words
-from redraft.text.words import score as shown_score
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,30 +55,6 @@ class ChapterResult:
     pages: str
     """The first and last page as printed; empty if the document has none."""
     result: Result | None
-
-
-@dataclass(frozen=True, slots=True)
-class CandidateResult:
-    """One of several drafts, with its scores and whether it was chosen; None before the choice."""
-
-    number: int
-    run: str
-    """The run that drafted it: the run itself, or one that was made for it."""
-    strategy: str
-    draft: str | None
-    words: int | None
-    scores: Mapping[str, float | None]
-    chosen: bool | None
-    reason: str
-
-    def line(self, number: int) -> str:
-        """Return the candidate, one of `number`, in one line."""
-        scores = [
-            f"{metric} {'no score' if score is None else shown_score(score)}" for metric, score in self.scores.items()
-        ]
-        verdict = "undecided" if self.chosen is None else "chosen" if self.chosen else "not chosen"
-        about = ", ".join([self.strategy, *scores, f"{verdict}{f': {self.reason}' if self.reason else ''}"])
-        return f"candidate {self.number} of {number}: {about}"
 
 
 @record(frozen=True, slots=True, config=DEFERRED)
@@ -142,6 +117,7 @@ class Result:
 
     run: Run
     status: str
+    """The status of the run; `incomplete` if it is done, but a metric has no score since judges could not be read."""
     outline: Document
     """The document without its text: title and structure."""
     tokens: int
@@ -159,8 +135,6 @@ class Result:
     """The result of each chapter if they were summarized separately; `usage` covers all of them."""
     sentences: int | None = None
     """The number of sentences of a summary that was given to be judged; None for others."""
-    candidates: tuple[CandidateResult, ...] = ()
-    """The drafts from which the first was chosen, if several were made; `usage` covers all of them."""
     lost: tuple[int, ...] = ()
     """The rounds in which no revision came back and another might have met the goals."""
     oddities: tuple[str, ...] = ()
@@ -191,6 +165,11 @@ class Result:
     def findings(self) -> tuple[Finding, ...]:
         """The findings on the draft, of all metrics."""
         return findings_in(self.evaluations)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was assumed or could not be kept: for the run, and for its draft."""
+        return (*self.run.notes, *(self.draft.notes if self.draft else ()))
 
     @property
     def settings(self) -> DraftConfig:
@@ -334,7 +313,7 @@ class Result:
             metrics=metrics_json(self.evaluations),
             offline_check=bool(self.offline_checked),
             withdrawn={name: findings for name, findings in withdrawals.items() if findings},
-            notes=self.draft.notes if self.draft else (),
+            notes=self.notes,
         )
 
     @classmethod
@@ -385,7 +364,6 @@ class RunResult(RunFacts, defer_build=True):
     """The chapters with their results, if they were summarized separately."""
     unstored: Annotated[str, Field(exclude_if=lambda loss: not loss)] = ""
     """Why the run is not stored: its database was deleted while it was carried out."""
-    candidates: Annotated[tuple[CandidateResult, ...], Field(exclude_if=lambda candidates: not candidates)] = ()
 
 
 UNSCORED = {REVIEW, *FIGURES}
@@ -443,12 +421,11 @@ def _result(store: Store, run: Run) -> Result:
         for chapter in store.chapters.of(run.id)
     ]
     draft = store.runs.draft(run.draft) if run.draft else None
-    candidates = candidates_of(store, run)
+    status, is_unscored = store.status(run), any(part.outcome == "failed" for part in evaluations.values())
     totals = [chapter.result.usage for chapter in chapters if chapter.result]
-    totals += [store.calls.totals(candidate.run) for candidate in candidates if candidate.run != run.id]
     return Result(
         run=run,
-        status=store.status(run),
+        status="incomplete" if status == "done" and is_unscored else status,
         outline=outline,
         tokens=sum(chunk.tokens for chunk in chunks),
         chunks=len(chunks),
@@ -463,7 +440,6 @@ def _result(store: Store, run: Run) -> Result:
         evaluations=evaluations,
         initial=_reported(store, run, rounds[0].draft, outline) if rounds else {},
         chapters=tuple(chapters),
-        candidates=candidates,
         sentences=count_sentences(store, run, [draft])[0] if draft and run.kind == "evaluate" else None,
         lost=tuple(lost_rounds(store, run)),
         oddities=tuple(store.calls.oddities(run.id)),
@@ -528,29 +504,6 @@ def document_read(store: Store, run: Run) -> Document:
 def outline_of_run(store: Store, run: Run) -> Document:
     """Return the document of a run without its text, which may be long."""
     return with_language(store.documents.outline(run.document), run.settings.source_language)
-
-
-def candidates_of(store: Store, run: Run) -> tuple[CandidateResult, ...]:
-    """Return the candidates of a run in order; empty for a run that makes one draft."""
-    results: list[CandidateResult] = []
-    metrics = run.refinement.goals if run.refinement else run.judging.metrics if run.judging else ()
-    for candidate in store.candidates.of(run.id):
-        draft = store.runs.draft(candidate.draft) if candidate.draft else None
-        scores = scores_in(store.judgments.of(draft.id)) if draft and run.judging else {}
-        settings = store.runs.get(candidate.run).settings if candidate.run else run.settings
-        results.append(
-            CandidateResult(
-                candidate.number,
-                candidate.run or run.id,
-                settings.strategy,
-                candidate.draft or None,
-                draft.words if draft else None,
-                {name: scores[name] for name in metrics if name in scores},
-                candidate.chosen,
-                candidate.reason,
-            )
-        )
-    return tuple(results)
 
 
 def built(store: Store, run: Result | str) -> Pack:

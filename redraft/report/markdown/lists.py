@@ -51,7 +51,7 @@ def runs_markdown(runs: Sequence[RunSummary], now: datetime) -> str:
 
 def packs_markdown(packs: Sequence[Mapping[str, Any]], now: datetime) -> str:
     """Return a row for the questions and key facts of each document."""
-    names = {"questions": "question", "keyfacts": "key fact", "typed": "typed question"}
+    names = {"questions": "question", "keyfacts": "key fact"}
     rows = (
         {
             # A prefix of this length always identifies a pack.

@@ -56,7 +56,6 @@ def drafting_lines(result: Result) -> Iterator[str]:
     """Yield why the strategy was chosen, if the user named none, what a found settings file set, and the outcome of
     other drafts."""
     yield from filter(None, [str(result.settings.found or ""), result.settings.chosen])
-    yield from (candidate.line(len(result.candidates)) for candidate in result.candidates)
 
 
 def round_heading(turn: RoundTrace, by_draft: dict[str, RoundTrace], *, forked: bool = False) -> str:
@@ -180,11 +179,11 @@ def _end(trace: RunTrace) -> Iterator[str]:
         yield f"this run compared two summaries: see `redraft show {run.id}`"
     elif run.judging is None:
         yield "this draft was not judged"
-    elif run.refinement and result.status == "done":
+    elif run.refinement and run.status == "done":
         yield f"{end_reason(result)}; the result is the draft of round {trace.number(run.draft)}"
         if run.why:
             yield f"why: {line(run.why)}"
-    elif result.status != "done":
+    elif run.status != "done":
         yield end_reason(result)
     yield from unanswered_calls(result.usage)
 

@@ -13,14 +13,7 @@ import pytest
 from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.lab.agreement.sheet_rows import PassageFinder, read_sheets, sheet_csv
-from redraft.lab.agreement.sheets import (
-    SheetRow,
-    draw_sample,
-    majority,
-    margin_of_error,
-    sample_size,
-    share_interval,
-)
+from redraft.lab.agreement.sheets import SheetRow, draw_sample, majority, margin_of_error, sample_size, share_interval
 from tests.cli.inside import Inside, keepers_court
 
 

@@ -123,17 +123,6 @@ def test_a_budget_stops_it_and_a_higher_one_goes_on(inside: tuple[Inside, ChatSe
 
 
 @pytest.mark.nightly
-def test_a_judge_that_fails_is_counted_and_the_other_goes_on(inside: tuple[Inside, ChatServer]) -> None:
-    command, _ = inside
-    done = command.run(*JUDGED, "--judge", "openai:broken", "--json")
-    assert done.code == 3
-    found = tables(json.loads(done.out))
-    by = {row["by"]: row for row in found["counts"]}
-    assert (by["openai:fair"]["figures"], by["openai:broken"]["failed"] + by["openai:broken"]["unjudged"]) == (6, 6)
-    assert found["agreement"][1]["tau-b"] is None
-
-
-@pytest.mark.nightly
 def test_a_sweep_over_similarity_and_threshold_asks_nothing_new_and_is_what_would_be_judged(
     inside: tuple[Inside, ChatServer],
 ) -> None:

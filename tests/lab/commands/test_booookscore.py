@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import signal
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +12,6 @@ import pytest
 
 from tests.chatserver import Answer, ChatServer, Fault, Seen
 from tests.cli.inside import Inside
-from tests.command import Command
 from tests.judges import told
 from tests.lab.experiments.world import answer, sent
 
@@ -92,27 +89,6 @@ def test_it_prints_the_report_and_writes_it_with_its_tables(inside: Inside, serv
     again = inside.run(*arguments, "-o", "deep/results", "--quiet")
     assert (again.code, again.err, len(server.seen)) == (0, "", asked)
     assert {path.name: path.read_bytes() for path in results.iterdir()} == first
-
-
-def test_a_dry_run_shows_what_judging_comes_to_and_does_nothing(inside: Inside, server: ChatServer) -> None:
-    plan = (*JUDGED, "--judge", "extractive", "--set", "batch=2", "--dry-run")
-    done = inside.run(*plan, "-o", "results")
-    assert (done.code, server.seen) == (0, [])
-    assert "No model was called and nothing was stored" in done.out
-    assert not inside.database.exists()
-    assert not (inside.folder / "results").exists()
-    first, built_in, total = inside.run(*plan, "--json").json["rows"]
-    # Two summaries of three sentences each, of which a judge has two before it at once.
-    assert (first["runs"], first["calls"]) == (1, 4)
-    assert (first["USD"], built_in["USD"], total["calls"]) == (None, 0, 8)
-    assert inside.run(*JUDGED, "--set", "batch=2", "-q").code == 0
-    assert len(server.seen) == first["calls"]
-    usage = inside.run(*JUDGED, "--set", "batch=2", "--json", "-q").json["tables"]
-    made, _ = [row for one in usage if one["name"] == "cost" for row in one["rows"]]
-    assert 0.5 * first["prompt tokens"] < made["prompt tokens"] <= first["prompt tokens"]
-    assert made["reply tokens"] <= first["reply tokens"]
-    (none,) = inside.run(*GIVEN, "--dry-run", "--json").json["rows"]
-    assert none["calls"] == 0, "where nobody judges nothing is to be paid for"
 
 
 def test_people_and_other_annotations_stand_beside_each_other(inside: Inside) -> None:
@@ -207,26 +183,3 @@ def test_nothing_in_a_file_can_harm_a_terminal_or_a_spreadsheet(inside: Inside) 
     assert done.code == 0, done.err
     written = [path.read_text("utf-8") for path in (inside.folder / "out").iterdir()]
     assert not any("\x1b" in text for text in (done.out, done.err, *written))
-
-
-@pytest.mark.nightly
-def test_killed_it_goes_on_without_paying_twice(tmp_path: Path) -> None:
-    folder = filled(tmp_path)
-    texts = {f"s{n}": told(*range(5 * n, 5 * n + 5)) for n in range(1, 5)}
-    (folder / "summaries.json").write_text(json.dumps(texts), "utf-8")
-    arguments = (*JUDGED, "--set", "batch=2", "--concurrency", "2")
-    with ChatServer(answer, latency=lambda *_: 0.2) as server:
-        command = Command(folder, server.base_url)
-        process = command.start(*arguments)
-        while len(server.answered) < 5:
-            time.sleep(0.02)
-        process.send_signal(signal.SIGKILL)
-        process.communicate(timeout=30)
-        before = len(server.seen)
-        assert before < 12
-        done = command.run(*arguments, "--json", "-q")
-        assert done.code == 0, done.err
-        [row] = done.json["tables"][0]["rows"]
-        assert (row["judged"], row["unjudged"], row["score"]) == (20, 0, 1.0)
-        # What was on its way when it was killed is asked again; what was answered is not.
-        assert len(server.seen) <= 12 + 2

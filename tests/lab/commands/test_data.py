@@ -38,9 +38,3 @@ def test_a_plain_text_is_told_in_one_sentence_and_not_line_by_line(tmp_path: Pat
     assert checked.code == 3
     assert checked.out.count("| story.txt") == 2, "once among the files, once among what cannot be read"
     assert "plain text is a SOURCE without conversion" in checked.out
-
-
-def test_one_unreadable_entry_of_a_set_is_an_entry(tmp_path: Path) -> None:
-    command = Inside(tmp_path)
-    (tmp_path / "good.md").write_text("The keeper lit the lamp.", "utf-8")
-    assert "| good.md | line 1 | this is not JSON" in command.run("data", "describe", "good.md").out

@@ -13,7 +13,7 @@ from redraft.lab.doctor.controls import SHUFFLED
 from tests.chatserver import ChatServer, Seen
 from tests.cli.inside import MODEL, Inside
 from tests.judges import seen_on
-from tests.lab.doctor.oracle import TWICE, Oracle
+from tests.lab.doctor.oracle import Oracle
 
 FORM = ("doctor", "--judge", MODEL, "--metric", "booookscore")
 
@@ -87,22 +87,6 @@ def test_the_plan_asks_nobody_and_holds(tmp_path: Path) -> None:
     assert total["document"] == "total"
     assert 0 < used["calls"] <= total["calls"]
     assert used["prompt_tokens"] <= total["prompt tokens"]
-
-
-@pytest.mark.slow
-def test_the_plan_says_what_an_examination_costs(tmp_path: Path) -> None:
-    rows = Inside(tmp_path).run("doctor", "--judge", "openai:gpt-4o-mini", "--dry-run", "--json").json["rows"]
-    assert 0 < rows[-1]["USD"] <= 0.25, "an examination is to be had for cents"
-
-
-@pytest.mark.nightly
-def test_several_judges_are_examined_apart(tmp_path: Path) -> None:
-    with hospital(tmp_path) as command:
-        done = command.run(*FORM, "--judge", "extractive", "--json").json
-    assert [one["judge"] for one in done["judges"]] == [MODEL, "extractive"]
-    assert all(len(one["controls"]) == 5 for one in done["judges"])
-    twice = [next(one for one in judge["controls"] if one["control"] == TWICE) for judge in done["judges"]]
-    assert [one["verdict"] for one in twice] == ["pass", "cannot tell"]
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,6 @@ from tests.judges import WANTED, Json, Sheet, sentence_of
 TEXTS = load_texts()
 DOCUMENT = [statement.sentence for statement in statements_of(TEXTS.document)]
 ORDER = statements_of(TEXTS.order)[-1].sentence
-TWICE = "the same twice"
 # Questions about the document with the order in it have numbers from here on.
 _ORDERED = 1000
 _BOOK = PromptBook()

@@ -133,12 +133,7 @@ def test_sentences_are_found_or_spared(control: str, wrong: list[str], verdict: 
 
 @pytest.mark.parametrize(
     ("before", "after", "verdict"),
-    [
-        (ERRORS, ERRORS, "pass"),
-        (ERRORS[:2], ERRORS[:2], "pass"),
-        (ERRORS, ERRORS[1:], "fail"),
-        ([], [], "cannot tell"),
-    ],
+    [(ERRORS, ERRORS, "pass"), (ERRORS[:2], ERRORS[:2], "pass"), (ERRORS, ERRORS[1:], "fail"), ([], [], "cannot tell")],
 )
 @pytest.mark.parametrize("probe", [ORDERED, ORDERED_SUMMARY])
 def test_what_is_found_is_found_in_spite_of_an_instruction(

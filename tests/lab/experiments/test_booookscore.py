@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 from statistics import fmean, stdev
@@ -23,8 +22,6 @@ from redraft.lab.agreement.annotations import (
     Annotations,
     ConfusionVerdict,
     Summaries,
-    read_annotations,
-    read_summaries,
 )
 from redraft.lab.agreement.measures import spread_of_mean
 from redraft.lab.experiments.booookscore import (
@@ -151,7 +148,7 @@ def test_sentences_end_by_the_language_of_the_summaries(tmp_path: Path) -> None:
 
 
 async def test_the_built_in_judge_says_nothing_of_summaries_in_another_language(tmp_path: Path) -> None:
-    design = CoherenceDesign(("extractive",))
+    design = CoherenceDesign(judges=("extractive",))
     with Store(tmp_path / "redraft.db") as store:
         measured = measure_summaries(Summaries("s.json", GERMAN), None, design)
         outcome = await EXPERIMENT.run((), measured, ExperimentRunner(store, Limits()))
@@ -201,68 +198,6 @@ def test_the_bootstrap_is_that_of_the_mean() -> None:
     assert spread.low < fmean(scores) < spread.high
     assert spread_of_mean(scores[::-1]) == spread, "whatever the order"
     assert spread_of_mean([0.5]) is None, "one summary says nothing of others"
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not DATA.is_dir(), reason="needs $REDRAFT_DATA")
-@pytest.mark.parametrize(
-    ("name", "score", "repeated", "sd"),
-    [("gpt4-2048-hier", 89.1, 4.2, None), ("gpt4-2048-inc", 82.5, 3.4, 0.015), ("gpt4-4096-hier", 90.8, None, None)],
-)
-def test_the_published_figures_come_out_of_the_released_files(
-    name: str, score: float, repeated: float | None, sd: float | None
-) -> None:
-    """Table 2 of the paper, and its appendix G."""
-    file = read_summaries(str(DATA / "summaries" / f"{name}-cleaned.json"))
-    outcome = measure_summaries(file, read_annotations(str(DATA / "annotations" / f"{name}.json")), NO_ITEM)
-    report = EXPERIMENT.report(annotated_outcome(outcome))
-    [(points, deviation, summaries, unjudged)] = rows(
-        table(report, "scores"), "BooookScore", "sd", "summaries", "unjudged"
-    )
-    assert points == pytest.approx(score, abs=0.7)
-    assert (summaries, unjudged) == (100, 0)
-    assert sd is None or deviation == pytest.approx(sd, abs=0.001)
-    [(trigrams,)] = rows(table(report, "lengths"), "% repeated trigrams")
-    assert repeated is None or trigrams == pytest.approx(repeated, abs=1)
-    (aside,) = outcome.aside.values()
-    assert not aside["lost"]
-    assert not aside["unknown"]
-
-
-@pytest.mark.skipif(not DATA.is_dir(), reason="needs $REDRAFT_DATA")
-def test_the_other_format_is_read_too() -> None:
-    file = read_summaries(str(DATA / "summaries" / "gpt4-2048-hier-cleaned.json"))
-    annotations = read_annotations(str(DATA / "annotations" / "gpt4-2048-hier.v2.json"))
-    assert annotations.every
-    items = measure_summaries(file, annotations, NO_ITEM).items
-    assert sum(item.judged for item in items) == sum(len(one or ()) for one in annotations.entries.values())
-    assert sum(item.confused for item in items) == 267, "263 with questions, and 4 with types alone"
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not DATA.is_dir(), reason="needs $REDRAFT_DATA")
-def test_what_people_marked_gives_the_published_column_to_the_digit() -> None:
-    """The second figures of table 1, and the score by footnote 12, beside GPT-4's annotations of the same summaries."""
-    path = str(DATA / "human" / "summary-gpt4-4096-hier.json")
-    gpt4 = read_annotations(str(DATA / "annotations" / "gpt4-4096-hier.json"))
-    outcome = measure_summaries(read_summaries(path), read_annotations(path), NO_ITEM, beside=[gpt4])
-    report = EXPERIMENT.report(annotated_outcome(outcome))
-    people = "summary-gpt4-4096-hier.json"
-    shares = dict(rows(table(report, "types"), "type", "% of sentences", system=people))
-    assert {name: round(share, 2) for name, share in shares.items()} == {
-        "entity omission": 3.71,
-        "event omission": 2.27,
-        "causal omission": 1.21,
-        "discontinuity": 1.56,
-        "salience": 1.03,
-        "language": 0.71,
-        "inconsistency": 1.03,
-        "duplication": 1.18,
-        "untyped": 0.06,
-    }
-    assert [round(points, 1) for (points,) in rows(table(report, "scores"), "BooookScore")] == [89.4, 90.9]
-    assert not outcome.aside[people]["lost"]
-    assert rows(table(report, "agreement"), "judge") == [("gpt4-4096-hier.json",)]
 
 
 def test_marks_count_as_the_paper_counts_them() -> None:
@@ -338,12 +273,13 @@ def server() -> Iterator[ChatServer]:
 class Lab:
     def __init__(self, folder: Path, url: str) -> None:
         self.folder = folder
-        self.design = CoherenceDesign(("openai:x",), base_url=url)
+        self.design = CoherenceDesign(judges=("openai:x",), base_url=url)
         self.texts = dict(TEXTS)
         self.annotations: Annotations | None = None
 
     async def run(self, limits: Limits | None = None, **changes: Any) -> CoherenceOutcome:
-        measured = measure_summaries(Summaries("s.json", self.texts), self.annotations, replace(self.design, **changes))
+        design = self.design.model_copy(update=changes)
+        measured = measure_summaries(Summaries("s.json", self.texts), self.annotations, design)
         with Store(self.folder / "redraft.db") as store:
             return await EXPERIMENT.run((), measured, ExperimentRunner(store, limits or Limits()))
 

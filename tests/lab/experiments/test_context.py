@@ -10,7 +10,7 @@ import pytest
 
 from redraft import DraftConfig, Limits, Store
 from redraft.lab.experiments.context import EXPERIMENT, ContextDesign, ContextOutcome
-from redraft.lab.experiments.plan import NamedModel
+from redraft.lab.experiments.orders import NamedModel
 from redraft.llm.budget import PriceTable
 from redraft.runs.experiment_runner import ExperimentRunner
 from tests.chatserver import Answer, ChatServer, Fault, Seen, text_of
@@ -51,7 +51,9 @@ def at(url: str, name: str) -> NamedModel:
 
 def design_at(server: ChatServer, *models: str, **changes: object) -> ContextDesign:
     seats = [at(server.base_url, f"openai:{model}") for model in (*models, "judge")]
-    return ContextDesign(tuple(seats[:-1]), seats[-1], ("direct",), STEPS, 120, **changes)  # type: ignore[arg-type]
+    return ContextDesign(
+        models=tuple(seats[:-1]), judge=seats[-1], strategies=("direct",), steps=STEPS, words=120, **changes
+    )  # type: ignore[arg-type]
 
 
 async def run(folder: Path, design: ContextDesign, limits: Limits | None = None) -> ContextOutcome:
@@ -129,7 +131,7 @@ async def test_what_fails_is_a_hole_and_stops_nothing_else(tmp_path: Path) -> No
 
 def test_a_plan_asks_nobody(tmp_path: Path) -> None:
     writer, judge = (at("http://127.0.0.1:9/v1", name) for name in ("openai:a", "openai:b"))
-    design = ContextDesign((writer,), judge, ("direct", "hierarchical"), STEPS, 120)
+    design = ContextDesign(models=(writer,), judge=judge, strategies=("direct", "hierarchical"), steps=STEPS, words=120)
     plan = EXPERIMENT.plan([ISLAND], design, PriceTable({}, {}))
     assert [row[1] for row in plan.rows][:5] == [
         *("drafting, direct", "drafting, hierarchical", "splitting summaries", "verifying facts", "aligning facts")

@@ -29,7 +29,8 @@ from redraft.lab.experiments.context_frames import (
     position_frame,
     share_frame,
 )
-from redraft.lab.experiments.reading import ReadingStep, TermSimilarity, parse_steps, plan_steps
+from redraft.lab.experiments.orders import ReadingOrder
+from redraft.lab.experiments.reading import ReadingStep, TermSimilarity, plan_steps
 from redraft.runs.experiment_runner import ExperimentRunner
 from tests.lab.experiments.made import drawn, rows
 
@@ -233,13 +234,16 @@ def test_the_pictures_are_drawn_from_the_tables_alone() -> None:
     assert "Another" in pictures["fact_changes_2"].svg()
 
 
-def test_steps_as_they_are_written() -> None:
-    assert parse_steps("10000:128000:10000") == (*range(10_000, 120_001, 10_000), 128_000)
-    assert parse_steps("2000,4000,3000") == (2000, 3000, 4000)
-    assert parse_steps("1000:1000:500") == (1000,)
-    for wrong in ("", "a:b:c", "1000:500:100", "1000:5000:0", "1000:5000", "10", "64:999999999999:1"):
-        with pytest.raises(UsageError, match="until: "):
-            parse_steps(wrong)
+def test_steps_are_read() -> None:
+    def steps(written: str) -> object:
+        return ReadingOrder(steps=written).steps  # type: ignore[arg-type]
+
+    assert steps("10000:128000:10000") == (*range(10_000, 120_001, 10_000), 128_000)
+    assert steps("2000,4000,3000") == (2000, 3000, 4000)
+    assert steps("1000:1000:500") == (1000,)
+    for wrong in ("a:b:c", "1000:500:100", "1000:5000:0", "1000:5000", "10", "64:999999999999:1"):
+        with pytest.raises(UsageError, match="are not steps"):
+            steps(wrong)
 
 
 def test_steps_fit_the_document() -> None:
@@ -266,6 +270,6 @@ def test_no_fact_is_lost_to_a_summary_that_was_not_taken_apart_as_a_whole(tmp_pa
         nobody: Any = None
         bureau = FactJudge(nobody, nobody, nobody, measure, 0.5, ExperimentRunner(store, Limits()))
         slept, rowed = (replace(fact(100), text=text) for text in ("Ann slept.", "Ben rowed."))
-        assert bureau.match_facts([slept, rowed], [slept], whole=True) == (True, False)
-        assert bureau.match_facts([slept, rowed], [slept], whole=False) == (True, None)
-        assert bureau.match_facts([slept], [], whole=False) == (None,)
+        assert bureau.match_facts([slept, rowed], [slept], is_complete=True) == (True, False)
+        assert bureau.match_facts([slept, rowed], [slept], is_complete=False) == (True, None)
+        assert bureau.match_facts([slept], [], is_complete=False) == (None,)

@@ -99,15 +99,6 @@ def test_a_parquet_file_is_refused_with_what_makes_lines_of_it(tmp_path: Path) -
     assert "lines=True" in refused.value.hint
 
 
-def test_extracts_of_xsum_are_read_between_their_marks(tmp_path: Path) -> None:
-    body = f"[XSUM]URL[XSUM]\nhttp://x\n\n[XSUM]INTRODUCTION[XSUM]\n{SUMMARY}\n\n[XSUM]RESTBODY[XSUM]\n{STORY}\n"
-    (tmp_path / "2960.data").write_text(body, "utf-8")
-    (one,) = read_contents(tmp_path / "2960.data").examples
-    assert (one.id, one.text, one.summaries[0].text) == ("2960", STORY, SUMMARY)
-    (tmp_path / "no.data").write_text("nothing", "utf-8")
-    assert read_contents(tmp_path / "no.data").troubles[0].message == "it is not an XSum extract"
-
-
 def test_what_cannot_be_read_is_named_line_by_line(tmp_path: Path) -> None:
     one = ENTRIES["document and summary"]
     file = lines(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,8 @@ from redraft.lab.experiments.grid import EXPERIMENT as GRID
 from redraft.lab.experiments.grid import GridDesign, GridOutcome, contestants
 from redraft.lab.experiments.longsumeval import EXPERIMENT as LONGSUMEVAL
 from redraft.lab.experiments.longsumeval import LongSumEvalDesign as RefiningDesign
+from redraft.lab.experiments.orders import NamedModel
 from redraft.lab.experiments.pictures import result_files
-from redraft.lab.experiments.plan import NamedModel
 from redraft.lab.experiments.sources import read_existing_summaries
 from redraft.llm.budget import PriceTable
 from redraft.readers.documents import parse
@@ -90,8 +89,10 @@ def designed(url: str, **changes: Any) -> GridDesign:
         for name in ("fair", "first")
     )
     judging = JudgeConfig(metrics=("coverage", "consistency"), questions=KEEPERS)
-    made = GridDesign(contestants(models, ("direct",), (2048,), (80,)), seats, judging, prefers=True)
-    return replace(made, **changes)
+    made = GridDesign(
+        contestants=contestants(models, ("direct",), (2048,), (80,)), judges=seats, judging=judging, prefer=True
+    )
+    return made.model_copy(update=changes)
 
 
 async def run(folder: Path, documents: list[Document], design: GridDesign, limits: Limits | None = None) -> GridOutcome:
@@ -112,7 +113,7 @@ async def test_a_grid_says_who_tells_of_more_and_what_the_order_decides(tmp_path
     ready = read_existing_summaries([str(tmp_path / "people")], documents)
     plain = designed(server.base_url)
     there = (*plain.contestants, type(plain.contestants[0])("people"))
-    design = replace(plain, contestants=there, ready=ready)
+    design = plain.model_copy(update={"contestants": there, "ready": ready})
     plan = GRID.plan(documents, design, PRICES)
     total = dict(zip(plan.columns, plan.rows[-1], strict=True))
     outcome = await run(tmp_path, documents, design)
@@ -181,7 +182,7 @@ async def test_what_cannot_be_meant_is_refused_before_anything_is_asked(tmp_path
         ({"judging": JudgeConfig(metrics=("position",))}, "position gives no score"),
     ):
         with pytest.raises(UsageError, match=said):
-            await run(tmp_path, documents, replace(design, **changes))
+            await run(tmp_path, documents, design.model_copy(update={**changes}))
     (tmp_path / "lines.jsonl").write_text('{"document": "island1", "system": "a"}\n', "utf-8")
     with pytest.raises(UsageError, match="there is no `summary` with a text"):
         read_existing_summaries([str(tmp_path / "lines.jsonl")], documents)
@@ -196,7 +197,9 @@ def refining(url: str) -> RefiningDesign:
     judging = JudgeConfig(judges=("openai:fair",), base_url=url, questions=KEEPERS)
     goals = {"coverage": 0.9, "consistency": 0.9}
     one = NamedModel("half", settings(url, "half"))
-    return RefiningDesign((one,), NamedModel("fair", seat), judging, (goals,), ("paper", "editor"))
+    return RefiningDesign(
+        writers=(one,), judge=NamedModel("fair", seat), judging=judging, thresholds=(goals,), orders=("paper", "editor")
+    )
 
 
 @pytest.mark.slow
@@ -216,10 +219,7 @@ async def test_refining_tells_what_it_gains_and_asks_about_a_first_draft_once(
     assert len(server.seen) <= int(str(dict(zip(plan.columns, plan.rows[-1], strict=True))["calls"]))
     gains = {table.name: table for table in report.tables}["gains"]
     wanted = {"subset": "all", "metric": "coverage"}
-    assert rows(gains, "order", "initial", "refined", **wanted) == [
-        ("paper", 0.5, 1.0),
-        ("editor", 0.5, 1.0),
-    ]
+    assert rows(gains, "order", "initial", "refined", **wanted) == [("paper", 0.5, 1.0), ("editor", 0.5, 1.0)]
     asked = len(server.seen)
     assert result_files(await done()) == result_files(report)
     assert len(server.seen) == asked

@@ -128,7 +128,7 @@ def test_judges_agree_as_far_as_their_scores_and_votes_go_together() -> None:
     said = [("d1", "a", "a"), ("d2", "a", "a"), ("d3", "b", "b"), ("d4", "b", "tie")]
     pairs = [voted(one, j) for one, j, _ in said] + [voted(one, k, "k") for one, _, k in said]
     pairs += [voted("d5", "tie", judge, same=True) for judge in ("j", "k")]
-    made = outcome(design("a", "b", judges=("j", "k"), prefers=True), some, pairs)
+    made = outcome(design("a", "b", judges=("j", "k"), prefer=True), some, pairs)
     table = table_of(GRID, "judges", made)
     found = one_row(table, "items", "difference", "tau-b", "alpha", of="coverage")
     assert found == pytest.approx((2, -0.2, 1.0, 0.7))
@@ -144,7 +144,7 @@ def test_preferences_are_shares_of_the_pairs_with_a_verdict() -> None:
     pairs += [voted("d8", "tie", leaning="a"), voted("d9", "tie", order_decides=True), voted("d10", "")]
     pairs += [voted("d11", "", failure=Failure("preference", "rejected", "no")), voted("d12", "", made=False)]
     some = [judged("d1", "a", {"coverage": 1.0}), judged("d1", "b", {"coverage": 1.0})]
-    table = table_of(GRID, "preferences", outcome(design("a", "b", prefers=True), some, pairs))
+    table = table_of(GRID, "preferences", outcome(design("a", "b", prefer=True), some, pairs))
     shares = one_row(table, "% first", "% second", "% tie", "balance", "verdicts", aspect="overall")
     assert shares == pytest.approx((50, 30, 20, 0.2, 10))
     columns = ("for first", "for second", "ties", "lean to first", "lean to second", "order decides", "cannot tell")
@@ -157,7 +157,7 @@ def test_a_configuration_has_its_settings_and_the_means_of_what_it_wrote() -> No
     # Words: two summaries of three. Tokens 10 and 20, novel trigrams 0.5 and 0.7, so 60 %; repeated 0 and 0.1, so 5 %.
     made = design("a")
     set_up = contestant("a", strategy="hierarchical", chunk_tokens=512, words=100)
-    made = type(made)((set_up,), made.judges, made.judging)
+    made = made.model_copy(update={"contestants": (set_up,)})
     some = [
         judged("d1", "a", {"coverage": 0.5}, lengths={"tokens": 10, "novel_trigrams": 0.5, "repeated_trigrams": 0.0}),
         judged("d2", "a", {"coverage": 1.0}, lengths={"tokens": 20, "novel_trigrams": 0.7, "repeated_trigrams": 0.1}),
@@ -190,8 +190,8 @@ def test_the_report_has_a_hole_for_what_is_not_there_and_draws_what_is() -> None
     lost = Failure("summaries", "missing", "it has no summary of this document")
     hole = judged("d2", "people", {})
     hole = replace(hole, text=None, failure=lost)
-    made = design("a", prefers=True, ready=ExistingSummaries({"people": {"d1": ("x",)}}))
-    made = type(made)((*made.contestants, type(made.contestants[0])("people")), made.judges, made.judging, prefers=True)
+    made = design("a", prefer=True, ready=ExistingSummaries({"people": {"d1": ("x",)}}))
+    made = made.model_copy(update={"contestants": (*made.contestants, type(made.contestants[0])("people"))})
     some = [judged(one, "a", {"coverage": 0.5}, taken=totals(1, 9, 1)) for one in ("d1", "d2")]
     pairs = [replace(one, second="people") for one in (voted("d1", "a"), voted("d2", "", made=False))]
     whole = outcome(made, [*some, judged("d1", "people", {"coverage": 1.0}), hole], pairs)
@@ -214,7 +214,7 @@ def test_the_report_has_a_hole_for_what_is_not_there_and_draws_what_is() -> None
 
 def test_items_and_settings_are_the_records_without_texts_servers_and_keys() -> None:
     made = design(
-        "a", "b", judges=("j", "k"), prefers=True, ready=ExistingSummaries({"people": {"d1": ("A secret text.",)}})
+        "a", "b", judges=("j", "k"), prefer=True, ready=ExistingSummaries({"people": {"d1": ("A secret text.",)}})
     )
     place: dict[str, Any] = {
         "base_url": "http://secret/v1",
@@ -224,7 +224,7 @@ def test_items_and_settings_are_the_records_without_texts_servers_and_keys() -> 
     own = tuple(replace(one, settings=DraftConfig(words=90, **place)) for one in made.contestants)
     judges = tuple(replace(one, settings=DraftConfig(**place)) for one in made.judges)
     judging = JudgeConfig(metrics=("coverage",), models={"j": ModelSettings(model="m", base_url="http://secret/v1")})
-    made = replace(made, contestants=own, judges=judges, judging=judging)
+    made = made.model_copy(update={"contestants": own, "judges": judges, "judging": judging})
     one = judged("d1", "a", {"coverage": 0.5}, text="A secret text.", runs={"drafting": "r1"}, taken=totals(1, 9, 1))
     report = GRID.report(outcome(made, [one], [voted("d1", "b", leaning="b")]))
     assert "secret" not in "".join(report.files().values()).casefold()

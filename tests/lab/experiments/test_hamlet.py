@@ -17,28 +17,20 @@ import pytest
 
 from redraft import Limits, Store
 from redraft.errors import PlanError, UsageError
-from redraft.events import CallAnswered, Event, PartDone
+from redraft.events import CallAnswered, Event
 from redraft.lab.experiments.hamlet import EXPERIMENT, HamletOutcome
 from redraft.lab.experiments.hamlet_frames import PooledShare
 from redraft.llm.budget import PriceTable
 from redraft.settings import Price
 from tests.chatserver import Answer, ChatServer, Fault, Seen, text_of
-from tests.judges import KEY, island, keepers_in, seen_on
+from tests.judges import KEY, keepers_in, seen_on
 from tests.lab.experiments.made import rows
 from tests.lab.experiments.world import ALL_KNOWING, HALF_KNOWING, Lab, answer, asked_about, files, sent, serving
 
 _PROCESSES = multiprocessing.get_context("forkserver")
 _PROCESSES.set_forkserver_preload([__name__, "redraft.llm.openai"])
 # Of the tables all but what depends on who was first to ask what both models ask.
-MEASURES = (
-    "summaries.csv",
-    "recall.csv",
-    "gaps.csv",
-    "faithfulness.csv",
-    "errors.csv",
-    "length.csv",
-    "sizes.csv",
-)
+MEASURES = ("summaries.csv", "recall.csv", "gaps.csv", "faithfulness.csv", "errors.csv", "length.csv", "sizes.csv")
 PRICES = PriceTable({}, {name: Price(prompt=1, completion=2) for name in ("whole", "half", "judge")})
 
 
@@ -122,17 +114,6 @@ async def test_a_repetition_asks_nothing_and_comes_out_the_same_to_the_byte(tmp_
     }
 
 
-@pytest.mark.nightly
-async def test_another_model_is_added_for_its_own_price(tmp_path: Path, server: ChatServer) -> None:
-    lab = Lab(tmp_path, server.base_url)
-    await lab.run(models=lab.seats(ALL_KNOWING))
-    asked = len(server.seen)
-    outcome = await lab.run()
-    assert len(outcome.items) == 4
-    assert {seen.model for seen in server.seen[asked:]} <= {"half", "judge"}
-    assert max(sent(server).values()) == 1
-
-
 def work(folder: Path, url: str, answers: int) -> None:
     """What a process does that is killed as soon as so many answers are stored."""
     os.environ["OPENAI_API_KEY"] = KEY
@@ -165,26 +146,6 @@ def test_after_kill_9_nothing_is_paid_for_twice(tmp_path: Path, server: ChatServ
     calm = asyncio.run(Lab(tmp_path / "undisturbed", server.base_url).run(Limits(concurrency=1)))
     assert {name: files(outcome)[name] for name in MEASURES} == {name: files(calm)[name] for name in MEASURES}
     assert set(sent(server).values()) == {2}, "neither more nor less was asked than without the deaths"
-
-
-@pytest.mark.nightly
-async def test_what_was_stopped_goes_on(tmp_path: Path, server: ChatServer) -> None:
-    lab = Lab(tmp_path, server.base_url)
-
-    answered = 0
-
-    def stop(event: Event) -> None:
-        nonlocal answered
-        answered += isinstance(event, CallAnswered)
-        if answered == 35:
-            task.cancel()
-
-    task = asyncio.create_task(lab.run(Limits(concurrency=1), observer=stop))
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert ledger(tmp_path, "SELECT count(*) FROM runs WHERE status = 'interrupted'") == 1
-    assert (await lab.run()).complete
-    assert max(sent(server).values()) == 1
 
 
 class Broken:
@@ -292,7 +253,7 @@ def mean_of(outcome: HamletOutcome, metric: str) -> float:
 @pytest.mark.nightly
 async def test_sizes_of_chunks_are_compared_down_to_recall(tmp_path: Path, server: ChatServer) -> None:
     lab = Lab(tmp_path, server.base_url)
-    outcome = await lab.run(sizes=("1000", "600"), queries=2)
+    outcome = await lab.run(keyfact_sizes=("1000", "600"), queries=2)
     assert outcome.complete
     report = EXPERIMENT.report(outcome)
     found = {one.name: one for one in report.tables}
@@ -301,7 +262,7 @@ async def test_sizes_of_chunks_are_compared_down_to_recall(tmp_path: Path, serve
     shares = [item.recall.levels["all"] for item in own if item.recall]
     stated, whole = sum(one.part for one in shares), sum(one.whole for one in shares)
     assert rows(found["chunks"], "recall whole", "items", size="600") == [(stated / whole, 4)]
-    first = await lab.run(sizes=("1000",), queries=2)
+    first = await lab.run(keyfact_sizes=("1000",), queries=2)
     alone = {one.name: one for one in EXPERIMENT.report(first).tables}
     assert "chunks" not in alone
     assert alone["recall"] == found["recall"], "the other tables are about the first size"
@@ -322,18 +283,6 @@ async def test_a_verdict_that_fails_leaves_the_rest_standing(tmp_path: Path) -> 
     assert item.faithfulness.score is None
     assert item.faithfulness.levels == {}
     assert "analytical,openai:whole,,,,,,0,0,1,1,0" in files(outcome)["faithfulness.csv"]
-
-
-@pytest.mark.nightly
-async def test_where_facts_are_not_aligned_nothing_is_said_of_levels(tmp_path: Path) -> None:
-    with serving(Broken("align_facts")) as server:
-        lab = Lab(tmp_path, server.base_url)
-        outcome = await lab.run(queries=1, models=lab.seats(ALL_KNOWING))
-    (item,) = outcome.items
-    assert item.recall
-    assert item.recall.score is None
-    assert item.faithfulness
-    assert set(item.faithfulness.levels) == {"all"}, "nobody knows that these sentences carry no fact"
 
 
 @pytest.mark.nightly
@@ -430,26 +379,3 @@ async def test_what_cannot_be_is_refused_before_anything_is_paid_for(tmp_path: P
     with pytest.raises(PlanError, match="more than the window"):
         await lab.run(models=lab.seats(ALL_KNOWING, window=1500))
     assert server.seen == []
-
-
-@pytest.mark.nightly
-async def test_progress_is_told_item_by_item(tmp_path: Path, server: ChatServer) -> None:
-    told: list[PartDone] = []
-    await Lab(tmp_path, server.base_url).run(
-        observer=lambda event: told.append(event) if isinstance(event, PartDone) else None
-    )
-    assert [part.number for part in told] == [1, 2, 3, 4]
-    assert {part.of for part in told} == {4}
-    assert sum(part.name.endswith("by openai:half") for part in told) == 2
-
-
-@pytest.mark.nightly
-async def test_hostile_titles_do_no_harm(tmp_path: Path, server: ChatServer) -> None:
-    document = island(90)
-    title = "=cmd|' /C calc'!A0 | <img src=x onerror=alert(1)>"
-    lab = Lab(tmp_path, server.base_url, document=type(document)(document.id, title, document.text))
-    written = files(await lab.run(queries=1))
-    assert "<img" not in written["report.md"].replace(r"\<img", "")
-    cells = [cell for name, text in written.items() if name.endswith(".csv") for cell in text.split(",")]
-    assert not [cell for cell in cells if cell.lstrip('"\n').startswith("=")]
-    assert json.loads(written["items.json"])[0]["title"] == title

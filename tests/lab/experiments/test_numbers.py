@@ -11,7 +11,6 @@ from redraft.domain import Document, Evidence, KeyFact, KeyFacts, Level, Objecti
 from redraft.lab.experiments.hamlet_frames import (
     HamletCell,
     HamletItem,
-    HamletScore,
     difference_frame,
     error_frame,
     fact_frame,
@@ -224,13 +223,6 @@ def test_scores_stand_against_what_a_summary_costs_or_else_takes() -> None:
     tokens: dict[str, Any] = drawn("hamlet", summaries=free)
     assert tokens["cost_recall"].cost.startswith("tokens per summary")
     assert not drawn("hamlet", summaries=summary_frame([done("a", Totals())])), "the built-in model takes nothing"
-
-
-def test_a_metric_that_failed_leaves_the_other_one_standing() -> None:
-    nothing = HamletScore("failed")
-    one = item(recall=recall((1, 1), (1, 1), (1, 1)), faithfulness=nothing, failure=LOST)
-    assert rows(recall_frame([one]), *BASIS, position="all") == [(1, 1, 1, 0)]
-    assert rows(faithfulness_frame([one]), "all", *BASIS) == [(None, 0, 1, 1, 0)]
 
 
 def test_two_models_differ_by_what_they_pool_over_the_queries_that_both_answer() -> None:

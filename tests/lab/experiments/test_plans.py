@@ -24,7 +24,7 @@ from redraft.lab.experiments.experiment import AnyExperiment
 from redraft.lab.experiments.grid import GridDesign, contestants
 from redraft.lab.experiments.hamlet import HamletDesign
 from redraft.lab.experiments.longsumeval import LongSumEvalDesign
-from redraft.lab.experiments.plan import NamedModel
+from redraft.lab.experiments.orders import NamedModel
 from redraft.lab.experiments.qa import QaDesign
 from redraft.lab.experiments.sources import ExistingSummaries
 from redraft.llm import structured_output
@@ -35,6 +35,7 @@ from redraft.prompts.revision import REVISE
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.runs.models import ModelPool, ModelRole
 from redraft.runs.prepare import PreparedDocument
+from redraft.runs.session import runner_of
 from redraft.store.runs import Run
 from redraft.text.words import count_words
 from tests import valley
@@ -155,7 +156,8 @@ def check(experiment: AnyExperiment, documents: Sequence[Document], design: Any,
         with Store(":memory:") as store:
             async with Session(store, judges=people) as session:
                 # Everybody is at hand by name, and has no role beforehand.
-                session.terms.model_roles = replace(session.terms.model_roles, judges=())
+                manager = runner_of(session).manager
+                manager.model_roles = replace(manager.model_roles, judges=())
                 runner = ScriptedRunner(store, Limits(), PRICES, session=session)
                 work: Coroutine[Any, Any, Any] = experiment.run(documents, design, runner)
                 return await work
@@ -191,7 +193,7 @@ def panel(**more: Any) -> tuple[NamedModel, ...]:
 def test_a_grid_takes_about_what_its_plan_says() -> None:
     systems = contestants(named(*WRITERS), ("direct", "hierarchical"), (600,), (300,))
     judging = JudgeConfig(metrics=("coverage", "faithfulness"))
-    check(grid.EXPERIMENT, [island(60)], GridDesign(systems, panel(), judging, prefers=True))
+    check(grid.EXPERIMENT, [island(60)], GridDesign(contestants=systems, judges=panel(), judging=judging, prefer=True))
 
 
 @pytest.mark.nightly
@@ -200,36 +202,57 @@ def test_longsumeval_takes_about_what_its_plan_says() -> None:
     ready = ExistingSummaries({"people": {document.id: (told(*range(1, 41)),)}})
     goals = ({"coverage": 1.0},)
     judging = JudgeConfig(judges=(STRICT,))
-    design = LongSumEvalDesign(named(STRICT, words=500), judge, judging, goals, ("paper",), 2, ready=ready)
+    design = LongSumEvalDesign(
+        writers=named(STRICT, words=500),
+        judge=judge,
+        judging=judging,
+        thresholds=goals,
+        orders=("paper",),
+        rounds=2,
+        ready=ready,
+    )
     check(longsumeval.EXPERIMENT, [document], design)
 
 
 @pytest.mark.nightly
 def test_hamlet_takes_about_what_its_plan_says() -> None:
-    design = HamletDesign(named(*WRITERS, words=250), named(JUDGES[0])[0], queries=2)
+    design = HamletDesign(models=named(*WRITERS, words=250), judge=named(JUDGES[0])[0], queries=2)
     check(hamlet.EXPERIMENT, [island(120)], design)
 
 
 @pytest.mark.nightly
 def test_the_context_experiment_takes_about_what_its_plan_says() -> None:
-    design = ContextDesign(named(WRITERS[0]), named(JUDGES[0])[0], ("direct", "hierarchical"), (2000, 4000), 300)
+    design = ContextDesign(
+        models=named(WRITERS[0]),
+        judge=named(JUDGES[0])[0],
+        strategies=("direct", "hierarchical"),
+        steps=(2000, 4000),
+        words=300,
+    )
     check(context.EXPERIMENT, [island(200)], design)
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("strategies", [("direct",), ("direct", "hierarchical")])
 def test_the_qa_experiment_takes_about_what_its_plan_says(strategies: tuple[str, ...]) -> None:
-    design = QaDesign(named(WRITERS[0]), named(JUDGES[0])[0], strategies, steps=(780, 1200, 5000))
+    design = QaDesign(
+        models=named(WRITERS[0]), judge=named(JUDGES[0])[0], strategies=strategies, steps=(780, 1200, 5000)
+    )
     check(qa.EXPERIMENT, [valley.book(24)], design)
 
 
 @pytest.mark.slow
 def test_chunk_sizes_take_about_what_their_plan_says() -> None:
-    check(CHUNK_SIZE, [island(60), island(40)], ChunkSizeDesign(JUDGES, sizes=(512, 1024), sample=4), least=0)
+    check(
+        CHUNK_SIZE,
+        [island(60), island(40)],
+        ChunkSizeDesign(judges=JUDGES, chunk_sizes=(512, 1024), sample_size=4),
+        least=0,
+    )
 
 
 @pytest.mark.slow
 def test_booookscore_takes_about_what_its_plan_says() -> None:
     texts = {f"s{n}": told(*range(n, n + 25)) for n in range(1, 5)}
-    outcome = measure_summaries(Summaries("s.json", texts), None, CoherenceDesign(JUDGES))
+    outcome = measure_summaries(Summaries("s.json", texts), None, CoherenceDesign(judges=JUDGES))
     check(booookscore.EXPERIMENT, [], outcome, least=0)

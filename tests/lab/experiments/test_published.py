@@ -14,7 +14,7 @@ from redraft.domain import record_json
 from redraft.errors import UsageError
 from redraft.lab.experiments.pictures import DRAWN, result_files
 from redraft.lab.experiments.published import read_results
-from redraft.report.pages.report import report_page, sections
+from redraft.lab.experiments.report_page import report_page, sections
 from redraft.report.tables import Report, Table, plain
 
 GAPS = Table(

@@ -74,21 +74,6 @@ class TestBookSum:
         (document,) = corpus([str(tmp_path / "test.csv")]).documents
         assert document.title == "The Prince.chapter x chapter x"
 
-    def test_a_row_without_its_summary_is_named_and_the_others_are_read(self, tmp_path: Path) -> None:
-        found = read_contents(self.table(tmp_path / "x.csv", self.row("shmoop"), self.row("x", summary_text="")))
-        assert [(one.place, one.message) for one in found.troubles] == [
-            ("row 2", "there is no `summary_text` with a text")
-        ]
-        assert len(found.examples) == 1
-
-    def test_the_publishers_lists_of_chapters_and_of_books_have_no_texts(self, tmp_path: Path) -> None:
-        row = self.row("gradesaver")
-        chapters = ("bid", "is_aggregate", "source", "chapter_path", "summary_path", "book_id", "summary_id")
-        books = {"bid": "1798", "source": "sparknotes", "title": "Timon", "summary_path": "a.txt", "book_path": "b.txt"}
-        for number, entry in enumerate(({name: row[name] for name in chapters}, books)):
-            (trouble,) = read_contents(lines(tmp_path / f"{number}.jsonl", entry)).troubles
-            assert trouble.message.startswith("it only has the paths of texts")
-
     def test_the_cleaned_set_has_a_list_of_summaries(self, tmp_path: Path) -> None:
         told = [{"source": "shmoop", "text": TOLD}, {"source": "x", "text": "Another."}]
         book = {"bid": 1232, "title": "The Prince", "author": "N. M.", "text": CHAPTER, "summary": told}
@@ -96,12 +81,6 @@ class TestBookSum:
 
 
 class TestInfiniteBench:
-    def test_the_summaries_are_read(self, tmp_path: Path) -> None:
-        entry = {"id": 0, "context": CHAPTER, "input": "", "answer": [TOLD], "options": []}
-        found = read_contents(lines(tmp_path / "longbook_sum_eng.jsonl", entry))
-        assert (found.form, found.troubles) == ("infinitebench", ())
-        assert [(one.id, one.title, one.summaries) for one in found.examples] == [("0", "book 0", ((TOLD, ""),))]
-
     def test_an_answer_to_a_question_is_beside_it_and_a_choice_is_no_summary(self, tmp_path: Path) -> None:
         asked = {"id": 1, "context": CHAPTER, "input": "What is lost?", "answer": ["a bridge"], "options": []}
         assert only(lines(tmp_path / "longbook_qa_eng.jsonl", asked)).summaries == (("a bridge", "What is lost?"),)
@@ -123,12 +102,6 @@ class TestXSum:
         assert (released.id, released.title) == ("33627800", "The bridge")
         for one in (scripts, released):
             assert (one.text, one.summaries[0].text) == ("The first line.\nThe second line.", TOLD)
-
-    def test_a_folder_of_them_is_a_source(self, tmp_path: Path) -> None:
-        for number in (2, 1):
-            text = self.extract(tmp_path / f"{number}.data", "XSUM", "INTRODUCTION").read_text("utf-8")
-            (tmp_path / f"{number}.data").write_text(text.replace("second", f"second{number}"), "utf-8")
-        assert [one.title for one in corpus([str(tmp_path)]).documents] == ["1", "2"]
 
     def test_articles_without_a_text_are_left_out_of_what_is_joined(self, tmp_path: Path) -> None:
         """Some articles of the set are empty; they shall not keep the other two hundred thousand from being used."""
@@ -207,11 +180,6 @@ class TestGovReport:
         assert report.text == f"{self.costs}\n\nAppendix I\n\nScope.", "the heading of the letter is left out"
         assert report.summaries[0].text == "Bridges are lost.\n\nKeepers are few.\n\nAnd tired."
 
-    def test_a_report_of_crs_has_its_summary_in_paragraphs(self, tmp_path: Path) -> None:
-        report = only(lines(tmp_path / "crs_test.jsonl", self.crs))
-        assert (report.id, report.text) == ("R40001", self.costs)
-        assert report.summaries[0].text == "Bridges are lost.\n\nWhy is not known."
-
     def test_a_folder_of_the_archive_is_a_source(self, tmp_path: Path) -> None:
         for number in (1, 2):
             entry = {**self.crs, "title": f"Bridges {number}", "reports": {**self.within, "section_title": str(number)}}
@@ -235,10 +203,6 @@ class TestGovReport:
         (trouble,) = read_contents(lines(tmp_path / "odd.jsonl", entry)).troubles
         assert "different numbers of titles and paragraphs" in trouble.message
 
-    @pytest.mark.parametrize("field", ["document", "report"])
-    def test_pairs_are_read_under_either_name(self, tmp_path: Path, field: str) -> None:
-        assert only(lines(tmp_path / "p.jsonl", {"id": "GAO_1", field: CHAPTER, "summary": TOLD})).text == CHAPTER
-
 
 class TestQMSum:
     meeting: ClassVar[dict[str, Any]] = {
@@ -253,15 +217,6 @@ class TestQMSum:
             {"speaker": "Bob", "content": "Who kept it?"},
         ],
     }
-
-    def test_a_meeting_is_its_turns_and_each_question_has_its_answer(self, tmp_path: Path) -> None:
-        meeting = only(lines(tmp_path / "test.jsonl", self.meeting))
-        assert meeting.text == (
-            "The Chair (Hon. Ann (North, Lib.)): The bridge is gone {vocalsound} .\n\nBob: Who kept it?"
-        )
-        assert meeting.summaries == (
-            (TOLD, "Summarize the whole meeting."), ("That it is gone.", "What did Ann say?"),
-        )  # fmt: skip
 
     def test_a_file_for_each_meeting_is_named_by_it(self, tmp_path: Path) -> None:
         (tmp_path / "covid_2.json").write_text(json.dumps(self.meeting, indent=4), "utf-8")

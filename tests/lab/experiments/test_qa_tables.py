@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from redraft.domain import THIRDS, TYPES, QuestionType, Span, TypedQuestion, third_of
+from redraft.domain import Span
 from redraft.evaluators.similarity import rouge1
 from redraft.lab.experiments.frames import Frame
 from redraft.lab.experiments.qa_frames import (
@@ -17,6 +17,8 @@ from redraft.lab.experiments.qa_frames import (
     group_by_length,
 )
 from redraft.lab.experiments.questioner import JudgedAnswer, Response
+from redraft.lab.experiments.typed_questions import THIRDS, TYPES, TypedQuestion, third_of
+from redraft.prompts.qa import QuestionType
 from tests.lab.experiments.made import rows
 
 BY_TYPE = {"type": (*TYPES, "all")}
