@@ -47,6 +47,7 @@ ALIGNED = ("coverage", "keyfact_recall")
 summary's own sentences and claims."""
 HALF = 0.5
 """The value from which an item counts as stated if judges differ."""
+REVISED_BY = "revised by "
 _TITLE, _LABEL, _OPENING, _VALUE, _NAMES = 60, 60, 40, 80, 80
 # These do not affect what is asked of the model, or only draw another sample of it.
 _NO_MATTER = {"model", "strategy", "key_env", "price", "replies", "sample"}
@@ -248,7 +249,8 @@ def _labels(results: Sequence[Result], names: Sequence[str], openings: Sequence[
     labels = []
     for name, run_settings in zip(names, settings, strict=True):
         is_given = run_settings["strategy"] == GIVEN_STRATEGY
-        parts = [run_settings.get("model", ""), GIVEN_SAID if is_given else run_settings["strategy"]]
+        model = run_settings.get("model", "")
+        parts = [GIVEN_SAID, f"{REVISED_BY}{model}" if model else ""] if is_given else [model, run_settings["strategy"]]
         for known in telling[2:]:
             if run_settings.get(known) is not None:
                 form = {"words": "{} words", "refined": "{}"}.get(known, f"{spaced(known)} {{}}")

@@ -14,6 +14,7 @@ from redraft.report.dossier.contents import Dossier, TracedPiece, fact_key
 from redraft.report.drawings import FIFTHS, calls_over_time, items_by_fifth, rounds, sources
 from redraft.report.history.lineage import TracedSentence
 from redraft.report.history.results import RequestOutcome, count_unmet
+from redraft.report.markdown.evaluation import glance
 from redraft.report.markdown.result import revisions, usage
 from redraft.report.pages.assets import assets, template
 from redraft.report.pages.formatting import in_language, packed, page_data
@@ -69,6 +70,7 @@ def view(dossier: Dossier, word: Callable[[str], str] = str, names: Mapping[str,
         "say": say,
         "names": names or {},
         "verdict": verdict(result.status, result.evaluations, result.goals, result.requests, say),
+        "glance": glance(result.evaluations),
         "findings": {history.number: history for history in dossier.findings},
         "open": len(open_findings),
         "missing": [history for history in open_findings if history.sentence is None],
