@@ -14,10 +14,10 @@ import pytest
 
 from redraft.agents.evidence import EvidenceQuery, EvidenceReader
 from redraft.agents.examiner import Examiner
-from redraft.agents.fact_checker import FactChecker, SentenceVerdict
 from redraft.agents.judge import Judge
 from redraft.domain import Document, Span
 from redraft.errors import ProviderError, UsageError
+from redraft.evaluators.faithfulness import SentenceVerdict, verify_sentences
 from redraft.lab.experiments.splitter import Splitter
 from redraft.llm.base import Reply, Request
 from redraft.llm.claim_judge import ClaimAnswer
@@ -58,7 +58,7 @@ class Words:
         self.asked.append(pairs)
         assert options["apply_softmax"] is True
         scores = [self._odds(*pair) for pair in pairs]
-        return np.array([[one.contradiction, one.entailment, one.neutral] for one in scores])
+        return np.array([[score.contradiction, score.entailment, score.neutral] for score in scores])
 
 
 class _Tokenizer:
@@ -135,7 +135,7 @@ async def verified(scores: EntailmentScores, db: Path) -> list[SentenceVerdict]:
     statements = [Statement(id=1, sentence="The ferry sank."), Statement(id=2, sentence="word " * 60)]
     with Store(db) as store:
         judge = Judge(model, PromptBook("standard"), store.judgments)
-        account = await FactChecker(judge).verify(statements, reader, None)
+        account = await verify_sentences(judge, statements, reader, None)
         return [verdict for _, verdict in sorted((account.verdicts | account.undecided).items())]
 
 
@@ -143,7 +143,7 @@ async def test_uncertain_and_long_claims_are_undecided(tmp_path: Path) -> None:
     for n, (supported, verdict) in enumerate([(0.81, "none"), (0.79, "unsure"), (0.21, "unsure"), (0.19, "sentence")]):
         scores = EntailmentScores(supported, 0.0, 1 - supported)
         verdicts = await verified(scores, tmp_path / f"{n}.db")
-        assert [one.category for one in verdicts] == [verdict, UNSURE_SAID]
+        assert [verdict.category for verdict in verdicts] == [verdict, UNSURE_SAID]
 
 
 class Heard(EntailmentModel):
@@ -170,7 +170,7 @@ async def test_verdicts_depend_on_the_language(tmp_path: Path) -> None:
         with Store(tmp_path / "redraft.db") as store, language_context(document):
             judge = Judge(model, PromptBook("standard"), store.judgments)
             await Splitter(judge).verify(["The fisher went to the town."], [Span(0, len(text))], reader)
-            await FactChecker(judge).verify([Statement(id=1, sentence="The water was still.")], reader, None)
+            await verify_sentences(judge, [Statement(id=1, sentence="The water was still.")], reader, None)
             await Examiner(judge).answers_from_document([EvidenceQuery("Is this so: “The water was still.”?")], reader)
         return [*model.heard]
 
@@ -243,10 +243,10 @@ def test_two_classes_never_contradict(labels: dict[int, str]) -> None:
     words = Pairs(lambda *_: YES)
     words.config.id2label = labels
     model = Entailment("made-up", words)
-    (one,) = check_claims(model, ["The ferry sank."], [BRIDGE, FERRY])
-    assert told(one) == ("supported", 0.95, FERRY, {1})
-    (other,) = check_claims(model, ["The ferry sank."], [BRIDGE, MILL])
-    assert told(other)[:2] == ("absent", 0.95)
+    (with_ferry,) = check_claims(model, ["The ferry sank."], [BRIDGE, FERRY])
+    assert told(with_ferry) == ("supported", 0.95, FERRY, {1})
+    (with_mill,) = check_claims(model, ["The ferry sank."], [BRIDGE, MILL])
+    assert told(with_mill)[:2] == ("absent", 0.95)
 
 
 @pytest.mark.parametrize("labels", [{0: "yes", 1: "no"}, {0: "supported", 1: "entailed"}, {0: "supported"}])
