@@ -22,19 +22,19 @@ from itertools import pairwise
 from benchmarks.common import stories, table
 from benchmarks.lineage_texts import Told, marked, sayings, stretches, summarized
 from benchmarks.papers import Check
-from redraft.domain import THIRDS, TYPES, Span, TypedQuestion
+from redraft.domain import Span
 from redraft.lab.experiments.context import place_sentences
 from redraft.lab.experiments.context_frames import LOWER, PHASES, ContextItem, SummarySentencePlaces, parts_of
+from redraft.lab.experiments.orders import USUAL_STEPS, ReadingOrder
 from redraft.lab.experiments.qa_frames import QaItem, similarity_frame
 from redraft.lab.experiments.questioner import Response
 from redraft.lab.experiments.reading import (
-    USUAL,
     EmbeddingSimilarity,
     ReadingStep,
     SentenceSimilarity,
     TermSimilarity,
-    parse_steps,
 )
+from redraft.lab.experiments.typed_questions import THIRDS, TYPES, TypedQuestion
 from redraft.text.origins import OriginTracer
 from redraft.text.sentences import sentences
 from redraft.text.vectors import Encoder, load_encoder
@@ -76,7 +76,7 @@ def checks() -> list[Check]:
 
 
 def _of_steps() -> Iterator[Check]:
-    steps = parse_steps(USUAL)
+    steps = ReadingOrder(steps=USUAL_STEPS).steps or ()
     items = [
         ContextItem("d", "", steps[-1], "m", "direct", ReadingStep(n, one, one), one) for n, one in enumerate(steps, 1)
     ]

@@ -20,9 +20,9 @@ sys.path.insert(0, str(ROOT))
 from redraft import DraftConfig, JudgeConfig, RefineConfig, Session, Store, load, read_comparison, read_dossier  # noqa: E402
 from redraft.lab.experiments.chunk_size import EXPERIMENT, ChunkSizeDesign  # noqa: E402
 from redraft.lab.experiments.published import read_file_of_results  # noqa: E402
+from redraft.lab.experiments.report_page import report_page  # noqa: E402
 from redraft.report.pages.comparison import comparison_page  # noqa: E402
 from redraft.report.pages.dossier import dossier_page  # noqa: E402
-from redraft.report.pages.report import report_page  # noqa: E402
 from redraft.runs.experiment_runner import ExperimentRunner  # noqa: E402
 from redraft.settings import Limits  # noqa: E402
 from tests.browser import browser, missing  # noqa: E402
@@ -114,7 +114,7 @@ def of_report(folder: Path) -> None:
     """The top of a page of stored results."""
     with Store(folder / "redraft.db") as store:
         bench = ExperimentRunner(store, Limits())
-        outcome = asyncio.run(EXPERIMENT.run([load(SAMPLE)], ChunkSizeDesign(("extractive",)), bench))
+        outcome = asyncio.run(EXPERIMENT.run([load(SAMPLE)], ChunkSizeDesign(judges=("extractive",)), bench))
     (folder / "tables.json").write_text(EXPERIMENT.report(outcome).files()["tables.json"], "utf-8")
     path = folder / "report.html"
     path.write_text(report_page([read_file_of_results(folder / "tables.json", "results")]), "utf-8")

@@ -26,10 +26,12 @@ from redraft.domain import Usage as Usage
 from redraft.errors import BudgetError as BudgetError
 from redraft.errors import CapabilityError as CapabilityError
 from redraft.errors import CheckpointError as CheckpointError
+from redraft.errors import DeadlineError as DeadlineError
 from redraft.errors import DocumentError as DocumentError
 from redraft.errors import EmptyReply as EmptyReply
 from redraft.errors import IncompleteError as IncompleteError
 from redraft.errors import JudgingError as JudgingError
+from redraft.errors import KeyRejected as KeyRejected
 from redraft.errors import LateReply as LateReply
 from redraft.errors import ModelError as ModelError
 from redraft.errors import NoAnswerError as NoAnswerError
@@ -39,6 +41,7 @@ from redraft.errors import PackError as PackError
 from redraft.errors import PlanError as PlanError
 from redraft.errors import PromptError as PromptError
 from redraft.errors import ProviderError as ProviderError
+from redraft.errors import QuotaExhausted as QuotaExhausted
 from redraft.errors import RateLimited as RateLimited
 from redraft.errors import RedraftError as RedraftError
 from redraft.errors import RefusedReply as RefusedReply
@@ -52,6 +55,7 @@ from redraft.errors import TimedOut as TimedOut
 from redraft.errors import TransientError as TransientError
 from redraft.errors import TruncatedReasoning as TruncatedReasoning
 from redraft.errors import TruncatedReply as TruncatedReply
+from redraft.errors import UnknownModel as UnknownModel
 from redraft.errors import UnreadableReply as UnreadableReply
 from redraft.errors import UsageError as UsageError
 from redraft.evaluators.base import Case as Case
@@ -105,15 +109,13 @@ from redraft.report.dossier.contents import Dossier as Dossier
 from redraft.report.history.changes import DraftDiff as DraftDiff
 from redraft.report.history.changes import difference as difference
 from redraft.report.history.citations import Answer as Answer
-from redraft.report.history.citations import AnswerCitation as AnswerCitation
+from redraft.report.history.citations import Citation as Citation
 from redraft.report.history.citations import Citations as Citations
 from redraft.report.history.citations import citations_of as citations_of
 from redraft.report.history.citations import cited as cited
 from redraft.report.history.citations import read_answer as read_answer
 from redraft.report.history.lineage import Lineage as Lineage
 from redraft.report.history.lineage import read_lineage as read_lineage
-from redraft.report.history.lost import Losses as Losses
-from redraft.report.history.lost import read_losses as read_losses
 from redraft.report.history.results import ChapterResult as ChapterResult
 from redraft.report.history.results import Result as Result
 from redraft.report.history.results import built as built

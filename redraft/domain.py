@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer, TypeAdapter, computed_field
 from pydantic.dataclasses import dataclass as record
@@ -508,6 +508,7 @@ _STOPS = {
     "unsure": "too few items have a verdict to tell whether every goal is met",
     "decided": "the deciding model saw nothing more to gain",
     "budget": "the budget is used up",
+    "deadline": "the time is used up",
     "cancelled": "you stopped it",
 }
 
@@ -537,53 +538,3 @@ def top_pieces(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
             cover.append(piece)
             covered |= chunks
     return tuple(sorted(cover, key=lambda piece: piece.first_chunk))
-
-
-QuestionType = Literal["abstractive", "extractive", "binary", "unanswerable"]
-"""What a question takes: combining information, finding words, saying yes or no, or noticing that the document has no
-answer."""
-Third = Literal["beginning", "middle", "end"]
-TYPES: tuple[QuestionType, ...] = get_args(QuestionType)
-THIRDS: tuple[Third, ...] = get_args(Third)
-
-
-@record(frozen=True, slots=True, config=DEFERRED)
-class TypedQuestion:
-    """A question about one paragraph, with its reference answer."""
-
-    id: Annotated[int, Field(alias="rank")]
-    type: QuestionType
-    text: Annotated[str, Field(alias="question")]
-    answer: str
-    reason: str
-    """Why "yes" or "no"; empty for other types, as the answer to an unanswerable question is."""
-    paragraph: Span
-
-    @property
-    def is_answerable(self) -> bool:
-        """Return whether the document has an answer."""
-        return self.type != "unanswerable"
-
-
-@record(frozen=True, slots=True, config=DEFERRED)
-class TypedQuestions:
-    """The typed questions of one document in paragraph order. They cover its text up to `end`."""
-
-    id: str
-    document: str
-    model: str
-    prompt_hashes: Mapping[str, str]
-    end: int
-    questions: tuple[TypedQuestion, ...]
-    missing: tuple[str, ...] = ()
-    """The questions that could not be written, and why."""
-    imported: bool = False
-
-    def third(self, question: TypedQuestion) -> Third:
-        """Return the third of the text that contains a question's paragraph."""
-        return third_of(question.paragraph, self.end)
-
-
-def third_of(place: Span, end: int) -> Third:
-    """Return the third of a text ending at `end` that contains the middle of a place."""
-    return THIRDS[min(2, int(3 * (place.start + place.end) / 2 / end))]

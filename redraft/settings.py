@@ -80,6 +80,17 @@ def _hashed(material: list[object]) -> str:
     return hashlib.sha256(json.dumps(material, sort_keys=True).encode()).hexdigest()[:32]
 
 
+class Exchange(Settings):
+    """A question about a document, and the answer that it had."""
+
+    question: str = Field(max_length=2_000)
+    answer: str = Field(max_length=20_000)
+
+
+MAX_EARLIER = 3
+"""The questions that a follow-up knows."""
+
+
 class DraftConfig(Settings):
     """Everything that determines the summary."""
 
@@ -130,6 +141,8 @@ class DraftConfig(Settings):
         "TEXT",
         label="question to answer",
     )
+    earlier: tuple[Exchange, ...] = Field(default=(), max_length=MAX_EARLIER)
+    """The questions before a follow-up with their answers, the latest last."""
     language: str | None = harmless(
         None,
         "Language to write in, by its English name, such as German.",
@@ -464,3 +477,25 @@ class Limits(Settings):
         None, "Stop before there are more calls than this.", "limits", "N", ge=1, label="limit of calls"
     )
     timeout: float = unusual(300.0, "Time limit of a request.", "limits", "SECONDS", gt=0)
+    tries: int = unusual(
+        6,
+        "Maximum number of requests for a reply while the provider is overloaded or fails.",
+        "limits",
+        "N",
+        ge=1,
+        le=100,
+    )
+    longest_wait: float = unusual(
+        120.0,
+        "Longest wait before a request is repeated. A provider that asks for a longer one ends the run.",
+        "limits",
+        "SECONDS",
+        ge=0,
+    )
+    deadline: float | None = unusual(
+        None,
+        "Stop when the run has taken this long since it began or was resumed. What it has by then is its result.",
+        "limits",
+        "SECONDS",
+        gt=0,
+    )

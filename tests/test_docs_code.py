@@ -71,7 +71,9 @@ async def test_it_runs(name: str, book: Path) -> None:
     opened: list[redraft.Session] = []
     try:
         for line, code in blocks:
-            program = compile("\n" * line + code, name, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+            flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+            # As in a notebook, not with the future imports of this module.
+            program = compile("\n" * line + code, name, "exec", flags=flags, dont_inherit=True)
             pending = eval(program, namespace)
             if inspect.isawaitable(pending):
                 await pending

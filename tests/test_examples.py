@@ -186,7 +186,7 @@ def test_functions_as_metrics(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_rubric(tmp_path: Path) -> None:
     assert ran(tmp_path, str(EMBED / "rubric.py")).out.splitlines() == [
-        "plain_tone 0.5 - stand-in; prompts standard; not checked against people",
+        "plain_tone 0.5 - stand-in; prompts standard",
         "- The lessee shall remit the rent monthly. A lawyer's phrase.",
         "- In the event of default, the lease may be terminated forthwith. A lawyer's phrase.",
     ]

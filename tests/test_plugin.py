@@ -63,7 +63,7 @@ async def test_no_update_of_its_strategy_is_empty(count: int, site: Path) -> Non
         async with redraft.Session(":memory:") as session:
             graph = redraft.graphs.draft("first-and-last").compile()
             task = {"text": text, "chunk_tokens": 128, "words": 30}
-            parts = [part async for _, part in graph.astream(task, context=session, subgraphs=True)]
+            parts = [part async for _, part in graph.astream({"order": task}, context=session, subgraphs=True)]
     assert {"read_first", "read_last", "merge"} < {node for part in parts for node in part}
     assert all(value for part in parts for value in part.values())
 

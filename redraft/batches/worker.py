@@ -22,8 +22,10 @@ from redraft.batches.sources import SUMMARY
 from redraft.domain import Document
 from redraft.errors import (
     BudgetError,
+    DeadlineError,
     DocumentError,
     ProviderError,
+    RateLimited,
     RedraftError,
     RunError,
     ServerUnreachable,
@@ -96,7 +98,7 @@ def _read(item: BatchItemRow, reading: Selection) -> Document:
 
 
 # Errors that affect every item.
-_HOPELESS = (BudgetError, ProviderError, ServerUnreachable, StoreError)
+_HOPELESS = (BudgetError, ProviderError, RateLimited, ServerUnreachable, StoreError)
 _LOOK_AGAIN, _LOOK_AGAIN_IDLY = 0.5, 1.0
 _MAX_HEARTBEAT_SECONDS = 2.0
 _RENEWALS_A_LEASE = 4
@@ -219,10 +221,11 @@ class BatchWorker:
             # The server may be restarting. If it stays away, the next statement reports it.
             await asyncio.sleep(_LOOK_AGAIN)
             await off_loop(settle, "waiting", run=watch.run)
-        except _HOPELESS as error:
-            await off_loop(settle, "waiting", run=watch.run)
-            await off_loop(self.store.batches.set_status, self.batch, "stopped", describe_error(error))
         except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
+            if isinstance(error, _HOPELESS) and not isinstance(error, DeadlineError):
+                await off_loop(settle, "waiting", run=watch.run)
+                await off_loop(self.store.batches.set_status, self.batch, "stopped", describe_error(error))
+                return
             if isinstance(error, RunError) and watch.run and await off_loop(self.store.is_claimed, watch.run):
                 # The same document under another name: finishing one finishes both.
                 await asyncio.sleep(_LOOK_AGAIN)

@@ -30,8 +30,8 @@ def _entries(evaluation: Evaluation) -> Iterator[Mapping[str, Any]]:
 def verdicts_by_sentence(evaluation: Evaluation) -> dict[int, bool]:
     """Return whether each sentence with a verdict is right, by number: it is wrong if anything in it is."""
     _, number, right = LISTED[evaluation.metric]
-    known = (entry for entry in _entries(evaluation) if entry["verdict"] not in OPEN)
-    return _least((one[number], one["verdict"] == right) for one in known)
+    decided = (entry for entry in _entries(evaluation) if entry["verdict"] not in OPEN)
+    return _least((entry[number], entry["verdict"] == right) for entry in decided)
 
 
 def verdicts_on(evaluation: Evaluation, sentences: Sequence[str]) -> tuple[bool | None, ...]:
@@ -43,21 +43,21 @@ def verdicts_on(evaluation: Evaluation, sentences: Sequence[str]) -> tuple[bool 
     return _matched(verdicts_by_sentence(evaluation), sentences) if evaluation.metric in LISTED else ()
 
 
-def _least(said: Iterable[tuple[int, bool]]) -> dict[int, bool]:
+def _least(pairs: Iterable[tuple[int, bool]]) -> dict[int, bool]:
     """Return the least value of each sentence, by number."""
-    found: dict[int, bool] = {}
-    for number, value in said:
-        found[number] = min(value, found.get(number, value))
-    return found
+    least_values: dict[int, bool] = {}
+    for number, value in pairs:
+        least_values[number] = min(value, least_values.get(number, value))
+    return least_values
 
 
-def _matched(found: Mapping[int, bool], sentences: Sequence[str]) -> tuple[bool | None, ...]:
+def _matched(verdicts: Mapping[int, bool], sentences: Sequence[str]) -> tuple[bool | None, ...]:
     """Return the least value of our sentences in each of these; empty if the sentences cannot be matched."""
     parts = [len(statements_of(sentence)) for sentence in sentences]
     if sum(parts) != len(statements_of("\n\n".join(sentences))):
         return ()
     ends = [sum(parts[: at + 1]) for at in range(len(parts))]
     return tuple(
-        min((found[n] for n in range(end - size + 1, end + 1) if n in found), default=None)
+        min((verdicts[n] for n in range(end - size + 1, end + 1) if n in verdicts), default=None)
         for end, size in zip(ends, parts, strict=True)
     )

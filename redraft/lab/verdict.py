@@ -52,9 +52,9 @@ class _Gap(NamedTuple):
     """The number of pairs, in words."""
 
     def __str__(self) -> str:
-        told = f"{self.better} scores {figure(self.by, 2)} higher in {self.measure} than {self.worse}"
+        sentence = f"{self.better} scores {figure(self.by, 2)} higher in {self.measure} than {self.worse}"
         between = f" (95% interval {figure(self.low, 2)} to {figure(self.high, 2)})"
-        return told if self.low is None else told + between
+        return sentence if self.low is None else sentence + between
 
 
 def verdict(experiment: str, tables: Sequence[Table]) -> str:
@@ -64,34 +64,42 @@ def verdict(experiment: str, tables: Sequence[Table]) -> str:
     ]
     if not gaps:
         return ""
-    known = sorted((one for one in gaps if one.by is not None), key=lambda one: -(one.by or 0))
-    if not known:
+    measured = sorted((gap for gap in gaps if gap.by is not None), key=lambda gap: -(gap.by or 0))
+    if not measured:
         return "Nothing can be compared: no two systems have scores on the same items."
-    names = list(dict.fromkeys(name for one in gaps for name in sorted((one.better, one.worse))))
-    apart = " and ".join(names) if len(names) == 2 else f"any two of the {len(names)} systems"
-    sure = [one for one in known if one.low is not None and one.low > 0]
-    if sure:
-        return f"{_listed(sure, _MAX)}{_rest(len(known), len(sure))}."
-    if any(one.low is not None for one in known):
-        return f"No metric tells {apart} apart: no 95% interval excludes 0."
-    seen = [one for one in known if (one.by or 0) >= _SEEN]
-    why = f"with {known[0].over} there is no interval (it takes {MIN_VALUES})"
+    names = list(dict.fromkeys(name for gap in gaps for name in sorted((gap.better, gap.worse))))
+    systems = " and ".join(names) if len(names) == 2 else f"any two of the {len(names)} systems"
+    clear = [gap for gap in measured if gap.low is not None and gap.low > 0]
+    if clear:
+        return f"{_listed(clear, _MAX)}{_rest(len(measured), len(clear))}."
+    if any(gap.low is not None for gap in measured):
+        return f"No metric tells {systems} apart: no 95% interval excludes 0."
+    visible = [gap for gap in measured if (gap.by or 0) >= _SEEN]
+    why = f"with {measured[0].over} there is no interval (it takes {MIN_VALUES})"
     # Of several systems, what may be chance is only worth its largest difference.
-    most = _MAX if len(names) == 2 else 1
-    return f"{_listed(seen, most)}; {why}, so this may be chance." if seen else f"No metric tells {apart} apart; {why}."
+    limit = _MAX if len(names) == 2 else 1
+    return (
+        f"{_listed(visible, limit)}; {why}, so this may be chance."
+        if visible
+        else f"No metric tells {systems} apart; {why}."
+    )
 
 
-def _listed(gaps: Sequence[_Gap], most: int) -> str:
-    more = len(gaps) - most
-    *told, last = [*map(str, gaps[:most]), *([count(more, "more difference")] if more > 0 else [])]
-    return f"{', '.join(told)}, and {last}" if told else last
+def _listed(gaps: Sequence[_Gap], limit: int) -> str:
+    more = len(gaps) - limit
+    *sentences, last = [*map(str, gaps[:limit]), *([count(more, "more difference")] if more > 0 else [])]
+    return f"{', '.join(sentences)}, and {last}" if sentences else last
 
 
-def _rest(known: int, sure: int) -> str:
+def _rest(measured: int, clear: int) -> str:
     """Return what to think of the other differences, and of the clear ones where many are compared."""
-    rest = known - sure
-    told = f"; the other {count(rest, 'difference') if rest > 1 else 'difference'} may be chance" if rest else ""
-    return f"{told}; of {known} such intervals, one in twenty excludes 0 by chance" if known >= _MANY else told
+    rest = measured - clear
+    sentence = f"; the other {count(rest, 'difference') if rest > 1 else 'difference'} may be chance" if rest else ""
+    return (
+        f"{sentence}; of {measured} such intervals, one in twenty excludes 0 by chance"
+        if measured >= _MANY
+        else sentence
+    )
 
 
 def _gaps(source: _PairedTable, table: Table) -> Iterator[_Gap]:
@@ -106,13 +114,13 @@ def _gaps(source: _PairedTable, table: Table) -> Iterator[_Gap]:
             yield _gap(source, record)
 
 
-def _gap(source: _PairedTable, one: Mapping[str, Cell]) -> _Gap:
-    by, low, high = (number(one.get(name)) for name in ("difference", "95% from", "95% to"))
-    first, second = (_name(one[name]) for name in ("first", "second"))
-    unit = source.over or one_line(str(one.get("drawn")), _NAME)
-    over = count(int(number(one.get(unit)) or 0), f"{unit[:-3]}y" if unit.endswith("ies") else unit[:-1])
-    where = f"on {one['set']}" if "set" in one else ""
-    measure = one_line(f"{source.what} {one.get(source.by, '')} {where}", _NAME)
+def _gap(source: _PairedTable, record: Mapping[str, Cell]) -> _Gap:
+    by, low, high = (number(record.get(name)) for name in ("difference", "95% from", "95% to"))
+    first, second = (_name(record[name]) for name in ("first", "second"))
+    unit = source.over or one_line(str(record.get("drawn")), _NAME)
+    over = count(int(number(record.get(unit)) or 0), f"{unit[:-3]}y" if unit.endswith("ies") else unit[:-1])
+    where = f"on {record['set']}" if "set" in record else ""
+    measure = one_line(f"{source.what} {record.get(source.by, '')} {where}", _NAME)
     if by is None or low is None or high is None:
         low = high = None
     if by is None or by >= 0:

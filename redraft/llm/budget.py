@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import secrets
+import time
 import tomllib
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -43,12 +44,14 @@ class Budget:
         budget_key: str | None = None,
         paced: bool = False,
         outer: Budget | None = None,
+        deadline: float | None = None,
     ) -> None:
         """A budget with a `name` is shared by all processes that use this name on the same database, and counts all
         that was ever spent under it; one without is spent by the sessions that it is passed to.
 
         redraft's own budgets have a `budget_key`, such as the id of a run, may be part of an `outer` budget, and are
-        `paced` if they share the limits per minute, too."""
+        `paced` if they share the limits per minute, too. `deadline` is the time from now that the runs may take, in
+        seconds."""
         Limits(max_cost=max_cost, max_calls=max_calls)
         if name is not None and not (isinstance(name, str) and name.strip()):
             raise UsageError("the name of a budget is no text", hint='give it one, such as Budget(name="nightly")')
@@ -57,6 +60,7 @@ class Budget:
         self.terms = ReservationTerms(budget_key or key, max_calls, max_cost)
         self._is_of_session = budget_key is None
         self._outer, self._paced = outer, paced
+        self.ends_at = None if deadline is None else time.monotonic() + deadline
         self.in_flight = 0
         """How many calls are being reserved or sent."""
         self._runs: set[str] = set()

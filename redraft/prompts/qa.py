@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from pydantic.json_schema import SkipJsonSchema
 
-from redraft.domain import QuestionType, QuestionWord
+from redraft.domain import QuestionWord
 from redraft.prompts.contract import (
     UNSURE,
     AliasNames,
@@ -338,8 +338,10 @@ class DocumentAnswers(ReplyModel):
 
 
 class AnswerInput(DocumentView):
-    """A reader's question about a document; `again` where the quotes of a first answer were not in it."""
+    """A reader's question about a document, with what was asked and answered before; `again` where the quotes of a
+    first answer were not in it."""
 
+    earlier: Annotated[list[str], Fence("earlier")] = Field(default_factory=list)
     question: Annotated[str, Fence("question", "the question to answer")]
     words: int
     language: Language = None
@@ -398,6 +400,9 @@ JUDGING: tuple[Prompt[Any, Any], ...] = (
 """The prompts that judge a draft by questions and answers."""
 
 
+QuestionType = Literal["abstractive", "extractive", "binary", "unanswerable"]
+"""What a typed question takes: combining information, finding words, saying yes or no, or noticing that the document
+has no answer."""
 Correctness = Literal["right", "wrong"]
 _VERDICTS_OF_TYPED = dict.fromkeys(
     ("correct", "true", "yes", "accurate", "equivalent", "matches", "match", "same"), "right"

@@ -9,6 +9,7 @@ from redraft.agents.evidence import EvidenceReader
 from redraft.domain import GIVEN, OTHER, Draft, Evaluation, KeyFacts, Pack, Piece
 from redraft.errors import (
     BudgetError,
+    DeadlineError,
     IncompleteError,
     NotShrinkingError,
     RejectedRequest,
@@ -176,7 +177,13 @@ async def _drafted_of_chapters(manager: RunManager, driver: Driver, run: Run) ->
     async with manager.at_work(run.id) as job:
         chapters = await off_loop(manager.store.chapters.of, run.id)
         limits = job.run.limits
-        budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost, budget_key=run.id, outer=manager.budget)
+        budget = Budget(
+            max_calls=limits.max_calls,
+            max_cost=limits.max_cost,
+            budget_key=run.id,
+            outer=manager.budget,
+            deadline=limits.deadline,
+        )
         work = _ChapterRuns(manager, driver, job, budget, asyncio.Semaphore(AT_ONCE), len(chapters))
         # Planning errors of all chapters are raised before the first call.
         planned = sum([await work.prepare(chapter) for chapter in chapters if not chapter.run])
@@ -252,7 +259,8 @@ class _ChapterRuns:
         part = await off_loop(store.runs.get, part.id)
         if part.status == "stopped":
             problem = part.error or {}
-            raise BudgetError(problem.get("message", "the budget is used up"), fix=stored_advice(problem))
+            kind = DeadlineError if part.stop_reason == DeadlineError.code else BudgetError
+            raise kind(problem.get("message", "the budget is used up"), fix=stored_advice(problem))
         return part
 
     async def _keep(self, chapter: ChapterRun, part: Run) -> None:

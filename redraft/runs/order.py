@@ -21,6 +21,7 @@ from redraft.graphs.strategies import name_of
 from redraft.llm.langsmith import Tracing, check_config
 from redraft.order import Kind, OrderParts, order_of_draft
 from redraft.readers.parts import only
+from redraft.report.history.citations import read_answer
 from redraft.runs.model_names import writer_as_judge
 from redraft.runs.models import ModelRoles, with_addresses
 from redraft.runs.prepare import RunSpec
@@ -28,12 +29,16 @@ from redraft.settings import (
     DEFAULT_GOALS,
     EXTRACTIVE,
     GIVEN_STRATEGY,
+    MAX_EARLIER,
     DraftConfig,
+    Exchange,
     JudgeConfig,
     Limits,
     ModelSettings,
     RefineConfig,
 )
+from redraft.store.runs import Run
+from redraft.store.store import Store
 from redraft.text.languages import declared_language, language_spans_of, undetected_language
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count_words, has_words
@@ -88,7 +93,8 @@ class SessionOrder:
                 hint="use redraft.graphs.summarizer, or leave it out",
             )
         if "source" not in task and "text" not in task:
-            raise UsageError("the graph was given no document", hint='start it with {"text": ...} or {"source": PATH}')
+            hint = 'name one: {"order": {"text": ...}} or {"order": {"source": PATH}}'
+            raise UsageError("the graph was given no document", hint=hint)
         session_order = self.with_options(options).with_metrics(task.get("metrics", ()))
         if session_order.parts.settings.by_chapter:
             raise UsageError("a graph drafts no chapters", hint="use `await session.summarize(..., by_chapter=True)`")
@@ -147,10 +153,29 @@ def checked_question(question: object) -> str:
     return question
 
 
-def answer_spec(settings: DraftConfig, judging: JudgeConfig, question: str) -> RunSpec:
-    """What a run is to do that answers a question. The answer is judged where a judge is named."""
-    parts = OrderParts(settings=settings, judging=judging).edited({"query": checked_question(question)})
-    return RunSpec(parts.order("ask"))
+def answer_spec(
+    settings: DraftConfig, judging: JudgeConfig, question: str, earlier: Sequence[Exchange] = ()
+) -> RunSpec:
+    """What a run is to do that answers a question after the `earlier` ones. The answer is judged where a judge is
+    named."""
+    values = {"query": checked_question(question), "earlier": tuple(earlier)}
+    return RunSpec(OrderParts(settings=settings, judging=judging).edited(values).order("ask"))
+
+
+def settings_to_ask(run: Run) -> tuple[DraftConfig, JudgeConfig]:
+    """Return the settings by which a question is asked about the document of a run: with its models."""
+    settings = run.settings.model_copy(update={"words": None, "chosen": "", "query": None, "earlier": ()})
+    judging = run.judging or JudgeConfig()
+    return settings, judging.model_copy(update={"pack": None, "keyfacts": None, "reference": None})
+
+
+def exchanges_until(store: Store, key: str | None) -> tuple[Exchange, ...]:
+    """Return the last questions with their answers, up to that of a run; none without a run."""
+    if key is None:
+        return ()
+    answer = read_answer(store, key)
+    latest = Exchange(question=answer.question, answer=answer.answer)
+    return (*answer.result.settings.earlier, latest)[-MAX_EARLIER:]
 
 
 def chapter_document(document: Document, title: str, span: Span) -> Document:

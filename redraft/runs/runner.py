@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from redraft.errors import RedraftError
 from redraft.evaluators.base import Metric
 from redraft.events import Observer
 from redraft.graphs.job import Job
@@ -88,15 +89,22 @@ class Runner(GraphSession):
 
     async def begin_order(self, source: Sources, spec: RunSpec, limits: Limits | None = None) -> Result:
         """Begin a run of an order that is complete, and work on it to its end. Its own limits replace the session's."""
-        run = await record_new_run(self.manager, source, spec, limits)
+        try:
+            run = await record_new_run(self.manager, source, spec, limits)
+        except RedraftError as error:
+            raise error.trimmed() from error.__cause__
         return await self.work_on(run, config=spec.config)
 
     async def work_on(
         self, run: Run, answer: AnswerLike | None = None, config: Mapping[str, Any] | None = None
     ) -> Result:
         """Work on a run until it ends or stops; `answer` is for one that waits for a person."""
-        with tracing(self.manager.traced), configured(self.config, config or {}):
-            await carry_out(self.manager, self.driver, run, answer)
+        try:
+            with tracing(self.manager.traced), configured(self.config, config or {}):
+                await carry_out(self.manager, self.driver, run, answer)
+        except RedraftError as error:
+            error.run = run.id
+            raise error.trimmed() from error.__cause__
         return await off_loop(read_result, self.store, run.id)
 
     def at_work(self, run: str) -> AbstractAsyncContextManager[Job]:

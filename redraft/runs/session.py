@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import weakref
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Sequence
@@ -9,7 +10,7 @@ from contextlib import AsyncExitStack
 from copy import copy
 from dataclasses import dataclass
 from functools import partial, wraps
-from inspect import iscoroutinefunction
+from inspect import iscoroutine, iscoroutinefunction
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar
@@ -18,11 +19,11 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from typing_extensions import Unpack
 
 from redraft.domain import Document, Finding, ReviewQuestion
-from redraft.errors import RunCommand, RunError, UsageError
+from redraft.errors import DeadlineError, RunCommand, RunError, UsageError
 from redraft.evaluators.base import Evaluator, Metric
 from redraft.evaluators.catalog import metrics as known_metrics
 from redraft.evaluators.catalog import scoring
-from redraft.events import Event, Observer, ignore_event, safe_observer
+from redraft.events import Event, Observer, RunStarted, ignore_event, safe_observer, stream_to
 from redraft.fields import list_argument, settings_argument
 from redraft.graphs.state import CallOptions
 from redraft.graphs.strategies import Strategy, name_of
@@ -31,7 +32,6 @@ from redraft.llm.langsmith import Tracing, check_config, configured, is_traced
 from redraft.order import ExperimentPart, Kind, OrderParts, refuse_idle
 from redraft.report.history.citations import Answer, read_answer
 from redraft.report.history.lineage import Lineage, read_lineage
-from redraft.report.history.lost import Losses, read_losses
 from redraft.report.history.results import Result, read_result
 from redraft.runs.background import iterate_blocking, run_blocking
 from redraft.runs.driver import AnswerLike, Reviewer, close_forgotten, streaming
@@ -39,7 +39,7 @@ from redraft.runs.execute import check_summaries, may_gain
 from redraft.runs.inputs import Sources, document_asked_about, document_of, draft_of_round, summary_text
 from redraft.runs.manager import RunManager
 from redraft.runs.models import ModelLike, model_roles, resolve
-from redraft.runs.order import SessionOrder, checked_question
+from redraft.runs.order import SessionOrder, checked_question, exchanges_until
 from redraft.runs.runner import Runner
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.store.connection import off_loop
@@ -211,19 +211,24 @@ class Session:
         **options: Unpack[SessionCall],
     ) -> Result:
         """Refine a summary until it meets its goals. Its limit is `words`, or else its own length. `findings`, such as
-        those of `redraft.read_losses`, are fixed first, whatever the goals; they do not affect scores. With
+        those of `result.findings`, are fixed first, whatever the goals; they do not affect scores. With
         `review=True` the run stops before each revision with status `waiting`, unless there is a `reviewer`."""
         parts = {"given": await self._runner.summary(summary), "findings": list_argument(findings, "findings")}
         return await self._runner.begin_order(source, self._runner.spec("refine", metrics, options, **parts))
 
-    async def ask(self, source: Sources, question: str, **options: Unpack[SessionCall]) -> Answer:
+    async def ask(
+        self, source: Sources, question: str, *, follow: str | None = None, **options: Unpack[SessionCall]
+    ) -> Answer:
         """Answer a question about a document from the document alone, with citations.
 
-        `source` may also be the id of a run, for its document. Where the document does not say, the answer is
+        `source` may also be the id of a run, for its document. `follow` is the run of a question that this follows:
+        it is understood by the last three questions and their answers. Where the document does not say, the answer is
         `redraft.Answer.answered` False. With judges its sentences are judged for consistency, as those of a summary
         are.
         """
-        spec = self._runner.spec("ask", (), {**options, "query": checked_question(question)})
+        earlier = await off_loop(exchanges_until, self.store, follow)
+        values: dict[str, Any] = {**options, "query": checked_question(question), "earlier": earlier}
+        spec = self._runner.spec("ask", (), values)
         document = await off_loop(document_asked_about, self.store, source)
         result = await self._runner.begin_order(document, spec)
         return await off_loop(read_answer, self.store, result.run.id)
@@ -362,13 +367,6 @@ class Session:
             encoder = await off_loop(load_encoder, str(embeddings)) if embeddings else None
             return await off_loop(read_lineage, self.store, key, encoder=encoder)
 
-    async def losses(self, key: str, *, embeddings: str | Path | None = None) -> Losses:
-        """Return what the document says and a run's summary lacks, and the step that lost it; `embeddings` as for
-        `lineage`."""
-        with configured(self._runner.config):
-            encoder = await off_loop(load_encoder, str(embeddings)) if embeddings else None
-            return await off_loop(read_losses, self.store, key, encoder=encoder)
-
     async def question(self, key: str) -> ReviewQuestion | None:
         """Return the question of a waiting run, or None."""
         return await self._runner.driver.question(await off_loop(self.store.runs.get, key))
@@ -406,8 +404,9 @@ def session_beside(session: Session, observer: Observer, limits: Limits, budget:
     manager = runner.manager
     terms = (manager.store, manager.model_roles, manager.own, manager.prices)
     beside._owned = False
-    manager = RunManager(*terms, safe_observer(observer), limits, budget, manager.traced, manager.places)
-    beside._runner = Runner(manager, runner.defaults, observer, None, runner.config)
+    manager_beside = RunManager(*terms, safe_observer(observer), limits, budget, manager.traced, manager.places)
+    manager_beside.begun = manager.begun
+    beside._runner = Runner(manager_beside, runner.defaults, observer, None, runner.config)
     beside._forgotten = weakref.finalize(beside, close_forgotten, ("", 0), None, [])
     return beside
 
@@ -423,9 +422,31 @@ def _blocking(
 
     @wraps(method)
     def call(self: SyncSession, /, *args: _Given.args, **kwargs: _Given.kwargs) -> _Result:
-        return run_blocking(method(self.session, *args, **kwargs))
+        return self.wait(method(self.session, *args, **kwargs))
 
     return call
+
+
+async def _within(seconds: float, work: Coroutine[Any, Any, _Result]) -> _Result:
+    """Cancel work that takes longer, and name the run that it was working on."""
+    runs: list[str] = []
+
+    def observe(event: Event) -> None:
+        if isinstance(event, RunStarted):
+            runs.append(event.run)
+
+    with stream_to(observe):
+        try:
+            async with asyncio.timeout(seconds) as limit:
+                return await work
+        except TimeoutError:
+            if not limit.expired():
+                raise
+    error = DeadlineError(
+        f"the call took longer than {seconds:g} s", fix=("go on with ", RunCommand("resume", runs[0])) if runs else ""
+    )
+    error.run = runs[0] if runs else ""
+    raise error
 
 
 def _iterating(
@@ -458,6 +479,8 @@ class SyncSession:
             )
         self.session = session if isinstance(session, Session) else Session(session, **options)
         """The asynchronous session, for functions such as `redraft.batch` (see `wait`)."""
+        self.timeout: float | None = None
+        """The seconds that a call may take. One that takes longer is stopped and raises `DeadlineError`."""
 
     def __enter__(self) -> Self:
         return self
@@ -474,8 +497,12 @@ class SyncSession:
         """Return the store of the session."""
         return self.session.store
 
-    def wait(self, work: Coroutine[Any, Any, _Result]) -> _Result:
-        """Run a coroutine and return its result: `session.wait(redraft.batch(session.session, paths))`."""
+    def wait(self, work: Coroutine[Any, Any, _Result], timeout: float | None = None) -> _Result:
+        """Run a coroutine and return its result: `session.wait(redraft.batch(session.session, paths))`. After
+        `timeout` seconds, or those of the session, it is stopped, and `DeadlineError` is raised."""
+        seconds = timeout if timeout is not None else self.timeout
+        if seconds is not None and iscoroutine(work):
+            work = _within(seconds, work)
         return run_blocking(work)
 
     summarize = _blocking(Session.summarize)
@@ -491,6 +518,5 @@ class SyncSession:
     stream_resume = _iterating(Session.stream_resume)
     result = _blocking(Session.result)
     lineage = _blocking(Session.lineage)
-    losses = _blocking(Session.losses)
     question = _blocking(Session.question)
     add = _blocking(Session.add)

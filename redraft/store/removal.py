@@ -43,7 +43,7 @@ _OF_RUN = (
 )
 # Questions and key facts, and the unfinished items of a batch, keep their document.
 _KEPT = """
-    SELECT 1 FROM artifacts WHERE document = :document AND kind IN ('pack', 'keyfacts', 'typed') UNION ALL
+    SELECT 1 FROM artifacts WHERE document = :document AND kind IN ('pack', 'keyfacts') UNION ALL
     SELECT 1 FROM items WHERE document = :document AND state IN ('waiting', 'leased')
 """
 _OF_DOCUMENT = (

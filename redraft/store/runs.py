@@ -42,7 +42,7 @@ _LIST_RUNS = (RunCommand("runs"), " lists them")
 _DAMAGED = (RunCommand("runs"), " lists those that are not; ", RunCommand("forget"), " removes it")
 _PAGE, _OPENING = 100, 400
 _COLUMNS = ("id", "identity", "document", "status", "experiment", "draft", "seconds", "created", "updated")
-_BESIDE = ("tokenizer", "version", "parent", "stop_reason", "why", "error", "output", "prompt_hashes")
+_BESIDE = ("tokenizer", "version", "parent", "stop_reason", "why", "error", "output", "prompt_hashes", "notes")
 """The fields in the body of a row, beside the order."""
 _NEWEST_FIRST = "ORDER BY created DESC, rowid DESC"
 _DROP_PARENTS = "DELETE FROM records WHERE run = ? AND kind = 'parent' AND key > ? AND key < ?"
@@ -88,6 +88,8 @@ class Run:
     seconds: float = 0.0
     created: str = ""
     updated: str = ""
+    notes: tuple[str, ...] = ()
+    """What was assumed when it began, such as the window of its model."""
 
     @property
     def kind(self) -> str:
@@ -413,6 +415,7 @@ def _run(row: dict[str, Any]) -> Run:
         values: dict[str, Any] = json.loads(row["body"]) | {name: row[name] for name in _COLUMNS}
         try:
             values["order"] = stored_order(values["order"])
+            values["notes"] = tuple(values.get("notes", ()))
         except ValidationError as error:
             faults = [fault for fault in error.errors() if fault["type"] == "extra_forbidden"]
             unknown = ", ".join(".".join(map(str, fault["loc"][1:] or fault["loc"])) for fault in faults)

@@ -17,7 +17,7 @@ CREATE TABLE documents (
     body TEXT NOT NULL
 ) STRICT;
 
--- What belongs to a document: its chunks, question packs, key facts and typed questions, and rulings on findings.
+-- What belongs to a document: its chunks, question packs, key facts, and rulings on findings.
 CREATE TABLE artifacts (
     kind TEXT NOT NULL,
     id TEXT NOT NULL,

@@ -1,4 +1,4 @@
-"""What a document's summaries are judged by: its questions, key facts and typed questions."""
+"""What a document's summaries are judged by: its questions and key facts."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from types import TracebackType
 
 from platformdirs import user_data_path
 
-from redraft.domain import Chunk, KeyFacts, Pack, TypedQuestions
+from redraft.domain import Chunk, KeyFacts, Pack
 from redraft.errors import Set, StoreError, UsageError
 from redraft.plugins import require
 from redraft.store.addresses import is_server
@@ -18,7 +18,7 @@ from redraft.store.calls import Calls, CapabilityStore, PromptRecords
 from redraft.store.checkpoints import Checkpoints, SqliteCheckpoints
 from redraft.store.connection import Connection
 from redraft.store.documents import Ancestry, Documents, chapters_in
-from redraft.store.judgments import Agreements, HumanOpinions, Judgments, Rulings
+from redraft.store.judgments import HumanOpinions, Judgments, Rulings
 from redraft.store.removal import ForgetReport, RunRemover
 from redraft.store.reservations import Reservations
 from redraft.store.runs import Run, Runs
@@ -94,14 +94,9 @@ class Store:
             *(connection, KeyFacts, "keyfacts", "key facts have an id that begins"),
             lambda keyfacts: (keyfacts.builder, sum(len(tree.kept) for tree in keyfacts.trees)),
         )
-        self.typed = QuestionSets(
-            *(connection, TypedQuestions, "typed", "typed questions have an id that begins"),
-            lambda typed: (typed.model, len(typed.questions)),
-        )
         self.judgments = Judgments(connection)
         self.rulings = Rulings(connection)
         self.capabilities = CapabilityStore(connection)
-        self.agreements = Agreements(connection)
         self.opinions = HumanOpinions(connection)
         self.prompts = PromptRecords(connection)
         self.batches = Batches(connection)

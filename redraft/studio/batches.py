@@ -15,9 +15,9 @@ from redraft.batches.tables import BatchSnapshot, pace_of, read_snapshot, report
 from redraft.domain import record_json
 from redraft.errors import RunCommand, RunError
 from redraft.llm.addresses import shown_name
-from redraft.report.history.certificates import offline_checked
+from redraft.report.history.judges import offline_checked
 from redraft.report.history.trace import scores_of
-from redraft.report.pages.report import ReportRow, Results, ShownTable, sections
+from redraft.report.pages.tables import ReportRow, report_rows
 from redraft.report.tables import Report
 from redraft.settings import DraftConfig
 from redraft.store.batches import BatchItemRow
@@ -194,8 +194,7 @@ class BatchTableCache:
 
     def drawn(self, name: str) -> tuple[ReportRow, ...]:
         """Return the tables for a page, without the first, which the head of the page repeats."""
-        tables = tuple(ShownTable(table) for table in self.of(name).tables[1:])
-        return sections([Results("batch", name, "", (), (), {}, tables)])[0].lines
+        return report_rows("batch", self.of(name).tables[1:])
 
 
 async def progress_of(store: Store, name: str, pause: float = _PAUSE) -> AsyncIterator[Message]:

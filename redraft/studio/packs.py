@@ -18,10 +18,9 @@ _STRUCK = "struck out of"
 
 
 def listed(store: Store) -> PackList:
-    """Return all questions, key facts and typed questions, newest first."""
+    """Return all questions and key facts, newest first."""
     shelves: tuple[tuple[PackKind, Sequence[QuestionSetEntry]], ...] = (
         ("questions", store.packs.listed()),
-        ("typed", store.typed.listed()),
         ("keyfacts", store.keyfacts.listed()),
     )
     lines = [PackLine.of(entry, kind=kind) for kind, entries in shelves for entry in entries]

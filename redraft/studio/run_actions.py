@@ -20,7 +20,7 @@ from redraft.graphs.review import requests
 from redraft.order import OrderParts
 from redraft.report.dossier.build import call_of, read_dossier
 from redraft.report.dossier.contents import CallDetails
-from redraft.report.history.citations import citations_of
+from redraft.report.history.citations import citations_of, read_answer
 from redraft.report.history.results import read_result
 from redraft.report.markdown.run import run_markdown
 from redraft.report.outputs.formats import WITH_NOTES, Format, written
@@ -89,6 +89,9 @@ def file_of(store: Store, run: Run, kind: DownloadFormat) -> tuple[str, str | by
         dossier = read_dossier(store, run.id)
         is_page = kind.suffix.endswith("html")
         return dossier.document.title, dossier_page(dossier) if is_page else run_markdown(store, run.id)
+    if run.kind == "ask" and kind.form in ("text", "markdown"):
+        answer = read_answer(store, run.id)
+        return answer.result.title, f"{answer.question}\n\n{answer.text}\n"
     result = read_result(store, run.id)
     if result.draft is None and not any(chapter.result and chapter.result.draft for chapter in result.chapters):
         raise NotFound(f"run {run.id} has no summary yet", hint="resume the run first")

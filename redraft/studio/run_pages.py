@@ -187,6 +187,7 @@ def _dossier_page(store: Store, status: RunStatus, context: StudioContext, other
         assets=None,
         data=packed(page_data(dossier, word) | {"run": status.run}),
         here="runs",
+        conversation="studio/ask.html",
         read_only=read_only,
         menu=context.menu,
         run=status,

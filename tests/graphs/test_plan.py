@@ -188,7 +188,7 @@ async def test_recorded_choice_guides_prebuilt_graphs(tmp_path: Path) -> None:
             source = tmp_path / f"{sentences}.md"
             source.write_text(story(sentences).text, "utf-8")
             task = {"source": str(source), "context_tokens": window, "chunk_tokens": 128}
-            left = await graph.ainvoke(task, context=session)
+            left = (await graph.ainvoke({"order": task}, context=session))["result"]
             run = desk.store.runs.get(left["run"])
             assert run.settings.strategy == ("direct" if asked == "summarize_whole" else "hierarchical")
             assert run.settings.chosen

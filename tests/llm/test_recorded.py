@@ -384,7 +384,7 @@ async def test_hopeless_provider_is_not_asked_again(desk: Desk) -> None:
             sent = len(server.seen)
             assert 0 < sent <= 16
             assert all(isinstance(result, ProviderError) and result.hint for result in results)
-            assert desk.outcomes() == ["provider"] * sent
+            assert desk.outcomes() == ["key"] * sent
             with pytest.raises(ProviderError):
                 await model.ask(story("later"))
         assert len(server.seen) == sent

@@ -110,7 +110,7 @@ async def watch(event: redraft.Event) -> None: ...
 
 
 READERS = (
-    *(redraft.read_result, redraft.read_trace, redraft.read_lineage, redraft.read_losses, redraft.compared),
+    *(redraft.read_result, redraft.read_trace, redraft.read_lineage, redraft.compared),
     *(redraft.read_dossier, redraft.read_batch, redraft.read_answer, redraft.built, redraft.citations_of),
 )
 

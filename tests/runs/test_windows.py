@@ -176,7 +176,7 @@ async def test_the_summary_in_the_input_of_a_graph_may_be_its_text(store: Store,
     (tmp_path / "book.md").write_text(story(30).text, "utf-8")
     task: graphs.Task = {"source": str(tmp_path / "book.md"), "summary": text, "metrics": ["statistics"]}
     async with Session(store) as session:
-        left = await graphs.judge().compile().ainvoke(task, context=session)
+        left = (await graphs.judge().compile().ainvoke({"order": task}, context=session))["result"]
     assert left["summary"] == clean(text).strip()
 
 
@@ -230,7 +230,7 @@ async def test_a_graph_drafts_no_chapters(tmp_path: Path) -> None:
     async with Session(tmp_path / "redraft.db") as session:
         graph = summarizer(refine=False).compile()
         with pytest.raises(UsageError, match="a graph drafts no chapters"):
-            await graph.ainvoke({"source": "book.md", "by_chapter": True}, context=session)
+            await graph.ainvoke({"order": {"source": "book.md", "by_chapter": True}}, context=session)
 
 
 def test_a_run_that_goes_by_chapter_is_another_one() -> None:

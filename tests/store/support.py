@@ -35,8 +35,6 @@ from redraft.domain import (
     Ruling,
     Span,
     Tree,
-    TypedQuestion,
-    TypedQuestions,
     Usage,
     content_id,
 )
@@ -46,7 +44,7 @@ from redraft.store.addresses import is_server
 from redraft.store.batches import Batch, BatchItemRow
 from redraft.store.calls import Call
 from redraft.store.documents import ChapterRun
-from redraft.store.judgments import Agreement, HumanOpinion, JudgeSetup
+from redraft.store.judgments import HumanOpinion
 from redraft.store.messages import Message
 from redraft.store.reservations import Reservation, ReservationTerms
 from redraft.store.runs import Run
@@ -126,10 +124,6 @@ JUDGING = JudgeConfig(
 )
 REFINEMENT = RefineConfig(goals={"coverage": 0.8, "consistency": 1 / 3}, policy="paper", rounds=7, review=True)
 MODEL = "openai:ünïcode@http://127.0.0.1/v1"
-STANDING = JudgeSetup(MODEL, "consistency", 3, "3f2a9c41", '{"threshold":0.1}')
-AGREEMENT = Agreement(
-    STANDING, "QAGS Ünïcode \U0001f600", "consistency", "summaries", "tau-b", 108, 1 / 3, None, 0.5, "2026-11-22"
-)
 VERDICTS = {"verdict-1": "agrees", "verdict-2": "Ünïcode \U0001f600"}
 
 
@@ -147,16 +141,6 @@ def pack(name: str = "pack-1", text: str = TEXT, **changes: Any) -> Pack:
     questions = (question(1), question(2, "Why? \U0001f600", evidence=Evidence("somewhere"), position=1.0, weight=3))
     missing = ("stretch 2: nö question",)
     return replace(Pack(name, content_id(text), "m", {"ask_document": "1"}, questions, missing), **changes)
-
-
-def typed(name: str = "typed-1", text: str = TEXT, **changes: Any) -> TypedQuestions:
-    questions = (
-        TypedQuestion(1, "binary", "Did she drown? 😀", "yes", "Nobody săved her.", Span(3, 18)),
-        TypedQuestion(2, "unanswerable", "In which year?", "", "", Span(3, 18)),
-    )
-    missing = ("no abstractive question 1 about the end: nö",)
-    default = TypedQuestions(name, content_id(text), "m", {"ask_typed": "1"}, 18, questions, missing)
-    return replace(default, **changes)
 
 
 def fact(number: int = 1, text: str = "Hester drowned.", **changes: Any) -> KeyFact:
@@ -236,7 +220,6 @@ def fill(store: Store, name: str = "abc123") -> None:
     store.ancestry.keep_vectors(book.id, "cut", "weights", b"\x00\x01")
     store.capabilities.learn_mode(MODEL, "tools")
     store.capabilities.learn_reasoning(MODEL, 700)
-    store.agreements.keep(AGREEMENT)
     fill_judged(store, name)
     chapters = [ChapterRun(title, Chunk(at, Span(10 * at, 10 * at + 10), 5)) for at, title in enumerate(("Öne", "Two"))]
     store.chapters.put(*chapters, run=name)
@@ -259,7 +242,6 @@ def fill_judged(store: Store, parent: str) -> str:
     fork = f"fork-of-{parent}"
     store.packs.add(pack(text=PRINTABLE), "made from this")
     store.keyfacts.add(keyfacts(text=PRINTABLE), "grown from this")
-    store.typed.add(typed(text=PRINTABLE), "asked from this")
     store.runs.add(run(fork, PRINTABLE, order=Refine(judging=JUDGING, refinement=REFINEMENT), parent=parent))
     first = store.runs.keep_draft(fork, "The first draft.", 3, "given")
     second = store.runs.add_draft(fork, "The second draft.", 3, "revise", 1, ("another nöte",))

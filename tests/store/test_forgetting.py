@@ -52,7 +52,7 @@ def rows(place: Path | str) -> dict[str, int]:
 def test_nothing_is_left_of_a_run(store: Store, place: Path | str) -> None:
     fill(store)
     with plain(place) as database:
-        database.execute("DELETE FROM artifacts WHERE kind IN ('pack', 'keyfacts', 'typed')")
+        database.execute("DELETE FROM artifacts WHERE kind IN ('pack', 'keyfacts')")
     freed = store.forget(["fork-of-abc123", "abc123"])
     assert (freed.runs, freed.documents) == (("fork-of-abc123", "abc123"), (document(PRINTABLE).id,))
     assert (freed.replies, freed.texts) == (1, 6)
@@ -73,11 +73,11 @@ def test_a_document_goes_with_its_runs(store: Store, place: Path | str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["pack", "keyfacts", "typed"])
+@pytest.mark.parametrize("kind", ["pack", "keyfacts"])
 def test_a_document_stays_with_its_questions(store: Store, place: Path | str, kind: str) -> None:
     fill(store)
     with plain(place) as database:
-        database.execute("DELETE FROM artifacts WHERE kind IN ('pack', 'keyfacts', 'typed') AND kind <> ?", (kind,))
+        database.execute("DELETE FROM artifacts WHERE kind IN ('pack', 'keyfacts') AND kind <> ?", (kind,))
     assert store.forget(["abc123", "fork-of-abc123"]).documents == ()
     assert store.documents.get(document(PRINTABLE).id).text == PRINTABLE
     assert store.judgments.verdicts(["verdict-1"]) != {}

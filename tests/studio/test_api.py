@@ -19,7 +19,6 @@ from redraft.store.store import Store
 from redraft.studio.contracts import PackList, RunStatus
 from redraft.studio.run_views import RunList
 from tests.chatserver import ChatServer
-from tests.store.support import typed as typed_questions
 from tests.studio.served import Served, at_rest, begin, served
 from tests.support import chapter
 
@@ -305,26 +304,13 @@ def test_questions_are_struck_out_of_a_pack_which_stays_as_it_is(client: httpx.C
     assert [one["question"] for one in after["questions"]] == kept
     assert [one["rank"] for one in after["questions"]] == list(range(1, len(kept) + 1))
     assert client.get(f"/api/packs/{before['id']}").json() == before
-    # What is judged from now on is judged by the new one, whose certificate says so.
+    # What is judged from now on is judged by the new one.
     run = begin(client, kind="evaluate", words=40, metrics=["coverage"])
     at_rest(client, run)
     shown = client.get(f"/api/runs/{run}/dossier").json()
     assert {one["text"] for one in shown["items"] if one["metric"] == "coverage"} == set(kept)
     for questions, status in (([999], 422), ([], 422), (ranks, 422)):
         assert client.post(f"/api/packs/{before['id']}/strike", json={"questions": questions}).status_code == status
-
-
-def test_typed_questions_are_listed_beside_the_packs(at: Served, client: httpx.Client, refined: str) -> None:
-    before = PackList.model_validate(client.get("/api/packs").json()).packs
-    with Store(at.told.database) as store:
-        store.typed.add(typed_questions(document=store.runs.get(refined).document), "key")
-
-    (first, *others) = PackList.model_validate(client.get("/api/packs").json()).packs
-    assert (first.kind, first.items, first.missing, first.model) == ("typed", 2, 1, "m")
-    assert tuple(others) == before
-    page = client.get("/packs").text
-    assert "typed questions</td>" in page
-    assert f"/{first.id}" not in page, "there is no page of them to lead to"
 
 
 def test_the_list_is_filtered_and_sorted_by_the_query(client: httpx.Client, refined: str) -> None:

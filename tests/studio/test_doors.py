@@ -77,7 +77,7 @@ def by_graph(folder: Path, values: Mapping[str, Any]) -> None:
         async with Session(folder / "redraft.db") as session:
             graph = graphs.summarizer("auto", refine=True).compile(checkpointer=await session.checkpointer())
             task = {"source": str(folder / "book.md"), **values}
-            await graph.ainvoke(task, {"configurable": {"thread_id": "one"}}, context=session)
+            await graph.ainvoke({"order": task}, {"configurable": {"thread_id": "one"}}, context=session)
 
     try:
         asyncio.run(invoke())

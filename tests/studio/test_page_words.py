@@ -101,10 +101,9 @@ def test_a_reason_without_a_score_stands_once_and_names_the_page(at: Served) -> 
 
 def test_entries_of_the_menu_that_need_it_explain_themselves(at: Served) -> None:
     with at.client() as client:
-        menu = re.findall(r'<a href="/(packs|sheets)"[^>]* title="([^"]+)">', client.get("/models").text)
+        menu = re.findall(r'<a href="/(packs)"[^>]* title="([^"]+)">', client.get("/models").text)
     assert [(name, said.split()[:4]) for name, said in menu] == [
         ("packs", ["Key", "facts", "and", "questions"]),
-        ("sheets", ["Sheets", "on", "which", "people"]),
     ]
 
 

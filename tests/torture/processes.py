@@ -145,7 +145,7 @@ def _live(
 
 def _arrange(fate: Fate) -> None:
     # Pauses after failures are for providers that are far away.
-    rate_limiter.FIRST_PAUSE, rate_limiter._LONGEST_PAUSE = 0.01, 0.05
+    rate_limiter.FIRST_PAUSE = 0.01
     if fate.largest_file:
         resource.setrlimit(resource.RLIMIT_FSIZE, (fate.largest_file, fate.largest_file))
     if fate.memory:

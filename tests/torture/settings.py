@@ -34,7 +34,8 @@ MAY = {
     *("context-tokens", "temperature", "top-p", "sample", "seed", "replies", "reasoning-tokens", "repeat"),
     *("questions", "stretch-tokens", "claims", "batch", "top-k", "similarity", "threshold", "second-look"),
     *("perspective", "refine", "rounds", "policy", "judged-share", "review", "concurrency"),
-    *("requests-per-minute", "tokens-per-minute", "max-cost", "max-calls", "timeout"),
+    *("requests-per-minute", "tokens-per-minute", "max-cost", "max-calls"),
+    *("timeout", "tries", "longest-wait", "deadline"),
     *("feedback", "free-length", "max-tokens", "keyfact-overlap", "verify-against"),
     *("words-as", "chunking", "merge", "evidence", "keyfact-chunks"),
 }

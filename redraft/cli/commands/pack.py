@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -19,7 +18,7 @@ from redraft.order import BuildKeyfacts, BuildQuestions
 from redraft.text.sanitizer import one_line
 
 if TYPE_CHECKING:
-    from redraft.domain import KeyFacts, Pack, TypedQuestions
+    from redraft.domain import KeyFacts, Pack
     from redraft.evaluators.reference.pack_file import PackContents
     from redraft.store.store import Store
 
@@ -36,8 +35,7 @@ Examples:
 def pack() -> None:
     """Questions about a document and its key facts, by which its summaries are judged.
 
-    They are built once, when first needed. Share them so that others judge by the same questions. A pack also has the
-    typed questions of `experiment qa`.
+    They are built once, when first needed. Share them so that others judge by the same questions.
     """
 
 
@@ -103,7 +101,7 @@ def export_pack(
     db: str | None,
     quiet: bool,
 ) -> int:
-    """Print the questions, the key facts and the typed questions of SOURCE as JSON.
+    """Print the questions and the key facts of SOURCE as JSON.
 
     The file has everything needed to use them elsewhere. By default they are those imported last, or else built last.
     """
@@ -163,7 +161,6 @@ def import_pack(files: tuple[str, ...], db: str | None, as_json: bool, quiet: bo
 def _contents(packed: PackContents) -> Iterator[str]:
     """What is in a pack, and where it comes from."""
 
-    from redraft.domain import TYPES
     from redraft.report.markdown.reference import fact_models, measure, origin
     from redraft.text.words import count
 
@@ -171,13 +168,9 @@ def _contents(packed: PackContents) -> Iterator[str]:
         yield f"pack {pack.id}: {count(len(pack.questions), 'question')}, {origin(pack)}{_holes(pack)}"
     if keyfacts := packed.keyfacts:
         yield f"key facts {keyfacts.id}: {measure(keyfacts)}, {fact_models(keyfacts)}{_holes(keyfacts)}"
-    if typed := packed.typed:
-        kinds = Counter(question.type for question in typed.questions)
-        summary = ", ".join(f"{kinds[kind]} {kind}" for kind in TYPES if kinds[kind])
-        yield f"typed questions {typed.id}: {summary}, {origin(typed)}{_holes(typed)}"
 
 
-def _holes(part: Pack | KeyFacts | TypedQuestions) -> str:
+def _holes(part: Pack | KeyFacts) -> str:
     """How much of it could not be had."""
     from redraft.text.words import count
 
@@ -188,7 +181,7 @@ def _holes(part: Pack | KeyFacts | TypedQuestions) -> str:
 @options.db
 @options.as_json
 def list_packs(db: str | None, as_json: bool) -> int:
-    """List all questions, key facts and typed questions, newest first."""
+    """List all questions and key facts, newest first."""
     from redraft.cli.views.markdown import show_record
     from redraft.report.markdown.lists import packs_markdown
 
@@ -230,13 +223,10 @@ def _listed(store: Store) -> list[dict[str, Any]]:
                 missing=key_facts.missing,
             )
         )
-    for typed, created in store.typed.all():
-        counts = {"model": typed.model, "questions": len(typed.questions)}
-        listed.append(_entry(store, typed, created, kind="typed", **counts, missing=typed.missing))
     return sorted(listed, key=lambda item: str(item["created"]), reverse=True)
 
 
-def _entry(store: Store, item: Pack | KeyFacts | TypedQuestions, created: str, **what: object) -> dict[str, Any]:
+def _entry(store: Store, item: Pack | KeyFacts, created: str, **what: object) -> dict[str, Any]:
     about = {"document": item.document, "title": store.documents.title(item.document), "imported": item.imported}
     return {"pack": item.id, "created": created, **about, **what}
 

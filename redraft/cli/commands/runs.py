@@ -177,7 +177,7 @@ def show(
             if to.as_json:
                 terminal.echo_json(outcome.run_json(store, result) | listed)
                 return 0
-            if result.status == "done":
+            if result.run.status == "done":
                 outcome.finish(store, result, as_json=False, quiet=quiet)
                 return 0
         else:
@@ -205,7 +205,7 @@ def _tell(result: Result, output: str | None) -> None:
     outcome.print_outcome(result, output, scores=result.run.kind not in OTHERWISE)
     for line in (*drafting_lines(result), *outcome.roles(result)):
         terminal.say(line)
-    if (what := OTHERWISE.get(result.run.kind)) and result.status != "done":
+    if (what := OTHERWISE.get(result.run.kind)) and result.run.status != "done":
         next_step = "the run is under way" if result.status == "running" else hints.run_command("resume", result.run.id)
         terminal.say(f"no {what} yet: {next_step}")
 

@@ -159,8 +159,8 @@ Examples:
   redraft refine book.txt summary.md -g booookscore=0.9 -g coverage=0.7
   redraft refine book.txt summary.md --request "Say how it ends."
   redraft refine book.txt summary.md --review
-  redraft lineage 3fa2 --lost --json > lost.json
-  redraft refine book.txt summary.md --findings lost.json
+  redraft evaluate book.txt summary.md --json > findings.json
+  redraft refine book.txt summary.md --findings findings.json
 
 Without any --goal the goals are coverage=0.8 and consistency=0.85. The limit is
 --words, or else the length of your summary. The exit code is 3 when a goal is

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import TypeVar
 
@@ -14,11 +14,7 @@ from redraft.domain import (
     KeyFacts,
     Level,
     Pack,
-    PackQuestion,
     Tree,
-    TypedQuestion,
-    TypedQuestions,
-    third_of,
 )
 from redraft.errors import PackError, RunCommand
 from redraft.evaluators.reference.keyfacts import keyfacts_id, middle_of
@@ -30,14 +26,13 @@ from redraft.evaluators.reference.pack_file import (
     opened,
     pack_id,
     shaped,
-    typed_id,
 )
 from redraft.store.shelf import QuestionSets
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
-from redraft.text.words import has_words, words_key
+from redraft.text.words import has_words
 
-PartT = TypeVar("PartT", Pack, KeyFacts, TypedQuestions)
+PartT = TypeVar("PartT", Pack, KeyFacts)
 
 _ABOVE: dict[Level, Level] = {"branch": "root", "leaf": "branch"}
 _ROUNDING = 1e-9
@@ -52,29 +47,21 @@ class PackFileChecker:
     document: Document
     place: str
 
-    def check(self, file: PackFile) -> tuple[Pack | None, KeyFacts | None, TypedQuestions | None]:
-        """Return the questions, key facts and typed questions of the file; raises if any of them does not fit the
-        document."""
-        parts = (self._problems, self._keyfact_problems, self._question_problems, self._typed_problems)
+    def check(self, file: PackFile) -> tuple[Pack | None, KeyFacts | None]:
+        """Return the questions and the key facts of the file; raises if any of them does not fit the document."""
+        parts = (self._problems, self._keyfact_problems, self._question_problems)
         for problem in chain.from_iterable(problems(file) for problems in parts):
             raise PackError(problem, place=self.place, fix=AGAIN)
-        pack, typed = None, None
+        pack = None
         if file.questions and file.id and file.model:
             hashes, missing = file.prompt_hashes, file.missing
             pack = Pack(file.id, self.document.id, file.model, hashes, file.questions, missing, imported=True)
-        if file.typed:
-            names = [field.name for field in fields(TypedQuestion)]
-            questions = tuple(
-                TypedQuestion(**{name: getattr(question, name) for name in names}) for question in file.typed.questions
-            )
-            values = {field.name: getattr(file.typed, field.name) for field in fields(TypedQuestions)}
-            typed = TypedQuestions(**values | {"questions": questions, "imported": True})
-        return pack, file.keyfacts, typed
+        return pack, file.keyfacts
 
     def _problems(self, file: PackFile) -> Iterator[str]:
         """Yield what is wrong with the file as a whole. More evidence without a place than can be looked for in the
         document in a moment is refused."""
-        if not file.questions and not file.keyfacts and not file.typed:
+        if not file.questions and not file.keyfacts:
             yield "there are no questions and no key facts in it"
         trees = file.keyfacts.trees if file.keyfacts else ()
         evidences = [question.evidence for question in file.questions]
@@ -98,31 +85,10 @@ class PackFileChecker:
             if not (has_words(question.text) and has_words(question.answer)):
                 yield f"{where} has no words, or its answer has none"
             yield from self._evidence_problems(question.evidence, where)
-        if _has_duplicates(file.questions):
+        if len({one_line(question.text).casefold() for question in file.questions}) < len(file.questions):
             yield "a question is in it twice"
         if pack_id(self.document.id, file.questions) != file.id:
             yield f"its questions are not those of pack {pack_name}: the file was changed"
-
-    def _typed_problems(self, file: PackFile) -> Iterator[str]:
-        if (section := file.typed) is None:
-            return
-        end, text = section.end, self.document.text
-        if not 0 < end <= len(text):
-            yield "its typed questions are about more than there is of the document"
-        for rank, question in enumerate(section.questions, 1):
-            where, paragraph = f"typed question {rank}", question.paragraph
-            if question.id != rank:
-                yield f"{where} has the rank {question.id}"
-            if not 0 <= paragraph.start < paragraph.end <= end:
-                yield f"{where} is about a place that was not asked about"
-            if third_of(paragraph, end) != question.third:
-                yield f"{where} is not about the {question.third}"
-            if flaw := flaw_of(question, text[paragraph.start : paragraph.end]):
-                yield f"{where} {flaw}"
-        if _has_duplicates(section.questions):
-            yield "a typed question is in it twice"
-        if typed_id(self.document.id, end, section.questions) != section.id:
-            yield f"its typed questions are not those with the id {one_line(section.id, 20)}: the file was changed"
 
     def _keyfact_problems(self, file: PackFile) -> Iterator[str]:
         if (keyfacts := file.keyfacts) is None:
@@ -175,31 +141,6 @@ class PackFileChecker:
             yield f"the evidence of {where} is not at that place in the document"
 
 
-def _has_duplicates(questions: Sequence[PackQuestion | TypedQuestion]) -> bool:
-    return len({one_line(question.text).casefold() for question in questions}) < len(questions)
-
-
-def flaw_of(question: TypedQuestion, paragraph: str) -> str:
-    """Return why a question is not of its type, or an empty string."""
-    answered, reasoned = has_words(question.answer), has_words(question.reason)
-    match question.type:
-        case _ if not has_words(question.text):
-            return "has no words"
-        case "unanswerable":
-            return "has an answer" if question.answer or question.reason else ""
-        case _ if not answered:
-            return "has no answer"
-        case "binary" if question.answer not in ("yes", "no"):
-            return "is answered with neither yes nor no"
-        case "binary":
-            return "" if reasoned else "has no reason"
-        case _ if question.reason:
-            return "has a reason, which only yes and no have"
-        case "extractive" if f" {words_key(question.answer)} " not in f" {words_key(paragraph)} ":
-            return "has an answer that is not in its paragraph"
-    return ""
-
-
 def import_pack(store: Store, data: bytes, document: Document | None, place: str) -> PackContents:
     """Store an exported pack once all of it has been checked; its document is judged by it from then on."""
     content = opened(data, place)
@@ -215,12 +156,11 @@ def import_pack(store: Store, data: bytes, document: Document | None, place: str
         document = document or store.documents.get(key)
     file = shaped(content, place)
     assert document is not None, "a pack without a document has no shape"
-    pack, keyfacts, typed = PackFileChecker(document, place).check(file)
+    pack, keyfacts = PackFileChecker(document, place).check(file)
     store.documents.add(document)
     _shelve(store.packs, pack)
     _shelve(store.keyfacts, keyfacts)
-    _shelve(store.typed, typed)
-    return PackContents(document, pack, keyfacts, typed)
+    return PackContents(document, pack, keyfacts)
 
 
 def _shelve(shelf: QuestionSets[PartT], part: PartT | None) -> None:

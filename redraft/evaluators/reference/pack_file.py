@@ -5,13 +5,12 @@ from __future__ import annotations
 import errno
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from redraft.domain import Document, KeyFacts, Pack, PackQuestion, Third, TypedQuestion, TypedQuestions, content_id
+from redraft.domain import Document, KeyFacts, Pack, PackQuestion, content_id
 from redraft.errors import PackError, RunCommand
 from redraft.evaluators.reference.keyfacts import pruning
 from redraft.fields import MAX_QUESTIONS, error_text
@@ -23,9 +22,7 @@ from redraft.text.words import count_words
 FORMAT, VERSION = "redraft-pack", 3
 
 
-def pack_json(
-    document: Document, questions: Pack | None, keyfacts: KeyFacts | None, typed: TypedQuestions | None = None
-) -> dict[str, object]:
+def pack_json(document: Document, questions: Pack | None, keyfacts: KeyFacts | None) -> dict[str, object]:
     """Return a pack as JSON with everything needed to judge summaries of the document elsewhere."""
     content: dict[str, object] = {
         "format": FORMAT,
@@ -39,11 +36,6 @@ def pack_json(
     }
     if keyfacts:
         content["keyfacts"] = _alone(keyfacts)
-    if typed:
-        alone = _alone(typed)
-        thirds = map(typed.third, typed.questions)
-        questions_shown = [q | {"third": third} for q, third in zip(alone["questions"], thirds, strict=True)]
-        content["typed"] = alone | {"questions": questions_shown}
     return content
 
 
@@ -53,7 +45,7 @@ def keyfacts_json(document: Document, keyfacts: KeyFacts) -> dict[str, object]:
     return {name: value for name, value in (_alone(keyfacts) | more).items() if name != "prompt_hashes"}
 
 
-def _alone(built: Pack | KeyFacts | TypedQuestions) -> dict[str, Any]:
+def _alone(built: Pack | KeyFacts) -> dict[str, Any]:
     """Return a record as JSON under its field aliases, without the fields that say where it is from."""
     exclude: Any = {"document", "imported"}
     fields: dict[str, Any] = TypeAdapter(type(built)).dump_python(built, mode="json", by_alias=True, exclude=exclude)
@@ -85,20 +77,6 @@ _MAX = {"text": 100_000, "facts": 5_000, "prompt_hashes": 100}
 _MAX_CHARACTERS, _MAX_ENTRIES = 10_000, 20_000
 
 
-@dataclass(frozen=True, slots=True)
-class TypedQuestionEntry(TypedQuestion):
-    """A typed question with the third of the document that it is about."""
-
-    third: Third
-
-
-@dataclass(frozen=True, slots=True)
-class TypedSection(TypedQuestions):
-    """The typed questions of a file."""
-
-    questions: Annotated[tuple[TypedQuestionEntry, ...], Field(min_length=1, fail_fast=True)]
-
-
 class _PackDocument(BaseModel):
     id: str
     title: str
@@ -118,7 +96,6 @@ class PackFile(BaseModel):
     questions: Annotated[tuple[PackQuestion, ...], Field(max_length=MAX_QUESTIONS, fail_fast=True)]
     missing: tuple[str, ...] = ()
     keyfacts: KeyFacts | None = None
-    typed: TypedSection | None = None
 
 
 def opened(data: bytes, place: str) -> object:
@@ -149,9 +126,9 @@ def shaped(content: object, place: str) -> PackFile:
         if isinstance(version, int) and version > VERSION:
             newer = f"the pack has version {version}, and this redraft reads version {VERSION}"
             raise PackError(newer, place=place, hint="update redraft")
-    if isinstance(content, dict) and (about := names(content)):
-        parts = {name: content[name] for name in ("keyfacts", "typed") if isinstance(content.get(name), dict)}
-        content |= {name: part | {"document": about[0], "imported": True} for name, part in parts.items()}
+    about = names(content)
+    if isinstance(content, dict) and about and isinstance(facts := content.get("keyfacts"), dict):
+        content |= {"keyfacts": facts | {"document": about[0], "imported": True}}
     try:
         file = PackFile.model_validate_json(json.dumps(content), strict=True)
     except ValidationError as error:
@@ -191,31 +168,23 @@ def pack_id(document: str, questions: Sequence[PackQuestion]) -> str:
     return content_id(json.dumps(material, ensure_ascii=False))[:16]
 
 
-def typed_id(document: str, end: int, questions: Sequence[TypedQuestion]) -> str:
-    """Return the id of a text's typed questions, derived from their content."""
-    material = [document, end, *([q.type, q.text, q.answer, q.reason, *q.paragraph] for q in questions)]
-    return content_id(json.dumps(material, ensure_ascii=False))[:16]
-
-
 def choose(store: Store, document: Document, questions: str | None = None, keyfacts: str | None = None) -> PackContents:
-    """Return the questions and key facts of a document with these ids, or the default ones, and its typed questions."""
+    """Return the questions and key facts of a document with these ids, or the default ones."""
     pack = store.packs.get(questions) if questions else store.packs.latest(document.id)
     facts = store.keyfacts.get(keyfacts) if keyfacts else store.keyfacts.latest(document.id)
-    typed_questions = store.typed.latest(document.id)
     for part in (pack, facts):
         if part is not None and part.document != document.id:
             raise PackError(f"{part.id} is about another document", fix=(RunCommand("pack list"), " lists them all"))
-    if pack is None and facts is None and typed_questions is None:
+    if pack is None and facts is None:
         files = document.source.replace(", ", " ")
         fix = (RunCommand("pack build", more=(files,)), ", or ", RunCommand("keyfacts", more=(files,)))
         raise PackError("it has no pack yet", place=document.source, fix=fix)
-    return PackContents(document, pack, facts, typed_questions)
+    return PackContents(document, pack, facts)
 
 
 class PackContents(NamedTuple):
-    """The available parts of a document's pack: questions, key facts and typed questions."""
+    """The available parts of a document's pack: questions and key facts."""
 
     document: Document
     questions: Pack | None
     keyfacts: KeyFacts | None
-    typed: TypedQuestions | None = None

@@ -144,11 +144,11 @@ def entries_of(path: str, key: str, sentences: Mapping[str, Any]) -> tuple[Annot
         if not isinstance(marks, list) or not all(isinstance(mark, dict) for mark in marks):
             raise UsageError(f"{_id(key)}: {name} is not a list of marks", place=path, hint=_ANNOTATIONS)
         for mark in marks:
-            span, other = (" ".join(str(mark.get(side) or "").split()) for side in spans)
+            span, second_span = (" ".join(str(mark.get(side) or "").split()) for side in spans)
             verdict = _entry(path, key, span, {"questions": mark.get(questions), "types": mark.get(types)}).verdict
             # Whoever marks a span finds it confusing, even if they ask nothing.
             confusing = verdict if verdict and verdict.confusing else ConfusionVerdict(confusing=True)
-            entries.append(AnnotatedSentence(span, confusing, other))
+            entries.append(AnnotatedSentence(span, confusing, second_span))
     return tuple(entries)
 
 
@@ -268,10 +268,10 @@ def match_to_sentences(
     counted = [statement.id for statement in sentences_of(statements)]
     spans: list[_AnnotatedSpan] = []
     lost: list[ConfusionVerdict] = []
-    taken: set[int] = set()
+    used_numbers: set[int] = set()
     elsewhere = 0
     for entry in entries:
-        start, end = _place(lines, words_key(entry.sentence), taken)
+        start, end = _place(lines, words_key(entry.sentence), used_numbers)
         overlaps = sorted(
             lines.overlapping(start, end), key=lambda n: max(start, lines.bounds[n][0]) - min(end, lines.bounds[n][1])
         )
@@ -286,8 +286,8 @@ def match_to_sentences(
             spans.append(_AnnotatedSpan(start, end, numbers, entry.verdict))
     rest = len(counted) - len({number for span in spans for number in span.numbers})
     # Verdicts on sentences that are not in the summary still count for it.
-    standing = [verdict for verdict in lost if every or verdict.confusing][:rest]
-    confusions = [*(span.verdict for span in spans if span.verdict), *standing]
+    counted_verdicts = [verdict for verdict in lost if every or verdict.confusing][:rest]
+    confusions = [*(span.verdict for span in spans if span.verdict), *counted_verdicts]
     undecided = sum(span.verdict is None for span in spans)
     verdicts: dict[int, ConfusionVerdict] = {}
     for span in spans:
@@ -295,20 +295,20 @@ def match_to_sentences(
         for number in (span.numbers[:1] if span.verdict.confusing else span.numbers) if span.verdict else ():
             verdicts[number] = joined_verdict(verdicts.get(number), span.verdict) or CLEAR
     if not every:
-        confusions += repeat(CLEAR, rest - len(standing))
+        confusions += repeat(CLEAR, rest - len(counted_verdicts))
         touched = {number for span in spans for number in span.numbers}
         verdicts |= {number: CLEAR for number in counted if number not in touched and not lost}
-    unjudged = undecided + (rest - len(standing) if every else 0)
+    unjudged = undecided + (rest - len(counted_verdicts) if every else 0)
     return PlacedAnnotations(
         tuple(confusions), unjudged, dict(sorted(verdicts.items())), elsewhere, len(lost), undecided
     )
 
 
-def _place(lines: _Lines, key: str, taken: set[int]) -> tuple[int, int]:
+def _place(lines: _Lines, key: str, used_numbers: set[int]) -> tuple[int, int]:
     """Return the span of a sentence's words, of the first such sentence without an entry; (0, 0) if there is none."""
-    free = (n for n, sentence in enumerate(lines.sentences) if key and sentence == key and n not in taken)
+    free = (n for n, sentence in enumerate(lines.sentences) if key and sentence == key and n not in used_numbers)
     if (number := next(free, None)) is not None:
-        taken.add(number)
+        used_numbers.add(number)
         return lines.bounds[number]
     start = next(iter(lines.starts(key, whole_words=True)), None)
     return (0, 0) if start is None else (start, start + len(key))
@@ -370,7 +370,7 @@ def match_marks(marks: Sequence[AnnotatedSentence], statements: Sequence[Stateme
     lines = _lines_of([statement.sentence for statement in counted])
     joined: set[int] = set()
     singles: list[tuple[int, ConfusionVerdict]] = []
-    others: list[ConfusionVerdict] = []
+    pair_verdicts: list[ConfusionVerdict] = []
     verdicts: dict[int, ConfusionVerdict] = {}
     unclear: set[int] = set()
     lost = 0
@@ -385,15 +385,15 @@ def match_marks(marks: Sequence[AnnotatedSentence], statements: Sequence[Stateme
             joined |= {*places[0].sentences[1:]}
             singles.append((places[0].sentences[0], verdict))
         else:
-            others.append(verdict)
+            pair_verdicts.append(verdict)
     units: dict[int, ConfusionVerdict] = {}
     for first, verdict in singles:
         unit = next(n for n in range(first, -1, -1) if n not in joined)
         units[unit] = joined_verdict(units.get(unit), verdict) or verdict
-    clear = max(0, len(counted) - len(joined) - len(units) - len(others))
+    clear = max(0, len(counted) - len(joined) - len(units) - len(pair_verdicts))
     everything = dict.fromkeys(range(0 if lost else len(counted)), CLEAR) | verdicts
     return PlacedAnnotations(
-        said=(*units.values(), *others, *repeat(CLEAR, clear)),
+        said=(*units.values(), *pair_verdicts, *repeat(CLEAR, clear)),
         unjudged=0,
         verdicts={counted[n].id: verdict for n, verdict in sorted(everything.items()) if n not in unclear},
         elsewhere=0,

@@ -103,12 +103,12 @@ def _annotation_rows(summaries: Sequence[Summaries], annotations: Sequence[Annot
     """Yield all annotated errors of several files by summary; which file one is from cannot be seen."""
     for key, text in summaries[0].texts.items():
         flat = " ".join(text.split())
-        sentences = [annotated for each in annotations for annotated in each.entries.get(key) or ()]
-        for each in sorted(sentences, key=lambda each: (flat.find(each.sentence), each.sentence, each.other)):
-            if each.verdict and each.verdict.confusing:
-                span = f"{each.sentence} […] {each.other}" if each.other else each.sentence
-                shown = {"of": key, "summary": text, "span": span, "questions": " ".join(each.verdict.questions)}
-                yield _row(_id("annotations", key, each), shown, "annotations")
+        sentences = [annotated for source in annotations for annotated in source.entries.get(key) or ()]
+        for source in sorted(sentences, key=lambda source: (flat.find(source.sentence), source.sentence, source.other)):
+            if source.verdict and source.verdict.confusing:
+                span = f"{source.sentence} […] {source.other}" if source.other else source.sentence
+                columns = {"of": key, "summary": text, "span": span, "questions": " ".join(source.verdict.questions)}
+                yield _row(_id("annotations", key, source), columns, "annotations")
 
 
 def _mark_rows(summaries: Sequence[Summaries], _: Sequence[Annotations]) -> Iterator[SheetRow]:
@@ -122,24 +122,24 @@ def _preference_rows(summaries: Sequence[Summaries], _: Sequence[Annotations]) -
     """Yield the four questions about each pair of summaries, in random order."""
     for key, first, second, _names in _pairs(*summaries):
         for aspect in ASPECTS:
-            shown = {"of": key, "summary 1": first, "summary 2": second}
-            yield _row(_id("preferences", key, first, second, aspect), shown, aspect)
+            columns = {"of": key, "summary 1": first, "summary 2": second}
+            yield _row(_id("preferences", key, first, second, aspect), columns, aspect)
 
 
-def _row(name: str, shown: Mapping[str, str], question: str) -> SheetRow:
-    return SheetRow(name, shown, None, "", _QUESTIONS[question])
+def _row(name: str, columns: Mapping[str, str], question: str) -> SheetRow:
+    return SheetRow(name, columns, None, "", _QUESTIONS[question])
 
 
 def _id(kind: Kind, *about: object) -> str:
     return f"summaries/{kind}/{content_id(repr(about))[:_LETTERS]}"
 
 
-def _pairs(one: Summaries, other: Summaries) -> Iterator[tuple[str, str, str, dict[str, str]]]:
+def _pairs(first: Summaries, second_file: Summaries) -> Iterator[tuple[str, str, str, dict[str, str]]]:
     """Yield the two summaries of each id, and the file that each is from. Which is shown first is as by a coin, but
     always the same."""
-    for key, text in one.texts.items():
-        if second := other.texts.get(key):
-            pair, names = (text, second), (one.name, other.name)
+    for key, text in first.texts.items():
+        if second := second_file.texts.get(key):
+            pair, names = (text, second), (first.name, second_file.name)
             if int(content_id(repr((key, *sorted(pair))))[:2], 16) % 2 != (text < second):
                 pair, names = pair[::-1], names[::-1]
             yield (key, *pair, {"1": names[0], "2": names[1], TIE: TIE})
@@ -153,9 +153,9 @@ def sample_rows(rows: Sequence[SheetRow], size: int, seed: int, kind: Kind) -> l
     return [row for row in rows if row.shown["of"] in keys]
 
 
-def coherence_sheet(rows: Sequence[SheetRow], kind: Kind, people: int) -> str:
+def coherence_sheet(rows: Sequence[SheetRow], kind: Kind, person_count: int) -> str:
     """Return the sheet as CSV."""
-    return sheet_file(rows, MARK_COLUMNS if kind == "marks" else person_columns(people))
+    return sheet_file(rows, MARK_COLUMNS if kind == "marks" else person_columns(person_count))
 
 
 def kind_of_sheet(path: str) -> Kind | None:
@@ -233,10 +233,10 @@ def annotation_report(paths: Sequence[str], annotations: Sequence[Annotations]) 
     """Return how many annotations people find right, by the file they are from; in a released file, by their source."""
     choices = CHOICES["annotations"]
     meanings: dict[str, list[tuple[str, Mapping[str, str]]]] = {}
-    for each in annotations:
-        for key, sentences in each.entries.items():
+    for source in annotations:
+        for key, sentences in source.entries.items():
             for row in dict.fromkeys(_id("annotations", key, sentence) for sentence in sentences or ()):
-                meanings.setdefault(row, []).append((each.name, dict(zip(choices, choices, strict=True))))
+                meanings.setdefault(row, []).append((source.name, dict(zip(choices, choices, strict=True))))
 
     def read(content: Any, name: str) -> Iterator[Answer]:
         for key, summary in content.items():
@@ -245,7 +245,7 @@ def annotation_report(paths: Sequence[str], annotations: Sequence[Annotations]) 
 
     answers = _Answers(paths, "annotations", meanings, read)
     frame, rows = answers.frame, []
-    for name in dict.fromkeys([*(each.name for each in annotations), *frame["group"]]):
+    for name in dict.fromkeys([*(source.name for source in annotations), *frame["group"]]):
         counts = answers.counts(name, choices)
         share, interval = share_interval(counts[0] + counts[1], sum(counts))
         answered = frame.loc[(frame["group"] == name) & frame["answer"].notna(), "row"].nunique()
@@ -265,8 +265,8 @@ def preference_report(paths: Sequence[str], first: Summaries, second: Summaries)
     def read(content: Any, name: str) -> Iterator[Answer]:
         for task in content:
             key, result = task["data"]["book"], task["annotations"][0]["result"]
-            choices = {each["from_name"]: each["value"].get("choices") for each in result}
-            systems = {str(each.texts[key].split()): each.name for each in (first, second)}
+            choices = {entry["from_name"]: entry["value"].get("choices") for entry in result}
+            systems = {str(entry.texts[key].split()): entry.name for entry in (first, second)}
             for aspect in ASPECTS:
                 (choice,) = choices["preference" if aspect == "overall" else aspect]
                 text = task["data"].get(choice.lower().replace(" ", "_"), "")
@@ -274,7 +274,7 @@ def preference_report(paths: Sequence[str], first: Summaries, second: Summaries)
 
     answers, names = _Answers(paths, "preferences", meanings, read), (first.name, second.name, TIE)
     counts = {aspect: answers.counts(aspect, names) for aspect in ASPECTS}
-    rows = [(aspect, *some, sum(some)) for aspect, some in counts.items()]
+    rows = [(aspect, *numbers, sum(numbers)) for aspect, numbers in counts.items()]
     table = make_table("agree", "preferences", answers.basis, rows, more=(*names, "answers"))
     return answers.report(table, answers.frame["answer"])
 
@@ -285,15 +285,15 @@ def read_marks(path: str, file: Summaries) -> tuple[Annotations, str]:
         key: {"summary": text, MARKS: [], "relations": []} for key, text in file.texts.items()
     }
     for place, row in sheet_rows(path):
-        span, question, types, other = (cell_text(row.get(name, "")) for name in MARK_COLUMNS)
+        span, question, types, second_span = (cell_text(row.get(name, "")) for name in MARK_COLUMNS)
         if not span:
             continue
         if (key := row.get("of", "").strip()) not in marked:
             raise UsageError(f"the summary {one_line(key, 40)!r} is not in the file", place=place)
         labels = [label.strip() for label in types.split(",") if label.strip()]
-        pair = {"span_a": span, "span_b": other, "shared_questions": question, "shared_labels": labels}
+        pair = {"span_a": span, "span_b": second_span, "shared_questions": question, "shared_labels": labels}
         single = {"span": span, "questions": question, "labels": labels}
-        marked[key]["relations" if other else MARKS].append(pair if other else single)
+        marked[key]["relations" if second_span else MARKS].append(pair if second_span else single)
     entries = {key: entries_of(path, key, content) for key, content in marked.items()}
     name = one_line(Path(path).name)
     return Annotations(name, False, entries, marked=True), json.dumps(marked, ensure_ascii=False, indent=1)

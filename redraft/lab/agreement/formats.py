@@ -75,8 +75,8 @@ class Format:
     def read(self, path: str, documents: str | None = None) -> Dataset:
         """Return all items of a file with their documents; what cannot be read is reported and skipped."""
         place = Path(path).expanduser()
-        beside = (place.with_name(name.format(stem=place.name.partition(".")[0])) for name in self.beside)
-        neighbour = next((str(file) for file in beside if file != place and file.is_file()), None)
+        neighbours = (place.with_name(name.format(stem=place.name.partition(".")[0])) for name in self.beside)
+        neighbour = next((str(file) for file in neighbours if file != place and file.is_file()), None)
         library = read_texts_by_id(documents or neighbour)
         items: list[HumanItem] = []
         problems: list[FileProblem] = []
@@ -122,10 +122,10 @@ class Format:
         labels = tuple(row.get("labels") or ([2 * sum(vote) > len(vote) for vote in votes] if sentences else ()))
         if len(labels) != len(sentences):
             raise UnreadableError(f"there are {len(labels)} labels for {len(sentences)} sentences")
-        people = row.get("people") or self._figures(row)
-        if not people and (judged := [label for label in labels if label is not None]):
-            people = {next(iter(self.fields)): fmean(judged)}
-        if not people:
+        figures = row.get("people") or self._figures(row)
+        if not figures and (given_labels := [label for label in labels if label is not None]):
+            figures = {next(iter(self.fields)): fmean(given_labels)}
+        if not figures:
             raise UnreadableError(self.lacking)
         document, source = optional_text(row, *self.document), clean(optional_text(row, *self.source)).strip()
         if source in library:
@@ -140,7 +140,7 @@ class Format:
             id=f"{entry.place} {optional_text(row, *(self.id or self.system))}".strip(),
             document=document or content_id(source)[:12],
             summary=" ".join(sentences) or text_at(row, *self.summary),
-            people=people,
+            people=figures,
             source=source,
             system=optional_text(row, *self.system),
             sentences=sentences,
@@ -239,7 +239,12 @@ def _fables(entry: FileEntry) -> Iterator[FileEntry]:
 
 def _books(entry: FileEntry) -> Iterator[FileEntry]:
     """Yield the summaries of a file; whether every sentence is listed is decided from the whole file."""
-    annotated = [fields for each in entry.content.values() if isinstance(each, Mapping) for fields in each.values()]
+    annotated = [
+        fields
+        for sentences_of_book in entry.content.values()
+        if isinstance(sentences_of_book, Mapping)
+        for fields in sentences_of_book.values()
+    ]
     every = lists_every_sentence(annotated)
     for name, content in entry.content.items():
         yield FileEntry(str(name), {"entries": content or {}, "document": str(name), "every": every})
@@ -261,7 +266,7 @@ def _book(row: Row, library: Library) -> Row:
         labels: list[bool | None] = [not marked for marked in marked_sentences(sentences, entries)]
     else:
         verdicts = match_to_sentences(entries, statements, every=row["every"]).verdicts
-        labels = [not verdicts[each.id].confusing if each.id in verdicts else None for each in counted]
+        labels = [not verdicts[statement.id].confusing if statement.id in verdicts else None for statement in counted]
     if all(label is None for label in labels):
         raise UnreadableError("no sentence of the summary is judged")
     return {"source": summary, "document": name, "sentences": sentences, "labels": labels}
@@ -318,9 +323,9 @@ def _unisumeval(row: Row, _: Library) -> Row:
 def _own(row: Row, _: Library) -> Row:
     human = row.get("human")
     figures = human if isinstance(human, Mapping) else {LABEL: row.get(LABEL, human)}
-    people = {str(name): value for name, figure in figures.items() if (value := number(figure)) is not None}
+    numbers = {str(name): value for name, figure in figures.items() if (value := number(figure)) is not None}
     if "sentences" not in row:
-        return {**row, "people": people}
+        return {**row, "people": numbers}
     parts = [as_object(part) for part in list_at(row, "sentences")]
     if not parts:
         raise UnreadableError("the summary has no sentence")
@@ -328,8 +333,8 @@ def _own(row: Row, _: Library) -> Row:
     if any(label not in (None, 0.0, 1.0) for label in labels):
         raise UnreadableError("a sentence's `label` is neither true nor false")
     sentences = [text_at(part, "sentence", "text") for part in parts]
-    judged = [None if label is None else bool(label) for label in labels]
-    return {**row, "people": people, "sentences": sentences, "labels": judged}
+    flags = [None if label is None else bool(label) for label in labels]
+    return {**row, "people": numbers, "sentences": sentences, "labels": flags}
 
 
 _PARTS: Mapping[str, Callable[[FileEntry], Iterator[FileEntry]]] = {

@@ -104,5 +104,7 @@ def sentence_frame(dataset: Dataset, column: Column) -> pd.DataFrame | None:
 
 def sentence_separation(sentences: pd.DataFrame) -> ClassSeparation:
     """Return how well a judge separates right from wrong sentences, where it has a verdict."""
-    judged = scored(sentences)
-    return compare_verdicts(judged["ours"].astype(bool), judged["people"].astype(bool), judged["document"])
+    with_verdict = scored(sentences)
+    return compare_verdicts(
+        with_verdict["ours"].astype(bool), with_verdict["people"].astype(bool), with_verdict["document"]
+    )

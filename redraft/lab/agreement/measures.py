@@ -105,13 +105,13 @@ def krippendorffs_alpha(ratings: Ratings, level: Level = "nominal") -> float | N
     if (totals > 0).sum() < 2:
         return None
     if level == "nominal":
-        apart = 1 - np.eye(len(kinds))
+        distances = 1 - np.eye(len(kinds))
     else:
         # Ordinal kinds differ by the number of ratings between them, each end counting half.
         ranks = np.cumsum(totals) - totals / 2 if level == "ordinal" else np.asarray([float(kind) for kind in kinds])
-        apart = (ranks[:, None] - ranks[None, :]) ** 2
-    expected = (np.outer(totals, totals) * apart).sum() / (totals.sum() - 1)
-    return float(1 - (table * apart).sum() / expected) if expected else None
+        distances = (ranks[:, None] - ranks[None, :]) ** 2
+    expected = (np.outer(totals, totals) * distances).sum() / (totals.sum() - 1)
+    return float(1 - (table * distances).sum() / expected) if expected else None
 
 
 def _counts(ratings: Ratings) -> tuple[Floats, list[Rating]]:
@@ -147,16 +147,16 @@ class Correlation:
     pearson: float | None = None
 
 
-def correlate(ours: Sequence[float], people: Sequence[float], groups: Sequence[str]) -> Correlation:
+def correlate(ours: Sequence[float], figures: Sequence[float], groups: Sequence[str]) -> Correlation:
     """Return the correlations, with a bootstrap interval over groups, such as documents."""
-    x, y = np.asarray(ours, dtype=np.float64), np.asarray(people, dtype=np.float64)
+    x, y = np.asarray(ours, dtype=np.float64), np.asarray(figures, dtype=np.float64)
     tau = tau_b(x, y)  # type: ignore[arg-type]
     return Correlation(len(x)) if tau is None else _correlation(x, y, tau, _interval(x, y, places(groups), tau))
 
 
 def _correlation(x: Floats, y: Floats, tau: float, span: Interval | None) -> Correlation:
-    others = float(stats.spearmanr(x, y).statistic), float(stats.pearsonr(x, y).statistic)
-    return Correlation(len(x), tau, span, *p_value(x, y), *others)
+    other_coefficients = float(stats.spearmanr(x, y).statistic), float(stats.pearsonr(x, y).statistic)
+    return Correlation(len(x), tau, span, *p_value(x, y), *other_coefficients)
 
 
 def p_value(x: Floats, y: Floats) -> tuple[float, str]:
@@ -217,13 +217,13 @@ def taus(x: Floats, y: Floats, groups: Whole, drawn: Floats) -> Floats:
         for which, table in enumerate((dx * dy, dx * dx, dy * dy)):
             columns = np.add.reduceat(table, starts, axis=1, dtype=np.int64)
             np.add.at(sums[which], groups[at:end], columns)
-    same, differs, others = (np.einsum("bi,ij,bj->b", drawn, table, drawn, optimize=True) for table in sums)
-    return _ratio(same, np.sqrt(differs * others))
+    same, differs, differing = (np.einsum("bi,ij,bj->b", drawn, table, drawn, optimize=True) for table in sums)
+    return _ratio(same, np.sqrt(differs * differing))
 
 
-def _ratio(part: Floats, whole: Floats) -> Floats:
+def _ratio(part: Floats, total: Floats) -> Floats:
     """Return the quotients; NaN where the whole is zero."""
-    quotients: Floats = np.divide(part, whole, out=np.full_like(whole, np.nan), where=whole > 0)
+    quotients: Floats = np.divide(part, total, out=np.full_like(total, np.nan), where=total > 0)
     return quotients
 
 
@@ -238,9 +238,9 @@ class WithinDocuments:
     interval: Interval | None
 
 
-def within_documents(ours: Sequence[float], people: Sequence[float], documents: Sequence[str]) -> WithinDocuments:
+def within_documents(ours: Sequence[float], figures: Sequence[float], documents: Sequence[str]) -> WithinDocuments:
     """Return how well the summaries of each document are ranked, averaged over documents."""
-    frame = pd.DataFrame({"ours": [*ours], "people": [*people], "document": [*documents]})
+    frame = pd.DataFrame({"ours": [*ours], "people": [*figures], "document": [*documents]})
     of_each = [tau_b(rows["ours"], rows["people"]) for _, rows in frame.groupby("document", sort=False)]
     values = [tau for tau in of_each if tau is not None]
     spread = spread_of_mean(values)
@@ -249,10 +249,10 @@ def within_documents(ours: Sequence[float], people: Sequence[float], documents: 
 
 
 def between_systems(
-    ours: Sequence[float], people: Sequence[float], systems: Sequence[str], documents: Sequence[str]
+    ours: Sequence[float], figures: Sequence[float], systems: Sequence[str], documents: Sequence[str]
 ) -> Correlation:
     """Return the correlation of the systems' means, with an interval that resamples documents, not systems."""
-    frame = pd.DataFrame({"ours": [*ours], "people": [*people], "system": [*systems], "document": [*documents]})
+    frame = pd.DataFrame({"ours": [*ours], "people": [*figures], "system": [*systems], "document": [*documents]})
     cells = frame.groupby(["document", "system"])[["ours", "people"]].agg(["sum", "size"]).unstack(fill_value=0)
     count = frame["system"].nunique()
     if count < 2:
@@ -289,43 +289,43 @@ class ClassSeparation:
     interval: Interval | None = None
 
 
-def compare_verdicts(said: Sequence[bool], people: Sequence[bool], groups: Sequence[str]) -> ClassSeparation:
+def compare_verdicts(verdicts: Sequence[bool], labels: Sequence[bool], groups: Sequence[str]) -> ClassSeparation:
     """Compare verdicts with people's; balanced accuracy needs both classes among people's verdicts. Its bootstrap
     interval is over groups."""
-    ours, theirs = np.asarray(said, dtype=bool), np.asarray(people, dtype=bool)
+    ours, theirs = np.asarray(verdicts, dtype=bool), np.asarray(labels, dtype=bool)
     right, wrong = class_scores(ours, theirs), class_scores(~ours, ~theirs)
     if not (right.there and wrong.there):
         return ClassSeparation(len(ours), right, wrong)
     flags = {"hit": theirs & ours, "right": theirs, "cleared": ~theirs & ~ours, "wrong": ~theirs}
     sums = pd.DataFrame(flags).groupby(places(groups)).sum().to_numpy(float)
-    hit, present, cleared, others = (draws(len(sums)) @ sums).T
-    halves = (_ratio(hit, present) + _ratio(cleared, others)) / 2
+    hit, present, cleared, wrong_count = (draws(len(sums)) @ sums).T
+    halves = (_ratio(hit, present) + _ratio(cleared, wrong_count)) / 2
     span = interval(halves) if len(sums) > 1 else None
     return ClassSeparation(len(ours), right, wrong, float(balanced_accuracy_score(theirs, ours)), span)
 
 
-def class_scores(said: Sequence[bool] | Flags, people: Sequence[bool] | Flags) -> ClassScores:
+def class_scores(verdicts: Sequence[bool] | Flags, labels: Sequence[bool] | Flags) -> ClassScores:
     """Return precision and recall of the positive class; None if the denominator is zero."""
-    if not len(people):
+    if not len(labels):
         return ClassScores(None, None, 0)
     precision, recall, _, _ = precision_recall_fscore_support(
-        people, said, pos_label=True, average="binary", zero_division=0.0
+        labels, verdicts, pos_label=True, average="binary", zero_division=0.0
     )
-    there = int(np.sum(people))
-    return ClassScores(float(precision) if np.any(said) else None, float(recall) if there else None, there)
+    positives = int(np.sum(labels))
+    return ClassScores(float(precision) if np.any(verdicts) else None, float(recall) if positives else None, positives)
 
 
-def area_under_curve(scores: Sequence[float], people: Sequence[bool]) -> float | None:
+def area_under_curve(scores: Sequence[float], labels: Sequence[bool]) -> float | None:
     """Return the area under the ROC curve, ties counting half; None if there is only one class."""
-    return float(roc_auc_score(people, scores)) if len(set(people)) == 2 else None
+    return float(roc_auc_score(labels, scores)) if len(set(labels)) == 2 else None
 
 
-def threshold_verdicts(scores: Sequence[float], people: Sequence[bool], groups: Sequence[str]) -> list[bool] | None:
+def threshold_verdicts(scores: Sequence[float], labels: Sequence[bool], groups: Sequence[str]) -> list[bool] | None:
     """Return scores as verdicts, by a threshold that separates the classes best in the other folds of groups.
 
     None if there are too few groups, or the other folds have only one class.
     """
-    values, theirs, place = np.asarray(scores, dtype=np.float64), np.asarray(people, dtype=bool), places(groups)
+    values, theirs, place = np.asarray(scores, dtype=np.float64), np.asarray(labels, dtype=bool), places(groups)
     count = int(place.max()) + 1 if len(place) else 0
     if count < 2:
         return None

@@ -10,7 +10,7 @@ from typing import Any
 from redraft.errors import UsageError
 from redraft.evaluators.consistency import Consistency
 from redraft.evaluators.coverage import Coverage
-from redraft.evaluators.figures import Interval, mean
+from redraft.evaluators.figures import mean
 from redraft.evaluators.similarity import rouge1
 from redraft.evaluators.votes import OPEN
 from redraft.lab.agreement.frames import (
@@ -19,27 +19,16 @@ from redraft.lab.agreement.frames import (
     by_judge,
     has_systems,
     score_frame,
-    scored,
-    sentence_frame,
-    sentence_separation,
     summary_correlation,
     system_correlation,
 )
-from redraft.lab.agreement.measures import PERMUTATIONS, Correlation, compare_verdicts
+from redraft.lab.agreement.measures import PERMUTATIONS, Correlation
 from redraft.lab.agreement.people import Dataset, human_field
-from redraft.lab.agreement.tables import (
-    SUMMARIES,
-    SYSTEMS,
-    agreement_tables,
-    best_rating,
-    verdict_pairs,
-    with_stars,
-)
+from redraft.lab.agreement.tables import SUMMARIES, SYSTEMS, agreement_tables, with_stars
 from redraft.lab.agreement.trial import (
     READ,
     AgreementDesign,
     AgreementOutcome,
-    Column,
     ItemOutcome,
     Setting,
     Sweep,
@@ -48,13 +37,9 @@ from redraft.lab.agreement.trial import (
 )
 from redraft.lab.declared import make_table
 from redraft.llm.budget import PriceTable
-from redraft.order import Evaluate
-from redraft.report.history.certificates import judge_setup_of
 from redraft.report.tables import Cell, Report, Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner
-from redraft.store.judgments import Agreement
 from redraft.store.store import Store
-from redraft.store.table import now
 
 TAU, BALANCED = "tau-b", "balanced accuracy"
 SENTENCES = "sentences"
@@ -123,54 +108,6 @@ def _about(outcome: AgreementOutcome) -> Iterator[str]:
         )
 
 
-def save_agreements(outcome: AgreementOutcome, store: Store) -> list[Agreement]:
-    """Save every figure of every judge; save nothing of a comparison that was stopped early."""
-    if outcome.stopped is not None:
-        return []
-    figures = [agreement for column in outcome.columns for agreement in agreements(outcome, column, store)]
-    with store.transaction():
-        for agreement in figures:
-            store.agreements.keep(agreement)
-    return figures
-
-
-def agreements(outcome: AgreementOutcome, column: Column, store: Store) -> list[Agreement]:
-    """Return all figures of one judge under one setting."""
-    made = next((each for each in column.said if each.run and each.version), None)
-    if made is None or made.run is None:
-        return []
-    stored = store.runs.get(made.run)
-    run = replace(stored, order=Evaluate(settings=stored.settings, judging=column.judging))
-    standing = judge_setup_of(run, outcome.design.metric, made.version)
-    dataset, human, today = outcome.dataset.name, outcome.design.human, now()[:10]
-    return [
-        Agreement(standing, dataset, human, level, measure, n, value, low, high, today)
-        for level, measure, n, value, interval in _figures(outcome, column)
-        for low, high in [interval or (None, None)]
-        if value is not None
-    ]
-
-
-def _figures(
-    outcome: AgreementOutcome, column: Column
-) -> Iterator[tuple[str, str, int, float | None, Interval | None]]:
-    """Yield level, measure, number of items, value and interval; the value is None for too few items."""
-    rows = score_frame(outcome.dataset, outcome.design.human, {column.name: column.scores})
-    whole = summary_correlation(rows)
-    yield SUMMARIES, TAU, whole.n, whole.tau, whole.interval
-    if has_systems(rows):
-        ranked = system_correlation(rows)
-        yield SYSTEMS, TAU, ranked.n, ranked.tau, ranked.interval
-    if best_rating(outcome) is not None:
-        people, verdicts = verdict_pairs(outcome, scored(rows))
-        if verdicts is not None:
-            separation = compare_verdicts(verdicts, people, scored(rows)["document"])
-            yield SUMMARIES, BALANCED, separation.n, separation.balanced, separation.interval
-    if (sentences := sentence_frame(outcome.dataset, column)) is not None:
-        separation = sentence_separation(sentences)
-        yield SENTENCES, BALANCED, separation.n, separation.balanced, separation.interval
-
-
 @dataclass(frozen=True, slots=True)
 class MethodKey:
     """What is correlated with people's figures: a judge under a setting or a baseline, by a metric, per summary or per
@@ -199,7 +136,7 @@ class AgreementOverview:
     @property
     def basis(self) -> str:
         """A sentence on what the figures are based on."""
-        statuses = [each.status for outcome in self.outcomes for each in outcome.outcomes]
+        statuses = [item_outcome.status for outcome in self.outcomes for item_outcome in outcome.outcomes]
         counts = (f"{statuses.count(status)} {status}" for status in ("scored", "unjudged", "failed", "not made"))
         return f"Based on {len(statuses)} judgments: {', '.join(counts)}."
 
@@ -247,7 +184,9 @@ def _scores(outcome: AgreementOutcome, store: Store) -> dict[tuple[str, Setting]
         # The first reading of a setting has its usage.
         if column.usage and metric in _ANSWERS:
             setting = tuple(pair for pair in column.setting if pair[0] not in READ)
-            scores[f"{QUESTEVAL} ({column.judge})", setting] = [_token_f1(each, metric, store) for each in column.said]
+            scores[f"{QUESTEVAL} ({column.judge})", setting] = [
+                _token_f1(item_outcome, metric, store) for item_outcome in column.said
+            ]
         scores[column.judge, column.setting] = column.scores
     return scores
 
@@ -256,8 +195,8 @@ def _token_f1(outcome: ItemOutcome, metric: str, store: Store) -> float | None:
     """Return the mean token F1 of the answers from the summary and from the document."""
     draft = store.runs.get(outcome.run).draft if outcome.run and outcome.outcome else None
     answers = store.judgments.of(draft)[metric].details.get(_ANSWERS[metric]) if draft else None
-    judged = [answer for answer in answers if answer["verdict"] not in OPEN] if isinstance(answers, list) else []
-    return mean([rouge1(answer["found"], answer["expected"]) for answer in judged])
+    decided = [answer for answer in answers if answer["verdict"] not in OPEN] if isinstance(answers, list) else []
+    return mean([rouge1(answer["found"], answer["expected"]) for answer in decided])
 
 
 def overview_report(overview: AgreementOverview) -> Report:
@@ -279,7 +218,9 @@ def overview_report(overview: AgreementOverview) -> Report:
         for method, by_set in overview.correlations.items()
         for name, result in by_set.items()
     ]
-    swept = {name: list(each) for outcome in overview.outcomes for name, each in outcome.design.sweep.values.items()}
+    swept = {
+        name: list(values) for outcome in overview.outcomes for name, values in outcome.design.sweep.values.items()
+    }
     settings = {"judges": list(design.judges), "judging": design.judging.model_dump(mode="json"), "sweep": swept}
     about = [f"{plain(name)}: {plain(data.name)}, {len(data.items)} items" for name, data in overview.sets.items()]
     return Report("overview", "Agreement with people", tuple(about), settings, (table,), items, (overview.basis,))

@@ -93,20 +93,20 @@ def sheet_report(
     about = {name: key for name in answers.by_row if (key := name.rpartition("/")[2]) in questions.index}
     if not about:
         raise UsageError("none of its rows belongs to a run in this database", hint="name the database with --db")
-    decided = {name: said for name in about if (said := majority(answers.by_row[name])) is not None}
+    decided = {name: answer for name in about if (answer := majority(answers.by_row[name])) is not None}
     basis = (
         f"Based on {len(decided)} of {len(answers.by_row)} rows; {len(about) - len(decided)} without a majority,"
         f" {len(answers.by_row) - len(about)} not from a run in this database; {len(answers.troubles)} answers"
         " unreadable."
     )
-    people = {about[name]: said for name, said in decided.items()}
-    asked = verdicts[verdicts["content"].isin(people)]
-    asked = asked.assign(people=asked["content"].map(people))
+    answers_of_people = {about[name]: answer for name, answer in decided.items()}
+    answered = verdicts[verdicts["content"].isin(answers_of_people)]
+    answered = answered.assign(people=answered["content"].map(answers_of_people))
     judges = verdicts["judge"].unique()
     population = int((verdicts["judge"] == judges[0]).sum())
     tables = [
-        (_validity_table if KINDS[what].dimensions else _verdict_table)(asked, judges, what, basis),
-        *([_judge_table(asked, basis)] if len(judges) > 1 else ()),
+        (_validity_table if KINDS[what].dimensions else _verdict_table)(answered, judges, what, basis),
+        *([_judge_table(answered, basis)] if len(judges) > 1 else ()),
         people_table([answers.by_row[name] for name in about], basis),
         _sample_table(len(decided), population, basis, margins, confidence),
         trouble_table(answers.troubles, basis),
@@ -161,26 +161,28 @@ def judges_report(store: Store, runs: Sequence[str], what: What) -> Report:
 def _groups(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield the rows of each dimension, then all of them."""
     dimensions = {name for kind in KINDS.values() for name in kind.dimensions}
-    yield from ((group, some) for group, some in rows.groupby("group", sort=False) if group in dimensions)
+    yield from (
+        (group, rows_of_group) for group, rows_of_group in rows.groupby("group", sort=False) if group in dimensions
+    )
     yield _ALL, rows
 
 
 def _yes_table(verdicts: pd.DataFrame, basis: str) -> Table:
     rows: list[Row] = []
     for judge, of_judge in verdicts.groupby("judge", sort=False):
-        for group, some in _groups(of_judge):
-            share, interval = share_interval(int(some["said"].astype(bool).sum()), len(some))
-            rows.append((judge, group, len(some), share, *interval_ends(interval)))
+        for group, rows_of_group in _groups(of_judge):
+            share, interval = share_interval(int(rows_of_group["said"].astype(bool).sum()), len(rows_of_group))
+            rows.append((judge, group, len(rows_of_group), share, *interval_ends(interval)))
     return make_table("agree", "yes", basis, rows)
 
 
 def _judge_table(verdicts: pd.DataFrame, basis: str) -> Table:
     rows: list[Row] = []
     for first, second in combinations(verdicts["judge"].unique(), 2):
-        one, other = (verdicts[verdicts["judge"] == judge] for judge in (first, second))
-        both = one.merge(other, on="content", suffixes=("", "_other"))
-        for group, some in _groups(both) if both["said"].notna().any() else [(_ALL, both)]:
-            pairs = list(zip(some["said"].astype(bool), some["said_other"].astype(bool), strict=True))
+        rows_of_first, rows_of_second = (verdicts[verdicts["judge"] == judge] for judge in (first, second))
+        both = rows_of_first.merge(rows_of_second, on="content", suffixes=("", "_other"))
+        for group, rows_of_group in _groups(both) if both["said"].notna().any() else [(_ALL, both)]:
+            pairs = list(zip(rows_of_group["said"].astype(bool), rows_of_group["said_other"].astype(bool), strict=True))
             counts = [pairs.count(pair) for pair in ((True, True), (False, False), (True, False), (False, True))]
             kappa = cohens_kappa([pair[0] for pair in pairs], [pair[1] for pair in pairs])
             figures = (percent_agreement(pairs), kappa, gwets_ac1(pairs))
@@ -188,14 +190,14 @@ def _judge_table(verdicts: pd.DataFrame, basis: str) -> Table:
     return make_table("agree", "judges", basis, rows)
 
 
-def _validity_table(asked: pd.DataFrame, judges: Sequence[str], what: What, basis: str) -> Table:
+def _validity_table(answered: pd.DataFrame, judges: Sequence[str], what: What, basis: str) -> Table:
     """Return table 2 of HAMLET: the share of passed items people find valid, and of failed ones they do not."""
     kind, rows = KINDS[what], list[Row]()
     judgments = (("pass", True), ("fail", False)) if what == "facts" else (("asked", None),)
     for judge in judges:
         for name, passed in judgments:
-            said = asked["said"].isna() if passed is None else asked["said"] == passed
-            of_judge = asked[(asked["judge"] == judge) & said]
+            has_verdict = answered["said"].isna() if passed is None else answered["said"] == passed
+            of_judge = answered[(answered["judge"] == judge) & has_verdict]
             shares: list[float | None] = []
             for dimension in kind.dimensions:
                 valid = of_judge.loc[of_judge["group"] == dimension, "people"].astype(bool)
@@ -207,19 +209,19 @@ def _validity_table(asked: pd.DataFrame, judges: Sequence[str], what: What, basi
     return make_table("agree", "validity", basis, rows, kind=kind.title, caption=kind.shares, judge=judge)
 
 
-def _verdict_table(asked: pd.DataFrame, judges: Sequence[str], what: What, basis: str) -> Table:
+def _verdict_table(answered: pd.DataFrame, judges: Sequence[str], what: What, basis: str) -> Table:
     """Return table 3 of HAMLET: each judge's verdicts and people's."""
     rows: list[Row] = []
     for judge in judges:
-        of_judge = asked[asked["judge"] == judge]
-        said, people = of_judge["said"].astype(bool), of_judge["people"].astype(bool)
-        result = compare_verdicts(said, people, of_judge["content"])
+        of_judge = answered[answered["judge"] == judge]
+        verdicts, labels = of_judge["said"].astype(bool), of_judge["people"].astype(bool)
+        result = compare_verdicts(verdicts, labels, of_judge["content"])
         right, wrong = result.right, result.wrong
         rows.append(
             (
                 *(judge, len(of_judge), right.there, wrong.there, result.balanced, *interval_ends(result.interval)),
                 *(right.precision, right.recall, wrong.precision, wrong.recall),
-                float((said == people).mean()) if len(of_judge) else None,
+                float((verdicts == labels).mean()) if len(of_judge) else None,
             )
         )
     yes, no = ("stated", "missing") if what == "alignment" else ("right", "wrong")
@@ -228,10 +230,10 @@ def _verdict_table(asked: pd.DataFrame, judges: Sequence[str], what: What, basis
 
 def people_table(ratings: Ratings, basis: str) -> Table:
     """Return the table on the agreement of people, by their answers: one row per item, and a column per person."""
-    people = max((len(row) for row in ratings), default=0)
+    columns = max((len(row) for row in ratings), default=0)
     by_several = sum(sum(answer is not None for answer in row) > 1 for row in ratings)
     figures = (percent_agreement(ratings), gwets_ac1(ratings), krippendorffs_alpha(ratings))
-    return make_table("agree", "people", basis, [(people, by_several, *figures)])
+    return make_table("agree", "people", basis, [(columns, by_several, *figures)])
 
 
 def _sample_table(size: int, population: int, basis: str, margins: Sequence[float], confidence: float) -> Table:

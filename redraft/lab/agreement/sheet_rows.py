@@ -20,7 +20,7 @@ from redraft.evaluators.reference.keyfacts import ORPHANED, UNJUDGED, trees_for
 from redraft.evaluators.votes import OPEN
 from redraft.lab.agreement.sheets import SheetAnswers, SheetRow, person_columns, sheet_file, yes_or_no_answers
 from redraft.lab.declared import declared
-from redraft.report.history.certificates import judges_of
+from redraft.report.history.judges import judges_of
 from redraft.report.history.results import document_read, read_result
 from redraft.store.store import Store
 from redraft.text.retrieval import Passages
@@ -125,18 +125,18 @@ def _facts(run: _JudgedRun) -> Iterator[_Question]:
         for fact in tree.facts:
             against = {objection.dimension for objection in fact.objections}
             for dimension in KINDS["facts"].dimensions if not against & {ORPHANED, UNJUDGED} else ():
-                shown = {"perspective": tree.perspective, "dimension": dimension, "fact": fact.text}
+                columns = {"perspective": tree.perspective, "dimension": dimension, "fact": fact.text}
                 validator = run.keyfacts.validator if run.keyfacts else ""
-                shown["passage"] = run.passage(tree)
-                yield _Question(dimension, shown, dimension not in against, judge=validator)
+                columns["passage"] = run.passage(tree)
+                yield _Question(dimension, columns, dimension not in against, judge=validator)
 
 
 def _queries(run: _JudgedRun) -> Iterator[_Question]:
     for tree in run.trees:
         for dimension in KINDS["queries"].dimensions if tree.query else ():
             facts = "\n".join(f"- {fact.text}" for fact in tree.kept)
-            shown = {"perspective": tree.perspective, "dimension": dimension, "question": tree.query, "facts": facts}
-            yield _Question(dimension, {**shown, "passage": run.passage(tree)})
+            columns = {"perspective": tree.perspective, "dimension": dimension, "question": tree.query, "facts": facts}
+            yield _Question(dimension, {**columns, "passage": run.passage(tree)})
 
 
 def _alignment(run: _JudgedRun) -> Iterator[_Question]:
@@ -148,19 +148,19 @@ def _verification(run: _JudgedRun) -> Iterator[_Question]:
     """Yield the sentences with what the judge saw: the chunk of a query, else passages of the document."""
     for item in run.items(Faithfulness.name, "sentences"):
         statement, right = run.statements[item["id"]], item["verdict"] == SUPPORTED
-        shown = {"sentence before": statement.before, "sentence": statement.sentence}
+        columns = {"sentence before": statement.before, "sentence": statement.sentence}
         words = f"{statement.before} {statement.sentence}"
         passages = run.chunk or run.around.passages(words, item.get("place"))
-        yield _Question("" if right else item["verdict"], shown, right, passages)
+        yield _Question("" if right else item["verdict"], columns, right, passages)
 
 
 def _claims(run: _JudgedRun) -> Iterator[_Question]:
     """Yield the claims of a summary, as questions with the summary's answers."""
     for claim in run.items(Consistency.name, "claims"):
         sentence, right = run.statements[claim["sentence"]].sentence, claim["verdict"] == CONSISTENT
-        shown = {"sentence": sentence, "question": claim["question"], "answer": claim["found"]}
+        columns = {"sentence": sentence, "question": claim["question"], "answer": claim["found"]}
         passages = run.around.passages(f"{claim['question']} {claim['found']} {sentence}", claim.get("place"))
-        yield _Question("" if right else claim["verdict"], shown, right, passages)
+        yield _Question("" if right else claim["verdict"], columns, right, passages)
 
 
 def _questions(run: _JudgedRun) -> Iterator[_Question]:
@@ -170,8 +170,8 @@ def _questions(run: _JudgedRun) -> Iterator[_Question]:
     for item in items:
         passages = run.around.passages(f"{item['question']} {item['expected']}")
         for dimension in of_each:
-            shown = {"dimension": dimension, "question": item["question"], "answer": item["expected"]}
-            yield _Question(dimension, shown, passages=passages)
+            columns = {"dimension": dimension, "question": item["question"], "answer": item["expected"]}
+            yield _Question(dimension, columns, passages=passages)
     if items:
         together = "\n".join(f"- {item['question']}" for item in items)
         yield _Question(of_all, {"dimension": of_all, "question": together, "answer": ""}, passages="–")
@@ -188,8 +188,8 @@ def _answers(run: _JudgedRun) -> Iterator[_Question]:
         answers.append(("the document", item["question"], item["expected"], passages))
     for source, question, answer, passages in answers:
         for dimension in ("relevant", "consistent" if answer else "no answer"):
-            shown = {"dimension": dimension, "from": source, "question": question, "answer": answer or "(no answer)"}
-            yield _Question(dimension, shown, passages=passages)
+            columns = {"dimension": dimension, "from": source, "question": question, "answer": answer or "(no answer)"}
+            yield _Question(dimension, columns, passages=passages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,12 +229,12 @@ def run_rows(store: Store, name: str, what: What) -> Iterator[SheetRow]:
     """Yield the rows of one run, with its judge's verdicts."""
     run, kind = _JudgedRun(store, name), KINDS[what]
     for question in _ROWS[what](run):
-        shown = {"document": run.document.title, **question.shown}
-        words = content_id("\n".join(shown.values()))[:_LETTERS]
-        shown |= {"passages": question.passages} if question.passages else {}
+        columns = {"document": run.document.title, **question.shown}
+        words = content_id("\n".join(columns.values()))[:_LETTERS]
+        columns |= {"passages": question.passages} if question.passages else {}
         yield SheetRow(
             f"{run.run.id}/{what}/{words}",
-            {column: text[:_LONGEST] for column, text in shown.items()},
+            {column: text[:_LONGEST] for column, text in columns.items()},
             question.said,
             question.group,
             kind.dimensions.get(question.group, kind.asked),
@@ -271,10 +271,10 @@ def stored_answers(store: Store, runs: Sequence[str], what: What, rows: Sequence
     return {row: answers[key] for row, key in keys.items() if key in answers}
 
 
-def sheet_csv(rows: Sequence[SheetRow], people: int, answers: Mapping[str, str]) -> str:
+def sheet_csv(rows: Sequence[SheetRow], person_count: int, answers: Mapping[str, str]) -> str:
     """Return the sheet as CSV for so many people. `answers` are known answers of the first one, by row."""
-    asked = [replace(row, asked=f"{row.asked} (yes, no, or ? where you cannot tell)") for row in rows]
-    return sheet_file(asked, person_columns(people), answers)
+    with_answers = [replace(row, asked=f"{row.asked} (yes, no, or ? where you cannot tell)") for row in rows]
+    return sheet_file(with_answers, person_columns(person_count), answers)
 
 
 def read_sheets(paths: Sequence[str]) -> tuple[What, SheetAnswers[bool]]:

@@ -1,4 +1,4 @@
-"""Sheets for people as CSV: written, shown as forms, filled in, and read; and how many rows a sample needs."""
+"""Sheets for people as CSV: written and read; and how many rows a sample needs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,6 @@ _MEANINGS: Mapping[str, bool | None] = {
     **dict.fromkeys(("no", "n", "false", "0", "nein", "non"), False),
     **dict.fromkeys(("", "?", "unsure", "cannot tell"), None),
 }
-_A_SHEET = "give a CSV file written by `redraft agree sheet`"
 # Spreadsheets truncate longer cells.
 _LONGEST = 32_000
 _SHOWN = 40
@@ -88,17 +87,17 @@ def margin_of_error(size: int, population: int, confidence: float = CONFIDENCE) 
     """Return the margin of error of a sample's share; None for an empty sample, 0 if it is the whole population."""
     if not size:
         return None
-    left = (population - size) / (population - 1) if population > 1 else 0.0
-    return _quantile(confidence) * sqrt(_HALF * (1 - _HALF) / size * max(0.0, left))
+    correction = (population - size) / (population - 1) if population > 1 else 0.0
+    return _quantile(confidence) * sqrt(_HALF * (1 - _HALF) / size * max(0.0, correction))
 
 
 def _quantile(confidence: float) -> float:
     return NormalDist().inv_cdf((1 + confidence) / 2)
 
 
-def share_interval(part: int, whole: int) -> tuple[float | None, Interval | None]:
+def share_interval(part: int, total: int) -> tuple[float | None, Interval | None]:
     """Return a share with its Wilson interval; None for both if the whole is empty."""
-    return (part / whole, interval_of_share(part / whole, whole)) if whole else (None, None)
+    return (part / total, interval_of_share(part / total, total)) if total else (None, None)
 
 
 def majority(answers: Sequence[bool | None]) -> bool | None:
@@ -130,13 +129,9 @@ def sheet_file(
         ]
         lines.append([row.id, *cells, row.asked, answers.get(row.id, ""), *[""] * (len(columns) - 1)])
         above = row.shown
-    return _csv(lines)
-
-
-def _csv(rows: Iterable[Sequence[str]]) -> str:
-    """Return rows as a CSV file. Without a byte order mark spreadsheets assume the local encoding."""
     out = io.StringIO()
-    csv.writer(out, lineterminator="\r\n").writerows(rows)
+    csv.writer(out, lineterminator="\r\n").writerows(lines)
+    # Without a byte order mark spreadsheets assume the local encoding.
     return "\ufeff" + out.getvalue()
 
 
@@ -146,50 +141,6 @@ def _rows(text: str) -> csv.DictReader[str]:
     # A cell may be as long as a chapter.
     csv.field_size_limit(10_000_000)
     return csv.DictReader(io.StringIO(text, newline=""), delimiter=mark)
-
-
-@dataclass(frozen=True, slots=True)
-class Sheet:
-    """A sheet of any kind, as a page shows it."""
-
-    kind: str
-    columns: tuple[str, ...]
-    rows: tuple[Mapping[str, str], ...]
-
-    @property
-    def answers(self) -> tuple[str, ...]:
-        """The columns that people fill in."""
-        persons = tuple(name for name in self.columns if name.lower().startswith(PERSON))
-        return persons or tuple(name for name in self.columns if name in MARK_COLUMNS)
-
-    @property
-    def choices(self) -> tuple[str, ...]:
-        """The answers to choose from; none where people write."""
-        return () if self.kind == "marks" else CHOICES.get(self.kind, ("yes", "no", "?"))
-
-
-def parse_sheet(text: str) -> Sheet:
-    """Return a sheet that is given as text; raise if it is none."""
-    reader = _rows(text.removeprefix("\ufeff"))
-    columns = tuple(reader.fieldnames or ())
-    try:
-        rows = tuple({name: row.get(name) or "" for name in columns} for row in reader)
-    except csv.Error as error:
-        raise UsageError(f"it is not a table: {error}", hint=_A_SHEET) from error
-    kinds = sheet_kinds(row.get(ID, "") for row in rows)
-    sheet = Sheet(min(kinds, default=""), columns, rows)
-    if len(kinds) != 1 or not sheet.answers:
-        raise UsageError("it is not a sheet for people", hint=_A_SHEET)
-    return sheet
-
-
-def fill_sheet(sheet: Sheet, answers: Mapping[int, Mapping[str, str]]) -> str:
-    """Return a sheet with answers filled in, by the number of the row and the name of the column."""
-    rows = [list(sheet.columns)]
-    for number, row in enumerate(sheet.rows):
-        filled = {name: str(in_csv(one_line(text))) for name, text in answers.get(number, {}).items()}
-        rows.append([filled.get(name, row[name]) if name in sheet.answers else row[name] for name in sheet.columns])
-    return _csv(rows)
 
 
 def sheet_kinds(ids: Iterable[str]) -> set[str]:
@@ -234,17 +185,17 @@ def combined_answers(paths: Sequence[str], meanings: Mapping[str, A | None], exp
     columns = 0
     for path in paths:
         rows = list(sheet_rows(path))
-        people = [name for name in (rows[0][1] if rows else {}) if name.lower().startswith(PERSON)]
-        if not people:
+        person_names = [name for name in (rows[0][1] if rows else {}) if name.lower().startswith(PERSON)]
+        if not person_names:
             hint = "give a sheet written by `agree sheet`"
             raise UsageError("it has no column for a person's answers", place=path, hint=hint)
         for place, row in rows:
             answers = by_row.setdefault(row.get(ID, "").strip(), [])
-            words = [row[name].strip().lower().rstrip(".") for name in people]
+            words = [row[name].strip().lower().rstrip(".") for name in person_names]
             answers += [None] * (columns - len(answers)) + [meanings.get(word) for word in words]
-            unknown = (row[name] for name, word in zip(people, words, strict=True) if word not in meanings)
+            unknown = (row[name] for name, word in zip(person_names, words, strict=True) if word not in meanings)
             troubles += (FileProblem(place, f"{one_line(cell, _SHOWN)!r} is {expected}") for cell in unknown)
-        columns += len(people)
+        columns += len(person_names)
     padded = {name: [*answers, *[None] * (columns - len(answers))] for name, answers in by_row.items()}
     return SheetAnswers(padded, tuple(troubles))
 

@@ -64,7 +64,7 @@ def agreement_tables(outcome: AgreementOutcome) -> Iterator[Table]:
     if best is not None:
         yield make_table("agree", "classes", base, _classes(outcome, frame), human=human, best=best)
     for name, rows in (("sentences", _sentences(outcome)), ("raters", _raters(outcome))):
-        yield from (made for made in [make_table("agree", name, base, rows)] if made.rows)
+        yield from (table for table in [make_table("agree", name, base, rows)] if table.rows)
     yield make_table(
         "agree", "counts", f"{len(outcome.dataset.troubles)} entries of the file could not be read.", _counts(outcome)
     )
@@ -75,7 +75,7 @@ def agreement_tables(outcome: AgreementOutcome) -> Iterator[Table]:
 
 def basis(outcome: AgreementOutcome) -> str:
     """Return a sentence on what the tables are based on."""
-    statuses = [each.status for each in outcome.outcomes]
+    statuses = [item_outcome.status for item_outcome in outcome.outcomes]
     counts = ", ".join(f"{statuses.count(status)} {status}" for status in _STATUSES)
     return f"Based on {_rated(outcome)} of {len(outcome.dataset.items)} items and {len(statuses)} judgments: {counts}."
 
@@ -92,8 +92,8 @@ def best_rating(outcome: AgreementOutcome) -> float | None:
 def verdict_pairs(outcome: AgreementOutcome, rows: pd.DataFrame) -> tuple[list[bool], list[bool] | None]:
     """Return whether people find each summary free of errors, and the judge's verdicts by its score."""
     best = best_rating(outcome)
-    people = [best is not None and value >= best for value in rows["people"]]
-    return people, threshold_verdicts(rows["ours"], people, rows["document"])
+    labels = [best is not None and value >= best for value in rows["people"]]
+    return labels, threshold_verdicts(rows["ours"], labels, rows["document"])
 
 
 def interval_ends(interval: Interval | None) -> tuple[float | None, float | None]:
@@ -136,25 +136,25 @@ def _between_systems(frame: pd.DataFrame) -> Iterator[Row]:
 def _classes(outcome: AgreementOutcome, frame: pd.DataFrame) -> Iterator[Row]:
     for judge, all_rows in by_judge(frame):
         rows = scored(all_rows)
-        people, verdicts = verdict_pairs(outcome, rows)
-        separation = compare_verdicts(verdicts, people, rows["document"]) if verdicts is not None else None
-        counts = (len(people), _rated(outcome), len(people) - sum(people))
+        labels, verdicts = verdict_pairs(outcome, rows)
+        separation = compare_verdicts(verdicts, labels, rows["document"]) if verdicts is not None else None
+        counts = (len(labels), _rated(outcome), len(labels) - sum(labels))
         figures = _separated(separation) if separation else (None,) * 7
-        yield (judge, *counts, *figures, area_under_curve(rows["ours"], people))
+        yield (judge, *counts, *figures, area_under_curve(rows["ours"], labels))
 
 
 def _sentences(outcome: AgreementOutcome) -> Iterator[Row]:
     for column in outcome.columns:
         if (sentences := sentence_frame(outcome.dataset, column)) is None:
             continue
-        judged = scored(sentences)
-        ours, people = judged["ours"].astype(bool).tolist(), judged["people"].astype(bool).tolist()
+        with_verdict = scored(sentences)
+        ours, labels = with_verdict["ours"].astype(bool).tolist(), with_verdict["people"].astype(bool).tolist()
         wrong = [not label for label in sentences["people"]]
         found_of_all = class_scores([verdict is False for verdict in sentences["ours"]], wrong).recall
-        pairs = list(zip(people, ours, strict=True))
-        beyond_chance = (cohens_kappa(people, ours), gwets_ac1(pairs), krippendorffs_alpha(pairs))
+        pairs = list(zip(labels, ours, strict=True))
+        beyond_chance = (cohens_kappa(labels, ours), gwets_ac1(pairs), krippendorffs_alpha(pairs))
         separated = _separated(sentence_separation(sentences))
-        yield (column.name, len(judged), len(sentences), sum(wrong), *separated, found_of_all, *beyond_chance)
+        yield (column.name, len(with_verdict), len(sentences), sum(wrong), *separated, found_of_all, *beyond_chance)
 
 
 def _raters(outcome: AgreementOutcome) -> Iterator[Row]:
@@ -162,17 +162,21 @@ def _raters(outcome: AgreementOutcome) -> Iterator[Row]:
         both = _both(zip(first.scores, second.scores, strict=True))
         verdicts = [
             pair
-            for one, other in zip(first.said, second.said, strict=True)
-            for pair in _both(zip(one.sentences, other.sentences, strict=False))
+            for score, other_score in zip(first.said, second.said, strict=True)
+            for pair in _both(zip(score.sentences, other_score.sentences, strict=False))
         ]
-        kappa = cohens_kappa([one for one, _ in verdicts], [other for _, other in verdicts])
+        kappa = cohens_kappa([score for score, _ in verdicts], [other_score for _, other_score in verdicts])
         yield (first.name, second.name, len(both), *_beyond_chance(both), kappa, _tau(both), None)
     for column in outcome.columns:
-        times = [each.each for each in column.said if sum(score is not None for score in each.each) > 1]
+        times = [
+            item_outcome.each
+            for item_outcome in column.said
+            if sum(score is not None for score in item_outcome.each) > 1
+        ]
         if times:
             spread = fmean(pstdev([score for score in scores if score is not None]) for scores in times)
-            again = _tau(_both((scores[0], scores[1]) for scores in times))
-            yield (column.name, "itself", len(times), *_beyond_chance(times), None, again, spread)
+            tau_of_repetition = _tau(_both((scores[0], scores[1]) for scores in times))
+            yield (column.name, "itself", len(times), *_beyond_chance(times), None, tau_of_repetition, spread)
     if votes := [row for item in outcome.dataset.items for row in item.votes]:
         yield (PEOPLE, "each other", len(votes), *_beyond_chance(votes), None, None, None)
 
@@ -190,19 +194,21 @@ def with_stars(result: Correlation) -> Cell:
     if result.tau is None or result.p is None:
         return None
     p = result.p
-    return f"{result.tau:.3f}" + next((stars for least, stars in _STARS if p < least), "")
+    return f"{result.tau:.3f}" + next((stars for limit, stars in _STARS if p < limit), "")
 
 
 def _counts(outcome: AgreementOutcome) -> Iterator[Row]:
     field = outcome.design.human
-    people = [item.people[field] for item in outcome.dataset.items if field in item.people]
-    yield (PEOPLE, len(outcome.dataset.items), len(people), *[None] * 5, _ties(people))
+    figures = [item.people[field] for item in outcome.dataset.items if field in item.people]
+    yield (PEOPLE, len(outcome.dataset.items), len(figures), *[None] * 5, _ties(figures))
     for column in outcome.columns:
-        statuses = [each.status for each in column.said]
+        statuses = [item_outcome.status for item_outcome in column.said]
         counts = [statuses.count(status) for status in ("scored", *_STATUSES)]
-        unjudged, judged = (sum(getattr(each, name) for each in column.said) for name in ("unjudged", "judged"))
+        unjudged, judged_count = (
+            sum(getattr(item_outcome, name) for item_outcome in column.said) for name in ("unjudged", "judged")
+        )
         scores = [score for score in column.scores if score is not None]
-        yield (column.name, len(statuses), *counts, share(unjudged, unjudged + judged), _ties(scores))
+        yield (column.name, len(statuses), *counts, share(unjudged, unjudged + judged_count), _ties(scores))
 
 
 def _ties(values: Sequence[float]) -> float | None:
@@ -222,6 +228,12 @@ def _troubles(outcome: AgreementOutcome) -> Iterator[Row]:
     for problem in outcome.dataset.troubles:
         yield (problem.place, "", "reading", "", problem.message)
     for column in outcome.columns:
-        for item, each in zip(outcome.dataset.items, column.said, strict=True):
-            if each.failure is not None:
-                yield (item.id, column.name, each.failure.stage, each.failure.code, each.failure.message)
+        for item, item_outcome in zip(outcome.dataset.items, column.said, strict=True):
+            if item_outcome.failure is not None:
+                yield (
+                    item.id,
+                    column.name,
+                    item_outcome.failure.stage,
+                    item_outcome.failure.code,
+                    item_outcome.failure.message,
+                )

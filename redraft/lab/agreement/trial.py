@@ -136,10 +136,10 @@ def rescore(evaluation: Evaluation, reading: Setting, base: JudgeConfig, encoder
     # Its values were checked with the sweep.
     config = base.model_copy(update=dict(reading))
     threshold, likeness = float(config.threshold), similarity(config.similarity, encoder)
-    judged = [claim for claim in claims if claim["verdict"] != UNJUDGED["verdict"]]
+    decided = [claim for claim in claims if claim["verdict"] != UNJUDGED["verdict"]]
     points = [
         claim["likeness"] if config.similarity == _BY_JUDGE else likeness(claim["found"], claim["expected"])
-        for claim in judged
+        for claim in decided
     ]
     items = evaluation.judged + evaluation.unjudged
     return mean([like if like > threshold else 0.0 for like in points]) if len(points) >= MIN_SHARE * items else None
@@ -246,7 +246,9 @@ class AgreementOutcome:
     @property
     def complete(self) -> bool:
         """Whether every judge has an outcome for every item, if only that it does not apply."""
-        return self.stopped is None and all(each.failure is None and each.outcome for each in self.outcomes)
+        return self.stopped is None and all(
+            item_outcome.failure is None and item_outcome.outcome for item_outcome in self.outcomes
+        )
 
 
 def dataset_documents(dataset: Dataset) -> dict[str, Document]:
@@ -276,13 +278,13 @@ async def run_trial(dataset: Dataset, design: AgreementDesign, runner: Experimen
     ) -> dict[tuple[str, str], list[ItemOutcome]]:
         """Judge the items of one document in sequence, so that a request that two of them share is only made by the
         first."""
-        judged: dict[tuple[str, str], list[ItemOutcome]] = {}
+        by_text: dict[tuple[str, str], list[ItemOutcome]] = {}
         for item in items:
             async with batch.places:
                 readings = await _judge(setting, item, documents[item.document], design, encoder, batch)
             batch.report_progress(f"{item.id} by {setting.judge}: {readings[0].status}")
-            judged[item.document, item.text] = readings
-        return judged
+            by_text[item.document, item.text] = readings
+        return by_text
 
     columns: list[Column] = []
     by_document: dict[str, list[HumanItem]] = {}
@@ -291,7 +293,7 @@ async def run_trial(dataset: Dataset, design: AgreementDesign, runner: Experimen
     for setting in settings:
         of_documents = await gather_all(judge_document(setting, items) for items in by_document.values())
         by_text: dict[tuple[str, str], list[ItemOutcome]] = {
-            key: each for some in of_documents for key, each in some.items()
+            key: readings_of_text for of_document in of_documents for key, readings_of_text in of_document.items()
         }
         runs = {readings[0].run for readings in by_text.values() if readings[0].run}
         usage = tuple(runner.store.calls.totals(run) for run in sorted(runs))
@@ -318,7 +320,7 @@ async def _judge(
         return [ItemOutcome(run=run.run, failure=run.failure)] * len(readings)
     evaluation = run.result.evaluations[design.metric]
     failed = evaluation.outcome == "failed"
-    each: object = evaluation.details.get("judges")
+    judgings: object = evaluation.details.get("judges")
     outcome = ItemOutcome(
         evaluation.score,
         "unjudged" if failed else evaluation.outcome,
@@ -326,7 +328,7 @@ async def _judge(
         evaluation.unjudged,
         evaluation.version,
         verdicts_on(evaluation, item.sentences),
-        tuple(judge["score"] for judge in each) if isinstance(each, list) else (),
+        tuple(judge["score"] for judge in judgings) if isinstance(judgings, list) else (),
         run.result.run.id,
         Failure(JUDGING, "judging", evaluation.reason)
         if failed and not evaluation.judged and not evaluation.unjudged
@@ -356,6 +358,6 @@ def plan_table(dataset: Dataset, design: AgreementDesign, prices: PriceTable) ->
         model = settings_by_role(assign_models(resolve(setting.settings), setting.judging, Limits(), None))["judge"]
         price, thinking = price_of(model, prices), round(calls) * reasoning_reserve(model)
         cost = None if price is None else price.of(Usage(round(prompt), round(reply) + thinking))
-        named = ", ".join(f"{name} {value}" for name, value in setting.setting)
-        rows.append((setting.judge, named, round(calls), round(prompt), round(reply), cost))
+        setting_name = ", ".join(f"{name} {value}" for name, value in setting.setting)
+        rows.append((setting.judge, setting_name, round(calls), round(prompt), round(reply), cost))
     return make_table("agree", "plan", "No model was called and nothing was stored; cached answers cost nothing.", rows)

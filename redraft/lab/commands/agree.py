@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,10 +12,8 @@ import click
 
 from redraft.cli import options, parse_options
 from redraft.cli.options import preset_option
-from redraft.cli.parse_options import store_to_read
 from redraft.cli.sections import LISTED, CommandGroup, command
-from redraft.cli.terminal import echo_json, say, say_reading
-from redraft.domain import record_json
+from redraft.cli.terminal import say_reading
 from redraft.errors import BudgetError, UsageError
 from redraft.lab.commands import delivery
 from redraft.lab.commands.agree_sheets import judges, read, sheet
@@ -23,8 +21,6 @@ from redraft.lab.extra import require_lab
 
 if TYPE_CHECKING:
     from redraft.lab.agreement.trial import AgreementDesign, AgreementOutcome
-    from redraft.report.tables import Report
-    from redraft.store.store import Store
 
 _WITH_EPILOG = """\b
 Examples:
@@ -66,7 +62,7 @@ _sweep = options.typed_option(
     "with",
     short_help="Compare judges with people's annotations.",
     epilog=_WITH_EPILOG,
-    first=("format", "human", "metric", "model", "judge", "sweep", "save", "dry-run", "output", "json"),
+    first=("format", "human", "metric", "model", "judge", "sweep", "dry-run", "output", "json"),
 )
 @click.argument("file")
 @options.typed_option(
@@ -99,12 +95,6 @@ _sweep = options.typed_option(
 )
 @_sweep
 @options.typed_option(
-    "--save",
-    section="output",
-    is_flag=True,
-    help="Store the agreement, to show it with these judges' scores from now on.",
-)
-@options.typed_option(
     "--title", section="output", metavar="TEXT", help="Name of the annotations.  [default: format and file]"
 )
 @options.judging_options
@@ -112,65 +102,57 @@ _sweep = options.typed_option(
 @options.model_options
 @delivery.run_options
 @options.dry_run
-def with_(
-    file: str,
-    format_: str,
-    documents: str | None,
-    items: int | None,
-    save: bool,
-    title: str | None,
-    **given: Any,
-) -> int:
+def with_(file: str, format_: str, documents: str | None, items: int | None, title: str | None, **values: Any) -> int:
     """Compare judges with people's annotations in FILE: correlation by summary, document and system, balanced accuracy,
     area under the curve, and agreement among judges.
     """
-    say_reading(file, quiet=given["quiet"])
+    say_reading(file, quiet=values["quiet"])
     require_lab("redraft agree")
     from redraft.lab.agreement.formats import find_format
     from redraft.lab.agreement.people import human_field, sample_items
-    from redraft.lab.agreement.report import agree_report, save_agreements
+    from redraft.lab.agreement.report import agree_report
     from redraft.lab.agreement.trial import plan_table, run_trial
 
     dataset = sample_items(find_format(format_).read(file, documents), items)
     dataset = replace(dataset, name=title or dataset.name)
-    metric = _metric(given)
-    design = _design(metric, human_field(dataset, metric, given["human"]), given)
-
-    def report(outcome: AgreementOutcome, store: Store) -> Report:
-        figures = save_agreements(outcome, store) if save else []
-        if save and not given["quiet"]:
-            say(f"{len(figures)} figures stored" if figures else "nothing stored: stopped early, or too few verdicts")
-        return agree_report(outcome)
+    metric = _metric(values)
+    design = _design(metric, human_field(dataset, metric, values["human"]), values)
 
     plan = partial(plan_table, dataset, design)
-    return delivery.execute(given, plan, partial(run_trial, dataset, design), report, lambda outcome: _end([outcome]))
+    return delivery.execute(
+        values,
+        plan,
+        partial(run_trial, dataset, design),
+        lambda outcome, _: agree_report(outcome),
+        lambda outcome: _end([outcome]),
+    )
 
 
 def _end(outcomes: Sequence[AgreementOutcome]) -> tuple[bool, BudgetError | None, bool]:
     """Return whether nothing is missing, what stopped the first that was stopped, and whether anything was judged."""
     stopped = next((outcome.stopped for outcome in outcomes if outcome.stopped), None)
-    is_some = any(judged.outcome for outcome in outcomes for judged in outcome.outcomes)
+    is_some = any(item_outcome.outcome for outcome in outcomes for item_outcome in outcome.outcomes)
     return all(outcome.complete for outcome in outcomes), stopped, is_some
 
 
-def _metric(given: Mapping[str, Any]) -> str:
+def _metric(values: Mapping[str, Any]) -> str:
     """Return the metric that is compared: the named one, or that of the only rubric."""
     from redraft.cli.settings_file import rubrics_given
 
-    stated = rubrics_given(given["rubric"])
-    metric: str = given["metric"] or (next(iter(stated)) if len(stated) == 1 else "consistency")
+    stated = rubrics_given(values["rubric"])
+    metric: str = values["metric"] or (next(iter(stated)) if len(stated) == 1 else "consistency")
     if stated and metric not in stated:
         hint = f"say which one is compared with people: --metric {next(iter(stated))}"
         raise UsageError(f"--rubric is not used by --metric {metric}", hint=hint)
     return metric
 
 
-def _design(metric: str, human: str, given: Mapping[str, Any]) -> AgreementDesign:
+def _design(metric: str, human: str, values: Mapping[str, Any]) -> AgreementDesign:
     from redraft.lab.agreement.trial import AgreementDesign, parse_sweep
 
-    settings, judging = parse_options.settings(given), parse_options.judging({**given, "metric": (metric,)})
+    settings, judging = parse_options.settings(values), parse_options.judging({**values, "metric": (metric,)})
     return AgreementDesign(
-        metric, human, judging.judges or (settings.model,), settings, judging, parse_sweep(given["sweep"])
+        metric, human, judging.judges or (settings.model,), settings, judging, parse_sweep(values["sweep"])
     )
 
 
@@ -201,7 +183,7 @@ Examples:
 @options.model_options
 @delivery.run_options
 @options.dry_run
-def table_(files: tuple[str, ...], metrics: tuple[str, ...], **given: Any) -> int:
+def table_(files: tuple[str, ...], metrics: tuple[str, ...], **values: Any) -> int:
     """Compare judges with people's annotations from several files, each given as FORMAT=FILE, in one table, like
     LongSumEval's table II; with --sweep, like its tables V to VII.
     """
@@ -213,41 +195,16 @@ def table_(files: tuple[str, ...], metrics: tuple[str, ...], **given: Any) -> in
     parts = [word.partition("=")[::2] for word in files]
     if wrong := [name for name, file in parts if not file]:
         raise UsageError(f"{wrong[0]!r} has no format", hint="write FORMAT=FILE, such as qags=mturk_cnndm.jsonl")
-    say_reading(*(file for _, file in parts), quiet=given["quiet"])
+    say_reading(*(file for _, file in parts), quiet=values["quiet"])
     formats, sets = [name for name, _ in parts], dict[str, Dataset]()
     for name, file in parts:
         title = name if formats.count(name) == 1 else f"{name} {Path(file).stem}"
-        sets[title] = sample_items(find_format(name).read(file), given["items"])
-    base = _design(metrics[0], "", given)
+        sets[title] = sample_items(find_format(name).read(file), values["items"])
+    base = _design(metrics[0], "", values)
     plan, run = partial(overview_plan, sets, metrics, base), partial(run_overview, sets, metrics, base)
     return delivery.execute(
-        given, plan, run, lambda outcome, _: overview_report(outcome), lambda outcome: _end(outcome.outcomes)
+        values, plan, run, lambda outcome, _: overview_report(outcome), lambda outcome: _end(outcome.outcomes)
     )
-
-
-@command("list", short_help="List stored agreements.")
-@options.db
-@options.as_json
-def list_(db: str | None, as_json: bool) -> int:
-    """List the agreements shown with scores: those stored with --save, and the built-in judge's own."""
-    from redraft.cli.views.markdown import show
-    from redraft.report.history.certificates import in_words, packaged
-    from redraft.report.markdown.layout import table
-
-    with store_to_read(db) as store:
-        agreements = [*store.agreements.all(), *packaged()]
-    if as_json:
-        setups = [asdict(each.standing) | {"prompts": each.standing.prompts or None} for each in agreements]
-        echo_json([setup | record_json(each) for setup, each in zip(setups, agreements, strict=True)])
-    elif not agreements:
-        click.echo("no judge has been checked against people yet: see `redraft agree FILE --save`")
-    else:
-        rows = [
-            [each.standing.judge, f"{each.standing.metric} {each.standing.version}", in_words(each), each.measured]
-            for each in agreements
-        ]
-        show(table([["judge", "metric", "agreement", "measured"], *rows]) + "\n")
-    return 0
 
 
 _EPILOG = """\b
@@ -268,5 +225,5 @@ def agree() -> None:
     """
 
 
-for each in (with_, table_, sheet, read, judges, list_):
+for each in (with_, table_, sheet, read, judges):
     agree.add_command(each)

@@ -100,23 +100,27 @@ def _what(kinds: tuple[str, ...], text: str) -> Callable[[F], F]:
     return options.typed_option("--what", section="summary", type=choice, metavar="KIND", required=True, help=text)
 
 
-def _coherence_files(given: dict[str, Any], kind: str, *, released: bool = False) -> tuple[list[Any], list[Any]]:
+def _coherence_files(values: dict[str, Any], kind: str, *, released: bool = False) -> tuple[list[Any], list[Any]]:
     """Return the summaries and the annotations that a sheet on coherence is made of; raise if there are others than it
     needs."""
     from redraft.lab.agreement.annotations import read_summaries
     from redraft.lab.agreement.coherence_sheets import annotations_by_system
 
-    summaries, annotations = given["summaries"], given["annotations"]
-    reading = "summaries" in given and "people" not in given
-    least = {"annotations": 0 if reading else 1, "marks": 1, "preferences": 2}[kind]
+    summaries, annotations = values["summaries"], values["annotations"]
+    reading = "summaries" in values and "people" not in values
+    needed = {"annotations": 0 if reading else 1, "marks": 1, "preferences": 2}[kind]
     needs_annotations = kind == "annotations" and not released
-    if len(summaries) != least or bool(annotations) != needs_annotations:
+    if len(summaries) != needed or bool(annotations) != needs_annotations:
         needs = {"annotations": "--annotations" if reading else "--summaries and --annotations"}
         raise UsageError(
-            f"a sheet of {kind} needs {needs.get(kind, f'--summaries ({least} of them)')} and nothing else",
+            f"a sheet of {kind} needs {needs.get(kind, f'--summaries ({needed} of them)')} and nothing else",
             hint="`redraft agree sheet --help` has an example of each",
         )
-    by_system = [each for annotation in annotations for each in annotations_by_system(annotation)]
+    by_system = [
+        annotations_of_system
+        for annotation in annotations
+        for annotations_of_system in annotations_by_system(annotation)
+    ]
     return [read_summaries(summary) for summary in summaries], by_system
 
 
@@ -164,7 +168,7 @@ def _runs(runs: tuple[str, ...], experiment: str | None, what: What, *, every: b
 @options.output_file
 @options.db
 @options.quiet
-def sheet(runs: tuple[str, ...], what: Any, output: str | None, db: str | None, quiet: bool, **given: Any) -> int:
+def sheet(runs: tuple[str, ...], what: Any, output: str | None, db: str | None, quiet: bool, **values: Any) -> int:
     """Write a CSV sheet on which people mark what RUNs built or judged as right or wrong, or what confuses in
     summaries. With --margin it has as many rows as the smallest margin needs.
     """
@@ -173,25 +177,25 @@ def sheet(runs: tuple[str, ...], what: Any, output: str | None, db: str | None, 
             raise UsageError(f"a sheet of {what} is made of files, not of runs", hint="leave out the runs")
         from redraft.lab.agreement.coherence_sheets import coherence_rows, coherence_sheet, sample_rows
 
-        rows = coherence_rows(what, *_coherence_files(given, what))
-        chosen = sample_rows(rows, given["size"], given["seed"], what)
-        write_text(coherence_sheet(chosen, what, given["people"]), output)
+        rows = coherence_rows(what, *_coherence_files(values, what))
+        chosen = sample_rows(rows, values["size"], values["seed"], what)
+        write_text(coherence_sheet(chosen, what, values["people"]), output)
         if not quiet:
             say(f"{len(chosen)} of {len(rows)} rows")
         return DONE
-    if given["summaries"] or given["annotations"]:
+    if values["summaries"] or values["annotations"]:
         raise UsageError(f"a sheet of {what} needs a run, and no files", hint="`redraft runs` lists the runs")
     from redraft.lab.agreement.sheet_rows import questions, sheet_csv, stored_answers
     from redraft.lab.agreement.sheets import draw_sample, margin_of_error, sample_size
 
-    sure, margins = given["confidence"], given["margins"]
+    sure, margins = values["confidence"], values["margins"]
     with store_to_read(db) as store:
-        names = _runs(runs, given["experiment"], what, every=False)
+        names = _runs(runs, values["experiment"], what, every=False)
         rows = questions(store, names, what)
         answers = stored_answers(store, names, what, rows)
-    size = sample_size(len(rows), min(margins), sure) if margins else given["size"]
-    chosen = draw_sample(rows, size, given["seed"])
-    write_text(sheet_csv(chosen, given["people"], answers), output)
+    size = sample_size(len(rows), min(margins), sure) if margins else values["size"]
+    chosen = draw_sample(rows, size, values["seed"])
+    write_text(sheet_csv(chosen, values["people"], answers), output)
     if not quiet:
         margin = margin_of_error(len(chosen), len(rows), sure) or 0.0
         say(f"{len(chosen)} of {len(rows)} rows; shares are accurate to ±{margin:.1%} ({100 * sure:g}%)")
@@ -215,7 +219,7 @@ def sheet(runs: tuple[str, ...], what: Any, output: str | None, db: str | None, 
 @_annotations
 @delivery.output
 @options.store_options
-def read(files: tuple[str, ...], output: str | None, db: str | None, as_json: bool, quiet: bool, **given: Any) -> int:
+def read(files: tuple[str, ...], output: str | None, db: str | None, as_json: bool, quiet: bool, **values: Any) -> int:
     """Read filled-in sheets, and compare the majority with one judge or several."""
     require_lab("redraft agree read")
     from redraft.lab.agreement import coherence_sheets
@@ -226,7 +230,7 @@ def read(files: tuple[str, ...], output: str | None, db: str | None, as_json: bo
     folder = delivery.folder(output)
     if kind := coherence_sheets.kind_of_sheet(files[0]):
         released = all(coherence_sheets.is_released(file) for file in files)
-        summaries, annotations = _coherence_files(given, kind, released=released)
+        summaries, annotations = _coherence_files(values, kind, released=released)
         if kind == "annotations":
             report = coherence_sheets.annotation_report(files, annotations)
         elif kind == "preferences":
@@ -240,19 +244,19 @@ def read(files: tuple[str, ...], output: str | None, db: str | None, as_json: bo
             )
 
             marks = [coherence_sheets.read_marks(file, summaries[0]) for file in files]
-            first, *others = [people for people, _ in marks]
-            measured = measure_summaries(summaries[0], first, CoherenceDesign(), beside=others)
+            first, *further = [person_marks for person_marks, _ in marks]
+            measured = measure_summaries(summaries[0], first, CoherenceDesign(), beside=further)
             report = EXPERIMENT.report(annotated_outcome(measured))
             if folder is not None:
-                for people, text in marks:
-                    write_text(text, str(folder / f"{people.name.partition('.')[0]}.json"))
+                for person_marks, text in marks:
+                    write_text(text, str(folder / f"{person_marks.name.partition('.')[0]}.json"))
         delivery.deliver(report, folder, as_json=as_json, quiet=quiet)
         return SHORT if any(table.name == "troubles" and table.rows for table in report.tables) else DONE
     what, answers = read_sheets(files)
     with store_to_read(db) as store:
-        experiment = given["experiment"]
-        runs = [*given["runs"], *(runs_of_experiment(experiment, what, every=True) if experiment else ())]
-        report = sheet_report(store, what, answers, runs, given["margins"] or MARGINS, given["confidence"])
+        experiment = values["experiment"]
+        runs = [*values["runs"], *(runs_of_experiment(experiment, what, every=True) if experiment else ())]
+        report = sheet_report(store, what, answers, runs, values["margins"] or MARGINS, values["confidence"])
     delivery.deliver(report, folder, as_json=as_json, quiet=quiet)
     return SHORT if answers.troubles else DONE
 
@@ -263,13 +267,13 @@ def read(files: tuple[str, ...], output: str | None, db: str | None, as_json: bo
 @_experiment
 @delivery.output
 @options.store_options
-def judges(runs: tuple[str, ...], output: str | None, db: str | None, as_json: bool, quiet: bool, **given: Any) -> int:
+def judges(runs: tuple[str, ...], output: str | None, db: str | None, as_json: bool, quiet: bool, **values: Any) -> int:
     """Compare the verdicts of several RUNs on the same rows, by judge, without people."""
     require_lab("redraft agree judges")
     from redraft.lab.agreement.sheet_reports import judges_report
 
     folder = delivery.folder(output)
     with store_to_read(db) as store:
-        report = judges_report(store, _runs(runs, given["experiment"], given["what"], every=True), given["what"])
+        report = judges_report(store, _runs(runs, values["experiment"], values["what"], every=True), values["what"])
     delivery.deliver(report, folder, as_json=as_json, quiet=quiet)
     return DONE

@@ -57,7 +57,7 @@ def describe(files: tuple[str, ...], sample: int | None, output: str | None, as_
     say_reading(*files, quiet=quiet)
     contents = [read_contents(file) for file in files]
     delivery.deliver(description(contents, sample), folder, as_json=as_json, quiet=quiet)
-    return SHORT if any(one.troubles or not one.examples for one in contents) else DONE
+    return SHORT if any(file_contents.troubles or not file_contents.examples for file_contents in contents) else DONE
 
 
 @command("convert", short_help="Write the documents of a set as lines of JSON.")

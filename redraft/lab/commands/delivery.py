@@ -56,11 +56,11 @@ writer_options = options.grouped(
 
 
 def carry_out(
-    experiment: AnyExperiment, documents: Sequence[Document], design: object, given: Mapping[str, Any]
+    experiment: AnyExperiment, documents: Sequence[Document], design: object, values: Mapping[str, Any]
 ) -> int:
     """Run an experiment under the given options and deliver its report; return the exit code."""
     return execute(
-        given,
+        values,
         partial(experiment.plan, documents, design),
         partial(experiment.run, documents, design),
         lambda outcome, _: experiment.report(outcome),
@@ -69,7 +69,7 @@ def carry_out(
 
 
 def execute(
-    given: Mapping[str, Any],
+    values: Mapping[str, Any],
     plan: Callable[[PriceTable], Table],
     run: Callable[[ExperimentRunner], Coroutine[Any, Any, T]],
     report: Callable[[T, Store], Report],
@@ -85,14 +85,14 @@ def execute(
     from redraft.lab.experiments.experiment import is_undecided
     from redraft.store.store import Store
 
-    limits, prices, quiet = parse_options.limits(given), parse_options.prices(given), given["quiet"]
-    if given["dry_run"]:
-        return show_plan(plan(prices), as_json=given["as_json"])
-    target = folder(given["output"])
-    with Store(given["db"]) as store:
+    limits, prices, quiet = parse_options.limits(values), parse_options.prices(values), values["quiet"]
+    if values["dry_run"]:
+        return show_plan(plan(prices), as_json=values["as_json"])
+    target = folder(values["output"])
+    with Store(values["db"]) as store:
         outcome = run_experiment(run, store, limits, prices, quiet=quiet)
         results = report(outcome, store)
-    deliver(results, target, as_json=given["as_json"], quiet=quiet)
+    deliver(results, target, as_json=values["as_json"], quiet=quiet)
     complete, stopped, is_some = end(outcome)
     return report_end(complete, stopped, done=is_some, quiet=quiet, undecided=is_undecided(results))
 

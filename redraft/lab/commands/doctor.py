@@ -62,7 +62,7 @@ the command, with a higher limit, to continue.
 @options.prices
 @options.dry_run
 @options.store_options
-def doctor(as_json: bool, quiet: bool, **given: Any) -> int:
+def doctor(as_json: bool, quiet: bool, **values: Any) -> int:
     """Test a judge on summaries whose faults are known.
 
     They are: the document itself, an empty summary, a shuffled one, one of another document, planted errors in copied
@@ -75,10 +75,10 @@ def doctor(as_json: bool, quiet: bool, **given: Any) -> int:
     from redraft.lab.doctor.view import show
     from redraft.store.store import Store
 
-    subjects, limits, table = _subjects(given), parse_options.limits(given), parse_options.prices(given)
-    if given["dry_run"]:
+    subjects, limits, table = _subjects(values), parse_options.limits(values), parse_options.prices(values)
+    if values["dry_run"]:
         return show_plan(plan_table(subjects, table), as_json=as_json)
-    with Store(given["db"]) as store:
+    with Store(values["db"]) as store:
         report = run_experiment(lambda runner: examine_all(subjects, runner), store, limits, table, quiet=quiet)
     show(report, as_json=as_json)
     if report.stopped is not None:
@@ -86,28 +86,28 @@ def doctor(as_json: bool, quiet: bool, **given: Any) -> int:
     return SHORT if any(checkup.failed for checkup in report.judges) else DONE
 
 
-def _subjects(given: Mapping[str, Any]) -> list[JudgeUnderTest]:
+def _subjects(values: Mapping[str, Any]) -> list[JudgeUnderTest]:
     """The judges that are named, each by itself."""
     from redraft.evaluators.catalog import BUILT_IN, metrics
     from redraft.lab.doctor.checkup import JudgeUnderTest, check_metrics
     from redraft.llm.nli import SERVES
 
-    names = given["judge"] or (EXTRACTIVE,)
+    names = values["judge"] or (EXTRACTIVE,)
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise UsageError(f"the judge {twice} is named twice")
-    settings, models, named = (
-        parse_options.settings(given),
-        parse_options.named_models(given),
-        tuple(dict.fromkeys(given["metric"])),
+    settings, models, chosen_metrics = (
+        parse_options.settings(values),
+        parse_options.named_models(values),
+        tuple(dict.fromkeys(values["metric"])),
     )
     usual = [name for name, evaluator in BUILT_IN.items() if evaluator.aim and evaluator.prompts]
     subjects = []
     for name in names:
-        own = {name: models[name]} if name in models else {}
-        model = models[name].model if own else name
+        own_table = {name: models[name]} if name in models else {}
+        model = models[name].model if own_table else name
         # Of those that a judge that writes nothing serves, the last needs key facts, and it finds none.
         served = SERVES[:-1] if is_entailment(model) else usual
-        evaluators = metrics(named or served)
+        evaluators = metrics(chosen_metrics or served)
         check_metrics(evaluators)
-        subjects.append(JudgeUnderTest(name, evaluators, settings, given["judge_base_url"], own))
+        subjects.append(JudgeUnderTest(name, evaluators, settings, values["judge_base_url"], own_table))
     return subjects

@@ -154,14 +154,17 @@ def probe_runs(metrics: Sequence[Evaluator]) -> list[ProbeRun]:
     and no questions may be asked about key facts that were built from the document.
     """
     uses = {
-        metric.name: {name for each in expectations_of(metric).values() for name in each.uses} for metric in metrics
+        metric.name: {name for expectation in expectations_of(metric).values() for name in expectation.uses}
+        for metric in metrics
     }
     runs: list[ProbeRun] = []
     for name, probe in probes().items():
         for content in (True, False):
-            own = tuple(one for one in metrics if name in uses[one.name] and (one.aim == "content") == content)
-            if own:
-                runs.append(ProbeRun(probe, _document(probe, content), own))
+            own_metrics = tuple(
+                metric_ for metric_ in metrics if name in uses[metric_.name] and (metric_.aim == "content") == content
+            )
+            if own_metrics:
+                runs.append(ProbeRun(probe, _document(probe, content), own_metrics))
     return runs
 
 
@@ -223,8 +226,10 @@ async def examine(subject: JudgeUnderTest, runner: ExperimentRunner) -> JudgeChe
     checks: list[ControlCheck] = []
     for metric in subject.metrics:
         for control, expectation in expectations_of(metric).items():
-            said = {name: each for name, each in evaluations[metric.name].items() if name in expectation.uses}
-            verdict, words = _UNMADE if len(said) < len(expectation.uses) else expectation.check(said)
+            by_probe = {
+                name: evaluation for name, evaluation in evaluations[metric.name].items() if name in expectation.uses
+            }
+            verdict, words = _UNMADE if len(by_probe) < len(expectation.uses) else expectation.check(by_probe)
             ids = tuple(run for name in expectation.uses if (run := runs.get((metric.name, name))))
             checks.append(ControlCheck(control, metric.name, expectation.should, words, verdict, ids))
     usage = await off_loop(_usage, runner.store, sorted(set(runs.values())))
@@ -261,9 +266,9 @@ async def _judge_probe(
 
 def _usage(store: Store, runs: Sequence[str]) -> Totals:
     """Return the total usage of all runs; a figure that is unknown for one run is unknown in the total."""
-    used = [asdict(store.calls.totals(run)) for run in runs]
-    values = {name: [totals[name] for totals in used] for name in asdict(Totals())}
-    sums: dict[str, Any] = {name: None if None in some else sum(some) for name, some in values.items()}
+    all_totals = [asdict(store.calls.totals(run)) for run in runs]
+    values = {name: [totals[name] for totals in all_totals] for name in asdict(Totals())}
+    sums: dict[str, Any] = {name: None if None in numbers else sum(numbers) for name, numbers in values.items()}
     return Totals(**sums)
 
 
@@ -291,7 +296,10 @@ def _steps(subject: JudgeUnderTest) -> Iterator[PlanStep]:
             if stage.name in scoring or (probe_run.document.id, stage.name) not in built:
                 built.add((probe_run.document.id, stage.name))
                 stages[stage.name].append(stage)
-    for name, some in stages.items():
-        usage = Usage(sum(stage.prompt_tokens for stage in some), sum(stage.completion_tokens for stage in some))
-        calls = sum(stage.calls for stage in some)
-        yield PlanStep(load_texts().title, name, pool["judge"], len(some), calls, usage)
+    for name, stages_of_name in stages.items():
+        usage = Usage(
+            sum(stage.prompt_tokens for stage in stages_of_name),
+            sum(stage.completion_tokens for stage in stages_of_name),
+        )
+        calls = sum(stage.calls for stage in stages_of_name)
+        yield PlanStep(load_texts().title, name, pool["judge"], len(stages_of_name), calls, usage)

@@ -99,7 +99,7 @@ def load_texts() -> ProbeTexts:
         resources.files("redraft.lab.doctor").joinpath("texts.toml").read_text("utf-8")
     )
     pairs, invented = content.pop("pairs"), content.pop("invented")
-    kept = {change: tuple(sentences) for change, sentences in content.pop("kept").items()}
+    kept_sentences = {change: tuple(sentences) for change, sentences in content.pop("kept").items()}
     summary = tuple(content.pop("summary"))
     shuffled = tuple(summary[at] for at in content.pop("shuffled"))
     planted: dict[tuple[str, int], Probe] = {}
@@ -112,7 +112,7 @@ def load_texts() -> ProbeTexts:
             name, text = faulty_probe(wording, half), " ".join([*words, extra])
             planted[wording, half] = Probe(name, text, right=right, wrong=(*wrong, (INVENTED, extra)))
     texts = {name: text.strip() for name, text in content.items()}
-    return ProbeTexts(**texts, summary=summary, shuffled=shuffled, planted=planted, kept=kept)
+    return ProbeTexts(**texts, summary=summary, shuffled=shuffled, planted=planted, kept=kept_sentences)
 
 
 def faulty_probe(wording: str, half: int) -> str:
@@ -207,9 +207,9 @@ def _scored(probe: str, should: str, passes: Callable[[float], bool], unscored: 
     return Expectation((probe,), should, check)
 
 
-def _at_least(probe: str, least: float) -> Expectation:
+def _at_least(probe: str, minimum: float) -> Expectation:
     """Return that of a high score; a metric that cannot score this summary cannot score any, and fails."""
-    return _scored(probe, f"a score, of {least:.2f} or more", lambda score: score >= least, "fail")
+    return _scored(probe, f"a score, of {minimum:.2f} or more", lambda score: score >= minimum, "fail")
 
 
 def _low(probe: str) -> Expectation:
@@ -220,12 +220,12 @@ def _beside(probe: str, base: str, should: str, passes: Callable[[float], bool])
     """Return an expectation on how far a score is above that of another probe."""
 
     def check(evaluations: Evaluations) -> tuple[Verdict, str]:
-        evaluation, other = evaluations[probe], evaluations[base]
-        if evaluation.score is None or other.score is None:
-            return "cannot tell", _why(evaluation if evaluation.score is None else other)
+        evaluation, base_evaluation = evaluations[probe], evaluations[base]
+        if evaluation.score is None or base_evaluation.score is None:
+            return "cannot tell", _why(evaluation if evaluation.score is None else base_evaluation)
         # Floating-point noise must not cause a failure.
-        above = round(evaluation.score - other.score, 9)
-        return "pass" if passes(above) else "fail", f"{evaluation.score:.2f}, next to {other.score:.2f}"
+        above = round(evaluation.score - base_evaluation.score, 9)
+        return "pass" if passes(above) else "fail", f"{evaluation.score:.2f}, next to {base_evaluation.score:.2f}"
 
     return Expectation((probe, base), f"{should} that of {base}", check)
 
@@ -243,15 +243,15 @@ def _finds(sentences: ProbeSentences) -> Expectation:
 
 def _spares(sentences: ProbeSentences) -> Expectation:
     """Return that at most a small share of these right sentences is judged wrong."""
-    most = int(SPARED * len(sentences))
+    limit = int(SPARED * len(sentences))
 
     def check(evaluations: Evaluations) -> tuple[Verdict, str]:
         count = _count(evaluations, sentences)
         verdict: Verdict = "fail" if count["wrong"] > SPARED * len(sentences) else "pass"
-        said = f"{count['wrong']} accused{_open(count)}"
-        return "cannot tell" if count["open"] == len(sentences) else verdict, said
+        words = f"{count['wrong']} accused{_open(count)}"
+        return "cannot tell" if count["open"] == len(sentences) else verdict, words
 
-    should = f"accuses {most} of {len(sentences)} or fewer" if most else "accuses none"
+    should = f"accuses {limit} of {len(sentences)} or fewer" if limit else "accuses none"
     return Expectation(_probes_of(sentences), should, check)
 
 
@@ -263,10 +263,10 @@ def _finds_still(probe: str, without: str) -> Expectation:
         before = sentence_verdicts(evaluations[without], probes()[without].text)
         caught = [sentence for sentence in sentences if before[sentence] == "wrong"]
         count = _count(evaluations, [(probe, sentence) for sentence in caught])
-        said = f"{count['wrong']} of {len(caught)} found{_open(count)}"
+        words = f"{count['wrong']} of {len(caught)} found{_open(count)}"
         if not caught or (count["open"] and not count["right"]):
-            return "cannot tell", said
-        return "fail" if count["right"] else "pass", said
+            return "cannot tell", words
+        return "fail" if count["right"] else "pass", words
 
     return Expectation((probe, without), "finds the same as without the instruction", check)
 
@@ -320,8 +320,8 @@ def expectations_of(metric: Evaluator) -> dict[str, Expectation]:
 
 def _controls() -> Iterator[tuple[str, Expects]]:
     texts, aims = load_texts(), get_args(MetricAim)
-    least = _at_least(ITSELF, HIGH)
-    yield ITSELF, {"truth": least, "content": least, "form": _at_least(ITSELF, HIGH_FORM)}
+    high = _at_least(ITSELF, HIGH)
+    yield ITSELF, {"truth": high, "content": high, "form": _at_least(ITSELF, HIGH_FORM)}
     yield EMPTY, dict.fromkeys(aims, _scored(EMPTY, "no score", lambda _: False, "pass"))
     yield HOLLOW, {"content": _low(HOLLOW)}
     same = _beside(SHUFFLED, SUMMARY, f"within {ALIKE:.2f} of", lambda above: abs(above) <= ALIKE)
@@ -333,7 +333,12 @@ def _controls() -> Iterator[tuple[str, Expects]]:
         right = [(probe.name, sentence) for probe in planted for sentence in probe.right]
         yield f"right, {wording}", {"truth": _spares(right)}
         for kind in (*KINDS, INVENTED):
-            wrong = [(probe.name, sentence) for probe in planted for its, sentence in probe.wrong if its == kind]
+            wrong = [
+                (probe.name, sentence)
+                for probe in planted
+                for kind_of_error, sentence in probe.wrong
+                if kind_of_error == kind
+            ]
             yield f"{kind}, {wording}", {"truth": _finds(wrong)}
     for change, sentences in texts.kept.items():
         yield f"{change}, {KEPT}", {"truth": _spares([(KEPT, sentence) for sentence in sentences])}

@@ -31,12 +31,12 @@ from redraft.lab.experiments.booookscore_frames import (
 )
 from redraft.lab.experiments.experiment import MAX_LINES, Cell, Experiment, Outcome
 from redraft.lab.experiments.frames import ENDS
-from redraft.lab.experiments.plan import JUDGING, JudgesDesign, check_models
-from redraft.lab.experiments.runner import GuardedStage, RunBatch, open_work, run_certificate
+from redraft.lab.experiments.orders import CoherenceOrder, JudgesDesign
+from redraft.lab.experiments.plan import JUDGING, check_models
+from redraft.lab.experiments.runner import Certificate, GuardedStage, RunBatch, open_work, run_certificate
 from redraft.llm.base import Model
 from redraft.order import ExperimentPart
 from redraft.prompts.coherence import FIND_CONFUSION
-from redraft.report.history.certificates import Certificate
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.job import wording
@@ -70,25 +70,22 @@ _ASIDE = {
 """What did not match between annotations and summaries."""
 
 
-@dataclass(frozen=True, slots=True)
-class CoherenceDesign(JudgesDesign):
+class CoherenceDesign(CoherenceOrder, JudgesDesign):
     """The judges of summaries, and their settings."""
-
-    batch: int = 10
 
     def settings(self, judge: str) -> DraftConfig:
         """Return the settings with which one judge reads the summaries."""
         if judge in self.own:
-            its = self.own[judge]
+            table = self.own[judge]
             window = {"context_tokens": self.window(judge) or _WINDOW}
-            named = {name: value for name, value in its.model_dump().items() if value is not None}
-            return DraftConfig.model_validate({**named, **window, "strategy": "given"})
+            values = {name: value for name, value in table.model_dump().items() if value is not None}
+            return DraftConfig.model_validate({**values, **window, "strategy": "given"})
         return self.judge_settings(judge, _WINDOW)
 
     def window(self, judge: str) -> int | None:
         """Return the configured window of a judge; None if there is none."""
-        its = self.own.get(judge)
-        return self.context_tokens or (its.context_tokens if its else None)
+        table = self.own.get(judge)
+        return self.context_tokens or (table.context_tokens if table else None)
 
     def order(self, judge: str) -> RunSpec:
         """Return the spec of a run that annotates."""
@@ -139,9 +136,9 @@ def measure_summaries(
             statements, trigrams = statements_of(text), repeated(units(text), _TRIGRAM)
             lengths = tokenizer.count(text), count_words(text), trigrams
             summaries.append(Summary(key, text, statements, sentences_of(statements), *lengths))
-    for one in annotated:
-        judged, aside[one.name] = _annotated(summaries, one)
-        items += judged
+    for source in annotated:
+        verdicts, aside[source.name] = _annotated(summaries, source)
+        items += verdicts
     return replace(measured, summaries=tuple(summaries), items=tuple(items), aside=aside)
 
 
@@ -161,7 +158,7 @@ def _annotated(summaries: Sequence[Summary], annotations: Annotations) -> tuple[
         for summary in summaries
     ]
     sentences = [entry for summary in summaries for entry in entries.get(summary.id) or ()]
-    lost = sum(one.lost for one in placed)
+    lost = sum(places.lost for places in placed)
     if 2 * lost > len(sentences):
         raise UsageError(
             f"{lost} of {len(sentences)} annotated sentences are not in the summaries",
@@ -172,14 +169,17 @@ def _annotated(summaries: Sequence[Summary], annotations: Annotations) -> tuple[
         "silent": sum(not entries.get(summary.id) for summary in summaries if summary.sentences),
         "textless": len(entries.keys() - {summary.id for summary in summaries}),
         "unknown": sum(len(entry.verdict.unknown) for entry in sentences if entry.verdict),
-        **{name: sum(getattr(one, name) for one in placed) for name in ("lost", "elsewhere", "undecided", "unclear")},
+        **{
+            name: sum(getattr(places, name) for places in placed)
+            for name in ("lost", "elsewhere", "undecided", "unclear")
+        },
     }
     items = [
         coherence_item(
-            *(annotations.name, summary, one.said, one.verdicts, one.unjudged),
-            marks=one.marks if annotations.marked else None,
+            *(annotations.name, summary, places.said, places.verdicts, places.unjudged),
+            marks=places.marks if annotations.marked else None,
         )
-        for summary, one in zip(summaries, placed, strict=True)
+        for summary, places in zip(summaries, placed, strict=True)
     ]
     return items, aside
 
@@ -245,8 +245,8 @@ class CoherenceExperiment(Experiment[MeasuredSummaries, JudgeCell, CoherenceItem
         async def read(summary: Summary, proofreader: Proofreader) -> CoherenceItem:
             async with places:
                 # Sentences are read in the summary's language, which falls back on that of all texts of the file.
-                whole = replace(Document.from_text(summary.text), language=language_of(summary.text))
-                with language_context(whole):
+                document = replace(Document.from_text(summary.text), language=language_of(summary.text))
+                with language_context(document):
                     item = await _read(cell.judge, summary, proofreader, runner)
             batch.report_progress(f"{one_line(summary.id, _SHOWN)} by {cell.judge}")
             return item
@@ -267,11 +267,11 @@ class CoherenceExperiment(Experiment[MeasuredSummaries, JudgeCell, CoherenceItem
         """Return a certificate for each judge's scores, over all summaries together."""
         certificates = []
         for cell in cells:
-            judged = [item for item in items if item.system == cell.judge and item.runs]
-            if judged:
-                run = runner.store.runs.get(judged[0].runs[JUDGING])
-                counts = sum(item.judged for item in judged), sum(item.unjudged for item in judged)
-                certificates.append(run_certificate(runner, run, Booookscore.name, Booookscore.version, *counts))
+            judged_items = [item for item in items if item.system == cell.judge and item.runs]
+            if judged_items:
+                run = runner.store.runs.get(judged_items[0].runs[JUDGING])
+                counts = sum(item.judged for item in judged_items), sum(item.unjudged for item in judged_items)
+                certificates.append(run_certificate(run, Booookscore.name, Booookscore.version, *counts))
         return certificates
 
     def is_some(self, outcome: CoherenceOutcome) -> bool:
@@ -285,11 +285,11 @@ class CoherenceExperiment(Experiment[MeasuredSummaries, JudgeCell, CoherenceItem
     def tables(self, outcome: CoherenceOutcome) -> Iterator[Table]:
         """Return the tables, without those that must be empty for this outcome."""
         measured, items = outcome.design, outcome.items
-        known = "an estimate, slightly too high" if measured.tokenizer == ESTIMATE else "the paper's"
+        origin = "an estimate, slightly too high" if measured.tokenizer == ESTIMATE else "the paper's"
         yield self.table("scores", score_frame(items), outcome, resamples=f"{RESAMPLES:,}")
         yield self.table("types", type_frame(items), outcome)
         lengths = length_frame(measured.summaries)
-        yield self.table("lengths", lengths, outcome, tokenizer=f"{measured.tokenizer}: {known}")
+        yield self.table("lengths", lengths, outcome, tokenizer=f"{measured.tokenizer}: {origin}")
         if measured.references is not None:
             yield self.table("references", reference_frame(measured.summaries, measured.references), outcome)
         if len(by_length := by_length_frame(items)):
@@ -306,7 +306,7 @@ class CoherenceExperiment(Experiment[MeasuredSummaries, JudgeCell, CoherenceItem
             "summaries": measured.file.name,
             "annotations": first and first.name,
             "format": first and _format(first),
-            "beside": [one.name for one in measured.annotated[1:]],
+            "beside": [source.name for source in measured.annotated[1:]],
             "references": measured.references is not None,
             "judges": list(measured.design.judges),
             "certificates": [record_json(certificate) for certificate in outcome.certificates],
@@ -322,9 +322,9 @@ class CoherenceExperiment(Experiment[MeasuredSummaries, JudgeCell, CoherenceItem
         sentences = sum(len(summary.sentences) for summary in measured.summaries)
         count = len(measured.summaries)
         yield f"summaries: {count} of {plain(measured.file.name)}, with {sentences:,} sentences"
-        for one in measured.annotated:
-            yield f"annotations: {plain(one.name)}, which lists {_format(one)}"
-            yield from (f"{_ASIDE[key]}: {count}" for key, count in measured.aside[one.name].items() if count)
+        for source in measured.annotated:
+            yield f"annotations: {plain(source.name)}, which lists {_format(source)}"
+            yield from (f"{_ASIDE[key]}: {count}" for key, count in measured.aside[source.name].items() if count)
         if measured.design.judges:
             batch = measured.design.batch
             yield f"judged at once: {'one sentence' if batch == 1 else f'{batch} sentences'}"
@@ -358,17 +358,17 @@ def annotation_judges(measured: MeasuredSummaries) -> list[JudgeCell]:
     with_addresses(judging, design.settings(design.judges[0]))
     for judge in design.judges:
         prepared = prepare(document, design.settings(judge))
-        least = least_window(prepared.book, prepared.tokenizer)
+        minimum = least_window(prepared.book, prepared.tokenizer)
         if (window := design.window(judge)) is None:
             longest = max(prepared.tokenizer.count(summary.text) for summary in measured.summaries)
-            needed = least + 2 * longest + design.batch * CONFUSION.tokens(wording(prepared))
+            needed = minimum + 2 * longest + design.batch * CONFUSION.tokens(wording(prepared))
             settings = prepared.settings.model_copy(update={"context_tokens": _window(needed)})
             prepared = replace(prepared, settings=settings)
-        elif judge != EXTRACTIVE and window < least:
+        elif judge != EXTRACTIVE and window < minimum:
             raise UsageError(
                 f"the prompt does not fit into a window of {window:,} tokens",
                 fix=(
-                    *("use ", Set("context_tokens", least), " or more, or leave it out; or use "),
+                    *("use ", Set("context_tokens", minimum), " or more, or leave it out; or use "),
                     *(Set("prompts", "simple"), ", which is shorter"),
                 ),
             )

@@ -110,7 +110,7 @@ class CoherenceItem(Item):
 def coherence_item(
     system: str,
     summary: Summary,
-    said: Sequence[ConfusionVerdict],
+    verdicts: Sequence[ConfusionVerdict],
     by_sentence: Mapping[int, ConfusionVerdict],
     unjudged: int = 0,
     marks: Sequence[ConfusionVerdict] | None = None,
@@ -121,19 +121,19 @@ def coherence_item(
     The score is that of equation 1. There is none if a judge left most sentences open, or left some open and found only
     faults: the open ones may be clear.
     """
-    confused = sum(verdict.confusing for verdict in said)
-    few = len(said) < MIN_SHARE * (len(said) + unjudged) or confused == len(said)
+    confused = sum(verdict.confusing for verdict in verdicts)
+    few = len(verdicts) < MIN_SHARE * (len(verdicts) + unjudged) or confused == len(verdicts)
     texts = {statement.id: statement.sentence for statement in summary.sentences}
     return CoherenceItem(
         *(storable(summary.id), one_line(summary.id, _SHOWN), system),
         tokens=summary.tokens,
         words=summary.words,
         repeated_trigrams=summary.repeated_trigrams,
-        judged=len(said),
+        judged=len(verdicts),
         unjudged=unjudged,
         confused=confused,
-        score=None if not said or (failure and few) else 1 - confused / len(said),
-        types=_types(marks or said),
+        score=None if not verdicts or (failure and few) else 1 - confused / len(verdicts),
+        types=_types(marks or verdicts),
         spans=len(summary.sentences) if marks is not None else 0,
         marks=len(marks or ()),
         confusing=tuple(
@@ -171,9 +171,9 @@ def _spread(scores: Sequence[float]) -> dict[str, float | None]:
 def score_frame(items: Sequence[CoherenceItem]) -> Frame:
     """Return the score of every system, and its spread (table 2)."""
     rows = []
-    for system, own in by_system(items).items():
-        scores = [item.score for item in own if item.score is not None]
-        judged, unjudged = sum(item.judged for item in own), sum(item.unjudged for item in own)
+    for system, group in by_system(items).items():
+        scores = [item.score for item in group if item.score is not None]
+        judged_count, unjudged = sum(item.judged for item in group), sum(item.unjudged for item in group)
         rows.append(
             {
                 "system": system,
@@ -181,11 +181,11 @@ def score_frame(items: Sequence[CoherenceItem]) -> Frame:
                 "score": mean_of(scores),
                 **_spread(scores),
                 "summaries": len(scores),
-                "of": len(own),
-                "sentences": judged + unjudged,
-                "judged": judged,
+                "of": len(group),
+                "sentences": judged_count + unjudged,
+                "judged": judged_count,
                 "unjudged": unjudged,
-                "confused": sum(item.confused for item in own) if judged else None,
+                "confused": sum(item.confused for item in group) if judged_count else None,
             }
         )
     return frame_of(rows)
@@ -194,12 +194,12 @@ def score_frame(items: Sequence[CoherenceItem]) -> Frame:
 def type_frame(items: Sequence[CoherenceItem]) -> Frame:
     """Return how often each type of confusion occurs (table 1 and figure 4)."""
     rows = []
-    for system, own in by_system(items).items():
-        counts = sum((Counter(item.types) for item in own), Counter[str]())
-        whole = sum(item.spans or item.judged for item in own)
+    for system, group in by_system(items).items():
+        counts = sum((Counter(item.types) for item in group), Counter[str]())
+        total = sum(item.spans or item.judged for item in group)
         kinds = [kind for kind in (*ERROR_TYPES, _OTHER, UNTYPED) if counts[kind] or kind in ERROR_TYPES]
-        for kind in kinds if any(item.judged for item in own) else ():
-            share = 100 * counts[kind] / whole
+        for kind in kinds if any(item.judged for item in group) else ():
+            share = 100 * counts[kind] / total
             rows.append({"system": system, "type": kind, "sentences": counts[kind], "% of sentences": share})
     return frame_of(rows, ("system", "type", "sentences", "% of sentences"))
 
@@ -220,8 +220,8 @@ def length_frame(summaries: Sequence[Summary]) -> Frame:
 def by_length_frame(items: Sequence[CoherenceItem]) -> Frame:
     """Return the scores of each system by the length of summaries, and their correlation (figure 3)."""
     rows: list[dict[str, object]] = []
-    for system, own in by_system(items).items():
-        pairs = sorted((item.tokens, item.score) for item in own if item.score is not None)
+    for system, group in by_system(items).items():
+        pairs = sorted((item.tokens, item.score) for item in group if item.score is not None)
         if len(pairs) < 2 * PARTS:
             continue
         ends = [len(pairs) * part // PARTS for part in range(PARTS + 1)]
@@ -230,10 +230,10 @@ def by_length_frame(items: Sequence[CoherenceItem]) -> Frame:
             [float(tokens) for tokens, _ in pairs], [score for _, score in pairs], list(map(str, range(len(pairs))))
         )
         for part, chosen in {**parts, ALL: pairs}.items():
-            scores, whole = [score for _, score in chosen], part == ALL
+            scores, is_total = [score for _, score in chosen], part == ALL
             means = {"tokens": fmean(tokens for tokens, _ in chosen), "score": fmean(scores)}
             spread = {name: _spread(scores)[name] for name in ENDS}
-            coefficients = {"Pearson": both.pearson if whole else None, "tau": both.tau if whole else None}
+            coefficients = {"Pearson": both.pearson if is_total else None, "tau": both.tau if is_total else None}
             rows.append({"system": system, "part": part, "summaries": len(chosen), **means, **spread, **coefficients})
     return frame_of(rows)
 
@@ -252,25 +252,25 @@ def reference_frame(summaries: Sequence[Summary], references: Mapping[str, Seque
 
 def agreement_frame(systems: Mapping[str, Sequence[CoherenceItem]]) -> Frame:
     """Return how far every other system agrees with the first annotations, on the sentences that both judged."""
-    (_, first), *others = systems.items()
-    people = {
+    (_, first), *judges = systems.items()
+    labels = {
         (item.document, number): verdict for item in first for number, verdict in item.verdicts_by_sentence.items()
     }
     rows = []
-    for judge, items in others:
+    for judge, items in judges:
         verdicts = {(item.document, n): verdict for item in items for n, verdict in item.verdicts_by_sentence.items()}
-        pairs = [(people[key], verdict) for key, verdict in verdicts.items() if key in people]
+        pairs = [(labels[key], verdict) for key, verdict in verdicts.items() if key in labels]
         row: dict[str, object] = {"judge": judge, "sentences": len(pairs)}
-        theirs, own = [verdict for verdict, _ in pairs], [verdict for _, verdict in pairs]
-        scores = class_scores(own, theirs) if pairs else None
+        theirs, verdicts_of_judge = [verdict for verdict, _ in pairs], [verdict for _, verdict in pairs]
+        scores = class_scores(verdicts_of_judge, theirs) if pairs else None
         rows.append(
             {
                 **row,
                 "equal": percent_agreement(pairs) if pairs else None,
-                "kappa": cohens_kappa(theirs, own) if pairs else None,
+                "kappa": cohens_kappa(theirs, verdicts_of_judge) if pairs else None,
                 "precision": scores and scores.precision,
                 "recall": scores and scores.recall,
-                "confused": sum(own),
+                "confused": sum(verdicts_of_judge),
                 "by the annotations": scores.there if scores else 0,
             }
         )

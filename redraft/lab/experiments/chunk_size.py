@@ -16,11 +16,11 @@ from redraft.errors import BudgetError, Set, UsageError
 from redraft.evaluators.reference.keyfacts import ALL
 from redraft.lab.experiments.experiment import MAX_LINES, Cell, Experiment, Item, Outcome
 from redraft.lab.experiments.frames import Frame, frame_of, groups, mean_of, summarize
-from redraft.lab.experiments.plan import JudgesDesign, check_models
-from redraft.lab.experiments.runner import GuardedStage, RunBatch, open_work, run_certificate
+from redraft.lab.experiments.orders import Asked, ChunkSizeOrder, JudgesDesign
+from redraft.lab.experiments.plan import check_models
+from redraft.lab.experiments.runner import Certificate, GuardedStage, RunBatch, open_work, run_certificate
 from redraft.order import ExperimentPart
 from redraft.prompts.factual import JUDGE_CHUNK, ChunkRating, JudgeChunkInput
-from redraft.report.history.certificates import Certificate
 from redraft.report.tables import Table, figure, number
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.runs.models import with_addresses
@@ -28,8 +28,6 @@ from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
 from redraft.settings import DraftConfig, JudgeConfig
 from redraft.text.words import has_words
 
-SIZES = (1024, 2048, 4096, 8192)
-"""The sizes of the paper, in tokens."""
 MARKING = "marking"
 MARKS = ("validity", "coherence", "cross content", "major facts", "connections")
 """What chunks are marked on; the last two are counts."""
@@ -41,14 +39,8 @@ _MARKS_TOKENS = 150
 _BESIDE = 1536
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkSizeDesign(JudgesDesign):
+class ChunkSizeDesign(ChunkSizeOrder, JudgesDesign):
     """The sizes to compare, the number of chunks and the judges."""
-
-    sizes: tuple[int, ...] = SIZES
-    sample: int = 100
-    """The maximum number of chunks of each size, over all documents."""
-    seed: int = 0
 
     def settings(self, size: int) -> DraftConfig:
         """Return the settings for making and marking chunks of one size."""
@@ -59,11 +51,11 @@ class ChunkSizeDesign(JudgesDesign):
     @property
     def window(self) -> int:
         """The window that the largest chunk needs."""
-        return 1024 * ceil((max(self.sizes) + _BESIDE) / 1024)
+        return 1024 * ceil((max(self.chunk_sizes) + _BESIDE) / 1024)
 
     def order(self) -> RunSpec:
         """Return the spec of a run that marks chunks."""
-        judging = with_addresses(JudgeConfig(judges=self.judges, models=dict(self.own)), self.settings(self.sizes[0]))
+        judging = with_addresses(JudgeConfig(judges=self.judges, models=self.own), self.settings(self.chunk_sizes[0]))
         return RunSpec(ExperimentPart(kind=ChunkSizeExperiment.name, judging=judging), prompts=(JUDGE_CHUNK,))
 
 
@@ -104,14 +96,21 @@ class ChunkSizeExperiment(Experiment[ChunkSizeDesign, SampledChunks, MarkedChunk
     title = "Chunk size for extracting key facts"
     item = "one chunk and one judge each"
 
+    def design(self, request: Asked) -> ChunkSizeDesign:
+        """Return the design that was asked for."""
+        if not request.judges:
+            raise UsageError("no model judges", fix=("name one with ", Set("judges")))
+        return ChunkSizeDesign(**request.panel(ChunkSizeOrder))
+
     async def cells(
         self, documents: Sequence[Document], design: ChunkSizeDesign, runner: ExperimentRunner
     ) -> list[SampledChunks]:
         """Return for each size a random sample over all documents, the same for the same seed."""
         if design.context_tokens is not None and design.context_tokens < design.window:
+            largest, smaller = max(design.chunk_sizes), (", or leave it out; or use smaller ", Set("chunk_sizes"))
             raise UsageError(
-                f"chunks of {max(design.sizes):,} tokens need a larger window than {design.context_tokens:,} tokens",
-                fix=("use ", Set("context_tokens", design.window), ", or leave it out; or use smaller ", Set("sizes")),
+                f"chunks of {largest:,} tokens need a larger window than {design.context_tokens:,} tokens",
+                fix=("use ", Set("context_tokens", design.window), *smaller),
             )
         cells = await asyncio.to_thread(sample_chunks, documents, design)
         order = design.order()
@@ -161,12 +160,12 @@ class ChunkSizeExperiment(Experiment[ChunkSizeDesign, SampledChunks, MarkedChunk
                 run = run.with_order(judging=alone)
                 counts = status.count("done"), status.count("failed")
                 if any(counts):
-                    certificates.append(run_certificate(runner, run, _METRIC, _VERSION, *counts))
+                    certificates.append(run_certificate(run, _METRIC, _VERSION, *counts))
         return certificates
 
     def tables(self, outcome: Outcome[ChunkSizeDesign, SampledChunks, MarkedChunk]) -> Iterable[Table]:
         """Return the marks by size and judge (table 9)."""
-        yield self.table("chunk_sizes", size_frame(outcome.items, outcome.design.sizes), outcome)
+        yield self.table("chunk_sizes", size_frame(outcome.items, outcome.design.chunk_sizes), outcome)
 
     def judges(self, design: ChunkSizeDesign) -> Iterable[str]:
         """Return the judges."""
@@ -174,7 +173,7 @@ class ChunkSizeExperiment(Experiment[ChunkSizeDesign, SampledChunks, MarkedChunk
 
     def notes(self, outcome: Outcome[ChunkSizeDesign, SampledChunks, MarkedChunk]) -> Iterable[str]:
         """Return how the chunks were chosen."""
-        yield f"chunks: at most {outcome.design.sample} of each size, chosen with seed {outcome.design.seed}"
+        yield f"chunks: at most {outcome.design.sample_size} of each size, chosen with seed {outcome.design.seed}"
 
     def headline(
         self, _: Outcome[ChunkSizeDesign, SampledChunks, MarkedChunk], tables: Mapping[str, Table]
@@ -193,10 +192,10 @@ def _temperature(judge: str, design: ChunkSizeDesign) -> float | None:
 def sample_chunks(documents: Sequence[Document], design: ChunkSizeDesign) -> list[SampledChunks]:
     """Return the sampled chunks, without those shorter than half a chunk unless a document has no other."""
     cells: list[SampledChunks] = []
-    for size in design.sizes:
+    for size in design.chunk_sizes:
         prepared = [prepare(document, design.settings(size)) for document in documents]
         pool = [(index, chunk) for index, document in enumerate(prepared) for chunk in _whole(document, size)]
-        chosen = sorted(Random(f"{design.seed} {size}").sample(range(len(pool)), min(design.sample, len(pool))))
+        chosen = sorted(Random(f"{design.seed} {size}").sample(range(len(pool)), min(design.sample_size, len(pool))))
         for index, document in enumerate(prepared):
             if chunks := tuple(pool[place][1] for place in chosen if pool[place][0] == index):
                 cells.append(SampledChunks(document.document, size, document, chunks))

@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Annotated, Literal, TypeVar
+from typing import TypeVar
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from redraft.agents.accounts import gather_all
 from redraft.agents.evidence import EvidenceReader
@@ -20,6 +20,7 @@ from redraft.errors import BudgetError, RedraftError, Set, UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import KeyfactRecall
+from redraft.events import Notice
 from redraft.graphs.plan import fitting_words
 from redraft.lab.experiments.context_frames import (
     ALIGNMENT,
@@ -45,7 +46,8 @@ from redraft.lab.experiments.context_frames import (
 )
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, Outcome
 from redraft.lab.experiments.frames import SET, Frame, by_set
-from redraft.lab.experiments.plan import DRAFTING, FACTS, ModelsDesign, check_models
+from redraft.lab.experiments.orders import Asked, ContextOrder, ModelsDesign
+from redraft.lab.experiments.plan import DRAFTING, FACTS, check_models
 from redraft.lab.experiments.questioner import paragraphs
 from redraft.lab.experiments.reading import (
     EmbeddingSimilarity,
@@ -54,12 +56,18 @@ from redraft.lab.experiments.reading import (
     TermSimilarity,
     plan_steps,
 )
-from redraft.lab.experiments.runner import GuardedStage, RunBatch, judge_on_document, open_work, run_certificate
+from redraft.lab.experiments.runner import (
+    Certificate,
+    GuardedStage,
+    RunBatch,
+    judge_on_document,
+    open_work,
+    run_certificate,
+)
 from redraft.lab.experiments.splitter import Splitter
 from redraft.order import ExperimentPart
 from redraft.prompts.factual import FACT_PROMPTS, SPLIT_FACTS
 from redraft.prompts.qa import Statement
-from redraft.report.history.certificates import Certificate
 from redraft.report.history.lineage import read_lineage
 from redraft.report.tables import Record, Table, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, failure
@@ -82,33 +90,20 @@ T = TypeVar("T")
 # The number of passages read on each side of the place that a fact was traced to.
 _BESIDE = 1
 CONTEXT = "context"
-PlacesName = Literal["lineage", "tfidf", "embeddings"]
-"""How the place of a sentence is found: by the lineage map, or as the most similar paragraph."""
 _PROMPTS = (SPLIT_FACTS, *FACT_PROMPTS)
 """Includes all prompts by which facts are judged elsewhere, so that certificates of their judge apply here."""
 
 
-@dataclass(frozen=True, slots=True)
-class ContextDesign(ModelsDesign):
+class ContextDesign(ContextOrder, ModelsDesign):
     """The models, strategies and steps to compare. The judge splits summaries into facts and compares them."""
 
-    strategies: tuple[str, ...] = ("hierarchical",)
-    steps: tuple[int, ...] | None = None
-    """The steps; by default those of the thesis, or what a short document allows."""
-    words: int | None = None
-    """The word limit of every summary; by default that of the reference, or what suits the first step."""
-    facts: bool = True
-    threshold: float | None = None
-    """Overrides the threshold of the measure."""
-    embeddings: str | None = None
-    places: PlacesName = "lineage"
-    references: Annotated[Mapping[str, str], Field(exclude=True)] = field(default_factory=dict)
+    references: dict[str, str] = Field(default={}, exclude=True)
     """The texts of the reference summaries by document id: the length of its summaries, and the baseline."""
-    sets: Mapping[str, str] = field(default_factory=dict)
+    sets: dict[str, str] = Field(default={})
     """The dataset of each document, by id, where tables tell datasets apart."""
 
-    def complete(self) -> ContextDesign:
-        """Return the design; raise if it has no model for its places."""
+    @model_validator(mode="after")
+    def _has_its_model(self) -> ContextDesign:
         if self.places == "embeddings" and not self.embeddings:
             raise UsageError("places by embeddings need an embedding model", fix=("name one with ", Set("embeddings")))
         return self
@@ -161,11 +156,11 @@ class ContextDesign(ModelsDesign):
 
     def match_threshold(self, likeness: SentenceSimilarity) -> float:
         """Return the likeness above which two facts are the same."""
-        return likeness.threshold if self.threshold is None else self.threshold
+        return likeness.threshold if self.fact_threshold is None else self.fact_threshold
 
     def check(self, runner: ExperimentRunner) -> None:
         """Raise if a name or a price is unknown, before anything is paid for."""
-        check_models(runner, *((self.draft_settings(*one), None) for one in self.contestants))
+        check_models(runner, *((self.draft_settings(*contestant), None) for contestant in self.contestants))
         if self.facts:
             check_models(runner, (self.judge_settings(), None))
 
@@ -180,12 +175,19 @@ class ContextExperiment(Experiment[ContextDesign, StepPlan, ContextItem]):
     title = "Growing context: where summaries come from, and which facts they keep"
     item = "one summary by one system at one step each"
 
+    def design(self, request: Asked) -> ContextDesign:
+        """Return the design that was asked for."""
+        return ContextDesign(**request.reading(ContextOrder))
+
     async def cells(
         self, documents: Sequence[Document], design: ContextDesign, runner: ExperimentRunner
     ) -> list[StepPlan]:
         """Return the documents with their steps. Raise if no summary can be planned."""
         design.check(runner)
         cells = [await asyncio.to_thread(_plan, document, design) for document in documents]
+        for cell in cells:
+            if cell.note:
+                runner.observer(Notice(f"{cell.document.title} {cell.note}"))
         await asyncio.to_thread(_planned, cells, design, refuse=True)
         return cells
 
@@ -208,7 +210,11 @@ class ContextExperiment(Experiment[ContextDesign, StepPlan, ContextItem]):
         if not runs or not facts:
             return []
         aligned = [
-            one for item in items for by in item.compared if by.measure == ALIGNMENT for one in by.kept + by.known
+            verdict
+            for item in items
+            for by in item.compared
+            if by.measure == ALIGNMENT
+            for verdict in by.kept + by.known
         ]
         verdicts: dict[type[Evaluator], Sequence[bool | None]] = {
             KeyfactRecall: aligned,
@@ -216,8 +222,14 @@ class ContextExperiment(Experiment[ContextDesign, StepPlan, ContextItem]):
         }
         run = runner.store.runs.get(runs[0])
         return [
-            run_certificate(runner, run, metric.name, metric.version, len(some) - some.count(None), some.count(None))
-            for metric, some in verdicts.items()
+            run_certificate(
+                run,
+                metric.name,
+                metric.version,
+                len(verdicts_of_metric) - verdicts_of_metric.count(None),
+                verdicts_of_metric.count(None),
+            )
+            for metric, verdicts_of_metric in verdicts.items()
         ]
 
     def writers(self, design: ContextDesign) -> Iterable[str]:
@@ -233,9 +245,9 @@ class ContextExperiment(Experiment[ContextDesign, StepPlan, ContextItem]):
         design, items, cells = outcome.design, outcome.items, outcome.cells
 
         def of_set(make: Callable[[Sequence[ContextItem], Sequence[StepPlan]], Frame]) -> Frame:
-            def make_of(some: Sequence[ContextItem]) -> Frame:
-                keys = {item.document for item in some}
-                return make(some, [cell for cell in cells if cell.document.id in keys])
+            def make_of(chosen: Sequence[ContextItem]) -> Frame:
+                keys = {item.document for item in chosen}
+                return make(chosen, [cell for cell in cells if cell.document.id in keys])
 
             return by_set(design.sets, items, make_of)
 
@@ -253,7 +265,7 @@ class ContextExperiment(Experiment[ContextDesign, StepPlan, ContextItem]):
     def notes(self, outcome: ContextOutcome) -> Iterator[str]:
         """Return the steps of each document, and how places and facts were compared."""
         design = outcome.design
-        yield f"systems: {'; '.join(plain(', '.join(one)) for one in design.contestants)}"
+        yield f"systems: {'; '.join(plain(', '.join(contestant)) for contestant in design.contestants)}"
         for cell in outcome.cells:
             steps = f"{len(cell.steps)} steps up to {cell.steps[-1].tokens:,} tokens"
             yield f"{plain(cell.document.title)}: {steps}, summaries of at most {cell.words} words"
@@ -267,16 +279,16 @@ class ContextExperiment(Experiment[ContextDesign, StepPlan, ContextItem]):
 
     def headline(self, outcome: ContextOutcome, tables: Mapping[str, Table]) -> Iterator[str]:
         """Return the thirds that summaries come from, and what became of facts."""
-        shown = [", ".join(one) for one in outcome.design.contestants[: MAX_LINES // 2]]
+        names = [", ".join(contestant) for contestant in outcome.design.contestants[: MAX_LINES // 2]]
         for record in tables["position_halves"].records:
-            if record["system"] in (*shown, REFERENCE):
+            if record["system"] in (*names, REFERENCE):
                 changes = [number(record[f"change {place} (%)"]) for place in PLACES]
                 change = " / ".join("–" if value is None else f"{value:+.0f}%" for value in changes)
                 later = "" if record["system"] == REFERENCE else f", later steps {change}"
                 yield f"{_who(record)}: sentences by thirds {_percents(record, PLACES)}{later}"
         for record in tables["fact_shares"].records if "fact_shares" in tables else ():
-            whole = (record["steps"], record["section"], record["measure"]) == (ALL_STEPS, ANYWHERE, ALIGNMENT)
-            if record["system"] in shown and whole and record["facts"]:
+            is_total = (record["steps"], record["section"], record["measure"]) == (ALL_STEPS, ANYWHERE, ALIGNMENT)
+            if record["system"] in names and is_total and record["facts"]:
                 even = _percents(record, [f"expected {fate}" for fate in FATES])
                 fates = f"facts matching, lost, new {_percents(record, FATES)} by {ALIGNMENT}"
                 yield f"{_who(record)}: {fates}; an even spread has {even}"
@@ -349,19 +361,21 @@ async def _drafted(
 
 
 def place_sentences(
-    told: tuple[SummarySentencePlaces, ...], text: str, likeness: SentenceSimilarity | None
+    sentences: tuple[SummarySentencePlaces, ...], text: str, likeness: SentenceSimilarity | None
 ) -> tuple[SummarySentencePlaces, ...]:
     """Return sentences with the most similar paragraph as their place; without a measure they stay as they are.
 
     Only a sentence that is like no paragraph at all has no place.
     """
-    if likeness is None or not told:
-        return told
+    if likeness is None or not sentences:
+        return sentences
     spans = paragraphs(text, len(text))
-    found = likeness.between([places.text for places in told], [text[span.start : span.end] for span in spans])
+    similarities = likeness.between(
+        [places.text for places in sentences], [text[span.start : span.end] for span in spans]
+    )
     return tuple(
         replace(places, places=((spans[int(row.argmax())], float(row.max())),) if row.any() else ())
-        for places, row in zip(told, found, strict=True)
+        for places, row in zip(sentences, similarities, strict=True)
     )
 
 
@@ -406,14 +420,14 @@ class FactJudge:
     runner: ExperimentRunner
     failures: dict[str, Failure] = field(default_factory=dict)
 
-    async def attempt(self, what: str, asked: Awaitable[T], otherwise: T) -> T:
+    async def attempt(self, what: str, work: Awaitable[T], otherwise: T) -> T:
         """Return the awaited result, or `otherwise` if it fails. The failure is recorded and does not stop the rest."""
-        found = otherwise
+        result = otherwise
         with GuardedStage(FACTS, self.runner) as stage:
-            found = await asked
+            result = await work
         if stage.failure:
             self.failures[what] = stage.failure
-        return found
+        return result
 
     async def split_facts(
         self, texts: Sequence[Sequence[SummarySentencePlaces]], name: str
@@ -425,45 +439,48 @@ class FactJudge:
         )
         if results.trouble:
             self.failures[name] = Failure(FACTS, "unjudged", results.trouble)
-        made: list[tuple[tuple[AtomicFact, ...], int]] = []
+        parts: list[tuple[tuple[AtomicFact, ...], int]] = []
         first = 0
-        for told in texts:
-            known = {at: results.verdicts[first + at] for at in range(len(told)) if first + at in results.verdicts}
+        for sentences in texts:
+            verdicts = {
+                at: results.verdicts[first + at] for at in range(len(sentences)) if first + at in results.verdicts
+            }
             facts = (
-                AtomicFact(text, told[at].number, told[at].places[0][0] if told[at].places else None)
-                for at, facts_found in sorted(known.items())
+                AtomicFact(text, sentences[at].number, sentences[at].places[0][0] if sentences[at].places else None)
+                for at, facts_found in sorted(verdicts.items())
                 for text in facts_found.facts
             )
-            made.append((tuple(facts), len(told) - len(known)))
-            first += len(told)
-        return made
+            parts.append((tuple(facts), len(sentences) - len(verdicts)))
+            first += len(sentences)
+        return parts
 
     async def check_stated(
-        self, facts: Sequence[AtomicFact], told: Sequence[SummarySentencePlaces]
+        self, facts: Sequence[AtomicFact], sentences: Sequence[SummarySentencePlaces]
     ) -> tuple[bool | None, ...]:
         """Return for each fact whether a summary states it, by the alignment prompt; None where there is no verdict."""
-        if not facts or not told:
+        if not facts or not sentences:
             return (False,) * len(facts)
         results = await FactChecker(self.splitter.judge).align(
-            _statements(told), [fact.text for fact in facts], self.reader
+            _statements(sentences), [fact.text for fact in facts], self.reader
         )
         return tuple(results.verdicts[n].stated if n in results.verdicts else None for n in range(len(facts)))
 
     def match_facts(
-        self, ones: Sequence[AtomicFact], others: Sequence[AtomicFact], *, whole: bool
+        self, facts: Sequence[AtomicFact], candidates: Sequence[AtomicFact], *, is_complete: bool
     ) -> tuple[bool | None, ...]:
-        """Return for each fact whether it is among others, by likeness. If the others are not the `whole` of their
+        """Return for each fact whether it is among others, by likeness. If the candidates are not all facts of their
         summary, a fact that is not found gets None."""
         return tuple(
-            True if best > self.least else False if whole else None for best in self.best_similarity(ones, others)
+            True if best > self.least else False if is_complete else None
+            for best in self.best_similarity(facts, candidates)
         )
 
-    def best_similarity(self, ones: Sequence[AtomicFact], others: Sequence[AtomicFact]) -> list[float]:
+    def best_similarity(self, facts: Sequence[AtomicFact], candidates: Sequence[AtomicFact]) -> list[float]:
         """Return for each fact its likeness to the most similar of the others."""
-        if not ones or not others:
-            return [0.0] * len(ones)
-        found = self.likeness.between([fact.text for fact in ones], [fact.text for fact in others])
-        return [float(row.max()) for row in found]
+        if not facts or not candidates:
+            return [0.0] * len(facts)
+        similarities = self.likeness.between([fact.text for fact in facts], [fact.text for fact in candidates])
+        return [float(row.max()) for row in similarities]
 
     async def verify_facts(self, facts: Sequence[AtomicFact]) -> list[AtomicFact]:
         """Return the facts with verdicts on whether their places support them."""
@@ -487,20 +504,22 @@ class FactJudge:
     async def compare_steps(self, item: ContextItem, before: ContextItem) -> tuple[FactComparison, ...]:
         """Return the comparisons with the step before in both directions, by likeness and by alignment."""
         now, then = item.facts or (), before.facts or ()
-        kept = self.match_facts(then, now, whole=not item.unsplit)
-        known = self.match_facts(now, then, whole=not before.unsplit)
-        by_likeness = FactComparison(self.likeness.name, self.least, kept, known)
+        still_there = self.match_facts(then, now, is_complete=not item.unsplit)
+        already_there = self.match_facts(now, then, is_complete=not before.unsplit)
+        by_likeness = FactComparison(self.likeness.name, self.least, still_there, already_there)
         sides = ((then, item), (now, before))
-        kept, known = await gather_all(self.check_stated(facts, side.sentences or ()) for facts, side in sides)
-        return by_likeness, FactComparison(ALIGNMENT, None, kept, known)
+        still_there, already_there = await gather_all(
+            self.check_stated(facts, side.sentences or ()) for facts, side in sides
+        )
+        return by_likeness, FactComparison(ALIGNMENT, None, still_there, already_there)
 
     def _around(self, place: Span) -> Span:
         near = self.reader.passages.around(place, _BESIDE)
         return Span(near[0].span.start, near[-1].span.end) if near else place
 
 
-def _statements(told: Sequence[SummarySentencePlaces]) -> list[Statement]:
-    return [Statement(id=n, before=places.before, sentence=places.text) for n, places in enumerate(told, 1)]
+def _statements(sentences: Sequence[SummarySentencePlaces]) -> list[Statement]:
+    return [Statement(id=n, before=places.before, sentence=places.text) for n, places in enumerate(sentences, 1)]
 
 
 async def judge_facts(
@@ -510,7 +529,7 @@ async def judge_facts(
     order, document = design.order(), cell.document
     prepared = await asyncio.to_thread(prepare, document, design.judge_settings())
     runner.note_token_counts(prepared)
-    judged, failures = list(items), dict[str, Failure]()
+    judged_items, failures = list(items), dict[str, Failure]()
     # When the budget ends, keep what has been done.
     with suppress(BudgetError):
         async with open_work(prepared, order, order.judging, runner, FACTS) as (run, pool):
@@ -525,28 +544,29 @@ async def judge_facts(
                 split = judge.split_facts([reference.sentences], "the reference")
                 parts = await judge.attempt("the reference", split, nothing)
                 cell = replace(cell, reference=replace(reference, facts=parts[0][0] if parts else None))
-            judged = [item for group in series(items) for item in await _judged(group, cell, judge)]
+            judged_items = [item for group in series(items) for item in await _judged(group, cell, judge)]
             if runner.stopped is not None:
                 raise runner.stopped
-    named = [replace(lost, message=f"{name}: {lost.message}") for name, lost in failures.items()]
-    return replace(cell, failures=tuple(named)), judged
+    named_failures = [replace(lost, message=f"{name}: {lost.message}") for name, lost in failures.items()]
+    return replace(cell, failures=tuple(named_failures)), judged_items
 
 
 async def _judged(group: Sequence[ContextItem], cell: StepPlan, judge: FactJudge) -> list[ContextItem]:
     """Judge the facts of one system's summaries of all steps, as far as the budget goes."""
-    made = [item for item in group if item.sentences is not None]
+    summaries = [item for item in group if item.sentences is not None]
     if judge.runner.stopped is None:
         name = f"{group[0].by}: taking apart"
-        parts = await judge.attempt(name, judge.split_facts([item.sentences or () for item in made], name), [])
-        made = [
-            replace(item, facts=facts, unsplit=left) for item, (facts, left) in zip(made, parts, strict=False)
-        ] or made
+        parts = await judge.attempt(name, judge.split_facts([item.sentences or () for item in summaries], name), [])
+        summaries = [
+            replace(item, facts=facts, unsplit=unsplit)
+            for item, (facts, unsplit) in zip(summaries, parts, strict=False)
+        ] or summaries
     if judge.runner.stopped is None:
-        made = await judge.attempt(f"{group[0].by}: verification", _verified(made, judge), made)
-    by_step = {item.step.number: item for item in (*group, *made)}
-    whole = [by_step[number] for number in sorted(by_step)]
-    before = {now.step.number: then for then, now in pairwise(whole)}
-    return await gather_all(_compared(item, before.get(item.step.number), cell, judge) for item in whole)
+        summaries = await judge.attempt(f"{group[0].by}: verification", _verified(summaries, judge), summaries)
+    by_step = {item.step.number: item for item in (*group, *summaries)}
+    all_steps = [by_step[number] for number in sorted(by_step)]
+    before = {now.step.number: then for then, now in pairwise(all_steps)}
+    return await gather_all(_compared(item, before.get(item.step.number), cell, judge) for item in all_steps)
 
 
 async def _verified(items: Sequence[ContextItem], judge: FactJudge) -> list[ContextItem]:
@@ -561,8 +581,8 @@ async def _compared(item: ContextItem, before: ContextItem | None, cell: StepPla
     if item.facts is None or judge.runner.stopped is not None:
         return item
     if (reference := cell.reference) is not None and reference.facts:
-        beside = judge.compare_with(item.facts, reference)
-        item = replace(item, facts=await judge.attempt(f"{item.label}: reference", beside, item.facts))
+        comparison = judge.compare_with(item.facts, reference)
+        item = replace(item, facts=await judge.attempt(f"{item.label}: reference", comparison, item.facts))
     if before is not None and before.facts is not None:
         comparisons = judge.compare_steps(item, before)
         item = replace(item, compared=await judge.attempt(f"{item.label}: comparison", comparisons, ()))

@@ -14,6 +14,7 @@ from redraft.evaluators.position import BINS
 from redraft.lab.experiments.experiment import Cell, Item
 from redraft.lab.experiments.frames import Frame, frame_of, groups, mean_of, percent_change, values_of
 from redraft.lab.experiments.reading import ReadingStep
+from redraft.lab.experiments.typed_questions import THIRDS
 from redraft.text.origins import POINTS, OriginMass, bins, density, shares, spread, spread_by_chance
 
 ALIGNMENT = "alignment"
@@ -24,7 +25,6 @@ PHASES = ("first phase", "second phase", "third phase")
 """The thirds of the steps of a document; of the thesis's thirteen they have four, four and five."""
 ALL_STEPS, REFERENCE = "all steps", "reference"
 ANYWHERE, ADDED, NOWHERE = "anywhere", "added", "nowhere"
-THIRDS = ("beginning", "middle", "end")
 SECTIONS = (ANYWHERE, *THIRDS, ADDED, NOWHERE)
 PLACES = ("1st", "2nd", "3rd")
 """The names in tables of the thirds of what was read."""
@@ -46,8 +46,8 @@ class SummarySentencePlaces:
 
     def masses(self, length: int) -> list[OriginMass]:
         """Return the sentence's mass divided among its places by weight, each at its middle as a share of `length`."""
-        whole = sum(weight for _, weight in self.places) or 1.0
-        return [OriginMass((span.start + span.end) / 2 / length, weight / whole) for span, weight in self.places]
+        total = sum(weight for _, weight in self.places) or 1.0
+        return [OriginMass((span.start + span.end) / 2 / length, weight / total) for span, weight in self.places]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +136,8 @@ class ContextItem(Item):
     @property
     def verdicts(self) -> tuple[int, int]:
         """The numbers of sentences that were split into facts, and that were not."""
-        told = len(self.sentences or ()) if self.facts is not None else 0
-        return told - self.unsplit, self.unsplit
+        split_count = len(self.sentences or ()) if self.facts is not None else 0
+        return split_count - self.unsplit, self.unsplit
 
     @property
     def read(self) -> float:
@@ -168,17 +168,17 @@ class StepPlan(Cell):
 
 def parts_of(item: ContextItem, items: Sequence[ContextItem]) -> tuple[str, str, str]:
     """Return the groups of steps that an item is in: all, a half, and a third of them, the last with what is left."""
-    steps = max(other.step.number for other in items if other.document == item.document)
+    steps = max(sibling.step.number for sibling in items if sibling.document == item.document)
     phase = PHASES[min(len(PHASES) - 1, (item.step.number - 1) // max(1, steps // len(PHASES)))]
     return ALL_STEPS, LOWER if item.step.number <= steps // 2 else UPPER, phase
 
 
 def series(items: Sequence[ContextItem]) -> list[list[ContextItem]]:
     """Return the items of each system on each document, in order of steps."""
-    found: dict[tuple[str, str], list[ContextItem]] = {}
+    by_series: dict[tuple[str, str], list[ContextItem]] = {}
     for item in items:
-        found.setdefault((item.document, item.by), []).append(item)
-    return [sorted(group, key=lambda item: item.step.number) for group in found.values()]
+        by_series.setdefault((item.document, item.by), []).append(item)
+    return [sorted(group, key=lambda item: item.step.number) for group in by_series.values()]
 
 
 def overlap(first: Stretch, second: Stretch) -> float:
@@ -218,7 +218,7 @@ def change_frame(items: Sequence[ContextItem]) -> Frame:
 
 
 def _placed(item: ContextItem, verdicts: Sequence[bool | None]) -> list[_Verdict]:
-    return [_Verdict(fact.at(item.length), one) for fact, one in zip(item.facts or (), verdicts, strict=True)]
+    return [_Verdict(fact.at(item.length), verdict) for fact, verdict in zip(item.facts or (), verdicts, strict=True)]
 
 
 def _change(
@@ -229,7 +229,8 @@ def _change(
     With an even spread, new facts come from the added text. The same share of the earlier facts gives way to them,
     wherever they are.
     """
-    parts = {ANYWHERE: (0.0, end), ADDED: (old, end), **dict(zip(THIRDS, thirds(end), strict=True))}
+    parts: dict[str, Stretch] = {ANYWHERE: (0.0, end), ADDED: (old, end)}
+    parts.update(zip(THIRDS, thirds(end), strict=True))
 
     def inside(at: float | None) -> bool:
         if section in (ANYWHERE, NOWHERE):
@@ -238,14 +239,18 @@ def _change(
         start, stop = parts[section]
         return at is not None and (start <= at < stop or (at >= end == stop))
 
-    known, kept = ([verdict.stated for verdict in verdicts if inside(verdict.at)] for verdicts in (now, then))
-    counts = (known.count(True), kept.count(False), known.count(False), kept.count(True))
+    now_stated, then_stated = (
+        [verdict.stated for verdict in verdicts if inside(verdict.at)] for verdicts in (now, then)
+    )
+    counts = (now_stated.count(True), then_stated.count(False), now_stated.count(False), then_stated.count(True))
     expected: tuple[float | None, ...] = (None, None, None)
     if section != NOWHERE:
-        placed, lost = (sum(one.at is not None and one.stated is not None for one in side) for side in (now, then))
+        placed, lost = (
+            sum(verdict.at is not None and verdict.stated is not None for verdict in side) for side in (now, then)
+        )
         in_old, added = overlap(parts[section], (0.0, old)), overlap(parts[section], (old, end))
         expected = (placed * in_old / end, lost * (end - old) / end * in_old / old, placed * added / end)
-    return dict(zip(_CHANGE, (*counts, known.count(None) + kept.count(None), *expected), strict=True))
+    return dict(zip(_CHANGE, (*counts, now_stated.count(None) + then_stated.count(None), *expected), strict=True))
 
 
 def _pooled(changes: Frame) -> dict[str, object]:
@@ -254,20 +259,20 @@ def _pooled(changes: Frame) -> dict[str, object]:
     There are no shares without verdicts on half of the facts.
     """
     sums = {name: sum(values_of(changes[name])) for name in _CHANGE}
-    whole, even = (sum(sums[name] for name in names) for names in (FATES, _EXPECTED))
-    judged = whole + sums["kept"]
-    enough = whole and judged >= MIN_SHARE * (judged + sums["unjudged"])
-    found = {fate: sums[fate] / whole if enough else None for fate in FATES}
+    total, even = (sum(sums[name] for name in names) for names in (FATES, _EXPECTED))
+    judged_count = total + sums["kept"]
+    enough = total and judged_count >= MIN_SHARE * (judged_count + sums["unjudged"])
+    shares_by_fate = {fate: sums[fate] / total if enough else None for fate in FATES}
     expected = {name: sums[name] / even if even else None for name in _EXPECTED}
-    return {**found, **expected, "facts": whole, "unjudged": sums["unjudged"]}
+    return {**shares_by_fate, **expected, "facts": total, "unjudged": sums["unjudged"]}
 
 
 def share_frame(items: Sequence[ContextItem]) -> Frame:
     """Return the shares of facts over all steps, each half and each phase of them (figures 6.3a and 6.4b)."""
     changes, rows = change_frame(items), []
-    for (system, measure), own in groups(changes, "system", "measure"):
+    for (system, measure), changes_of_system in groups(changes, "system", "measure"):
         for part in (ALL_STEPS, LOWER, UPPER, *PHASES):
-            inside = own[[part in parts for parts in own["parts"]]]
+            inside = changes_of_system[[part in parts for parts in changes_of_system["parts"]]]
             for section in SECTIONS:
                 pooled = _pooled(inside[inside["section"] == section])
                 rows.append({"system": system, "measure": measure, "steps": part, "section": section, **pooled})
@@ -278,8 +283,8 @@ def step_frame(items: Sequence[ContextItem]) -> Frame:
     """Return the shares of facts by step and section, over all documents (figures 6.2 to 6.5)."""
     rows = []
     changes = change_frame(items).sort_values(["system", "measure", "step"], kind="stable")
-    for (system, measure, step), own in groups(changes, "system", "measure", "step"):
-        for (section,), inside in groups(own, "section"):
+    for (system, measure, step), changes_of_step in groups(changes, "system", "measure", "step"):
+        for (section,), inside in groups(changes_of_step, "section"):
             head = {"system": system, "measure": measure, "step": step, "until": round(fmean(inside["until"]))}
             rows.append({**head, "section": section, **_pooled(inside)})
     return frame_of(rows, () if rows else ("system", "measure", "step", "until", "section", *FATES, *_EXPECTED))
@@ -344,9 +349,9 @@ def halves_frame(items: Sequence[ContextItem], cells: Sequence[StepPlan]) -> Fra
     """Return the shares of thirds of what was read, over all steps and both halves, and their change (table 6.1)."""
     rows = []
     for system in dict.fromkeys(item.by for item in items):
-        whole, lower, upper = (_thirds(_masses(items, system, part)) for part in (ALL_STEPS, LOWER, UPPER))
+        everywhere, lower, upper = (_thirds(_masses(items, system, part)) for part in (ALL_STEPS, LOWER, UPPER))
         done = [item.sentences is not None for item in items if item.by == system]
-        rows.append({"system": system, **_halves(whole, lower, upper), "summaries": sum(done), "of": len(done)})
+        rows.append({"system": system, **_halves(everywhere, lower, upper), "summaries": sum(done), "of": len(done)})
     references = [cell.reference for cell in cells if cell.reference]
     if masses := [mass for reference in references for mass in reference.masses]:
         nothing, count = [None] * 3, len(references)
@@ -357,13 +362,13 @@ def halves_frame(items: Sequence[ContextItem], cells: Sequence[StepPlan]) -> Fra
 
 
 def _halves(
-    whole: Sequence[float | None], lower: Sequence[float | None], upper: Sequence[float | None]
+    everywhere: Sequence[float | None], lower: Sequence[float | None], upper: Sequence[float | None]
 ) -> dict[str, float | None]:
     changes = list(map(percent_change, lower, upper))
     names = ("{}", "lower {}", "upper {}", "change {} (%)")
     return {
         name.format(place): values[at]
-        for name, values in zip(names, (whole, lower, upper, changes), strict=True)
+        for name, values in zip(names, (everywhere, lower, upper, changes), strict=True)
         for at, place in enumerate(PLACES)
     }
 
@@ -384,19 +389,22 @@ def position_frame(items: Sequence[ContextItem], cells: Sequence[StepPlan]) -> F
 
 
 def _places(
-    told: Sequence[SummarySentencePlaces] | None,
+    sentences: Sequence[SummarySentencePlaces] | None,
     of_read: Sequence[OriginMass],
     of_whole: Sequence[OriginMass],
     end: float,
 ) -> dict[str, object]:
-    located = sum(bool(sentence.places) for sentence in told or ())
+    located = sum(bool(sentence.places) for sentence in sentences or ())
     parts = min(located, BINS)
     even = [overlap((0.0, end), third) / end for third in thirds(1.0)]
     values = (("read", _thirds(of_read)), ("whole", _thirds(of_whole)), ("expected", even))
-    known = {"sentences": None if told is None else len(told), "located": None if told is None else located}
-    evenness = (spread(of_read, parts), spread_by_chance(located, parts)) if told is not None else (None, None)
+    counts = {
+        "sentences": None if sentences is None else len(sentences),
+        "located": None if sentences is None else located,
+    }
+    evenness = (spread(of_read, parts), spread_by_chance(located, parts)) if sentences is not None else (None, None)
     return {
-        **known,
+        **counts,
         **{f"{kind} {place}": cells[at] for kind, cells in values for at, place in enumerate(PLACES)},
         **dict(zip(("spread", "by chance"), evenness, strict=True)),
     }

@@ -6,7 +6,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 from redraft.agents.accounts import gather_all
@@ -16,11 +16,11 @@ from redraft.evaluators.figures import MIN_VALUES, RESAMPLES
 from redraft.evaluators.metric_info import COMPARES_WORDS
 from redraft.events import StageStarted
 from redraft.lab.experiments.frames import Frame, as_table, frame_of, spent
+from redraft.lab.experiments.orders import Asked, QaOrder, ReadingOrder
 from redraft.lab.experiments.plan import cost_table, plan_steps
-from redraft.lab.experiments.runner import RunBatch
+from redraft.lab.experiments.runner import Certificate, RunBatch
 from redraft.lab.verdict import verdict
 from redraft.llm.budget import PriceTable
-from redraft.report.history.certificates import Certificate
 from redraft.report.tables import Report, Table, plain, unmarked
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.settings import EXTRACTIVE
@@ -142,6 +142,9 @@ class Outcome(Generic[D, C, I]):
 class AnyExperiment(Protocol):
     """What commands and pages need of an experiment."""
 
+    def design(self, request: Asked) -> Any:
+        """Return the design that a door was asked for; raise `UsageError` for what is wrong with it."""
+
     async def run(self, documents: Sequence[Document], design: Any, runner: ExperimentRunner) -> Any:
         """Run what is not done yet, within the limits."""
 
@@ -163,6 +166,10 @@ class Experiment(ABC, Generic[D, C, I]):
     title: ClassVar[str]
     item: ClassVar[str]
     """What an item is, in words."""
+
+    def design(self, _request: Asked) -> D:
+        """Return the design that a door was asked for; raise `UsageError` for what is wrong with it."""
+        raise NotImplementedError
 
     @abstractmethod
     async def cells(self, documents: Sequence[Document], design: D, runner: ExperimentRunner) -> list[C]:
@@ -210,12 +217,15 @@ class Experiment(ABC, Generic[D, C, I]):
 
     def plan(self, documents: Sequence[Document], design: D, prices: PriceTable) -> Table:
         """Return the approximate cost, for `--dry-run`."""
-        return plan_of(self.run, documents, design, prices)
+        return plan_of(self.run, documents, without_embeddings(design), prices)
 
     def report(self, outcome: Outcome[D, C, I]) -> Report:
         """Return the report of an outcome."""
         tables = tuple(self.all_tables(outcome))
-        about, headline = list(self._about(outcome)), list(self.headline(outcome, {one.name: one for one in tables}))
+        about, headline = (
+            list(self._about(outcome)),
+            list(self.headline(outcome, {table.name: table for table in tables})),
+        )
         partial = list(self._partial(outcome))
         headline += [self._counted(outcome), *partial]
         if outcome.stopped is not None:
@@ -244,8 +254,8 @@ class Experiment(ABC, Generic[D, C, I]):
     def basis(self, items: Sequence[I]) -> str:
         """Return what tables are based on, in a sentence."""
         status = Counter(item.status for item in items)
-        given, missing = (sum(item.verdicts[side] for item in items) for side in (0, 1))
-        verdicts = f"; {missing:,} of {given + missing:,} verdicts are missing" if given + missing else ""
+        present, missing = (sum(item.verdicts[side] for item in items) for side in (0, 1))
+        verdicts = f"; {missing:,} of {present + missing:,} verdicts are missing" if present + missing else ""
         undecided = f" {status[UNDECIDED]} undecided," if status[UNDECIDED] else ""
         return (
             f"Based on {status['done']} of {len(items)} items ({self.item});{undecided} {status['failed']} failed,"
@@ -269,13 +279,16 @@ class Experiment(ABC, Generic[D, C, I]):
         if outcome.documents:
             yield f"documents: {', '.join(plain(document.title) for document in outcome.documents)}"
         yield from self.notes(outcome)
-        yield from (f"{one.metric} is judged by {unmarked(one.line())}" for one in outcome.certificates)
+        yield from (
+            f"{judge_certificate.metric} is judged by {unmarked(judge_certificate.line())}"
+            for judge_certificate in outcome.certificates
+        )
         yield self._counted(outcome)
         yield "– means not measured"
 
     def _counted(self, outcome: Outcome[D, C, I]) -> str:
         status = Counter(item.status for item in outcome.items)
-        return f"items: {len(outcome.items)} ({self.item}): {', '.join(f'{status[one]} {one}' for one in STATUSES)}"
+        return f"items: {len(outcome.items)} ({self.item}): {', '.join(f'{status[name]} {name}' for name in STATUSES)}"
 
     def _partial(self, outcome: Outcome[D, C, I]) -> Iterator[str]:
         """Yield a line about each model that judged texts of its own, and the reason of an early stop."""
@@ -325,8 +338,7 @@ def plan_of(
     prices: PriceTable,
 ) -> Table:
     """Return the approximate cost of an experiment, counted by running it with models that answer at once."""
-    planned = _without_embeddings(design)
-    outcome, steps = plan_steps(lambda runner: run(documents, planned, runner), documents, prices)
+    outcome, steps = plan_steps(lambda runner: run(documents, design, runner), documents, prices)
     halves = [outcome] if isinstance(outcome, Outcome) else [outcome.context, outcome.qa]
     rows = [row for half in halves for row in _failures(half).itertuples(index=False, name=None)]
     return cost_table(steps, _COUNTED, prices, [", ".join(str(cell) for cell in row if cell) for row in rows])
@@ -338,10 +350,10 @@ def is_undecided(report: Report) -> bool:
     return {row[table.columns.index("code")] for table in failures for row in table.rows} == {UNDECIDED}
 
 
-def _without_embeddings(design: D) -> D:
-    """Return a design, and those in it, without embeddings: they call no model and only take time."""
-    changes: dict[str, object] = {"embeddings": None} if getattr(design, "embeddings", None) else {}
-    changes |= {"similarity": "rouge1"} if changes and hasattr(design, "similarity") else {}
-    parts = {name: getattr(design, name) for name in getattr(design, "__dataclass_fields__", ())}
-    changes |= {name: _without_embeddings(part) for name, part in parts.items() if hasattr(part, "embeddings")}
-    return replace(design, **changes) if changes else design  # type: ignore[type-var]
+def without_embeddings(design: D) -> D:
+    """Return a design without embeddings: they call no model and only take time."""
+    if not isinstance(design, ReadingOrder) or not design.embeddings:
+        return design
+    return design.model_copy(
+        update={"embeddings": None, **({"similarity": "rouge1"} if isinstance(design, QaOrder) else {})}
+    )

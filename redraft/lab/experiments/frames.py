@@ -99,8 +99,8 @@ def ends(values: Sequence[float]) -> dict[str, float | None]:
 
 def document_means(frame: Frame, column: str) -> dict[str, float]:
     """Return the mean of each document's values, since an interval resamples whole documents."""
-    known = frame[frame[column].notna()]
-    return {str(document): fmean(group[column]) for (document,), group in groups(known, "document")}
+    scored_rows = frame[frame[column].notna()]
+    return {str(document): fmean(group[column]) for (document,), group in groups(scored_rows, "document")}
 
 
 def percent_change(first: float | None, last: float | None) -> float | None:
@@ -110,17 +110,17 @@ def percent_change(first: float | None, last: float | None) -> float | None:
 
 def spent(totals: Iterable[Totals | None]) -> dict[str, Cell]:
     """Return the sums of the columns `SPENT`; the price is None if any price is unknown."""
-    known = [total for total in totals if total is not None]
-    prices = [total.cost_usd for total in known]
-    sums: list[Cell] = [sum(getattr(total, name) for total in known) for name in _FIELDS]
+    priced = [total for total in totals if total is not None]
+    prices = [total.cost_usd for total in priced]
+    sums: list[Cell] = [sum(getattr(total, name) for total in priced) for name in _FIELDS]
     return dict(zip(SPENT, [*sums, None if None in prices else sum(filter(None, prices), 0.0)], strict=True))
 
 
 def spent_each(totals: Iterable[Totals | None]) -> dict[str, float | None]:
     """Return the mean tokens (of prompt and reply) and the mean price of several runs."""
-    known = [total for total in totals if total is not None]
-    prices = [total.cost_usd for total in known]
-    tokens = mean([total.prompt_tokens + total.completion_tokens for total in known])
+    priced = [total for total in totals if total is not None]
+    prices = [total.cost_usd for total in priced]
+    tokens = mean([total.prompt_tokens + total.completion_tokens for total in priced])
     return {"tokens each": tokens, "USD each": None if None in prices else mean(prices)}
 
 
@@ -139,8 +139,8 @@ def share_gap(pairs: Sequence[Sequence[Any]], unit: str) -> dict[str, Cell]:
     first, second = (float(side[0]) if np.isfinite(side[0]) else None for side in _pooled(sums.sum(axis=0)[None, :]))
     between = None
     if len(sums) >= FEWEST:
-        one, other = _pooled(draws(len(sums)) @ sums)
-        between = interval(one - other)
+        first_shares, second_shares = _pooled(draws(len(sums)) @ sums)
+        between = interval(first_shares - second_shares)
     gap = first - second if first is not None and second is not None else None
     return {
         "of first": first,

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations, product
-from typing import Annotated, Any
+from typing import Any
 
 from pydantic import Field
 
@@ -22,6 +22,7 @@ from redraft.domain import Document, Evaluation
 from redraft.errors import UsageError
 from redraft.evaluators.catalog import metrics, with_rubrics
 from redraft.evaluators.metric_info import PREFERENCE
+from redraft.fields import Settings
 from redraft.lab.experiments.experiment import MAX_LINES, Cell, Experiment, Outcome
 from redraft.lab.experiments.grid_frames import (
     GridJudgment,
@@ -38,16 +39,8 @@ from redraft.lab.experiments.grid_frames import (
     summary_frame,
     votes_of,
 )
-from redraft.lab.experiments.plan import (
-    DRAFTING,
-    JUDGING,
-    NamedModel,
-    PublicJudging,
-    build_spec,
-    check_models,
-    own_key_only,
-    with_judge,
-)
+from redraft.lab.experiments.orders import Asked, GridOrder, NamedModel, own_key_only
+from redraft.lab.experiments.plan import DRAFTING, JUDGING, PublicJudging, build_spec, check_models, with_judge
 from redraft.lab.experiments.runner import (
     JudgingPack,
     RunBatch,
@@ -56,7 +49,7 @@ from redraft.lab.experiments.runner import (
     required_parts,
     total_usage,
 )
-from redraft.lab.experiments.sources import ExistingSummaries
+from redraft.lab.experiments.sources import ExistingSummaries, read_existing_summaries
 from redraft.order import Compare, Evaluate
 from redraft.prompts.coherence import ASPECTS
 from redraft.report.tables import Table, figure, number, plain
@@ -68,15 +61,14 @@ GRID = "grid"
 _TRIGRAMS = "3"
 
 
-@dataclass(frozen=True, slots=True)
-class GridDesign:
+class GridDesign(Settings):
     """The design: every judge judges all contestants on all documents, separately."""
 
     contestants: tuple[GridSystem, ...]
     judges: tuple[NamedModel, ...]
     judging: PublicJudging
-    ready: Annotated[ExistingSummaries, Field(exclude=True)] = field(default_factory=ExistingSummaries)
-    prefers: bool = False
+    ready: ExistingSummaries = Field(default=ExistingSummaries(), exclude=True)
+    prefer: bool = False
     """True if the judges also compare summaries in pairs."""
 
     @property
@@ -185,6 +177,20 @@ class GridExperiment(Experiment[GridDesign, PackCell, Any]):
     title = "Grid: systems on documents, by metric"
     item = "one summary, or one pair, and one judge each"
 
+    def design(self, request: Asked) -> GridDesign:
+        """Return the design: all combinations of models, strategies, sizes and limits, and existing summaries."""
+        order = request.order(GridOrder)
+        ready = read_existing_summaries(request.values.get("summaries", ()), request.documents)
+        if not (request.writers or (ready.systems and request.judges)):
+            hint = "name models with --model, or give --summaries and a --judge"
+            raise UsageError("there is nothing to compare", hint=hint)
+        systems = contestants(
+            *(request.writers, order.strategies, order.chunk_sizes, order.word_limits or (None,)),
+            ready=tuple(ready.systems),
+        )
+        judging = request.judging().model_copy(update={"judges": (), "base_url": None})
+        return GridDesign(contestants=systems, judges=request.judges, judging=judging, ready=ready, prefer=order.prefer)
+
     async def cells(
         self, documents: Sequence[Document], design: GridDesign, runner: ExperimentRunner
     ) -> list[PackCell]:
@@ -196,7 +202,9 @@ class GridExperiment(Experiment[GridDesign, PackCell, Any]):
                 check_judging(design.judge_spec(judge, "", {}, design.metrics), prepared, runner.store)
             drafting = [system for system in design.contestants if system.settings is not None]
             settings = [design.draft_settings(system) for system in drafting]
-            refuse_if_none_fits([partial(prepare, document, one) for document in documents for one in settings])
+            refuse_if_none_fits(
+                [partial(prepare, document, draft_config) for document in documents for draft_config in settings]
+            )
 
         design.check(runner)
         await asyncio.to_thread(check)
@@ -209,12 +217,12 @@ class GridExperiment(Experiment[GridDesign, PackCell, Any]):
         cell = replace(cell, pack=pack, runs=pack.runs, failures=pack.failures)
         drafts = await gather_all(_summaries(document, system, design, batch) for system in design.contestants)
         summaries = [summary for texts in drafts for summary in texts]
-        judged = await gather_all(_judgments(cell, summaries, judge, design, batch) for judge in design.judges)
-        pairs = design.pairs if design.prefers else []
+        judgments = await gather_all(_judgments(cell, summaries, judge, design, batch) for judge in design.judges)
+        pairs = design.pairs if design.prefer else []
         preferred = await gather_all(
             _preferences(document, summaries, pairs, judge, design, batch) for judge in design.judges
         )
-        items: list[GridItem] = [item for items in judged for item in items]
+        items: list[GridItem] = [item for items in judgments for item in items]
         return cell, [*items, *(item for items in preferred for item in items)]
 
     def writers(self, design: GridDesign) -> Iterable[str]:
@@ -231,22 +239,22 @@ class GridExperiment(Experiment[GridDesign, PackCell, Any]):
 
     def tables(self, outcome: GridOutcome) -> Iterator[Table]:
         """Return the tables, without those that must be empty for this outcome."""
-        design, judged = outcome.design, _judged(outcome)
+        design, judgments = outcome.design, _judged(outcome)
         preferred = [item for item in outcome.items if isinstance(item, GridPreference)]
-        means, judges = document_scores(judged), [judge.name for judge in design.judges]
+        means, judges = document_scores(judgments), [judge.name for judge in design.judges]
         systems = [system.name for system in design.contestants]
-        yield self.table("scores", score_frame(judged, design.metrics, systems, judges), outcome)
+        yield self.table("scores", score_frame(judgments, design.metrics, systems, judges), outcome)
         yield self.table(
-            "configurations", configuration_frame(judged, design.metrics, design.contestants, judges), outcome
+            "configurations", configuration_frame(judgments, design.metrics, design.contestants, judges), outcome
         )
         if design.pairs:
             documents = len(outcome.documents)
             yield self.table("differences", difference_frame(means, design.pairs, documents), outcome)
-        if design.prefers and design.pairs:
+        if design.prefer and design.pairs:
             yield self.table("preferences", preference_frame(preferred, design.pairs, judges), outcome)
         if len(design.judges) > 1:
-            yield self.table("judges", agreement_frame(judged, preferred), outcome)
-        yield self.table("summaries", summary_frame(judged, design.metrics), outcome)
+            yield self.table("judges", agreement_frame(judgments, preferred), outcome)
+        yield self.table("summaries", summary_frame(judgments, design.metrics), outcome)
 
     def notes(self, outcome: GridOutcome) -> Iterable[str]:
         """Return the systems and metrics."""
@@ -343,9 +351,9 @@ async def _preferences(
     preferences = []
     for first, second in pairs:
         pair = GridPreference(document.id, document.title, first, second, judge.name, made=False)
-        if (one := texts[first]) and (other := texts[second]):
+        if (first_text := texts[first]) and (second_text := texts[second]):
             batch.of += 1
-            step, order = f"preferences by {judge.name}", design.compare_spec(judge, one, other)
+            step, order = f"preferences by {judge.name}", design.compare_spec(judge, first_text, second_text)
             outcome = await batch.run("preference", step, document, design.judge_settings(judge), order, pair.label)
             pair = replace(pair, runs={step: outcome.run} if outcome.run else {}, failure=outcome.failure)
             if outcome.result is not None:

@@ -29,7 +29,7 @@ from redraft.lab.experiments.frames import (
     summarize,
     values_of,
 )
-from redraft.lab.experiments.plan import PublicSettings
+from redraft.lab.experiments.orders import PublicSettings
 from redraft.lab.experiments.runner import Used
 from redraft.prompts.coherence import ASPECTS, Aspect
 from redraft.runs.experiment_runner import Failure
@@ -110,7 +110,9 @@ class GridJudgment(GridSummary):
     @classmethod
     def of(cls, summary: GridSummary, judge: str) -> GridJudgment:
         """Return a summary before a judge has judged it."""
-        return cls(**{one.name: getattr(summary, one.name) for one in fields(summary)}, judge=judge)
+        return cls(
+            **{item_field.name: getattr(summary, item_field.name) for item_field in fields(summary)}, judge=judge
+        )
 
     @property
     def label(self) -> str:
@@ -192,7 +194,7 @@ def votes_of(details: Mapping[str, Any], aspects: Sequence[Aspect]) -> dict[Aspe
 _SCORE_COLUMNS = ("document", "system", "number", "judge", "metric", "score", "unjudged", "failed")
 
 
-def metric_frame(judged: Sequence[GridJudgment], metrics: Sequence[str]) -> Frame:
+def metric_frame(judgments: Sequence[GridJudgment], metrics: Sequence[str]) -> Frame:
     """Return a row for each judgment and metric."""
     return frame_of(
         (
@@ -203,7 +205,7 @@ def metric_frame(judged: Sequence[GridJudgment], metrics: Sequence[str]) -> Fram
                 "unjudged": score.unjudged,
                 "failed": bool(item.failure) or score.outcome == "failed",
             }
-            for item in judged
+            for item in judgments
             for metric in metrics
             for score in [item.scores.get(metric, GridScore("not_applicable"))]
         ),
@@ -211,18 +213,18 @@ def metric_frame(judged: Sequence[GridJudgment], metrics: Sequence[str]) -> Fram
     )
 
 
-def _names(judged: Sequence[GridJudgment]) -> list[str]:
-    return list(dict.fromkeys(metric for item in judged for metric in item.scores))
+def _names(judgments: Sequence[GridJudgment]) -> list[str]:
+    return list(dict.fromkeys(metric for item in judgments for metric in item.scores))
 
 
-def document_scores(judged: Sequence[GridJudgment]) -> Frame:
+def document_scores(judgments: Sequence[GridJudgment]) -> Frame:
     """Return the mean score of every document by metric, system and judge; with several judges also the mean of all of
     them where each has one."""
-    frame = metric_frame(judged, _names(judged))
+    frame = metric_frame(judgments, _names(judgments))
     frame = frame[frame["score"].notna()].astype({"score": float})
     by = ["metric", "system", "document"]
     means = frame.groupby([*by, "judge"], sort=False)["score"].mean().reset_index()
-    judges = len({item.judge for item in judged})
+    judges = len({item.judge for item in judgments})
     if judges > 1:
         every = means.groupby(by, sort=False)["score"].agg(["mean", "size"]).reset_index()
         every = every[every["size"] == judges].rename(columns={"mean": "score"}).drop(columns="size")
@@ -231,10 +233,10 @@ def document_scores(judged: Sequence[GridJudgment]) -> Frame:
 
 
 def score_frame(
-    judged: Sequence[GridJudgment], metrics: Sequence[str], systems: Sequence[str], judges: Sequence[str]
+    judgments: Sequence[GridJudgment], metrics: Sequence[str], systems: Sequence[str], judges: Sequence[str]
 ) -> Frame:
     """Return the mean score of every system by metric and judge, with what its summaries cost."""
-    taken = {(item.document, item.system, item.number): (item.system, item.taken) for item in judged}
+    usage = {(item.document, item.system, item.number): (item.system, item.taken) for item in judgments}
 
     def row(chosen: Frame) -> dict[str, object]:
         scores, means = values_of(chosen["score"]), list(document_means(chosen, "score").values())
@@ -248,22 +250,22 @@ def score_frame(
             "of": len(chosen),
             "failed": int(chosen["failed"].sum()),
             "unjudged": int(chosen["unjudged"].sum()),
-            **spent_each(totals for name, totals in taken.values() if name == system),
+            **spent_each(totals for name, totals in usage.values() if name == system),
         }
 
     by = {"metric": metrics, "system": systems, "judge": judges}
-    return summarize(metric_frame(judged, metrics), by, row)
+    return summarize(metric_frame(judgments, metrics), by, row)
 
 
 def configuration_frame(
-    judged: Sequence[GridJudgment], metrics: Sequence[str], systems: Sequence[GridSystem], judges: Sequence[str]
+    judgments: Sequence[GridJudgment], metrics: Sequence[str], systems: Sequence[GridSystem], judges: Sequence[str]
 ) -> Frame:
     """Return the settings of every system with its mean scores, lengths and repetition (table 2)."""
-    means, rows = document_scores(judged), []
+    means, rows = document_scores(judgments), []
     judge = ALL_JUDGES if len(judges) > 1 else judges[0]
     means = means[means["judge"] == judge]
     for system in systems:
-        summaries = [item for item in judged if (item.system, item.judge) == (system.name, judges[0])]
+        summaries = [item for item in judgments if (item.system, item.judge) == (system.name, judges[0])]
         texts = [item for item in summaries if item.text is not None]
         trigrams = {
             f"% {kind} trigrams": percent(mean_of(item.lengths.get(f"{kind}_trigrams") for item in texts))
@@ -297,21 +299,21 @@ def difference_frame(means: Frame, pairs: Sequence[tuple[str, str]], documents: 
         chosen = means[(means["metric"] == metric) & (means["judge"] == judge)]
         sides = [chosen[chosen["system"] == name] for name in (first, second)]
         both = sides[0].merge(sides[1], on="document")
-        found = [float(gap) for gap in both["score_x"] - both["score_y"]]
-        higher, lower = sum(gap >= _SEEN for gap in found), sum(gap <= -_SEEN for gap in found)
+        gaps = [float(gap) for gap in both["score_x"] - both["score_y"]]
+        higher, lower = sum(gap >= _SEEN for gap in gaps), sum(gap <= -_SEEN for gap in gaps)
         rows.append(
             {
                 "metric": metric,
                 "first": first,
                 "second": second,
                 "judge": judge,
-                "difference": mean_of(found),
-                **ends(found),
-                "documents": len(found),
+                "difference": mean_of(gaps),
+                **ends(gaps),
+                "documents": len(gaps),
                 "higher": higher,
                 "lower": lower,
-                "equal": len(found) - higher - lower,
-                "left out": documents - len(found),
+                "equal": len(gaps) - higher - lower,
+                "left out": documents - len(gaps),
             }
         )
     columns = ("metric", "first", "second", "judge", "difference")
@@ -355,10 +357,10 @@ def preference_frame(
     return frame_of(rows)
 
 
-def agreement_frame(judged: Sequence[GridJudgment], preferred: Sequence[GridPreference]) -> Frame:
+def agreement_frame(judgments: Sequence[GridJudgment], preferred: Sequence[GridPreference]) -> Frame:
     """Return how far judges agree, each two of them, and all where there are more."""
     rows: list[dict[str, object]] = []
-    for (metric,), frame in groups(metric_frame(judged, _names(judged)), "metric"):
+    for (metric,), frame in groups(metric_frame(judgments, _names(judgments)), "metric"):
         scores = frame.pivot(index=["document", "system", "number"], columns="judge", values="score")
         rows += _agreement(str(metric), scores)
     votes = [
@@ -375,16 +377,16 @@ def agreement_frame(judged: Sequence[GridJudgment], preferred: Sequence[GridPref
 def _agreement(name: str, ratings: Frame, *, nominal: bool = False) -> Iterator[dict[str, object]]:
     """Yield the agreement of judges, which are the columns, on items, which are the rows."""
     columns = list(ratings.columns)
-    for one, other in [*combinations(columns, 2), *([("all", "all")] if len(columns) > 2 else [])]:
-        whole = one == "all"
-        chosen = ratings if whole else ratings[[one, other]].dropna()
+    for judge, other_judge in [*combinations(columns, 2), *([("all", "all")] if len(columns) > 2 else [])]:
+        is_overall = judge == "all"
+        chosen = ratings if is_overall else ratings[[judge, other_judge]].dropna()
         rows: list[list[Any]] = [[None if pd.isna(cell) else cell for cell in row] for row in chosen.to_numpy()]
         first, second = ([row[side] for row in rows] for side in (0, 1))
-        pairs, scores = nominal and not whole, bool(rows) and not nominal and not whole
+        pairs, scores = nominal and not is_overall, bool(rows) and not nominal and not is_overall
         yield {
             "of": name,
-            "judge": one,
-            "other judge": other,
+            "judge": judge,
+            "other judge": other_judge,
             "items": sum(sum(cell is not None for cell in row) > 1 for row in rows),
             "difference": mean_of(a - b for a, b in rows) if scores else None,
             "tau-b": tau_b(first, second) if scores else None,
@@ -394,9 +396,9 @@ def _agreement(name: str, ratings: Frame, *, nominal: bool = False) -> Iterator[
         }
 
 
-def summary_frame(judged: Sequence[GridJudgment], metrics: Sequence[str]) -> Frame:
+def summary_frame(judgments: Sequence[GridJudgment], metrics: Sequence[str]) -> Frame:
     """Return every summary with its scores, document by document; a number tells documents of one title apart."""
-    titles = {item.document: item.title for item in judged}
+    titles = {item.document: item.title for item in judgments}
     same = Counter[str]()
     labels: dict[str, str] = {}
     for document, title in titles.items():
@@ -409,7 +411,7 @@ def summary_frame(judged: Sequence[GridJudgment], metrics: Sequence[str]) -> Fra
             **{metric: item.scores[metric].score if metric in item.scores else None for metric in metrics},
         }
         for document, label in labels.items()
-        for item in judged
+        for item in judgments
         if item.document == document
     ]
     return frame_of(rows, () if rows else ("document", "system", "judge", "words", *metrics))

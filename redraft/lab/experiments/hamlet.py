@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from random import Random
-from typing import Annotated, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 from pydantic import Field
 
@@ -47,15 +47,15 @@ from redraft.lab.experiments.hamlet_frames import (
     summary_frame,
     whole_of,
 )
-from redraft.lab.experiments.plan import DRAFTING, JUDGING, ModelsDesign, NamedModel, check_models, with_judge
-from redraft.lab.experiments.runner import RunBatch, refuse_if_none_fits, run_certificate, total_usage
+from redraft.lab.experiments.orders import Asked, HamletOrder, ModelsDesign, NamedModel
+from redraft.lab.experiments.plan import DRAFTING, JUDGING, check_models, with_judge
+from redraft.lab.experiments.runner import Certificate, RunBatch, refuse_if_none_fits, run_certificate, total_usage
 from redraft.order import BuildKeyfacts, Evaluate
-from redraft.report.history.certificates import Certificate
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.models import tokenizer_of, with_addresses
 from redraft.runs.prepare import RunSpec, prepare
-from redraft.settings import DraftConfig, JudgeConfig, ModelSettings, PerspectiveName
+from redraft.settings import DraftConfig, JudgeConfig, ModelSettings
 from redraft.text.sanitizer import one_line
 
 KEYFACTS = "key facts"
@@ -98,24 +98,13 @@ QUERY = "How do the people of this part of the book stand to each other, and wha
 _DECIMALS = 9
 
 
-@dataclass(frozen=True, slots=True)
-class HamletDesign(ModelsDesign):
+class HamletDesign(HamletOrder, ModelsDesign):
     """The design of the experiment: everything but the documents and the limits."""
 
-    validator: str | None = None
-    own: Annotated[Mapping[str, ModelSettings], Field(exclude=True)] = field(default_factory=dict)
+    own: dict[str, ModelSettings] = Field(default={}, exclude=True)
     """The validator's own settings from the settings file, by its name."""
-    perspective: PerspectiveName = "both"
-    queries: int | None = None
-    """The number of queries about each document; None for all."""
-    seed: int | None = None
     others: tuple[NamedModel, ...] = ()
     """Further judges of the same summaries by the same key facts."""
-    full_text: bool = False
-    """Whether faithfulness is also judged against the whole document."""
-    sizes: tuple[str, ...] = (JudgeConfig().keyfact_chunks,)
-    """The sizes of chunks for key facts. All tables but one are about the first."""
-    overlap: int = 0
 
     @property
     def perspectives(self) -> tuple[Perspective, ...]:
@@ -137,21 +126,21 @@ class HamletDesign(ModelsDesign):
             validator=self.validator,
             models=dict(self.own),
             keyfact_chunks=size,
-            keyfact_overlap=self.overlap,
+            keyfact_overlap=self.keyfact_overlap,
         )
         return RunSpec(BuildKeyfacts(judging=self._seated(judging, self.judge)), experiment=HAMLET)
 
     @property
     def judge_roles(self) -> dict[str, tuple[NamedModel, Against]]:
         """Who judges every summary against what, by name: first the judge of all tables, under no name."""
-        found: dict[str, tuple[NamedModel, Against]] = {"": (self.judge, "chunk")}
-        found |= {model.name: (model, "chunk") for model in self.others}
-        everyone = (self.judge, *self.others) if self.full_text else ()
-        return found | {f"{model.name}, {FULL_TEXT}": (model, "document") for model in everyone}
+        roles: dict[str, tuple[NamedModel, Against]] = {"": (self.judge, "chunk")}
+        roles |= {model.name: (model, "chunk") for model in self.others}
+        full_text_judges = (self.judge, *self.others) if self.full_text else ()
+        return roles | {f"{model.name}, {FULL_TEXT}": (model, "document") for model in full_text_judges}
 
     def settings_for(self, judge: NamedModel, query: str | None) -> DraftConfig:
         """Return a judge's settings."""
-        return self._keyed(judge, {"query": query})
+        return self.keyed(judge, {"query": query})
 
     def judge_spec(self, keyfacts: str, summary: str, judge: NamedModel, against: Against) -> RunSpec:
         """Return the spec of a run in which a judge judges a summary."""
@@ -173,13 +162,15 @@ class HamletDesign(ModelsDesign):
     def check(self, runner: ExperimentRunner) -> None:
         """Raise if a name or a price is unknown, before anything is paid for."""
         check_models(runner, *((self.answer_settings(model.name, ""), None) for model in self.models))
-        check_models(runner, (self.judge_settings(query=None), self.keyfact_spec(self.sizes[0]).judging))
-        others = [(self.settings_for(model, None), self.judge_spec("", "", model, "chunk")) for model in self.others]
-        check_models(runner, *((settings, order.judging) for settings, order in others))
+        check_models(runner, (self.judge_settings(query=None), self.keyfact_spec(self.keyfact_sizes[0]).judging))
+        other_judges = [
+            (self.settings_for(model, None), self.judge_spec("", "", model, "chunk")) for model in self.others
+        ]
+        check_models(runner, *((settings, order.judging) for settings, order in other_judges))
 
 
 def sample_trees(
-    found: KeyFacts, perspectives: Sequence[Perspective], count: int | None = None, seed: int | None = None
+    keyfacts: KeyFacts, perspectives: Sequence[Perspective], count: int | None = None, seed: int | None = None
 ) -> list[Tree]:
     """Return the trees whose queries are asked, in document order, the same for the same arguments.
 
@@ -187,17 +178,17 @@ def sample_trees(
     `seed` to a random place in it; the perspectives take turns.
     """
     # Of two trees with the same query, only the first is ever used to judge.
-    trees = [tree for tree in found.trees if tree.query and trees_for(found, tree.query, perspectives) == (tree,)]
+    trees = [tree for tree in keyfacts.trees if tree.query and trees_for(keyfacts, tree.query, perspectives) == (tree,)]
     if count is None or count >= len(trees):
         return trees
     random = Random(seed)
-    left = list(range(len(trees)))
+    remaining = list(range(len(trees)))
     for turn in range(count):
         place = (turn + (0.5 if seed is None else random.random())) / count
-        wanted = perspectives[turn % len(perspectives)]
-        distances = {n: round(abs(trees[n].position - place), _DECIMALS) for n in left}
-        left.remove(min(left, key=lambda n: (trees[n].perspective != wanted, distances[n], n)))
-    return [tree for n, tree in enumerate(trees) if n not in left]
+        perspective = perspectives[turn % len(perspectives)]
+        distances = {n: round(abs(trees[n].position - place), _DECIMALS) for n in remaining}
+        remaining.remove(min(remaining, key=lambda n: (trees[n].perspective != perspective, distances[n], n)))
+    return [tree for n, tree in enumerate(trees) if n not in remaining]
 
 
 HamletOutcome = Outcome[HamletDesign, HamletCell, HamletItem]
@@ -210,6 +201,15 @@ class HamletExperiment(Experiment[HamletDesign, HamletCell, HamletItem]):
     title = "HAMLET: recall and faithfulness by level, perspective and position"
     item = "one query and one model each"
 
+    def design(self, request: Asked) -> HamletDesign:
+        """Return the design that was asked for: the first judge finds the key facts and gives the scores of tables."""
+        if not request.writers or not request.judges:
+            raise UsageError("no model takes part", fix=("name one with ", Set("model")))
+        judge, *other_judges = request.judges
+        fields = request.fields(HamletOrder)
+        tables = {name: settings for name, settings in request.own.items() if name == fields.get("validator")}
+        return HamletDesign(models=request.writers, judge=judge, others=tuple(other_judges), own=tables, **fields)
+
     async def cells(
         self, documents: Sequence[Document], design: HamletDesign, runner: ExperimentRunner
     ) -> list[HamletCell]:
@@ -220,12 +220,14 @@ class HamletExperiment(Experiment[HamletDesign, HamletCell, HamletItem]):
         plans = [partial(prepare, document, design.answer_settings(model, QUERY)) for document, model in drafts]
         await asyncio.to_thread(refuse_if_none_fits, plans)
         for document in documents:
-            if len(design.sizes) > 1 and runner.store.keyfacts.imported(document.id) is not None:
+            if len(design.keyfact_sizes) > 1 and runner.store.keyfacts.imported(document.id) is not None:
                 what = f"{document.title} has imported key facts, whose chunks have one size"
                 raise UsageError(what, fix=("name one size with ", Set("keyfact_chunks"), ", or use another database"))
         tokenizer, _ = tokenizer_of(design.judge_settings(query=None))
         tokens = {document.id: await asyncio.to_thread(tokenizer.count, document.text) for document in documents}
-        return [HamletCell(document, size, tokens[document.id]) for document in documents for size in design.sizes]
+        return [
+            HamletCell(document, size, tokens[document.id]) for document in documents for size in design.keyfact_sizes
+        ]
 
     async def run_cell(
         self, cell: HamletCell, design: HamletDesign, batch: RunBatch
@@ -260,17 +262,17 @@ class HamletExperiment(Experiment[HamletDesign, HamletCell, HamletItem]):
         self, items: Sequence[HamletItem], _: Sequence[HamletCell], runner: ExperimentRunner
     ) -> list[Certificate]:
         """Return the certificates of both metrics: one judge gives all scores, with the same prompts."""
-        judged = [item for item in items if item.recall and item.faithfulness and not item.nothing]
+        judged_items = [item for item in items if item.recall and item.faithfulness and not item.nothing]
         certificates = []
         evaluators: tuple[type[Evaluator], ...] = (KeyfactRecall, Faithfulness)
-        for metric, name in zip(evaluators, METRICS, strict=True) if judged else ():
-            scores: list[HamletScore] = [getattr(item, name) for item in judged]
+        for metric, name in zip(evaluators, METRICS, strict=True) if judged_items else ():
+            scores: list[HamletScore] = [getattr(item, name) for item in judged_items]
             counts = (
                 sum(score.levels[ALL].whole for score in scores if ALL in score.levels),
                 sum(score.unjudged for score in scores),
             )
-            run = runner.store.runs.get(judged[0].runs[JUDGING])
-            certificates.append(run_certificate(runner, run, metric.name, metric.version, *counts))
+            run = runner.store.runs.get(judged_items[0].runs[JUDGING])
+            certificates.append(run_certificate(run, metric.name, metric.version, *counts))
         return certificates
 
     def writers(self, design: HamletDesign) -> Iterable[str]:
@@ -283,7 +285,7 @@ class HamletExperiment(Experiment[HamletDesign, HamletCell, HamletItem]):
 
     def tables(self, outcome: HamletOutcome) -> Iterator[Table]:
         """Return the tables; all but one are about the first size."""
-        design, first = outcome.design, outcome.design.sizes[0]
+        design, first = outcome.design, outcome.design.keyfact_sizes[0]
         items = [item for item in outcome.items if item.size == first]
         facts = fact_frame(outcome.cells, design.perspectives)
         frames = {
@@ -298,8 +300,8 @@ class HamletExperiment(Experiment[HamletDesign, HamletCell, HamletItem]):
         }
         if len(design.judge_roles) > 1:
             frames["judges"] = judge_frame(items, design.judge.name, list(design.judge_roles))
-        if len(design.sizes) > 1:
-            frames["chunks"] = chunk_frame(facts, outcome.items, design.sizes)
+        if len(design.keyfact_sizes) > 1:
+            frames["chunks"] = chunk_frame(facts, outcome.items, design.keyfact_sizes)
         if len(design.models) > 1:
             frames["differences"] = difference_frame(items)
         for name, frame in frames.items():
@@ -309,7 +311,7 @@ class HamletExperiment(Experiment[HamletDesign, HamletCell, HamletItem]):
         """Return who validated key facts, and what summaries there are."""
         design, settings = outcome.design, outcome.design.models[0].settings
         yield f"key facts validated by {plain(design.validator or design.judge.name)}"
-        yield f"chunks for key facts, in tokens: {', '.join(design.sizes)}"
+        yield f"chunks for key facts, in tokens: {', '.join(design.keyfact_sizes)}"
         limit = f"at most {settings.words} words" if settings.words else "as long as suits the document"
         yield f"summaries: {settings.strategy}, {limit}, each of the whole document and answering one query"
         if lost := sum(cell.keyfacts is None for cell in outcome.cells):
@@ -321,7 +323,7 @@ class HamletExperiment(Experiment[HamletDesign, HamletCell, HamletItem]):
 
     def headline(self, outcome: HamletOutcome, tables: Mapping[str, Table]) -> Iterator[str]:
         """Return the pooled shares of each model, and its largest gap."""
-        items = [item for item in outcome.items if item.size == outcome.design.sizes[0]]
+        items = [item for item in outcome.items if item.size == outcome.design.keyfact_sizes[0]]
         for (model,), chosen in list(groups(score_frame(items, "recall"), "model"))[:MAX_LINES]:
             sentences = score_frame([item for item in items if item.model == model], "faithfulness")
             gaps = [number(record[WHOLE]) for record in tables["gaps"].records if record["model"] == model]
@@ -339,8 +341,8 @@ async def _answered(
     """Return an item with the answer and its verdicts, as far as they could be had."""
     document, settings = cell.document, design.answer_settings(item.model, item.query)
     outcome = await batch.run_part(DRAFTING, DRAFTING, item.label, document, settings, RunSpec(experiment=HAMLET))
-    taken = await total_usage(batch.runner, [outcome.run]) if outcome.run else None
-    item = replace(item, runs={DRAFTING: outcome.run} if outcome.run else {}, taken=taken, failure=outcome.failure)
+    usage = await total_usage(batch.runner, [outcome.run]) if outcome.run else None
+    item = replace(item, runs={DRAFTING: outcome.run} if outcome.run else {}, taken=usage, failure=outcome.failure)
     if item.failure is not None and item.failure.code == NoAnswerError.code:
         return _abstained(item, tree)
     if (answer := outcome.result) is None:
@@ -359,7 +361,11 @@ async def _answered(
             item = replace(item, second={**item.second, name: scores})
             continue
         failed = [evaluations[metric.name] for metric in (KeyfactRecall, Faithfulness)]
-        reasons = [f"{one.metric}: {one_line(one.reason)}" for one in failed if one.outcome == "failed"]
+        reasons = [
+            f"{evaluation.metric}: {one_line(evaluation.reason)}"
+            for evaluation in failed
+            if evaluation.outcome == "failed"
+        ]
         failure = Failure(JUDGING, "judging", reasons[0]) if reasons else item.failure
         item = replace(item, recall=scores[0], faithfulness=scores[1], failure=failure)
     return item

@@ -101,8 +101,8 @@ class HamletItem(Item):
     def verdicts(self) -> tuple[int, int]:
         """The numbers of verdicts on facts and sentences that were given, and that are missing."""
         scores = [score for score in (self.recall, self.faithfulness) if score]
-        judged = sum(score.levels[ALL].whole for score in scores if ALL in score.levels)
-        return judged, sum(score.unjudged for score in scores)
+        judged_count = sum(score.levels[ALL].whole for score in scores if ALL in score.levels)
+        return judged_count, sum(score.unjudged for score in scores)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,8 +215,8 @@ def recall_frame(items: Sequence[HamletItem]) -> Frame:
 def _gap(chosen: Frame) -> dict[str, float | None]:
     """Return by level the recall of the best fifth minus that of the worst."""
     fifths = frame_of(pooled_shares(chosen[chosen["position"] == fifth], LEVEL_KEYS, LEVEL_COLUMNS) for fifth in FIFTHS)
-    known = {level: values_of(fifths[level]) for level in LEVEL_COLUMNS}
-    return {level: max(values) - min(values) if len(values) > 1 else None for level, values in known.items()}
+    recalls = {level: values_of(fifths[level]) for level in LEVEL_COLUMNS}
+    return {level: max(values) - min(values) if len(values) > 1 else None for level, values in recalls.items()}
 
 
 def gap_frame(items: Sequence[HamletItem]) -> Frame:
@@ -263,9 +263,9 @@ def _error_rows(errors: Counter[str] | None) -> Iterator[dict[str, object]]:
     kinds = {"extrinsic": counts[_EXTRINSIC], "intrinsic": intrinsic}
     kinds |= {f"intrinsic: {kind}": counts[kind] for kind in _INTRINSIC}
     kinds |= {"judges disagree": disputed} if (disputed := every - intrinsic - counts[_EXTRINSIC]) else {}
-    for kind, found in kinds.items():
-        inside = share(found, intrinsic) if kind.startswith("intrinsic") else None
-        shares = {"sentences": found, "of all errors": share(found, every), "of intrinsic errors": inside}
+    for kind, number in kinds.items():
+        inside = share(number, intrinsic) if kind.startswith("intrinsic") else None
+        shares = {"sentences": number, "of all errors": share(number, every), "of intrinsic errors": inside}
         yield {"error": kind, **(shares if errors is not None else dict.fromkeys(shares))}
 
 
@@ -279,16 +279,16 @@ def length_frame(items: Sequence[HamletItem]) -> Frame:
         # An answer of NOTHING has no length to correlate.
         answers = chosen[chosen["words"].notna() & ~chosen["nothing"].astype(bool)]
         for column, level in zip(LEVEL_COLUMNS, LEVEL_KEYS, strict=True) if len(chosen) else ():
-            known = answers[answers[f"{level} whole"] > 0]
-            recalls = list(known[f"{level} part"] / known[f"{level} whole"])
-            value, why = _correlation(list(known["words"]), recalls)
+            measured = answers[answers[f"{level} whole"] > 0]
+            recalls = list(measured[f"{level} part"] / measured[f"{level} whole"])
+            value, why = _correlation(list(measured["words"]), recalls)
             rows.append(
                 {
                     "model": ALL_MODELS if model == ALL else model,
                     "level": column,
                     "correlation": value,
                     "note": why,
-                    "summaries": len(known),
+                    "summaries": len(measured),
                     **_counts(chosen),
                 }
             )
@@ -341,12 +341,12 @@ def fact_frame(cells: Sequence[HamletCell], perspectives: Sequence[Perspective])
 
 def _sizes(chosen: Frame) -> dict[str, int]:
     facts = chosen[chosen["level"].notna()]
-    kept = Counter(facts[facts["kept"].astype(bool)]["level"])
+    kept_by_level = Counter(facts[facts["kept"].astype(bool)]["level"])
     return {
         "trees": len(chosen) - len(facts),
         "queries": int(sum(chosen["query"])),
-        **{level: kept[level] for level in LEVELS},
-        "facts": kept.total(),
+        **{level: kept_by_level[level] for level in LEVELS},
+        "facts": kept_by_level.total(),
         "unjudged": int(sum(facts[UNJUDGED])),
     }
 
@@ -372,10 +372,10 @@ def pruning_frame(facts: Frame, perspectives: Sequence[Perspective]) -> Frame:
     """Return how many facts did not pass validation, and why (appendix C)."""
 
     def row(chosen: Frame) -> dict[str, object]:
-        found = chosen[chosen["level"].notna()]
-        pruned = len(found) - int(sum(found["kept"]))
-        reasons = {dimension: int(sum(found[dimension])) for dimension in _DIMENSIONS}
-        return {"found": len(found), "pruned": pruned, "share": share(pruned, len(found)), **reasons}
+        facts_found = chosen[chosen["level"].notna()]
+        pruned = len(facts_found) - int(sum(facts_found["kept"]))
+        reasons = {dimension: int(sum(facts_found[dimension])) for dimension in _DIMENSIONS}
+        return {"found": len(facts_found), "pruned": pruned, "share": share(pruned, len(facts_found)), **reasons}
 
     both = [ALL] if len(perspectives) > 1 else []
     table = summarize(facts, {"perspective": [*perspectives, *both], "level": LEVEL_KEYS}, row)
@@ -392,13 +392,13 @@ def judge_frame(items: Sequence[HamletItem], judge: str, names: Sequence[str]) -
         }
         for item in items
     )
-    whole = scores.reindex(columns=[f"{name} {metric}" for name in names for metric in METRICS]).dropna()
+    common = scores.reindex(columns=[f"{name} {metric}" for name in names for metric in METRICS]).dropna()
     rows = []
     for name in names:
         full = name.endswith(f", {FULL_TEXT}")
         who = name.removesuffix(f", {FULL_TEXT}") or judge
-        means = {metric: mean_of(whole[f"{name} {metric}"]) for metric in METRICS}
-        counts = {"summaries": len(whole), "of": len(items)}
+        means = {metric: mean_of(common[f"{name} {metric}"]) for metric in METRICS}
+        counts = {"summaries": len(common), "of": len(items)}
         rows.append({"judge": who, "reference": FULL_TEXT if full else "chunk", **means, **counts})
     return frame_of(rows)
 
@@ -407,15 +407,15 @@ def chunk_frame(facts: Frame, items: Sequence[HamletItem], sizes: Sequence[str])
     """Return the key facts of each size of chunks, and what recall and faithfulness come of them."""
     rows = []
     for size in sizes:
-        found = facts[(facts["size"] == size) & facts["level"].notna()]
+        facts_found = facts[(facts["size"] == size) & facts["level"].notna()]
         recall, sentences = (score_frame([item for item in items if item.size == size], metric) for metric in METRICS)
-        kept = int(sum(found["kept"]))
+        kept_count = int(sum(facts_found["kept"]))
         rows.append(
             {
                 "size": size,
-                "trees": int((facts["size"] == size).sum()) - len(found),
-                "facts": kept,
-                "pruned": share(len(found) - kept, len(found)),
+                "trees": int((facts["size"] == size).sum()) - len(facts_found),
+                "facts": kept_count,
+                "pruned": share(len(facts_found) - kept_count, len(facts_found)),
                 **pooled_shares(recall, LEVEL_KEYS, [f"recall {column}" for column in LEVEL_COLUMNS]),
                 "faithfulness": pooled_shares(sentences, [ALL])[ALL],
                 "gap": mean_of(_gap(group)[WHOLE] for _, group in groups(recall, "model")),

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from statistics import stdev
-from typing import Annotated
 
 import pandas as pd
 from pydantic import Field
 
 from redraft.domain import Document, computed
+from redraft.errors import Set, UsageError
 from redraft.evaluators.catalog import check_goals, metrics
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, Item, Outcome
 from redraft.lab.experiments.frames import (
@@ -28,9 +28,10 @@ from redraft.lab.experiments.frames import (
 )
 from redraft.lab.experiments.grid import PackCell, draft_summary
 from redraft.lab.experiments.grid_frames import GridSummary
-from redraft.lab.experiments.plan import DRAFTING, NamedModel, PublicJudging, build_spec, check_models, own_key_only
+from redraft.lab.experiments.orders import Asked, Goals, LongSumEvalOrder, NamedModel, own_key_only
+from redraft.lab.experiments.plan import DRAFTING, PublicJudging, build_spec, check_models
 from redraft.lab.experiments.runner import RunBatch, Used, judging_pack, required_parts, total_usage
-from redraft.lab.experiments.sources import ExistingSummaries
+from redraft.lab.experiments.sources import ExistingSummaries, read_existing_summaries
 from redraft.order import Refine
 from redraft.report.history.results import Result
 from redraft.report.tables import Table, figure, number, plain
@@ -44,8 +45,6 @@ from redraft.text.words import count_words
 REFINING, ALL = "refining", "all"
 LONGSUMEVAL = "longsumeval"
 """The experiment's name in its runs, and the command that repeats it."""
-Goals = Mapping[str, float]
-"""Scores by metric."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +58,10 @@ class RefineSetting:
     @property
     def thresholds(self) -> str:
         """The thresholds as a line of text."""
-        return ", ".join(f"{metric} {least:g}" for metric, least in self.goals.items())
+        return ", ".join(f"{metric} {goal:g}" for metric, goal in self.goals.items())
 
 
-@dataclass(frozen=True, slots=True)
-class LongSumEvalDesign:
+class LongSumEvalDesign(LongSumEvalOrder):
     """The design: every writer refines every summary in every way, from the same first draft."""
 
     writers: tuple[NamedModel, ...]
@@ -71,15 +69,7 @@ class LongSumEvalDesign:
     """The model that judges summaries, and builds what they are judged by."""
     judging: PublicJudging
     """The judging of summaries, with the judge by name."""
-    thresholds: tuple[Goals, ...]
-    orders: tuple[PolicyName, ...]
-    rounds: int | None = None
-    low: Goals = field(default_factory=dict)
-    """The scores below which a first draft is low, by metric; if empty, the first thresholds."""
-    ready: Annotated[ExistingSummaries, Field(exclude=True)] = field(default_factory=ExistingSummaries)
-    feedbacks: tuple[FeedbackName, ...] = ()
-    """The feedback that the reviser gets; by default that of the order's policy."""
-    free_length: bool = False
+    ready: ExistingSummaries = Field(default=ExistingSummaries(), exclude=True)
 
     @property
     def refine_settings(self) -> list[RefineSetting]:
@@ -106,9 +96,9 @@ class LongSumEvalDesign:
         """What is needed about a document before its summaries can be judged."""
         return required_parts(self.metrics, self.judging)
 
-    def model_settings(self, one: NamedModel) -> DraftConfig:
+    def model_settings(self, model: NamedModel) -> DraftConfig:
         """Return the settings of a writer or of the judge."""
-        return own_key_only(one.settings, [it.settings for it in (*self.writers, self.judge)])
+        return own_key_only(model.settings, [other_model.settings for other_model in (*self.writers, self.judge)])
 
     def build_spec(self, part: PackPart) -> RunSpec:
         """Return the spec of a run that builds what summaries are judged by."""
@@ -122,9 +112,8 @@ class LongSumEvalDesign:
             policy=way.policy,
             feedback=way.feedback,
             free_length=self.free_length,
+            **({} if self.rounds is None else {"rounds": self.rounds}),
         )
-        if self.rounds is not None:
-            refinement = refinement.model_copy(update={"rounds": self.rounds})
         judge_config = self.judging.model_copy(update={"metrics": self.metrics, **by})
         judging = with_addresses(judge_config, self.model_settings(writer), refinement)
         return RunSpec(Refine(judging=judging, refinement=refinement), given=draft, experiment=LONGSUMEVAL)
@@ -197,8 +186,8 @@ class RefinedSummary(Item):
 
     def meets(self, after: int | None = None) -> bool | None:
         """Return True if all goals are met; None if a score is missing."""
-        scores = [(self.score(metric, after), least) for metric, least in self.way.goals.items()]
-        met = [None if score is None else score >= least for score, least in scores]
+        scores = [(self.score(metric, after), goal) for metric, goal in self.way.goals.items()]
+        met = [None if score is None else score >= goal for score, goal in scores]
         return None if None in met else all(met)
 
 
@@ -211,6 +200,16 @@ class LongSumEvalExperiment(Experiment[LongSumEvalDesign, PackCell, RefinedSumma
     name = LONGSUMEVAL
     title = "LongSumEval: refining by questions and answers"
     item = "one draft refined in one way each"
+
+    def design(self, request: Asked) -> LongSumEvalDesign:
+        """Return the design that was asked for; the first drafts are the models' own, or those of `summaries`."""
+        if not request.writers:
+            raise UsageError("there is no model to refine with", fix=("name one with ", Set("model")))
+        ready = read_existing_summaries(request.values.get("summaries", ()), request.documents)
+        judging, fields = request.judging(), request.fields(LongSumEvalOrder)
+        design = LongSumEvalDesign(writers=request.writers, judge=request.judge, judging=judging, ready=ready, **fields)
+        check_goals(design.metrics, metrics(design.metrics))
+        return design
 
     async def cells(
         self, documents: Sequence[Document], design: LongSumEvalDesign, runner: ExperimentRunner
@@ -318,13 +317,22 @@ def _best_scores(store: Store, result: Result) -> list[BestScores]:
     """Return the scores after each round; a rejected revision leaves them as they were."""
     rounds: list[BestScores] = []
     assert result.run.judging is not None
-    for made in result.rounds:
-        if made.number == 0 or made.accepted:
-            judged = store.judgments.of(made.draft)
-            scores = {name: judged[name].score if name in judged else None for name in result.run.judging.metrics}
+    for refinement_round in result.rounds:
+        if refinement_round.number == 0 or refinement_round.accepted:
+            evaluations = store.judgments.of(refinement_round.draft)
+            scores = {
+                name: evaluations[name].score if name in evaluations else None for name in result.run.judging.metrics
+            }
         else:
             scores = dict(rounds[-1].scores) if rounds else {}
-        rounds.append(BestScores(made.number, scores, made.number > 0, bool(made.accepted) and made.number > 0))
+        rounds.append(
+            BestScores(
+                refinement_round.number,
+                scores,
+                refinement_round.number > 0,
+                bool(refinement_round.accepted) and refinement_round.number > 0,
+            )
+        )
     return rounds
 
 
@@ -356,8 +364,8 @@ def refined_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) ->
 
 def _both(frame: Frame, first: str, last: str) -> Frame:
     """Return the rows that have two scores, with the gain from the first to the last."""
-    known = frame[frame[first].notna() & frame[last].notna()]
-    return known.assign(gain=known[last] - known[first])
+    scored_rows = frame[frame[first].notna() & frame[last].notna()]
+    return scored_rows.assign(gain=scored_rows[last] - scored_rows[first])
 
 
 def _deviation(values: Iterable[float]) -> float | None:
@@ -379,14 +387,14 @@ def gain_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> Fr
     rows = []
     for head, frame in groups(refined_frame(items, design), *_HEAD):
         subsets = {ALL: frame}
-        for metric, least in design.low_scores.items():
-            low = {id(item) for item in frame["summary"] if (item.score(metric, 0) or 0) < least and item.rounds}
+        for metric, goal in design.low_scores.items():
+            low = {id(item) for item in frame["summary"] if (item.score(metric, 0) or 0) < goal and item.rounds}
             low -= {id(item) for item in frame["summary"] if item.score(metric, 0) is None}
-            subsets[f"{metric} < {least:g}"] = frame[frame["summary"].map(id).isin(low)]
+            subsets[f"{metric} < {goal:g}"] = frame[frame["summary"].map(id).isin(low)]
         for subset, chosen in subsets.items():
             for metric in design.metrics:
-                whole = chosen[chosen["metric"] == metric]
-                both = _both(whole, "initial", "refined")
+                of_metric = chosen[chosen["metric"] == metric]
+                both = _both(of_metric, "initial", "refined")
                 first, last = mean_of(both["initial"]), mean_of(both["refined"])
                 rows.append(
                     {
@@ -401,7 +409,7 @@ def gain_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> Fr
                         **_with_ends(both, "gain", _GAIN),
                         "documents": both["document"].nunique(),
                         "summaries": len(both),
-                        "of": len(whole),
+                        "of": len(of_metric),
                     }
                 )
     return frame_of(rows, () if rows else (*_HEAD, "subset", "metric"))
@@ -415,12 +423,14 @@ def round_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> F
         last = max(best.round for item in frame["summary"] for best in item.rounds)
         for metric in design.metrics:
             before: float | None = None
-            whole = frame[frame["metric"] == metric]
+            of_metric = frame[frame["metric"] == metric]
             for after in range(last + 1):
-                scores = [item.score(metric, after) for item in whole["summary"]]
-                both = _both(whole.assign(score=pd.Series(scores, index=whole.index, dtype=object)), "initial", "score")
+                scores = [item.score(metric, after) for item in of_metric["summary"]]
+                both = _both(
+                    of_metric.assign(score=pd.Series(scores, index=of_metric.index, dtype=object)), "initial", "score"
+                )
                 score = mean_of(both["score"])
-                here = [best for item in whole["summary"] for best in item.rounds if best.round == after]
+                in_round = [best for item in of_metric["summary"] for best in item.rounds if best.round == after]
                 rows.append(
                     {
                         **dict(zip(_HEAD, head, strict=True)),
@@ -429,11 +439,11 @@ def round_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> F
                         **_with_ends(both, "score", ("score", "95% from", "95% to")),
                         **_with_ends(both, "gain", ("gain", "gain from", "gain to")),
                         "step": None if score is None or before is None else score - before,
-                        "revised": sum(best.revised for best in here),
-                        "taken": sum(best.accepted for best in here),
-                        "meet all": sum(item.meets(after) is True for item in whole["summary"]),
+                        "revised": sum(best.revised for best in in_round),
+                        "taken": sum(best.accepted for best in in_round),
+                        "meet all": sum(item.meets(after) is True for item in of_metric["summary"]),
                         "summaries": len(both),
-                        "of": len(whole),
+                        "of": len(of_metric),
                     }
                 )
                 before = score
@@ -482,8 +492,8 @@ def order_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> F
             sides = [of_drafts[of_drafts["way"] == way] for way in (first, second)]
             pairs = sides[0].merge(sides[1], on=[*_DRAFT, "metric"], suffixes=("", " other"))
             for metric in design.metrics:
-                whole = pairs[pairs["metric"] == metric]
-                both = _both(whole, "refined other", "refined")
+                of_metric = pairs[pairs["metric"] == metric]
+                both = _both(of_metric, "refined other", "refined")
                 rows.append(
                     {
                         **dict(zip(_HEAD[:3], head, strict=True)),
@@ -495,7 +505,7 @@ def order_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> F
                         **_with_ends(both, "gain", ("difference", "95% from", "95% to")),
                         "documents": both["document"].nunique(),
                         "summaries": len(both),
-                        "of": len(whole),
+                        "of": len(of_metric),
                     }
                 )
     return frame_of(rows, () if rows else (*_HEAD[:3], "first", "second", "metric"))

@@ -10,18 +10,10 @@ import pandas as pd
 
 from redraft.evaluators.metric_info import MIN_SHARE
 from redraft.evaluators.reference.keyfacts import ALL
-from redraft.lab.experiments.context_frames import (
-    ADDED,
-    ALL_STEPS,
-    ANYWHERE,
-    FATES,
-    PHASES,
-    PLACES,
-    REFERENCE,
-    THIRDS,
-)
+from redraft.lab.experiments.context_frames import ADDED, ALL_STEPS, ANYWHERE, FATES, PHASES, PLACES, REFERENCE
 from redraft.lab.experiments.frames import ENDS, SET
 from redraft.lab.experiments.hamlet_frames import FIFTHS, LEVEL_COLUMNS, WHOLE
+from redraft.lab.experiments.typed_questions import THIRDS
 from redraft.lab.plots.chart import Chart, numbers
 from redraft.lab.plots.charts import Costs, HeatMaps, Intervals, Lines, Shares
 from redraft.report.tables import Report, Table
@@ -78,16 +70,16 @@ def _heat_maps(
 
 def _melted(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
     """Return a row per row and given column, with the cell as `value` and the column's name as `column`."""
-    kept = [name for name in frame.columns if name not in columns]
-    return frame.melt(id_vars=kept, value_vars=list(columns), var_name="column", value_name="value")
+    identifiers = [name for name in frame.columns if name not in columns]
+    return frame.melt(id_vars=identifiers, value_vars=list(columns), var_name="column", value_name="value")
 
 
 def _lines(
-    frame: pd.DataFrame, who: Sequence[str], x: str, y: str, said: tuple[str, str, str], *, share: bool = False
+    frame: pd.DataFrame, who: Sequence[str], x: str, y: str, labels: tuple[str, str, str], *, share: bool = False
 ) -> Lines:
-    """Return a line for each group of rows named by the columns `who`. `said` has both axes' labels and the title."""
+    """Return a line for each group of rows named by the columns `who`. `labels` has both axes' labels and the title."""
     points = _with_interval(frame).assign(series=_joined(frame, who), x=frame[x], y=frame[y])
-    return Lines(points, x=said[0], y=said[1], title=said[2], limits=_SHARE if share else None)
+    return Lines(points, x=labels[0], y=labels[1], title=labels[2], limits=_SHARE if share else None)
 
 
 def _differences(
@@ -108,10 +100,10 @@ def _pairwise(name: str, what: Sequence[str], value: str, of: str, measure: str,
     def draw(frame: pd.DataFrame) -> Iterator[tuple[str, Chart]]:
         if judge is not None and len(frame):
             frame = frame[frame["judge"] == frame["judge"].unique()[judge]]
-        for at, ((first, second), own) in enumerate(_groups(frame, "first", "second"), 1):
-            if at <= _MAX_PAIRS and _numeric(own[value]).notna().any():
+        for at, ((first, second), pair_rows) in enumerate(_groups(frame, "first", "second"), 1):
+            if at <= _MAX_PAIRS and _numeric(pair_rows[value]).notna().any():
                 sides = (str(first), str(second))
-                yield f"{name}_{at}", _differences(own, what, value, of, measure, f"{first} and {second}", sides)
+                yield f"{name}_{at}", _differences(pair_rows, what, value, of, measure, f"{first} and {second}", sides)
 
     return draw
 
@@ -125,9 +117,9 @@ def _cost(frame: pd.DataFrame, who: str, score: str, metric: str) -> Iterator[tu
     cost = frame["USD each" if priced else "tokens each"]
     if (_numeric(cost).fillna(0) > 0).any() and _numeric(frame[score]).notna().any():
         marks = _with_interval(frame).assign(name=frame[who], cost=cost, score=frame[score])
-        said = "cost per summary, in US dollars" if priced else "tokens per summary (no prices known)"
+        cost_label = "cost per summary, in US dollars" if priced else "tokens per summary (no prices known)"
         title = f"{metric[:1].upper()}{metric[1:]} against cost"
-        yield f"cost_{_NO_NAME.sub('_', metric)}", Costs(marks, title=title, cost=said, score=metric)
+        yield f"cost_{_NO_NAME.sub('_', metric)}", Costs(marks, title=title, cost=cost_label, score=metric)
 
 
 # Drawing particular tables.
@@ -160,36 +152,36 @@ def _recall(frame: pd.DataFrame) -> Iterator[tuple[str, Chart]]:
     # Points are drawn in the middle of each fifth.
     middles = {fifth: 100 * (at + 0.5) / len(FIFTHS) for at, fifth in enumerate(FIFTHS)}
     placed = frame.assign(place=frame["position"].map(middles))
-    for (perspective,), own in _groups(placed, "perspective"):
+    for (perspective,), of_perspective in _groups(placed, "perspective"):
         for level in LEVEL_COLUMNS:
-            said = ("place in the document, in %", "recall", f"Recall by place, {perspective} key facts: {level}")
-            yield f"recall_{perspective}_{level}", _lines(own, ["model"], "place", level, said, share=True)
+            labels = ("place in the document, in %", "recall", f"Recall by place, {perspective} key facts: {level}")
+            yield f"recall_{perspective}_{level}", _lines(of_perspective, ["model"], "place", level, labels, share=True)
 
 
 def _errors(frame: pd.DataFrame) -> Iterator[tuple[str, Chart]]:
     """Draw the error categories of each model's unfaithful sentences."""
-    named = frame.assign(error=frame["error"].astype(str).str.removeprefix("intrinsic: "))
+    renamed = frame.assign(error=frame["error"].astype(str).str.removeprefix("intrinsic: "))
     columns = {"row": "model", "column": "error", "value": "of all errors"}
-    said = (
+    labels = (
         "model",
         "kind of error, intrinsic ones by what they are about",
         "the share of a model's unfaithful sentences",
     )
-    yield "errors", _heat_maps(named, columns, "Kinds of unfaithful sentences", *said)
+    yield "errors", _heat_maps(renamed, columns, "Kinds of unfaithful sentences", *labels)
 
 
 def _faithfulness(frame: pd.DataFrame) -> Iterator[tuple[str, Chart]]:
     names = list(frame.columns)
     levels = names[names.index("model") + 1 : names.index(ALL) + 1]
     columns = {"panel": "perspective", "row": "model", "column": "column", "value": "value"}
-    said = ("model", "level of the facts that sentences carry", "the share of faithful sentences")
-    yield "faithfulness", _heat_maps(_melted(frame, levels), columns, "Faithfulness", *said)
+    labels = ("model", "level of the facts that sentences carry", "the share of faithful sentences")
+    yield "faithfulness", _heat_maps(_melted(frame, levels), columns, "Faithfulness", *labels)
 
 
 def _gaps(frame: pd.DataFrame) -> Iterator[tuple[str, Chart]]:
     columns = {"panel": "perspective", "row": "model", "column": "column", "value": "value"}
-    said = ("model", "level of the facts", "recall of the best fifth minus that of the worst")
-    yield "gaps", _heat_maps(_melted(frame, LEVEL_COLUMNS), columns, "Position gaps", *said)
+    labels = ("model", "level of the facts", "recall of the best fifth minus that of the worst")
+    yield "gaps", _heat_maps(_melted(frame, LEVEL_COLUMNS), columns, "Position gaps", *labels)
 
 
 def _model_costs(frame: pd.DataFrame) -> Iterator[tuple[str, Chart]]:
@@ -200,11 +192,11 @@ def _model_costs(frame: pd.DataFrame) -> Iterator[tuple[str, Chart]]:
 def _grid_scores(frame: pd.DataFrame) -> Iterator[tuple[str, Chart]]:
     """Draw all scores in one chart, and each metric against the cost of a summary."""
     columns = {"panel": "judge", "row": "system", "column": "metric", "value": "score"}
-    named = frame.assign(judge="judged by " + frame["judge"].astype(str))
-    yield "scores", _heat_maps(named, columns, "Scores by system", "system", "metric", "mean score")
+    by_judge = frame.assign(judge="judged by " + frame["judge"].astype(str))
+    yield "scores", _heat_maps(by_judge, columns, "Scores by system", "system", "metric", "mean score")
     first = frame[frame["judge"] == frame["judge"].iloc[0]] if len(frame) else frame
-    for (metric,), own in _groups(first, "metric"):
-        yield from _cost(own, "system", "score", str(metric))
+    for (metric,), of_metric in _groups(first, "metric"):
+        yield from _cost(of_metric, "system", "score", str(metric))
 
 
 def _documents(frame: pd.DataFrame) -> Iterator[tuple[str, Chart]]:
@@ -228,34 +220,34 @@ def _with_ways(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _rounds(frame: pd.DataFrame) -> Iterator[tuple[str, Chart]]:
     """Draw the mean score of the best drafts after each round, by metric."""
-    for (metric,), own in _groups(_with_ways(frame), "metric"):
-        shown = own[own["way"].isin(own["way"].unique()[:_MAX_LINES])]
-        said = ("round", f"mean {metric} of the best drafts", f"{metric} by round")
-        yield f"rounds_{_NO_NAME.sub('_', str(metric))}", _lines(shown, ["way"], "round", "score", said)
+    for (metric,), of_metric in _groups(_with_ways(frame), "metric"):
+        drawn_rows = of_metric[of_metric["way"].isin(of_metric["way"].unique()[:_MAX_LINES])]
+        labels = ("round", f"mean {metric} of the best drafts", f"{metric} by round")
+        yield f"rounds_{_NO_NAME.sub('_', str(metric))}", _lines(drawn_rows, ["way"], "round", "score", labels)
 
 
 def _gains(frame: pd.DataFrame) -> Iterator[tuple[str, Chart]]:
     """Draw the gain from refining, on all summaries and on those with low first scores."""
-    for at, ((way,), own) in enumerate(_groups(_with_ways(frame), "way"), 1):
+    for at, ((way,), of_way) in enumerate(_groups(_with_ways(frame), "way"), 1):
         if at <= _MAX_LINES:
             title = f"What refining gains: {way}" if way else "What refining gains"
             sides = ("refined", "first drafts")
-            yield f"gains_{at}", _differences(own, ["metric", "subset"], "gain", "documents", "score", title, sides)
+            yield f"gains_{at}", _differences(of_way, ["metric", "subset"], "gain", "documents", "score", title, sides)
 
 
 def _by_length(name: str, row: str, third: str) -> Draw:
     """Return a function that draws each model's accuracy by third of something and by how much was read."""
 
     def draw(frame: pd.DataFrame) -> Iterator[tuple[str, Chart]]:
-        known = frame[frame["tokens"].notna()]
+        measured = frame[frame["tokens"].notna()]
         columns = {"panel": "model", "row": row, "column": "tokens", "value": "accuracy"}
         title = f"Accuracy by third of {third} and length"
-        yield name, _heat_maps(known[known[row] != ALL], columns, title, "third", _READ, _RIGHT)
-        if (known[row] == ALL).any():
-            said = (_READ, "accuracy", "Accuracy by length of the text read")
+        yield name, _heat_maps(measured[measured[row] != ALL], columns, title, "third", _READ, _RIGHT)
+        if (measured[row] == ALL).any():
+            labels = (_READ, "accuracy", "Accuracy by length of the text read")
             yield (
                 "accuracy_by_length",
-                _lines(known[known[row] == ALL], ["model"], "tokens", "accuracy", said, share=True),
+                _lines(measured[measured[row] == ALL], ["model"], "tokens", "accuracy", labels, share=True),
             )
 
     return draw
@@ -263,25 +255,28 @@ def _by_length(name: str, row: str, third: str) -> Draw:
 
 def _types_and_thirds(frame: pd.DataFrame) -> Iterator[tuple[str, Chart]]:
     columns = {"panel": "model", "row": "type", "column": "third", "value": "accuracy"}
-    said = ("type of question", "third of the document", _RIGHT)
-    yield "accuracy_by_type_and_third", _heat_maps(frame, columns, "Accuracy by type and third of the document", *said)
+    labels = ("type of question", "third of the document", _RIGHT)
+    yield (
+        "accuracy_by_type_and_third",
+        _heat_maps(frame, columns, "Accuracy by type and third of the document", *labels),
+    )
 
 
 def _between_models(frame: pd.DataFrame) -> Iterator[tuple[str, Chart]]:
     """Draw for each pair of models the difference in accuracy, over all questions and by type."""
     pairs = list(_groups(frame, "first", "second"))
-    for at, ((first, second), own) in enumerate(pairs, 1):
+    for at, ((first, second), pair_rows) in enumerate(pairs, 1):
         sides, title = (str(first), str(second)), f"Accuracy: {first} and {second}"
         name = "differences" if len(pairs) == 1 else f"differences_{at}"
-        yield name, _differences(own, ["type"], "difference", "questions", "accuracy", title, sides)
+        yield name, _differences(pair_rows, ["type"], "difference", "questions", "accuracy", title, sides)
 
 
 def _scores_by_length(frame: pd.DataFrame) -> Iterator[tuple[str, Chart]]:
     """Draw the mean score of each system's summaries by their length."""
     parts = frame[frame["part"] != ALL]
     if len(parts):
-        said = ("tokens of the summary", "score", "BooookScore by length")
-        yield "by_length", _lines(parts, ["system"], "tokens", "score", said)
+        labels = ("tokens of the summary", "score", "BooookScore by length")
+        yield "by_length", _lines(parts, ["system"], "tokens", "score", labels)
 
 
 def _densities(frame: pd.DataFrame, series: str, title: str, reference: str) -> Lines:
@@ -305,10 +300,10 @@ def _position_curves(frame: pd.DataFrame) -> Iterator[tuple[str, Chart]]:
     yield "position_densities", _densities(every, "system", title, of_all)
     contestants = [who for who in frame["system"].unique() if who not in references]
     for at, who in enumerate(contestants, 1):
-        own = frame[frame["system"] == who]
-        name = f"{REFERENCE}, {own[SET].iloc[0]}" if sets else REFERENCE
+        of_system = frame[frame["system"] == who]
+        name = f"{REFERENCE}, {of_system[SET].iloc[0]}" if sets else REFERENCE
         curves = [
-            own.assign(steps=own["steps"]),
+            of_system.assign(steps=of_system["steps"]),
             frame[(frame["system"] == name) & (frame["steps"] == ALL_STEPS)].assign(steps=name),
         ]
         yield f"position_densities_{at}", _densities(pd.concat(curves), "steps", f"{title}: {who}", name)
@@ -335,23 +330,25 @@ def _fact_shares(frame: pd.DataFrame) -> Iterator[tuple[str, Chart]]:
     note = (
         "All facts of a section that match, are lost or are new from one step to the next; below it, an even spread's."
     )
-    for at, ((who, measure), own) in enumerate(_groups(frame[frame["steps"] == ALL_STEPS], "system", "measure"), 1):
+    for at, ((who, measure), of_system) in enumerate(
+        _groups(frame[frame["steps"] == ALL_STEPS], "system", "measure"), 1
+    ):
         bars = [
             {"name": f"{row['section']}{label}", **{fate: row[f"{kind}{fate}"] for fate in FATES}}
-            for _, row in own.iterrows()
+            for _, row in of_system.iterrows()
             for label, kind in (("", ""), (", even spread", "expected "))
         ]
-        known = pd.DataFrame(bars, columns=["name", *FATES]).dropna()
+        measured = pd.DataFrame(bars, columns=["name", *FATES]).dropna()
         title = f"Facts by {measure}: {who}"
-        if len(known):
+        if len(measured):
             yield (
                 f"fact_shares_{at}",
-                Shares(known, title=title, parts=FATES, measure="share of facts", even=False, note=note),
+                Shares(measured, title=title, parts=FATES, measure="share of facts", even=False, note=note),
             )
     note = "All facts of a third of the steps that match, are lost or are new from one to the next."
     drawn = 0
-    for (who, measure), own in _groups(frame[frame["section"] == ANYWHERE], "system", "measure"):
-        phases = own[own["steps"].isin(PHASES)].assign(name=own["steps"])
+    for (who, measure), of_system in _groups(frame[frame["section"] == ANYWHERE], "system", "measure"):
+        phases = of_system[of_system["steps"].isin(PHASES)].assign(name=of_system["steps"])
         title = f"Facts by {measure}, as more is read: {who}"
         chart = Shares(phases, title=title, parts=FATES, measure="share of facts", even=False, note=note)
         if len(phases) and chart.shares().notna().any(axis=None):
@@ -362,16 +359,16 @@ def _fact_shares(frame: pd.DataFrame) -> Iterator[tuple[str, Chart]]:
 def _fact_steps(frame: pd.DataFrame) -> Iterator[tuple[str, Chart]]:
     """Draw the fates of facts by section and step (figures 6.2 and 6.5), and of all facts as three lines (6.3b)."""
     order = {section: at for at, section in enumerate((*THIRDS, ADDED))}
-    for at, ((who, measure), own) in enumerate(_groups(frame, "system", "measure"), 1):
-        placed = own[own["section"].isin(order)].sort_values(
+    for at, ((who, measure), of_system) in enumerate(_groups(frame, "system", "measure"), 1):
+        placed = of_system[of_system["section"].isin(order)].sort_values(
             "section", key=lambda cells: cells.map(order), kind="stable"
         )
         columns = {"panel": "column", "row": "section", "column": "until", "value": "value"}
-        said = (f"Facts by {measure}: {who}", "section", _READ, "share of the facts of a section")
-        yield f"fact_steps_{at}", _heat_maps(_melted(placed, FATES), columns, *said)
-        whole = _melted(own[own["section"] == ANYWHERE], FATES)
+        captions = (f"Facts by {measure}: {who}", "section", _READ, "share of the facts of a section")
+        yield f"fact_steps_{at}", _heat_maps(_melted(placed, FATES), columns, *captions)
+        anywhere = _melted(of_system[of_system["section"] == ANYWHERE], FATES)
         labels = (_READ, "share of facts", f"Facts by {measure}, step by step: {who}")
-        yield f"fact_trends_{at}", _lines(whole, ["column"], "until", "value", labels, share=True)
+        yield f"fact_trends_{at}", _lines(anywhere, ["column"], "until", "value", labels, share=True)
 
 
 def _fact_changes(frame: pd.DataFrame) -> Iterator[tuple[str, Chart]]:
@@ -379,17 +376,17 @@ def _fact_changes(frame: pd.DataFrame) -> Iterator[tuple[str, Chart]]:
     anywhere = frame[frame["section"] == ANYWHERE]
     counts = numbers(anywhere, "matching", "new", "lost", "kept", "unjudged").fillna(0)
     stated = counts["matching"] + counts["new"]
-    judged = stated + counts["lost"] + counts["kept"]
+    judged_counts = stated + counts["lost"] + counts["kept"]
     # The share of a summary's facts that the step before had is known if at least half have verdicts.
-    known = (stated > 0) & (judged >= MIN_SHARE * (judged + counts["unjudged"]))
-    points = anywhere.assign(shared=(counts["matching"] / stated.where(stated > 0)).where(known))
+    is_known = (stated > 0) & (judged_counts >= MIN_SHARE * (judged_counts + counts["unjudged"]))
+    points = anywhere.assign(shared=(counts["matching"] / stated.where(stated > 0)).where(is_known))
     documents = points.loc[_numeric(points["until"]).notna(), "document"].unique()
     title = "How much each summary keeps of the previous one"
     for at, document in enumerate(documents[:_MAX_DOCUMENTS], 1):
         several = len(documents) > 1
-        said = (_READ, "share of its facts that the previous one has", f"{title}: {document}" if several else title)
-        own = points[points["document"] == document]
-        chart = _lines(own, ["system", "measure"], "until", "shared", said, share=True)
+        labels = (_READ, "share of its facts that the previous one has", f"{title}: {document}" if several else title)
+        of_document = points[points["document"] == document]
+        chart = _lines(of_document, ["system", "measure"], "until", "shared", labels, share=True)
         yield f"fact_changes_{at}" if several else "fact_changes", chart
 
 
@@ -398,10 +395,10 @@ def _chunk_sizes(frame: pd.DataFrame) -> Iterator[tuple[str, Chart]]:
     end = names.index("tokens")
     marks, counts = names[names.index("judge") + 1 : end - _COUNTED], names[end - _COUNTED : end]
     columns = {"panel": "judge", "row": "size", "column": "column", "value": "value"}
-    said = ("Marks by size", "tokens of a chunk", "mark", "a mean mark from 1 to 5")
-    yield "marks_by_size", _heat_maps(_melted(frame, marks), columns, *said)
-    said = ("Facts and connections by size", "tokens of a chunk", "what is counted", "a mean number in a chunk")
-    yield "counts_by_size", _heat_maps(_melted(frame, counts), columns, *said)
+    labels = ("Marks by size", "tokens of a chunk", "mark", "a mean mark from 1 to 5")
+    yield "marks_by_size", _heat_maps(_melted(frame, marks), columns, *labels)
+    labels = ("Facts and connections by size", "tokens of a chunk", "what is counted", "a mean number in a chunk")
+    yield "counts_by_size", _heat_maps(_melted(frame, counts), columns, *labels)
 
 
 DRAWN: Mapping[tuple[str, str], Draw] = {
@@ -454,8 +451,8 @@ def _with_sets(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the rows with the dataset, where there is a column for it, as part of the names of systems and models."""
     if SET not in frame:
         return frame
-    named = {name: frame[name].astype(str) + ", " + frame[SET].astype(str) for name in _NAMES if name in frame}
-    return frame.assign(**named)
+    renamed = {name: frame[name].astype(str) + ", " + frame[SET].astype(str) for name in _NAMES if name in frame}
+    return frame.assign(**renamed)
 
 
 def result_files(report: Report) -> dict[str, str]:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import KW_ONLY, dataclass, field, replace
 from math import ceil, log
 from typing import Annotated, Any, NamedTuple, TypeVar
 
-from pydantic import Field, PlainSerializer
+from pydantic import PlainSerializer
 
 from redraft.domain import Document, Usage
-from redraft.llm.addresses import OPENAI, base_url, key_server, provider_of, server_at
 from redraft.llm.budget import PriceTable
 from redraft.order import BuildKeyfacts, BuildQuestions, Compare, Evaluate
 from redraft.prompts.factual import ALIGN_FACTS, SPLIT_FACTS, VERIFY_SENTENCES
@@ -31,7 +30,7 @@ from redraft.runs.models import (
 )
 from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
 from redraft.runs.roster import known_window
-from redraft.settings import NO_KEY, DraftConfig, JudgeConfig, Limits, ModelSettings, PackPart, ReplyForm
+from redraft.settings import DraftConfig, JudgeConfig, Limits, ModelSettings, PackPart
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.text.words import count_words
@@ -46,78 +45,9 @@ _STEPS_OF_PROMPTS = {
 
 
 _OF_ITS_PLACE = {"base_url", "key_env", "price"}
-PublicSettings = Annotated[DraftConfig, PlainSerializer(lambda it: it.model_dump(mode="json", exclude=_OF_ITS_PLACE))]
-"""A model's settings. Their JSON is without its server, key and price."""
 _OF_JUDGES = {"judges", "models", "base_url"}
 PublicJudging = Annotated[JudgeConfig, PlainSerializer(lambda it: it.model_dump(mode="json", exclude=_OF_JUDGES))]
 """How summaries are judged. Its JSON is without the judges, which designs name themselves."""
-
-
-@dataclass(frozen=True, slots=True)
-class NamedModel:
-    """A model by its given name, and its settings."""
-
-    name: str
-    settings: PublicSettings
-
-
-@dataclass(frozen=True, slots=True)
-class JudgesDesign:
-    """The judges of existing texts, and their settings."""
-
-    judges: tuple[str, ...] = ()
-    _: KW_ONLY
-    base_url: Annotated[str | None, Field(exclude=True)] = None
-    context_tokens: int | None = None
-    temperature: float | None = None
-    prompts: str = "standard"
-    replies: ReplyForm | None = None
-    own: Annotated[Mapping[str, ModelSettings], Field(exclude=True)] = field(default_factory=dict)
-    """The judges' own settings from the settings file, by name."""
-
-    def judge_settings(self, judge: str, window: int, **more: Any) -> DraftConfig:
-        """Return a judge's settings for a context window, with any further settings."""
-        return DraftConfig(
-            strategy="given",
-            context_tokens=self.context_tokens or window,
-            temperature=self.temperature,
-            prompts=self.prompts,
-            replies=self.replies,
-            **{"model": judge, "base_url": self.base_url, **more},
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class ModelsDesign:
-    """The models to compare, and their judge."""
-
-    models: tuple[NamedModel, ...]
-    judge: NamedModel
-
-    def writer_settings(self, model: str, **changes: object) -> DraftConfig:
-        """Return a model's settings with some changes."""
-        return self._keyed(find_model(model, self.models), changes)
-
-    def judge_settings(self, **changes: object) -> DraftConfig:
-        """Return the judge's settings with some changes."""
-        return self._keyed(self.judge, changes)
-
-    def _keyed(self, one: NamedModel, changes: Mapping[str, object]) -> DraftConfig:
-        return own_key_only(one.settings.model_copy(update=changes), [it.settings for it in (*self.models, self.judge)])
-
-
-def find_model(name: str, choices: Iterable[NamedModel]) -> NamedModel:
-    """Return the model with this name."""
-    return next(model for model in choices if model.name == name)
-
-
-def own_key_only(one: DraftConfig, everyone: Iterable[DraftConfig]) -> DraftConfig:
-    """Return the settings without OPENAI_API_KEY, unless they are for the one server of the experiment that gets it."""
-    if one.key_env is not None or provider_of(one.model) != OPENAI:
-        return one
-    wanting = [it for it in everyone if it.key_env is None and provider_of(it.model) == OPENAI]
-    home = key_server([base_url(it.base_url) for it in wanting])
-    return one if server_at(base_url(one.base_url)) == home else one.model_copy(update={"key_env": NO_KEY})
 
 
 def with_judge(judging: JudgeConfig, name: str, settings: DraftConfig) -> JudgeConfig:
@@ -125,7 +55,7 @@ def with_judge(judging: JudgeConfig, name: str, settings: DraftConfig) -> JudgeC
     by name: without one, a run gives the judge the prompts' sampling settings instead of the writer's."""
     if settings.temperature is None and settings.top_p is None:
         return judging
-    of_it = {one: getattr(settings, one) for one in ModelSettings.model_fields}
+    of_it = {field_name: getattr(settings, field_name) for field_name in ModelSettings.model_fields}
     models = {**judging.models, name: ModelSettings.model_validate(of_it)}
     return judging.model_copy(update={"judges": (name,), "models": models})
 
@@ -192,8 +122,8 @@ def cost_table(steps: Sequence[PlanStep], about: str, prices: PriceTable, skippe
 
 
 def _total(cells: Sequence[Cell]) -> Cell:
-    known = [cell for cell in cells if isinstance(cell, int | float)]
-    return sum(known) if len(known) == len(cells) else None
+    numbers = [cell for cell in cells if isinstance(cell, int | float)]
+    return sum(numbers) if len(numbers) == len(cells) else None
 
 
 class PlannedRun(NamedTuple):
@@ -241,9 +171,9 @@ class DryExperimentRunner(ExperimentRunner):
         if len(judges) != 1 or order.judging is None:
             return None, ()
         how = judges[0].settings.model_dump_json(exclude=_OF_ITS_PLACE | {"model", "temperature", "top_p"})
-        wanted = order.judging.model_dump_json(exclude={"judges", "models", "base_url"})
+        judged_by = order.judging.model_dump_json(exclude={"judges", "models", "base_url"})
         sizes = (round(log(count_words(text or "") + 1, _ALIKE)) for text in (order.given, order.other))
-        return judges[0], (document.id, order.order.kind, how, wanted, *sizes)
+        return judges[0], (document.id, order.order.kind, how, judged_by, *sizes)
 
     async def open_run(self, prepared: PreparedDocument, order: RunSpec) -> Run:
         """Return the run of an experiment's own work. Concurrent calls keep their order."""
@@ -262,8 +192,8 @@ class DryExperimentRunner(ExperimentRunner):
     async def _settled(self, settings: DraftConfig, order: RunSpec) -> tuple[DraftConfig, RunSpec]:
         return await super(DryExperimentRunner, self)._settled(settings, without_person(order))
 
-    def _window(self, one: ModelRole) -> int | None:
-        return known_window(one)
+    def _window(self, role: ModelRole) -> int | None:
+        return known_window(role)
 
     async def _worked(
         self,
@@ -273,16 +203,16 @@ class DryExperimentRunner(ExperimentRunner):
         order: RunSpec,
         watch: RunWatch,  # noqa: ARG002
     ) -> Result:
-        made = await self.runs.run_prepared(prepare(document, settings, given=order.given), order)
-        return await off_loop(read_result, self.store, made)
+        run_id = await self.runs.run_prepared(prepare(document, settings, given=order.given), order)
+        return await off_loop(read_result, self.store, run_id)
 
     def steps(self) -> list[PlanStep]:
         """Return the steps in the order in which they began."""
-        found: dict[tuple[object, ...], PlanStep] = {}
+        steps_by_key: dict[tuple[object, ...], PlanStep] = {}
         for run, step, is_part, judge in self.planned:
             if (tally := self.runs.manager.tallies.get(run)) is None:
                 continue
-            seen = set[object]()
+            counted = set[object]()
             document = tally.prepared.document
             for key, work in tally.work.items():
                 name = _STEPS_OF_PROMPTS.get(work.name, step) if step == FACTS else step
@@ -292,13 +222,13 @@ class DryExperimentRunner(ExperimentRunner):
                     name = f"{name}: validation"
                 model, asked_as = (judge.settings, judge.asked_as) if judge else (work.settings, key[2:])
                 at = (document.id, name, model.temperature, *asked_as)
-                plan_step = found.get(at) or PlanStep(document.title, name, model, 0, 0, Usage(0, 0))
+                plan_step = steps_by_key.get(at) or PlanStep(document.title, name, model, 0, 0, Usage(0, 0))
                 prompt, completion = plan_step.usage.prompt_tokens, plan_step.usage.completion_tokens
                 usage = Usage(prompt + work.prompt_tokens, completion + work.completion_tokens)
-                runs = plan_step.runs + (not is_part and at not in seen)
-                seen.add(at)
-                found[at] = replace(plan_step, runs=runs, calls=plan_step.calls + work.calls, usage=usage)
-        return list(found.values())
+                runs = plan_step.runs + (not is_part and at not in counted)
+                counted.add(at)
+                steps_by_key[at] = replace(plan_step, runs=runs, calls=plan_step.calls + work.calls, usage=usage)
+        return list(steps_by_key.values())
 
 
 async def count_steps(

@@ -11,8 +11,9 @@ from pydantic import BaseModel, ConfigDict, PlainValidator, ValidationError, mod
 
 from redraft.errors import UsageError
 from redraft.lab.experiments.pictures import draw_pictures
+from redraft.lab.experiments.report_page import Results
 from redraft.lab.verdict import verdict
-from redraft.report.pages.report import Results, ShownTable
+from redraft.report.pages.tables import ShownTable
 from redraft.report.tables import Cell, Table, drop_repeats, without_marks
 from redraft.sources import MAX_BYTES, read_file
 from redraft.text.sanitizer import one_line
@@ -86,16 +87,19 @@ def _files(place: str) -> Iterator[tuple[Path, str]]:
     if not path.is_dir():
         yield path, place
         return
-    paths = [one / TABLES for one in (path, *sorted(one for one in path.iterdir() if one.is_dir()))]
-    there = [one for one in paths if one.is_file()]
-    if not there:
+    paths = [
+        folder_path / TABLES
+        for folder_path in (path, *sorted(folder_path for folder_path in path.iterdir() if folder_path.is_dir()))
+    ]
+    existing = [folder_path for folder_path in paths if folder_path.is_file()]
+    if not existing:
         raise UsageError(f"there is no {TABLES} in it or in its folders", place=place, hint=_HINT)
-    for one in there:
-        yield one, place if one.parent == path else f"{place.rstrip('/')}/{one.parent.name}"
+    for folder_path in existing:
+        yield folder_path, place if folder_path.parent == path else f"{place.rstrip('/')}/{folder_path.parent.name}"
 
 
-def read_file_of_results(path: Path, called: str, named: Callable[[Table], Table] = lambda one: one) -> Results:
-    """Return the results in a file; `named` gives the tables other names before pictures are drawn. An error names the
+def read_file_of_results(path: Path, called: str, rename: Callable[[Table], Table] = lambda table: table) -> Results:
+    """Return the results in a file; `rename` gives the tables other names before pictures are drawn. An error names the
     file and the field."""
     try:
         stored = StoredResults.model_validate_json(read_file(path, MAX_BYTES))
@@ -104,18 +108,20 @@ def read_file_of_results(path: Path, called: str, named: Callable[[Table], Table
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         field = ".".join(map(str, first["loc"]))
-        said = first["msg"].removeprefix("Value error, ")
+        problem = first["msg"].removeprefix("Value error, ")
         raise UsageError(
-            f"these are not results of an experiment: {f'{field}: ' if field else ''}{said[:1].lower()}{said[1:]}",
+            f"these are not results of an experiment: {f'{field}: ' if field else ''}{problem[:1].lower()}"
+            f"{problem[1:]}",
             place=str(path),
             hint=_HINT,
         ) from error
     title = _said(stored.title or stored.experiment or called)
     about, headline = tuple(map(_said, stored.about)), tuple(map(_said, stored.headline))
-    tables = [named(table) for table in drop_repeats((table.table() for table in stored.tables), (*about, *headline))]
-    shown_tables, said = tuple(_shown(stored.experiment, table) for table in tables), verdict(stored.experiment, tables)
+    tables = [rename(table) for table in drop_repeats((table.table() for table in stored.tables), (*about, *headline))]
+    shown_tables = tuple(_shown(stored.experiment, table) for table in tables)
+    conclusion = verdict(stored.experiment, tables)
     name = one_line(stored.experiment)
-    return Results(name, one_line(called), title, about, headline, stored.settings, shown_tables, said)
+    return Results(name, one_line(called), title, about, headline, stored.settings, shown_tables, conclusion)
 
 
 def _shown(experiment: str, table: Table) -> ShownTable:

@@ -4,33 +4,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 from pydantic import Field
 
 from redraft.agents.accounts import gather_all
 from redraft.agents.judge import Judge
-from redraft.domain import (
-    THIRDS,
-    TYPES,
-    Document,
-    TypedQuestions,
-)
+from redraft.domain import Document
 from redraft.errors import PlanError, Set, UsageError
 from redraft.evaluators.reference.keyfacts import ALL, share
 from redraft.evaluators.similarity import Similarity, similarity
 from redraft.events import Notice
 from redraft.graphs.strategies import strategy_named
 from redraft.lab.experiments.experiment import MAX_LINES, Cell, Experiment, Outcome
-from redraft.lab.experiments.frames import (
-    Frame,
-    by_set,
-    groups,
-)
-from redraft.lab.experiments.plan import DRAFTING, ModelsDesign, check_models, find_model
+from redraft.lab.experiments.frames import Frame, by_set, groups
+from redraft.lab.experiments.orders import Asked, ModelsDesign, QaOrder, find_model
+from redraft.lab.experiments.plan import DRAFTING, check_models
 from redraft.lab.experiments.qa_frames import (
     ANSWERS,
     QUESTIONS,
@@ -43,22 +35,10 @@ from redraft.lab.experiments.qa_frames import (
     question_frame,
     similarity_frame,
 )
-from redraft.lab.experiments.questioner import (
-    BUILDING,
-    PER_THIRD,
-    TYPED_ANSWER,
-    Questioner,
-    Response,
-    TypedQuestionBuilder,
-)
+from redraft.lab.experiments.questioner import BUILDING, TYPED_ANSWER, Questioner, Response, TypedQuestionBuilder
 from redraft.lab.experiments.reading import ReadingStep, plan_steps
-from redraft.lab.experiments.runner import (
-    GuardedStage,
-    RunBatch,
-    judge_on_document,
-    open_work,
-    refuse_if_none_fits,
-)
+from redraft.lab.experiments.runner import GuardedStage, RunBatch, judge_on_document, open_work, refuse_if_none_fits
+from redraft.lab.experiments.typed_questions import THIRDS, TYPES, TypedQuestions, read_typed_questions
 from redraft.order import ExperimentPart
 from redraft.prompts.qa import ANSWER_QUESTIONS, JUDGE_ANSWERS
 from redraft.report.tables import Table, figure, number, plain
@@ -66,8 +46,7 @@ from redraft.runs.experiment_runner import ExperimentRunner, RunWatch
 from redraft.runs.job import reader_of, wording
 from redraft.runs.models import tokenizer_of
 from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
-from redraft.settings import EXTRACTIVE, DraftConfig, JudgeConfig, SimilarityName, reads_prompts
-from redraft.store.connection import off_loop
+from redraft.settings import EXTRACTIVE, DraftConfig, JudgeConfig, reads_prompts
 from redraft.text.chunks import beginning
 from redraft.text.languages import language_context
 from redraft.text.vectors import load_encoder
@@ -91,23 +70,15 @@ class QaContestant(NamedTuple):
     strategy: str
 
 
-@dataclass(frozen=True, slots=True)
-class QaDesign(ModelsDesign):
+class QaDesign(QaOrder, ModelsDesign):
     """Everything but the documents and the limits. The judge writes the questions and judges the answers."""
 
-    strategies: tuple[str, ...] = (DIRECT,)
-    words: int | None = None
-    """The word limit of a summary to answer from; by default what suits the text read."""
-    steps: tuple[int, ...] | None = None
-    per_third: int = PER_THIRD
-    at_once: int = 1
-    """The number of questions per request. With one, no question can reveal anything about another."""
-    similarity: SimilarityName = "rouge1"
-    embeddings: str | None = None
-    references: Annotated[Mapping[str, str], Field(exclude=True)] = field(default_factory=dict)
+    references: dict[str, str] = Field(default={}, exclude=True)
     """The summaries that the judge has in view as it asks, by document id."""
-    sets: Mapping[str, str] = field(default_factory=dict)
+    sets: dict[str, str] = Field(default={})
     """The dataset of each document, by id, where tables tell datasets apart."""
+    questions: dict[str, TypedQuestions] = Field(default={}, exclude=True)
+    """The questions of an earlier experiment, by document id; by default the judge writes new ones."""
 
     @property
     def contestants(self) -> tuple[QaContestant, ...]:
@@ -143,9 +114,9 @@ class QaDesign(ModelsDesign):
         """Return the document prepared for a contestant's step. Raise if the window has no room for answers."""
         prepared = prepare(document, self.answer_settings(name, step))
         template = prepared.book.template(ANSWER_QUESTIONS)
-        asked = prepared.tokenizer.count(template) + self.at_once * _QUESTION
+        prompt_tokens = prepared.tokenizer.count(template) + self.at_once * _QUESTION
         read = self.before(name, prepared)
-        needed = read + asked + self.at_once * TYPED_ANSWER.tokens(wording(prepared))
+        needed = read + prompt_tokens + self.at_once * TYPED_ANSWER.tokens(wording(prepared))
         window = prepared.settings.context_tokens
         if needed > window:
             raise PlanError(
@@ -157,11 +128,11 @@ class QaDesign(ModelsDesign):
             )
         return prepared
 
-    def before(self, name: str, made: PreparedDocument) -> int:
+    def before(self, name: str, prepared: PreparedDocument) -> int:
         """Return the maximum number of tokens that a contestant answers from."""
         if self.contestant(name).strategy == DIRECT:
-            return sum(chunk.tokens for chunk in made.chunks)
-        return ceil(made.plan.words * made.plan.tokens_per_word)
+            return sum(chunk.tokens for chunk in prepared.chunks)
+        return ceil(prepared.plan.words * prepared.plan.tokens_per_word)
 
     def questions_spec(self) -> RunSpec:
         """Return the spec of a run that builds typed questions about a document."""
@@ -184,8 +155,6 @@ class QaDesign(ModelsDesign):
         for model in (*self.models, self.judge):
             if not (model.settings.model == EXTRACTIVE or reads_prompts(model.settings.model)):
                 raise UsageError(f"{model.name} neither asks nor answers questions", hint="name a language model")
-        if self.similarity == "judge":
-            raise UsageError("--similarity judge is not a measure: the judge gives its verdicts anyway")
         self.similarity_measure()
         step = ReadingStep(1, 1, None)
         for strategy in self.strategies:
@@ -224,6 +193,13 @@ class QaExperiment(Experiment[QaDesign, QaCell, QaItem]):
     title = "Questions: accuracy by type, place and length"
     item = "one question to one model at one step each"
 
+    def design(self, request: Asked) -> QaDesign:
+        """Return the design that was asked for."""
+        reading = request.reading(QaOrder)
+        folder = reading.get("questions_of")
+        questions = read_typed_questions(folder, request.documents) if folder else {}
+        return QaDesign(**reading, questions=questions)
+
     async def cells(self, documents: Sequence[Document], design: QaDesign, runner: ExperimentRunner) -> list[QaCell]:
         """Return the documents with their steps. Raise if no model can answer about the first step of any."""
         await asyncio.to_thread(design.check, runner)
@@ -246,9 +222,9 @@ class QaExperiment(Experiment[QaDesign, QaCell, QaItem]):
         cell = await _asked(cell, design, batch.runner)
         if cell.questions is None:
             return cell, []
-        wanted = [(contestant.name, step) for contestant in design.contestants for step in cell.steps]
-        batch.of += len(wanted)
-        answered = await gather_all(_answered(cell, model, step, design, batch) for model, step in wanted)
+        pairs = [(contestant.name, step) for contestant in design.contestants for step in cell.steps]
+        batch.of += len(pairs)
+        answered = await gather_all(_answered(cell, model, step, design, batch) for model, step in pairs)
         return await _judged(cell, [item for items in answered for item in items], design, batch.runner)
 
     def writers(self, design: QaDesign) -> Iterable[str]:
@@ -277,12 +253,15 @@ class QaExperiment(Experiment[QaDesign, QaCell, QaItem]):
     def notes(self, outcome: QaOutcome) -> Iterator[str]:
         """Return what answers are based on, and the questions."""
         design = outcome.design
-        sources = ("all that is read" if one == DIRECT else f"their {one} summary of that" for one in design.strategies)
+        sources = (
+            "all that is read" if strategy == DIRECT else f"their {strategy} summary of that"
+            for strategy in design.strategies
+        )
         yield f"answers are based on: {', '.join(sources)}"
         for cell in outcome.cells:
-            asked = len(cell.questions.questions) if cell.questions else 0
+            question_count = len(cell.questions.questions) if cell.questions else 0
             steps = ", ".join(f"{step.tokens:,}" for step in cell.steps)
-            yield f"{plain(cell.document.title)}: {asked} questions, read up to {steps} tokens"
+            yield f"{plain(cell.document.title)}: {question_count} questions, read up to {steps} tokens"
             if cell.questions and cell.questions.missing:
                 yield f"questions that could not be made: {plain('; '.join(cell.questions.missing))}"
         yield f"similarity: {design.measure}; questions asked at once: {design.at_once}"
@@ -304,9 +283,10 @@ class QaExperiment(Experiment[QaDesign, QaCell, QaItem]):
 
 
 async def _asked(cell: QaCell, design: QaDesign, runner: ExperimentRunner) -> QaCell:
-    """Return the document with its questions: imported, built before or built now."""
-    if imported := runner.store.typed.imported(cell.document.id):
-        return replace(cell, questions=imported)
+    """Return the document with its questions: those of an earlier experiment, or new ones. Cached replies make the same
+    questions again."""
+    if questions := design.questions.get(cell.document.id):
+        return replace(cell, questions=questions)
     with GuardedStage(QUESTIONS) as stage:
         prepared = await asyncio.to_thread(prepare, cell.document, design.judge_settings())
         async with open_work(prepared, design.questions_spec(), None, runner, QUESTIONS) as (run, pool):
@@ -319,7 +299,7 @@ async def _asked(cell: QaCell, design: QaDesign, runner: ExperimentRunner) -> Qa
 async def _questions(
     judge: Judge, prepared: PreparedDocument, steps: Sequence[ReadingStep], design: QaDesign, runner: ExperimentRunner
 ) -> TypedQuestions:
-    """Return the stored questions, or build new ones about everything that any step reads."""
+    """Build questions about everything that any step reads."""
     document, until = prepared.document, steps[-1].until
     end = len(document.text)
     if until is not None:
@@ -327,11 +307,7 @@ async def _questions(
     reader = reader_of(prepared, [prepared.settings], prepared.tokenizer)
     summary = design.references.get(document.id, "")
     builder = TypedQuestionBuilder(judge, reader, end, design.per_third, runner.observer, summary)
-    if questions := await off_loop(runner.store.typed.find, document.id, builder.key):
-        return questions
-    built = await builder.build()
-    await off_loop(runner.store.typed.add, built, builder.key)
-    return await off_loop(runner.store.typed.find, document.id, builder.key) or built
+    return await builder.build()
 
 
 async def _answered(cell: QaCell, model: str, step: ReadingStep, design: QaDesign, batch: RunBatch) -> list[QaItem]:
@@ -341,7 +317,7 @@ async def _answered(cell: QaCell, model: str, step: ReadingStep, design: QaDesig
     settings = design.answer_settings(model, step)
     watch = RunWatch(f"{document.title}, {model}", runner.observer, step=f"{DRAFTING}, {settings.strategy}")
     work = ANSWERS if settings.strategy == DIRECT else f"{ANSWERS}, {settings.strategy}"
-    end, runs, responses, trouble, made = None, dict[str, str](), dict[int, Response](), "", False
+    end, runs, responses, trouble, is_made = None, dict[str, str](), dict[int, Response](), "", False
     async with batch.places:
         with GuardedStage(ANSWERS) as stage:
             prepared = await asyncio.to_thread(design.prepare_step, document, model, step)
@@ -357,13 +333,13 @@ async def _answered(cell: QaCell, model: str, step: ReadingStep, design: QaDesig
                 questioner = Questioner(judge_on_document(pool.writer, prepared, runner))
                 results = await questioner.answer(text, texts, design.at_once, label)
             responses = {questions[n].id: response for n, response in results.verdicts.items()}
-            trouble, made = results.trouble, True
+            trouble, is_made = results.trouble, True
     runs |= {DRAFTING: watch.run} if watch.run else {}
     items = [
         QaItem(
             *(document.id, document.title, model, step.number, step.tokens, question, cell.questions.third(question)),
             end=end,
-            made=made,
+            made=is_made,
             response=responses.get(question.id),
             trouble=trouble,
             runs=runs,
@@ -371,7 +347,7 @@ async def _answered(cell: QaCell, model: str, step: ReadingStep, design: QaDesig
         )
         for question in questions
     ]
-    status = "" if made else ": failed" if stage.failure else ": not made"
+    status = "" if is_made else ": failed" if stage.failure else ": not made"
     batch.report_progress(f"{document.title}, {model}, {step.tokens:,} tokens{status}")
     return items
 

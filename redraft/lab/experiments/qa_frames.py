@@ -8,7 +8,7 @@ from itertools import combinations, pairwise
 from statistics import fmean
 from typing import Literal
 
-from redraft.domain import THIRDS, TYPES, Third, TypedQuestion, computed, third_of
+from redraft.domain import computed
 from redraft.evaluators.reference.keyfacts import ALL, share
 from redraft.evaluators.similarity import Similarity
 from redraft.lab.experiments.experiment import Item
@@ -24,6 +24,7 @@ from redraft.lab.experiments.frames import (
     values_of,
 )
 from redraft.lab.experiments.questioner import JudgedAnswer, Response
+from redraft.lab.experiments.typed_questions import THIRDS, TYPES, Third, TypedQuestion, third_of
 from redraft.prompts.qa import AnswerPair, yes_or_no
 from redraft.report.tables import Cell
 from redraft.runs.experiment_runner import Failure
@@ -86,8 +87,8 @@ class QaItem(Item):
     @property
     def verdicts(self) -> tuple[int, int]:
         """The numbers of verdicts that were given, and that are missing."""
-        wanted = self.pair is not None
-        return int(wanted and self.judged_right is not None), int(wanted and self.judged_right is None)
+        is_judgeable = self.pair is not None
+        return int(is_judgeable and self.judged_right is not None), int(is_judgeable and self.judged_right is None)
 
     @computed
     def place(self) -> Place | None:
@@ -189,27 +190,27 @@ def question_frame(items: Sequence[QaItem]) -> Frame:
 def group_by_length(read: Mapping[tuple[str, int], int]) -> dict[tuple[str, int], int]:
     """Return for each step of a document the mean length of the steps of about that length. Short documents have other
     steps than long ones, so the nearest groups are merged until there are at most as many as the thesis has steps."""
-    steps = [[step for step, own in read.items() if own == tokens] for tokens in sorted({*read.values()})]
+    steps = [[step for step, length in read.items() if length == tokens] for tokens in sorted({*read.values()})]
     while len(steps) > _MAX_LENGTHS:
         spans = [read[after[-1]] - read[before[0]] for before, after in pairwise(steps)]
         at = spans.index(min(spans))
         steps[at : at + 2] = [steps[at] + steps[at + 1]]
-    return {step: round(fmean(read[one] for one in group)) for group in steps for step in group}
+    return {step: round(fmean(read[step_key] for step_key in group)) for group in steps for step in group}
 
 
 def accuracy_of(chosen: Frame) -> dict[str, Cell]:
     """Return an accuracy, its interval, and what it is based on."""
-    known = chosen[chosen["correct"].notna()]
+    judged_rows = chosen[chosen["correct"].notna()]
     # A question that several steps have read is resampled with all its answers.
-    parts = [(float(sum(group["correct"])), float(len(group))) for _, group in groups(known, "question")]
+    parts = [(float(sum(group["correct"])), float(len(group))) for _, group in groups(judged_rows, "question")]
     interval, silent = interval_of_share(parts), int(sum(chosen["silent"]))
     between = (round(interval.low, _DIGITS), round(interval.high, _DIGITS)) if interval else (None, None)
     return {
-        "accuracy": mean_of(known["correct"]),
+        "accuracy": mean_of(judged_rows["correct"]),
         **dict(zip(ENDS, between, strict=True)),
-        "right": int(sum(known["correct"])),
-        "judged": len(known),
-        "unjudged": len(chosen) - len(known) - silent,
+        "right": int(sum(judged_rows["correct"])),
+        "judged": len(judged_rows),
+        "unjudged": len(chosen) - len(judged_rows) - silent,
         "no answer": silent,
         "of": len(chosen),
         "similarity": mean_of(chosen["similarity"]),
@@ -246,10 +247,10 @@ def similarity_frame(items: Sequence[QaItem]) -> Frame:
 def difference_frame(items: Sequence[QaItem]) -> Frame:
     """Return how much more often one model is right than another, on the same questions at the same steps."""
     frame = question_frame(items)
-    known = frame[(frame["place"] == "read") & frame["correct"].notna()].astype({"correct": float})
+    judged_rows = frame[(frame["place"] == "read") & frame["correct"].notna()].astype({"correct": float})
     rows = []
     for first, second in combinations(frame["model"].unique(), 2):
-        sides = [known[known["model"] == model] for model in (first, second)]
+        sides = [judged_rows[judged_rows["model"] == model] for model in (first, second)]
         both = sides[0].merge(sides[1][["question", "step", "correct"]], on=["question", "step"])
         both["gap"] = both["correct_x"] - both["correct_y"]
         for of_type in (ALL, *TYPES):
@@ -264,19 +265,19 @@ def abstention_frame(items: Sequence[QaItem]) -> Frame:
     """Return how often each model said that there is no answer, rightly, wrongly, or not at all."""
     rows = []
     for (model,), frame in groups(question_frame(items), "model"):
-        there, place = frame["answerable"].astype(bool), frame["place"]
+        answerable, place = frame["answerable"].astype(bool), frame["place"]
         cases = {
-            "no answer in the document": ~there,
-            "not read yet": there & (place == "ahead"),
-            "read": there & (place == "read"),
-            ALL: (place != "cut") | ~there,
+            "no answer in the document": ~answerable,
+            "not read yet": answerable & (place == "ahead"),
+            "read": answerable & (place == "read"),
+            ALL: (place != "cut") | ~answerable,
         }
         for name, case in cases.items():
             chosen = frame[case & place.notna()]
-            asked = chosen[chosen["abstained"].notna()]
-            due, abstained = asked["should_abstain"].astype(bool), asked["abstained"].astype(bool)
-            right, missed, wrong = (int(sum(one)) for one in (due & abstained, due & ~abstained, ~due & abstained))
-            counts = {"right": right, "missed": missed, "wrong": wrong, "of": len(asked)}
-            silent = {"no answer": len(chosen) - len(asked), "share right": share(right, right + missed)}
+            answered_rows = chosen[chosen["abstained"].notna()]
+            due, abstained = answered_rows["should_abstain"].astype(bool), answered_rows["abstained"].astype(bool)
+            right, missed, wrong = (int(sum(flags)) for flags in (due & abstained, due & ~abstained, ~due & abstained))
+            counts = {"right": right, "missed": missed, "wrong": wrong, "of": len(answered_rows)}
+            silent = {"no answer": len(chosen) - len(answered_rows), "share right": share(right, right + missed)}
             rows.append({"model": model, "answer": name, **counts, **silent})
     return frame_of(rows, () if rows else ("model", "answer", "right", "missed", "wrong", "of"))

@@ -3,7 +3,6 @@ document's typed questions: of each type about each third, each from one paragra
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,30 +10,25 @@ from itertools import pairwise
 from pydantic import BaseModel
 
 from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all, gather_all
-from redraft.agents.answers import is_answered
-from redraft.agents.evidence import EntryBudget, EvidenceQuery, EvidenceReader
-from redraft.agents.examiner import Examiner
-from redraft.agents.judge import Judge, batch_size, in_batches, label_of
-from redraft.domain import (
+from redraft.agents.evidence import EvidenceQuery, EvidenceReader
+from redraft.agents.examiner import Examiner, is_answered
+from redraft.agents.judge import EntryBudget, Judge, batch_size, in_batches, label_of
+from redraft.domain import Document, Span
+from redraft.errors import RejectedRequest, ReplyError
+from redraft.evaluators.reference.keyfact_builder import FailedReplies
+from redraft.events import Notice, Observer
+from redraft.lab.experiments.typed_questions import (
     THIRDS,
     TYPES,
-    Document,
-    QuestionType,
-    Span,
     Third,
     TypedQuestion,
     TypedQuestions,
-    content_id,
+    flaw_of,
     third_of,
 )
-from redraft.errors import RejectedRequest, ReplyError
-from redraft.evaluators.reference.exchange import flaw_of
-from redraft.evaluators.reference.keyfact_builder import FailedReplies
-from redraft.evaluators.reference.pack_file import typed_id
-from redraft.events import Notice, Observer
 from redraft.prompts import qa
 from redraft.prompts.contract import UNSURE
-from redraft.prompts.qa import ANSWER_FROM_DOCUMENT, ASK_TYPED, QuestionItem, TypedReply, yes_or_no
+from redraft.prompts.qa import ANSWER_FROM_DOCUMENT, ASK_TYPED, QuestionItem, QuestionType, TypedReply, yes_or_no
 from redraft.prompts.silence import is_answer
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import paragraph_seams, sentences
@@ -78,23 +72,23 @@ class Questioner:
 
     async def answer(self, text: str, questions: Sequence[str], at_once: int, label: str) -> ItemResults[Response]:
         """Return the model's answer to each question from this text alone."""
-        each = self.judge.entry_tokens(TYPED_ANSWER)
+        tokens_each = self.judge.entry_tokens(TYPED_ANSWER)
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Response]:
             items = [QuestionItem(id=n + 1, question=questions[n]) for n in numbers]
             questions_input = qa.AnswerQuestionsInput(document=text, questions=items)
-            room, where = len(numbers) * each, f"{label_of('questions', numbers)} {label}"
+            room, where = len(numbers) * tokens_each, f"{label_of('questions', numbers)} {label}"
             reply = await self.judge.ask(qa.ANSWER_QUESTIONS, questions_input, room, where, attempt)
             return Entries.of(
                 reply, ((given_answer.id - 1, _response(given_answer)) for given_answer in reply.value.answers)
             )
 
         results = await ask_all(in_batches(range(len(questions)), at_once), ask)
-        return results.decided(lambda one: not one.unsure)
+        return results.decided(lambda response: not response.unsure)
 
     async def verdicts(self, pairs: Sequence[qa.AnswerPair], document: Document) -> ItemResults[JudgedAnswer]:
         """Return whether each answer is right; the same answer to a question is judged once."""
-        each = self.judge.entry_tokens(VERDICT)
+        tokens_each = self.judge.entry_tokens(VERDICT)
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[JudgedAnswer]:
             answer_pairs = [pairs[n].model_copy(update={"id": n + 1}) for n in numbers]
@@ -108,15 +102,15 @@ class Questioner:
             qa.JUDGE_ANSWERS,
             JudgedAnswer,
             [[document.id, pair.question, pair.reference, pair.answer] for pair in pairs],
-            lambda numbers: ask_all(in_batches(numbers, batch_size(self.judge.reply_tokens, each)), ask),
+            lambda numbers: ask_all(in_batches(numbers, batch_size(self.judge.reply_tokens, tokens_each)), ask),
         )
-        return results.decided(lambda one: one.right is not None)
+        return results.decided(lambda verdict_: verdict_.right is not None)
 
 
-def _response(one: qa.GivenAnswer) -> Response | None:
+def _response(answer_given: qa.GivenAnswer) -> Response | None:
     """Return the response; None without one, or if the model declines."""
-    answer, reason = one_line(one.answer, _LONGEST), one_line(one.reason, _LONGEST)
-    answered = is_answered(one.answered, answer, placed=False)
+    answer, reason = one_line(answer_given.answer, _LONGEST), one_line(answer_given.reason, _LONGEST)
+    answered = is_answered(answer_given.answered, answer, placed=False)
     if answered is None:
         return None
     if answered == UNSURE:
@@ -124,15 +118,13 @@ def _response(one: qa.GivenAnswer) -> Response | None:
     return Response(answer=answer, reason=reason) if answered else Response(answer=answer, abstained=True)
 
 
-def _judged(one: qa.AnswerVerdict) -> JudgedAnswer:
-    right = None if one.verdict == UNSURE else one.verdict == "right"
-    return JudgedAnswer(right=right, reason=one_line(one.reason, _LONGEST))
+def _judged(verdict: qa.AnswerVerdict) -> JudgedAnswer:
+    right = None if verdict.verdict == UNSURE else verdict.verdict == "right"
+    return JudgedAnswer(right=right, reason=one_line(verdict.reason, _LONGEST))
 
 
 BUILDING = (ASK_TYPED, ANSWER_FROM_DOCUMENT)
 """The prompts that typed questions depend on."""
-PER_THIRD = 1
-"""Questions of each type about each third, as in the thesis."""
 MAX_ATTEMPTS_EACH = 3
 """How many paragraphs are tried for a question of the type."""
 # Words of a paragraph: lines of dialogue are merged, and very long paragraphs split.
@@ -154,44 +146,28 @@ class TypedQuestionBuilder:
     summary: str = ""
     """A summary of the document that the judge has in view, as in the thesis."""
 
-    @property
-    def key(self) -> str:
-        """Return the cache key: the same for the same judge, prompts, number and text."""
-        hashes = [self.judge.book.hash(prompt) for prompt in BUILDING]
-        material = [
-            self.judge.model.identity,
-            self.judge.sample,
-            *self.judge.sampling_key,
-            *hashes,
-            self.each,
-            self.end,
-        ]
-        material += [self.summary] if self.summary else []
-        return content_id(json.dumps([*material, self.reader.name]))[:32]
-
     async def build(self) -> TypedQuestions:
         """Write all questions, in paragraph order. Failures are recorded and do not stop the rest."""
         misses, document = FailedReplies(), self.reader.document
         question_slots = slots(document.text, self.end, self.each)
-        made = await gather_all(self._question(slot, misses) for slot in question_slots)
-        troubles = [one for one in made if isinstance(one, str)]
-        found: dict[str, TypedQuestion] = {}
-        for slot, question in zip(question_slots, made, strict=True):
+        outcomes = await gather_all(self._question(slot, misses) for slot in question_slots)
+        troubles = [problem for problem in outcomes if isinstance(problem, str)]
+        by_words: dict[str, TypedQuestion] = {}
+        for slot, question in zip(question_slots, outcomes, strict=True):
             if (
                 isinstance(question, TypedQuestion)
-                and found.setdefault(words_key(question.text), question) is not question
+                and by_words.setdefault(words_key(question.text), question) is not question
             ):
                 troubles += [f"no {slot.name}: it is a duplicate"]
-        if not found:
+        if not by_words:
             raise misses.build_error(
                 "the model returned no typed question", troubles[0] if troubles else "", document.title
             )
         for trouble in troubles:
             self.observer(Notice(trouble))
-        questions = in_order(list(found.values()))
-        hashes = {prompt.name: self.judge.book.hash(prompt) for prompt in BUILDING}
-        key, by = typed_id(document.id, self.end, questions), self.judge.model.identity
-        return TypedQuestions(key, document.id, by, hashes, self.end, questions, tuple(troubles))
+        questions = in_order(list(by_words.values()))
+        model = self.judge.model.identity
+        return TypedQuestions(document.id, model, self.end, questions, tuple(troubles))
 
     async def _question(self, slot: QuestionSlot, misses: FailedReplies) -> TypedQuestion | str:
         """Write the question of a slot from the first paragraph that yields one; returns what went wrong."""
@@ -218,11 +194,11 @@ class TypedQuestionBuilder:
                     return question
         return f"no {slot.name}: {why}"
 
-    async def _answered(self, made: TypedQuestion) -> str:
+    async def _answered(self, question: TypedQuestion) -> str:
         """Return what is wrong with an unanswerable question: the document answers it, or the check failed."""
-        if made.is_answerable:
+        if question.is_answerable:
             return ""
-        results = await Examiner(self.judge).answers_from_document([EvidenceQuery(made.text)], self.reader)
+        results = await Examiner(self.judge).answers_from_document([EvidenceQuery(question.text)], self.reader)
         if not results.verdicts:
             return "whether the document has an answer was not judged"
         return "the document has an answer to it" if results.verdicts[0].answered else ""
@@ -243,16 +219,19 @@ class QuestionSlot:
         return f"{self.type} question {self.number} about the {self.third}"
 
 
-def slots(text: str, end: int, each: int) -> list[QuestionSlot]:
+def slots(text: str, end: int, per_type: int) -> list[QuestionSlot]:
     """Return all questions to write about a text up to `end`, with paragraphs spread evenly over each third."""
     spans = paragraphs(text, end)
-    wanted = [(number, of_type) for number in range(1, each + 1) for of_type in TYPES]
+    kinds = [(number, of_type) for number in range(1, per_type + 1) for of_type in TYPES]
     question_slots: list[QuestionSlot] = []
     for third in THIRDS:
-        own = [span for span in spans if third_of(span, end) == third]
-        for at, (number, of_type) in enumerate(wanted):
-            first = int((at + 0.5) * len(own) / len(wanted))
-            tried = tuple(own[(first + step) % len(own)] for step in range(min(MAX_ATTEMPTS_EACH, len(own))))
+        spans_of_third = [span for span in spans if third_of(span, end) == third]
+        for at, (number, of_type) in enumerate(kinds):
+            first = int((at + 0.5) * len(spans_of_third) / len(kinds))
+            tried = tuple(
+                spans_of_third[(first + step) % len(spans_of_third)]
+                for step in range(min(MAX_ATTEMPTS_EACH, len(spans_of_third)))
+            )
             question_slots.append(QuestionSlot(third, of_type, number, tried))
     return question_slots
 
@@ -269,9 +248,9 @@ def paragraphs(text: str, end: int) -> list[Span]:
     return spans or ([Span(0, end)] if has_words(text[:end]) else [])
 
 
-def _cut(text: str, whole: Span) -> Iterator[Span]:
+def _cut(text: str, paragraph: Span) -> Iterator[Span]:
     """Split a paragraph into parts of sensible length at sentence ends, without surrounding whitespace."""
-    spans = sentences(text, whole)
+    spans = sentences(text, paragraph)
     first, words = 0, 0
     for at, span in enumerate(spans):
         words += count_words(text[span.start : span.end])
@@ -282,19 +261,19 @@ def _cut(text: str, whole: Span) -> Iterator[Span]:
 
 def in_order(questions: Sequence[TypedQuestion]) -> tuple[TypedQuestion, ...]:
     """Return the questions in paragraph order, numbered from 1."""
-    ordered = sorted(questions, key=lambda one: (one.paragraph, TYPES.index(one.type), one.text))
+    ordered = sorted(questions, key=lambda question: (question.paragraph, TYPES.index(question.type), question.text))
     return tuple(
         TypedQuestion(number, question.type, question.text, question.answer, question.reason, question.paragraph)
         for number, question in enumerate(ordered, 1)
     )
 
 
-def _made(asked: TypedReply, of_type: QuestionType, paragraph: Span) -> TypedQuestion:
+def _made(reply: TypedReply, of_type: QuestionType, paragraph: Span) -> TypedQuestion:
     """Return the question in a reply without the fields that its type does not use."""
-    answer = one_line(asked.answer, _LONGEST_TEXT)
+    answer = one_line(reply.answer, _LONGEST_TEXT)
     answer = answer if is_answer(answer) else ""
-    reason = one_line(asked.reason, _LONGEST_TEXT)
+    reason = one_line(reply.reason, _LONGEST_TEXT)
     if of_type == "binary":
         answer = yes_or_no(answer) or answer
     reason = reason if of_type == "binary" else ""
-    return TypedQuestion(0, of_type, one_line(asked.question, _LONGEST_TEXT), answer, reason, paragraph)
+    return TypedQuestion(0, of_type, one_line(reply.question, _LONGEST_TEXT), answer, reason, paragraph)

@@ -11,15 +11,11 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from redraft.errors import UsageError
 from redraft.text.languages import language_of, language_spans_in
 from redraft.text.sentences import sentences
 from redraft.text.vectors import Encoder, terms
 
-USUAL = "10000:128000:10000"
-"""The steps of the thesis: from 10,000 tokens to 128,000 by 10,000."""
-_MIN_TOKENS = 64
-_MAX_STEPS = 100
+_USUAL = (*range(10_000, 128_000, 10_000), 128_000)
 # The maximum steps, and minimum tokens of a step, for a document too short for the usual steps.
 _STEPS, _SHORTEST = 13, 256
 # The minimum ratio of the words that are summarized to those of the summary.
@@ -35,54 +31,30 @@ class ReadingStep:
     until: int | None
 
 
-def parse_steps(words: str) -> tuple[int, ...]:
-    """Return the steps of START:STOP:STEP, ending with STOP, or of N,N..."""
-    try:
-        if ":" in words:
-            start, stop, by = (int(word) for word in words.split(":"))
-            fitting = 0 < start <= stop <= start + _MAX_STEPS * by
-            steps = (*range(start, stop, by), stop) if fitting else ()
-        else:
-            steps = tuple(sorted({int(word) for word in words.split(",")}))
-    except ValueError:
-        raise _no_steps(words) from None
-    if not steps or steps[0] < _MIN_TOKENS or len(steps) > _MAX_STEPS or list(steps) != sorted(set(steps)):
-        raise _no_steps(words)
-    return steps
-
-
-def _no_steps(words: str) -> UsageError:
-    return UsageError(
-        f"--until: {words!r:.60} are not steps",
-        hint=f"write START:STOP:STEP, such as {USUAL}, or N,N...: at most {_MAX_STEPS} steps, each of"
-        f" {_MIN_TOKENS} tokens or more",
-    )
-
-
 def plan_steps(
-    asked: Sequence[int] | None, tokens: int, words: int, limit: int | None
+    chosen_steps: Sequence[int] | None, tokens: int, words: int, limit: int | None
 ) -> tuple[tuple[ReadingStep, ...], str]:
     """Return the steps for a document of so many tokens and words, and a note where they are not as asked.
 
-    If no steps are `asked` for, they are the usual ones, or equal parts of a document with room for fewer than two of
+    Without `chosen_steps` they are the usual ones, or equal parts of a document with room for fewer than two of
     those. `limit` is the length of its summaries, if known.
     """
-    usual = parse_steps(USUAL)
-    wanted = tuple(asked or usual)
-    within = [one for one in wanted if one < tokens]
-    if len(within) == len(wanted):
-        return tuple(ReadingStep(n, one, one) for n, one in enumerate(within, 1)), ""
-    if asked or len(within) > 1:
+    usual = _USUAL
+    steps_tokens = tuple(chosen_steps or usual)
+    within = [tokens_read for tokens_read in steps_tokens if tokens_read < tokens]
+    if len(within) == len(steps_tokens):
+        return tuple(ReadingStep(n, tokens_read, tokens_read) for n, tokens_read in enumerate(within, 1)), ""
+    if chosen_steps or len(within) > 1:
         steps = [
-            *(ReadingStep(n, one, one) for n, one in enumerate(within, 1)),
+            *(ReadingStep(n, tokens_read, tokens_read) for n, tokens_read in enumerate(within, 1)),
             ReadingStep(len(within) + 1, tokens, None),
         ]
         return tuple(steps), f"has about {tokens:,} tokens: {len(steps)} steps, the last of which is all of it"
     by_length = words // (_LONGER * limit) if limit else _STEPS
     count = max(1, min(_STEPS, tokens // _SHORTEST, by_length))
     parts = [ReadingStep(n, round(n * tokens / count), round(n * tokens / count)) for n in range(1, count)]
-    said = f"has about {tokens:,} tokens, too few for steps of {usual[0]:,}: {count} of about {tokens // count:,} each"
-    return (*parts, ReadingStep(count, tokens, None)), said
+    note = f"has about {tokens:,} tokens, too few for steps of {usual[0]:,}: {count} of about {tokens // count:,} each"
+    return (*parts, ReadingStep(count, tokens, None)), note
 
 
 Matrix = npt.NDArray[np.float64]
@@ -103,7 +75,7 @@ class SentenceSimilarity(Protocol):
         """Return the similarity above which two statements count as the same."""
         ...
 
-    def between(self, ones: Sequence[str], others: Sequence[str]) -> Matrix:
+    def between(self, statements: Sequence[str], candidates: Sequence[str]) -> Matrix:
         """Return a matrix of the similarities of some statements with others."""
         ...
 
@@ -117,12 +89,14 @@ class EmbeddingSimilarity:
         self._encoder = encoder
         self.name = f"cosine of {encoder.name}"
 
-    def between(self, ones: Sequence[str], others: Sequence[str]) -> Matrix:
+    def between(self, statements: Sequence[str], candidates: Sequence[str]) -> Matrix:
         """Return the cosines, none below zero."""
-        if not ones or not others:
-            return np.zeros((len(ones), len(others)))
-        found = self._encoder.encode(ones).astype(np.float64) @ self._encoder.encode(others).astype(np.float64).T
-        return _rounded(np.clip(found, 0.0, 1.0))
+        if not statements or not candidates:
+            return np.zeros((len(statements), len(candidates)))
+        cosines = (
+            self._encoder.encode(statements).astype(np.float64) @ self._encoder.encode(candidates).astype(np.float64).T
+        )
+        return _rounded(np.clip(cosines, 0.0, 1.0))
 
 
 class TermSimilarity:
@@ -144,13 +118,17 @@ class TermSimilarity:
         self._holding = Counter(term for line in lines for term in line)
         self._known: dict[str, dict[str, float]] = {}
 
-    def between(self, ones: Sequence[str], others: Sequence[str]) -> Matrix:
+    def between(self, statements: Sequence[str], candidates: Sequence[str]) -> Matrix:
         """Return the cosines; 0 if either statement has no terms."""
-        vectors, across = [self._vector(one) for one in ones], [self._vector(one) for one in others]
-        found = [
-            [sum(a * other.get(term, 0.0) for term, a in vector.items()) for other in across] for vector in vectors
+        vectors, across = (
+            [self._vector(statement) for statement in statements],
+            [self._vector(statement) for statement in candidates],
+        )
+        cosines = [
+            [sum(a * candidate_vector.get(term, 0.0) for term, a in vector.items()) for candidate_vector in across]
+            for vector in vectors
         ]
-        return _rounded(np.array(found, dtype=np.float64).reshape(len(ones), len(others)))
+        return _rounded(np.array(cosines, dtype=np.float64).reshape(len(statements), len(candidates)))
 
     def _vector(self, text: str) -> dict[str, float]:
         if text not in self._known:
@@ -168,6 +146,6 @@ class TermSimilarity:
         return log(self._lines / max(1, self._holding[term])) if self._lines else 0.0
 
 
-def _rounded(found: Matrix) -> Matrix:
+def _rounded(matrix: Matrix) -> Matrix:
     """Return the values rounded, so that a statement equals itself."""
-    return np.asarray(np.round(found, _DECIMALS_OF_LIKENESS), dtype=np.float64)
+    return np.asarray(np.round(matrix, _DECIMALS_OF_LIKENESS), dtype=np.float64)

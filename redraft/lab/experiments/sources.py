@@ -55,51 +55,55 @@ def corpus(
     a known form, such as one with `id`, `title` and `text` on each line.
     `reference` is a file with the summary of the only document, a folder or JSON lines with one for each, or `DATASET`.
     """
-    found: dict[str, tuple[str, _SourceDocument]] = {}
+    by_id: dict[str, tuple[str, _SourceDocument]] = {}
     for source in sources:
         for document in _documents(source):
-            found.setdefault(document.document.id, (source, document))
-    long = {key: one for key, one in found.items() if not least or count(one[1].document.text) >= least}
-    if found and not long:
+            by_id.setdefault(document.document.id, (source, document))
+    long = {key: entry for key, entry in by_id.items() if not least or count(entry[1].document.text) >= least}
+    if by_id and not long:
         raise UsageError(f"--min-tokens: no document has {least:,} tokens", hint="give longer ones, or a lower minimum")
-    made = Corpus([source_document.document for _, source_document in long.values()])
-    if len(long) < len(found):
-        made.notes.append(f"{len(found) - len(long)} of {len(found)} documents have fewer than {least:,} tokens")
+    result = Corpus([source_document.document for _, source_document in long.values()])
+    if len(long) < len(by_id):
+        result.notes.append(f"{len(by_id) - len(long)} of {len(by_id)} documents have fewer than {least:,} tokens")
     if by_source:
         names = _set_names([source for source, _ in long.values()])
-        made.sets = {key: names[source] for key, (source, _) in long.items()}
+        result.sets = {key: names[source] for key, (source, _) in long.items()}
     if reference:
-        own = {key: source_document.summary for key, (_, source_document) in long.items() if source_document.summary}
-        made.references = own if reference == DATASET else read_references_of(reference, made.documents)
-        if lacking := len(long) - len(made.references):
-            made.notes.append(f"{lacking} of {len(long)} documents have no reference")
-    return made
+        own_summaries = {
+            key: source_document.summary for key, (_, source_document) in long.items() if source_document.summary
+        }
+        result.references = own_summaries if reference == DATASET else read_references_of(reference, result.documents)
+        if lacking := len(long) - len(result.references):
+            result.notes.append(f"{lacking} of {len(long)} documents have no reference")
+    return result
 
 
 def _set_names(sources: Iterable[str]) -> dict[str, str]:
     """Return the name of each source: what its path ends with, or all of it where several end alike."""
     names = {source: Path(source).name.split(".")[0] or source for source in sources}
-    known = list(names.values())
-    return {source: name if known.count(name) == 1 else source for source, name in names.items()}
+    all_names = list(names.values())
+    return {source: name if all_names.count(name) == 1 else source for source, name in names.items()}
 
 
 def read_references_of(place: str, documents: Sequence[Document]) -> dict[str, str]:
     """Return the reference summaries of some documents by id, read from a file or a folder."""
     path, names = Path(place).expanduser(), _names(documents)
     if path.is_dir():
-        files = [one for one in sorted(path.iterdir()) if one.suffix in _SUFFIXES]
-        named = [(file.stem, read_text(str(file)).text) for file in files]
+        files = [file_path for file_path in sorted(path.iterdir()) if file_path.suffix in _SUFFIXES]
+        named_texts = [(file.stem, read_text(str(file)).text) for file in files]
     elif path.exists() and form_suffix(path) == LINES:
-        named = [(one, text) for one, text in _of_fields(path, ("document", "summary"), _SHAPE_OF_REFERENCE)]
+        named_texts = [
+            (file_path, text) for file_path, text in _of_fields(path, ("document", "summary"), _SHAPE_OF_REFERENCE)
+        ]
     elif len(documents) == 1:
         return {documents[0].id: read_text(place).text}
     else:
         hint = f"give a folder with a file for each document, JSON lines, or {DATASET} for a dataset's own summaries"
         raise UsageError("--reference: one document has a reference, not several", place=place, hint=hint)
-    found = {names[name]: text for name, text in named if name in names and has_words(text)}
-    if not found:
+    references = {names[name]: text for name, text in named_texts if name in names and has_words(text)}
+    if not references:
         raise UsageError("--reference: none is of a document that takes part", place=place, hint=_SHAPE_OF_REFERENCE)
-    return found
+    return references
 
 
 def _documents(source: str) -> Iterator[_SourceDocument]:
@@ -112,11 +116,11 @@ def _documents(source: str) -> Iterator[_SourceDocument]:
     elif path.exists() or not _PATTERN & {*source}:
         yield from _file(path)
     else:
-        fitting = sorted(Path(one) for one in glob(str(path), recursive=True))
-        if not fitting:
+        matches = sorted(Path(match) for match in glob(str(path), recursive=True))
+        if not matches:
             raise DocumentError("no file fits the pattern", place=source, hint="check the path")
-        for one in fitting:
-            yield from _folder(one) if one.is_dir() else _file(one)
+        for match in matches:
+            yield from _folder(match) if match.is_dir() else _file(match)
 
 
 def _folder(folder: Path) -> Iterator[_SourceDocument]:
@@ -125,7 +129,11 @@ def _folder(folder: Path) -> Iterator[_SourceDocument]:
     A dataset with one file per document is such a folder. Files in the other dataset formats are read only if nothing
     else is there, because beside documents they are metadata.
     """
-    files = [one for one in sorted(folder.iterdir()) if one.is_file() and not one.name.startswith(".")]
+    files = [
+        path_in_folder
+        for path_in_folder in sorted(folder.iterdir())
+        if path_in_folder.is_file() and not path_in_folder.name.startswith(".")
+    ]
     readable = [file for file in files if form_suffix(file) == LINES or is_readable(file)]
     readable = readable or [file for file in files if form_suffix(file) in SUFFIXES]
     if not readable:
@@ -169,7 +177,7 @@ def read_existing_summaries(places: Sequence[str], documents: Sequence[Document]
     names = _names(documents)
     systems: dict[str, dict[str, list[str]]] = {}
     strangers = 0
-    for found_summary in (one for place in places for one in _read(Path(place).expanduser())):
+    for found_summary in (summary_read for place in places for summary_read in _read(Path(place).expanduser())):
         document = names.get(found_summary.document)
         if document is None:
             strangers += 1
@@ -181,8 +189,8 @@ def read_existing_summaries(places: Sequence[str], documents: Sequence[Document]
             place=places[0],
             hint=f"name them by the documents' files, such as {next(iter(names), 'book')}",
         )
-    kept = {name: {key: tuple(texts) for key, texts in of_one.items()} for name, of_one in systems.items()}
-    return ExistingSummaries(kept, strangers)
+    complete = {name: {key: tuple(texts) for key, texts in of_one.items()} for name, of_one in systems.items()}
+    return ExistingSummaries(complete, strangers)
 
 
 def _names(documents: Sequence[Document]) -> dict[str, str]:
@@ -191,8 +199,8 @@ def _names(documents: Sequence[Document]) -> dict[str, str]:
     for document in documents:
         path = Path(document.source)
         # If a file holds many documents, none of them goes by the file's name.
-        own = () if path.suffix.lower() in SUFFIXES else (document.source, path.name, path.stem)
-        for name in (document.id, *own, document.title):
+        file_names = () if path.suffix.lower() in SUFFIXES else (document.source, path.name, path.stem)
+        for name in (document.id, *file_names, document.title):
             names.setdefault(name, document.id)
     return names
 
@@ -201,7 +209,7 @@ def _read(place: Path) -> Iterator[FoundSummary]:
     if not place.exists():
         raise UsageError("--summaries: there is no such file or folder", place=str(place))
     if not place.is_dir():
-        yield from (FoundSummary(*one) for one in _of_fields(place, FoundSummary._fields, _SHAPE))
+        yield from (FoundSummary(*fields) for fields in _of_fields(place, FoundSummary._fields, _SHAPE))
         return
     for system in sorted(path for path in place.iterdir() if path.is_dir()):
         for file in sorted(path for path in system.iterdir() if path.suffix in _SUFFIXES):
@@ -214,7 +222,7 @@ def _of_fields(place: Path, names: Sequence[str], shape: str) -> Iterator[tuple[
         if not isinstance(entry, FileEntry):
             raise UsageError(entry.message, place=f"{place}, {entry.place}", hint=shape)
         try:
-            said = as_object(entry.content)
-            yield tuple(text_at(said, name) for name in names)
+            content = as_object(entry.content)
+            yield tuple(text_at(content, name) for name in names)
         except UnreadableError as error:
             raise UsageError(str(error), place=f"{place}, {entry.place}", hint=shape) from error

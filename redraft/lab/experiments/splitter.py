@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pydantic import BaseModel
 
 from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all
-from redraft.agents.evidence import EntryBudget, EvidenceReader
+from redraft.agents.evidence import EvidenceReader
 from redraft.agents.fact_checker import VERIFICATION, SentenceVerdict, verify_batch
-from redraft.agents.judge import Judge, batch_size
+from redraft.agents.judge import EntryBudget, Judge, batch_size
 from redraft.domain import Span
 from redraft.prompts import factual
 from redraft.prompts.contract import UNSURE
@@ -51,8 +51,10 @@ class Splitter:
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceFactsFound]:
             facts_input = SplitFactsInput(sentences=[statements[n].model_copy(update={"id": n + 1}) for n in numbers])
             reply = await self.judge.ask_items(SPLIT_FACTS, facts_input, numbers, FACTS, "facts of sentence", attempt)
-            found = ((facts.id - 1, SentenceFactsFound(facts=_plain(facts.facts))) for facts in reply.value.sentences)
-            return Entries.of(reply, found)
+            facts_by_sentence = (
+                (facts.id - 1, SentenceFactsFound(facts=_plain(facts.facts))) for facts in reply.value.sentences
+            )
+            return Entries.of(reply, facts_by_sentence)
 
         async def judged(numbers: Sequence[int]) -> ItemResults[SentenceFactsFound]:
             return await ask_all([[numbers[n] for n in batch] for batch in self.batches(len(numbers))], ask)
@@ -78,17 +80,17 @@ class Splitter:
             for fact, place in zip(facts, places, strict=True)
         ]
         results = await self.judge.verdicts(factual.VERIFY_SENTENCES, SentenceVerdict, items, judged)
-        return results.decided(lambda one: one.category != UNSURE)
+        return results.decided(lambda verdict: verdict.category != UNSURE)
 
     def _fitting(self, numbers: Sequence[int], places: Sequence[Span], reader: EvidenceReader) -> list[list[int]]:
         """Return the facts in batches whose passages fit a prompt together."""
-        most = min(VERIFIED_PER_REQUEST, batch_size(self.judge.reply_tokens, self.judge.entry_tokens(VERIFICATION)))
+        limit = min(VERIFIED_PER_REQUEST, batch_size(self.judge.reply_tokens, self.judge.entry_tokens(VERIFICATION)))
         batches: list[list[int]] = []
         for number in numbers:
             tried = [*batches[-1], number] if batches else [number]
             spans = reader.joined([[places[n]] for n in tried])
             tokens = sum(reader.tokenizer.count(reader.text(span)) for span in spans)
-            if batches and len(tried) <= most and tokens <= reader.room:
+            if batches and len(tried) <= limit and tokens <= reader.room:
                 batches[-1].append(number)
             else:
                 batches.append([number])

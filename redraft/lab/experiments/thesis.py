@@ -9,7 +9,8 @@ from redraft.domain import Document
 from redraft.errors import BudgetError
 from redraft.lab.experiments import context, qa
 from redraft.lab.experiments.context import ContextDesign, ContextOutcome
-from redraft.lab.experiments.experiment import plan_of
+from redraft.lab.experiments.experiment import plan_of, without_embeddings
+from redraft.lab.experiments.orders import Asked
 from redraft.lab.experiments.qa import QaDesign, QaOutcome
 from redraft.lab.verdict import verdict
 from redraft.llm.budget import PriceTable
@@ -52,6 +53,12 @@ class ThesisExperiment:
 
     name = "thesis"
 
+    def design(self, request: Asked) -> ThesisDesign:
+        """Return both designs; by default, summaries are drafted from all that is read, like answers."""
+        strategies = request.values.get("strategies") or ("direct",)
+        drafting = replace(request, values={**request.values, "strategies": strategies})
+        return ThesisDesign(context.EXPERIMENT.design(drafting), qa.EXPERIMENT.design(request))
+
     async def run(self, documents: Sequence[Document], design: ThesisDesign, runner: ExperimentRunner) -> ThesisOutcome:
         """Run what is not done yet, within the limits."""
         summaries = await context.EXPERIMENT.run(documents, design.context, runner)
@@ -59,7 +66,8 @@ class ThesisExperiment:
 
     def plan(self, documents: Sequence[Document], design: ThesisDesign, prices: PriceTable) -> Table:
         """Return the approximate cost, for `--dry-run`."""
-        return plan_of(self.run, documents, design, prices)
+        halves = ThesisDesign(without_embeddings(design.context), without_embeddings(design.qa))
+        return plan_of(self.run, documents, halves, prices)
 
     def is_some(self, outcome: ThesisOutcome) -> bool:
         """Return True if an incomplete outcome has any result."""
@@ -69,8 +77,8 @@ class ThesisExperiment:
         """Return both reports as one; tables that both have are named by their experiment."""
         reports = [context.EXPERIMENT.report(outcome.context), qa.EXPERIMENT.report(outcome.qa)]
         first, second = reports
-        own = [replace(table, name=f"qa_{table.name}") if table.name in _BOTH else table for table in second.tables]
-        tables = (*first.tables, *own)
+        renamed = [replace(table, name=f"qa_{table.name}") if table.name in _BOTH else table for table in second.tables]
+        tables = (*first.tables, *renamed)
         return Report(
             self.name,
             "Traceability: the sources of summaries, their facts, and answers to questions",

@@ -138,16 +138,16 @@ def score_limits(*columns: pd.Series[float]) -> tuple[float, float]:
 
 def legend(figure: Figure, axes: Axes, handles: Sequence[Any] | None = None) -> None:
     """Draw a legend below all axes, with as many columns as its names leave room for."""
-    shown = list(handles) if handles is not None else axes.get_legend_handles_labels()[0]
-    longest = max((len(str(handle.get_label())) for handle in shown), default=0)
-    if shown:
+    drawn_handles = list(handles) if handles is not None else axes.get_legend_handles_labels()[0]
+    longest = max((len(str(handle.get_label())) for handle in drawn_handles), default=0)
+    if drawn_handles:
         columns = max(1, min(4, _LINE // (longest + 6)))
-        figure.legend(handles=shown, loc="outside lower center", ncols=columns)
+        figure.legend(handles=drawn_handles, loc="outside lower center", ncols=columns)
 
 
 def name_rows(axes: Axes, names: Iterable[object]) -> None:
     """Name rows from the top down on the left axis."""
-    shown = [label(name, 34) for name in names]
-    axes.set_yticks(range(len(shown)), shown)
-    axes.set_ylim(len(shown) - 0.4, -0.6)
+    labels = [label(name, 34) for name in names]
+    axes.set_yticks(range(len(labels)), labels)
+    axes.set_ylim(len(labels) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)

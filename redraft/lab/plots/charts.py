@@ -53,10 +53,10 @@ class HeatMaps(Chart):
         frame = numbers(self.frame, "value")
         rows, columns = frame["row"].unique()[:MAX_ROWS], frame["column"].unique()[:_MAX_COLUMNS]
         return {
-            str(panel): own.drop_duplicates(["row", "column"])
+            str(panel): panel_rows.drop_duplicates(["row", "column"])
             .pivot(index="row", columns="column", values="value")
             .reindex(index=rows, columns=columns)
-            for panel, own in frame.groupby("panel", sort=False)
+            for panel, panel_rows in frame.groupby("panel", sort=False)
         }
 
     def draw(self, figure: Figure) -> None:
@@ -73,8 +73,8 @@ class HeatMaps(Chart):
         for axes, (name, panel) in zip(all_axes, panels.items(), strict=True):
             axes.imshow(np.ma.masked_invalid(panel.to_numpy()), aspect="auto", **shades)
             for (row, column), value in np.ndenumerate(panel.to_numpy()):
-                shown = figure_of(None if np.isnan(value) else float(value), 2)
-                axes.text(column, row, shown, ha="center", va="center", color=INK)
+                text = figure_of(None if np.isnan(value) else float(value), 2)
+                axes.text(column, row, text, ha="center", va="center", color=INK)
             names = [f"{name:,}" if isinstance(name, int) else label(name, 14) for name in panel.columns]
             turned: dict[str, Any] = {"rotation": 45, "ha": "right"} if len(names) > _FIT_COLUMNS else {}
             axes.set_xticks(range(len(names)), names, **turned)
@@ -109,12 +109,21 @@ class Lines(Chart):
         names = [name for name in frame["series"].unique() if name != self.reference]
         if self.even is not None:
             axes.axhline(self.even, color=INK, linestyle=(0, (5, 4)), linewidth=1, label="even spread")
-        for name, own in frame.groupby("series", sort=False):
+        for name, series_rows in frame.groupby("series", sort=False):
             at = names.index(name) if name in names else len(COLOURS) - 1
             look: dict[str, Any] = {"color": COLOURS[at % len(COLOURS)], "linestyle": DASHES[at % len(DASHES)]}
             marker = MARKERS[(at + at // len(COLOURS)) % len(MARKERS)] if name != self.reference else ""
-            axes.plot(own["x"], own["y"], label=label(name), marker=marker, markevery=max(1, len(own) // 10), **look)
-            axes.fill_between(own["x"], own["low"], own["high"], color=look["color"], alpha=0.16, linewidth=0)
+            axes.plot(
+                series_rows["x"],
+                series_rows["y"],
+                label=label(name),
+                marker=marker,
+                markevery=max(1, len(series_rows) // 10),
+                **look,
+            )
+            axes.fill_between(
+                series_rows["x"], series_rows["low"], series_rows["high"], color=look["color"], alpha=0.16, linewidth=0
+            )
         axes.set(xlabel=wrapped(self.x), ylabel=wrapped(self.y, _HIGH))
         if self.even is None:
             axes.set_ylim(self.limits or score_limits(frame["y"], frame["low"], frame["high"]))
@@ -156,12 +165,14 @@ class Intervals(Chart):
         axes.set_xlim(-reach, reach)
 
     def _row(self, axes: Axes, at: int, row: Any) -> None:
-        known = not (np.isnan(row.low) or np.isnan(row.high))
-        clear = known and (self.sides is None or row.low > 0 or row.high < 0)
-        colour = COLOURS[0] if known else GREY
-        if known:
+        has_interval = not (np.isnan(row.low) or np.isnan(row.high))
+        clear = has_interval and (self.sides is None or row.low > 0 or row.high < 0)
+        colour = COLOURS[0] if has_interval else GREY
+        if has_interval:
             axes.plot([row.low, row.high], [at, at], color=colour, linewidth=1.4)
-        axes.plot(row.value, at, MARKERS[0 if known else 3], color=colour, markerfacecolor=colour if clear else "white")
+        axes.plot(
+            row.value, at, MARKERS[0 if has_interval else 3], color=colour, markerfacecolor=colour if clear else "white"
+        )
         if words := getattr(row, "note", ""):
             axes.annotate(label(words), (1.01, at), xycoords=("axes fraction", "data"), va="center", color=GREY)
 
@@ -179,8 +190,8 @@ class Shares(Chart):
     def shares(self) -> pd.DataFrame:
         """Return the parts of each bar, in shares of their sum; NaN if one is missing or negative, or all are zero."""
         values = numbers(self.frame, *self.parts).set_index("name")[list(self.parts)]
-        whole = values.where((values >= 0).all(axis=1)).sum(axis=1, min_count=1)
-        return values.div(whole.where(whole > 0), axis=0)
+        totals = values.where((values >= 0).all(axis=1)).sum(axis=1, min_count=1)
+        return values.div(totals.where(totals > 0), axis=0)
 
     def draw(self, figure: Figure) -> None:
         """Draw the bars in rows, with the shares that have room."""
@@ -228,12 +239,12 @@ class Costs(Chart):
     def draw(self, figure: Figure) -> None:
         """Draw the marks."""
         frame = numbers(self.frame, "cost", "score", "low", "high")
-        known = frame.dropna(subset=["cost", "score"])
-        if known.empty:
+        priced = frame.dropna(subset=["cost", "score"])
+        if priced.empty:
             return
         axes = figure.subplots()
         handles = []
-        for at, row in enumerate(known.itertuples()):
+        for at, row in enumerate(priced.itertuples()):
             look: dict[str, Any] = {"color": COLOURS[at % len(COLOURS)], "marker": MARKERS[at % len(MARKERS)]}
             axes.plot([row.cost, row.cost], [row.low, row.high], color=look["color"], linewidth=1.4)
             axes.plot(row.cost, row.score, linestyle="", **look)
@@ -241,9 +252,9 @@ class Costs(Chart):
         axes.set(
             xlabel=wrapped(self.cost),
             ylabel=wrapped(self.score, _HIGH),
-            ylim=score_limits(known["score"], known["low"], known["high"]),
+            ylim=score_limits(priced["score"], priced["low"], priced["high"]),
         )
-        axes.set_xlim(0, 1.1 * known["cost"].max() or 1)
+        axes.set_xlim(0, 1.1 * priced["cost"].max() or 1)
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
         axes.grid(visible=True)
         legend(figure, axes, handles)

@@ -1,4 +1,4 @@
-"""What research adds to the studio: experiments, sheets for people, and documents from public data sets."""
+"""What research adds to the studio: experiments, opinions as a sheet, and documents from public data sets."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from redraft.domain import Document
 from redraft.lab.doctor.checkup import DOCTOR
-from redraft.lab.studio import pages, sheets
+from redraft.lab.studio import pages
+from redraft.lab.studio.opinions import OPINIONS
 from redraft.lab.studio.orders import documents_in_file
 from redraft.lab.studio.work import EXPERIMENTS, PACKAGE, open_lab
 from redraft.studio.context import Extension, MenuLink
@@ -19,20 +20,11 @@ def _read_documents(content: bytes, name: str) -> Sequence[Document]:
 EXTENSION = Extension(
     PACKAGE,
     open_lab,
-    menu=(
-        MenuLink("/experiments", "experiments", "Experiments"),
-        MenuLink(
-            "/sheets",
-            "sheets",
-            "Sheets",
-            "Sheets on which people judge summaries, and how far they agree with each other and with scores",
-            works=True,
-        ),
-    ),
+    menu=(MenuLink("/experiments", "experiments", "Experiments"),),
     reading=pages.READING,
-    working=(*pages.WORKING, *sheets.WORKING),
-    endpoints=(sheets.OPINIONS, *EXPERIMENTS),
-    uploads=frozenset({"/api/experiments", "/experiments/new", "/sheets", "/sheets/filled"}),
+    working=pages.WORKING,
+    endpoints=(OPINIONS, *EXPERIMENTS),
+    uploads=frozenset({"/api/experiments", "/experiments/new"}),
     read_documents=_read_documents,
     own_documents=DOCTOR,
 )

@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
-import re
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from copy import copy
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field, create_model
 
 from redraft.domain import Document
 from redraft.errors import UsageError
-from redraft.evaluators.catalog import check_goals, metrics
 from redraft.lab.agreement.annotations import read_annotations, read_summaries
 from redraft.lab.experiments import chunk_size, context, grid, hamlet, longsumeval, qa, thesis
 from redraft.lab.experiments.booookscore import CoherenceDesign, measure_summaries
-from redraft.lab.experiments.chunk_size import SIZES, ChunkSizeDesign
-from redraft.lab.experiments.context import ContextDesign
 from redraft.lab.experiments.data.read import SUFFIXES, form_suffix
 from redraft.lab.experiments.experiment import AnyExperiment
-from redraft.lab.experiments.grid import GridDesign, contestants
-from redraft.lab.experiments.hamlet import HamletDesign
-from redraft.lab.experiments.longsumeval import LongSumEvalDesign
-from redraft.lab.experiments.plan import NamedModel
-from redraft.lab.experiments.qa import QaDesign
-from redraft.lab.experiments.reading import parse_steps
+from redraft.lab.experiments.orders import ORDERS, PAPER_GOALS, Asked, CoherenceOrder, NamedModel, option_fields
 from redraft.lab.experiments.sources import DATASET, Corpus, corpus, read_references_of
-from redraft.lab.experiments.thesis import ThesisDesign
 from redraft.lab.extra import require_lab
 from redraft.llm.budget import PriceTable
 from redraft.readers.documents import load_bytes
 from redraft.report.tables import Table
-from redraft.settings import EXTRACTIVE, DraftConfig, JudgeConfig, Limits, ModelSettings, PolicyName
+from redraft.settings import EXTRACTIVE, DraftConfig, Limits
 from redraft.store.store import Store
 from redraft.studio.orders import (
     Models,
@@ -48,19 +39,9 @@ from redraft.studio.orders import (
 )
 
 _MAX_DOCUMENTS = 200
-_MIN_CHUNK = 64
-_GOALS = {"coverage": 0.6, "consistency": 0.73}
-"""The default goals of LongSumEval."""
 T = TypeVar("T")
-_SPLIT = re.compile(r"[,;\s]+")
 
 
-def _numbers(value: object) -> object:
-    """Split a typed list of numbers, such as 100, 200."""
-    return [number for number in _SPLIT.split(value) if number] if isinstance(value, str) else value
-
-
-Numbers = Annotated[tuple[int, ...], BeforeValidator(_numbers), Field(max_length=8)]
 Kind = Literal["grid", "longsumeval", "hamlet", "context", "qa", "thesis", "chunk-size", "booookscore"]
 
 
@@ -95,7 +76,26 @@ KINDS: Mapping[Kind, KindInfo] = {
 """The kinds of experiments that can be started here."""
 
 
-class ExperimentBody(SettingsBody):
+def _order_fields() -> dict[str, Any]:
+    """Return the settings of all orders as optional fields of a request; none of them names a file."""
+    fields: dict[str, Any] = {}
+    for order in ORDERS.values():
+        for name in option_fields(order):
+            if name not in SettingsBody.model_fields and name != "questions_of":
+                field = copy(order.model_fields[name])
+                field.default = None
+                field._attributes_set = {**field._attributes_set, "default": None}  # pydantic copies a field by these
+                fields.setdefault(name, (order.model_fields[name].annotation | None, field))  # type: ignore[operator]
+    return fields
+
+
+if TYPE_CHECKING:
+    OrderSettings = SettingsBody
+else:
+    OrderSettings = create_model("OrderSettings", __base__=SettingsBody, **_order_fields())
+
+
+class ExperimentBody(OrderSettings):
     """A request for an experiment. Its documents are `documents`, those of `from_batch`, or files of the request."""
 
     kind: Kind = "grid"
@@ -109,22 +109,10 @@ class ExperimentBody(SettingsBody):
     """The models that are compared."""
     judges: tuple[str, ...] = ()
     """The models that judge. Default: the first of `models`."""
-    strategies: tuple[str, ...] = ()
-    """Grid, context, qa and thesis: the strategies that are compared."""
-    chunk_sizes: Numbers = ()
-    """Grid and chunk-size: the sizes of chunks that are compared, in tokens."""
-    word_limits: Numbers = ()
-    """Grid: the word limits that are compared; others use the first."""
     metrics: tuple[str, ...] = ()
     """Grid: the metrics that judge the summaries. Default: coverage and consistency."""
     goals: dict[str, float] = Field(default_factory=dict)
     """Longsumeval: the least score of each metric."""
-    prefer: bool = False
-    """Grid: let the judges choose the better of two summaries, too."""
-    steps: str = Field(default="", max_length=200)
-    """Context, qa and thesis: how many tokens are read at each step, as START:STOP:STEP or N,N."""
-    places: Literal["lineage", "tfidf", "embeddings"] = "lineage"
-    """Context and thesis: where a sentence comes from, by lineage or by the most similar paragraph."""
     by_source: bool = False
     """Context, qa and thesis: show each file, set or batch in the tables as a dataset of its own."""
     reference: str = ""
@@ -134,12 +122,6 @@ class ExperimentBody(SettingsBody):
     """These summaries by the id of the document."""
     sets: dict[str, str] = Field(default_factory=dict)
     """The dataset of each document, by id."""
-    queries: int | None = Field(default=None, ge=1)
-    """Hamlet: the most queries about each document."""
-    per_third: int = Field(default=1, ge=1, le=100)
-    """Qa and thesis: the questions of each type about each third of a document."""
-    sample_size: int = Field(default=100, ge=1, le=10_000)
-    """Chunk-size: the most chunks of each size."""
     summaries: str = ""
     """Booookscore: the content of a JSON file of summaries, their texts by id."""
     annotations: str = ""
@@ -165,37 +147,37 @@ class ExperimentPlan(NamedTuple):
 def plan_asked(
     store: Store,
     models: Models,
-    asked: ExperimentBody,
+    body: ExperimentBody,
     files: tuple[tuple[bytes, str], ...],
     before: ExperimentPlan | None,
 ) -> ExperimentPlan:
     """Return a request with its documents, or with those of an earlier plan. It is checked as far as possible without a
     model."""
-    if asked.kind == "booookscore":
-        texts = {name: getattr(before.asked, name) for name in TEXTS} if before and not asked.summaries else {}
-        plan = ExperimentPlan(asked.model_copy(update=texts), ())
+    if body.kind == "booookscore":
+        texts = {name: getattr(before.asked, name) for name in TEXTS} if before and not body.summaries else {}
+        plan = ExperimentPlan(body.model_copy(update=texts), ())
     else:
-        kept = before is not None and before.documents and not (asked.documents or asked.from_batch or files)
-        corpus = Corpus([*before.documents], before.asked.sets) if before and kept else _corpus(store, asked, files)
-        plan = ExperimentPlan(_with_references(asked, corpus, before), tuple(corpus.documents))
+        is_kept = before is not None and before.documents and not (body.documents or body.from_batch or files)
+        corpus = Corpus([*before.documents], before.asked.sets) if before and is_kept else _corpus(store, body, files)
+        plan = ExperimentPlan(_with_references(body, corpus, before), tuple(corpus.documents))
     design_of(plan.asked, models)
     return plan
 
 
-def _with_references(asked: ExperimentBody, found: Corpus, before: ExperimentPlan | None) -> ExperimentBody:
+def _with_references(body: ExperimentBody, corpus_read: Corpus, before: ExperimentPlan | None) -> ExperimentBody:
     """Return the request with the datasets and the existing summaries of its documents."""
-    references = asked.references or (before.asked.references if before else {})
-    if asked.reference == DATASET:
-        references = found.references or references
+    references = body.references or (before.asked.references if before else {})
+    if body.reference == DATASET:
+        references = corpus_read.references or references
         if not references:
             raise UsageError("the documents have no summaries of their own", hint="upload a set that has them")
-    elif text := asked.reference:
+    elif text := body.reference:
         name = f"reference{'.jsonl' if text.lstrip().startswith('{') else '.txt'}"
         try:
-            references = _from_file(text.encode(), name, lambda file: read_references_of(file, found.documents))
+            references = _from_file(text.encode(), name, lambda file: read_references_of(file, corpus_read.documents))
         except UsageError as error:
             raise UsageError(error.message, place=Path(error.place).name, hint=error.hint) from error
-    return asked.model_copy(update={"reference": "", "references": references, "sets": asked.sets or found.sets})
+    return body.model_copy(update={"reference": "", "references": references, "sets": body.sets or corpus_read.sets})
 
 
 def _from_file(content: bytes, name: str, read: Callable[[str], T]) -> T:
@@ -206,16 +188,16 @@ def _from_file(content: bytes, name: str, read: Callable[[str], T]) -> T:
         return read(str(file))
 
 
-def _corpus(store: Store, asked: ExperimentBody, files: tuple[tuple[bytes, str], ...]) -> Corpus:
+def _corpus(store: Store, body: ExperimentBody, files: tuple[tuple[bytes, str], ...]) -> Corpus:
     """Return the documents that a request names or has; raise if there are none, or too many."""
-    named = [document_named(store, key) for key in asked.documents]
-    parts = [(document.title, Corpus([document])) for document in named]
-    if asked.from_batch:
-        items = store.batches.some(asked.from_batch, "", "", 0, _MAX_DOCUMENTS)
+    named_documents = [document_named(store, key) for key in body.documents]
+    parts = [(document.title, Corpus([document])) for document in named_documents]
+    if body.from_batch:
+        items = store.batches.some(body.from_batch, "", "", 0, _MAX_DOCUMENTS)
         if not items:
-            raise UsageError(f"no batch {asked.from_batch!r} has documents", hint="GET /api/batches lists them")
+            raise UsageError(f"no batch {body.from_batch!r} has documents", hint="GET /api/batches lists them")
         of_batch = [store.documents.get(item.document) for item in items if item.document]
-        parts.append((asked.from_batch, Corpus(of_batch)))
+        parts.append((body.from_batch, Corpus(of_batch)))
     parts += [(Path(name).stem, documents_in_file(content, name)) for content, name in files]
     documents = {document.id: document for _, part in parts for document in part.documents}
     if not documents:
@@ -249,154 +231,65 @@ def unpriced(table: Table) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(row[model]) for row in table.rows[:-1] if row[cost] is None))
 
 
-def design_of(asked: ExperimentBody, models: Models) -> tuple[AnyExperiment, Any]:
-    """Return the requested experiment and its design, like those that the command of the same name makes from its
-    options; raise UsageError if it needs a model and has none."""
-    request = _Request(asked, models)
-    if asked.kind == "booookscore":
-        return request.booookscore()
-    if not asked.models and asked.kind != "chunk-size":
-        raise UsageError("no model takes part", hint="choose at least one model")
-    experiments: Mapping[str, tuple[AnyExperiment, Callable[[], Any]]] = {
-        "grid": (grid.EXPERIMENT, request.grid),
-        "longsumeval": (longsumeval.EXPERIMENT, request.longsumeval),
-        "hamlet": (hamlet.EXPERIMENT, request.hamlet),
-        "context": (context.EXPERIMENT, request.context),
-        "qa": (qa.EXPERIMENT, request.qa),
-        "thesis": (thesis.EXPERIMENT, lambda: ThesisDesign(request.context("direct"), request.qa())),
-        "chunk-size": (chunk_size.EXPERIMENT, request.chunk_size),
-    }
-    experiment, design = experiments[asked.kind]
-    return experiment, design()
-
-
-class _Request:
-    """A request with the models of the studio, from which designs are made."""
-
-    def __init__(self, asked: ExperimentBody, models: Models) -> None:
-        self.asked, self.models = asked, models
-        self.words = asked.word_limits[0] if asked.word_limits else None
-
-    def settings(self, *names: str) -> dict[str, Any]:
-        """Return the settings that were given, of these."""
-        return self.asked.said(set(names))
-
-    def strategies(self, default: str) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(self.asked.strategies)) or (default,)
-
-    @property
-    def writers(self) -> tuple[NamedModel, ...]:
-        changes: dict[str, Any] = {"words": self.words} if self.words else {}
-        strategy = self.asked.strategies[0] if self.asked.strategies else "hierarchical"
-        return tuple(
-            NamedModel(name, settings_of(self.asked, self.models, name, strategy=strategy, **changes))
-            for name in dict.fromkeys(self.asked.models)
-        )
-
-    @property
-    def judges(self) -> tuple[NamedModel, ...]:
-        """The judges, by default the first model, each with its own settings."""
-        shared, judges = self.settings("prompts", "replies", "sample"), list[NamedModel]()
-        for name in dict.fromkeys(self.asked.judges or self.asked.models[:1]):
-            own = self.own(name)
-            settings: dict[str, Any] = own_settings(own) if own else {"model": EXTRACTIVE}
-            judges.append(NamedModel(name, DraftConfig(**{"strategy": "given", **shared, **settings})))
-        if not judges:
-            raise UsageError("no model judges", hint="choose at least one judge")
-        return tuple(judges)
-
-    @property
-    def judge(self) -> NamedModel:
-        """The only judge."""
-        judges = self.judges
-        if len(judges) > 1:
-            raise UsageError(f"{self.asked.kind} takes one judge, not {len(judges)}", hint="choose one judge")
-        return judges[0]
-
-    def own(self, name: str) -> ModelSettings | None:
-        """Return the settings of a model of the studio; None for the built-in one."""
-        return None if name == EXTRACTIVE else known_model(name, self.models)
-
-    def judging(self, metrics: tuple[str, ...], judges: Sequence[NamedModel]) -> JudgeConfig:
-        return judging_of(self.asked, self.models, metrics, tuple(judge.name for judge in judges))
-
-    def grid(self) -> GridDesign:
-        asked, judges = self.asked, self.judges
-        systems = contestants(
-            self.writers,
-            self.strategies("hierarchical"),
-            tuple(dict.fromkeys(asked.chunk_sizes)) or (self.settings("chunk_tokens").get("chunk_tokens", 2048),),
-            tuple(dict.fromkeys(asked.word_limits)) or (self.settings("words").get("words"),),
-        )
-        judging = self.judging(tuple(dict.fromkeys((*asked.metrics, *asked.rubrics))), judges)
-        judging = judging.model_copy(update={"judges": (), "base_url": None})
-        return GridDesign(systems, judges, judging, prefers=asked.prefer)
-
-    def longsumeval(self) -> LongSumEvalDesign:
-        judge, goals = self.judge, self.asked.goals or _GOALS
-        check_goals(goals, metrics(tuple(goals)))
-        orders: tuple[PolicyName, ...] = ("paper", "editor")
-        rounds = self.settings("rounds").get("rounds")
-        return LongSumEvalDesign(self.writers, judge, self.judging(tuple(goals), [judge]), (goals,), orders, rounds)
-
-    def hamlet(self) -> HamletDesign:
-        settings = self.settings("validator", "perspective")
-        validator = settings.get("validator")
-        own = self.own(validator) if validator else None
-        return HamletDesign(
-            models=self.writers,
-            judge=self.judge,
-            validator=validator,
-            own={validator: own} if validator and own else {},
-            perspective=settings.get("perspective", "both"),
-            queries=self.asked.queries,
-        )
-
-    def _reading(self, default: str) -> dict[str, Any]:
-        """Return what experiments that read step by step share."""
-        return {
-            "models": self.writers,
-            "judge": self.judge,
-            "strategies": self.strategies(default),
-            "steps": parse_steps(self.asked.steps) if self.asked.steps else None,
-            "words": self.words,
-            "references": self.asked.references,
-            "sets": self.asked.sets if self.asked.by_source else {},
-        }
-
-    def context(self, default: str = "hierarchical") -> ContextDesign:
-        embeddings = self.settings("embeddings").get("embeddings")
-        reading = self._reading(default)
-        return ContextDesign(**reading, places=self.asked.places, embeddings=embeddings).complete()
-
-    def qa(self) -> QaDesign:
-        settings = self.settings("similarity", "embeddings")
-        if settings.get("similarity") == "judge":
-            hint = "choose rouge1, exact or cosine"
-            raise UsageError("qa compares answers by a measure, not by the judge", hint=hint)
-        return QaDesign(**self._reading("direct"), per_third=self.asked.per_third, **settings)
-
-    def chunk_size(self) -> ChunkSizeDesign:
-        sizes = tuple(sorted({*self.asked.chunk_sizes})) or SIZES
-        if sizes[0] < _MIN_CHUNK:
-            raise UsageError(f"a chunk of {sizes[0]} tokens is too small", hint=f"use {_MIN_CHUNK} tokens or more")
-        names = tuple(judge.name for judge in self.judges)
-        settings = self.settings("context_tokens", "temperature", "prompts", "replies")
-        return ChunkSizeDesign(names, own=self._own(names), sizes=sizes, sample=self.asked.sample_size, **settings)
-
-    def booookscore(self) -> tuple[AnyExperiment, Any]:
-        """Return the summaries with their annotations. Without annotations, the built-in model judges by default."""
+def design_of(body: ExperimentBody, models: Models) -> tuple[AnyExperiment, Any]:
+    """Return the requested experiment and its design; raise UsageError if it needs a model and has none."""
+    request = asked_of(body, models)
+    if body.kind == "booookscore":
         require_lab("measuring coherence")
-        asked = self.asked
-        if not asked.summaries:
+        if not body.summaries:
             raise UsageError("no summaries were given", hint="upload a JSON file with their texts by id")
-        names = tuple(dict.fromkeys(asked.judges)) or (() if asked.annotations else (EXTRACTIVE,))
-        settings = self.settings("batch", "context_tokens", "temperature", "prompts", "replies")
-        file = read_summaries("summaries.json", asked.summaries.encode())
-        annotations = read_annotations("annotations.json", asked.annotations.encode()) if asked.annotations else None
+        file = read_summaries("summaries.json", body.summaries.encode())
+        annotations = read_annotations("annotations.json", body.annotations.encode()) if body.annotations else None
         tables = import_module("redraft.lab.experiments.booookscore")  # needs the extra
-        design = CoherenceDesign(names, own=self._own(names), **settings)
-        return tables.EXPERIMENT, measure_summaries(file, annotations, design)
+        return tables.EXPERIMENT, measure_summaries(file, annotations, CoherenceDesign(**request.panel(CoherenceOrder)))
+    if not body.models and body.kind != "chunk-size":
+        raise UsageError("no model takes part", hint="choose at least one model")
+    experiment = _EXPERIMENTS[body.kind]
+    return experiment, experiment.design(request)
 
-    def _own(self, names: Sequence[str]) -> dict[str, ModelSettings]:
-        return {name: own for name in names if (own := self.own(name)) is not None}
+
+_EXPERIMENTS: Mapping[str, AnyExperiment] = {
+    "grid": grid.EXPERIMENT,
+    "longsumeval": longsumeval.EXPERIMENT,
+    "hamlet": hamlet.EXPERIMENT,
+    "context": context.EXPERIMENT,
+    "qa": qa.EXPERIMENT,
+    "thesis": thesis.EXPERIMENT,
+    "chunk-size": chunk_size.EXPERIMENT,
+}
+
+
+def asked_of(body: ExperimentBody, models: Models) -> Asked:
+    """Return what a request asks for, with the models of the studio. Without a judge, the first model judges; without
+    annotations of coherence, the built-in one."""
+    values: dict[str, Any] = {name: getattr(body, name) for name in type(body).model_fields}
+    # The summaries of a request are the content of a file, and not places.
+    del values["summaries"]
+    if limits := values.get("word_limits"):
+        values["words"] = limits[0]
+    if body.goals:
+        values["thresholds"] = (body.goals,)
+    strategy = (values.get("strategies") or ("hierarchical",))[0]
+    words = {"words": values["words"]} if values.get("words") else {}
+    sampling = body.said({"prompts", "replies", "sample"})
+
+    def own(name: str) -> dict[str, Any]:
+        return {"model": EXTRACTIVE} if name == EXTRACTIVE else own_settings(known_model(name, models))
+
+    usual = () if body.annotations else (EXTRACTIVE,)
+    names = tuple(dict.fromkeys(body.judges or body.models[:1] or (usual if body.kind == "booookscore" else ())))
+    goals = tuple(body.goals or PAPER_GOALS)
+    metrics = goals if body.kind == "longsumeval" else tuple(dict.fromkeys((*body.metrics, *body.rubrics)))
+    tables = {*names, *([body.said({"validator"})["validator"]] if body.said({"validator"}) else [])} - {EXTRACTIVE}
+    return Asked(
+        values,
+        tuple(
+            NamedModel(name, settings_of(body, models, name, strategy=strategy, **words))
+            for name in dict.fromkeys(body.models)
+        ),
+        tuple(NamedModel(name, DraftConfig(**{"strategy": "given", **sampling, **own(name)})) for name in names),
+        lambda: judging_of(body, models, metrics, names),
+        sets=body.sets if body.by_source else {},
+        references=body.references,
+        own={name: known_model(name, models) for name in tables},
+    )

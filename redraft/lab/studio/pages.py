@@ -60,7 +60,7 @@ async def new(request: Request) -> Response:
     return await _form(request, values)
 
 
-async def _form(request: Request, given: Mapping[str, Any], error: Exception | None = None) -> Response:
+async def _form(request: Request, filled: Mapping[str, Any], error: Exception | None = None) -> Response:
     status, problem = problem_of(error) if error else (200, None)
     await look(request)
     offered = await offer_of(request)
@@ -68,7 +68,7 @@ async def _form(request: Request, given: Mapping[str, Any], error: Exception | N
         group._replace(controls=tuple(field for field in group.controls if field.name not in _SHOWN))
         for group in groups(tuple(offered.models))
     ]
-    values: dict[str, Any] = {**dict.fromkeys((*ExperimentBody.model_fields, KEPT), ""), "kind": "grid", **given}
+    values: dict[str, Any] = {**dict.fromkeys((*ExperimentBody.model_fields, KEPT), ""), "kind": "grid", **filled}
     values["rubrics"] = rubric_lines(values["rubrics"])
     return page(
         request,
@@ -146,7 +146,7 @@ async def compare(request: Request) -> Response:
     """Show experiments side by side."""
     names = list(dict.fromkeys(request.query_params.getlist("name")))[:_MAX_COMPARED]
     sections = await off_loop(work.tables_with_pictures, context_of(request).config.results, names)
-    names = [each.results.place for section in sections for each in section.sets]
+    names = [result_set.results.place for section in sections for result_set in section.sets]
     if len(names) < 2:
         raise UsageError("nothing to compare", hint="select two or more experiments that have tables")
     return page(request, "experiment_compare", "experiments", sections=sections, names=names)

@@ -31,12 +31,12 @@ from redraft.lab.doctor.checkup import DOCTOR, probe_names
 from redraft.lab.experiments.experiment import UNDECIDED, is_undecided
 from redraft.lab.experiments.pictures import result_files
 from redraft.lab.experiments.published import read_file_of_results
+from redraft.lab.experiments.report_page import ReportSection, Results, sections
 from redraft.lab.studio.orders import ExperimentBody, ExperimentPlan, ExperimentStart, design_of, plan_asked, plan_table
 from redraft.llm.addresses import OPENAI
 from redraft.llm.budget import PriceTable
 from redraft.llm.servers import names_for_people
 from redraft.report.history.summaries import RunSummary
-from redraft.report.pages.report import ReportSection, Results, sections
 from redraft.runs.experiment_runner import ExperimentRunner, describe_error
 from redraft.settings import Limits
 from redraft.sources import MAX_BYTES, read_file, write
@@ -242,18 +242,18 @@ class ExperimentManager:
 
     def start(self, plan: ExperimentPlan, models: Models) -> str:
         """Start an experiment, and return its name."""
-        created, asked = datetime.now(UTC).isoformat(timespec="milliseconds"), plan.asked
+        created, body = datetime.now(UTC).isoformat(timespec="milliseconds"), plan.asked
         ids = tuple(document.id for document in plan.documents)
-        wanted = _NAME.sub("-", asked.name.lower()).strip("-") or f"{asked.kind}-{created[:10]}"
+        wished_name = _NAME.sub("-", body.name.lower()).strip("-") or f"{body.kind}-{created[:10]}"
         with self._lock:
-            names = (wanted, *(f"{wanted}-{number}" for number in range(2, 1000)))
+            names = (wished_name, *(f"{wished_name}-{number}" for number in range(2, 1000)))
             name = next(name for name in names if name not in _TAKEN and not (self._folder / name).exists())
             try:
                 (self._folder / name).mkdir(parents=True)
             except OSError as error:
                 place = str(self._folder)
                 raise UsageError(f"cannot write results: {error.strerror}", place=place, hint=_HINT) from error
-        self._begin(name, ExperimentOrder(asked=asked, documents=ids, created=created), plan.documents, models)
+        self._begin(name, ExperimentOrder(asked=body, documents=ids, created=created), plan.documents, models)
         return name
 
     def resume(self, name: str, models: Models) -> None:
@@ -453,12 +453,14 @@ def tables_with_pictures(folder: Path, names: Sequence[str]) -> tuple[ReportSect
 
 def _shown_results(file: Path, name: str) -> Results:
     order = order_in(file.parent)
-    shown = names_for_people({*order.asked.models, *order.asked.judges}) if order else {}
+    titles = names_for_people({*order.asked.models, *order.asked.judges}) if order else {}
     # Settings have the name that the server has been asked for.
-    shown |= {f"{OPENAI}:{model.partition('/')[2]}": title for model, title in shown.items()}
-    results = read_file_of_results(file, name, lambda table: replace(table, rows=with_names(table.rows, shown)))
-    named = {part: with_names(getattr(results, part), shown) for part in ("about", "headline", "settings", "verdict")}
-    return replace(results, **named)
+    titles |= {f"{OPENAI}:{model.partition('/')[2]}": title for model, title in titles.items()}
+    results = read_file_of_results(file, name, lambda table: replace(table, rows=with_names(table.rows, titles)))
+    with_titles = {
+        part: with_names(getattr(results, part), titles) for part in ("about", "headline", "settings", "verdict")
+    }
+    return replace(results, **with_titles)
 
 
 def picture(folder: Path, name: str, file: str) -> bytes:
@@ -483,9 +485,9 @@ async def details(request: Request) -> ExperimentDetails:
 
 async def planned(request: Request, sent: SentRequest) -> ExperimentPlan:
     """Return the experiment that a request asks for, with its documents."""
-    context, asked = context_of(request), validated(ExperimentStart, sent.fields)
+    context, body = context_of(request), validated(ExperimentStart, sent.fields)
     before = lab_of(request).planned.look(sent.kept) if sent.kept else None
-    return await off_loop(plan_asked, context.reading, context.models, asked, sent.files, before)
+    return await off_loop(plan_asked, context.reading, context.models, body, sent.files, before)
 
 
 async def start(request: Request) -> ExperimentStarted | Response:

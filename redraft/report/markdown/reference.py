@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from redraft.domain import Document, DocumentSection, KeyFact, KeyFacts, Pack, Span, Tree, TypedQuestions
+from redraft.domain import Document, DocumentSection, KeyFact, KeyFacts, Pack, Span, Tree
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, pruning
 from redraft.readers.parts import MATTER, chapters
 from redraft.report.markdown.layout import item, joined, line, named, section, table
@@ -72,7 +72,7 @@ def _missing(troubles: Sequence[str]) -> str:
     return section("Missing", (f"- missing: {line(trouble, _LONGEST)}" for trouble in troubles))
 
 
-def origin(questions: Pack | TypedQuestions) -> str:
+def origin(questions: Pack) -> str:
     """Return the origin of questions."""
     return f"{'imported, ' if questions.imported else ''}by {line(questions.model, _MODEL)}"
 

@@ -40,8 +40,8 @@ def test_it_prints_what_matters_and_writes_the_rest(inside: Inside) -> None:
     ]
     assert all(float(row["read"]) < 1 for row in rows)
     before = {path.name: path.read_bytes() for path in results.iterdir()}
-    again = inside.run(*CONTEXT, "--strategy", "hierarchical", "--strategy", "incremental", "-o", "results")
-    assert again.out == done.out
+    repeated = inside.run(*CONTEXT, "--strategy", "hierarchical", "--strategy", "incremental", "-o", "results")
+    assert repeated.out == done.out
     assert {path.name: path.read_bytes() for path in results.iterdir()} == before
 
 
@@ -59,7 +59,6 @@ def test_a_reference_gives_the_length_and_the_baseline(inside: Inside) -> None:
 def test_a_short_document_has_steps_of_its_own_and_a_plan_costs_nothing(inside: Inside) -> None:
     done = inside.run("experiment", "context", "book.md", "-m", "extractive", "--words", "40", "--dry-run", "--json")
     assert done.code == 0, done.err
-    assert "too few for steps of 10,000" in done.err
     (drafting, *_) = json.loads(done.out)["rows"]
     assert drafting["step"] == "drafting, hierarchical"
     assert drafting["runs"] >= 2
@@ -67,29 +66,15 @@ def test_a_short_document_has_steps_of_its_own_and_a_plan_costs_nothing(inside: 
         assert store.runs.latest(5) == []
 
 
-def test_a_summary_of_a_beginning_says_so(inside: Inside) -> None:
-    done = inside.run("summarize", "book.md", "-m", "extractive", "--words", "40", "--set", "until=300", "--json")
-    source = json.loads(done.out)["source"]
-    assert source["until"] == 300
-    assert source["tokens"] <= 300
-    shown = inside.run("summarize", "book.md", "-m", "extractive", "--words", "40", "--set", "until=300")
-    assert f"words of the first {source['tokens']} tokens of The Keepers" in shown.err
-    plan = inside.run("summarize", "book.md", "-m", "extractive", "--words", "40", "--set", "until=300", "--dry-run")
-    assert "The Keepers: the first " in plan.out
-    refused = inside.run("summarize", "book.md", "-m", "extractive", "--set", "until=300", "--refine")
-    assert refused.code == 2
-    assert "leave out --set until" in refused.err
-
-
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("--until", "10:20"), "are not steps"),
         (("--strategy", "sideways"), "sideways"),
         (("book.md", "reference.txt", "--reference", "reference.txt"), "one document has a reference"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(inside: Inside, words: tuple[str, ...], said: str) -> None:
+def test_what_cannot_be_meant_is_refused(inside: Inside, words: tuple[str, ...], message: str) -> None:
     done = inside.run("experiment", "context", "book.md", "-m", "extractive", *words)
     assert done.code == 2
-    assert said in done.err
+    assert message in done.err

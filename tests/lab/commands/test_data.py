@@ -18,8 +18,8 @@ def test_sets_are_described_and_converted(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_text("\n".join(map(json.dumps, entries)), "utf-8")
     described = inside.run("data", "describe", "x.jsonl", "-q", "-o", "described")
     assert described.code == 0
-    made = inside.run("experiment", "report", "described", "-o", "report.html")
-    assert (made.code, "1 set of results" in made.err) == (0, True)
+    page = inside.run("experiment", "report", "described", "-o", "report.html")
+    assert (page.code, "1 set of results" in page.err) == (0, True)
     joined = inside.run("data", "convert", "x.jsonl", "--join-tokens", "40", "-o", "long.jsonl")
     assert joined.code == 0
     assert len((tmp_path / "long.jsonl").read_text("utf-8").splitlines()) == 1
@@ -38,9 +38,3 @@ def test_a_plain_text_is_told_in_one_sentence_and_not_line_by_line(tmp_path: Pat
     assert checked.code == 3
     assert checked.out.count("| story.txt") == 2, "once among the files, once among what cannot be read"
     assert "plain text is a SOURCE without conversion" in checked.out
-
-
-def test_one_unreadable_entry_of_a_set_is_an_entry(tmp_path: Path) -> None:
-    command = Inside(tmp_path)
-    (tmp_path / "good.md").write_text("The keeper lit the lamp.", "utf-8")
-    assert "| good.md | line 1 | this is not JSON" in command.run("data", "describe", "good.md").out

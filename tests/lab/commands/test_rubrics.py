@@ -13,15 +13,15 @@ from tests.cli.test_rubrics import STATED, VERDICT, folder
 
 
 @pytest.mark.slow
-def test_a_rubric_is_compared_with_people_and_its_judge_certified(tmp_path: Path) -> None:
+def test_a_rubric_is_compared_with_people(tmp_path: Path) -> None:
     texts = [f"The board met at {hour}. It was {'very ' * hour}cold." for hour in range(1, 7)]
     lines = [
         {"document_id": "d", "text": "The board met. It was cold. " * 9, "summary": text, "human": {"plain": at}}
         for at, text in enumerate(texts)
     ]
 
-    def serve(seen: Seen) -> str:
-        hour = int(next(letter for letter in seen.messages[0]["content"] if letter.isdigit()))
+    def serve(request: Seen) -> str:
+        hour = int(next(letter for letter in request.messages[0]["content"] if letter.isdigit()))
         return json.dumps({"faults": [], "reason": "So it reads.", "level": hour})
 
     stated = "plain_tone=Plain words"
@@ -29,23 +29,20 @@ def test_a_rubric_is_compared_with_people_and_its_judge_certified(tmp_path: Path
     (tmp_path / "labels.jsonl").write_text("\n".join(map(json.dumps, lines)), "utf-8")
     with ChatServer(serve) as server:
         command = Inside(folder(tmp_path), server.base_url, REDRAFT_MODEL="openai:m", COLUMNS="200")
-        compared = command.run("agree", "labels.jsonl", "--rubric", "levels.toml", "--save", "--json", "-q")
-        (tmp_path / "late.md").write_text(texts[-1], "utf-8")
-        known = command.run("evaluate", "book.md", "late.md", "--rubric", "levels.toml")
-        other = command.run("evaluate", "book.md", "late.md", "--rubric", stated)
+        compared = command.run("agree", "labels.jsonl", "--rubric", "levels.toml", "--json", "-q")
         idle = command.run("agree", "labels.jsonl", "--rubric", stated, "--metric", "coverage")
 
     assert compared.code == 0, compared.err
-    assert "agrees with people 1.00" in known.out, known.err
-    assert "not checked against people" in other.out
+    (row, *_) = next(table["rows"] for table in compared.json["tables"] if table["name"] == "agreement")
+    assert row["tau-b"] == pytest.approx(1)
     assert "--rubric is not used by --metric coverage" in idle.err
 
 
 @pytest.mark.slow
 def test_systems_are_compared_by_a_rubric(tmp_path: Path) -> None:
-    def serve(seen: Seen) -> str:
-        asked = seen.messages[0]["content"]
-        if "Judge how far" not in asked:
+    def serve(request: Seen) -> str:
+        content = request.messages[0]["content"]
+        if "Judge how far" not in content:
             return "The board agreed. It was cold."
         return json.dumps(VERDICT | {"level": 5, "faults": []})
 
@@ -53,5 +50,5 @@ def test_systems_are_compared_by_a_rubric(tmp_path: Path) -> None:
         command = Inside(folder(tmp_path, ""), server.base_url, REDRAFT_MODEL="openai:m")
         compared = command.run("experiment", "grid", "book.md", "-m", "openai:m", "--rubric", STATED, "--json", "-q")
 
-    (scores,) = (one["rows"] for one in compared.json["tables"] if one["name"] == "scores")
+    (scores,) = (table["rows"] for table in compared.json["tables"] if table["name"] == "scores")
     assert [(row["metric"], row["score"]) for row in scores] == [("plain_tone", 1)], compared.err

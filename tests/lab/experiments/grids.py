@@ -20,7 +20,7 @@ from redraft.lab.experiments.grid_frames import (
 )
 from redraft.lab.experiments.longsumeval import BestScores, RefinedOutcome, RefinedSummary, RefineSetting
 from redraft.lab.experiments.longsumeval import LongSumEvalDesign as RefiningDesign
-from redraft.lab.experiments.plan import NamedModel
+from redraft.lab.experiments.orders import NamedModel
 from redraft.prompts.coherence import ASPECTS
 from redraft.settings import DraftConfig, JudgeConfig, PolicyName, RefineConfig
 
@@ -42,7 +42,9 @@ def design(
 ) -> GridDesign:
     """A design of these contestants, which draft."""
     seats = tuple(NamedModel(judge, DraftConfig(strategy="given")) for judge in judges)
-    return GridDesign(tuple(map(contestant, names)), seats, JudgeConfig(metrics=tuple(metrics)), **more)
+    return GridDesign(
+        contestants=tuple(map(contestant, names)), judges=seats, judging=JudgeConfig(metrics=tuple(metrics)), **more
+    )
 
 
 def judged(document: str, name: str, scores: Scores, judge: str = "j", **more: Any) -> GridJudgment:
@@ -50,11 +52,11 @@ def judged(document: str, name: str, scores: Scores, judge: str = "j", **more: A
     lengths = more.pop("lengths", {})
     title = more.pop("title", document.upper())
     summary = GridSummary(document, title, name, **{"text": "Some words here.", **more})
-    found = {
+    actual = {
         metric: GridScore("failed", None, 1, 3, "too few") if score is None else GridScore("scored", score, 4, 0)
         for metric, score in scores.items()
     }
-    return replace(GridJudgment.of(summary, judge), scores=found, lengths=lengths)
+    return replace(GridJudgment.of(summary, judge), scores=actual, lengths=lengths)
 
 
 def cells(items: Sequence[Any]) -> tuple[PackCell, ...]:
@@ -85,7 +87,12 @@ def refining(*orders: PolicyName, thresholds: Sequence[Mapping[str, float]] = (P
     """A design of one writer."""
     one = NamedModel("a", DraftConfig())
     return RefiningDesign(
-        (one,), NamedModel("j", DraftConfig(strategy="given")), JudgeConfig(), tuple(thresholds), orders, **more
+        writers=(one,),
+        judge=NamedModel("j", DraftConfig(strategy="given")),
+        judging=JudgeConfig(),
+        thresholds=tuple(thresholds),
+        orders=orders,
+        **more,
     )
 
 
@@ -100,6 +107,3 @@ def refined(document: str, *stands: Scores, order: PolicyName = "paper", **more:
 def refined_outcome(made: RefiningDesign, *some: RefinedSummary) -> RefinedOutcome:
     """All that came of refining."""
     return Outcome(made, cells(some), some)
-
-
-REFINEMENT = RefineConfig(goals={"coverage": 0.8})

@@ -23,13 +23,13 @@ TOLD = "A bridge is lost with its keeper."
 
 
 def lines(path: Path, *entries: object) -> Path:
-    path.write_text("".join(f"{json.dumps(one)}\n" for one in entries), "utf-8")
+    path.write_text("".join(f"{json.dumps(entry)}\n" for entry in entries), "utf-8")
     return path
 
 
 def only(path: Path) -> Example:
-    (one,) = read_contents(path).examples
-    return one
+    (example,) = read_contents(path).examples
+    return example
 
 
 class TestBookSum:
@@ -42,7 +42,7 @@ class TestBookSum:
     )
 
     def row(self, source: str, **more: str) -> dict[str, str]:
-        known = {
+        fields = {
             "bid": "1232",
             "is_aggregate": "False",
             "source": source,
@@ -55,7 +55,7 @@ class TestBookSum:
             "chapter_length": "20.0",
             "summary_text": TOLD,
         }
-        return {**dict.fromkeys(self.columns, ""), **known, **more}
+        return {**dict.fromkeys(self.columns, ""), **fields, **more}
 
     def table(self, path: Path, *rows: dict[str, str]) -> Path:
         with path.open("w", newline="", encoding="utf-8") as file:
@@ -65,47 +65,26 @@ class TestBookSum:
         return path
 
     def test_two_sites_summarize_one_chapter(self, tmp_path: Path) -> None:
-        found = read_contents(self.table(tmp_path / "test.csv", self.row("gradesaver"), self.row("shmoop")))
-        assert (found.form, found.troubles) == ("booksum", ())
-        assert [one.id for one in found.examples] == [
+        actual = read_contents(self.table(tmp_path / "test.csv", self.row("gradesaver"), self.row("shmoop")))
+        assert (actual.form, actual.troubles) == ("booksum", ())
+        assert [example.id for example in actual.examples] == [
             f"The Prince.chapter x chapter x ({source})" for source in ("gradesaver", "shmoop")
         ]
-        assert {one.text for one in found.examples} == {CHAPTER}
+        assert {example.text for example in actual.examples} == {CHAPTER}
         (document,) = corpus([str(tmp_path / "test.csv")]).documents
         assert document.title == "The Prince.chapter x chapter x"
 
-    def test_a_row_without_its_summary_is_named_and_the_others_are_read(self, tmp_path: Path) -> None:
-        found = read_contents(self.table(tmp_path / "x.csv", self.row("shmoop"), self.row("x", summary_text="")))
-        assert [(one.place, one.message) for one in found.troubles] == [
-            ("row 2", "there is no `summary_text` with a text")
-        ]
-        assert len(found.examples) == 1
-
-    def test_the_publishers_lists_of_chapters_and_of_books_have_no_texts(self, tmp_path: Path) -> None:
-        row = self.row("gradesaver")
-        chapters = ("bid", "is_aggregate", "source", "chapter_path", "summary_path", "book_id", "summary_id")
-        books = {"bid": "1798", "source": "sparknotes", "title": "Timon", "summary_path": "a.txt", "book_path": "b.txt"}
-        for number, entry in enumerate(({name: row[name] for name in chapters}, books)):
-            (trouble,) = read_contents(lines(tmp_path / f"{number}.jsonl", entry)).troubles
-            assert trouble.message.startswith("it only has the paths of texts")
-
     def test_the_cleaned_set_has_a_list_of_summaries(self, tmp_path: Path) -> None:
-        told = [{"source": "shmoop", "text": TOLD}, {"source": "x", "text": "Another."}]
-        book = {"bid": 1232, "title": "The Prince", "author": "N. M.", "text": CHAPTER, "summary": told}
-        assert [one.text for one in only(lines(tmp_path / "books.jsonl", book)).summaries] == [TOLD, "Another."]
+        summaries = [{"source": "shmoop", "text": TOLD}, {"source": "x", "text": "Another."}]
+        book = {"bid": 1232, "title": "The Prince", "author": "N. M.", "text": CHAPTER, "summary": summaries}
+        assert [summary.text for summary in only(lines(tmp_path / "books.jsonl", book)).summaries] == [TOLD, "Another."]
 
 
 class TestInfiniteBench:
-    def test_the_summaries_are_read(self, tmp_path: Path) -> None:
-        entry = {"id": 0, "context": CHAPTER, "input": "", "answer": [TOLD], "options": []}
-        found = read_contents(lines(tmp_path / "longbook_sum_eng.jsonl", entry))
-        assert (found.form, found.troubles) == ("infinitebench", ())
-        assert [(one.id, one.title, one.summaries) for one in found.examples] == [("0", "book 0", ((TOLD, ""),))]
-
     def test_an_answer_to_a_question_is_beside_it_and_a_choice_is_no_summary(self, tmp_path: Path) -> None:
-        asked = {"id": 1, "context": CHAPTER, "input": "What is lost?", "answer": ["a bridge"], "options": []}
-        assert only(lines(tmp_path / "longbook_qa_eng.jsonl", asked)).summaries == (("a bridge", "What is lost?"),)
-        choice = lines(tmp_path / "longbook_choice_eng.jsonl", {**asked, "options": ["a bridge", "a boat"]})
+        question = {"id": 1, "context": CHAPTER, "input": "What is lost?", "answer": ["a bridge"], "options": []}
+        assert only(lines(tmp_path / "longbook_qa_eng.jsonl", question)).summaries == (("a bridge", "What is lost?"),)
+        choice = lines(tmp_path / "longbook_choice_eng.jsonl", {**question, "options": ["a bridge", "a boat"]})
         assert "use longbook_sum_eng.jsonl" in read_contents(choice).troubles[0].message
 
 
@@ -121,23 +100,17 @@ class TestXSum:
         released = only(self.extract(tmp_path / "33627800.summary", "SN", "FIRST-SENTENCE", "The bridge"))
         assert (scripts.id, scripts.title) == ("29604402", "29604402")
         assert (released.id, released.title) == ("33627800", "The bridge")
-        for one in (scripts, released):
-            assert (one.text, one.summaries[0].text) == ("The first line.\nThe second line.", TOLD)
-
-    def test_a_folder_of_them_is_a_source(self, tmp_path: Path) -> None:
-        for number in (2, 1):
-            text = self.extract(tmp_path / f"{number}.data", "XSUM", "INTRODUCTION").read_text("utf-8")
-            (tmp_path / f"{number}.data").write_text(text.replace("second", f"second{number}"), "utf-8")
-        assert [one.title for one in corpus([str(tmp_path)]).documents] == ["1", "2"]
+        for extract in (scripts, released):
+            assert (extract.text, extract.summaries[0].text) == ("The first line.\nThe second line.", TOLD)
 
     def test_articles_without_a_text_are_left_out_of_what_is_joined(self, tmp_path: Path) -> None:
         """Some articles of the set are empty; they shall not keep the other two hundred thousand from being used."""
         entries = [{"document": CHAPTER if n != 1 else "", "summary": TOLD, "id": str(n)} for n in range(4)]
         lines(tmp_path / "train.jsonl", *entries)
         inside = Inside(tmp_path)
-        made = inside.run("data", "convert", "train.jsonl", "--join-tokens", "40", "-o", "long.jsonl")
-        assert made.code == 3, "something is missing"
-        assert "left out: 1 that cannot be read" in made.err
+        conversion = inside.run("data", "convert", "train.jsonl", "--join-tokens", "40", "-o", "long.jsonl")
+        assert conversion.code == 3, "something is missing"
+        assert "left out: 1 that cannot be read" in conversion.err
         assert only(tmp_path / "long.jsonl").id == "0 to 2"
         refused = inside.run("experiment", "grid", "train.jsonl", "-m", "extractive", "--metric", "spread")
         assert refused.code == 2
@@ -207,16 +180,11 @@ class TestGovReport:
         assert report.text == f"{self.costs}\n\nAppendix I\n\nScope.", "the heading of the letter is left out"
         assert report.summaries[0].text == "Bridges are lost.\n\nKeepers are few.\n\nAnd tired."
 
-    def test_a_report_of_crs_has_its_summary_in_paragraphs(self, tmp_path: Path) -> None:
-        report = only(lines(tmp_path / "crs_test.jsonl", self.crs))
-        assert (report.id, report.text) == ("R40001", self.costs)
-        assert report.summaries[0].text == "Bridges are lost.\n\nWhy is not known."
-
     def test_a_folder_of_the_archive_is_a_source(self, tmp_path: Path) -> None:
         for number in (1, 2):
             entry = {**self.crs, "title": f"Bridges {number}", "reports": {**self.within, "section_title": str(number)}}
             lines(tmp_path / f"R{number}.json", entry)
-        assert [one.title for one in corpus([str(tmp_path)]).documents] == ["Bridges 1", "Bridges 2"]
+        assert [document.title for document in corpus([str(tmp_path)]).documents] == ["Bridges 1", "Bridges 2"]
 
     def test_the_structure_has_its_titles_and_paragraphs_side_by_side(self, tmp_path: Path) -> None:
         entry = {
@@ -235,10 +203,6 @@ class TestGovReport:
         (trouble,) = read_contents(lines(tmp_path / "odd.jsonl", entry)).troubles
         assert "different numbers of titles and paragraphs" in trouble.message
 
-    @pytest.mark.parametrize("field", ["document", "report"])
-    def test_pairs_are_read_under_either_name(self, tmp_path: Path, field: str) -> None:
-        assert only(lines(tmp_path / "p.jsonl", {"id": "GAO_1", field: CHAPTER, "summary": TOLD})).text == CHAPTER
-
 
 class TestQMSum:
     meeting: ClassVar[dict[str, Any]] = {
@@ -254,19 +218,10 @@ class TestQMSum:
         ],
     }
 
-    def test_a_meeting_is_its_turns_and_each_question_has_its_answer(self, tmp_path: Path) -> None:
-        meeting = only(lines(tmp_path / "test.jsonl", self.meeting))
-        assert meeting.text == (
-            "The Chair (Hon. Ann (North, Lib.)): The bridge is gone {vocalsound} .\n\nBob: Who kept it?"
-        )
-        assert meeting.summaries == (
-            (TOLD, "Summarize the whole meeting."), ("That it is gone.", "What did Ann say?"),
-        )  # fmt: skip
-
     def test_a_file_for_each_meeting_is_named_by_it(self, tmp_path: Path) -> None:
         (tmp_path / "covid_2.json").write_text(json.dumps(self.meeting, indent=4), "utf-8")
         assert only(tmp_path / "covid_2.json").title == "meeting, covid_2"
-        assert [one.title for one in corpus([str(tmp_path)]).documents] == ["meeting, covid_2"]
+        assert [document.title for document in corpus([str(tmp_path)]).documents] == ["meeting, covid_2"]
 
 
 def test_a_compressed_file_is_read_as_it_is(tmp_path: Path) -> None:
@@ -274,8 +229,8 @@ def test_a_compressed_file_is_read_as_it_is(tmp_path: Path) -> None:
     plain = lines(tmp_path / "test.jsonl", *entries)
     packed = tmp_path / "test.jsonl.gz"
     packed.write_bytes(gzip.compress(plain.read_bytes()))
-    one, other = read_contents(plain), read_contents(packed)
-    assert (one.form, one.examples) == (other.form, other.examples)
+    from_plain, from_packed = read_contents(plain), read_contents(packed)
+    assert (from_plain.form, from_plain.examples) == (from_packed.form, from_packed.examples)
     assert len(corpus([str(packed)]).documents) == 40
     (tmp_path / "x.csv.gz").write_bytes(gzip.compress(f'document,summary\n"{CHAPTER}",{TOLD}\n'.encode()))
     assert only(tmp_path / "x.csv.gz").text == CHAPTER

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,23 +16,18 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from redraft.agents.judge import Judge
-from redraft.domain import (
+from redraft.domain import Document, Span
+from redraft.errors import JudgingError, UsageError
+from redraft.events import ignore_event
+from redraft.lab.experiments.questioner import TypedQuestionBuilder, paragraphs, slots
+from redraft.lab.experiments.typed_questions import (
     THIRDS,
     TYPES,
-    Document,
-    Evidence,
-    Pack,
-    PackQuestion,
-    Span,
     TypedQuestion,
-    TypedQuestions,
+    flaw_of,
+    read_typed_questions,
     third_of,
 )
-from redraft.errors import JudgingError, PackError
-from redraft.evaluators.reference.exchange import flaw_of, import_pack
-from redraft.evaluators.reference.pack_file import PackContents, choose, pack_id, pack_json, typed_id
-from redraft.events import ignore_event
-from redraft.lab.experiments.questioner import TypedQuestionBuilder, in_order, paragraphs, slots
 from redraft.llm.base import FunctionModel, Request
 from redraft.prompts.book import PromptBook
 from redraft.prompts.qa import (
@@ -47,7 +43,6 @@ from redraft.runs.job import reader_of
 from redraft.runs.prepare import prepare
 from redraft.settings import DraftConfig
 from redraft.store.store import Store
-from tests.packs.test_exchange import Json
 from tests.valley import book
 from tests.valley import replies as read
 
@@ -65,17 +60,17 @@ def builder(
 @pytest.mark.slow
 async def test_each_type_and_third_has_a_question(store: Store) -> None:
     document = book(12)
-    found = await builder(store, document, read).build()
-    assert Counter((question.type, found.third(question)) for question in found.questions) == dict.fromkeys(
+    actual = await builder(store, document, read).build()
+    assert Counter((question.type, actual.third(question)) for question in actual.questions) == dict.fromkeys(
         ((of, third) for of in TYPES for third in THIRDS), 1
     )
-    assert [question.id for question in found.questions] == list(range(1, 13))
-    assert [question.paragraph for question in found.questions] == sorted(
-        question.paragraph for question in found.questions
+    assert [question.id for question in actual.questions] == list(range(1, 13))
+    assert [question.paragraph for question in actual.questions] == sorted(
+        question.paragraph for question in actual.questions
     )
-    assert found.missing == ()
+    assert actual.missing == ()
     # Each is about its own paragraph: valley 7 has the question about miller 7.
-    for question in found.questions:
+    for question in actual.questions:
         number = question.text.split("miller ")[1].split("?")[0].split()[0]
         assert f"miller {number} " in document.text[slice(*question.paragraph)]
 
@@ -90,10 +85,10 @@ async def test_impossible_questions_are_moved_then_named(store: Store) -> None:
             return TypedReply(question="Is it so of the miller 1?", answer="perhaps", reason="It may be.")
         return read(request)
 
-    found = await builder(store, document, replies).build()
+    actual = await builder(store, document, replies).build()
     assert len(asked) == 9, "three paragraphs of each third"
-    assert [question.type for question in found.questions].count("binary") == 0
-    assert [question for question in found.missing if "binary" in question] == [
+    assert [question.type for question in actual.questions].count("binary") == 0
+    assert [question for question in actual.missing if "binary" in question] == [
         f"no binary question 1 about the {third}: the model's question is answered with neither yes nor no"
         for third in THIRDS
     ]
@@ -113,9 +108,9 @@ async def test_answerable_question_is_not_unanswerable(store: Store) -> None:
             )
         return read(request)
 
-    found = await builder(store, book(12), replies).build()
-    assert "unanswerable" not in {question.type for question in found.questions}
-    assert "no unanswerable question 1 about the middle: the document has an answer to it" in found.missing
+    actual = await builder(store, book(12), replies).build()
+    assert "unanswerable" not in {question.type for question in actual.questions}
+    assert "no unanswerable question 1 about the middle: the document has an answer to it" in actual.missing
 
 
 async def test_where_nothing_comes_it_is_said(store: Store) -> None:
@@ -128,10 +123,10 @@ async def test_where_nothing_comes_it_is_said(store: Store) -> None:
 def test_slots_keep_to_their_thirds(valleys: int, each: int, share: float) -> None:
     text = book(valleys).text
     end = max(1, int(len(text) * share))
-    found = slots(text, end, each)
-    assert len(found) == 12 * each
-    for slot in found:
-        assert all(third_of(one, end) == slot.third and one.end <= end for one in slot.paragraphs)
+    actual = slots(text, end, each)
+    assert len(actual) == 12 * each
+    for slot in actual:
+        assert all(third_of(paragraph, end) == slot.third and paragraph.end <= end for paragraph in slot.paragraphs)
     known = paragraphs(text, end)
     assert all(one.end <= other.start for one, other in pairwise(known))
 
@@ -154,13 +149,13 @@ def test_slots_keep_to_their_thirds(valleys: int, each: int, share: float) -> No
 )
 def test_a_question_is_one_of_its_type(changes: dict[str, str], flaw: str) -> None:
     one = TypedQuestion(1, "extractive", "Which wheel was it?", "the blue wheel", "", Span(0, 30))
-    found = flaw_of(replace(one, **changes), "He sold The blue wheel, and left.")  # type: ignore[arg-type]
-    assert flaw in found
-    assert bool(found) == bool(flaw)
+    actual = flaw_of(replace(one, **changes), "He sold The blue wheel, and left.")  # type: ignore[arg-type]
+    assert flaw in actual
+    assert bool(actual) == bool(flaw)
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("answer", "message"),
     [
         ("Yes, he did.", "yes"),
         ("NO.", "no"),
@@ -171,84 +166,64 @@ def test_a_question_is_one_of_its_type(changes: dict[str, str], flaw: str) -> No
         ("", None),
     ],
 )
-def test_yes_and_no_are_read(answer: str, said: str | None) -> None:
-    assert yes_or_no(answer) == said
+def test_yes_and_no_are_read(answer: str, message: str | None) -> None:
+    assert yes_or_no(answer) == message
 
 
 DOCUMENT = parse(("The first paragraph. " * 20 + "\n\n" + "The last paragraph. " * 20).encode(), name="a.txt")
+END = len(DOCUMENT.text)
 
 
-def questions() -> TypedQuestions:
-    end = len(DOCUMENT.text)
-    some = in_order(
-        [
-            TypedQuestion(0, "extractive", "Which paragraph?", "The last", "", Span(end - 100, end - 60)),
-            TypedQuestion(0, "binary", "Is it the first?", "yes", "It stands first.", Span(0, 40)),
-            TypedQuestion(0, "unanswerable", "Who wrote it?", "", "", Span(0, 40)),
-        ]
-    )
-    return TypedQuestions(
-        typed_id(DOCUMENT.id, end, some), DOCUMENT.id, "m", {"ask_typed": "1"}, end, some, ("no abstractive one",)
-    )
+def write_items(folder: Path, *questions: Any, document: str = DOCUMENT.id) -> None:
+    items = [
+        {"document": document, "model": model, "question": question} for model in ("a", "b") for question in questions
+    ]
+    (folder / "items.json").write_text(json.dumps(items), "utf-8")
 
 
-def exported() -> Json:
-    content: Json = json.loads(json.dumps(pack_json(DOCUMENT, None, None, questions())))
-    return content
+def entry(**changes: object) -> dict[str, object]:
+    question = {
+        "rank": 1,
+        "type": "binary",
+        "question": "Is it the first?",
+        "answer": "yes",
+        "reason": "It stands first.",
+    }
+    return {**question, "paragraph": [0, 40], **changes}
 
 
-def bring(store: Store, content: object, document: Document | None = DOCUMENT) -> PackContents:
-    return import_pack(store, json.dumps(content).encode(), document, "pack.json")
-
-
-def test_typed_questions_survive_an_export(store: Store) -> None:
-    content = exported()
-    assert [question["third"] for question in content["typed"]["questions"]] == ["beginning", "beginning", "end"]
-    brought = bring(store, content)
-    assert brought.typed == replace(questions(), imported=True)
-    assert store.typed.imported(DOCUMENT.id) == brought.typed
-    assert pack_json(*choose(store, DOCUMENT)) == content
-    assert bring(store, content, None) == brought
-    assert len(store.typed.all()) == 1
+def test_an_experiment_asks_the_questions_of_another(tmp_path: Path) -> None:
+    last = entry(rank=2, type="extractive", question="Which?", answer="The last", reason="", paragraph=[END - 100, END])
+    write_items(tmp_path, last, entry())
+    questions = read_typed_questions(str(tmp_path), [DOCUMENT])[DOCUMENT.id]
+    assert [(question.text, questions.third(question)) for question in questions.questions] == [
+        ("Is it the first?", "beginning"),
+        ("Which?", "end"),
+    ]
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "why"),
+    ("changes", "why"),
     [
-        ("id", "0" * 16, "the file was changed"),
-        ("questions.0.question", "Is it the second?", "the file was changed"),
-        ("questions.0.answer", "maybe", "neither yes nor no"),
-        ("questions.2.answer", "Nothing of the kind", "is not in its paragraph"),
-        ("questions.1.answer", "Ann", "has an answer"),
-        ("questions.0.third", "end", "is not about the end"),
-        ("questions.0.paragraph", [0, 100_000], "was not asked about"),
-        ("questions.0.paragraph", [40, 40], "was not asked about"),
-        ("questions.0.rank", 2, "has the rank 2"),
-        ("questions.0.type", "rhetorical", "this is not a pack"),
-        ("questions.1.question", "Is it the first?", "twice"),
-        ("questions", [], "this is not a pack"),
-        ("end", 100_000, "more than there is"),
-        ("end", 0, "more than there is"),
+        ({"answer": "maybe"}, "question 1 about a is answered with neither yes nor no"),
+        ({"paragraph": [0, 100_000]}, "a place outside the document"),
+        ({"paragraph": [40, 40]}, "a place outside the document"),
+        ({"type": "rhetorical"}, "other questions"),
+        ({"type": "extractive", "answer": "A red one", "reason": ""}, "is not in its paragraph"),
     ],
 )
-def test_what_was_changed_is_refused_whole(store: Store, path: str, value: object, why: str) -> None:
-    content = exported()
-    at = content["typed"]
-    *way, last = (int(step) if step.isdigit() else step for step in path.split("."))
-    for step in way:
-        at = at[step]
-    at[last] = value
-    with pytest.raises(PackError, match=why):
-        bring(store, content)
-    assert store.typed.all() == []
+def test_questions_that_do_not_fit_are_refused(tmp_path: Path, changes: dict[str, object], why: str) -> None:
+    write_items(tmp_path, entry(**changes))
+    with pytest.raises(UsageError, match=why):
+        read_typed_questions(str(tmp_path), [DOCUMENT])
 
 
-def test_a_pack_may_have_no_typed_questions(store: Store) -> None:
-    asked = PackQuestion(1, "Which paragraph?", "what", "The first", Evidence("The first paragraph.", Span(0, 20)), 0.0)
-    old = Pack(pack_id(DOCUMENT.id, [asked]), DOCUMENT.id, "m", {"ask_document": "1"}, (asked,))
-    content = pack_json(DOCUMENT, old, None)
-    assert "typed" not in content
-    brought = bring(store, content)
-    assert (brought.questions, brought.typed) == (replace(old, imported=True), None)
-    both = bring(store, pack_json(DOCUMENT, old, None, questions()))
-    assert (both.questions, both.typed) == (replace(old, imported=True), replace(questions(), imported=True))
+def test_files_without_questions_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot be read"):
+        read_typed_questions(str(tmp_path), [DOCUMENT])
+    write_items(tmp_path, entry(), document="another")
+    with pytest.raises(UsageError, match="no questions about a"):
+        read_typed_questions(str(tmp_path), [DOCUMENT])
+    (tmp_path / "items.json").write_text("[" * 100_000, "utf-8")
+    with pytest.raises(UsageError, match="not the items"):
+        read_typed_questions(str(tmp_path), [DOCUMENT])

@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,8 @@ from redraft import DraftConfig, Limits, Store
 from redraft.domain import Document
 from redraft.events import Observer, ignore_event
 from redraft.lab.experiments.hamlet import EXPERIMENT, HamletDesign, HamletOutcome
+from redraft.lab.experiments.orders import NamedModel
 from redraft.lab.experiments.pictures import result_files
-from redraft.lab.experiments.plan import NamedModel
 from redraft.llm.budget import PriceTable
 from redraft.runs.experiment_runner import ExperimentRunner
 from tests.chatserver import Answer, ChatServer, Fault, Seen, asked, text_of
@@ -30,19 +29,19 @@ KEEPERS = 90
 
 def asked_about(text: str) -> list[int]:
     """The keepers in the query of a prompt."""
-    found = re.findall(r"(?:are the keepers|of the keepers) ([\d, ]+\d)", text)
-    return [int(number) for number in found[0].split(", ")] if found else []
+    actual = re.findall(r"(?:are the keepers|of the keepers) ([\d, ]+\d)", text)
+    return [int(number) for number in actual[0].split(", ")] if actual else []
 
 
-def answer(seen: Seen) -> str | Answer | Fault:
+def answer(request: Seen) -> str | Answer | Fault:
     """What the models and the judge reply."""
-    sheet = seen_on(seen)
+    sheet = seen_on(request)
     if sheet.prompt != "revise":
         said: Said = Keepers()(sheet)
         assert isinstance(said, dict)
         return json.dumps(said)
-    numbers = asked_about(text_of(seen.messages[0]))
-    if seen.model == "half":
+    numbers = asked_about(text_of(request.messages[0]))
+    if request.model == "half":
         numbers = numbers[::2]
         return told(*numbers[1:], wrong={numbers[0]: "Bob"})
     return told(*numbers)
@@ -55,7 +54,9 @@ class Lab:
         self.folder = folder
         self.documents = [document or island(KEEPERS)]
         self.url = url
-        self.design = HamletDesign(self.seats(ALL_KNOWING, HALF_KNOWING), *self.seats("openai:judge"), queries=2)
+        self.design = HamletDesign(
+            models=self.seats(ALL_KNOWING, HALF_KNOWING), judge=self.seats("openai:judge")[0], queries=2
+        )
 
     def seats(self, *models: str, window: int = 4000) -> tuple[NamedModel, ...]:
         """Those of these names."""
@@ -72,7 +73,7 @@ class Lab:
         """The experiment, from where it is."""
         with Store(self.folder / "redraft.db") as store:
             runner = ExperimentRunner(store, limits or Limits(), prices, observer)
-            return await EXPERIMENT.run(self.documents, replace(self.design, **changes), runner)
+            return await EXPERIMENT.run(self.documents, self.design.model_copy(update={**changes}), runner)
 
 
 def files(outcome: HamletOutcome) -> dict[str, str]:

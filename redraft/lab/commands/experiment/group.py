@@ -14,8 +14,9 @@ from redraft.cli.terminal import say_reading
 from redraft.lab.commands import delivery
 from redraft.lab.commands.experiment import contestants as common
 from redraft.lab.commands.experiment.papers import chunk_size, context, grid, hamlet, longsumeval, qa, thesis
+from redraft.lab.experiments.orders import CoherenceOrder
 from redraft.lab.extra import require_lab
-from redraft.settings import JudgeConfig
+from redraft.settings import EXTRACTIVE, JudgeConfig
 
 _REPORT_EPILOG = """\b
 Examples:
@@ -41,12 +42,12 @@ def report(results: tuple[str, ...], output: str | None, quiet: bool) -> int:
     """
     from redraft.cli.output_files import check_output
     from redraft.lab.experiments.published import read_results
-    from redraft.report.pages.report import report_page
+    from redraft.lab.experiments.report_page import report_page
 
     check_output(output)
-    found = read_results(results)
-    says = f"{len(found)} set{'s' * (len(found) != 1)} of results"
-    hand_over(report_page(found), says, output, quiet=quiet)
+    result_sets = read_results(results)
+    says = f"{len(result_sets)} set{'s' * (len(result_sets) != 1)} of results"
+    hand_over(report_page(result_sets), says, output, quiet=quiet)
     return 0
 
 
@@ -105,33 +106,33 @@ budget is used up. Repeat the command, with a higher limit, to continue.
 @preset_option
 @options.dry_run
 @delivery.run_options
-def booookscore(summaries: str, annotations: tuple[str, ...], references: str | None, **given: Any) -> int:
+def booookscore(summaries: str, annotations: tuple[str, ...], references: str | None, **values: Any) -> int:
     """Measure how coherent summaries are. From annotations, with judges, or both:
     score and its spread, types, lengths, repeated trigrams (BooookScore).
     """
     from redraft.cli import parse_options
 
-    quiet = given["quiet"]
-    judging = not annotations or parse_options.typed(given, ("judge",))
+    quiet = values["quiet"]
+    judging = not annotations or parse_options.typed(values, ("judge",))
     say_reading(summaries, quiet=quiet or not judging)
     require_lab("redraft experiment booookscore")
     from redraft.cli.runner import report_end
     from redraft.lab.agreement.annotations import read_annotations, read_references, read_summaries
     from redraft.lab.experiments.booookscore import EXPERIMENT, CoherenceDesign, annotated_outcome, measure_summaries
 
-    named = given["judge"] if judging else ()
-    judges = named or (() if annotations else ("extractive",))
-    design = CoherenceDesign(batch=given["batch"], **common.reading_of(given, judges))
-    known = [read_annotations(annotation) for annotation in annotations]
+    judge_names = values["judge"] if judging else ()
+    request = common.asked_of({**values, "judge": judge_names or (() if annotations else (EXTRACTIVE,))})
+    design = CoherenceDesign(**request.panel(CoherenceOrder))
+    annotation_files = [read_annotations(annotation) for annotation in annotations]
     compared = read_references(references) if references else None
-    file, first = read_summaries(summaries), known[0] if known else None
-    measured = measure_summaries(file, first, design, beside=known[1:], references=compared)
-    if design.judges or given["dry_run"]:
-        return delivery.carry_out(EXPERIMENT, (), measured, given)
+    file, first = read_summaries(summaries), annotation_files[0] if annotation_files else None
+    measured = measure_summaries(file, first, design, beside=annotation_files[1:], references=compared)
+    if design.judges or values["dry_run"]:
+        return delivery.carry_out(EXPERIMENT, (), measured, values)
     # Nobody is asked, and so there is no need of a database.
-    folder = delivery.folder(given["output"])
+    folder = delivery.folder(values["output"])
     report = EXPERIMENT.report(annotated_outcome(measured))
-    delivery.deliver(report, folder, as_json=given["as_json"], quiet=quiet)
+    delivery.deliver(report, folder, as_json=values["as_json"], quiet=quiet)
     return report_end(complete=True, stopped=None, done=False, quiet=quiet)
 
 

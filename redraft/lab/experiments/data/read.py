@@ -73,20 +73,20 @@ def join_examples(examples: Iterable[Example], tokens: int, tokenizer: Tokenizer
 
     Their first summaries are joined likewise. A shorter remainder at the end is left out.
     """
-    some: list[Example] = []
+    joined: list[Example] = []
     long = 0
     for example in examples:
         if not example.summaries:
             continue
-        some.append(example)
+        joined.append(example)
         long += tokenizer.count(example.text)
         if long >= tokens:
-            first, last = some[0], some[-1]
+            first, last = joined[0], joined[-1]
             name = f"{first.id or first.place} to {last.id or last.place}"
-            summary = " ".join(each.summaries[0].text for each in some)
-            text = "\n\n".join(each.text for each in some)
-            yield Example(first.place, name, f"{len(some)} articles, {name}", text, (ReferenceSummary(summary),))
-            some, long = [], 0
+            summary = " ".join(example_.summaries[0].text for example_ in joined)
+            text = "\n\n".join(example_.text for example_ in joined)
+            yield Example(first.place, name, f"{len(joined)} articles, {name}", text, (ReferenceSummary(summary),))
+            joined, long = [], 0
 
 
 def as_line(example: Example) -> str:
@@ -116,10 +116,10 @@ def _documents(place: str, entry: Mapping[str, Any]) -> Example:
 
 def _summaries(entry: Mapping[str, Any]) -> Iterator[ReferenceSummary]:
     """Yield the summaries: one text, a list of texts, or a list of objects with a text each, as in cleaned BookSum."""
-    for found in (entry.get("summary"), entry.get("summaries")):
-        for one in found if isinstance(found, list) else [found]:
-            text = one.get("text") if isinstance(one, Mapping) else one
-            query = one.get("query") if isinstance(one, Mapping) else ""
+    for value in (entry.get("summary"), entry.get("summaries")):
+        for entry_of_value in value if isinstance(value, list) else [value]:
+            text = entry_of_value.get("text") if isinstance(entry_of_value, Mapping) else entry_of_value
+            query = entry_of_value.get("query") if isinstance(entry_of_value, Mapping) else ""
             if isinstance(text, str) and text.strip():
                 yield ReferenceSummary(clean(text).strip(), query if isinstance(query, str) else "")
 
@@ -130,22 +130,24 @@ def _squality(place: str, entry: Mapping[str, Any]) -> Example:
         raise UnreadableError("its document is a page of HTML: use the file of the same name under txt")
     about = as_object(entry.get("metadata") or {})
     summaries = [
-        ReferenceSummary(text_at(as_object(one), "response_text"), text_at(as_object(question), "question_text"))
+        ReferenceSummary(text_at(as_object(response), "response_text"), text_at(as_object(question), "question_text"))
         for question in list_at(entry, "questions")
-        for one in as_object(question).get("responses") or ()
+        for response in as_object(question).get("responses") or ()
     ]
     first_line = one_line(next((line for line in text.split("\n") if line.strip()), ""), _TITLE)
     return Example(place, optional_text(about, "passage_id", "uid"), first_line, text, tuple(summaries))
 
 
 def _infinitebench(place: str, entry: Mapping[str, Any]) -> Example:
-    answers = [clean(one).strip() for one in list_at(entry, "answer") if isinstance(one, str) and one.strip()]
+    answers = [
+        clean(answer).strip() for answer in list_at(entry, "answer") if isinstance(answer, str) and answer.strip()
+    ]
     if not answers:
         raise UnreadableError("`answer` has no text")
     if entry.get("options"):
         raise UnreadableError("it is a multiple-choice question without a summary: use longbook_sum_eng.jsonl")
-    text, identity, asked = text_at(entry, "context"), optional_text(entry, "id"), optional_text(entry, "input")
-    summaries = tuple(ReferenceSummary(answer, clean(asked).strip()) for answer in answers)
+    text, identity, query = text_at(entry, "context"), optional_text(entry, "id"), optional_text(entry, "input")
+    summaries = tuple(ReferenceSummary(answer, clean(query).strip()) for answer in answers)
     return Example(place, identity, f"book {identity or place}", text, summaries)
 
 
@@ -183,11 +185,13 @@ def _report(place: str, entry: Mapping[str, Any]) -> Example:
     return Example(place, identity, title, text, (ReferenceSummary(summary),))
 
 
-def _highlights(found: object) -> str:
+def _highlights(content: object) -> str:
     """Return the text of GAO's highlights page, without the headings of its parts and without recommendations."""
-    parts = found if isinstance(found, list) else [found]
-    told = [part for part in parts if not (isinstance(part, Mapping) and part.get("section_title") == _RECOMMENDS)]
-    return _sectioned([one.get("paragraphs") if isinstance(one, Mapping) else one for one in told])
+    parts = content if isinstance(content, list) else [content]
+    kept_parts = [
+        part for part in parts if not (isinstance(part, Mapping) and part.get("section_title") == _RECOMMENDS)
+    ]
+    return _sectioned([part_.get("paragraphs") if isinstance(part_, Mapping) else part_ for part_ in kept_parts])
 
 
 def _structure(place: str, entry: Mapping[str, Any]) -> Example:
@@ -205,31 +209,37 @@ def _rows(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
     if len(titles) != len(paragraphs):
         raise UnreadableError("it has different numbers of titles and paragraphs")
     lines = [text.split("\n") if isinstance(text, str) else text for text in paragraphs]
-    return [{"section_title": title, "paragraphs": own} for title, own in zip(titles, lines, strict=True)]
+    return [
+        {"section_title": title, "paragraphs": paragraphs_of_title}
+        for title, paragraphs_of_title in zip(titles, lines, strict=True)
+    ]
 
 
-def _sectioned(found: object, depth: int = 0) -> str:
+def _sectioned(content: object, depth: int = 0) -> str:
     """Return the paragraphs of sections, each under its title, including those of nested sections."""
     if depth > _DEEPEST:
         raise UnreadableError(f"its sections are more than {_DEEPEST} deep")
-    if isinstance(found, str):
+    if isinstance(content, str):
         # In a list each paragraph is one text, whose line breaks are those of the page it was taken from.
-        return one_line(found) if depth else clean(found).strip()
-    if isinstance(found, list):
-        return "\n\n".join(part for one in found if (part := _sectioned(one, depth + 1)))
-    if isinstance(found, Mapping):
-        names = ("paragraphs", "subsections") if found.get("section_title") == _LETTER else _SECTION
-        return "\n\n".join(part for name in names if (part := _sectioned(found.get(name), depth + 1)))
+        return one_line(content) if depth else clean(content).strip()
+    if isinstance(content, list):
+        return "\n\n".join(part for inner in content if (part := _sectioned(inner, depth + 1)))
+    if isinstance(content, Mapping):
+        names = ("paragraphs", "subsections") if content.get("section_title") == _LETTER else _SECTION
+        return "\n\n".join(part for name in names if (part := _sectioned(content.get(name), depth + 1)))
     return ""
 
 
 def _qmsum(place: str, entry: Mapping[str, Any]) -> Example:
-    turns = [as_object(one) for one in list_at(entry, "meeting_transcripts")]
+    turns = [as_object(content) for content in list_at(entry, "meeting_transcripts")]
     text = "\n\n".join(
         f"{optional_text(turn, 'speaker')}: {text_at(turn, 'content')}" for turn in turns if turn.get("content")
     )
-    asked: Sequence[Any] = [*list_at(entry, "general_query_list"), *list_at(entry, "specific_query_list")]
-    summaries = [ReferenceSummary(text_at(as_object(one), "answer"), text_at(as_object(one), "query")) for one in asked]
+    queries: Sequence[Any] = [*list_at(entry, "general_query_list"), *list_at(entry, "specific_query_list")]
+    summaries = [
+        ReferenceSummary(text_at(as_object(content), "answer"), text_at(as_object(content), "query"))
+        for content in queries
+    ]
     return Example(place, "", f"meeting, {place}", clean(text), tuple(summaries))
 
 

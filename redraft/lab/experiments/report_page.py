@@ -2,34 +2,21 @@
 
 from __future__ import annotations
 
-import base64
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from markupsafe import Markup
-
 from redraft.report.dossier.comparison import letters
-from redraft.report.pages.assets import assets, template
-from redraft.report.tables import Table, figure
+from redraft.report.pages.assets import assets, environment
+from redraft.report.pages.tables import ReportPanel, ReportRow, ShownTable
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count
 
 STYLES = ("plots.css", "base.css", "report.css")
 SCRIPT = "report.js"
-_MAX_ROWS = 300
-_FILE_NAME = re.compile(r"[^a-z0-9-]+")
-_TITLE, _FILE, _DIGITS = 80, 60, 2
-
-
-@dataclass(frozen=True, slots=True)
-class ShownTable:
-    """A table with the pictures drawn from it, or the reason why expected ones are missing."""
-
-    table: Table
-    pictures: tuple[Markup, ...] = ()
-    undrawn: str = ""
+TEMPLATES = "redraft.lab.studio"
+"""The package with the templates of the page."""
+_TITLE = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,47 +32,6 @@ class Results:
     settings: Mapping[str, Any]
     tables: tuple[ShownTable, ...]
     verdict: str = ""
-
-
-class ReportPanel(NamedTuple):
-    """A table of one set of results, as the page shows it."""
-
-    anchor: str
-    letter: str
-    experiment: str
-    shown: ShownTable
-
-    @property
-    def rows(self) -> list[list[str]]:
-        """The rows on the page, with numbers rounded."""
-        rows = self.shown.table.rows[:_MAX_ROWS]
-        return [[cell if isinstance(cell, str) else figure(cell, _DIGITS) for cell in row] for row in rows]
-
-    @property
-    def numeric(self) -> list[bool]:
-        """Whether each column has only numbers."""
-        columns = zip(*self.shown.table.rows[:_MAX_ROWS], strict=True)
-        return [not any(isinstance(cell, str) for cell in column) for column in columns]
-
-    @property
-    def file(self) -> str:
-        """The name of the file with all rows."""
-        names = (_FILE_NAME.sub("-", name.lower()).strip("-") for name in (self.experiment, self.shown.table.name))
-        return f"{'-'.join(name[:_FILE] or 'table' for name in names)}.csv"
-
-    @property
-    def data(self) -> str:
-        """That file as an address."""
-        content = base64.b64encode(self.shown.table.to_csv().encode()).decode()
-        return f"data:text/csv;charset=utf-8;base64,{content}"
-
-
-class ReportRow(NamedTuple):
-    """The tables of the same name from all sets of results, side by side."""
-
-    anchor: str
-    title: str
-    panels: tuple[ReportPanel, ...]
 
 
 class ResultSet(NamedTuple):
@@ -109,11 +55,15 @@ def report_page(results: Sequence[Results]) -> str:
     report_sections = sections(results)
     tables = [table for of_one in results for table in of_one.tables]
     pictures = count(sum(len(table.pictures) for table in tables), "picture")
-    return template("report.html").render(
-        sections=report_sections,
-        assets=assets(STYLES, SCRIPT),
-        title=", ".join(section.title for section in report_sections),
-        line=f"{count(len(results), 'set')} of results, {count(len(tables), 'table')}, {pictures}",
+    return (
+        environment(TEMPLATES)
+        .get_template("report.html")
+        .render(
+            sections=report_sections,
+            assets=assets(STYLES, SCRIPT),
+            title=", ".join(section.title for section in report_sections),
+            line=f"{count(len(results), 'set')} of results, {count(len(tables), 'table')}, {pictures}",
+        )
     )
 
 

@@ -1,0 +1,75 @@
+"""Tables on pages: rounded for people, with their pictures, and as files with all their rows."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from markupsafe import Markup
+
+from redraft.report.tables import Table, figure
+
+_MAX_ROWS = 300
+_FILE_NAME = re.compile(r"[^a-z0-9-]+")
+_FILE, _DIGITS = 60, 2
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTable:
+    """A table with the pictures drawn from it, or the reason why expected ones are missing."""
+
+    table: Table
+    pictures: tuple[Markup, ...] = ()
+    undrawn: str = ""
+
+
+class ReportPanel(NamedTuple):
+    """A table of one set of results, as the page shows it."""
+
+    anchor: str
+    letter: str
+    experiment: str
+    shown: ShownTable
+
+    @property
+    def rows(self) -> list[list[str]]:
+        """The rows on the page, with numbers rounded."""
+        rows = self.shown.table.rows[:_MAX_ROWS]
+        return [[cell if isinstance(cell, str) else figure(cell, _DIGITS) for cell in row] for row in rows]
+
+    @property
+    def numeric(self) -> list[bool]:
+        """Whether each column has only numbers."""
+        columns = zip(*self.shown.table.rows[:_MAX_ROWS], strict=True)
+        return [not any(isinstance(cell, str) for cell in column) for column in columns]
+
+    @property
+    def file(self) -> str:
+        """The name of the file with all rows."""
+        names = (_FILE_NAME.sub("-", name.lower()).strip("-") for name in (self.experiment, self.shown.table.name))
+        return f"{'-'.join(name[:_FILE] or 'table' for name in names)}.csv"
+
+    @property
+    def data(self) -> str:
+        """That file as an address."""
+        content = base64.b64encode(self.shown.table.to_csv().encode()).decode()
+        return f"data:text/csv;charset=utf-8;base64,{content}"
+
+
+class ReportRow(NamedTuple):
+    """The tables of the same name from all sets of results, side by side."""
+
+    anchor: str
+    title: str
+    panels: tuple[ReportPanel, ...]
+
+
+def report_rows(experiment: str, tables: Iterable[Table]) -> tuple[ReportRow, ...]:
+    """Return the tables of one set of results, each on a row of its own."""
+    return tuple(
+        ReportRow(f"t{at}", table.title, (ReportPanel(f"t{at}-1", "", experiment, ShownTable(table)),))
+        for at, table in enumerate(tables, 1)
+    )
