@@ -135,7 +135,7 @@ class ExperimentPart(AnyOrder):
         return kind
 
 
-Order = Summarize | Evaluate | Refine | Ask | Compare | BuildQuestions | BuildKeyfacts | ExperimentPart
+Order = Summarize | Evaluate | Refine | Compare | BuildQuestions | BuildKeyfacts | Ask | ExperimentPart
 _CLASSES: dict[str, type[Order]] = {kind.model_fields["kind"].default: kind for kind in get_args(Order)[:-1]}
 KINDS = tuple(_CLASSES)
 
@@ -261,12 +261,12 @@ def _part_with(name: str) -> str | None:
     return next((part for part, model in PARTS.items() if name in model.model_fields), None)
 
 
-def kind_of_draft(parts: OrderParts, values: Mapping[str, Any], *, judged: bool) -> Kind:
+def kind_of_draft(parts: OrderParts, values: Mapping[str, Any], *, is_judged: bool) -> Kind:
     """Return what is to be done with a new draft: refine it if there are goals or other settings of refining, evaluate
-    it if it is `judged`, or neither."""
+    it if it `is_judged`, or neither."""
     if parts.refinement is not None or any(name in RefineConfig.model_fields for name in values):
         return "refine"
-    return "evaluate" if judged else "summarize"
+    return "evaluate" if is_judged else "summarize"
 
 
 def refuse_idle(kind: Kind, values: Mapping[str, Any]) -> None:

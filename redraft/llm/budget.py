@@ -147,11 +147,11 @@ class Budget:
         """Return the error of a call that exceeds a limit."""
         terms, booked = self.terms, call.booked_usd or 0.0
         limit, spent = dollars(terms.max_cost or 0, exact=True), f"{dollars(lack.usd)} spent"
-        least = ceil(100 * max(2 * (terms.max_cost or 0), booked + _SPARE * lack.usd)) / 100
+        enough = ceil(100 * max(2 * (terms.max_cost or 0), booked + _SPARE * lack.usd)) / 100
         if terms.max_calls is not None and lack.calls >= terms.max_calls:
             problem = f"the limit of {count(terms.max_calls, 'call')} is used up"
             return BudgetError(problem, fix=self._advice(Raise("max_calls", 2 * terms.max_calls, 1)))
-        more = self._advice(Raise("max_cost", least, booked))
+        more = self._advice(Raise("max_cost", enough, booked))
         if terms.max_cost is not None and lack.usd > terms.max_cost:
             problem = f"{spent}, {dollars(lack.usd - terms.max_cost)} more than the limit of {limit}"
             return BudgetError(

@@ -104,17 +104,18 @@ async def fill(runner: ExperimentRunner, document: Document, template: Template,
     numbers = count(1)
     semaphore = asyncio.Semaphore(runner.limits.concurrency)
 
-    async def one(section: TemplateSection) -> FilledSection:
+    async def fill_section(section: TemplateSection) -> FilledSection:
         async with semaphore:
             filled_section = await _filled(runner, document, section, order)
         runner.observer(PartDone(f"{section.title}: {filled_section.status}", next(numbers), len(template.drafted)))
         return filled_section
 
-    filled = await gather_all(one(section) for section in template.drafted)
-    runs = [made.run for made in filled if made.run]
+    filled = await gather_all(fill_section(section) for section in template.drafted)
+    runs = [section.run for section in filled if section.run]
     usage = await off_loop(runner.store.calls.taken_by, runs) if runs else Totals()
     # They worked concurrently.
-    usage = replace(usage, seconds=max((made.result.usage.seconds for made in filled if made.result), default=0.0))
+    longest = max((section.result.usage.seconds for section in filled if section.result), default=0.0)
+    usage = replace(usage, seconds=longest)
     return FilledForm(template, document, tuple(filled), usage, runner.stopped)
 
 
@@ -129,8 +130,8 @@ async def _filled(
     except NoAnswerError:
         return FilledSection(section, watch.run, silent=True)
     except BudgetError:
-        kept = await off_loop(read_result, runner.store, watch.run) if watch.run else None
-        return FilledSection(section, watch.run, kept if kept and kept.draft else None)
+        partial = await off_loop(read_result, runner.store, watch.run) if watch.run else None
+        return FilledSection(section, watch.run, partial if partial and partial.draft else None)
     except (StoreError, UsageError, PromptError):
         raise
     except Exception as error:  # noqa: BLE001 - whatever it is, the other sections go on
@@ -178,9 +179,7 @@ def _about(form: FilledForm) -> Iterator[str]:
     by = f", by {writer_of(writer)}" if writer else ""
     yield f"From {form.document.title}{by}; redraft, {len(form.sections)} sections."
     for filled_section in form.sections:
-        yield from (
-            f"{filled_section.section.title}: {said}"
-            for said in (missing_notes(filled_section.result) if filled_section.result else ())
-        )
+        notes = missing_notes(filled_section.result) if filled_section.result else ()
+        yield from (f"{filled_section.section.title}: {note}" for note in notes)
     for note in form.document.notes:
         yield f"The document: {note}."

@@ -67,13 +67,13 @@ def document_of_task(store: Store, task: Task) -> Document:
     document = prepared(Document.from_text(text))
     if source is None:
         return document
-    named = document_of(store, source)
-    if named.id != document.id:
+    other_document = document_of(store, source)
+    if other_document.id != document.id:
         raise UsageError(
             "text and source are two different documents",
             hint="leave one of them out of the order",
         )
-    return named
+    return other_document
 
 
 def document_asked_about(store: Store, source: Sources) -> Sources:
@@ -194,14 +194,9 @@ def read_findings(source: str) -> tuple[Finding, ...]:
     except (ValueError, RecursionError) as error:
         reason = f": {error_text(error.errors()[0])}" if isinstance(error, ValidationError) else ""
         raise UsageError(f"there are no findings in it{reason}", place=place, hint=_WANTED) from error
-    parts = (
-        findings if isinstance(findings, list) else [finding for part in _parts(findings) for finding in part.findings]
-    )
-    return tuple(parts[:MAX_FINDINGS])
-
-
-def _parts(found: _Findings | _Judged) -> list[_Findings]:
-    return [found] if isinstance(found, _Findings) else list(found.metrics.values())
+    if isinstance(findings, _Judged):
+        return tuple(finding for part in findings.metrics.values() for finding in part.findings)[:MAX_FINDINGS]
+    return tuple(findings if isinstance(findings, list) else findings.findings)[:MAX_FINDINGS]
 
 
 def caller_findings(findings: Sequence[Finding], document: Document, summary: str) -> tuple[Finding, ...]:

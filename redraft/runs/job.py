@@ -230,8 +230,8 @@ class JobFactory:
         """Return the writer of structured replies. The extractive model has no window."""
         settings, prepared = self.run.settings, self.prepared
 
-        def spare(prompt: Prompt[Any, str], given: BaseModel) -> int:
-            return settings.context_tokens - prepared.tokenizer.count(prepared.book.render(prompt, given)) - MARGIN
+        def spare(prompt: Prompt[Any, str], values: BaseModel) -> int:
+            return settings.context_tokens - prepared.tokenizer.count(prepared.book.render(prompt, values)) - MARGIN
 
         return StructuredWriter(
             self.pool.writer.model,

@@ -65,7 +65,7 @@ class Runner(GraphSession):
         """Return what a run of `summarize` with these arguments is to do."""
         session_order = self.edited(metrics, options)
         is_judged = bool(metrics) or any(options.get(name) is not None for name in ("judging", "refinement"))
-        kind = kind_of_draft(session_order.parts, options, judged=is_judged)
+        kind = kind_of_draft(session_order.parts, options, is_judged=is_judged)
         if kind == "summarize":
             refuse_idle(kind, options)
         return session_order.spec(kind, self.manager.model_roles)

@@ -213,8 +213,8 @@ class Session:
         """Refine a summary until it meets its goals. Its limit is `words`, or else its own length. `findings`, such as
         those of `result.findings`, are fixed first, whatever the goals; they do not affect scores. With
         `review=True` the run stops before each revision with status `waiting`, unless there is a `reviewer`."""
-        given = {"given": await self._runner.summary(summary), "findings": list_argument(findings, "findings")}
-        return await self._runner.begin_order(source, self._runner.spec("refine", metrics, options, **given))
+        parts = {"given": await self._runner.summary(summary), "findings": list_argument(findings, "findings")}
+        return await self._runner.begin_order(source, self._runner.spec("refine", metrics, options, **parts))
 
     async def ask(
         self, source: Sources, question: str, *, follow: str | None = None, **options: Unpack[SessionCall]
@@ -275,8 +275,14 @@ class Session:
         places = manager.places.with_given(options.get("settings"), options.get("judging"), options)
         parts = session_order.parts
         places.check(run.id, parts.settings, parts.judging, parts.refinement, manager.model_roles.objects)
-        given = {"given": text, "parent": run.id, "findings": list_argument(findings, "findings")}
-        return await self._runner.begin_order(document, session_order.spec("refine", manager.model_roles, **given))
+        spec = session_order.spec(
+            "refine",
+            manager.model_roles,
+            given=text,
+            parent=run.id,
+            findings=list_argument(findings, "findings"),
+        )
+        return await self._runner.begin_order(document, spec)
 
     async def resume(
         self, key: str, *, limits: Limits | None = None, answer: AnswerLike | None = None, **config: Unpack[Tracing]
