@@ -22,11 +22,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.common import DATA, fresh, options_of, table, use_vocabulary
-from redraft.agents.evidence import EvidenceQuery, EvidenceReader
+from redraft.agents.evidence import NEAR, EvidenceQuery, EvidenceReader
 from redraft.agents.examiner import Examiner
 from redraft.agents.fact_checker import FactChecker
 from redraft.agents.judge import Judge, reply_tokens
-from redraft.agents.retrieval import NEAR
 from redraft.domain import Document, content_id
 from redraft.llm.base import FunctionModel, Line, Request
 from redraft.prompts import factual, qa

@@ -657,4 +657,4 @@ class Court:
 
 def behind(script: Script) -> Callable[[Seen], Said]:
     """The replies of a server by a script."""
-    return lambda seen: script(seen_on(seen))
+    return lambda request: script(seen_on(request))

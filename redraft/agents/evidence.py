@@ -1,85 +1,33 @@
-"""The part of a document that an agent reads: evidence for its questions, and the room that the reply needs."""
+"""The part of a document that an agent reads for its questions: the whole document if it fits, else the nearest
+passages, then each part once. Of a document that fits, the nearest passages are enough for a few new items beside
+others that have their verdicts."""
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import chain, pairwise, zip_longest
+from itertools import chain, groupby, pairwise, zip_longest
 from math import ceil
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
+from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all, first_error, gather_all, joined
+from redraft.agents.judge import USUAL, TokenRates
 from redraft.document import merge_spans
 from redraft.domain import WHOLE, Document, Evidence, Span
 from redraft.prompts.qa import Statement
-from redraft.settings import LEVEL_RATIO, EvidenceName
+from redraft.settings import EvidenceName
 from redraft.text.languages import language_key, language_of
 from redraft.text.quotes import locate, source_of
-from redraft.text.retrieval import Passages, Windows
+from redraft.text.retrieval import WINDOW, Passages, Windows
 from redraft.text.sentences import sentences
 from redraft.text.tokens import Tokenizer
 from redraft.text.vectors import terms
-from redraft.text.words import UNSPACED, count_words, has_words
-
-# The text is sampled in this many pieces of this many characters.
-_PIECES, _PIECE = 10, 2_000
-# The quantile of sentence lengths that counts as a longer sentence.
-_LONGER = 0.75
-_SHORTEST, _LONGEST = 16, 240
-# Replies may take more tokens for a word than the document does.
-_SLACK = 1.15
-# Letters per word of a script without spaces.
-_LETTERS_A_WORD = 2
-_LETTER = re.compile(rf"[{UNSPACED}]")
-
-
-@dataclass(frozen=True, slots=True)
-class TokenRates:
-    """How many tokens a document's language takes."""
-
-    per_word: float = 1 / LEVEL_RATIO
-    """Tokens per word."""
-    sentence: int = 40
-    """Tokens of a longer sentence."""
-
-
-USUAL = TokenRates()
-"""The rates of English, used if nothing is known of a document."""
-
-
-@dataclass(frozen=True, slots=True)
-class EntryBudget:
-    """What one entry of a reply needs: the tokens of its frame, the words written for it, and the sentences copied."""
-
-    frame: int
-    words: int = 0
-    sentences: int = 0
-
-    def tokens(self, wording: TokenRates) -> int:
-        """Return the tokens that an entry may need at these rates."""
-        return ceil(self.frame + self.words * wording.per_word + self.sentences * wording.sentence)
-
-
-@lru_cache(maxsize=4)
-def wording_of(text: str, tokenizer: Tokenizer) -> TokenRates:
-    """Return the token rates of a document, by samples of its text. Cached, since each step of a run needs them."""
-    step = max(_PIECE, len(text) // _PIECES)
-    pieces = [text[at : at + _PIECE] for at in range(0, len(text), step)]
-    counts: list[int] = []
-    for piece in pieces:
-        spans = sentences(piece)
-        # The first and the last sentence of a piece may be cut.
-        texts = [piece[span.start : span.end] for span in (spans[1:-1] if len(spans) > 2 else spans)]
-        counts += [tokenizer.count(text) for text in texts if has_words(text)]
-    counts.sort()
-    words = sum(map(count_words, pieces))
-    unspaced = 2 * sum(len(_LETTER.findall(piece)) for piece in pieces) > words
-    per_word = max(USUAL.per_word, _SLACK * sum(map(tokenizer.count, pieces)) / max(1, words))
-    longer = counts[int(_LONGER * (len(counts) - 1))] if counts else USUAL.sentence
-    return TokenRates(per_word * (_LETTERS_A_WORD if unspaced else 1), min(_LONGEST, max(_SHORTEST, longer)))
+from redraft.text.words import count_words, words_key
 
 
 @lru_cache(maxsize=4)
@@ -332,3 +280,323 @@ def document_fields(reader: EvidenceReader, spans: Sequence[Span]) -> dict[str, 
     """Return the prompt fields for some places: the whole document, or passages."""
     texts = [reader.text(span) for span in spans]
     return {"document": texts[0]} if texts == [reader.document.text] else {"passages": texts}
+
+
+NEAR = 4
+"""How many windows are read for each item at first."""
+FAR = 12
+"""How many windows are read if the first ones do not mention it and no more of the document is read."""
+# The fewest windows for a doubted answer, at most `FAR`, and the largest share of the document that those of all
+# items together take beyond that.
+_MIN_CLOSER_ITEMS = 2
+_SHARE_CLOSER = 0.25
+# New items are looked up in passages of a document that fits if these have less than this share of its tokens. That is
+# no dearer than reading it whole, even if it has to be read after all every other time.
+_SHARE_NEAR = 0.5
+# The largest share of the window that items and their reply take next to a part of the document.
+_SHARE_OF_ITEMS = 0.4
+# Tokens of the prompt and reply schema, and of the number of an item or passage.
+_FRAME_TOKENS = 480
+_AROUND = 16
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceBatch:
+    """Items that are asked about together, and the places of the document to read for them, in order."""
+
+    numbers: tuple[int, ...]
+    spans: tuple[Span, ...]
+    windows: int | None = None
+    """The number of windows; None if they are all there is to read."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingPlan:
+    """Decides what is read for items that take `each` tokens of a reply; shared places are read once."""
+
+    reader: EvidenceReader
+    items: Sequence[EvidenceQuery]
+    each: int
+    near: int
+    """How many items are asked about at once with chosen windows."""
+    far: int
+    """How many items are asked about at once with the whole document, a part of it, or more windows."""
+    within: Span | None = None
+    """The part of the document to read; None for all of it."""
+    _counted: dict[Span, int] = field(default_factory=dict)
+
+    @property
+    def all(self) -> Span:
+        """Return the span of everything that can be read."""
+        return self.within or Span(0, len(self.reader.document.text))
+
+    @property
+    def all_tokens(self) -> int:
+        """Return the number of tokens of everything that can be read."""
+        return self._tokens([self.within]) if self.within else self.reader.document_tokens
+
+    def tokens_of(self, look: EvidenceBatch) -> int:
+        """Return the tokens that a batch reads."""
+        return self.all_tokens if look.spans == (self.all,) else self._tokens(look.spans)
+
+    def whole(self, numbers: Sequence[int]) -> list[EvidenceBatch]:
+        """Return batches that read everything, as few and equal as possible; none if it does not fit. The document
+        comes first in each prompt, so that a provider can cache it."""
+        room = self.reader.window - _FRAME_TOKENS - _AROUND - self.all_tokens
+        size = min(self.far, self._beside(numbers, room)) if has_room(self.reader.window, self.all_tokens) else 0
+        return [EvidenceBatch(batch, (self.all,)) for batch in _equal(numbers, size)] if size else []
+
+    def parts(self, numbers: Sequence[int]) -> list[list[EvidenceBatch]]:
+        """Return, for each part of a document that does not fit, the batches that ask about all items."""
+        room = self.reader.window - _FRAME_TOKENS - _AROUND
+        size = max(1, min(self.far, len(numbers), self._beside(numbers, int(_SHARE_OF_ITEMS * room))))
+        batches = _equal(numbers, size)
+        item_tokens = max(sum(map(self._cost, batch)) for batch in batches)
+        spans = self.reader.windows.parts(max(1, room - item_tokens), self.all)
+        return [[EvidenceBatch(batch, (span,)) for batch in batches] for span in spans]
+
+    def first(self, numbers: Sequence[int]) -> list[EvidenceBatch]:
+        """Return batches that read the windows nearest to each item."""
+        return self._filled({n: self.reader.wanted(self.items[n], NEAR) for n in numbers}, self.near)
+
+    def glances(self, numbers: Sequence[int]) -> list[EvidenceBatch]:
+        """Return `first` for the only new ones of some items, if that reads much less of a document that fits than
+        reading it whole does; else none."""
+        reader, distinct = self.reader, {item.text for item in self.items}
+        if reader.reading != "auto" or self.within is not None or len(numbers) >= len(distinct):
+            return []
+        first = self.first(numbers)
+        return first if sum(map(self.tokens_of, first)) < _SHARE_NEAR * self.all_tokens else []
+
+    def wider(self, numbers: Sequence[int]) -> list[EvidenceBatch]:
+        """Return batches that read more windows, for items that the nearest ones do not mention."""
+        return self._filled({n: self.reader.wanted(self.items[n], FAR, wide=True) for n in numbers}, self.far)
+
+    def closer(self, numbers: Sequence[int]) -> list[EvidenceBatch]:
+        """Return batches that read the windows of items with doubted answers."""
+        share = int(_SHARE_CLOSER * self.reader.document_tokens / (max(1, len(numbers)) * WINDOW))
+        count = max(_MIN_CLOSER_ITEMS, min(FAR, share))
+        return self._filled({n: self.reader.wanted(self.items[n], count, wide=True) for n in numbers}, self.far)
+
+    def beside(self, places: Mapping[int, Sequence[Span]]) -> list[EvidenceBatch]:
+        """Return batches that read the windows around given places of each item together."""
+        windows_of = {
+            n: [window for span in spans for window in self.reader.windows.holding(span)] for n, spans in places.items()
+        }
+        return self._filled({n: list(dict.fromkeys(spans)) for n, spans in windows_of.items()}, self.far)
+
+    def _beside(self, numbers: Sequence[int], room: int) -> int:
+        """Return how many of the items fit the room."""
+        return max(0, room) // max((self._cost(n) for n in numbers), default=1)
+
+    def _filled(self, windows_of: Mapping[int, Sequence[Span]], limit: int) -> list[EvidenceBatch]:
+        """Group the items by their best windows into batches, as many at once as fit; items of one window stay together
+        if they can."""
+        end = len(self.reader.document.text)
+        best = {n: spans[0] if spans else Span(end, end) for n, spans in windows_of.items()}
+        chosen: list[dict[int, Sequence[Span]]] = []
+        for _, group in groupby(sorted(windows_of, key=lambda n: (best[n], n)), key=best.__getitem__):
+            same_window = {n: self._fitting(n, windows_of[n]) for n in group}
+            if chosen and self._fits(chosen[-1] | same_window, limit):
+                chosen[-1] |= same_window
+                continue
+            for at, (n, spans) in enumerate(same_window.items()):
+                if at and self._fits(chosen[-1] | {n: spans}, limit):
+                    chosen[-1][n] = spans
+                else:
+                    chosen.append({n: spans})
+        return [self._batch(items) for items in chosen]
+
+    def _batch(self, chosen: Mapping[int, Sequence[Span]]) -> EvidenceBatch:
+        numbers, spans = tuple(sorted(chosen)), self.reader.joined(list(chosen.values()))
+        text, everything = self.reader.document.text, self.all
+        if len(spans) == 1:
+            left_out = text[everything.start : spans[0].start] + text[spans[0].end : everything.end]
+            if not left_out.strip():
+                return EvidenceBatch(numbers, (everything,))
+        return EvidenceBatch(
+            numbers, tuple(spans), len({span for item_spans in chosen.values() for span in item_spans})
+        )
+
+    def _fits(self, chosen: Mapping[int, Sequence[Span]], limit: int) -> bool:
+        spans = self.reader.joined(list(chosen.values()))
+        return len(chosen) <= limit and self._tokens(spans) <= self._room(list(chosen))
+
+    def _fitting(self, n: int, spans: Sequence[Span]) -> list[Span]:
+        """Return the places that fit, best first; always at least one, shortened if necessary."""
+        room = self._room([n])
+        fitting = [
+            span
+            for at, span in enumerate(spans)
+            if not at or self._tokens(self.reader.joined([spans[: at + 1]])) <= room
+        ]
+        if fitting and self._tokens(fitting[:1]) > room:
+            fitting[0] = self.reader.windows.parts(max(1, room - _AROUND), fitting[0])[0]
+        return fitting
+
+    def _room(self, numbers: Sequence[int]) -> int:
+        """Return the tokens of the document that fit next to some items and their reply."""
+        return self.reader.window - _FRAME_TOKENS - sum(map(self._cost, numbers))
+
+    def _cost(self, n: int) -> int:
+        return self.each + _AROUND + self.reader.tokenizer.count(self.items[n].text)
+
+    def _tokens(self, spans: Sequence[Span]) -> int:
+        for span in spans:
+            if span not in self._counted:
+                self._counted[span] = self.reader.tokenizer.count(self.reader.text(span)) + _AROUND
+        return sum(self._counted[span] for span in spans)
+
+
+def _equal(numbers: Sequence[int], size: int) -> list[tuple[int, ...]]:
+    """Return the numbers in as few, and as equal, batches of at most this size as possible."""
+    count = ceil(len(numbers) / size) if numbers else 0
+    bounds = [at * len(numbers) // count for at in range(count + 1)] if count else []
+    return [tuple(numbers[start:end]) for start, end in pairwise(bounds)]
+
+
+Verdict = TypeVar("Verdict", bound=CitedPlace)
+
+_LEFT_OPEN = "the passages that were read do not settle it, and the reading limit was reached"
+# Fields in which equal verdicts may differ.
+_BESIDES = {"evidence", "start", "end", "scope", "reason"}
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceRequest:
+    """One request: the items, the places to read, whether this is a wider look, and how it is asked."""
+
+    numbers: Sequence[int]
+    spans: Sequence[Span]
+    wide: bool
+    attempt: Attempt
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceSearch(Generic[Verdict]):
+    """Searches the document for verdicts, reading more if the first places do not settle them."""
+
+    looks: ReadingPlan
+    ask: Callable[[EvidenceRequest], Awaitable[Entries[Verdict]]]
+    silent: Callable[[Verdict], bool]
+    """Returns whether more must be read before a verdict counts."""
+    objects: Callable[[Verdict], bool] = lambda _: False
+    """Returns whether a silent verdict relies on words of the document and is kept if nothing better is found."""
+    unsure: Callable[[Verdict], bool] = lambda _: False
+    """Returns whether a silent verdict means that the judge cannot tell."""
+
+    async def verdicts(self, numbers: Sequence[int]) -> ItemResults[Verdict]:
+        """Return the verdicts on some of the items."""
+        if not numbers:
+            return ItemResults()
+        looks, reader = self.looks, self.looks.reader
+        fits = looks.within is not None or not reader.is_searched
+        # The first search indexes the document, so it runs in a thread.
+        first = await asyncio.to_thread(looks.glances if fits else looks.first, numbers)
+        if fits and not first:
+            return await self._in_all(numbers, {})
+        near = await self._read(first, wide=False)
+        whole_read = {n for look in first if look.windows is None for n in look.numbers}
+        # Items without any window were not asked about.
+        unread = set(numbers).difference(n for look in first for n in look.numbers if look.spans)
+        silent = {n for n, one in near.verdicts.items() if self.silent(one) and n not in whole_read}
+        open_ = sorted(unread | silent)
+        if not open_:
+            return near
+        if fits:
+            # One reading is for all: a contradiction that passages show would be the next one.
+            open_ = list(numbers)
+        settled = {n: verdict for n, verdict in near.verdicts.items() if n not in open_}
+        silent_verdicts = {n: near.verdicts[n] for n in open_ if n in near.verdicts}
+        more = await (
+            self._wider(open_, silent_verdicts)
+            if reader.reading == "retrieved"
+            else self._in_all(open_, silent_verdicts)
+        )
+        return ItemResults(settled | more.verdicts, near.trouble or more.trouble)
+
+    async def closer(self, numbers: Sequence[int]) -> ItemResults[Verdict]:
+        """Return the verdicts on doubted items: from newly chosen windows, or from all if that is requested, or fits
+        and was not read before."""
+        looks, reader = self.looks, self.looks.reader
+        unread = set() if reader.is_searched else {n for n in numbers if looks.items[n].glanced}
+        entire = [n for n in numbers if reader.reading == "whole" or n in unread]
+        if whole_batches := await asyncio.to_thread(looks.whole, entire):
+            numbers = [n for n in numbers if n not in entire]
+        closer = await asyncio.to_thread(looks.closer, numbers)
+        return joined([await self._read(whole_batches, wide=True), await self._read(closer, wide=True)])
+
+    async def _wider(self, numbers: Sequence[int], earlier: Mapping[int, Verdict]) -> ItemResults[Verdict]:
+        """Return the verdicts of a wider look, without silent ones that rely on passages alone."""
+        far = await self._read(await asyncio.to_thread(self.looks.wider, numbers), wide=True)
+        settled: dict[int, Verdict] = {}
+        for verdicts in (earlier, far.verdicts):
+            settled |= {
+                n: verdict
+                for n, verdict in verdicts.items()
+                if verdict.is_from_whole or not self.silent(verdict) or self.objects(verdict)
+            }
+        return ItemResults(settled, far.trouble or (_LEFT_OPEN if len(settled) < len(numbers) else ""))
+
+    async def _in_all(self, numbers: Sequence[int], earlier: Mapping[int, Verdict]) -> ItemResults[Verdict]:
+        """Return the verdicts after reading all of the document: at once if it fits, else each part for each item."""
+        if whole_batches := await asyncio.to_thread(self.looks.whole, numbers):
+            return await self._read(whole_batches, wide=bool(earlier))
+        parts = await asyncio.to_thread(self.looks.parts, numbers)
+        read = await gather_all(self._read(part, wide=True) for part in parts)
+        verdicts: dict[int, Verdict] = {}
+        disputed: dict[int, list[Verdict]] = {}
+        for n in numbers:
+            of_parts = [part.verdicts[n] for part in read if n in part.verdicts]
+            telling = [verdict for verdict in of_parts if not self.silent(verdict)]
+            if len({_says(verdict) for verdict in telling}) > 1:
+                disputed[n] = telling
+            elif telling:
+                verdicts[n] = telling[0]
+            elif len(of_parts) == len(parts):
+                # Of silent verdicts the one that quotes the document counts, else one that cannot tell.
+                silent = [*of_parts, *([earlier[n]] if n in earlier else [])]
+                ranked = [*filter(self.objects, silent), *filter(self.unsure, silent), *silent]
+                verdicts[n] = ranked[0]
+        reread: ItemResults[Verdict] = await self._settled(disputed) if disputed else ItemResults()
+        settled = {
+            n: verdict.model_copy(update={"scope": self._all}) for n, verdict in (verdicts | reread.verdicts).items()
+        }
+        return ItemResults(settled, first_error(read) or reread.trouble)
+
+    async def _settled(self, disputed: Mapping[int, Sequence[Verdict]]) -> ItemResults[Verdict]:
+        """Return the verdicts on items on which parts disagree, with all cited places in view."""
+        places = {
+            n: [Span(*verdict.place) for verdict in verdicts if verdict.place] for n, verdicts in disputed.items()
+        }
+        placed = {n: spans for n, spans in places.items() if spans}
+        looks = await asyncio.to_thread(self.looks.beside, placed)
+        if rest := [n for n in places if n not in placed]:
+            looks += await asyncio.to_thread(self.looks.closer, rest)
+        reread = await self._read(looks, wide=True)
+        return reread.decided(lambda verdict: not self.silent(verdict) or self.objects(verdict))
+
+    async def _read(self, looks: Sequence[EvidenceBatch], *, wide: bool) -> ItemResults[Verdict]:
+        looks = [look for look in looks if look.spans]
+        of = {n: look for look in looks for n in look.numbers}
+
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Verdict]:
+            return await self.ask(EvidenceRequest(numbers, of[numbers[0]].spans, wide, attempt))
+
+        # What all read in one place is the beginning of every prompt.
+        same = bool(looks) and looks[0].spans == looks[-1].spans
+        results = await ask_all([look.numbers for look in looks if look.numbers], ask, ahead=same)
+        verdicts: dict[int, Verdict] = {}
+        for n, verdict in results.verdicts.items():
+            scope = Scope(tokens=self.looks.tokens_of(of[n]), passages=of[n].windows) if of[n].windows else self._all
+            verdicts[n] = verdict.model_copy(update={"scope": scope})
+        return ItemResults(verdicts, results.trouble)
+
+    @property
+    def _all(self) -> Scope:
+        return Scope(tokens=self.looks.all_tokens, passages=1 if self.looks.within else None)
+
+
+def _says(verdict: CitedPlace) -> str:
+    """Return a verdict without its place and wording."""
+    return words_key(" ".join(map(str, verdict.model_dump(exclude=_BESIDES).values())))

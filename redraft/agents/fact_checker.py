@@ -9,9 +9,16 @@ from typing import TypeVar, get_args
 from pydantic import BaseModel
 
 from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all, first_error, gather_all
-from redraft.agents.evidence import CitedPlace, EntryBudget, EvidenceQuery, EvidenceReader, document_fields
-from redraft.agents.judge import Judge, batch_size, smallest_window
-from redraft.agents.retrieval import EvidenceRequest, EvidenceSearch, ReadingPlan
+from redraft.agents.evidence import (
+    CitedPlace,
+    EvidenceQuery,
+    EvidenceReader,
+    EvidenceRequest,
+    EvidenceSearch,
+    ReadingPlan,
+    document_fields,
+)
+from redraft.agents.judge import EntryBudget, Judge, batch_size, smallest_window
 from redraft.domain import Dimension, KeyFact, Level, Perspective, Span
 from redraft.prompts import factual
 from redraft.prompts.contract import UNSURE, Prompt, Unsure

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import ceil
 from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
 from redraft.agents.accounts import FIRST_TRY, Attempt, ItemResults
-from redraft.agents.evidence import USUAL, EntryBudget, TokenRates
 from redraft.builtin.facade import IDENTITY, reads
 from redraft.errors import ReplyError
 from redraft.llm.base import Model, Reply, Request, Sampling
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import InputT, Prompt, ValueT
+from redraft.settings import LEVEL_RATIO
 from redraft.store.connection import off_loop
 from redraft.store.judgments import Judgments
+from redraft.text.sentences import sentences
+from redraft.text.tokens import Tokenizer
+from redraft.text.words import UNSPACED, count_words, has_words
 
 Verdict = TypeVar("Verdict", bound=BaseModel)
 
@@ -31,6 +36,43 @@ _REPLY_FRAME = 60
 _LOOSELY = 0.7
 # Keeps the samples of later attempts apart from those of first ones.
 _APART = 10_000
+# The text is sampled in this many pieces of this many characters.
+_PIECES, _PIECE = 10, 2_000
+# The quantile of sentence lengths that counts as a longer sentence.
+_LONGER = 0.75
+_SHORTEST, _LONGEST = 16, 240
+# Replies may take more tokens for a word than the document does.
+_SLACK = 1.15
+# Letters per word of a script without spaces.
+_LETTERS_A_WORD = 2
+_LETTER = re.compile(rf"[{UNSPACED}]")
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRates:
+    """How many tokens a document's language takes."""
+
+    per_word: float = 1 / LEVEL_RATIO
+    """Tokens per word."""
+    sentence: int = 40
+    """Tokens of a longer sentence."""
+
+
+USUAL = TokenRates()
+"""The rates of English, used if nothing is known of a document."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntryBudget:
+    """What one entry of a reply needs: the tokens of its frame, the words written for it, and the sentences copied."""
+
+    frame: int
+    words: int = 0
+    sentences: int = 0
+
+    def tokens(self, wording: TokenRates) -> int:
+        """Return the tokens that an entry may need at these rates."""
+        return ceil(self.frame + self.words * wording.per_word + self.sentences * wording.sentence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,3 +256,22 @@ def label_of(what: str, numbers: Sequence[int]) -> str:
     """Return the label of a request: which items, counted from 1."""
     first, last = numbers[0] + 1, numbers[-1] + 1
     return f"{what} {first}" if first == last else f"{what} {first} to {last}"
+
+
+@lru_cache(maxsize=4)
+def wording_of(text: str, tokenizer: Tokenizer) -> TokenRates:
+    """Return the token rates of a document, by samples of its text. Cached, since each step of a run needs them."""
+    step = max(_PIECE, len(text) // _PIECES)
+    pieces = [text[at : at + _PIECE] for at in range(0, len(text), step)]
+    counts: list[int] = []
+    for piece in pieces:
+        spans = sentences(piece)
+        # The first and the last sentence of a piece may be cut.
+        texts = [piece[span.start : span.end] for span in (spans[1:-1] if len(spans) > 2 else spans)]
+        counts += [tokenizer.count(text) for text in texts if has_words(text)]
+    counts.sort()
+    words = sum(map(count_words, pieces))
+    unspaced = 2 * sum(len(_LETTER.findall(piece)) for piece in pieces) > words
+    per_word = max(USUAL.per_word, _SLACK * sum(map(tokenizer.count, pieces)) / max(1, words))
+    longer = counts[int(_LONGER * (len(counts) - 1))] if counts else USUAL.sentence
+    return TokenRates(per_word * (_LETTERS_A_WORD if unspaced else 1), min(_LONGEST, max(_SHORTEST, longer)))

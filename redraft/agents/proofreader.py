@@ -10,8 +10,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all
-from redraft.agents.evidence import USUAL, EntryBudget, EvidenceReader
-from redraft.agents.judge import Judge, batch_size, in_batches
+from redraft.agents.evidence import EvidenceReader
+from redraft.agents.judge import USUAL, EntryBudget, Judge, batch_size, in_batches
 from redraft.domain import content_id
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import (

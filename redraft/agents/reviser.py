@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from redraft.agents.evidence import EvidenceReader
-from redraft.agents.retrieval import NEAR
+from redraft.agents.evidence import NEAR, EvidenceReader
 from redraft.agents.structured_writer import Completion, StructuredWriter, max_fallback_words, max_intermediate_words
 from redraft.builtin.facade import shortened
 from redraft.document import merge_spans

@@ -15,6 +15,7 @@ from redraft.batches.sources import add_items, documents_in
 from redraft.domain import DEFERRED, Document, content_id, record_json
 from redraft.errors import RedraftError, UsageError
 from redraft.llm.budget import PriceTable
+from redraft.order import order_of_draft
 from redraft.readers.documents import load
 from redraft.readers.parts import Selection
 from redraft.report.entry import Entry
@@ -23,7 +24,7 @@ from redraft.runs.dry_run import SampledDryRuns, prepare_plan
 from redraft.runs.own_places import OwnPlaces
 from redraft.runs.plans import total_cost
 from redraft.runs.prepare import RunSpec
-from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig, purpose_of_draft
+from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.store.batches import Batch, BatchItemRow
 from redraft.store.store import Store
 
@@ -45,7 +46,7 @@ class BatchRequest:
     @property
     def order(self) -> RunSpec:
         """Return what each run is to do."""
-        return RunSpec(purpose_of_draft(self.judging, self.refinement), experiment=BATCH)
+        return RunSpec(order_of_draft(self.judging, self.refinement, settings=self.settings), experiment=BATCH)
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> BatchRequest:

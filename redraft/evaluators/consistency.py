@@ -8,12 +8,22 @@ from functools import partial
 from math import ceil
 from typing import NamedTuple
 
+from pydantic import BaseModel
 from typing_extensions import override
 
-from redraft.agents.accounts import ItemResults
-from redraft.agents.evidence import EvidenceQuery
-from redraft.agents.examiner import Examiner, StoredAnswer, compare_twice
-from redraft.agents.judge import Judge
+from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all
+from redraft.agents.evidence import EvidenceQuery, EvidenceReader
+from redraft.agents.examiner import (
+    FRAME_TOKENS,
+    LAST,
+    Examiner,
+    StoredAnswer,
+    antecedents,
+    compare_twice,
+    entries_per_request,
+    summary_fields,
+)
+from redraft.agents.judge import EntryBudget, Judge, Memory, in_batches, label_of
 from redraft.domain import Evaluation, Finding, PackQuestion, Span
 from redraft.evaluators.base import Case, Evaluator
 from redraft.evaluators.findings import distinct_errors
@@ -26,6 +36,7 @@ from redraft.prompts.qa import (
     ANSWER_FROM_DOCUMENT,
     ASK_SUMMARY,
     COMPARE_ANSWERS,
+    AskSummaryInput,
     Pair,
     SentenceQuestions,
     Statement,
@@ -34,13 +45,20 @@ from redraft.prompts.qa import (
 from redraft.prompts.silence import is_answer
 from redraft.settings import JudgeConfig, SimilarityName
 from redraft.text.tokens import Tokenizer
-from redraft.text.vectors import Encoder
+from redraft.text.units import changed_words, words
+from redraft.text.vectors import Encoder, telling_terms
 
 CONSISTENT, INCONSISTENT = "consistent", "inconsistent"
 # The usual number of facts in a sentence; each may be wrong by itself.
 A_SENTENCE = 6
 # Questions of this importance or more count towards the upper end of a range.
 _IMPORTANT = 4
+CLAIM = EntryBudget(frame=46, words=38)
+"""What an entry of a reply with one question may hold."""
+# Every other possible question about a sentence is asked.
+_ASKED_AS_A_RULE = 0.5
+# A changed context leaves a sentence's meaning alone if at most this share of its last sentences is new.
+_CHANGED = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +68,12 @@ class _Claim:
     statement: Statement
     asked: SummaryQuestion
 
-    def wanted(self, case: Case) -> EvidenceQuery:
+    def query(self, case: Case) -> EvidenceQuery:
         """Return the evidence query for the claim, including places that the pack cites for similar questions."""
         also = tuple(filter(None, dict.fromkeys((self.asked.answer, self.statement.sentence, self.asked.search))))
         return EvidenceQuery(self.asked.question, also, case.cited_for(" ".join((self.asked.question, *also))))
 
-    def known(self, pack: Sequence[PackQuestion]) -> StoredAnswer | None:
+    def answer_in(self, pack: Sequence[PackQuestion]) -> StoredAnswer | None:
         """Return the pack's answer and quote, if the pack has this very question."""
         for question in pack:
             span = question.evidence.span
@@ -73,7 +91,7 @@ class _Claim:
 class _ScoredAnswer(NamedTuple):
     """A judge's answer from the document, and its likeness to the summary's: 1 or 0 where the judge compared them."""
 
-    given: StoredAnswer
+    answer: StoredAnswer
     likeness: float
     read: str
     """What was read of the document for it."""
@@ -126,7 +144,7 @@ class Consistency(Evaluator):
         if not case.statements:
             return self.not_applicable("the summary has no sentence")
         examined = case.statements if isinstance(self.claims, tuple) else evenly_spread(case.statements, self.claims)
-        results = await Examiner(case.panel[0]).questions_about(examined, case.statements, A_SENTENCE, case.reader)
+        results = await questions_about(case.panel[0], examined, case.statements, A_SENTENCE, case.reader)
         at_most = A_SENTENCE
         if not isinstance(self.claims, tuple):
             at_most = max(1, min(A_SENTENCE, self.claims // len(examined)))
@@ -165,11 +183,11 @@ class Consistency(Evaluator):
         self, case: Case, alike: Similarity, judge: Judge, claims: Sequence[_Claim]
     ) -> JudgeVerdicts[_ScoredAnswer]:
         pack = case.pack.questions if case.pack else ()
-        queries = [claim.wanted(case) for claim in claims]
+        queries = [claim.query(case) for claim in claims]
         results = await Examiner(judge).answers_from_document(queries, case.reader)
         answers: dict[int, StoredAnswer] = {}
         for n, answer in sorted(results.verdicts.items()):
-            answer = answer if answer.answered else claims[n].known(pack) or answer
+            answer = answer if answer.answered else claims[n].answer_in(pack) or answer
             # "Not in the document" is a verdict only after the whole document was read.
             if answer.answered is True or answer.is_from_whole:
                 answers[n] = answer
@@ -276,8 +294,93 @@ def _shown(n: int, claim: _Claim, panel: _Answers) -> dict[str, object]:
         "question": claim.asked.question,
         "importance": claim.asked.importance,
         "found": claim.asked.answer,
-        "expected": answer.given.answer if answer else "",
-        "place": answer.given.place if answer else None,
+        "expected": answer.answer.answer if answer else "",
+        "place": answer.answer.place if answer else None,
         "likeness": round(answer.likeness, 4) if answer else None,
         **panel.shown(n),
     }
+
+
+class AskedQuestions(BaseModel):
+    """The questions about a sentence, and the sentences that it referred back to."""
+
+    meant: list[str]
+    asked: SentenceQuestions
+
+    def applies_to(self, sentence: str, meant: Sequence[str]) -> bool:
+        """Return whether the questions fit the sentence after these sentences: little has changed in them, and none of
+        the changed words is in a question or an answer."""
+        last, current = [" ".join(texts[-LAST:]) for texts in (self.meant, meant)]
+        if len(changed_words(last, current)) > _CHANGED * len({*words(last), *words(current)}):
+            return False
+        changed = telling_terms(" ".join(sorted(changed_words(" ".join(self.meant), " ".join(meant)))))
+        question_terms = telling_terms(
+            " ".join(f"{question.question} {question.answer}" for question in self.asked.questions)
+        )
+        return changed.isdisjoint(question_terms - telling_terms(sentence))
+
+
+class SentenceMemory(BaseModel):
+    """All that was asked about a sentence, in different contexts."""
+
+    asked: list[AskedQuestions] = []
+
+    @staticmethod
+    def merge(stored: str, new: str) -> str:
+        """Join what is stored with what is new."""
+        both = [SentenceMemory.model_validate_json(text).asked for text in (stored, new)]
+        return SentenceMemory(asked=both[0] + both[1]).model_dump_json()
+
+
+async def questions_about(
+    judge: Judge, statements: Sequence[Statement], summary: Sequence[Statement], at_most: int, reader: EvidenceReader
+) -> ItemResults[SentenceQuestions]:
+    """Return the claims of some sentences of a summary as questions with answers. Questions are stored by sentence and
+    what it refers back to, so an unchanged sentence of another draft is not asked about again."""
+    parts = reader.parts(summary)
+    part_of = {statement.id: number for number, part in enumerate(parts) for statement in part}
+    place = {statement.id: n for n, statement in enumerate(statements)}
+    entry_tokens = at_most * judge.entry_tokens(CLAIM)
+    rooms = [judge.reply_room(FRAME_TOKENS + reader.tokens_of(part), reader.window) for part in parts]
+
+    async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceQuestions]:
+        number = part_of[statements[numbers[0]].id]
+        only = [] if len(numbers) == len(parts[number]) else [statements[n].id for n in numbers]
+        fields = AskSummaryInput(
+            **summary_fields(parts[number]), only=only, at_most=at_most, searched=reader.is_searched
+        )
+        room = min(len(numbers) * entry_tokens, rooms[number])
+        reply = await judge.ask(ASK_SUMMARY, fields, room, label_of("questions about", numbers), attempt)
+        return Entries.of(reply, ((place[entry.id], entry) for entry in reply.value.sentences if entry.id in place))
+
+    async def ask_about(numbers: Sequence[int]) -> ItemResults[SentenceQuestions]:
+        batches: list[Sequence[int]] = []
+        for at in range(len(parts)):
+            in_part = [n for n in numbers if part_of[statements[n].id] == at]
+            batches += in_batches(in_part, entries_per_request(rooms[at], entry_tokens * _ASKED_AS_A_RULE))
+        return await ask_all(batches, ask)
+
+    meant = antecedents(summary)
+
+    def recall(number: int, text: str) -> SentenceQuestions | None:
+        statement = statements[number]
+        earlier = SentenceMemory.model_validate_json(text).asked
+        return next(
+            (entry.asked for entry in earlier if entry.applies_to(statement.sentence, meant[statement.id])), None
+        )
+
+    def note(number: int, questions: SentenceQuestions) -> str | None:
+        before = meant[statements[number].id]
+        return (
+            SentenceMemory(asked=[AskedQuestions(meant=before, asked=questions)]).model_dump_json() if before else None
+        )
+
+    document = reader.document.id
+    memory = Memory(
+        [["asked", document, at_most, statement.sentence] for statement in statements],
+        recall,
+        note,
+        SentenceMemory.merge,
+    )
+    items = [[document, at_most, *meant[statement.id], statement.sentence] for statement in statements]
+    return await judge.verdicts(ASK_SUMMARY, SentenceQuestions, items, ask_about, memory)

@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
 
+from pydantic import BaseModel
 from typing_extensions import override
 
-from redraft.agents.evidence import EvidenceQuery
-from redraft.agents.examiner import AnswerComparison, Examiner, cited_text, compare_twice
-from redraft.agents.judge import Judge
+from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all, first_error, gather_all
+from redraft.agents.evidence import EvidenceQuery, EvidenceReader
+from redraft.agents.examiner import (
+    ANSWER,
+    FRAME_TOKENS,
+    LAST,
+    AnswerComparison,
+    Examiner,
+    ReplyAnswers,
+    antecedents,
+    compare_twice,
+    entries_per_request,
+    summary_fields,
+)
+from redraft.agents.judge import Judge, Memory, in_batches, label_of
 from redraft.domain import Evaluation, Finding, PackQuestion
 from redraft.evaluators.base import Case, Evaluator, conciseness
 from redraft.evaluators.figures import weighted_mean
@@ -20,21 +35,26 @@ from redraft.evaluators.findings import distinct_errors
 from redraft.evaluators.reference.keyfacts import bin_of
 from redraft.evaluators.similarity import is_same
 from redraft.evaluators.votes import ItemVotes, JudgeVerdicts, PanelVerdicts, mean_evaluation, panel_verdicts
-from redraft.prompts import qa
+from redraft.llm.base import Reply
+from redraft.prompts.contract import UNSURE, Unsure
 from redraft.prompts.qa import (
     ANSWER_FROM_DOCUMENT,
     ANSWER_FROM_SUMMARY,
     ASK_DOCUMENT,
     COMPARE_ANSWERS,
     RANK_QUESTIONS,
+    AnswerFromSummaryInput,
     Pair,
+    QuestionItem,
     Statement,
     SummaryAnswer,
+    SummaryAnswers,
     Verdict,
+    sentence_in,
 )
 from redraft.settings import FormulaName, JudgeConfig
 from redraft.text.sanitizer import one_line
-from redraft.text.vectors import Encoder
+from redraft.text.vectors import Encoder, SentenceVectors
 from redraft.text.word_keys import telling
 
 UNANSWERED, PARTLY, ANSWERED, CONTRADICTED = "unanswered", "partly answered", "answered", "contradicted"
@@ -57,12 +77,21 @@ VALUES: Mapping[FormulaName, Mapping[str, float]] = {
 _SAME, _OPEN = AnswerComparison("full", ""), AnswerComparison("unclear", "")
 _LONGEST_REASON = 400
 _PLACE = "the place of the answer"
+# An answer usually rests on one or two sentences.
+_MOST_CITED = 4
+# What is read along with new sentences: the neighbours of each, and the sentences nearest to a question.
+_AROUND, _NEAREST = 1, 2
+# Above this share of the summary, all of it is read.
+_MAJORITY_SHARE = 0.6
+_NAME_LETTERS = 16
+# Tokens of a question's number.
+_TAG_TOKENS = 8
 
 
 class _CheckedAnswer(NamedTuple):
     """A judge's answer from the summary, and how it compares with the document's."""
 
-    given: SummaryAnswer
+    answer: SummaryAnswer
     comparison: AnswerComparison
 
 
@@ -104,7 +133,7 @@ class Coverage(Evaluator):
         panel = await panel_verdicts(case, questions, ANSWERED, partial(self._verdicts, case))
         # The sentences that answer questions, or give a part of an answer.
         answered = [n for n, item in panel.items.items() if item.verdict in (ANSWERED, PARTLY)]
-        needed = {number for n in answered for answer in panel.answers(n) for number in answer.given.sentences}
+        needed = {number for n in answered for answer in panel.answers(n) for number in answer.answer.sentences}
         return mean_evaluation(
             self,
             panel,
@@ -130,7 +159,9 @@ class Coverage(Evaluator):
         checked, trouble = await self._checked(judge, case, questions, whole_summary=False)
         # A draft may add to the answer that an earlier one gave.
         incomplete = [
-            n for n, answers in checked.items() if answers and all(one.comparison.verdict != "full" for one in answers)
+            n
+            for n, answers in checked.items()
+            if answers and all(checked_answer.comparison.verdict != "full" for checked_answer in answers)
         ]
         if incomplete:
             reread, more_trouble = await self._checked(
@@ -156,10 +187,8 @@ class Coverage(Evaluator):
     ) -> tuple[_Checked, str]:
         """Return the summary's answers to the questions that have a verdict, compared with the document's, and what
         went wrong. An answer in the document's words that its sentence has too needs no comparison."""
-        examiner = Examiner(judge)
-        results = await examiner.answers_from_summary(
-            case.statements, [question.text for question in questions], case.reader, read_whole=whole_summary
-        )
+        texts = [question.text for question in questions]
+        results = await answers_from_summary(judge, case.statements, texts, case.reader, read_whole=whole_summary)
         checked: _Checked = {n: [] for n in results.verdicts}
         open_answers: list[tuple[int, SummaryAnswer]] = []
         for n, summary_answers in sorted(results.verdicts.items()):
@@ -181,10 +210,23 @@ class Coverage(Evaluator):
             EvidenceQuery(pair.question, (pair.document,), (place,) if place else ())
             for pair, place in zip(pairs, places, strict=True)
         ]
-        compared = await compare_twice(examiner, pairs, queries, case.reader, confirm=self.second_look)
+        compared = await compare_twice(Examiner(judge), pairs, queries, case.reader, confirm=self.second_look)
         for at, (n, answer) in enumerate(open_answers):
             checked[n].append(_CheckedAnswer(answer, compared.verdicts.get(at, _OPEN)))
         return checked, results.trouble or compared.trouble
+
+
+def cited_text(statements: Sequence[Statement], question: str, answer: SummaryAnswer) -> str:
+    """Return the sentences that an answer cites, with what they refer back to; those that have most of its words where
+    there are many, and the nearest sentence where it cites none."""
+    answer_words = telling(f"{question} {answer.answer}")
+    cited = [statement for statement in statements if statement.id in answer.sentences]
+    ranked = sorted(cited or statements, key=lambda statement: -len(answer_words & telling(statement.sentence)))
+    chosen = ranked[: _MOST_CITED if cited else 1]
+    meant = antecedents(statements)
+    before = {sentence for statement in chosen for sentence in meant[statement.id][-LAST:]}
+    texts = before | {statement.sentence for statement in chosen}
+    return " ".join(dict.fromkeys(statement.sentence for statement in statements if statement.sentence in texts))
 
 
 def _is_in_words(answer: SummaryAnswer, question: PackQuestion, statements: Sequence[Statement]) -> bool:
@@ -209,7 +251,7 @@ def _finding(case: Case, n: int, question: PackQuestion, panel: _Answers, weight
         weight=weight,
         counts=weight or 1,
     )
-    if qa.sentence_in(question.text):
+    if sentence_in(question.text):
         explanation = "The summary lacks this key sentence of the document."
         return replace(finding, kind=KEY_SENTENCE_MISSING, question="", explanation=explanation)
     objection = item.objection(ANSWERED)
@@ -254,8 +296,8 @@ def _shown(n: int, question: PackQuestion, panel: _Answers, weight: int) -> dict
         "expected": question.answer,
         "weight": weight,
         **panel.shown(n),
-        "found": answer.given.answer if answer else "",
-        "sentences": list(answer.given.sentences) if answer else [],
+        "found": answer.answer.answer if answer else "",
+        "sentences": list(answer.answer.sentences) if answer else [],
     }
 
 
@@ -271,3 +313,186 @@ def shares(
         group: {"score": weighted_mean(group_values, weights), "judged": len(group_values)}
         for group, group_values in values.items()
     }
+
+
+class AnswerSource(BaseModel):
+    """An answer, and the names of the sentences that support it."""
+
+    answer: str
+    answered: bool | Unsure = True
+    sentences: list[str]
+    read: str = ""
+    """The name of all the sentences that were read for it."""
+
+
+class KnownAnswers(BaseModel):
+    """What is known of one question: the sentences that do not answer it, and the answers in the others."""
+
+    silent: list[str] = []
+    answers: list[AnswerSource] = []
+
+    def joined(self, newer: KnownAnswers) -> KnownAnswers:
+        """Return what both know."""
+        answers = [answer for answer in newer.answers if answer not in self.answers]
+        return KnownAnswers(silent=list(dict.fromkeys(self.silent + newer.silent)), answers=self.answers + answers)
+
+    @staticmethod
+    def merge(stored: str, new: str) -> str:
+        """Join what is stored with what is new."""
+        stored_answers, new_answers = map(KnownAnswers.model_validate_json, (stored, new))
+        return stored_answers.joined(new_answers).model_dump_json()
+
+
+def _name_of(*texts: str) -> str:
+    return hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:_NAME_LETTERS]
+
+
+async def answers_from_summary(
+    judge: Judge,
+    statements: Sequence[Statement],
+    questions: Sequence[str],
+    reader: EvidenceReader,
+    *,
+    read_whole: bool = False,
+) -> ItemResults[list[SummaryAnswer]]:
+    """Return the answers that a summary gives to each question, none to those that it does not answer; a long summary
+    is read in parts. With `read_whole`, an earlier answer stands only if all of these sentences were read for it."""
+    meant = antecedents(statements)
+    parts = await gather_all(
+        SummaryReader(judge, reader, questions, part, names_of(part, meant), read_whole).answers()
+        for part in reader.parts(statements)
+    )
+    verdicts: dict[int, list[SummaryAnswer]] = {}
+    for n in range(len(questions)):
+        answers = [results.verdicts[n] for results in parts if n in results.verdicts]
+        sure = [answer for answer in answers if answer.answered != UNSURE]
+        affirmative = [answer for answer in sure if answer.answered]
+        # A summary is silent only if every part was read and none left it open.
+        if affirmative or len(sure) == len(parts):
+            verdicts[n] = affirmative
+    return ItemResults(verdicts, first_error(parts))
+
+
+def names_of(statements: Sequence[Statement], antecedents: Mapping[int, Sequence[str]]) -> dict[int, str]:
+    """Return the names by which sentences are known: by their text and the sentences that they refer back to."""
+    return {statement.id: _name_of(*antecedents[statement.id], statement.sentence) for statement in statements}
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryReader:
+    """Answers questions about a document from one summary, or a part of one. What an earlier summary said to a question
+    stands while the sentences are there that said it; only sentences that are new are read for it."""
+
+    judge: Judge
+    reader: EvidenceReader
+    questions: Sequence[str]
+    statements: Sequence[Statement]
+    names: dict[int, str]
+    """The names of the sentences by number."""
+    read_whole: bool
+    known: dict[int, KnownAnswers] = field(default_factory=lambda: defaultdict(KnownAnswers))
+    """What is stored of each question."""
+    learned: dict[int, KnownAnswers] = field(default_factory=dict)
+    """What is new of each question."""
+
+    async def answers(self) -> ItemResults[SummaryAnswer]:
+        """Return an answer to each question, reading only the sentences that are not known yet."""
+
+        def recall(number: int, text: str) -> SummaryAnswer | None:
+            self.known[number] = KnownAnswers.model_validate_json(text)
+            return self._settled(number, self.known[number])
+
+        memory = Memory(
+            [["standing", self.reader.document.id, question] for question in self.questions],
+            recall,
+            lambda number, _: self.learned[number].model_dump_json(),
+            KnownAnswers.merge,
+        )
+        return await self.judge.verdicts(ANSWER_FROM_SUMMARY, SummaryAnswer, [], self._new_answers, memory)
+
+    async def _new_answers(self, numbers: Sequence[int]) -> ItemResults[SummaryAnswer]:
+        """Read the new sentences and, where the answer that they replaced is gone, all sentences."""
+        if not numbers:
+            return ItemResults()
+        statements = self.statements if self.read_whole else self._to_read(numbers)
+        first = await self._read(statements, numbers)
+        self.learned.update({n: self._learn(answer, statements) for n, answer in first.verdicts.items()})
+        lost = [
+            number
+            for number, learned in self.learned.items()
+            if not learned.answers and self._settled(number, self.known[number].joined(learned)) is None
+        ]
+        second: ItemResults[SummaryAnswer] = await self._read(self.statements, lost) if lost else ItemResults()
+        self.learned.update({n: self._learn(answer, self.statements) for n, answer in second.verdicts.items()})
+        confirmed = {number: answer for number, answer in first.verdicts.items() if number not in lost}
+        return ItemResults(confirmed | second.verdicts, first.trouble or second.trouble)
+
+    async def _read(self, statements: Sequence[Statement], questions: Sequence[int]) -> ItemResults[SummaryAnswer]:
+        """Return the answers that some sentences give to some questions."""
+        judge, reader = self.judge, self.reader
+        entry_tokens = judge.entry_tokens(ANSWER)
+        asking = sum(reader.tokenizer.count(self.questions[n]) + _TAG_TOKENS for n in questions)
+        limit = judge.reply_room(FRAME_TOKENS + reader.tokens_of(statements) + asking, reader.window)
+        ids = {statement.id for statement in statements}
+        replies: ReplyAnswers[SummaryAnswer] = ReplyAnswers(
+            lambda: " ".join(f"{statement.before} {statement.sentence}" for statement in statements),
+            lambda answer: not ids.isdisjoint(answer.sentences),
+            compared=True,
+        )
+
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SummaryAnswer]:
+            async def send(chosen: Sequence[int], label: str, *, repeat: bool) -> Reply[SummaryAnswers]:
+                items = [QuestionItem(id=n + 1, question=self.questions[n]) for n in chosen]
+                fields = AnswerFromSummaryInput(**summary_fields(statements), questions=items, again=repeat)
+                room = min(len(chosen) * entry_tokens, limit)
+                return await judge.ask(ANSWER_FROM_SUMMARY, fields, room, label_of(label, chosen), attempt)
+
+            return await replies.settled(numbers, "answers", send)
+
+        return await ask_all(in_batches(questions, entries_per_request(limit, entry_tokens)), ask)
+
+    def _settled(self, number: int, known: KnownAnswers) -> SummaryAnswer | None:
+        """Return the known answer, preferably one for which all of these sentences were read, or that there is none;
+        None if neither is known."""
+        ids = {name: id_ for id_, name in reversed(self.names.items())}
+        valid_answers = [answer for answer in known.answers if ids.keys() >= set(answer.sentences)]
+        from_all = [answer for answer in valid_answers if answer.read == _name_of(*sorted(ids))]
+        for source in from_all or ([] if self.read_whole else valid_answers):
+            sentences = [ids[name] for name in source.sentences]
+            return SummaryAnswer(id=number + 1, answered=source.answered, answer=source.answer, sentences=sentences)
+        if ids.keys() <= set(known.silent):
+            return SummaryAnswer(id=number + 1, answered=False, answer="", sentences=[])
+        return None
+
+    def _to_read(self, numbers: Sequence[int]) -> Sequence[Statement]:
+        """Return the sentences that these questions are asked of: the new ones with their neighbours, and the nearest
+        to each question; all of them, where that is most of them."""
+        names, count = list(self.names.values()), len(self.statements)
+        read_before: set[str] = set()
+        for known in self.known.values():
+            read_before.update(known.silent, *(answer.sentences for answer in known.answers))
+        new: set[int] = set()
+        for known in (self.known[number] for number in numbers):
+            # If a question had an answer, new sentences are read first.
+            old = read_before if known.answers else known.silent
+            new |= {at for at, name in enumerate(names) if name not in old}
+        chosen = {at + step for at in new for step in range(-_AROUND, _AROUND + 1)} & set(range(count))
+        if len(chosen) <= _MAJORITY_SHARE * count:
+            vectors = SentenceVectors([statement.sentence for statement in self.statements])
+            for number in numbers:
+                near = vectors.similarity_to(self.questions[number])
+                chosen |= {int(at) for at in (-near).argsort(kind="stable")[:_NEAREST] if near[at] > 0}
+        if len(chosen) > _MAJORITY_SHARE * count:
+            return self.statements
+        return [self.statements[at] for at in sorted(chosen)]
+
+    def _learn(self, answer: SummaryAnswer, statements: Sequence[Statement]) -> KnownAnswers:
+        """Return what an answer from these sentences says of its question."""
+        names = [self.names[statement.id] for statement in statements]
+        if not answer.answered:
+            return KnownAnswers(silent=names)
+        supporting = [self.names[id_] for id_ in dict.fromkeys(answer.sentences)] or names
+        source = AnswerSource(
+            answer=answer.answer, answered=answer.answered, sentences=supporting, read=_name_of(*sorted(set(names)))
+        )
+        return KnownAnswers(answers=[source])

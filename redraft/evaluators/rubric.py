@@ -9,8 +9,7 @@ from typing import Any
 from typing_extensions import override
 
 from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all, gather_all
-from redraft.agents.evidence import EntryBudget
-from redraft.agents.judge import Judge
+from redraft.agents.judge import EntryBudget, Judge
 from redraft.domain import Evaluation, Finding, content_id
 from redraft.evaluators.base import Case, Evaluator
 from redraft.evaluators.metric_info import ABSTAINED, MetricAim

@@ -194,7 +194,7 @@ class McpTools:
             for chapter in run_result.chapters
         ]
         fields = {"run", "kind", "status", "stop_reason", "words", "scores", "initial_scores", "offline_check", "goals"}
-        fields |= {"unscored", "certificates", "notes", "error"}
+        fields |= {"unscored", "judged_by", "notes", "error"}
         return {
             **run_result.record().model_dump(mode="json", include=fields),
             "gaps": _fitting(to_jsonable_python(run_result.gaps)),
@@ -216,7 +216,7 @@ class McpTools:
         """Return the sentences of a run's summary with the places of the document that they come from."""
         citations = await off_loop(cited, await self.session.lineage(of.run))
         places = [
-            {"number": place.number, "place": place.place, "quote": place.quote, "by": place.by}
+            {"number": place.number, "place": place.place, "quote": place.excerpt, "by": place.by}
             for place in citations.places
         ]
         sentences = [
@@ -313,7 +313,7 @@ def file_in(root: Path, source: str) -> Path:
 def _next(result: Result, *, at_work: bool) -> str:
     if at_work:
         return "call status again, with wait"
-    if result.status == "done":
+    if result.run.status == "done":
         return "call result"
     if result.status in ("stopped", "failed", "interrupted", "killed"):
         return "call result for the partial result, or resume"

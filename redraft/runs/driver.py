@@ -27,7 +27,7 @@ from redraft.events import Event, StageStarted, stream_to
 from redraft.graphs import assembly
 from redraft.graphs.job import Job
 from redraft.graphs.review import ReviewAnswer
-from redraft.graphs.state import Scope, SessionProtocol, Task
+from redraft.graphs.state import GraphSession, Scope, Task
 from redraft.runs.manager import RunManager
 from redraft.store.checkpoints import Checkpoints, SqliteCheckpoints, thread_of
 from redraft.store.connection import BUSY_SECONDS, off_loop
@@ -182,7 +182,7 @@ _MAX_REFUSED = 3
 class Driver:
     """Runs the graphs of one session with checkpoints in the store."""
 
-    def __init__(self, store: Store, session: SessionProtocol, reviewer: Reviewer | None, manager: RunManager) -> None:
+    def __init__(self, store: Store, session: GraphSession, reviewer: Reviewer | None, manager: RunManager) -> None:
         self._store = store
         self._session = session
         self._reviewer = reviewer
@@ -270,9 +270,7 @@ class Driver:
 
     async def _graph(self, run: Run) -> Graph:
         strategy = run.settings.draft_strategy
-        if run.settings.drafts > 1:
-            graph = assembly.chooser(strategy, run.kind)
-        elif run.kind == "refine":
+        if run.kind == "refine":
             graph = assembly.refine() if strategy == "given" else assembly.summarizer(strategy)
         else:
             graph = assembly.judge(strategy) if run.judging else assembly.draft(strategy)
@@ -305,7 +303,7 @@ class Driver:
         if question is not None:
             reply = await self._review(question[1])
             return _reply(question[0], reply) if reply is not None else None
-        return None if has_begun else {"recorded": run.id}
+        return None if has_begun else {"order": {"recorded": run.id}}
 
 
 def _reply(question: str, answer: AnswerLike) -> Command[Any]:
@@ -336,11 +334,11 @@ def _question(snapshot: StateSnapshot) -> Question | None:
     return None if interrupt is None else (interrupt.id, _QUESTION.validate_python(interrupt.value))
 
 
-class _SessionOfRun(SessionProtocol):
+class _SessionOfRun(GraphSession):
     """The session of a graph that works on one run on record. A checkpoint from elsewhere neither begins a run, which
     would read files, nor works on another one."""
 
-    def __init__(self, session: SessionProtocol, run: str) -> None:
+    def __init__(self, session: GraphSession, run: str) -> None:
         self._session = session
         self._run = run
 

@@ -26,6 +26,7 @@ from redraft.graphs.state import Scope, Task
 from redraft.llm.base import Reply, Request
 from redraft.llm.budget import PriceTable, builtin_prices
 from redraft.llm.recorded import request_key, value_in
+from redraft.order import BuildKeyfacts, BuildQuestions, ExperimentPart
 from redraft.prompts import coherence, factual, qa, revision, summarization
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
@@ -52,17 +53,7 @@ from redraft.runs.order import chapter_spec, with_places
 from redraft.runs.plans import DRAFTING, PlannedModel, PlannedSource, RunPlan, Stage, StageUsage, seconds_of, total_cost
 from redraft.runs.prepare import PreparedDocument, RunSpec, check_judging, prepare, record, with_windows
 from redraft.runs.roster import known_window
-from redraft.settings import (
-    COMPUTED,
-    BuildKeyfacts,
-    BuildQuestions,
-    DraftConfig,
-    ExperimentPart,
-    JudgeConfig,
-    Limits,
-    Role,
-    reads_prompts,
-)
+from redraft.settings import COMPUTED, DraftConfig, JudgeConfig, Limits, Role, reads_prompts
 from redraft.store.plain_serializer import PlainSerializer
 from redraft.store.runs import Run
 from redraft.store.shelf import QuestionSets
@@ -73,7 +64,7 @@ T = TypeVar("T")
 FACTS_ALIGNED = "aligning key facts"
 _BUILDING_QUESTIONS = "asking about the document"
 _BUILDING_FACTS = ("finding key facts", "validating key facts", "asking what the trees answer")
-_ANSWERING, _COMPARING = "answering", "comparing drafts"
+_ANSWERING = "answering"
 _REFINING = ("deciding", "second looks", "revising", "comparing revisions")
 _STAGES: Mapping[str, tuple[str, Role]] = {
     **{
@@ -134,15 +125,13 @@ class UsageTally:
         return 2 if metric == "coverage" or not revisions else 0
 
     def _stage(self, prompt: Prompt[Any, Any], role: Role) -> tuple[str, Role]:
-        if isinstance(self.run.purpose, ExperimentPart):
+        if isinstance(self.run.order, ExperimentPart):
             return prompt.name, role
         if prompt.name in _STAGES:
             return _STAGES[prompt.name]
         judging = self.run.judging
         if prompt.name == coherence.PREFER_SUMMARY.name:
-            if self.run.kind == "compare":
-                return "preference", "judge"
-            return _COMPARING, "judge" if judging else "writer"
+            return "preference", "judge"
         if prompt.name == factual.ALIGN_FACTS.name:
             recalled = judging is not None and "keyfact_recall" in judging.metrics
             return ("keyfact_recall" if recalled else FACTS_ALIGNED), "judge"
@@ -332,22 +321,18 @@ class DryRuns:
                     built = self.store.runs.get(await self.run_prepared(prepared, RunSpec(build(judging=bare))))
                     self._built[key] = getattr(built.judging, name)
                 update[name] = self._built[key]
-        return replace(order, purpose=order.purpose.model_copy(update={"judging": judging.model_copy(update=update)}))
+        return replace(order, order=order.order.model_copy(update={"judging": judging.model_copy(update=update)}))
 
     def plan_of_run(self, run: str, order: RunSpec, prices: PriceTable, notes: Sequence[str] = ()) -> RunPlan:
-        """Return what was counted of a run, its chapters and its other drafts."""
+        """Return what was counted of a run, and its chapters."""
         tally, judging = self.manager.tallies[run], order.judging
         prepared, work = tally.prepared, tuple(tally.work.values())
         asked, objects = (prepared.settings, judging, Limits(), prices), self.manager.model_roles.objects
         roles = assign_models(*asked, refinement=order.refinement, objects=objects)
         parts = [chapter.run for chapter in self.store.chapters.of(run) if chapter.run]
-        drafts = [
-            candidate.run for candidate in self.store.candidates.of(run) if candidate.number > 1 and candidate.run
-        ]
         chapters = [self.plan_of_run(part, chapter_spec(order), prices) for part in parts]
-        other_drafts = [self.plan_of_run(draft, RunSpec(), prices) for draft in drafts]
-        plans, (drafting, *stages) = [*chapters, *other_drafts], _stages(work, order)
-        everything: list[StageUsage | RunPlan] = [*work, *plans]
+        drafting, *stages = _stages(work, order)
+        everything: list[StageUsage | RunPlan] = [*work, *chapters]
         free = [usage.settings.model for usage in work if usage.cost(prices) is None]
         dearest = [usage.cost(prices, usage.reasoning_tokens) for usage in work]
         plan = prepared.plan
@@ -366,15 +351,13 @@ class DryRuns:
             prompt_tokens=sum(one.prompt_tokens for one in everything),
             completion_tokens=sum(one.completion_tokens for one in everything),
             reasoning_tokens=sum(one.reasoning_tokens for one in everything),
-            cost_usd=total_cost([*(usage.cost(prices) for usage in work), *(plan.cost_usd for plan in plans)]),
-            max_cost_usd=total_cost([*dearest, *(plan.max_cost_usd for plan in plans)]),
-            unpriced=tuple(dict.fromkeys([*free, *(name for plan in plans for name in plan.unpriced)])),
+            cost_usd=total_cost([*(usage.cost(prices) for usage in work), *(plan.cost_usd for plan in chapters)]),
+            max_cost_usd=total_cost([*dearest, *(plan.max_cost_usd for plan in chapters)]),
+            unpriced=tuple(dict.fromkeys([*free, *(name for plan in chapters for name in plan.unpriced)])),
             seconds=None,
             warnings=(*prepared.warnings, *notes),
             chapters=tuple(chapters),
-            others=tuple(other_drafts),
-            settings=prepared.settings,
-            purpose=order.purpose,
+            order=order.order.model_copy(update={"settings": prepared.settings}),
             work=work,
         )
 
@@ -391,7 +374,7 @@ def _stages(work: Sequence[StageUsage], order: RunSpec) -> list[Stage]:
     ahead = {"coverage": (_BUILDING_QUESTIONS,), "keyfact_recall": _BUILDING_FACTS}
     order_of_stages = [DRAFTING, _ANSWERING]
     order_of_stages += [stage for name in listed for stage in (*ahead.get(name, ()), name)]
-    order_of_stages += [FACTS_ALIGNED, "preference", _COMPARING, *_REFINING]
+    order_of_stages += [FACTS_ALIGNED, "preference", *_REFINING]
     stages = {DRAFTING: Stage(DRAFTING, 0, 0, 0, "writer")}
     for usage in work:
         at = stages.get(usage.name) or Stage(usage.name, 0, 0, 0, usage.by)
@@ -417,10 +400,10 @@ def prepare_plan(
     return prepare(document, settings, given=order.given), order, notes
 
 
-def plan_in_session(manager: RunManager, source: Sources, settings: DraftConfig, order: RunSpec) -> RunPlan:
+def plan_in_session(manager: RunManager, source: Sources, order: RunSpec) -> RunPlan:
     """Return the plan of a run by a session. No model is asked, and nothing is stored."""
     roles, limits = manager.model_roles, manager.limits or Limits()
-    settings, order, notes = with_windows(order.settled(settings), order, known_window, roles.objects)
+    settings, order, notes = with_windows(order.settled(order.order.settings), order, known_window, roles.objects)
     document, writer = document_of(manager.store, source), roles.objects.get(roles.model or "")
     prepared = prepare(document, settings, writer, order.given)
     check_judging(order, prepared, manager.store)
@@ -432,7 +415,7 @@ def plan_in_session(manager: RunManager, source: Sources, settings: DraftConfig,
 def plan_again(store: Store, run: Run, prices: PriceTable) -> RunPlan:
     """Return the plan of a stored run from its start."""
     drafts = {draft.node: draft.text for draft in reversed(store.runs.drafts(run.id))}
-    order = RunSpec(run.purpose, given=drafts.get(GIVEN), other=drafts.get(OTHER))
+    order = RunSpec(run.order, given=drafts.get(GIVEN), other=drafts.get(OTHER))
     return dry_run(prepare(document_read(store, run), run.settings, given=order.given), order, prices)
 
 
@@ -500,4 +483,4 @@ def without_person(order: RunSpec) -> RunSpec:
         goals = dict.fromkeys(order.refinement.goals, 1.0)
         unmet = {"goals": goals} if order.refinement.policy == "paper" else {}
         changes["refinement"] = order.refinement.model_copy(update={"review": False, **unmet})
-    return replace(order, purpose=order.purpose.model_copy(update=changes))
+    return replace(order, order=order.order.model_copy(update=changes))

@@ -334,8 +334,9 @@ async def open_models(
 ) -> AsyncIterator[ModelPool]:
     """Open every model, one that is named twice only once. A `budget` is shared with other runs."""
     limits, language = run.limits, undetected_language(document) or known_language(document)
-    if budget is None:
-        budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost, budget_key=run.id)
+    own = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost, budget_key=run.id, deadline=limits.deadline)
+    ends = [shared.ends_at for shared in (own, budget) if shared is not None and shared.ends_at is not None]
+    budget = budget or own
     opened: dict[tuple[object, ...], Model] = {}
     recorded: dict[tuple[object, ...], Model] = {}
     workers: list[OpenModel] = []
@@ -363,6 +364,8 @@ async def open_models(
                     top_p=settings.top_p,
                     max_tokens=settings.max_tokens,
                     observer=observer,
+                    limits=limits,
+                    ends_at=min(ends, default=None),
                     language="" if reads_prompts(settings.model) else language,
                 )
             workers.append(OpenModel(recorded[role.asked_as], settings, prompts, role.model is not None))
@@ -378,8 +381,8 @@ def _limiter(address: str | None, identity: str, limits: Limits, store: Store, b
     """Return the rate limiter of a model's address, shared by all processes of a paced budget."""
     provider = address or address_in(identity) or provider_of(identity) or identity
     rates = {"requests_per_minute": limits.requests_per_minute, "tokens_per_minute": limits.tokens_per_minute}
-    shared = budget.paced and any(rate is not None for rate in rates.values())
-    limiter_key = f"{budget.terms.budget_key} {provider}" if shared else ""
+    shared = budget.pace_key is not None and any(rate is not None for rate in rates.values())
+    limiter_key = f"{budget.pace_key} {provider}" if shared else ""
 
     async def pace(size: int) -> float:
         return await off_loop(store.rate_limits.take, limiter_key, size, **rates)

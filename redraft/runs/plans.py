@@ -12,9 +12,10 @@ from pydantic import Field, InstanceOf
 from redraft.domain import Usage
 from redraft.graphs.plan import Level
 from redraft.llm.budget import PriceTable
+from redraft.order import Order, Summarize
 from redraft.report.entry import Entry
 from redraft.runs.models import price_of, reasoning_reserve
-from redraft.settings import SUMMARIZE, DraftConfig, Purpose, Role, reads_prompts
+from redraft.settings import DraftConfig, Role, reads_prompts
 from redraft.store.store import Store
 
 DRAFTING = "drafting"
@@ -120,12 +121,14 @@ class RunPlan(Entry):
     """Remarks on the document and the models, in sentences."""
     chapters: Annotated[tuple[RunPlan, ...], Field(exclude_if=lambda some: not some)] = ()
     """The plans of chapters that are drafted separately; all totals include them."""
-    others: Annotated[tuple[RunPlan, ...], Field(exclude=True)] = ()
-    """The plans of the other drafts, if there are several; all totals include them, too."""
-    settings: Annotated[DraftConfig, Field(exclude=True)] = DraftConfig()
-    purpose: Annotated[Purpose, Field(exclude=True)] = SUMMARIZE
+    order: Annotated[Order, Field(exclude=True)] = Summarize()
     work: Annotated[tuple[InstanceOf[StageUsage], ...], Field(exclude=True)] = ()
-    """What is counted of each model in each stage, without chapters and other drafts."""
+    """What is counted of each model in each stage, without chapters."""
+
+    @property
+    def settings(self) -> DraftConfig:
+        """Return the settings of the run, as prepared for its document."""
+        return self.order.settings
 
     def __repr__(self) -> str:
         cost = "unknown" if self.cost_usd is None else f"{self.cost_usd:.4f}"
@@ -138,7 +141,7 @@ def seconds_of(store: Store, plan: RunPlan, at_once: int) -> float | None:
 
     Parts of drafts are written in parallel, then merged; judges wait for each draft, and revisions for the judges.
     """
-    rounds = 1 + (plan.purpose.refinement.rounds if plan.purpose.refinement else 0)
+    rounds = 1 + (plan.order.refinement.rounds if plan.order.refinement else 0)
     total = 0.0
     for usage in plan.work:
         answers, seconds = store.calls.pace(usage.settings.model)
@@ -147,4 +150,4 @@ def seconds_of(store: Store, plan: RunPlan, at_once: int) -> float | None:
         turns = 1 if usage.name == DRAFTING else rounds
         width = at_once if reads_prompts(usage.settings.model) else 1
         total += seconds * turns * ceil(usage.calls / turns / width)
-    return total + sum(seconds_of(store, plan, at_once) or 0.0 for plan in (*plan.chapters, *plan.others))
+    return total + sum(seconds_of(store, plan, at_once) or 0.0 for plan in plan.chapters)

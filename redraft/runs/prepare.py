@@ -18,6 +18,17 @@ from redraft.llm.addresses import name_of
 from redraft.llm.base import Model
 from redraft.llm.nli import SERVES
 from redraft.llm.servers import window_of_family
+from redraft.order import (
+    Ask,
+    BuildKeyfacts,
+    BuildQuestions,
+    Compare,
+    Evaluate,
+    ExperimentPart,
+    Order,
+    Refine,
+    Summarize,
+)
 from redraft.prompts.book import PROMPTS, PromptBook, prompt_choice
 from redraft.prompts.coherence import PREFER_SUMMARY
 from redraft.prompts.contract import Prompt
@@ -34,20 +45,10 @@ from redraft.settings import (
     ANSWER,
     EXTRACTIVE,
     GIVEN_STRATEGY,
-    SUMMARIZE,
-    Ask,
-    BuildKeyfacts,
-    BuildQuestions,
-    Compare,
     DraftConfig,
-    Evaluate,
-    ExperimentPart,
     JudgeConfig,
     Limits,
-    Purpose,
-    Refine,
     RefineConfig,
-    Summarize,
     is_entailment,
     reads_prompts,
 )
@@ -64,6 +65,8 @@ from redraft.text.words import count_words, has_words
 
 LONGEST_SUMMARY = 60_000
 """The most characters of a given summary that is longer than its document: about 10,000 words."""
+# What is so much longer, and has most of the words of the other, which has at least so many, is no summary of it.
+_SWAPPED, _SHARED, _TELLING = 4, 0.85, 20
 # A given summary may be shorter than the smallest sensible limit.
 _MIN_LIMIT = 50
 ANSWER_WORDS = 120
@@ -99,7 +102,7 @@ class PreparedDocument:
 class RunSpec:
     """What a run does, and the summary if one is given."""
 
-    purpose: Purpose = SUMMARIZE
+    order: Order = field(default_factory=Summarize)
     given: str | None = None
     parent: str | None = None
     other: str | None = None
@@ -120,30 +123,34 @@ class RunSpec:
             if not isinstance(finding, Finding):
                 raise UsageError(
                     f"finding {number} is {finding!r:.80}, which is not a redraft.Finding",
-                    hint="pass findings such as those of `result.findings` or `redraft.read_losses`",
+                    hint="pass findings such as those of `result.findings`",
                 )
 
     @property
     def judging(self) -> JudgeConfig | None:
         """Return the judging settings, if drafts are judged."""
-        return self.purpose.judging
+        return self.order.judging
 
     @property
     def refinement(self) -> RefineConfig | None:
         """Return the refinement settings, if the draft is refined."""
-        return self.purpose.refinement
+        return self.order.refinement
+
+    def with_settings(self, settings: DraftConfig) -> RunSpec:
+        """Return what a run with these settings does."""
+        return replace(self, order=self.order.model_copy(update={"settings": settings}))
 
     def evaluators(self, encoder: Encoder | None = None) -> tuple[Evaluator, ...]:
         """Return the metrics, if drafts are judged."""
-        drafted = isinstance(self.purpose, Evaluate | Refine | Ask)
-        return evaluators(self.purpose.judging, encoder, self.own) if drafted and self.purpose.judging else ()
+        drafted = isinstance(self.order, Evaluate | Refine | Ask)
+        return evaluators(self.order.judging, encoder, self.own) if drafted and self.order.judging else ()
 
     def asks(self) -> list[object]:
         """Return what it asks beyond its draft, as part of the identity of a run; empty if nothing is judged."""
         if self.judging is None:
             return []
         return [
-            self.purpose.kind,
+            self.order.kind,
             self.judging.asks(),
             self.refinement.asks() if self.refinement else None,
             content_id(self.given) if self.given is not None else None,
@@ -153,11 +160,11 @@ class RunSpec:
 
     def settled(self, settings: DraftConfig) -> DraftConfig:
         """Return the settings, with strategy `given` where no draft is made; raises where no strategy can draft."""
-        if isinstance(self.purpose, Ask):
-            fixed = {"strategy": ANSWER, "by_chapter": False, "drafts": 1, "until": None}
+        if isinstance(self.order, Ask):
+            fixed = {"strategy": ANSWER, "by_chapter": False, "until": None}
             return settings.model_copy(update={**fixed, "words": settings.words or ANSWER_WORDS})
-        if self.given is not None or not isinstance(self.purpose, Summarize | Evaluate | Refine):
-            return settings.model_copy(update={"strategy": GIVEN_STRATEGY, "by_chapter": False, "drafts": 1})
+        if self.given is not None or not isinstance(self.order, Summarize | Evaluate | Refine):
+            return settings.model_copy(update={"strategy": GIVEN_STRATEGY, "by_chapter": False})
         if settings.strategy in (GIVEN_STRATEGY, ANSWER):
             raise UsageError(
                 f"the strategy `{settings.strategy}` makes no draft, and none was given",
@@ -207,7 +214,7 @@ def identify(document: Document, settings: DraftConfig, order: RunSpec, model: M
     """Return the identity of a run with these settings, by which it is found again. `model` is a writer passed as an
     object."""
     read = _read(document, settings, model, order.given)
-    prompts = prompts_used(read.book, read.settings, order.purpose, order.own, order.prompts)
+    prompts = prompts_used(read.book, read.settings, order.order, order.own, order.prompts)
     hashes = {name: prompt_record.hash for name, prompt_record in prompts.items()}
     return read.settings.identity(read.language_key, read.tokenizer.name, hashes, order.asks())
 
@@ -244,13 +251,25 @@ def _read(document: Document, settings: DraftConfig, model: Model | None, given:
 
 
 def check_length(summary: str, document: Document) -> None:
-    """Refuse a very long summary that is longer than its document, before days are spent on judging it."""
+    """Refuse a very long summary that is longer than its document, before days are spent on judging it, and one that
+    is evidently the document of the other."""
     length, limit = len(summary), max(LONGEST_SUMMARY, len(document.text))
+    if length > _SWAPPED * len(document.text) and _has_words_of(document.text, summary):
+        raise UsageError(
+            f"the summary is {length / len(document.text):.0f} times as long as the document, and has its words",
+            hint="name the document before the summary: they seem to be swapped",
+        )
     if length > limit:
         raise UsageError(
             f"the summary has {length:,} characters, and its document {len(document.text):,}",
             hint=f"name the document before the summary; a summary may have {limit:,} characters here",
         )
+
+
+def _has_words_of(text: str, longer: str) -> bool:
+    """Return whether a longer text has most of the words of a text."""
+    words = set(text.casefold().split())
+    return len(words) >= _TELLING and len(words & set(longer.casefold().split())) >= _SHARED * len(words)
 
 
 def _completed(settings: DraftConfig, model: Model | None) -> tuple[DraftConfig, Tokenizer, list[str]]:
@@ -263,10 +282,6 @@ def _completed(settings: DraftConfig, model: Model | None) -> tuple[DraftConfig,
     if settings.by_chapter and settings.until is not None:
         raise UsageError(
             "chapters are read whole", fix=("leave out ", Set("until"), ", or read some of them with ", Set("chapters"))
-        )
-    if settings.by_chapter and settings.drafts > 1:
-        raise UsageError(
-            "several drafts can be made of a whole document, but not by chapter", fix=("leave out ", Set("drafts"))
         )
     tokenizer, warning = tokenizer_of(settings) if model is None else (EstimatingTokenizer(), "")
     warnings = [warning] if warning else []
@@ -300,7 +315,7 @@ def check_judging(order: RunSpec, prepared: PreparedDocument, store: Store) -> N
     check_judges(prepared.settings, judging, order.refinement, metrics, has_facts)
     language = other_language_in(document)
     if (
-        isinstance(order.purpose, BuildKeyfacts | BuildQuestions)
+        isinstance(order.order, BuildKeyfacts | BuildQuestions)
         and judges[0].model == EXTRACTIVE
         and not reads(language)
     ):
@@ -328,25 +343,24 @@ def check_judging(order: RunSpec, prepared: PreparedDocument, store: Store) -> N
         )
 
 
-def record(prepared: PreparedDocument, order: RunSpec, limits: Limits, store: Store) -> Run:
-    """Store the document, its chunks and the new run, with the draft that is given."""
+def record(prepared: PreparedDocument, order: RunSpec, limits: Limits, store: Store, notes: Sequence[str] = ()) -> Run:
+    """Store the document, its chunks and the new run, with the draft that is given, and notes on what is assumed."""
     document, settings, tokenizer = prepared.document, prepared.settings, prepared.tokenizer.name
     questions = order.asks()
-    prompts = prompts_used(prepared.book, settings, order.purpose, order.own, order.prompts)
+    prompts = prompts_used(prepared.book, settings, order.order, order.own, order.prompts)
     hashes = {name: prompt_record.hash for name, prompt_record in prompts.items()}
     findings = caller_findings(order.findings, document, order.given or "")
     run = Run(
         id=new_run_id(),
         identity=settings.identity(prepared.language_key, tokenizer, hashes, questions),
         document=document.id,
-        settings=settings,
-        limits=limits,
+        order=order.order.model_copy(update={"settings": settings, "limits": limits}),
         prompt_hashes=hashes,
         tokenizer=tokenizer,
         version=version_with(settings.strategy),
-        purpose=order.purpose,
-        experiment=order.experiment or (order.purpose.kind if isinstance(order.purpose, ExperimentPart) else None),
+        experiment=order.experiment or (order.order.kind if isinstance(order.order, ExperimentPart) else None),
         parent=order.parent,
+        notes=tuple(notes),
     )
     with store.transaction():
         store.documents.add(document)
@@ -373,7 +387,7 @@ def restore(store: Store, run: Run, own: Sequence[Evaluator] = ()) -> PreparedDo
     tokenizer = tokenizer_named(run.tokenizer)
     book = PromptBook(run.settings.prompts)
     hashes = {
-        name: prompt_record.hash for name, prompt_record in prompts_used(book, run.settings, run.purpose, own).items()
+        name: prompt_record.hash for name, prompt_record in prompts_used(book, run.settings, run.order, own).items()
     }
     if changed := sorted(name for name, _ in hashes.items() ^ run.prompt_hashes.items()):
         raise PromptError(
@@ -403,27 +417,24 @@ def _with_other_prompts(store: Store, run: Run, book: PromptBook, changed: Seque
 def prompts_used(
     book: PromptBook,
     settings: DraftConfig,
-    purpose: Purpose,
+    order: Order,
     own: Sequence[Evaluator],
     of_part: Sequence[Prompt[Any, Any]] = (),
 ) -> dict[str, PromptRecord]:
     """Return the prompts of a run by name, or those `of_part` for a part of an experiment."""
-    judging = purpose.judging
+    judging = order.judging
     drafted = settings.strategy != GIVEN_STRATEGY
     prompts: list[Prompt[Any, Any]] = [*strategy_named(settings.draft_strategy).prompts] if drafted else []
-    if isinstance(purpose, ExperimentPart):
+    if isinstance(order, ExperimentPart):
         prompts = [*of_part]
-    elif isinstance(purpose, Compare):
+    elif isinstance(order, Compare):
         prompts = [PREFER_SUMMARY]
     elif judging is not None:
         # Every run that judges stores the first of these; its identity depends on them.
         prompts += JUDGING
-        prompts += FACT_PROMPTS if isinstance(purpose, BuildKeyfacts) else ()
-        prompts += [
-            prompt for evaluator in RunSpec(purpose, own=tuple(own)).evaluators() for prompt in evaluator.prompts
-        ]
-        prompts += _of_refining(purpose.refinement) if purpose.refinement else ()
-    prompts += (PREFER_SUMMARY,) if settings.drafts > 1 else ()
+        prompts += FACT_PROMPTS if isinstance(order, BuildKeyfacts) else ()
+        prompts += [prompt for evaluator in RunSpec(order, own=tuple(own)).evaluators() for prompt in evaluator.prompts]
+        prompts += _of_refining(order.refinement) if order.refinement else ()
     own_books = _own_books(settings, judging)
     return {
         name: PromptRecord(prompts_of_owner.hash(prompt), prompt.name, prompts_of_owner.template(prompt))
@@ -498,4 +509,4 @@ def with_windows(
 ) -> tuple[DraftConfig, RunSpec, list[str]]:
     """Return the settings and the order with every model's window, and notes on assumptions."""
     settings, judging, notes = settings_with_windows(settings, order.judging, order.refinement, find, objects)
-    return settings, replace(order, purpose=order.purpose.model_copy(update={"judging": judging})), notes
+    return settings, replace(order, order=order.order.model_copy(update={"judging": judging})), notes

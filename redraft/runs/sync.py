@@ -7,53 +7,30 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from typing_extensions import TypedDict, Unpack
+from typing_extensions import Unpack
 
 from redraft.domain import Document, Evaluation, Finding
 from redraft.errors import UsageError
 from redraft.evaluators.base import Metric, as_evaluator
 from redraft.evaluators.metric_info import MIN_SHARE, goal_status
-from redraft.events import Observer
 from redraft.fields import list_argument
-from redraft.graphs.state import CallOptions
-from redraft.graphs.strategies import Strategy
-from redraft.llm.budget import PriceTable
+from redraft.llm.langsmith import Tracing
 from redraft.report.history.citations import Answer
 from redraft.report.history.results import Result, document_read
 from redraft.report.markdown.evaluation import judgment_markdown
 from redraft.report.markdown.layout import plain
-from redraft.runs.driver import Reviewer
 from redraft.runs.inputs import Sources
-from redraft.runs.models import ModelLike
-from redraft.runs.session import Session, SyncSession
-from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
+from redraft.runs.session import Session, SessionCall, SessionOptions, SyncSession
+from redraft.settings import JudgeConfig
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
 from redraft.text.words import score
 
 
-class SessionOptions(TypedDict, total=False):
-    """The arguments of `Session` that a single call takes."""
+class AllOptions(SessionOptions, SessionCall, total=False):
+    """The arguments of `Session`, and those of its methods."""
 
     store: Store | str | Path | None
-    model: ModelLike | None
-    judges: Sequence[ModelLike]
-    validator: ModelLike | None
-    decider: ModelLike | None
-    metrics: Sequence[Metric]
-    strategies: Sequence[Strategy]
-    settings: DraftConfig | None
-    judging: JudgeConfig | None
-    refinement: RefineConfig | None
-    limits: Limits | None
-    prices: PriceTable | None
-    reviewer: Reviewer | None
-    observer: Observer
-    trace_to_langsmith: bool
-
-
-class AllOptions(SessionOptions, CallOptions, total=False):
-    """The arguments of `Session`, and those of its methods."""
 
 
 def summarize(source: Sources, **options: Unpack[AllOptions]) -> Result:
@@ -67,14 +44,16 @@ def summarize(source: Sources, **options: Unpack[AllOptions]) -> Result:
         return session.summarize(source, **of_both, **of_run)
 
 
-def evaluate(source: Sources, summary: str, **options: Unpack[AllOptions]) -> Result:
-    """Judge the text of a summary; the arguments are those of `Session` and `Session.evaluate`."""
+def evaluate(source: Sources, summary: str | Path, **options: Unpack[AllOptions]) -> Result:
+    """Judge a summary, its text or the `Path` of its file, with the arguments of `Session` and `Session.evaluate`."""
     of_session, of_run = _divided(options)
     with Session(**of_session) as session:
         return session.evaluate(source, summary, **of_run)
 
 
-def refine(source: Sources, summary: str, *, findings: Sequence[Finding] = (), **options: Unpack[AllOptions]) -> Result:
+def refine(
+    source: Sources, summary: str | Path, *, findings: Sequence[Finding] = (), **options: Unpack[AllOptions]
+) -> Result:
     """Refine a summary until it meets its goals; the arguments are those of `Session` and `Session.refine`."""
     of_session, of_run = _divided(options)
     with Session(**of_session) as session:
@@ -91,10 +70,11 @@ def ask(source: Sources, question: str, **options: Unpack[AllOptions]) -> Answer
 def _divided(options: AllOptions) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the arguments of the session, and those of the run."""
     arguments = dict(options)
-    of_session = {name: value for name, value in arguments.items() if name in SessionOptions.__annotations__}
+    of_session = {name: value for name, value in arguments.items() if name in _OF_SESSION}
     return of_session, {name: value for name, value in arguments.items() if name not in of_session}
 
 
+_OF_SESSION = {"store", *SessionOptions.__annotations__} - {*Tracing.__annotations__}
 SESSIONS: list[SyncSession] = []
 """The sessions of the pytest plugin that are open; the last one is that of assertions that are given none. This is not
 a context variable, because an asynchronous test may run in another context than its fixtures."""

@@ -18,7 +18,7 @@ from redraft.fields import error_text
 from redraft.graphs.evaluation import metric_verdict
 from redraft.report.history.results import document_read
 from redraft.runs import job
-from redraft.runs.session import Session, check_session
+from redraft.runs.session import Session, runner_of
 from redraft.settings import FIGURES, JudgeConfig, RefineConfig
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run as StoredRun
@@ -193,7 +193,7 @@ def tools(session: Session) -> list[BaseTool]:
     artifact. Errors are returned to the agent as a sentence. No tool returns a whole document. Tool calls are recorded
     with the run and count against its limits; cancelling a tool stops its work.
     """
-    check_session(session)
+    runner_of(session)
     runner = _RunTools(session)
     tools_for_all = [
         _tool(
@@ -303,7 +303,7 @@ class _RunTools:
 
     def judging(self, metric: str) -> Callable[[RunInput], Awaitable[MetricReport]]:
         async def judge(arguments: RunInput) -> MetricReport:
-            async with self._session.visiting(arguments.run) as job_factory:
+            async with runner_of(self._session).visiting(arguments.run) as job_factory:
                 evaluation = await job.judge(job_factory, metric)
                 itself = _judges_itself(job_factory.run, (await self._best(arguments.run)).round, [metric])
                 short = metric_verdict(evaluation)
@@ -315,7 +315,7 @@ class _RunTools:
 
     async def revise(self, given: RevisionArguments) -> RevisionReport:
         run = (await self._best(given.run)).run
-        async with self._turns[run], self._session.visiting(run) as job_factory:
+        async with self._turns[run], runner_of(self._session).visiting(run) as job_factory:
             state = await job.revise(job_factory, given.findings, given.instruction)
             itself = _judges_itself(job_factory.run, state["round"], state["scores"])
         return RevisionReport(
@@ -331,7 +331,7 @@ class _RunTools:
         run = (await self._best(given.run)).run
         async with self._turns[run]:
             best = await self._best(run)
-            reason = await self._session.finish(run, best.id, one_line(given.reason, 100) or "finished")
+            reason = await runner_of(self._session).finish(run, best.id, one_line(given.reason, 100) or "finished")
         return FinishReport(run=run, stop_reason=reason, words=best.words)
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from redraft.agents.answers import is_answered
 from redraft.agents.arbiter import Arbiter, RulingRequest
 from redraft.agents.evidence import EvidenceReader
+from redraft.agents.examiner import is_answered
 from redraft.agents.judge import Judge
 from redraft.builtin.model import ExtractiveModel
 from redraft.domain import Document, Evaluation, Finding, Ruling

@@ -11,8 +11,15 @@ from typing import Any
 import pytest
 
 from redraft.agents.accounts import Entries, ItemResults
-from redraft.agents.evidence import CitedPlace, EvidenceQuery, EvidenceReader, Scope
-from redraft.agents.retrieval import EvidenceRequest, EvidenceSearch, ReadingPlan
+from redraft.agents.evidence import (
+    CitedPlace,
+    EvidenceQuery,
+    EvidenceReader,
+    EvidenceRequest,
+    EvidenceSearch,
+    ReadingPlan,
+    Scope,
+)
 from redraft.domain import Document, Span
 from redraft.evaluators.base import statements_of
 from redraft.prompts.coherence import FIND_STOPS

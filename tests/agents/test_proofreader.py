@@ -11,8 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from redraft.agents.evidence import TokenRates
-from redraft.agents.judge import Judge
+from redraft.agents.judge import Judge, TokenRates
 from redraft.agents.proofreader import CONFUSION, Proofreader, SentenceConfusion, least_window
 from redraft.domain import Usage
 from redraft.evaluators.base import statements_of

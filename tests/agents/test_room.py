@@ -12,8 +12,7 @@ import pytest
 
 from benchmarks.languages import LANGUAGES
 from benchmarks.reply_rooms import FORMS, sizes, tracing_budget
-from redraft.agents.evidence import TokenRates, wording_of
-from redraft.agents.judge import Judge
+from redraft.agents.judge import Judge, TokenRates, wording_of
 from redraft.domain import Usage
 from redraft.errors import JudgingError, Set, TruncatedReasoning, TruncatedReply
 from redraft.llm.base import FunctionModel, Line, Request

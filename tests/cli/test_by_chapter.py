@@ -76,7 +76,7 @@ def test_they_are_printed_written_listed_and_traced(command: Inside) -> None:
     assert dossier[1]["result"]["summary"] in _exported(command, run["run"]).partition('id="chapters"')[2]
     assert "In chapter 2" in command.run("show", chapter).out
     cited = command.run("show", chapter, "--cite", "json").json["places"]
-    assert all(one["origin"]["pages"] for one in cited)
+    assert all(one["pages"] for one in cited)
     assert "of “Chapter 1: The alder” to “Chapter 3: The alder”" in _exported(command, run["run"])
     freed = command.run("forget", run["run"], "--json", "--yes")
     assert len(freed.json["runs"]) == 4, freed.err

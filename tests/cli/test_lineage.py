@@ -55,36 +55,11 @@ def test_wrong_options_are_refused(court: tuple[Inside, str], words: tuple[str, 
     assert done.err
 
 
-def test_losses_are_shown_with_their_step(court: tuple[Inside, str]) -> None:
-    command, run = court
-    done = command.run("lineage", run, "--lost")
-    assert done.code == 0, done.err
-    text, content = " ".join(done.out.split()), command.run("lineage", run, "--lost", "--json").json
-    facts = len(content["kept"]) + len(content["lost"])
-    assert facts
-    assert f"{len(content['kept'])} of {facts} in the summary" in text
-    assert content["by"].startswith("questions ")
-    assert all(loss["step"] in text or loss["said"] in text for loss in content["lost"])
-
-
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Inside, str]]:
     """A poor summary that a judge has read."""
     with keepers_court(tmp_path_factory.mktemp("judged")) as command:
         yield command, command.run("evaluate", "book.md", "poor.md", "--json").json["run"]
-
-
-def test_a_judge_decides_what_is_lost(judged: tuple[Inside, str]) -> None:
-    command, run = judged
-    content = command.run("lineage", run, "--lost", "--json").json
-    verdicts = content["judged"]
-    # Three keepers are named rightly, one wrongly and two not at all.
-    assert (len(verdicts), len(content["kept"]), len(content["lost"])) == (6, 3, 3)
-    assert {fact for fact, verdict in verdicts.items() if verdict["holds"]} == {
-        fact["text"] for fact in content["kept"]
-    }
-    assert all(verdict["sentences"] for verdict in verdicts.values() if verdict["holds"])
-    assert "note: a judge decided which of them the summary states\n" in command.run("lineage", run, "--lost").out
 
 
 def test_citations_name_the_quotes_of_judges(judged: tuple[Inside, str]) -> None:
@@ -94,7 +69,7 @@ def test_citations_name_the_quotes_of_judges(judged: tuple[Inside, str]) -> None
     assert [len(sentence["cites"]) for sentence in sentences] == [1, 0, 1, 1]
     assert {place["by"] for place in places} == {"judge"}
     for sentence, place in zip([sentences[0], *sentences[2:]], places, strict=True):
-        assert sentence["text"].strip(".") in place["origin"]["text"]
+        assert sentence["text"].strip(".") in place["quote"]
     text = command.run("show", run, "--cite").out
     assert text.endswith("All citations are quotes by which a judge confirmed the sentence.\n")
 

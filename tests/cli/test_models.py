@@ -88,6 +88,29 @@ def test_all_roles_are_shown_with_what_is_known_of_them(tmp_path: Path, ports: C
         assert words in shown.out, shown.out
 
 
+def test_redraft_alone_says_what_to_do_first(tmp_path: Path, ports: Callable[..., None]) -> None:
+    bare = Inside(tmp_path, OPENAI_API_KEY="").run()
+    assert (bare.code, len(bare.out.splitlines()), bare.err) == (0, 8, "")
+    assert "no key and no model server" in bare.out
+    assert "redraft models  " in bare.out
+    ways = Inside(tmp_path).run("models").out.partition("## A language model on this machine")[2]
+    assert all(way in ways for way in ("ollama pull", "llama-server -hf", "llama_cpp.server --model"))
+
+    with ChatServer([], pages={"/v1/models": {"data": [{"id": "j; rm x"}]}}) as server:
+        ports(Port("Ollama", server.port))
+        local = Inside(tmp_path, OPENAI_API_KEY="").run()
+        keyed = Inside(tmp_path, OPENAI_API_KEY="sk-0123456789").run().out
+        assert "without a key" not in Inside(tmp_path).run("models").out
+    assert len(local.out.splitlines()) == 8
+    assert "--refine" in local.out
+    assert f"-m 'openai:j; rm x' --base-url http://127.0.0.1:{server.port}/v1" in local.out
+    assert "a key in OPENAI_API_KEY" in keyed
+    assert "-m openai:gpt-5-mini --dry-run" in keyed
+    assert "sk-0123456789" not in keyed
+    (tmp_path / "redraft.toml").write_text('model = "openai:mine"\n', "utf-8")
+    assert "openai:mine, by your settings" in Inside(tmp_path).run().out
+
+
 @pytest.mark.parametrize("page", [[], {"data": 3}, {"data": [{"id": 7}, "x", {}]}])
 def test_whatever_answers_at_a_port_is_no_more_than_it_says(
     tmp_path: Path, ports: Callable[..., None], page: object

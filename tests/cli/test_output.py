@@ -38,7 +38,7 @@ def test_a_summary_is_printed_and_written_in_every_format(command: Inside, tmp_p
     assert summary in found.text
     cited = command.run("show", run, "--cite", "json").json
     assert sum(mark.kind == "note" for mark in found.marks) == sum(len(one["cites"]) for one in cited["sentences"])
-    assert all(place["origin"]["text"][:60] in found.text for place in cited["places"])
+    assert all(place["quote"][:60] in found.text for place in cited["places"])
     for form, begins in {"text": summary, "markdown": summary, "bullets": "- ", "html": "<!doctype html>"}.items():
         said = command.run("show", run, "--format", form, "-q").out
         assert said.startswith(begins)

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from redraft import Result
-from redraft.agents.examiner import cited_text
 from redraft.domain import Evaluation, Evidence, Pack, PackQuestion, Span
 from redraft.evaluators.base import statements_of
+from redraft.evaluators.coverage import cited_text
 from redraft.evaluators.findings import without_overruled
 from redraft.prompts.qa import SummaryAnswer
 from redraft.readers.documents import parse

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from redraft.agents.evidence import EvidenceQuery, EvidenceReader
-from redraft.agents.retrieval import ReadingPlan
+from redraft.agents.evidence import EvidenceQuery, EvidenceReader, ReadingPlan
 from redraft.evaluators.catalog import BUILT_IN
 from redraft.readers.documents import load
 from redraft.text.retrieval import Passages

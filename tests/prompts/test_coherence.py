@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from redraft.agents.evidence import TokenRates
+from redraft.agents.judge import TokenRates
 from redraft.agents.proofreader import CONFUSION
 from redraft.llm.replies import read_value
 from redraft.prompts.book import PromptBook

@@ -17,24 +17,15 @@ from redraft.domain import Document
 from redraft.llm import structured_output
 from redraft.llm.base import FunctionModel, Line, Request
 from redraft.llm.budget import builtin_prices
+from redraft.order import BuildKeyfacts, BuildQuestions, Compare, Evaluate, Order, order_of_draft
 from redraft.prompts.book import PromptBook
 from redraft.prompts.revision import EDIT, REVISE
 from redraft.readers.documents import parse
 from redraft.runs.dry_run import SampledDryRuns, dry_run, plan_run
 from redraft.runs.plans import RunPlan
 from redraft.runs.prepare import RunSpec, prepare
-from redraft.settings import (
-    USUAL_METRICS,
-    BuildKeyfacts,
-    BuildQuestions,
-    Compare,
-    DraftConfig,
-    Evaluate,
-    JudgeConfig,
-    Purpose,
-    RefineConfig,
-    purpose_of_draft,
-)
+from redraft.runs.session import runner_of
+from redraft.settings import USUAL_METRICS, DraftConfig, JudgeConfig, RefineConfig
 from redraft.text.tokens import EstimatingTokenizer
 from redraft.text.words import count_words
 from tests.judges import (
@@ -278,18 +269,18 @@ def chapters(count: int = 4, keepers: int = 40) -> Document:
     return parse("\n\n".join(["# The Keepers", *parts]).encode(), name="keepers.md")
 
 
-def said_of(document: Document, purpose: Purpose | None, given: str | None, settings: dict[str, Any]) -> RunPlan:
+def said_of(document: Document, order: Order | None, given: str | None, settings: dict[str, Any]) -> RunPlan:
     """What a dry run says."""
-    order = RunSpec(purpose, given=given) if purpose else RunSpec(given=given)
-    return plan_run(document, DraftConfig(model="openai:m", **settings), order, builtin_prices())
+    spec = RunSpec(order, given=given) if order else RunSpec(given=given)
+    return plan_run(document, DraftConfig(model="openai:m", **settings), spec, builtin_prices())
 
 
 def sent_of(
-    document: Document, purpose: Purpose | None, given: str | None, settings: dict[str, Any], judges: int = 0
+    document: Document, order: Order | None, given: str | None, settings: dict[str, Any], judges: int = 0
 ) -> Counter:
     """What a run sends."""
     writer = Counter()
-    order = RunSpec(purpose, given=given) if purpose else RunSpec(given=given)
+    spec = RunSpec(order, given=given) if order else RunSpec(given=given)
 
     async def run() -> None:
         models = []
@@ -299,7 +290,8 @@ def sent_of(
         with Store(":memory:") as store:
             async with Session(store, model=writer.model(), judges=[model for _, model in models]) as session:
                 # An object has no window of its own, so that is set.
-                done = await session.begin_order(document, DraftConfig(model="openai:m", **settings), order)
+                drafting = DraftConfig(model="openai:m", **settings)
+                done = await runner_of(session).begin_order(document, spec.with_settings(drafting))
         assert done.run.status == "done", done.run.error
         writer.tokens += sum(judge.tokens for judge, _ in models)
 
@@ -320,7 +312,6 @@ DRAFTS: dict[str, dict[str, Any]] = {
     "outlined": {"strategy": "hierarchical", "chunk_tokens": 600, "merge": "source"},
     "incremental": {"strategy": "incremental", "chunk_tokens": 1000},
     "direct": {"strategy": "direct"},
-    "several": {"strategy": "direct", "drafts": 3},
     "by chapter": {"by_chapter": True, "chunk_tokens": 600},
 }
 
@@ -336,9 +327,9 @@ def test_drafting_takes_about_what_was_said(name: str) -> None:
 def test_each_metric_takes_about_what_was_said(metric: str, window: int) -> None:
     if metric == "booookscore" and window < 5_000:
         window = 5_000
-    purpose, settings = purpose_of_draft(JudgeConfig(metrics=(metric,))), {**WIDE, "context_tokens": window}
+    order, settings = order_of_draft(JudgeConfig(metrics=(metric,))), {**WIDE, "context_tokens": window}
     document = island(60)
-    check(said_of(document, purpose, SUMMARY, settings), sent_of(document, purpose, SUMMARY, settings))
+    check(said_of(document, order, SUMMARY, settings), sent_of(document, order, SUMMARY, settings))
 
 
 @pytest.mark.slow
@@ -346,8 +337,8 @@ async def test_an_evaluation_of_a_story_takes_what_was_said_within_a_third() -> 
     """The judge words things as `benchmarks.judging_cost` has it, and knows nothing of what a dry run expects."""
     document = parse(SAMPLE.read_bytes(), name="ledger.md")
     summary, _ = drafts(document, 250)
-    settings, purpose = DraftConfig(model="openai:m", **WIDE), purpose_of_draft(JudgeConfig(metrics=USUAL_METRICS))
-    said = plan_run(document, settings, RunSpec(purpose, given=summary), builtin_prices())
+    settings, order = DraftConfig(model="openai:m", **WIDE), order_of_draft(JudgeConfig(metrics=USUAL_METRICS))
+    said = plan_run(document, settings, RunSpec(order, given=summary), builtin_prices())
     with Store(":memory:") as store:
         async with Session(store, model=cast(Any, Reader("standard"))) as session:
             usage = (await session.evaluate(document, summary, settings=settings)).usage
@@ -358,9 +349,9 @@ async def test_an_evaluation_of_a_story_takes_what_was_said_within_a_third() -> 
 @pytest.mark.slow
 def test_a_panel_of_two_judges_takes_about_what_was_said_stage_by_stage() -> None:
     judges = {"judges": ("openai:judge0", "openai:judge1")}
-    purpose = Evaluate(judging=JudgeConfig(metrics=METRICS, repeat=2, **judges))
-    said = said_of(island(60), purpose, SUMMARY, WIDE)
-    sent = sent_of(island(60), purpose, SUMMARY, WIDE, judges=2)
+    order = Evaluate(judging=JudgeConfig(metrics=METRICS, repeat=2, **judges))
+    said = said_of(island(60), order, SUMMARY, WIDE)
+    sent = sent_of(island(60), order, SUMMARY, WIDE, judges=2)
     check(said, sent)
     stages = {stage.name: stage for stage in said.stages}
     assert list(stages) == [*list(NAMES)[:2], "consistency", *list(NAMES)[2:]]
@@ -370,7 +361,7 @@ def test_a_panel_of_two_judges_takes_about_what_was_said_stage_by_stage() -> Non
         assert abs(stages[name].calls - comparing - calls) <= max(1, 0.1 * calls), name
 
 
-BUILDS: dict[str, Purpose] = {
+BUILDS: dict[str, Order] = {
     "questions": BuildQuestions(judging=JudgeConfig()),
     "keyfacts": BuildKeyfacts(judging=JudgeConfig()),
 }
@@ -404,13 +395,13 @@ REFINED: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", REFINED)
 def test_refining_takes_about_what_was_said_where_every_round_is_gone_through(name: str) -> None:
     refinement = RefineConfig(**{"rounds": 2, **REFINED[name]})
-    purpose, settings = (
-        purpose_of_draft(JudgeConfig(metrics=tuple(refinement.goals)), refinement),
+    order, settings = (
+        order_of_draft(JudgeConfig(metrics=tuple(refinement.goals)), refinement),
         {**WIDE, "words": 500},
     )
     given = POOR if "consistency" in refinement.goals else COMPLETE
-    said = said_of(island(100), purpose, given, settings)
-    sent = sent_of(island(100), purpose, given, settings)
+    said = said_of(island(100), order, given, settings)
+    sent = sent_of(island(100), order, given, settings)
     assert [sent.calls.count(name) for name in ("edit", "revise")] == ([0, 2] if name == "paper" else [2, 0])
     # How much an editor changes, and so what is judged anew, is not known beforehand.
     check(said, sent, share=0.1 if name == "paper" else 1 / 3)
@@ -449,9 +440,9 @@ def test_a_prompt_that_is_not_known_is_counted_and_answered_by_its_schema() -> N
             said = await case.panel[0].ask(prompt, SummaryGiven(summary=case.text), 50, "marked")
             return self.scored(said.value.likes / 10)
 
-    purpose = Evaluate(judging=JudgeConfig(metrics=("marked",)))
+    order = Evaluate(judging=JudgeConfig(metrics=("marked",)))
     prepared = prepare(island(20), DraftConfig(model="openai:m", strategy="given"), given=SUMMARY)
-    said = dry_run(prepared, RunSpec(purpose, given=SUMMARY, own=(Marked(),)))
+    said = dry_run(prepared, RunSpec(order, given=SUMMARY, own=(Marked(),)))
     assert [(stage.name, stage.calls, stage.by) for stage in said.stages] == [("marked", 1, "judge")]
     assert said.prompt_tokens > TOKENIZER.count(SUMMARY)
 
@@ -460,7 +451,7 @@ def test_nothing_is_written_and_no_address_is_asked(tmp_path: Path, monkeypatch:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("REDRAFT_DB", str(tmp_path / "own.db"))
     monkeypatch.setattr(socket.socket, "connect", lambda *_: pytest.fail("somebody is asked"))
-    said = said_of(island(20), purpose_of_draft(JudgeConfig(metrics=METRICS)), None, {**WIDE, "words": 60})
+    said = said_of(island(20), order_of_draft(JudgeConfig(metrics=METRICS)), None, {**WIDE, "words": 60})
     assert said.calls > 10
     assert list(tmp_path.iterdir()) == []
 

@@ -16,8 +16,10 @@ from redraft import Case, DraftConfig, Evaluation, Evaluator, JudgeConfig, Limit
 from redraft import graphs as public
 from redraft.graphs import strategies
 from redraft.graphs.assembly import draft, judge, summarizer
+from redraft.order import Compare, Evaluate, ExperimentPart, Order, Refine, Summarize
 from redraft.runs.prepare import RunSpec
-from redraft.settings import Compare, Evaluate, ExperimentPart, Purpose, Refine, RefineConfig, Summarize
+from redraft.runs.session import runner_of
+from redraft.settings import RefineConfig
 from tests.judges import Court, island, told
 
 
@@ -109,7 +111,7 @@ def test_settings_are_refused_in_our_words() -> None:
 
 async def test_limits_may_be_a_dict(court: Court) -> None:
     async with court.session(limits={"max_calls": 3}) as session:
-        assert session.terms.limits == Limits(max_calls=3)
+        assert runner_of(session).manager.limits == Limits(max_calls=3)
 
 
 async def test_a_path_is_read_and_the_text_of_a_path_is_refused(court: Court, tmp_path: Path) -> None:
@@ -144,13 +146,13 @@ class Opening:
     prompts: ClassVar[Sequence[Any]] = ()
 
     @staticmethod
-    async def opening(state: public.State, job: public.Job) -> public.Update:
+    async def opening(state: public.DraftState, job: public.Job) -> public.Update:
         words = job.document.text.split()[: job.plan.words]
         return {"draft": await job.keep(" ".join(words), "opening")}
 
     @classmethod
     def graph(cls, session: public.SessionProtocol | None) -> StateGraph[Any, Any, Any, Any]:
-        made = StateGraph(public.State)
+        made = StateGraph(public.DraftState)
         made.add_node("opening", public.node(cls.opening, session))
         made.add_edge(START, "opening")
         return made
@@ -170,8 +172,9 @@ async def test_a_strategy_may_be_an_object(court: Court, opening: graphs.Strateg
         again = await session.summarize(BOOK, settings=DraftConfig(strategy="opening", words=20))
         assert again.summary == made.summary
         source = await session.add(BOOK)
-        state = await draft(opening).compile().ainvoke({"source": source, "words": 20}, context=session)
-        assert (await session.result(state["run"])).summary == made.summary
+        order = {"source": source, "words": 20}
+        state = await draft(opening).compile().ainvoke({"order": order}, context=session)
+        assert (await session.result(state["result"]["run"])).summary == made.summary
 
 
 async def test_a_run_with_such_a_strategy_is_resumed_where_it_is_passed_again(
@@ -191,37 +194,33 @@ async def test_a_strategy_in_the_input_of_a_graph_has_an_effect_or_is_refused(co
     async with Session(court.store) as session:
         task = {"source": await session.add(BOOK), "words": 20, "strategy": "direct"}
         with pytest.raises(UsageError, match="the graph drafts by hierarchical, so the strategy 'direct'"):
-            await draft("hierarchical").compile().ainvoke(task, context=session)
+            await draft("hierarchical").compile().ainvoke({"order": task}, context=session)
         with pytest.raises(UsageError, match="the graph judges a summary that it is given"):
-            await judge().compile().ainvoke(task, context=session)
+            await judge().compile().ainvoke({"order": task}, context=session)
         for graph in (draft(), draft("direct")):
-            state = await graph.compile().ainvoke(task, context=session)
+            state = (await graph.compile().ainvoke({"order": task}, context=session))["result"]
             assert (await session.result(state["run"])).settings.strategy == "direct"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("change", [{"goals": {"coverage": 0.1}}, {"words": 30}, {"metrics": ["spread"]}])
-async def test_input_that_is_changed_amid_a_run_is_refused(court: Court, change: dict[str, Any]) -> None:
+async def test_order_written_amid_a_run_is_refused(court: Court) -> None:
     graph = summarizer("hierarchical").compile(checkpointer=InMemorySaver(), interrupt_before=["judge"])
     thread: Any = {"configurable": {"thread_id": "1"}}
     async with Session(court.store) as session:
-        task = {"source": await session.add(island()), "words": 60, "goals": {"coverage": 0.9}, "rounds": 1}
-        await graph.ainvoke(task, thread, context=session)
-        await graph.aupdate_state(thread, change, as_node="draft")
-        with pytest.raises(UsageError, match=f"{next(iter(change))} was changed in the state of run") as caught:
-            await graph.ainvoke(None, thread, context=session)
+        order = {"source": await session.add(island()), "words": 60, "goals": {"coverage": 0.9}, "rounds": 1}
+        await graph.ainvoke({"order": order}, thread, context=session)
+        state = await graph.aget_state(thread)
+        changed = await graph.aupdate_state(thread, {"order": {**order, "words": 30}}, as_node="draft")
+        with pytest.raises(UsageError, match=f"run {state.values['run']} has begun, and keeps the order") as caught:
+            await graph.ainvoke(None, changed, context=session)
         assert "session.fork(" in caught.value.hint
-        put_back = {name: task.get(name, []) for name in change}
-        if "metrics" not in change:
-            await graph.aupdate_state(thread, put_back, as_node="draft")
-            state = await graph.ainvoke(None, thread, context=session)
-            # It waits once more before it judges a revision.
-            assert (state if state["stop"] else await graph.ainvoke(None, thread, context=session))["stop"]
+        # It waits once more before it judges a revision.
+        output = await graph.ainvoke(None, state.config, context=session)
+        assert (output or await graph.ainvoke(None, thread, context=session))["result"]["stop"]
 
 
 JUDGING = JudgeConfig(metrics=("coverage",))
 REFINEMENT = RefineConfig(goals={"coverage": 0.5})
-DRAFTING: list[Purpose] = [Summarize(), Evaluate(judging=JUDGING), Refine(judging=JUDGING, refinement=REFINEMENT)]
+DRAFTING: list[Order] = [Summarize(), Evaluate(judging=JUDGING), Refine(judging=JUDGING, refinement=REFINEMENT)]
 
 
 @pytest.mark.parametrize("judging", [None, JUDGING])
@@ -238,13 +237,13 @@ async def test_a_summary_that_nobody_makes_and_nobody_hands_over_is_refused(
     assert court.sheets == []
 
 
-@pytest.mark.parametrize("purpose", DRAFTING, ids=lambda one: one.kind)
-def test_a_draft_is_given_where_one_is_handed_over(purpose: Purpose) -> None:
-    assert RunSpec(purpose).settled(DraftConfig()).strategy == "auto"
+@pytest.mark.parametrize("order", DRAFTING, ids=lambda one: one.kind)
+def test_a_draft_is_given_where_one_is_handed_over(order: Order) -> None:
+    assert RunSpec(order).settled(DraftConfig()).strategy == "auto"
     for settings in (DraftConfig(), DraftConfig(strategy="given")):
-        assert RunSpec(purpose, given="A draft.").settled(settings).strategy == "given"
+        assert RunSpec(order, given="A draft.").settled(settings).strategy == "given"
 
 
-@pytest.mark.parametrize("purpose", [Compare(judging=JUDGING), ExperimentPart(kind="a trial", judging=JUDGING)])
-def test_nothing_is_drafted_where_the_run_is_for_something_else(purpose: Purpose) -> None:
-    assert RunSpec(purpose).settled(DraftConfig()).strategy == "given"
+@pytest.mark.parametrize("order", [Compare(judging=JUDGING), ExperimentPart(kind="a trial", judging=JUDGING)])
+def test_nothing_is_drafted_where_the_run_is_for_something_else(order: Order) -> None:
+    assert RunSpec(order).settled(DraftConfig()).strategy == "given"

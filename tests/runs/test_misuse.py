@@ -22,6 +22,12 @@ FERRY = redraft.Document.from_text(
 WRONG = "The board met at eight."
 
 
+def in_session(call: Callable[[Any], object]) -> object:
+    """Call with a synchronous session."""
+    with SyncSession(":memory:") as session:
+        return call(session)
+
+
 @pytest.mark.parametrize(
     ("wrong", "said", "hint"),
     [
@@ -98,21 +104,21 @@ async def watch(event: redraft.Event) -> None: ...
         (lambda: redraft.ChatModel("openai:gpt-5-mini"), "an object of the type str is neither"),
         (lambda: redraft.ReviewAnswer(drop="1"), "drop: must be a list"),
         (lambda: redraft.Rubric("plain", "Plain words", levels=1), "levels: must be at least 2"),
-        (lambda: redraft.tools(SyncSession(None)), "session is of the type SyncSession"),
+        (lambda: in_session(redraft.tools), "session is of the type SyncSession"),
         (lambda: redraft.read_comparison(None, "3fa2c1d0"), "runs is the text '3fa2c1d0'"),
         (lambda: Session(":memory:", budget=5), "budget is of the type int"),
         (lambda: Session(":memory:", model=Echo), "the class Echo is neither a LangChain chat model nor"),
         *(
             (lambda read=read: read("redraft.db", "3fa2c1d0"), "store is of the type str")
             for read in (
-                *(redraft.read_result, redraft.read_trace, redraft.read_lineage, redraft.read_losses, redraft.compared),
+                *(redraft.read_result, redraft.read_trace, redraft.read_lineage, redraft.compared),
                 *(redraft.read_dossier, redraft.read_batch, redraft.read_answer, redraft.built, redraft.citations_of),
             )
         ),
         (lambda: redraft.read_comparison("redraft.db", ["3fa2c1d0", "4fa2c1d0"]), "store is of the type str"),
         (lambda: redraft.assert_summary(MINUTES, WRONG, metrics="coverage"), "metrics is the text 'coverage'"),
         (lambda: redraft.assert_summary(MINUTES, WRONG, session=object()), "session is of the type object"),
-        (lambda: SyncSession(None).wait(5), "a int cannot be waited for"),
+        (lambda: in_session(lambda session: session.wait(5)), "a int cannot be waited for"),
     ],
 )
 def test_so_is_one_of_what_is_called_without_await(wrong: Callable[[], Any], said: str) -> None:

@@ -57,7 +57,7 @@ def test_a_recording_answers_for_the_model(tmp_path: Path) -> None:
     assert (again.identity, again.replayed, len(model.asked)) == ("judge", 1, 1)
     assert (second.usage.cost_usd, second.usage.completion_tokens) == (0.0, 0)
     assert json.loads(path.read_text("utf-8"))["prompt"] == "tone"
-    assert second.certificates["tone"].judges == ("judge",)
+    assert second.judged_by["tone"].startswith("judge; prompts ")
 
 
 def test_a_request_that_was_not_recorded_ends_the_run(tmp_path: Path) -> None:

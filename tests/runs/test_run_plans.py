@@ -40,8 +40,8 @@ async def test_a_plan_with_a_summary_is_for_evaluate_or_refine(court: Court) -> 
     async with court.session(limits=Limits(max_calls=900)) as session:
         evaluated = await session.plan(court.document, told(1), metrics=["consistency"])
         refined = await session.plan(court.document, told(1), goals={"consistency": 0.9}, rounds=1)
-        with pytest.raises(UsageError, match="drafts makes no difference to `evaluate`"):
-            await session.plan(court.document, told(1), drafts=2)
+        with pytest.raises(UsageError, match="until makes no difference to `evaluate`"):
+            await session.plan(court.document, told(1), until=200)
         with pytest.raises(UsageError, match="there is no metric 'beauty'"):
             await session.plan(court.document, metrics=["beauty"])
     assert [one.name for one in evaluated.stages] == ["consistency"]

@@ -18,6 +18,7 @@ from redraft.events import ignore_event
 from redraft.llm.base import FunctionModel, Model, Request
 from redraft.llm.budget import price_table
 from redraft.llm.chat import ChatModel
+from redraft.order import order_of_draft
 from redraft.prompts.book import PromptBook
 from redraft.readers.documents import parse
 from redraft.runs.models import (
@@ -30,7 +31,7 @@ from redraft.runs.models import (
     with_addresses,
 )
 from redraft.runs.prepare import RunSpec, prepare, record
-from redraft.settings import JudgeConfig, RefineConfig, purpose_of_draft
+from redraft.settings import JudgeConfig, RefineConfig
 
 LOCAL = "http://localhost:8000/v1"
 ELSEWHERE = "http://judges.example/v1"
@@ -165,7 +166,7 @@ async def team(
     """A run's models at work."""
     with Store(folder / "redraft.db") as store:
         prepared = prepare(parse(TEXT, name="a"), DraftConfig())
-        run = record(prepared, RunSpec(purpose_of_draft(judging, refinement)), Limits(), store)
+        run = record(prepared, RunSpec(order_of_draft(judging, refinement)), Limits(), store)
         assigned = assign_models(settings, judging, Limits(), None, refinement=refinement, objects=objects or {})
         async with open_models(assigned, run, prepared.document, prepared.book, store, ignore_event) as pool:
             yield pool

@@ -16,7 +16,7 @@ from redraft.runs.plans import PlannedModel, RunPlan, total_cost
 from redraft.runs.roster import CheckResult, ModelCheckResult, RosterEntry
 from redraft.settings import EXTRACTIVE, DraftConfig, Limits, reads_prompts
 from redraft.text.sanitizer import one_line
-from redraft.text.words import count, dollars
+from redraft.text.words import count, dollars, duration
 
 _SHOWN_MODELS, _REPLY, _TITLE = 12, 120, 60
 
@@ -124,7 +124,7 @@ def _checked(check: ModelCheckResult) -> Iterator[str]:
 def _answer(result: CheckResult) -> str:
     if result.trouble:
         return f"failed: {one_line(result.trouble, 3 * _REPLY)}"
-    return f"works, {result.seconds:.1f} s ({one_line(result.said, _REPLY)})"
+    return f"works, {duration(result.seconds)} ({one_line(result.said, _REPLY)})"
 
 
 def print_plan(plan: RunPlan, limits: Limits) -> None:
@@ -171,7 +171,7 @@ def show_form_plan(template: Template, plans: Sequence[RunPlan], *, as_json: boo
 
 def _work(plan: RunPlan) -> Iterator[tuple[str, str]]:
     """Yield what is read and drafted, who judges, and the calls of each stage."""
-    source, settings, refinement = plan.source, plan.settings, plan.purpose.refinement
+    source, settings, refinement = plan.source, plan.settings, plan.order.refinement
     first = "the first " if settings.until is not None else ""
     yield "document", f"{source.title}: {first}{source.words:,} words, {source.tokens:,} tokens"
     yield "model", f"{plan.model}, window {settings.context_tokens:,} tokens, tokens by {plan.tokenizer}"
@@ -186,8 +186,6 @@ def _work(plan: RunPlan) -> Iterator[tuple[str, str]]:
         yield "chunks", f"{plan.chunks} of at most {settings.chunk_budget:,} tokens"
     if plan.chapters or plan.draft_calls:
         yield from _steps(plan)
-    for number, draft in enumerate(plan.others, 2):
-        yield f"draft {number}", f"{draft.strategy}, at most {count(draft.draft_calls, 'call')}"
     for role, label in (("judge", "judges"), ("validator", "validator"), ("decider", "decider")):
         if models := [_with_window(model) for model in plan.models if model.role == role]:
             yield label, ", ".join(models)
@@ -220,7 +218,7 @@ def _with_window(model: PlannedModel) -> str:
 
 def _totals(plan: RunPlan, limits: Limits) -> Iterator[tuple[str, str]]:
     if not plan.calls:
-        yield "calls", f"none{', since A and B are the same text' * (plan.purpose.kind == 'compare')}"
+        yield "calls", f"none{', since A and B are the same text' * (plan.order.kind == 'compare')}"
         return
     reasoning = f", and at most {plan.reasoning_tokens:,} for reasoning" if plan.reasoning_tokens else ""
     yield "calls", f"about {plan.calls:,}, up to {limits.concurrency} at once"

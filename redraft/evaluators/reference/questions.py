@@ -15,14 +15,21 @@ import numpy as np
 
 from redraft.agents.accounts import FIRST_TRY, Attempt, gather_all
 from redraft.agents.evidence import EvidenceReader
-from redraft.agents.examiner import QUESTION, Examiner
-from redraft.agents.judge import Judge
+from redraft.agents.judge import EntryBudget, Judge
 from redraft.domain import Chunk, Pack, PackQuestion, Span, content_id
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.evaluators.reference.keyfact_builder import FailedReplies
 from redraft.evaluators.reference.pack_file import pack_id
 from redraft.events import Notice, Observer
-from redraft.prompts.qa import ASK_DOCUMENT, RANK_QUESTIONS, AskDocumentInput, Candidate, DocumentQuestion
+from redraft.prompts.qa import (
+    ASK_DOCUMENT,
+    RANK_QUESTIONS,
+    AskDocumentInput,
+    Candidate,
+    DocumentQuestion,
+    RankInput,
+)
+from redraft.prompts.silence import is_answer
 from redraft.prompts.summarization import DocumentOutline, outline_text
 from redraft.text.chunks import MIN_BUDGET, chunk
 from redraft.text.document_form import body_of
@@ -32,6 +39,9 @@ from redraft.text.sanitizer import one_line
 from redraft.text.sentences import halves
 from redraft.text.words import count_words, has_words
 
+QUESTION = EntryBudget(frame=38, words=34, sentences=1)
+# An entry of a reply that only names a question.
+_NUMBER = EntryBudget(frame=8)
 _NEAREST = 2
 """How many of the pack's questions count as being about the same thing."""
 
@@ -234,15 +244,17 @@ class _Asker:
         label = f"questions on {part.name}"
         questions: list[PackQuestion] = []
         try:
-            drafted, cut = await Examiner(self.judge).ask_document(asked_input, label, attempt if two else None)
+            room = part.maximum * self.judge.entry_tokens(QUESTION)
+            reply = await self.judge.ask(ASK_DOCUMENT, asked_input, room, label, attempt if two else None)
         except (ReplyError, RejectedRequest) as error:
             self.misses.note(error)
             if not (two and roomier and isinstance(error, ReplyError) and error.needs_more_tokens):
                 return [], [f"no {label}: {error.message}"]
             following = replace(attempt, loosely=attempt.loosely or error.loops) if error.needs_fewer_items else roomier
         else:
-            questions = [self._question(question, part.span) for question in drafted]
-            if not (cut and two and roomier and len(questions) < part.fewest):
+            drafted = [entry for entry in reply.value.questions if entry.question.strip() and is_answer(entry.answer)]
+            questions = [self._question(question, part.span) for question in drafted[: part.maximum]]
+            if not (reply.is_truncated and two and roomier and len(questions) < part.fewest):
                 return questions, []
             following = roomier
         counts = zip(shares(part.fewest, (1, 1)), shares(part.maximum, (1, 1)), strict=True)
@@ -280,10 +292,9 @@ class _Asker:
         candidates = [Candidate(id=at, question=questions[at].text, answer=questions[at].answer) for at in order]
         # Each group has questions from all parts of the document.
         replies = await gather_all(
-            Examiner(self.judge).weights(
+            self._weights(
                 candidates[at::groups],
                 f"questions ranked, part {at + 1}/{groups}" if groups > 1 else "questions ranked",
-                self._shown,
             )
             for at in range(groups)
         )
@@ -296,6 +307,16 @@ class _Asker:
         return weighed_questions + [
             replace(question, weight=1) for at, question in enumerate(questions) if at not in weights
         ]
+
+    async def _weights(self, candidates: Sequence[Candidate], label: str) -> dict[int, int]:
+        """Return the weights of the candidates in the whole document by number, without those that the reply leaves
+        out."""
+        ranked = RankInput(candidates=list(candidates), outline=self._shown)
+        room = len(candidates) * self.judge.entry_tokens(_NUMBER)
+        try:
+            return (await self.judge.ask(RANK_QUESTIONS, ranked, room, label)).value.weights
+        except (ReplyError, RejectedRequest):
+            return {}
 
 
 def evenly_spread(items: Sequence[T], limit: int) -> list[T]:

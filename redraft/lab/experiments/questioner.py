@@ -10,10 +10,9 @@ from itertools import pairwise
 from pydantic import BaseModel
 
 from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all, gather_all
-from redraft.agents.answers import is_answered
-from redraft.agents.evidence import EntryBudget, EvidenceQuery, EvidenceReader
-from redraft.agents.examiner import Examiner
-from redraft.agents.judge import Judge, batch_size, in_batches, label_of
+from redraft.agents.evidence import EvidenceQuery, EvidenceReader
+from redraft.agents.examiner import Examiner, is_answered
+from redraft.agents.judge import EntryBudget, Judge, batch_size, in_batches, label_of
 from redraft.domain import Document, Span
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.evaluators.reference.keyfact_builder import FailedReplies

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pydantic import BaseModel
 
 from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all
-from redraft.agents.evidence import EntryBudget, EvidenceReader
+from redraft.agents.evidence import EvidenceReader
 from redraft.agents.fact_checker import VERIFICATION, SentenceVerdict, verify_batch
-from redraft.agents.judge import Judge, batch_size
+from redraft.agents.judge import EntryBudget, Judge, batch_size
 from redraft.domain import Span
 from redraft.prompts import factual
 from redraft.prompts.contract import UNSURE

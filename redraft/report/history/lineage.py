@@ -203,21 +203,6 @@ class Lineage:
         """The text of the draft."""
         return self.members[-1].text
 
-    @property
-    def invented(self) -> tuple[TracedSentence, ...]:
-        """The sentences without a place that a judge who read the whole document did not find there."""
-        return tuple(sentence for sentence in self.unplaced if sentence.read)
-
-    @property
-    def unplaced(self) -> tuple[TracedSentence, ...]:
-        """The sentences without a place in the intermediate texts and in the document."""
-        return tuple(sentence for sentence in self.sentences if sentence.unplaced)
-
-    @property
-    def doubtful(self) -> tuple[TracedSentence, ...]:
-        """The unplaced sentences that may only paraphrase the document: no judge read all of it for them."""
-        return tuple(sentence for sentence in self.sentences if sentence.doubtful)
-
 
 def read_lineage(store: Store, key: str, *, encoder: Encoder | None = None, draft: str | None = None) -> Lineage:
     """Return where the sentences of a run's result, or of another draft of it, come from.

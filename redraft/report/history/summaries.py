@@ -12,11 +12,12 @@ from redraft.domain import GIVEN, OTHER, Draft, Evaluation, computed
 from redraft.errors import RunCommand, RunError
 from redraft.evaluators.metric_info import PREFERENCE
 from redraft.llm.addresses import shown_name
+from redraft.order import ExperimentPart
 from redraft.report.entry import Entry, Line
-from redraft.report.history.certificates import Certificate, offline_checked
+from redraft.report.history.judges import offline_checked
 from redraft.report.history.results import Result, count_sentences, figures, result_of
 from redraft.report.history.trace import pick_scores
-from redraft.settings import GIVEN_STRATEGY, DraftConfig, ExperimentPart, JudgeConfig
+from redraft.settings import GIVEN_STRATEGY, DraftConfig, JudgeConfig
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
@@ -68,9 +69,9 @@ class SummaryComparison:
         return winner_in(self.preference)
 
     @property
-    def certificate(self) -> Certificate:
-        """The certificate of the verdict."""
-        return self.result.certificates[PREFERENCE]
+    def judged_by(self) -> str:
+        """Which models judged, and with which prompts."""
+        return self.result.judged_by[PREFERENCE]
 
 
 def compared(store: Store, of: Result | str) -> SummaryComparison:
@@ -121,7 +122,7 @@ class RunSummary(Entry):
     part: bool
     """Whether it is part of an experiment; only the experiment can resume it."""
     chapter_of: str | None
-    """The run for which it summarizes a chapter or drafts a candidate."""
+    """The run for which it summarizes a chapter."""
     strategy: str
     """Empty for a summary given by the user."""
     model: str
@@ -188,7 +189,7 @@ def summaries(store: Store, runs: Sequence[Run]) -> list[RunSummary]:
             run,
             run=run.id,
             status=store.status(run),
-            part=isinstance(run.purpose, ExperimentPart),
+            part=isinstance(run.order, ExperimentPart),
             chapter_of=wholes.get(run.id),
             strategy="" if run.settings.strategy == GIVEN_STRATEGY else run.settings.strategy,
             model=run.settings.model,

@@ -9,7 +9,6 @@ from redraft.domain import REVIEW, Document, Evaluation, Finding
 from redraft.evaluators.metric_info import OFFLINE_CHECK, UNSUPPORTED, got_no_reply, withdrawn
 from redraft.llm.claim_judge import claim_in
 from redraft.prompts.qa import sentence_in
-from redraft.report.history.certificates import Certificate
 from redraft.report.markdown.figures import brief_figures, details, panel
 from redraft.report.markdown.layout import QUOTE, item, joined, line, named, quoted, section, shortened
 from redraft.text.places import place_of
@@ -198,9 +197,9 @@ def _is_missing(finding: Finding) -> bool:
     return finding.task == "add" and not finding.question and bool(finding.expected)
 
 
-def certificate_items(certificates: Mapping[str, Certificate]) -> Iterator[str]:
-    """Yield who judged, by what, and the agreement with people; metrics with the same certificate share an item."""
+def judge_items(judged_by: Mapping[str, str]) -> Iterator[str]:
+    """Yield who judged, and by what; metrics with the same judges share an item."""
     metrics: dict[str, list[str]] = {}
-    for metric, certificate in certificates.items():
-        metrics.setdefault(certificate.line(brief=True), []).append(metric)
-    return (f"- {' and '.join(names)} judged by: {line(words)}" for words, names in metrics.items())
+    for metric, who in judged_by.items():
+        metrics.setdefault(who, []).append(metric)
+    return (f"- {' and '.join(names)} judged by: {line(who)}" for who, names in metrics.items())

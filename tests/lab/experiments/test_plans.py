@@ -35,6 +35,7 @@ from redraft.prompts.revision import REVISE
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.runs.models import ModelPool, ModelRole
 from redraft.runs.prepare import PreparedDocument
+from redraft.runs.session import runner_of
 from redraft.store.runs import Run
 from redraft.text.words import count_words
 from tests import valley
@@ -153,7 +154,8 @@ def check(experiment: AnyExperiment, documents: Sequence[Document], design: Any,
         with Store(":memory:") as store:
             async with Session(store, judges=human) as session:
                 # Everybody is at hand by name, and has no role beforehand.
-                session.terms.model_roles = replace(session.terms.model_roles, judges=())
+                manager = runner_of(session).manager
+                manager.model_roles = replace(manager.model_roles, judges=())
                 runner = ScriptedRunner(store, Limits(), PRICES, session=session)
                 work: Coroutine[Any, Any, Any] = experiment.run(documents, design, runner)
                 return await work
@@ -189,7 +191,7 @@ def panel(**more: Any) -> tuple[NamedModel, ...]:
 
 
 @pytest.mark.nightly
-def test_a_grid_takes_about_what_its_plan_says() -> None:
+def test_a_grid_costs_about_its_plan() -> None:
     systems = contestants(named(*WRITERS), ("direct", "hierarchical"), (600,), (300,))
     judging = JudgeConfig(metrics=("coverage", "faithfulness"))
     check(grid.EXPERIMENT, [island(60)], GridDesign(contestants=systems, judges=panel(), judging=judging, prefer=True))
@@ -220,7 +222,7 @@ def test_hamlet_takes_about_what_its_plan_says() -> None:
 
 
 @pytest.mark.nightly
-def test_the_context_experiment_takes_about_what_its_plan_says() -> None:
+def test_the_context_experiment_costs_about_its_plan() -> None:
     design = ContextDesign(
         models=named(WRITERS[0]),
         judge=named(JUDGES[0])[0],
@@ -233,7 +235,7 @@ def test_the_context_experiment_takes_about_what_its_plan_says() -> None:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("strategies", [("direct",), ("direct", "hierarchical")])
-def test_the_qa_experiment_takes_about_what_its_plan_says(strategies: tuple[str, ...]) -> None:
+def test_the_qa_experiment_costs_about_its_plan(strategies: tuple[str, ...]) -> None:
     design = QaDesign(
         models=named(WRITERS[0]), judge=named(JUDGES[0])[0], strategies=strategies, steps=(780, 1200, 5000)
     )
@@ -241,7 +243,7 @@ def test_the_qa_experiment_takes_about_what_its_plan_says(strategies: tuple[str,
 
 
 @pytest.mark.slow
-def test_chunk_sizes_take_about_what_their_plan_says() -> None:
+def test_chunk_sizes_cost_about_their_plan() -> None:
     check(
         CHUNK_SIZE,
         [island(60), island(40)],
