@@ -20,10 +20,11 @@ from redraft.readers.documents import load
 from redraft.readers.parts import Selection
 from redraft.report.entry import Entry
 from redraft.report.tables import Cell, Table
-from redraft.runs.dry_run import SampledDryRuns, prepare_plan
+from redraft.runs.dry_run import SampledDryRuns
 from redraft.runs.own_places import OwnPlaces
 from redraft.runs.plans import total_cost
-from redraft.runs.prepare import RunSpec
+from redraft.runs.prepare import RunSpec, prepare_run
+from redraft.runs.roster import known_window
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.store.batches import Batch, BatchItemRow
 from redraft.store.store import Store
@@ -185,7 +186,7 @@ def estimate(sources: Sequence[str | Document], request: BatchRequest, prices: P
     for _, source in documents_in(sources):
         try:
             document = load(source, selection=request.reading) if isinstance(source, str) else source
-            prepared, order, _ = prepare_plan(document, request.settings, request.order)
+            prepared, order, _ = prepare_run(document, request.settings, request.order, known_window)
             like, share = sampled.of(prepared, order)
         except UsageError:
             raise

@@ -10,7 +10,6 @@ from typing import Annotated
 from pydantic import Field, InstanceOf
 
 from redraft.domain import Usage
-from redraft.graphs.plan import Level
 from redraft.llm.budget import PriceTable
 from redraft.order import Order, Summarize
 from redraft.report.entry import Entry
@@ -21,27 +20,28 @@ from redraft.store.store import Store
 DRAFTING = "drafting"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Stage:
     """One kind of work over all rounds: estimated calls and tokens, and the role of the model."""
 
     name: str
-    calls: int
-    prompt_tokens: int
-    completion_tokens: int
-    by: Role = "judge"
-
-
-@dataclass(slots=True)
-class StageUsage:
-    """The counted usage of one model in one stage."""
-
-    name: str
-    by: Role
-    settings: DraftConfig
     calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    by: Role = "judge"
+
+    def add(self, calls: int, usage: Usage | Stage) -> None:
+        """Count more calls, with their tokens."""
+        self.calls += calls
+        self.prompt_tokens += usage.prompt_tokens
+        self.completion_tokens += usage.completion_tokens
+
+
+@dataclass(slots=True, kw_only=True)
+class StageUsage(Stage):
+    """The counted usage of one model in one stage."""
+
+    settings: DraftConfig
 
     @property
     def reasoning_tokens(self) -> int:
@@ -92,15 +92,6 @@ class RunPlan(Entry):
     strategy: str
     chunks: int
     words: int
-    tokens_per_word: float
-    levels: tuple[Level, ...]
-    label_tokens: int
-    lead_tokens: int
-    outlines: int
-    compressions: int
-    tidying: int
-    draft_calls: Annotated[int, Field(exclude=True)] = 0
-    """The most calls that the draft itself takes."""
     drafting: Stage
     stages: tuple[Stage, ...]
     """What follows the draft, by stage: what is built, then each metric, then the refinement."""
@@ -119,7 +110,7 @@ class RunPlan(Entry):
     """From the pace of each model's latest answers in the store; None if a model has not answered yet."""
     warnings: tuple[str, ...]
     """Remarks on the document and the models, in sentences."""
-    chapters: Annotated[tuple[RunPlan, ...], Field(exclude_if=lambda some: not some)] = ()
+    chapters: Annotated[tuple[RunPlan, ...], Field(exclude_if=lambda plans: not plans)] = ()
     """The plans of chapters that are drafted separately; all totals include them."""
     order: Annotated[Order, Field(exclude=True)] = Summarize()
     work: Annotated[tuple[InstanceOf[StageUsage], ...], Field(exclude=True)] = ()
