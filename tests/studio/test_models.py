@@ -170,7 +170,7 @@ def test_a_key_is_named_and_never_shown(at: Served, monkeypatch: pytest.MonkeyPa
             page = client.get("/models").text
             assert ("is not set" in page) is not has
             assert "sk-secret" not in page
-            assert "<input" not in page, "there is nowhere to type one"
+            assert "password" not in page, "there is nowhere to type one"
 
 
 def test_one_that_is_read_only_looks_for_nothing(tmp_path: Path, near: ChatServer) -> None:
@@ -210,4 +210,3 @@ def test_the_page_of_models_has_the_certificates_of_judges(at: Served) -> None:
     assert "openai:gpt-5</bdi></td><td" in page
     assert "agrees with people 0.41 (0.30 to 0.50) on QAGS, 235 summaries" in page
     assert page.count("agrees with people") > 1, "the built-in judge's own, too"
-    assert "<code>redraft --config models.toml studio</code>" in page
