@@ -11,7 +11,6 @@ from textwrap import fill
 
 import click
 
-from redraft.cli.commands.help import contexts
 from redraft.cli.main import app
 from redraft.cli.sections import SECTIONS, Command
 from redraft.fields import Section
@@ -22,7 +21,6 @@ _MANY = 3
 _HEAD = """# Options
 
     redraft help summarize          # all options of a command
-    redraft help options            # all options of all commands
 
 `redraft COMMAND --help` lists the options that matter most. On this page every option has one line: first the options
 that commands share, in groups, then each command with its groups (besides Output) and the options of its own. *Also*
@@ -54,6 +52,15 @@ class Told:
         about, *default = re.split(r"(?= \[(?:default:|required))", text, maxsplit=1)
         mark = "†" if self.variable else ""
         return f"- `{self.name}`{mark}: {re.split(r'(?<=[a-z)][.]) ', about)[0]}{''.join(default)}"
+
+
+def contexts(parent: click.Context) -> Iterator[click.Context]:
+    """Yield every command with its context, those within groups too."""
+    if not isinstance(parent.command, click.Group):
+        yield parent
+        return
+    for name, subcommand in parent.command.commands.items():
+        yield from contexts(click.Context(subcommand, parent=parent, info_name=name))
 
 
 def page() -> str:

@@ -258,6 +258,15 @@ class RubricSettings(BaseModel):
     aim: Literal["truth", "content", "form"] = "form"
 
 
+class Exchange(Settings):
+    """A question about a document, and the answer that it had."""
+
+    question: str = Field(max_length=2_000)
+    answer: str = Field(max_length=20_000)
+
+
+MAX_EARLIER = 3
+"""The questions that a follow-up knows."""
 ReplyForm = Literal["schema", "tools", "plain"]
 """The mode of structured output."""
 PathOrName = Annotated[str, BeforeValidator(lambda given: str(given) if isinstance(given, Path) else given)]

@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 
 from redraft.fields import EXTRACTIVE as EXTRACTIVE
+from redraft.fields import MAX_EARLIER, Exchange, Settings, field_like, harmless, setting, unusual
 from redraft.fields import MAX_QUESTIONS as MAX_QUESTIONS
 from redraft.fields import FoundSettings as FoundSettings
 from redraft.fields import KeyfactChunks as KeyfactChunks
@@ -20,7 +21,6 @@ from redraft.fields import Price as Price
 from redraft.fields import Questions as Questions
 from redraft.fields import ReplyForm as ReplyForm
 from redraft.fields import RubricSettings as RubricSettings
-from redraft.fields import Settings, field_like, harmless, setting, unusual
 
 MERGING = "hierarchical"  # the strategy that merges summaries
 AUTO = "auto"  # in place of a strategy that is found out when the document is known, and then is on record
@@ -76,17 +76,6 @@ _LANGUAGES = re.compile(r"^(([A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*)?(,|$))*$")
 
 def _hashed(material: list[object]) -> str:
     return hashlib.sha256(json.dumps(material, sort_keys=True).encode()).hexdigest()[:32]
-
-
-class Exchange(Settings):
-    """A question about a document, and the answer that it had."""
-
-    question: str = Field(max_length=2_000)
-    answer: str = Field(max_length=20_000)
-
-
-MAX_EARLIER = 3
-"""The questions that a follow-up knows."""
 
 
 class DraftConfig(Settings):

@@ -21,7 +21,7 @@ ROOT = SAMPLE.parent.parent
 README = ROOT / "README.md"
 _BESIDE = ("CHANGELOG.md", "AGENTS.md", "llms.txt", "examples/README.md", "skills/redraft/SKILL.md")
 PAGES = [README, *(ROOT / name for name in _BESIDE), *sorted((ROOT / "docs").glob("*.md"))]
-LONGEST_README = 140
+LONGEST_README = 90
 
 _FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")

@@ -84,7 +84,7 @@ COMMANDS = {
     "mcp": HelpEntry("mcp:mcp", "Let agents start and read runs, as an MCP server.", "Serve"),
     "models": HelpEntry("models:models", "Show the models of all roles and the servers on this machine.", "Set up"),
     "prompts": HelpEntry("configuration:prompts", "List, show and export the prompts.", "Set up"),
-    "help": HelpEntry("help:help_", "Show all options of a command, or of all commands.", "Set up"),
+    "help": HelpEntry("configuration:help_", "Show all options of a command.", "Set up"),
 }
 
 

@@ -212,6 +212,12 @@ prices = option(
     help="TOML file with prices of models; overrides the built-in table.",
 )
 
+
+def fields(model: type[BaseModel], *names: str) -> Callable[[F], F]:
+    """Create the options of several fields of one model."""
+    return grouped(*(of_field(model, name) for name in names))
+
+
 words = of_field(DraftConfig, "words")
 query = of_field(DraftConfig, "query")
 writing_language = of_field(DraftConfig, "language")
@@ -219,11 +225,11 @@ writing_options = grouped(query, writing_language)
 length_options = grouped(words, writing_options)
 strategy = of_field(DraftConfig, "strategy", listing=_strategies)
 chunk_tokens = of_field(DraftConfig, "chunk_tokens")
-chunking = of_field(DraftConfig, "chunking")
 until = of_field(DraftConfig, "until")
 by_chapter = of_field(DraftConfig, "by_chapter")
 drafting_options = grouped(
-    *(strategy, length_options, of_field(DraftConfig, "words_as"), chunk_tokens, chunking, until),
+    *(strategy, length_options, of_field(DraftConfig, "words_as"), chunk_tokens),
+    fields(DraftConfig, "chunking", "until"),
 )
 
 
@@ -235,20 +241,11 @@ def window_option(otherwise: str) -> Callable[[F], F]:
 
 temperature = of_field(DraftConfig, "temperature")
 prompt_set = of_field(DraftConfig, "prompts")
-draw_options = grouped(temperature, of_field(DraftConfig, "top_p"), prompt_set, of_field(DraftConfig, "sample"))
 replies = of_field(DraftConfig, "replies")
-reasoning_tokens = of_field(DraftConfig, "reasoning_tokens")
+_server = fields(DraftConfig, "base_url", "key_env", "context_tokens")
 setup_options = grouped(
-    of_field(DraftConfig, "base_url"),
-    of_field(DraftConfig, "key_env"),
-    of_field(DraftConfig, "context_tokens"),
-    replies,
-    reasoning_tokens,
-    draw_options,
+    _server, fields(DraftConfig, "replies", "reasoning_tokens", "temperature", "top_p", "prompts", "sample")
 )
-_server = grouped(*(of_field(DraftConfig, name) for name in ("base_url", "key_env", "context_tokens")))
-model = grouped(of_field(DraftConfig, "model"), _server)
-"""A model, its server and its context window."""
 other_model = grouped(
     of_field(
         DraftConfig, "model", help="Model that revises; the judges of RUN still judge, unless there is a --judge."
@@ -354,20 +351,14 @@ required_judges = of_field(
     required=True,
     help="Model that judges: extractive, openai:NAME, PROVIDER:NAME, or the NAME of a [models.NAME] in redraft.toml.",
 )
-questions = grouped(of_field(JudgeConfig, "questions"), of_field(JudgeConfig, "stretch_tokens"))
+questions = fields(JudgeConfig, "questions", "stretch_tokens")
 validator = of_field(JudgeConfig, "validator")
-keyfact_chunks = grouped(of_field(JudgeConfig, "keyfact_chunks"), of_field(JudgeConfig, "keyfact_overlap"))
 perspective = of_field(JudgeConfig, "perspective")
-keyfact_options = grouped(perspective, validator, keyfact_chunks)
+keyfact_options = fields(JudgeConfig, "perspective", "validator", "keyfact_chunks", "keyfact_overlap")
 repeat = of_field(JudgeConfig, "repeat")
 verdict_options = grouped(
-    repeat,
-    of_field(JudgeConfig, "claims"),
-    *(of_field(JudgeConfig, name) for name in ("batch", "top_k", "formula", "similarity", "evidence", "second_look")),
-    of_field(JudgeConfig, "threshold"),
-    embeddings,
-    of_field(JudgeConfig, "pack"),
-    of_field(JudgeConfig, "keyfacts"),
+    fields(JudgeConfig, "repeat", "claims", "batch", "top_k", "formula", "similarity", "evidence", "second_look"),
+    fields(JudgeConfig, "threshold", "embeddings", "pack", "keyfacts"),
 )
 verify_against = of_field(JudgeConfig, "verify_against")
 rubric = typed_option(
@@ -406,15 +397,7 @@ requests = typed_option(
 decider = of_field(RefineConfig, "decider")
 rounds = of_field(RefineConfig, "rounds")
 free_length = of_field(RefineConfig, "free_length")
-goal_options = grouped(
-    of_field(RefineConfig, "goals"),
-    rounds,
-    of_field(RefineConfig, "policy"),
-    decider,
-    of_field(RefineConfig, "judged_share"),
-    of_field(RefineConfig, "feedback"),
-    free_length,
-)
+goal_options = fields(RefineConfig, "goals", "rounds", "policy", "decider", "judged_share", "feedback", "free_length")
 refining_options = grouped(goal_options, of_field(RefineConfig, "review"))
 
 

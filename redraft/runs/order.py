@@ -14,7 +14,7 @@ from redraft.errors import UsageError
 from redraft.evaluators.base import Evaluator, Metric, as_evaluator
 from redraft.evaluators.catalog import valid_name
 from redraft.evaluators.rubric import Rubric
-from redraft.fields import list_argument
+from redraft.fields import MAX_EARLIER, Exchange, list_argument
 from redraft.graphs.plan import chapter_words
 from redraft.graphs.state import Scope, Task
 from redraft.graphs.strategies import name_of
@@ -29,9 +29,7 @@ from redraft.settings import (
     DEFAULT_GOALS,
     EXTRACTIVE,
     GIVEN_STRATEGY,
-    MAX_EARLIER,
     DraftConfig,
-    Exchange,
     JudgeConfig,
     Limits,
     ModelSettings,

@@ -93,6 +93,7 @@ _WORKING = (
     Route("/packs/{pack}/strike", pages.strike, methods=["POST"]),
     *pages.BATCH_WORKING,
     Route("/models", pages.model_list),
+    Route("/models", pages.model_added, methods=["POST"]),
 )
 
 

@@ -285,6 +285,8 @@ class StudioContext:
     """What an action did, for the page that is shown after it."""
     local: dict[str, ModelSettings] = field(default_factory=dict)
     """The models found on this machine, by name."""
+    added_models: dict[str, ModelSettings] = field(default_factory=dict)
+    """The models that were added since the studio was started, by name."""
     closing: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the server shuts down: all event streams end then."""
 
@@ -297,7 +299,12 @@ class StudioContext:
     @property
     def models(self) -> Mapping[str, ModelSettings]:
         """All models that a request can name."""
-        return {**self.local, **self.config.models}
+        return {**self.local, **self.named_models}
+
+    @property
+    def named_models(self) -> Mapping[str, ModelSettings]:
+        """The models of the settings file."""
+        return {**self.config.models, **self.added_models}
 
 
 def context_of(request: Request) -> StudioContext:

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from redraft.cli.views.progress import ProgressTotals
 from redraft.errors import RedraftError
 from redraft.events import (
     CallAnswered,
@@ -59,6 +60,8 @@ class Progress:
     completion_tokens: int = 0
     cost_usd: float | None = 0.0
     """None if a price is unknown."""
+    seconds_left: float = 0.0
+    """The estimated seconds left in the stage, at the pace of its calls so far; 0 if unknown."""
 
     def note(self, event: Event) -> None:
         """Count an event."""
@@ -98,6 +101,7 @@ class Feed:
         self.over = False
         self.error: RedraftError | None = None
         self._progress = Progress()
+        self._pace = ProgressTotals()
         self._last = 0
         self._kept: list[_Numbered] = []
         self._recent: deque[_Numbered] = deque(maxlen=_RECENT)
@@ -108,6 +112,8 @@ class Feed:
         try:
             async for event in events:
                 self._progress.note(event)
+                self._pace.take(event)
+                self._progress.seconds_left = round(self._pace.seconds_left(), 1)
                 self._show(event_json(event), passing=isinstance(event, _PASSING))
             if not any(numbered.message["kind"] in ENDS for numbered in self._kept):
                 # It has used up its budget after making a draft.

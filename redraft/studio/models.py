@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import re
+import tomllib
+from pathlib import Path
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field, field_validator
 from starlette.requests import Request
 
+from redraft.cli.settings_file import checked_tables, own_configuration
+from redraft.errors import UsageError
 from redraft.llm import servers
-from redraft.llm.addresses import DEFAULT_BASE_URL, OPENAI, base_url, provider_of
+from redraft.llm.addresses import DEFAULT_BASE_URL, OPENAI, base_url, plain_address, provider_of
 from redraft.report.entry import Entry
 from redraft.runs.models import price_of
-from redraft.settings import EXTRACTIVE, NO_KEY, DraftConfig, ModelSettings, Price
+from redraft.runs.roster import check, roster
+from redraft.settings import EXTRACTIVE, NO_KEY, DraftConfig, JudgeConfig, ModelSettings, Price
+from redraft.sources import write
 from redraft.store.connection import off_loop
 from redraft.studio.context import StudioContext, context_of
+from redraft.studio.contracts import RequestBody
 from redraft.studio.endpoints import Endpoint
 
 _MAX_MODELS = 200
+_KEY_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*(KEY|TOKEN)")
+_SECONDS_OF_A_CHECK = 60.0
 _FREE = Price(prompt=0, completion=0)
 _PATIENCE = 0.3
 _searches: set[asyncio.Task[LocalServers]] = set()
@@ -74,7 +85,7 @@ def known(context: StudioContext) -> ModelList:
         name=EXTRACTIVE, model=EXTRACTIVE, address="", window=None, key_variable="", has_key=True, price=_FREE
     )
     return ModelList(
-        models=(builtin, *(_line(name, settings, context) for name, settings in context.config.models.items()))
+        models=(builtin, *(_line(name, settings, context) for name, settings in context.named_models.items()))
     )
 
 
@@ -97,6 +108,77 @@ def _line(name: str, one: ModelSettings, context: StudioContext) -> ModelLine:
 async def listed(request: Request) -> ModelList:
     """Return the models that can be named."""
     return known(context_of(request))
+
+
+class NewModel(RequestBody):
+    """A model to test or to add. Its key is in an environment variable of the studio, and never in a request."""
+
+    name: str = Field(max_length=60)
+    model: str = Field(max_length=200)
+    base_url: str | None = Field(default=None, max_length=500)
+    key_env: str | None = Field(default=None, max_length=100)
+    """The variable; without one, OPENAI_API_KEY is used at OpenAI's own address, and no key at others."""
+
+    @field_validator("key_env")
+    @classmethod
+    def _names_a_key(cls, variable: str | None) -> str | None:
+        if variable is not None and not _KEY_VARIABLE.fullmatch(variable):
+            raise ValueError("must be the name of a variable such as OPENAI_API_KEY, in capitals and ending in KEY")
+        return variable
+
+    def table(self) -> dict[str, str]:
+        """Return the model's table in a settings file."""
+        key_env = self.key_env if self.key_env or not self.base_url else NO_KEY
+        values = {"model": self.model, "base_url": self.base_url, "key_env": key_env}
+        return {name: value for name, value in values.items() if value is not None}
+
+
+def settings_of(context: StudioContext, new: NewModel) -> ModelSettings:
+    """Return the settings of a model to be added. Raise UsageError if it cannot be: other users of a studio that other
+    machines reach could send its keys to a server of theirs."""
+    if context.config.exposed:
+        problem = "a studio that other machines can reach adds no models"
+        raise UsageError(problem, hint="write a table [models.NAME] into the settings file that it is started with")
+    if new.name in context.models:
+        raise UsageError(f"there is a model named {new.name!r} already", hint="choose another name")
+    if new.base_url:
+        plain_address(new.base_url)
+    fields = {name: value for name, value in new.table().items() if value != NO_KEY}
+    settings = checked_tables({new.name: fields}, "the form")[new.name]
+    return settings.model_copy(update={"key_env": NO_KEY}) if new.table().get("key_env") == NO_KEY else settings
+
+
+async def test_model(context: StudioContext, settings: ModelSettings, name: str) -> str:
+    """Ask a model two short questions; return what is wrong with it, or an empty string."""
+    if context.work is None:
+        raise UsageError("this studio is read-only", hint="start it without --read-only")
+    store = context.work.session.store
+    draft = DraftConfig(model=settings.model, base_url=settings.base_url, key_env=settings.key_env)
+    entry = (await off_loop(roster, draft, JudgeConfig(), None, {}, context.config.prices, store, name))[0]
+    result = await check(entry, store, _SECONDS_OF_A_CHECK)
+    if result.works:
+        return ""
+    troubles = [result.words.trouble, *(form.trouble for form in result.forms.values())]
+    return next(filter(None, troubles), "it gives no structured replies, which judges need")
+
+
+def add_model(context: StudioContext, settings: ModelSettings, new: NewModel) -> Path:
+    """Write a model into the user's own settings file, and let requests name it; return the file."""
+    path = own_configuration()
+    before = path.read_text("utf-8") if path.exists() else ""
+    lines = [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in new.table().items() if value]
+    content = "\n".join([*([before.rstrip(), ""] if before else []), f"[models.{json.dumps(new.name)}]", *lines, ""])
+    try:
+        tomllib.loads(content)
+    except tomllib.TOMLDecodeError as error:
+        hint = "correct the file, or add the model to it yourself"
+        raise UsageError(f"cannot be read: {error}", place=str(path), hint=hint) from error
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write(path, content, "check who may write the file")
+    context.added_models[new.name] = settings
+    if context.work is not None:
+        context.work.manager.places.add_model(settings)
+    return path
 
 
 async def local(request: Request) -> LocalServers:

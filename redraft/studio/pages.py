@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from math import ceil
 from typing import Any
@@ -33,8 +33,9 @@ from redraft.studio.batches import SHOWN_AT_ONCE
 from redraft.studio.context import StudioContext, context_of, found_run, read, run_of, work_of
 from redraft.studio.contracts import BatchOrder, ItemFilter, ReviewBody, StrikeBody
 from redraft.studio.doors import PAGE, with_names
-from redraft.studio.endpoints import NotFound, query_of, template
+from redraft.studio.endpoints import NotFound, problem_of, query_of, template
 from redraft.studio.run_views import RunFilter, RunList
+from redraft.studio.start import sample_book
 from redraft.text.places import part_read
 
 _MAX_COMPARED = 6
@@ -92,7 +93,7 @@ async def runs(request: Request) -> Response:
         "to": _RunListLinks(run_filter, run_list),
         "said": said,
     }
-    return page(request, "runs", "runs", has_runs=has_runs, **shown)
+    return page(request, "runs", "runs", has_runs=has_runs, has_sample=sample_book() is not None, **shown)
 
 
 class _RunListLinks:
@@ -245,7 +246,43 @@ async def keyfacts(request: Request) -> Response:
 
 async def model_list(request: Request) -> Response:
     """Show the models; a script searches for those on this machine."""
-    return page(request, "models", "models", models=models.known(context_of(request)).models)
+    return await _models(request)
+
+
+async def model_added(request: Request) -> Response:
+    """Test the model of the form, or add it, and show what came of it."""
+    async with request.form() as form:
+        sent = {name: str(value).strip() for name, value in form.items() if str(value).strip()}
+    is_added = sent.pop("act", "") == "add"
+    context = context_of(request)
+    try:
+        new = validated(models.NewModel, sent)
+        settings = await off_loop(models.settings_of, context, new)
+        if not is_added:
+            trouble = await models.test_model(context, settings, new.name)
+            return await _models(request, sent, trouble=trouble, works=not trouble)
+        path = await off_loop(models.add_model, context, settings, new)
+    except RedraftError as error:
+        status, problem = problem_of(error)
+        return await _models(request, sent, status, problem=problem)
+    return await _models(request, said=f"{new.name} can be used now. It is kept in {path}.")
+
+
+async def _models(
+    request: Request, sent: Mapping[str, str] | None = None, status: int = 200, **values: object
+) -> Response:
+    context = context_of(request)
+    defaults: dict[str, object] = {"problem": None, "trouble": "", "works": False, "said": ""}
+    return page(
+        request,
+        "models",
+        "models",
+        status,
+        sent=dict.fromkeys(models.NewModel.model_fields, "") | dict(sent or {}),
+        models=models.known(context).models,
+        can_add=not (context.config.exposed or context.config.read_only),
+        **{**defaults, **values},
+    )
 
 
 async def api(request: Request) -> Response:

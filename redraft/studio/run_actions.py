@@ -207,6 +207,14 @@ def settings_given(store: Store, key: str, models: Mapping[str, ModelSettings]) 
     return {name: value for name, value in found.items() if value not in (None, "", ())}
 
 
+def judging_given(store: Store, key: str) -> dict[str, Any]:
+    """Return the fields of the form for a new run that judges the summary of an earlier one."""
+    run = store.runs.get(key)
+    check_refinable(run)
+    summary = store.runs.draft(run.drafted()).text
+    return {"document": run.document, "kind": "evaluate", "summary": summary, "parent": run.id}
+
+
 async def delete(request: Request) -> dict[str, object]:
     """Delete a run, its drafts, and the replies that no other run uses."""
     work, run = work_of(request), await run_of(request)

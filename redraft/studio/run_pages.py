@@ -26,7 +26,7 @@ from redraft.report.pages.dossier import view
 from redraft.report.pages.formatting import packed, page_data
 from redraft.runs.dry_run import plan_run
 from redraft.runs.plans import RunPlan
-from redraft.settings import AUTO, DEFAULT_GOALS, EXTRACTIVE, RefineConfig
+from redraft.settings import AUTO, DEFAULT_GOALS, EXTRACTIVE, USUAL_METRICS, RefineConfig
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -47,7 +47,15 @@ from redraft.studio.orders import (
     rubric_lines,
 )
 from redraft.studio.pages import page
-from redraft.studio.run_actions import ForkBody, check_refinable, delete, plan_fork, result_round, settings_given
+from redraft.studio.run_actions import (
+    ForkBody,
+    check_refinable,
+    delete,
+    judging_given,
+    plan_fork,
+    result_round,
+    settings_given,
+)
 from redraft.studio.start import (
     GOAL,
     KEPT,
@@ -64,9 +72,9 @@ from redraft.studio.start import (
 from redraft.text.places import part_read
 from redraft.text.words import count_words
 
-_USUAL = {"strategy": AUTO, "kind": "summarize", "rounds": "4"}
-
-_FILLED_IN = frozenset({"goals", "rounds"})
+_USUAL: Mapping[str, Any] = {"strategy": AUTO, "kind": "summarize", "rounds": "4", "metrics": USUAL_METRICS}
+_FILLED_IN: Mapping[str, str] = {"goals": "refine", "rounds": "refine", "metrics": "evaluate"}
+"""The fields that are filled in for one kind of run, and that kind."""
 
 
 async def new(request: Request) -> Response:
@@ -79,14 +87,16 @@ async def new(request: Request) -> Response:
             return await _form(request, given, error)
         given = {**body.model_dump(exclude_none=True, exclude={"text", "document", "documents"}), KEPT: key}
     elif key := request.query_params.get("from"):
-        given = await read(request, settings_given, key, context_of(request).config.models)
+        given = await read(request, settings_given, key, context_of(request).named_models)
+    elif key := request.query_params.get("judge"):
+        given = await read(request, judging_given, key)
     return await _form(request, given)
 
 
 async def _form(request: Request, given: Mapping[str, Any], problem: Exception | None = None) -> Response:
     """Show the form as it was filled in, with an error if any."""
     status, shown = problem_of(problem) if problem else (200, None)
-    empty = dict.fromkeys((*BatchBody.model_fields, KEPT, "own"), "")
+    empty: dict[str, Any] = dict.fromkeys((*BatchBody.model_fields, KEPT, "own"), "")
     values: dict[str, Any] = {**empty, **_USUAL, "model": request.query_params.get("model", ""), **given}
     values["rubrics"] = rubric_lines(values["rubrics"])
     values["documents"] = tuple(filter(None, (*values["documents"], values["document"])))
@@ -116,9 +126,10 @@ async def plan(request: Request) -> Response:
     runs: StartableRuns | None = None
     try:
         sent = await sent_with(request)
-        if sent.fields.get("kind") != "refine":
-            # Without scripts the fields of other kinds are sent, too, as they were filled in for the start.
-            sent = sent._replace(fields={name: one for name, one in sent.fields.items() if name not in _FILLED_IN})
+        # Without scripts the fields of other kinds are sent, too, as they were filled in for the start.
+        kind = sent.fields.get("kind")
+        fields = {name: value for name, value in sent.fields.items() if _FILLED_IN.get(name, kind) == kind}
+        sent = sent._replace(fields=fields)
         runs = await wanted_from(request, sent)
         if (runs.asked.kind, sent.fields.get("goals")) == ("refine", {}) and not runs.asked.rubrics:
             raise UsageError("no goal was given", hint="give a metric a number under “Goals”, or a requirement")

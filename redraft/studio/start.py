@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import PurePath, PurePosixPath, PureWindowsPath
+from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 from typing import Any, NamedTuple
 
 from starlette.datastructures import FormData, UploadFile
@@ -58,6 +58,7 @@ KEPT = "kept"
 """The form field with the key of an earlier plan, whose document is used."""
 GOAL = "goal."
 _LONGEST_NAME = 200
+_SAMPLE = "the-salt-ledger.md"
 _MAX_FIELDS, _MAX_DOCUMENTS, _MAX_CHAPTERS = 400, 200, 500
 MAX_FILES = 50
 _DOCUMENT_FIELDS = frozenset({"file", "summary_file"})
@@ -74,6 +75,12 @@ class SentRequest(NamedTuple):
     kept: str = ""
     summary: tuple[bytes, str] | None = None
     """The file of an own summary, with its name."""
+
+
+def sample_book() -> Path | None:
+    """Return the file of the sample book: that of the package, or of the repository; None if there is neither."""
+    places = Path(__file__).with_name(_SAMPLE), Path(__file__).parents[2] / "examples" / _SAMPLE
+    return next((place for place in places if place.is_file()), None)
 
 
 async def asked_of(request: Request) -> StartableRuns:
@@ -106,6 +113,8 @@ async def sent_with(request: Request) -> SentRequest:
             for name, one in form.multi_items()
             if isinstance(one, UploadFile) and one.filename and name not in _DOCUMENT_FIELDS
         }
+        if form.get("sample") and (book := sample_book()):
+            contents = ((book.read_bytes(), book.name),)
         fields = {name: (await one.read()).decode("utf-8-sig", "replace") for name, one in texts.items()}
         summary_file = form.get("summary_file")
         summary = (
@@ -113,7 +122,8 @@ async def sent_with(request: Request) -> SentRequest:
             if isinstance(summary_file, UploadFile) and summary_file.filename
             else None
         )
-        return SentRequest(fields_of(form) | fields, contents, str(form.get(KEPT, "")), summary)
+        texts_of_fields = {name: value for name, value in fields_of(form).items() if name != "sample"}
+        return SentRequest(texts_of_fields | fields, contents, str(form.get(KEPT, "")), summary)
 
 
 async def with_summary(sent: SentRequest) -> SentRequest:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
@@ -94,17 +93,6 @@ def test_help_alone_is_the_overview_and_no_line_of_it_is_cut(command: Inside) ->
     assert max(map(len, overview.out.splitlines())) <= 80
 
 
-def test_help_options_lists_what_any_command_takes_once(command: Inside) -> None:
-    shown = command.run("help", "options").out
-
-    for _, one in COMMANDS:
-        for option in one.options:
-            assert option.typed_name in shown
-    assert shown.count("--max-cost USD") == 1
-    assert "In prompts list, prompts show, prompts export: The set to look at." in " ".join(shown.split())
-    assert max(map(len, shown.splitlines())) <= 80
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -132,14 +120,6 @@ def test_short_options_mean_what_the_long_ones_do(command: Inside, tmp_path: Pat
     assert (tmp_path / "out.md").read_text() == done.json["summary"] + "\n"
     planned = command.run("refine", "book.md", "out.md", "-g", "coverage=0.5", "--dry-run")
     assert "coverage 0.5" in planned.out
-
-
-def test_every_option_is_listed_once_in_its_section(command: Inside) -> None:
-    sections = re.split(r"^\w.*:$", command.run("help", "options").out, flags=re.MULTILINE)
-    assert len(sections) > 5
-    for section in sections:
-        listed = re.findall(r"^  (-.*?)(?:  |$)", section, re.MULTILINE)
-        assert sorted(set(listed)) == sorted(listed)
 
 
 # What a workshop is made with, and a single run cannot have otherwise.

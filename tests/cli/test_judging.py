@@ -365,7 +365,7 @@ def test_terminal_output_has_no_control_characters(tmp_path: Path) -> None:
         (("evaluate", "book.md", "book.md", "--set", "pack=ffff"), 1, "no pack begins with"),
         (("refine", "book.md", "book.md", "--goal", "coverage"), 2, "is not a goal"),
         (("refine", "book.md", "book.md", "--goal", "coverage=nan"), 2, "goals.coverage: must be"),
-        (("refine", "book.md", "book.md", "--goal", "coverage=80"), 2, "goals.coverage: must be a score"),
+        (("refine", "book.md", "book.md", "--goal", "coverage=80"), 2, "goals.coverage: must be at most 1"),
         (("refine", "book.md", "book.md", "--goal", "beauty=1"), 2, f"{THERE}, spread"),
         (("refine", "book.md", "book.md", "--goal", "statistics=1"), 2, "statistics give no score"),
         (("refine", "book.md", "book.md", "--goal", "coverage=1", "--goal", "coverage=0"), 2, "two goals"),

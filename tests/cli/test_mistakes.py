@@ -32,7 +32,7 @@ def command(tmp_path: Path) -> Inside:
         (("compare", "book.md", "good.md"), 2, "B is missing: redraft compare SOURCE... A B"),
         (("evaluate",), 2, "Missing argument 'SOURCE...'"),
         (("refine", "book.md", "good.md", "-g", "coverage=80"), 2, "did you mean coverage=0.8?"),
-        (("refine", "book.md", "good.md", "-g", "coverage=1.5"), 2, "a score from 0 to 1\n  such as coverage=0.8\n"),
+        (("refine", "book.md", "good.md", "-g", "coverage=1.5"), 2, "must be at most 1\n  such as coverage=0.8\n"),
         (("refine", "book.md", "good.md", "-g", "coverage=-1"), 2, "goals.coverage: must be at least 0"),
         (("evaluate", "book.md", "empty.md"), 2, "empty.md: the summary has no words\n  give a summary"),
         (("refine", "book.md", "empty.md"), 2, "empty.md: the summary has no words\n  give a summary"),

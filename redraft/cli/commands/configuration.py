@@ -1,4 +1,4 @@
-"""`redraft prompts`: templates to copy and override."""
+"""`redraft help`: all options of a command; and `redraft prompts`: templates to copy and override."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from redraft.cli import options
-from redraft.cli.sections import CommandGroup
+from redraft.cli.sections import Command, CommandGroup, command
 from redraft.errors import UsageError
 
 _set = options.option(
@@ -19,6 +19,30 @@ _set = options.option(
     found="prompts",
     help="The set to look at.",
 )
+
+
+_HELP_EPILOG = """\b
+Examples:
+  redraft help
+  redraft help summarize
+  redraft help pack build
+"""
+
+
+@command("help", epilog=_HELP_EPILOG)
+@click.argument("words", nargs=-1, metavar="[COMMAND]")
+@click.pass_context
+def help_(context: click.Context, words: tuple[str, ...]) -> None:
+    """Show all options of COMMAND; without it, the overview. docs/options.md lists the options of all commands."""
+    parent = context.find_root()
+    for word in words:
+        if not isinstance(parent.command, click.Group):
+            raise click.UsageError(f"{parent.command_path} has no command {word!r}.", parent)
+        name, subcommand, _ = parent.command.resolve_command(parent, [word])
+        assert subcommand is not None
+        parent = click.Context(subcommand, parent=parent, info_name=name)
+    last = parent.command
+    click.echo(last.everything(parent) if isinstance(last, Command) else last.get_help(parent))
 
 
 @click.group(cls=CommandGroup)

@@ -16,8 +16,9 @@ from redraft.settings import DraftConfig
 
 if TYPE_CHECKING:
     from redraft.domain import Document
+    from redraft.fields import Exchange
     from redraft.report.outputs.formats import Format
-    from redraft.settings import Exchange, JudgeConfig
+    from redraft.settings import JudgeConfig
     from redraft.store.runs import Run
 
 

@@ -57,8 +57,15 @@ function figures(told) {
     shown.textContent = shown.dataset.figure !== "cost_usd" ? value.toLocaleString("en") : told.calls + told.cached ? dollars(value) : "–";
   }
   if (told.stage) stage.textContent = told.stage;
+  const calls = told.planned > 0 ? `${told.done} of ${Math.max(told.planned, told.done)} calls` : "";
+  const left = told.seconds_left ? `about ${lasting(told.seconds_left)} left` : "";
+  find("left").textContent = [calls, left].filter(Boolean).join(" · ");
   if (told.planned > 0) { bar.max = told.planned; bar.value = Math.min(told.done, told.planned); }
   document.documentElement.dataset.calls = told.calls + told.cached;
+}
+
+function lasting(seconds) {
+  return seconds < 100 ? `${Math.ceil(seconds)} s` : seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
 }
 
 /** What there is of the summary, not more often than every second or so. */

@@ -1,0 +1,156 @@
+"""The first steps in the studio: an empty list of runs, the sample book, the first judgment, and a model to add."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.chatserver import ChatServer, Fault, Reply, Seen
+from tests.cli.test_models import LIGHT
+from tests.studio.served import at_rest, begin, kept_from, served
+
+KEY = "sk-of-the-lighthouse"
+
+
+@pytest.fixture
+def configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's own settings file, which does not exist yet."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "settings"))
+    return tmp_path / "settings" / "redraft" / "redraft.toml"
+
+
+@pytest.fixture
+def model_server() -> Iterator[ChatServer]:
+    """A model server that works, with a key."""
+
+    def reply(seen: Seen) -> Reply:
+        return LIGHT if "response_format" in seen.body else "Mara"
+
+    with ChatServer(reply) as server:
+        yield server
+
+
+def text_of(page: str) -> str:
+    return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", " ", page)))
+
+
+def test_an_empty_studio_offers_first_steps(tmp_path: Path) -> None:
+    with served(tmp_path) as at, at.client() as client:
+        empty = client.get("/runs").text
+        assert 'type="file"' in empty
+        assert 'href="/models"' in empty
+        plan = client.post("/runs/new", data={"sample": "yes", "kind": "evaluate"})
+        assert plan.status_code == 200
+        assert "Plan for The Salt Ledger" in text_of(plan.text)
+        assert "Coverage judge" in text_of(plan.text)
+        begin(client)
+        assert "Your document" not in client.get("/runs").text
+
+
+def test_usual_metrics_are_ticked_and_may_be_changed(client: httpx.Client) -> None:
+    form = client.get("/runs/new").text
+    assert re.findall(r'name="metrics" value="(\w+)" checked', form) == ["coverage", "consistency"]
+    files = [("file", ("report.md", b"# Report\n\nThe lamp burned all night. " * 40, "text/markdown"))]
+    asked = {"metrics": ["coverage", "consistency"], "kind": "summarize", "words": "40"}
+    assert client.post("/runs/new", data=asked, files=files).status_code == 200, "sent without scripts"
+    chosen = client.post("/runs/new", data={**asked, "kind": "evaluate", "metrics": ["booookscore"]}, files=files).text
+    assert (
+        client.get(f"/runs/new?kept={kept_from(chosen)}").text.count('name="metrics" value="booookscore" checked') == 1
+    )
+
+
+@pytest.mark.slow
+def test_a_run_without_scores_can_be_judged_and_revised(client: httpx.Client) -> None:
+    run = begin(client, words=60)
+    summary = at_rest(client, run)["preview"]
+    assert f'href="/runs/new?judge={run}"' in client.get(f"/runs/{run}").text
+    form = client.get(f"/runs/new?judge={run}").text
+    assert 'value="evaluate" data-kind checked' in form
+    assert summary[:40] in unescape(form)
+    document = client.get(f"/api/runs/{run}").json()["document"]
+    asked = {"kind": "evaluate", "documents": document, "parent": run, "summary": summary}
+    judged = client.post("/runs/start", data={"kept": kept_from(client.post("/runs/new", data=asked).text)})
+    judgment = judged.headers["location"].rpartition("/")[2]
+    assert set(at_rest(client, judgment)["scores"]) == {"coverage", "consistency"}
+    assert f"?judge={judgment}" not in client.get(f"/runs/{judgment}").text
+
+    form = client.get(f"/runs/{judgment}/refine").text
+    usual = dict(re.findall(r'name="([\w.]+)"[^>]* value="([^"]*)"', form))
+    usual = {name: value for name, value in usual.items() if name != "review"} | {"act": "start"}
+    revised = client.post(f"/runs/{judgment}/refine", data=usual)
+    assert revised.status_code == 303, text_of(revised.text)
+    assert at_rest(client, revised.headers["location"].rpartition("/")[2])["status"] == "done"
+
+
+def test_a_model_is_tested_and_added(
+    tmp_path: Path, configuration: Path, model_server: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LIGHTHOUSE_KEY", KEY)
+    model = {"name": "lamp", "model": "openai:lamp-1", "base_url": model_server.base_url, "key_env": "LIGHTHOUSE_KEY"}
+    with served(tmp_path) as at, at.client() as client:
+        tested = client.post("/models", data={**model, "act": "test"})
+        assert "lamp answers, and gives structured replies" in text_of(tested.text)
+        assert {seen.authorization for seen in model_server.seen} == {f"Bearer {KEY}"}
+        assert not configuration.exists()
+        added = client.post("/models", data={**model, "act": "add"})
+        assert "lamp can be used now" in text_of(added.text)
+        assert KEY not in tested.text + added.text + configuration.read_text()
+        run = begin(client, model="lamp", words=40)
+        at_rest(client, run)
+        assert client.get(f"/api/runs/{run}").json()["model"] == "openai:lamp-1"
+        assert client.post("/models", data={**model, "act": "add"}).status_code == 422, "there is one of this name"
+        other = {"name": "plain", "model": "openai:p", "base_url": "http://127.0.0.1:9/v1", "act": "add"}
+        assert client.post("/models", data=other).status_code == 200
+    tables = tomllib.loads(configuration.read_text())["models"]
+    assert tables["lamp"] == {name: value for name, value in model.items() if name != "name"}
+    assert set(tables) == {"lamp", "plain"}
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"key_env": "PATH"}, "must be the name of a variable such as OPENAI_API_KEY"),
+        ({"key_env": KEY}, "must be the name of a variable such as OPENAI_API_KEY"),
+        ({"base_url": "ftp://x"}, "http"),
+        ({"name": "two words"}, "a model cannot be named 'two words'"),
+        ({"name": "extractive"}, "a model cannot be named 'extractive'"),
+        ({"model": ""}, "model: is missing"),
+        ({"name": 'x"]\n[models.y'}, "a model cannot be named"),
+    ],
+)
+def test_a_wrong_model_is_not_added(
+    client: httpx.Client, configuration: Path, change: dict[str, str], reason: str
+) -> None:
+    model = {"name": "lamp", "model": "openai:lamp-1", "base_url": "http://127.0.0.1:9/v1", "act": "add"}
+    reply = client.post("/models", data={**model, **change})
+    assert reply.status_code == 422
+    assert reason.casefold() in text_of(reply.text).casefold()
+    assert not configuration.exists()
+
+
+def test_a_model_that_fails_says_why(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with ChatServer(lambda _: Fault("status", status=401, message="no such key")) as server:
+        model = {"name": "lamp", "model": "openai:lamp-1", "base_url": server.base_url, "act": "test"}
+        reply = client.post("/models", data=model)
+    assert "lamp does not work" in text_of(reply.text)
+    assert "refused the API key (HTTP 401)" in text_of(reply.text)
+    assert f"Bearer {KEY}" not in {seen.authorization for seen in server.seen}, (
+        "another server does not get OpenAI's key"
+    )
+
+
+def test_models_are_added_by_nobody_from_elsewhere(tmp_path: Path, configuration: Path) -> None:
+    with served(tmp_path, "0.0.0.0") as at, at.client() as client:
+        assert 'name="key_env"' not in client.get("/models").text
+        model = {"name": "lamp", "model": "openai:lamp-1", "act": "add"}
+        assert "adds no models" in text_of(client.post("/models", data=model).text)
+        with at.stranger() as stranger:
+            assert stranger.post("/models", data=model).status_code == 401
+    assert not configuration.exists()
