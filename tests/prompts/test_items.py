@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from redraft.domain import QuestionType, Task, TextKind
+from redraft.domain import Task, TextKind
 from redraft.prompts import qa, revision
 from redraft.prompts.book import PROMPTS, PromptBook, _fences
+from redraft.prompts.qa import QuestionType
 from redraft.prompts.tags import Tags
 from tests.prompts.samples import (
     BOTH,
