@@ -1,15 +1,12 @@
 """How far the built-in judge agrees with people, on data that it was developed on and on data that it was not.
 
-    python -m benchmarks.agreement [--set QAGS] [--documents 20] [--half "held out"] [--write]
+    python -m benchmarks.agreement [--set QAGS] [--documents 20] [--half "held out"]
 
 Reads what is there under $REDRAFT_DATA (by default ../shared/data). Each set is divided by document into two halves, by
 a hash of the document's text: the judge was developed on one of them, and the other is held out. Kendall's tau-b is
 over all items: one without a score is given the mean. Published for a language model as the judge (LongSumEval): 0.311
 on QAGS CNN/DM per summary, 0.683 on SummEval per system. Where systems are compared it is also printed how far people
 agree with themselves: the order of systems by people's figures on half of the documents beside that on the others.
-
-With --write the figures on the held-out halves become those that the package brings along, in
-redraft/report/history/records.toml, whose other tables stay as they are.
 """
 
 from __future__ import annotations
@@ -18,7 +15,7 @@ import asyncio
 import hashlib
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,18 +27,14 @@ import pandas as pd
 
 from benchmarks.common import DATA, options_of, table
 from redraft import Store
-from redraft.domain import record_json
 from redraft.lab.agreement.formats import FORMATS
 from redraft.lab.agreement.frames import by_judge, has_systems, judged_frame, system_correlation
 from redraft.lab.agreement.measures import tau_b
 from redraft.lab.agreement.people import Dataset, HumanItem
-from redraft.lab.agreement.report import agreements
 from redraft.lab.agreement.trial import AgreementDesign, AgreementOutcome, run_trial
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import EXTRACTIVE, Limits
-from redraft.store.judgments import Agreement
 
-RECORDS = Path(__file__).resolve().parent.parent / "redraft" / "report" / "history" / "records.toml"
 HALVES = ("developed on", "held out")
 DRAWS = 200
 HEAD: list[object] = ["set", "metric", "half", "documents", "summaries", "scored", "agreement", "ours", "bigrams"]
@@ -144,45 +137,22 @@ def people_beside_themselves(dataset: Dataset, human: str) -> tuple[float, float
     return agreed(ours), fmean(map(agreed, drawn))
 
 
-def written(figures: Sequence[Agreement]) -> str:
-    """The file with these figures in place of those that it has; what is written by hand stays."""
-    by_hand = RECORDS.read_text("utf-8").partition("[[figures]]")[0].rstrip("\n")
-    return "\n\n".join([by_hand, *map(_entry, figures)]) + "\n"
-
-
-def _entry(one: Agreement) -> str:
-    whose = {"judge": one.standing.judge, "metric": one.standing.metric, "version": one.standing.version}
-    lines = [f"{name} = {_value(value)}" for name, value in (whose | record_json(one)).items() if value is not None]
-    return "\n".join(["[[figures]]", *lines])
-
-
-def _value(value: object) -> str:
-    if isinstance(value, float):
-        return f"{value:.4f}"
-    return str(value) if isinstance(value, int) else '"' + str(value).replace('"', "'") + '"'
-
-
 def main() -> None:
     arguments = options_of(__doc__)
     arguments.add_argument("--set", choices=[one.name for one in SETS], action="append", help="only this set")
     arguments.add_argument("--documents", type=int, help="only so many documents of each half")
     arguments.add_argument("--half", choices=HALVES, help="only this half")
-    arguments.add_argument("--write", action="store_true", help="into the package, from the held-out halves")
     options = arguments.parse_args()
     there = [one for one in SETS if one.is_there and one.name in (options.set or [one.name])]
     if not there:
         print(f"skipped: {DATA} holds none of the sets; set REDRAFT_DATA to the folder that does")
         sys.exit(0)
     rows: list[list[object]] = [HEAD]
-    figures: list[Agreement] = []
     for which in there:
         for name in HALVES if options.half is None else [options.half]:
             dataset = half(which.read(), name, options.documents)
-            with judged(dataset, which.metric, which.human) as (outcome, store):
+            with judged(dataset, which.metric, which.human) as (outcome, _):
                 rows += rows_of(which, dataset, outcome, name)
-                if name == HALVES[1]:
-                    named = replace(outcome, dataset=replace(dataset, name=f"{which.name}, held-out half"))
-                    figures += agreements(named, outcome.columns[0], store)
     table(rows)
     for which in there:
         dataset = which.read()
@@ -191,9 +161,6 @@ def main() -> None:
             print(
                 f"{which.name}, people with themselves, per system: {halves:.3f}; of {DRAWS} random halves {drawn:.3f}"
             )
-    if options.write:
-        RECORDS.write_text(written(figures), "utf-8")
-        print(f"{len(figures)} figures written to {RECORDS.name}")
 
 
 if __name__ == "__main__":

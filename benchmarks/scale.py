@@ -26,7 +26,8 @@ from benchmarks.common import options_of, table
 from redraft.batches.request import budget_key_of
 from redraft.batches.tables import read_snapshot
 from redraft.domain import Document, Usage, content_id
-from redraft.settings import DraftConfig, Limits
+from redraft.order import Summarize
+from redraft.settings import DraftConfig
 from redraft.store.batches import Batch, BatchItemRow
 from redraft.store.calls import OK, SENT, Call
 from redraft.store.reservations import Reservation, ReservationTerms
@@ -151,8 +152,8 @@ def fill(store: Store, name: str, documents: int) -> None:
     store.documents.add(Document(content_id(text), "A text", text, (), "a.txt", "utf-8"))
     with store.connection.writing() as raw:
         if not raw.execute("SELECT 1 FROM runs WHERE id = 'r0'").fetchone():
-            settings, limits = DraftConfig(words=200), Limits()
-            store.runs.add(Run("r0", "r0", content_id(text), settings, limits, {}, "estimate", "0"))
+            order = Summarize(settings=DraftConfig(words=200))
+            store.runs.add(Run("r0", "r0", content_id(text), order, {}, "estimate", "0"))
         first = dict(raw.execute("SELECT * FROM runs WHERE id = 'r0'").fetchone())
         columns = [name for name in first if name not in ("id", "rowid")]
         store.batches.open(Batch(name, {}, {}))

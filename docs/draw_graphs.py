@@ -36,8 +36,7 @@ page is written by `python docs/draw_graphs.py`.
 REFINE = """\
 ## `redraft.graphs.refine()`
 
-The summarizer without `draft`: `begin` leads to `judge`. A run with `--drafts K` has one step more, `choose`, between
-`draft` and `judge`: it judges the drafts, each made by a run of its own, and goes on with the best.
+The summarizer without `draft`: `begin` leads to `judge`.
 """
 
 

@@ -26,10 +26,12 @@ from redraft.domain import Usage as Usage
 from redraft.errors import BudgetError as BudgetError
 from redraft.errors import CapabilityError as CapabilityError
 from redraft.errors import CheckpointError as CheckpointError
+from redraft.errors import DeadlineError as DeadlineError
 from redraft.errors import DocumentError as DocumentError
 from redraft.errors import EmptyReply as EmptyReply
 from redraft.errors import IncompleteError as IncompleteError
 from redraft.errors import JudgingError as JudgingError
+from redraft.errors import KeyRejected as KeyRejected
 from redraft.errors import LateReply as LateReply
 from redraft.errors import ModelError as ModelError
 from redraft.errors import NoAnswerError as NoAnswerError
@@ -39,6 +41,7 @@ from redraft.errors import PackError as PackError
 from redraft.errors import PlanError as PlanError
 from redraft.errors import PromptError as PromptError
 from redraft.errors import ProviderError as ProviderError
+from redraft.errors import QuotaExhausted as QuotaExhausted
 from redraft.errors import RateLimited as RateLimited
 from redraft.errors import RedraftError as RedraftError
 from redraft.errors import RefusedReply as RefusedReply
@@ -52,6 +55,7 @@ from redraft.errors import TimedOut as TimedOut
 from redraft.errors import TransientError as TransientError
 from redraft.errors import TruncatedReasoning as TruncatedReasoning
 from redraft.errors import TruncatedReply as TruncatedReply
+from redraft.errors import UnknownModel as UnknownModel
 from redraft.errors import UnreadableReply as UnreadableReply
 from redraft.errors import UsageError as UsageError
 from redraft.evaluators.base import Case as Case
@@ -83,10 +87,11 @@ from redraft.llm.base import Request as Request
 from redraft.llm.base import Sampling as Sampling
 from redraft.llm.base import ScriptedModel as ScriptedModel
 from redraft.llm.base import ScriptError as ScriptError
+from redraft.llm.budget import Budget as Budget
 from redraft.llm.budget import PriceTable as PriceTable
 from redraft.llm.budget import price_table as price_table
 from redraft.llm.chat import ChatModel as ChatModel
-from redraft.order import Order as Order
+from redraft.order import read_order as read_order
 from redraft.presets import Preset as Preset
 from redraft.presets import preset as preset
 from redraft.prompts.book import PROMPTS as PROMPTS
@@ -104,15 +109,13 @@ from redraft.report.dossier.contents import Dossier as Dossier
 from redraft.report.history.changes import DraftDiff as DraftDiff
 from redraft.report.history.changes import difference as difference
 from redraft.report.history.citations import Answer as Answer
-from redraft.report.history.citations import AnswerCitation as AnswerCitation
+from redraft.report.history.citations import Citation as Citation
 from redraft.report.history.citations import Citations as Citations
 from redraft.report.history.citations import citations_of as citations_of
 from redraft.report.history.citations import cited as cited
 from redraft.report.history.citations import read_answer as read_answer
 from redraft.report.history.lineage import Lineage as Lineage
 from redraft.report.history.lineage import read_lineage as read_lineage
-from redraft.report.history.lost import Losses as Losses
-from redraft.report.history.lost import read_losses as read_losses
 from redraft.report.history.results import ChapterResult as ChapterResult
 from redraft.report.history.results import Result as Result
 from redraft.report.history.results import built as built
@@ -126,11 +129,9 @@ from redraft.report.history.trace import read_trace as read_trace
 from redraft.runs.driver import Reviewer as Reviewer
 from redraft.runs.plans import RunPlan as RunPlan
 from redraft.runs.plans import Stage as Stage
-from redraft.runs.recording import Recording as Recording
 from redraft.runs.session import Session as Session
 from redraft.runs.session import SyncSession as SyncSession
 from redraft.runs.sync import ask as ask
-from redraft.runs.sync import assert_summary as assert_summary
 from redraft.runs.sync import evaluate as evaluate
 from redraft.runs.sync import refine as refine
 from redraft.runs.sync import summarize as summarize
@@ -144,5 +145,7 @@ from redraft.settings import RefineConfig as RefineConfig
 from redraft.store.runs import DamagedRun as DamagedRun
 from redraft.store.runs import Run as Run
 from redraft.store.store import Store as Store
+from redraft.testing import Recording as Recording
+from redraft.testing import assert_summary as assert_summary
 
 __version__: str

@@ -508,6 +508,7 @@ _STOPS = {
     "unsure": "too few items have a verdict to tell whether every goal is met",
     "decided": "the deciding model saw nothing more to gain",
     "budget": "the budget is used up",
+    "deadline": "the time is used up",
     "cancelled": "you stopped it",
 }
 

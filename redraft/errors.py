@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
-from typing import Any
+from traceback import walk_tb
+from types import TracebackType
+from typing import Any, Self
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,19 @@ Advice = str | Fix | Sequence[str | Fix]
 _KINDS: Mapping[str, Callable[..., Fix]] = {
     kind.__name__.lower(): kind for kind in (Set, Raise, Install, Choose, RunCommand)
 }
-LIMITS = frozenset({"concurrency", "requests_per_minute", "tokens_per_minute", "max_cost", "max_calls", "timeout"})
+LIMITS = frozenset(
+    {
+        "concurrency",
+        "deadline",
+        "longest_wait",
+        "max_calls",
+        "max_cost",
+        "requests_per_minute",
+        "timeout",
+        "tokens_per_minute",
+        "tries",
+    }
+)
 _NAMES_IN_PYTHON = {"judge_base_url": "JudgeConfig.base_url", "max_source": "max_bytes", "db": "store"}
 _LISTS = frozenset({"judges", "metrics", "goals"})
 _CALLS = {
@@ -163,13 +177,14 @@ class Usage:
 
 class RedraftError(RuntimeError):
     """The base class of all errors. `code` is stable, `place` names the document, chunk or prompt, `hint` is the next
-    step in one sentence, in Python, and `retryable` says whether the same request may succeed later. `fix` is the next
-    step as words and values, such as `Raise("max_cost")`, which the command line, the pages and the tools word in their
-    own way. LangGraph's server shows its clients the message of a `RuntimeError`, and hides that of an unknown
-    `Exception`."""
+    step in one sentence, in Python, and `retryable` says whether the same request may succeed later. `run` is the id of
+    the run that it ended, which `resume` continues; empty if there is none yet. `fix` is the next step as words and
+    values, such as `Raise("max_cost")`, which the command line, the pages and the tools word in their own way.
+    LangGraph's server shows its clients the message of a `RuntimeError`, and hides that of an unknown `Exception`."""
 
     code = "failed"
     retryable = False
+    run = ""
 
     def __init__(self, message: str, *, place: str = "", hint: str = "", fix: Advice = ()) -> None:
         super().__init__(message)
@@ -194,6 +209,44 @@ class RedraftError(RuntimeError):
 
     def __str__(self) -> str:
         return f"{self.place}: {self.message}" if self.place else self.message
+
+    def advised(self, *fix: str | Fix) -> Self:
+        """Return this error with another next step."""
+        self.fix = parts_of(fix)
+        self.__notes__ = [self.hint]
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Other processes get errors as well, whatever the arguments of their classes are.
+        return _new_error, (type(self), self.args), self.__dict__
+
+    def copied(self) -> Self:
+        """Return the same error, to be raised by another task: each raising would lengthen the traceback of one."""
+        error: Self = _new_error(type(self), self.args)
+        error.__dict__.update(self.__dict__)
+        error.__cause__ = self.__cause__
+        return error
+
+    def trimmed(self) -> Self:
+        """Return this error with a short traceback: the user's own frames, and of the frames within redraft and the
+        packages that it runs on the last ones."""
+        frames = list(walk_tb(self.__traceback__))
+        short: TracebackType | None = None
+        for frame, line in reversed(frames):
+            package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+            if package not in _INTERNAL or (frame, line) in frames[-_LAST_FRAMES:]:
+                short = TracebackType(short, frame, frame.f_lasti, line)
+        return self.with_traceback(short)
+
+
+_INTERNAL = frozenset({"redraft", "langgraph", "langchain_core", "asyncio", "concurrent", "contextlib"})
+_LAST_FRAMES = 3
+
+
+def _new_error(kind: type[Any], args: tuple[Any, ...]) -> Any:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    return error
 
 
 class UsageError(RedraftError):
@@ -250,6 +303,12 @@ class BudgetError(RedraftError):
     code = "budget"
 
 
+class DeadlineError(BudgetError):
+    """The run, or a call that waits for it, took longer than allowed."""
+
+    code = "deadline"
+
+
 class JudgingError(RedraftError):
     """Drafts cannot be judged, since no questions or key facts could be built."""
 
@@ -287,19 +346,39 @@ class RunError(RedraftError):
 
 
 class ModelError(RedraftError):
-    """A call to a model failed."""
+    """A call to a model failed. `status` is the HTTP status, if there was a response; `__cause__` is the provider's own
+    exception, without keys."""
 
     code = "model"
+    status: int | None = None
 
 
 class ProviderError(ModelError):
-    """The provider rejects all requests or cannot be reached: key, address, model name, quota."""
+    """The provider rejects all requests: a wrong key, model, address, or nothing left to spend."""
 
     code = "provider"
 
 
+class KeyRejected(ProviderError):
+    """The provider does not accept the key, or the key may not use this model."""
+
+    code = "key"
+
+
+class UnknownModel(ProviderError):
+    """The provider has no model of this name."""
+
+    code = "unknown_model"
+
+
+class QuotaExhausted(ProviderError):
+    """The account has nothing left to spend."""
+
+    code = "quota"
+
+
 class RateLimited(ModelError):
-    """The provider's rate limit was exceeded."""
+    """The provider's rate limit was exceeded. `retry_after` are the seconds that it asks to wait, if it names any."""
 
     code = "rate_limited"
     retryable = True

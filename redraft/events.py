@@ -17,6 +17,9 @@ from pydantic_core import to_jsonable_python
 from redraft.domain import Finding, Outcome, ReviewQuestion, Usage
 
 _log = logging.getLogger("redraft")
+_notes = logging.getLogger("redraft.notes")
+# Applications that configure logging get them; elsewhere Python would print them beside the command line's own.
+_notes.addHandler(logging.NullHandler())
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,9 +299,12 @@ def current_run() -> str:
 
 
 def safe_observer(observer: Observer) -> Observer:
-    """Return an observer for the caller's observer and all streams. Their exceptions are logged and end nothing."""
+    """Return an observer for the caller's observer and all streams. Their exceptions are logged and end nothing. Notes
+    are logged as well."""
 
     def observe(event: Event) -> None:
+        if isinstance(event, Notice):
+            _notes.warning("%s", event.message, extra={"run": current_run()})
         if part := _part.get():
             if not isinstance(event, CallStarted | CallAnswered | CallFailed | Notice):
                 return

@@ -1,155 +1,282 @@
-"""The order of a run: what it is to do, by which settings, within which limits. Every door reads its words into one."""
+"""The order of a run, which is stored whole with it: what the run does, by which settings, within which limits.
+
+There is one class for each kind of run, with the parts that this kind takes. Every door reads its words into an order
+with `read_order`; to fork a run or to repeat it with changes is to edit its order.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, Self, get_args
 
-from pydantic import Field
+from pydantic import Field, field_validator, model_validator
 
 from redraft.errors import Choose, Set, UsageError
-from redraft.fields import Settings, validated
+from redraft.fields import Settings, settings_argument, validated
 from redraft.settings import (
     DEFAULT_GOALS,
-    SUMMARIZE,
+    EXTRACTIVE,
+    NEWCOMER,
     USUAL_METRICS,
-    Ask,
-    BuildKeyfacts,
-    BuildQuestions,
-    Compare,
     DraftConfig,
-    Evaluate,
     JudgeConfig,
     Limits,
-    Purpose,
-    Refine,
     RefineConfig,
+    reads_prompts,
 )
 
 Kind = Literal["summarize", "evaluate", "refine", "ask", "compare", "pack", "keyfacts"]
 """What a run does: `pack` and `keyfacts` build the questions or the key facts of a document."""
+JUDGES_ADDRESS = "judge_base_url"
+"""The name in an order of the judges' address, as `base_url` is the writer's."""
+# The settings of a new draft: they make no difference to a run that makes none.
+_OF_DRAFTS = frozenset({"strategy", "by_chapter", "until", "merge"})
+# Of each of these a text that is written anew is judged by at least one metric.
+_EDITORS_METRICS = (("coverage", "keyfact_recall"), ("consistency", "faithfulness"), (NEWCOMER,))
+
+
+class AnyOrder(Settings):
+    """What the orders of all kinds have: the models and settings of a run, and its limits."""
+
+    settings: DraftConfig = Field(default_factory=DraftConfig)
+    limits: Limits = Field(default_factory=Limits)
+    idle: ClassVar[frozenset[str]] = frozenset()
+    """The settings in `settings` that make no difference to such a run if its text is given."""
+
+
+class Summarize(AnyOrder):
+    """Draft a summary."""
+
+    kind: Literal["summarize"] = "summarize"
+    judging: ClassVar[None] = None
+    refinement: ClassVar[None] = None
+
+
+class Evaluate(AnyOrder):
+    """Judge a summary, new or given."""
+
+    kind: Literal["evaluate"] = "evaluate"
+    judging: JudgeConfig
+    refinement: ClassVar[None] = None
+    idle = _OF_DRAFTS
+
+
+class Refine(AnyOrder):
+    """Judge a summary, new or given, and refine it until it meets its goals."""
+
+    kind: Literal["refine"] = "refine"
+    judging: JudgeConfig
+    refinement: RefineConfig
+    idle = _OF_DRAFTS
+
+    @model_validator(mode="after")
+    def _judge_what_is_written_anew(self) -> Self:
+        """Add the metrics that an editor needs: whatever the goals, a new text is judged for content and for truth."""
+        if self.refinement.policy != "paper":
+            metrics, models = self.judging.metrics, self.judging.models
+            more = [group[0] for group in _EDITORS_METRICS if not set(group) & {*metrics}]
+            judges = [models[name].model if name in models else name for name in self.judging.judges]
+            if not all(judge == EXTRACTIVE or reads_prompts(judge) for judge in judges):
+                # Other judges compare claims, and cannot read as a newcomer.
+                more = [name for name in more if name != NEWCOMER]
+            judging = self.judging.model_copy(update={"metrics": (*metrics, *more)})
+            object.__setattr__(self, "judging", judging)
+        return self
+
+
+class Ask(AnyOrder):
+    """Answer a question about a document with citations. The answer is judged where a judge is named."""
+
+    kind: Literal["ask"] = "ask"
+    judging: JudgeConfig | None = None
+    refinement: ClassVar[None] = None
+    idle = _OF_DRAFTS
+
+
+class Compare(AnyOrder):
+    """Compare two given summaries."""
+
+    kind: Literal["compare"] = "compare"
+    judging: JudgeConfig
+    refinement: ClassVar[None] = None
+    idle = _OF_DRAFTS | {"words"}
+
+
+class BuildQuestions(AnyOrder):
+    """Build the questions about a document without judging a draft. `judging.pack` names them."""
+
+    kind: Literal["pack"] = "pack"
+    judging: JudgeConfig
+    refinement: ClassVar[None] = None
+    idle = _OF_DRAFTS | {"words"}
+
+
+class BuildKeyfacts(AnyOrder):
+    """Build the key facts of a document without judging a draft. `judging.keyfacts` names them."""
+
+    kind: Literal["keyfacts"] = "keyfacts"
+    judging: JudgeConfig
+    refinement: ClassVar[None] = None
+    idle = _OF_DRAFTS | {"words"}
+
+
+class ExperimentPart(AnyOrder):
+    """A part of an experiment, whose kind is the experiment's name. Only the experiment can resume it."""
+
+    kind: str = Field(min_length=1)
+    judging: JudgeConfig
+    refinement: ClassVar[None] = None
+
+    @field_validator("kind")
+    @classmethod
+    def _is_no_other(cls, kind: str) -> str:
+        if kind in KINDS:
+            raise UsageError(f"no experiment can be named {kind!r}: that is what other runs are for")
+        return kind
+
+
+Order = Summarize | Evaluate | Refine | Ask | Compare | BuildQuestions | BuildKeyfacts | ExperimentPart
+_CLASSES: dict[str, type[Order]] = {kind.model_fields["kind"].default: kind for kind in get_args(Order)[:-1]}
+KINDS = tuple(_CLASSES)
+
+
+def stored_order(fields: Mapping[str, Any]) -> Order:
+    """Return the order in the body of a stored run, by its kind. Raises a `ValidationError` for unknown fields."""
+    return _CLASSES.get(fields["kind"], ExperimentPart).model_validate(fields)
+
+
+def order_of_draft(judging: JudgeConfig | None, refinement: RefineConfig | None = None, **parts: Any) -> Order:
+    """Return the order for a draft: refine it, judge it, or neither. `parts` are `settings` and `limits`."""
+    if refinement is not None:
+        return Refine(judging=judging or JudgeConfig(), refinement=refinement, **parts)
+    return Summarize(**parts) if judging is None else Evaluate(judging=judging, **parts)
+
+
+class OrderParts(Settings):
+    """The parts that orders of every kind are made of, such as the defaults of a session or the order of a run that is
+    repeated with changes."""
+
+    settings: DraftConfig = Field(default_factory=DraftConfig)
+    judging: JudgeConfig = Field(default_factory=JudgeConfig)
+    refinement: RefineConfig | None = None
+    limits: Limits = Field(default_factory=Limits)
+
+    @classmethod
+    def of(cls, order: Order) -> OrderParts:
+        """Return the parts of an order, to edit them."""
+        judging = order.judging or JudgeConfig()
+        return cls(settings=order.settings, judging=judging, refinement=order.refinement, limits=order.limits)
+
+    def with_parts(
+        self,
+        settings: DraftConfig | None = None,
+        judging: JudgeConfig | None = None,
+        refinement: RefineConfig | None = None,
+    ) -> OrderParts:
+        """Return these parts with others in place of those that are given."""
+        parts = {
+            "settings": settings_argument(DraftConfig, settings, "settings"),
+            "judging": settings_argument(JudgeConfig, judging, "judging"),
+            "refinement": settings_argument(RefineConfig, refinement, "refinement"),
+        }
+        return self.model_copy(update={name: part for name, part in parts.items() if part is not None})
+
+    def edited(self, values: Mapping[str, Any], *, refine: bool = False) -> OrderParts:
+        """Return the parts with other settings, by the names of their fields; with `refine` there are goals, the usual
+        ones by default. A setting that does not exist, or a wrong value, raises `UsageError`."""
+        shares: dict[str, dict[str, Any]] = {name: {} for name in PARTS}
+        for name, value in values.items():
+            shares[part_of(name)]["base_url" if name == JUDGES_ADDRESS else name] = value
+        refinement = self.refinement
+        if shares["refinement"] or (refine and refinement is None):
+            fields = refinement.model_dump() if refinement else {"goals": dict(DEFAULT_GOALS)}
+            refinement = validated(RefineConfig, {**fields, **shares["refinement"]})
+        drafting = {**self.settings.model_dump(exclude_unset=True), **shares["settings"]}
+        judging = {**self.judging.model_dump(), **shares["judging"]}
+        return OrderParts(
+            settings=validated(DraftConfig, drafting),
+            judging=validated(JudgeConfig, judging, lambda name: JUDGES_ADDRESS if name == "base_url" else name),
+            refinement=refinement,
+            limits=validated(Limits, {**self.limits.model_dump(), **shares["limits"]}),
+        )
+
+    def order(self, kind: Kind) -> Order:
+        """Return the order of a kind that is made of these parts, with the usual metrics and goals where none are
+        named."""
+        parts: dict[str, Any] = {"settings": self.settings, "limits": self.limits}
+        judging = self.judging
+        match kind:
+            case "summarize":
+                return Summarize(**parts)
+            case "evaluate":
+                metrics = tuple(dict.fromkeys(judging.metrics)) or USUAL_METRICS
+                return Evaluate(judging=judging.model_copy(update={"metrics": metrics}), **parts)
+            case "refine":
+                refinement = self.refinement or RefineConfig(goals=dict(DEFAULT_GOALS))
+                metrics = tuple(dict.fromkeys((*judging.metrics, *refinement.goals))) or USUAL_METRICS
+                judging = judging.model_copy(update={"metrics": metrics})
+                return Refine(judging=judging, refinement=refinement, **parts)
+            case "ask":
+                panel = judging.model_copy(update={"metrics": ("consistency",)}) if judging.judges else None
+                return Ask(judging=panel, **parts)
+        bare: dict[Kind, type[Compare | BuildQuestions | BuildKeyfacts]] = {
+            "compare": Compare,
+            "pack": BuildQuestions,
+            "keyfacts": BuildKeyfacts,
+        }
+        return bare[kind](judging=judging.model_copy(update={"metrics": ()}), **parts)
+
+
 PARTS: Mapping[str, type[Settings]] = {
     "settings": DraftConfig,
     "judging": JudgeConfig,
     "refinement": RefineConfig,
     "limits": Limits,
 }
-"""The parts of an order, whose fields are its settings."""
-JUDGES_ADDRESS = "judge_base_url"
-"""The name in an order of the judges' address, as `base_url` is the writer's."""
-_OF_DRAFTS = frozenset({"strategy", "by_chapter", "until", "merge", "drafts"})
-_OF_REFINING = frozenset(RefineConfig.model_fields)
-_OF_JUDGING = frozenset(JudgeConfig.model_fields) - frozenset(DraftConfig.model_fields) | {JUDGES_ADDRESS}
-_IDLE: Mapping[Kind, frozenset[str]] = {
-    "summarize": _OF_JUDGING | _OF_REFINING,
-    "evaluate": _OF_DRAFTS | _OF_REFINING,
-    "refine": _OF_DRAFTS,
-    "ask": _OF_DRAFTS | _OF_REFINING,
-    **dict.fromkeys(("compare", "pack", "keyfacts"), _OF_DRAFTS | _OF_REFINING | {"words"}),
-}
-"""The settings that make no difference to a run; to `evaluate` and `refine`, where they get a summary to work on."""
+"""The parts of orders, whose fields are their settings."""
 
 
-class Order(Settings):
-    """What a run is to do: `Order(kind="refine").edited({"words": 300, "goals": {"coverage": 0.8}})`.
-
-    Doors read text into settings by name and edit an order by them: the command line and its settings files, Python,
-    the input of a graph, the API with its forms, and the tools of language models. What is wrong raises a `UsageError`
-    here.
-    """
-
-    kind: Kind = "summarize"
-    settings: DraftConfig = Field(default_factory=DraftConfig)
-    judging: JudgeConfig = Field(default_factory=JudgeConfig)
-    refinement: RefineConfig | None = None
-    limits: Limits = Field(default_factory=Limits)
-
-    def edited(self, values: Mapping[str, Any], *, kind: Kind | None = None) -> Order:
-        """Return the order with other settings, by the names of their fields. A setting that does not exist, or that
-        its kind does not take, raises `UsageError`."""
-        kind = kind or self.kind
-        shares: dict[str, dict[str, Any]] = {part: {} for part in PARTS}
-        for name, value in values.items():
-            part = part_of(name)
-            shares[part]["base_url" if name == JUDGES_ADDRESS else name] = value
-        if shares["refinement"] or (kind == "refine" and self.refinement is None):
-            fields = self.refinement.model_dump() if self.refinement else {"goals": dict(DEFAULT_GOALS)}
-            refinement: RefineConfig | None = validated(RefineConfig, {**fields, **shares["refinement"]})
-        else:
-            refinement = self.refinement
-        judging = {**self.judging.model_dump(), **shares["judging"]}
-        drafting = {**self.settings.model_dump(exclude_unset=True), **shares["settings"]}
-        return Order(
-            kind=kind,
-            settings=validated(DraftConfig, drafting),
-            judging=validated(JudgeConfig, judging, _judging_name),
-            refinement=refinement,
-            limits=validated(Limits, {**self.limits.model_dump(), **shares["limits"]}),
-        )
-
-    @property
-    def purpose(self) -> Purpose:
-        """Return what the run does, with the usual metrics and goals where none are named."""
-        judging, bare = self.judging, self.judging.model_copy(update={"metrics": ()})
-        match self.kind:
-            case "evaluate":
-                metrics = tuple(dict.fromkeys(judging.metrics)) or USUAL_METRICS
-                return Evaluate(judging=judging.model_copy(update={"metrics": metrics}))
-            case "refine":
-                refinement = self.refinement or RefineConfig(goals=dict(DEFAULT_GOALS))
-                metrics = tuple(dict.fromkeys((*judging.metrics, *refinement.goals))) or USUAL_METRICS
-                return Refine(judging=judging.model_copy(update={"metrics": metrics}), refinement=refinement)
-            case "ask":
-                panel = judging.model_copy(update={"metrics": ("consistency",)}) if judging.judges else None
-                return Ask(judging=panel)
-            case "compare":
-                return Compare(judging=bare)
-            case "pack":
-                return BuildQuestions(judging=bare)
-            case "keyfacts":
-                return BuildKeyfacts(judging=bare)
-        return SUMMARIZE
-
-    @classmethod
-    def of_parts(
-        cls, kind: Kind, settings: DraftConfig, judging: JudgeConfig | None, refinement: RefineConfig | None
-    ) -> Order:
-        """Return an order of these parts, such as those of a stored run that is repeated with changes."""
-        return cls(kind=kind, settings=settings, judging=judging or JudgeConfig(), refinement=refinement)
+def read_order(kind: Kind, values: Mapping[str, Any]) -> Order:
+    """Return an order by the names of its settings: `read_order("refine", {"words": 300, "goals": {"coverage": 0.8}})`.
+    A setting that does not exist, that the kind does not take, or whose value is wrong raises `UsageError`."""
+    refuse_idle(kind, values)
+    return OrderParts().edited(values, refine=kind == "refine").order(kind)
 
 
 def names_of_settings() -> list[str]:
-    """Return the names of all settings of an order."""
+    """Return the names of all settings of orders."""
     return [*dict.fromkeys(name for part in PARTS.values() for name in part.model_fields), JUDGES_ADDRESS]
 
 
 def part_of(name: str) -> str:
     """Return the part of an order that has a setting; raise `UsageError` for an unknown one."""
-    if name == JUDGES_ADDRESS:
-        return "judging"
-    for part, model in PARTS.items():
-        if name in model.model_fields:
-            return part
+    if part := _part_with(name):
+        return part
     raise UsageError(f"there is no setting {name!r}", fix=Choose(tuple(names_of_settings()), name))
 
 
-def _judging_name(field: str) -> str:
-    return JUDGES_ADDRESS if field == "base_url" else field
+def _part_with(name: str) -> str | None:
+    if name == JUDGES_ADDRESS:
+        return "judging"
+    return next((part for part, model in PARTS.items() if name in model.model_fields), None)
 
 
-def kind_of_draft(order: Order, values: Mapping[str, Any], *, judged: bool) -> Kind:
+def kind_of_draft(parts: OrderParts, values: Mapping[str, Any], *, judged: bool) -> Kind:
     """Return what is to be done with a new draft: refine it if there are goals or other settings of refining, evaluate
     it if it is `judged`, or neither."""
-    if order.refinement is not None or any(name in _OF_REFINING for name in values):
+    if parts.refinement is not None or any(name in RefineConfig.model_fields for name in values):
         return "refine"
     return "evaluate" if judged else "summarize"
 
 
 def refuse_idle(kind: Kind, values: Mapping[str, Any]) -> None:
-    """Raise `UsageError` for a setting that makes no difference to a run of this kind: one that judges and refines to a
-    draft that is only written, one of drafting to a summary that is given."""
-    if idle := next((name for name in values if name in _IDLE[kind]), None):
-        with_judges = (", or add ", Set("metrics"), " or ", Set("goals"), ", so that the summary is judged")
-        fix = ("leave it out", *(with_judges if kind == "summarize" else ()))
-        call = "build" if kind in ("pack", "keyfacts") else kind
-        raise UsageError(f"{idle} makes no difference to `{call}`", fix=fix)
+    """Raise `UsageError` for a setting that makes no difference to a run of this kind: one of a part that its order
+    does not have, or one of drafting to a summary that is given. Names of no setting are left to `edited`."""
+    order = _CLASSES[kind]
+    for name, value in values.items():
+        part = name if name in PARTS and value is not None else _part_with(name)
+        if part and (name in order.idle or part not in order.model_fields):
+            with_judges = (", or add ", Set("metrics"), " or ", Set("goals"), ", so that the summary is judged")
+            fix = ("leave it out", *(with_judges if kind == "summarize" else ()))
+            call = "build" if kind in ("pack", "keyfacts") else kind
+            raise UsageError(f"{name} makes no difference to `{call}`", fix=fix)

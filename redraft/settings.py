@@ -6,11 +6,10 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from typing import Annotated, Literal, Self, get_args
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator
 
-from redraft.errors import UsageError
 from redraft.fields import EXTRACTIVE as EXTRACTIVE
 from redraft.fields import MAX_QUESTIONS as MAX_QUESTIONS
 from redraft.fields import FoundSettings as FoundSettings
@@ -81,6 +80,17 @@ def _hashed(material: list[object]) -> str:
     return hashlib.sha256(json.dumps(material, sort_keys=True).encode()).hexdigest()[:32]
 
 
+class Exchange(Settings):
+    """A question about a document, and the answer that it had."""
+
+    question: str = Field(max_length=2_000)
+    answer: str = Field(max_length=20_000)
+
+
+MAX_EARLIER = 3
+"""The questions that a follow-up knows."""
+
+
 class DraftConfig(Settings):
     """Everything that determines the summary."""
 
@@ -131,6 +141,8 @@ class DraftConfig(Settings):
         "TEXT",
         label="question to answer",
     )
+    earlier: tuple[Exchange, ...] = Field(default=(), max_length=MAX_EARLIER)
+    """The questions before a follow-up with their answers, the latest last."""
     language: str | None = harmless(
         None,
         "Language to write in, by its English name, such as German.",
@@ -174,15 +186,6 @@ class DraftConfig(Settings):
         "What a merge reads: only summaries, or also the paragraphs of the document behind them, in a third of the"
         " window.",
         "summary",
-    )
-    drafts: int = harmless(
-        1,
-        "Make K drafts and keep the best: by score if drafts are judged, otherwise (or if equal) by comparing"
-        " pairs. With the strategy auto, one of them is drafted another way if the document fits the window.",
-        "summary",
-        "K",
-        ge=1,
-        le=8,
     )
     context_tokens: int = harmless(
         ASSUMED_WINDOW,
@@ -474,119 +477,25 @@ class Limits(Settings):
         None, "Stop before there are more calls than this.", "limits", "N", ge=1, label="limit of calls"
     )
     timeout: float = unusual(300.0, "Time limit of a request.", "limits", "SECONDS", gt=0)
-
-
-class _Purpose(BaseModel):
-    """Base of the purposes of a run. `kind` identifies them in the store and in JSON."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
-
-
-class Summarize(_Purpose):
-    """Draft a summary."""
-
-    kind: Literal["summarize"] = "summarize"
-    judging: None = None
-    refinement: None = None
-
-
-SUMMARIZE = Summarize()
-
-
-class Evaluate(_Purpose):
-    """Judge a draft, new or given."""
-
-    kind: Literal["evaluate"] = "evaluate"
-    judging: JudgeConfig
-    refinement: None = None
-
-
-# Of each of these a text that is written anew is judged by at least one metric.
-_EDITORS_METRICS = (("coverage", "keyfact_recall"), ("consistency", "faithfulness"), (NEWCOMER,))
-
-
-class Refine(_Purpose):
-    """Judge and refine a draft, new or given."""
-
-    kind: Literal["refine"] = "refine"
-    judging: JudgeConfig
-    refinement: RefineConfig
-
-    @model_validator(mode="after")
-    def _judge_what_is_written_anew(self) -> Self:
-        """Add the metrics that an editor needs: whatever the goals, a new text is judged for content and for truth."""
-        if self.refinement.policy != "paper":
-            metrics, models = self.judging.metrics, self.judging.models
-            more = [group[0] for group in _EDITORS_METRICS if not set(group) & {*metrics}]
-            judges = [models[name].model if name in models else name for name in self.judging.judges]
-            if not all(judge == EXTRACTIVE or reads_prompts(judge) for judge in judges):
-                # Other judges compare claims, and cannot read as a newcomer.
-                more = [name for name in more if name != NEWCOMER]
-            judging = self.judging.model_copy(update={"metrics": (*metrics, *more)})
-            object.__setattr__(self, "judging", judging)
-        return self
-
-
-class Compare(_Purpose):
-    """Compare two given summaries."""
-
-    kind: Literal["compare"] = "compare"
-    judging: JudgeConfig
-    refinement: None = None
-
-
-class BuildQuestions(_Purpose):
-    """Build the questions about a document without judging a draft. `judging.pack` names them."""
-
-    kind: Literal["pack"] = "pack"
-    judging: JudgeConfig
-    refinement: None = None
-
-
-class BuildKeyfacts(_Purpose):
-    """Build the key facts of a document without judging a draft. `judging.keyfacts` names them."""
-
-    kind: Literal["keyfacts"] = "keyfacts"
-    judging: JudgeConfig
-    refinement: None = None
-
-
-class Ask(_Purpose):
-    """A question about a document is answered with citations. The answer is judged where there is a judge."""
-
-    kind: Literal["ask"] = "ask"
-    judging: JudgeConfig | None = None
-    refinement: None = None
-
-
-class ExperimentPart(_Purpose):
-    """A part of an experiment, whose kind is the experiment's name. Only the experiment can resume it."""
-
-    kind: str = Field(min_length=1)
-    judging: JudgeConfig
-    refinement: None = None
-
-    @field_validator("kind")
-    @classmethod
-    def _is_no_other(cls, kind: str) -> str:
-        if kind in _PURPOSES:
-            raise UsageError(f"no experiment can be named {kind!r}: that is what other runs are for")
-        return kind
-
-
-Purpose = Summarize | Evaluate | Refine | Compare | BuildQuestions | BuildKeyfacts | Ask | ExperimentPart
-_PURPOSES: dict[str, type[Purpose]] = {arg.model_fields["kind"].default: arg for arg in get_args(Purpose)[:-1]}
-KINDS = tuple(_PURPOSES)
-
-
-def purpose_of(kind: str, judging: JudgeConfig | None, refinement: RefineConfig | None) -> Purpose:
-    """Return the purpose of a stored run from its kind, judging and refinement settings."""
-    fields = {"kind": kind, "judging": judging, "refinement": refinement}
-    return _PURPOSES.get(kind, ExperimentPart).model_validate(fields)
-
-
-def purpose_of_draft(judging: JudgeConfig | None, refinement: RefineConfig | None = None) -> Purpose:
-    """Return the purpose for a draft: refine it, judge it, or neither."""
-    if refinement is not None:
-        return Refine(judging=judging or JudgeConfig(), refinement=refinement)
-    return SUMMARIZE if judging is None else Evaluate(judging=judging)
+    tries: int = unusual(
+        6,
+        "Maximum number of requests for a reply while the provider is overloaded or fails.",
+        "limits",
+        "N",
+        ge=1,
+        le=100,
+    )
+    longest_wait: float = unusual(
+        120.0,
+        "Longest wait before a request is repeated. A provider that asks for a longer one ends the run.",
+        "limits",
+        "SECONDS",
+        ge=0,
+    )
+    deadline: float | None = unusual(
+        None,
+        "Stop when the run has taken this long since it began or was resumed. What it has by then is its result.",
+        "limits",
+        "SECONDS",
+        gt=0,
+    )

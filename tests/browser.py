@@ -22,7 +22,7 @@ _NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 def browser_path() -> str | None:
     """Where the browser is."""
-    return next((found for name in _NAMES if (found := shutil.which(name))), None)
+    return next((path for name in _NAMES if (path := shutil.which(name))), None)
 
 
 def missing() -> str:
@@ -50,11 +50,13 @@ def browser() -> Iterator[Any]:
 
     with sync_playwright() as started:
         # A container has no user of its own for the sandbox.
-        made = started.chromium.launch(executable_path=browser_path(), args=["--no-sandbox", "--disable-dev-shm-usage"])
+        browser_ = started.chromium.launch(
+            executable_path=browser_path(), args=["--no-sandbox", "--disable-dev-shm-usage"]
+        )
         try:
-            yield made
+            yield browser_
         finally:
-            made.close()
+            browser_.close()
 
 
 def run_shown(page: Any) -> str:
@@ -67,10 +69,10 @@ def serious(page: Any) -> list[str]:
     """What axe-core finds wrong with a page that is serious or worse, with the places."""
     from axe_playwright_python.sync_playwright import Axe
 
-    found = Axe().run(page).response["violations"]
+    violations = Axe().run(page).response["violations"]
     return [
-        f"{one['id']}: {one['help']}: {node['html'][:160]}"
-        for one in found
-        if one["impact"] in ("serious", "critical")
-        for node in one["nodes"][:3]
+        f"{violation['id']}: {violation['help']}: {node['html'][:160]}"
+        for violation in violations
+        if violation["impact"] in ("serious", "critical")
+        for node in violation["nodes"][:3]
     ]

@@ -125,10 +125,12 @@ def text_of(message: Json) -> str:
 FORM = "\n\nReply with one JSON object"
 
 
-def asked(seen: Seen) -> str:
+def asked(request: Seen) -> str:
     """What a request asks, and of whom: the same in whichever way it asks for the form of the reply."""
-    texts = [text_of(message).partition(FORM)[0] for message in seen.messages]
-    body = {name: value for name, value in seen.body.items() if name not in ("response_format", "tools", "tool_choice")}
+    texts = [text_of(message).partition(FORM)[0] for message in request.messages]
+    body = {
+        name: value for name, value in request.body.items() if name not in ("response_format", "tools", "tool_choice")
+    }
     return json.dumps(body | {"messages": texts}, sort_keys=True)
 
 
@@ -150,22 +152,22 @@ def summarizer(share: float = 0.9, words: int = 100, wrap: Callable[[str], str] 
     an outline gets one.
     """
 
-    def script(seen: Seen) -> str:
-        texts = [(message.get("role"), text_of(message)) for message in seen.messages]
-        asked = next((text for role, text in reversed(texts) if role == "user"), "")
-        if "turning points" in asked:
+    def script(request: Seen) -> str:
+        texts = [(message.get("role"), text_of(message)) for message in request.messages]
+        question = next((text for role, text in reversed(texts) if role == "user"), "")
+        if "turning points" in question:
             outline = {"kind": "narrative", "line": "It goes on.", "turning_points": ["It ends."], "cast": []}
             return json.dumps(outline)
-        limit = int((re.findall(r"(\d[\d,]*) words", asked) or [str(words)])[-1].replace(",", ""))
-        told = "\n".join(text for role, text in texts if role == "user")
-        shown = [word.lower() for _, text in FENCED.findall(told) for word in re.findall(r"[A-Za-z]{4,}", text)]
-        known = (VOCABULARY.split(), shown or VOCABULARY.split())
-        rng, sentences, left = random.Random(json.dumps(texts)), [], max(int(limit * share), min(limit, 8))
-        while left > 0:
+        limit = int((re.findall(r"(\d[\d,]*) words", question) or [str(words)])[-1].replace(",", ""))
+        prompt = "\n".join(text for role, text in texts if role == "user")
+        vocabulary = [word.lower() for _, text in FENCED.findall(prompt) for word in re.findall(r"[A-Za-z]{4,}", text)]
+        choices = (VOCABULARY.split(), vocabulary or VOCABULARY.split())
+        rng, sentences, remaining = random.Random(json.dumps(texts)), [], max(int(limit * share), min(limit, 8))
+        while remaining > 0:
             # What is left after a sentence must still make a whole one.
-            length = left if left <= 16 else rng.randint(8, min(16, left - 8))
-            sentences.append(" ".join(rng.choice(known[at % 8 != 7]) for at in range(length)).capitalize() + ".")
-            left -= length
+            length = remaining if remaining <= 16 else rng.randint(8, min(16, remaining - 8))
+            sentences.append(" ".join(rng.choice(choices[at % 8 != 7]) for at in range(length)).capitalize() + ".")
+            remaining -= length
         return wrap(" ".join(sentences))
 
     return script
@@ -184,21 +186,21 @@ def refused(body: Json, refuses: Collection[str]) -> Fault | None:
         ("tools", "tools" in body, f"Unsupported parameter: 'tools' {no}"),
         ("max_completion_tokens", "max_completion_tokens" in body, limit),
     )
-    for feature, used, message in rows:
-        if used and feature in refuses:
+    for feature, matches, message in rows:
+        if matches and feature in refuses:
             code, param = message.lower().replace(": ", "").replace(" ", "_").split("'")[:2]
             return Fault("status", status=400, message=message, param=param, code=code)
     return None
 
 
-def worded(seen: Seen, answer: Answer) -> tuple[Json, str]:
+def worded(request: Seen, answer: Answer) -> tuple[Json, str]:
     """The message of an answer and its finish reason. A forced tool gets plain text as its arguments."""
     calls, reason = answer.tool_calls, answer.finish_reason
-    tools, choice = seen.body.get("tools"), seen.body.get("tool_choice")
+    tools, choice = request.body.get("tools"), request.body.get("tool_choice")
     if tools and choice not in (None, "auto", "none") and calls is None and answer.refusal is None:
         tool = choice if isinstance(choice, dict) else tools[0]
         function = {"name": tool["function"]["name"], "arguments": answer.text}
-        calls = [{"id": f"call_{seen.index}", "type": "function", "function": function}]
+        calls = [{"id": f"call_{request.index}", "type": "function", "function": function}]
         reason = "tool_calls" if reason == "stop" else reason
     content = answer.text if answer.refusal is None and not calls else None
     message: Json = {"role": "assistant", "content": content, "refusal": answer.refusal}
@@ -217,30 +219,34 @@ def streamed(message: Json, reason: str) -> Iterator[Json]:
     yield {"index": 0, "delta": {}, "finish_reason": reason}
 
 
-def encoded(seen: Seen, answer: Answer, fault: Fault) -> tuple[str, str]:
+def encoded(request: Seen, answer: Answer, fault: Fault) -> tuple[str, str]:
     """The content type and the body of a response."""
     if fault.kind == "html":
         return "text/html", PAGE
     if fault.kind == "status":
         return "application/json", json.dumps(fault.error())
-    (message, reason), usage = worded(seen, answer), answer.usage
+    (message, reason), usage = worded(request, answer), answer.usage
     if fault.kind == "null_content":
         message["content"] = None
     if isinstance(usage, str):
-        asked, said = seen.prompt_tokens, seen.completion_tokens
-        usage = {"prompt_tokens": asked, "completion_tokens": said, "total_tokens": asked + said}
+        prompt_tokens, reply_tokens = request.prompt_tokens, request.completion_tokens
+        usage = {
+            "prompt_tokens": prompt_tokens,
+            "completion_tokens": reply_tokens,
+            "total_tokens": prompt_tokens + reply_tokens,
+        }
         usage["prompt_tokens_details"] = {"cached_tokens": answer.cached_tokens}
         usage["completion_tokens_details"] = {"reasoning_tokens": answer.reasoning_tokens}
-    stream, spent = seen.body.get("stream"), {"usage": usage} if usage else {}
+    stream, spent = request.body.get("stream"), {"usage": usage} if usage else {}
     kind = "chat.completion.chunk" if stream else "chat.completion"
-    head = {"id": f"chatcmpl-{seen.index}", "object": kind, "created": int(time.time()), "model": seen.model}
-    whole = {"index": 0, "message": message, "finish_reason": reason}
-    choices = streamed(message, reason) if stream else [whole]
+    head = {"id": f"chatcmpl-{request.index}", "object": kind, "created": int(time.time()), "model": request.model}
+    full_choice = {"index": 0, "message": message, "finish_reason": reason}
+    choices = streamed(message, reason) if stream else [full_choice]
     parts = [head | {"choices": [] if fault.kind == "no_choices" else [choice]} for choice in choices]
     end = -9 if fault.kind == "malformed" else None
     if not stream:
         return "application/json", json.dumps(parts[0] | spent)[:end]
-    if spent and (seen.body.get("stream_options") or {}).get("include_usage"):
+    if spent and (request.body.get("stream_options") or {}).get("include_usage"):
         parts.append(head | {"choices": []} | spent)
     events = [*(json.dumps(part)[:end] for part in parts), "[DONE]"]
     return "text/event-stream", "".join(f"data: {event}\n\n" for event in events)
@@ -271,7 +277,7 @@ class ChatServer:
 
     @property
     def answered(self) -> list[Seen]:
-        return [seen for seen in self.seen if seen.answered]
+        return [request for request in self.seen if request.answered]
 
     def __enter__(self) -> Self:
         self._turns = itertools.repeat(self.script) if callable(self.script) else iter(self.script)
@@ -314,62 +320,62 @@ class ChatServer:
 
     def _saw(self, path: str, body: Json, key: str, caller: str = "") -> Seen:
         tokens = sum(self.count(text_of(message)) for message in body["messages"])
-        seen = Seen(len(self.seen), time.monotonic(), path, body["model"], body["messages"], body, key, tokens)
-        seen.caller = caller
-        self.seen.append(seen)
+        request = Seen(len(self.seen), time.monotonic(), path, body["model"], body["messages"], body, key, tokens)
+        request.caller = caller
+        self.seen.append(request)
         self.in_flight += 1
         self.peak = max(self.peak, self.in_flight)
-        return seen
+        return request
 
     async def _chat(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()
-        seen = self._saw(request.path, body, request.headers.get("Authorization", ""), request.remote or "")
+        recorded = self._saw(request.path, body, request.headers.get("Authorization", ""), request.remote or "")
         try:
-            reply = refused(body, self.refuses) or self._over_limit(seen) or await self._asked(seen)
+            reply = refused(body, self.refuses) or self._over_limit(recorded) or await self._asked(recorded)
             if isinstance(reply, Raw):
-                return await self._respond_raw(request, seen, reply)
-            return await self._respond(request, seen, reply)
+                return await self._respond_raw(request, recorded, reply)
+            return await self._respond(request, recorded, reply)
         finally:
-            self._settle(seen)
+            self._settle(recorded)
 
-    def _settle(self, seen: Seen, answered: bool = False) -> None:
+    def _settle(self, request: Seen, answered: bool = False) -> None:
         # Before the last byte leaves: a client that has its answer finds it recorded and its place free.
-        if seen.end:
+        if request.end:
             return
-        seen.end, seen.answered = time.monotonic(), answered
+        request.end, request.answered = time.monotonic(), answered
         self.in_flight -= 1
         if self.log:
             with self.log.open("a", encoding="utf-8") as log:
-                log.write(json.dumps(asdict(seen)) + "\n")
+                log.write(json.dumps(asdict(request)) + "\n")
 
-    def _over_limit(self, seen: Seen) -> Fault | None:
+    def _over_limit(self, request: Seen) -> Fault | None:
         over = self.limit_concurrency is not None and self.in_flight > self.limit_concurrency
         if self.limit_per_minute is not None:
-            recent = [s for s in self.seen if s.start > seen.start - self.minute and s.fault != "status"]
+            recent = [s for s in self.seen if s.start > request.start - self.minute and s.fault != "status"]
             over = over or len(recent) > self.limit_per_minute
         return Fault("status", status=429, retry_after=self.retry_after) if over else None
 
-    async def _asked(self, seen: Seen) -> Answer | Fault | Raw:
+    async def _asked(self, request: Seen) -> Answer | Fault | Raw:
         turn = next(self._turns, Fault("status", message="The script is exhausted: it has no reply left."))
-        reply = turn(seen) if callable(turn) else turn
+        reply = turn(request) if callable(turn) else turn
         reply = await reply if isinstance(reply, Awaitable) else reply
         reply = json.dumps(reply) if isinstance(reply, dict) else reply
         return Answer(reply) if isinstance(reply, str) else reply
 
-    async def _respond(self, request: web.Request, seen: Seen, reply: Answer | Fault) -> web.StreamResponse:
+    async def _respond(self, request: web.Request, recorded: Seen, reply: Answer | Fault) -> web.StreamResponse:
         fault = reply if isinstance(reply, Fault) else Fault("")
         answer = Answer(reply.text, latency=reply.latency) if isinstance(reply, Fault) else reply
         kind, delay, readable = fault.kind, answer.latency or 0.0, fault.kind not in UNREADABLE
         calls = "".join(call["function"]["arguments"] for call in answer.tool_calls or ())
-        said = f"{answer.text}{answer.refusal or ''}{calls}"
-        seen.fault, seen.reply, seen.finish_reason = kind, said if readable else "", answer.finish_reason
-        seen.completion_tokens = 0 if kind in EARLY else self.count(said) + answer.reasoning_tokens
+        content = f"{answer.text}{answer.refusal or ''}{calls}"
+        recorded.fault, recorded.reply, recorded.finish_reason = kind, content if readable else "", answer.finish_reason
+        recorded.completion_tokens = 0 if kind in EARLY else self.count(content) + answer.reasoning_tokens
         if answer.latency is None and self.latency and kind not in EARLY:
-            delay = self.latency(seen.prompt_tokens, seen.completion_tokens, seen.index)
-        await asyncio.sleep(seen.start + delay - time.monotonic())
+            delay = self.latency(recorded.prompt_tokens, recorded.completion_tokens, recorded.index)
+        await asyncio.sleep(recorded.start + delay - time.monotonic())
         if kind == "hang":
             await asyncio.Event().wait()
-        content_type, text = encoded(seen, answer, fault)
+        content_type, text = encoded(recorded, answer, fault)
         body, headers = text.encode(), {"Content-Type": content_type}
         if fault.retry_after is not None:
             headers["Retry-After"] = f"{fault.retry_after:g}"
@@ -380,24 +386,24 @@ class ChatServer:
         steps = 20 if kind == "drip" else 1
         for step in range(steps if total else 0):
             await response.prepare(request)
-            seen.status = response.status
+            recorded.status = response.status
             await asyncio.sleep(fault.seconds / steps if kind == "drip" else 0)
             if step == steps - 1:
-                self._settle(seen, readable)
+                self._settle(recorded, readable)
             await response.write(body[total * step // steps : total * (step + 1) // steps])
         if total < len(body) and request.transport:
             request.transport.close()
         return response
 
-    async def _respond_raw(self, request: web.Request, seen: Seen, reply: Raw) -> web.StreamResponse:
-        seen.fault = "raw"
-        seen.completion_tokens = self.count(reply.body.decode("utf-8", "replace"))
+    async def _respond_raw(self, request: web.Request, recorded: Seen, reply: Raw) -> web.StreamResponse:
+        recorded.fault = "raw"
+        recorded.completion_tokens = self.count(reply.body.decode("utf-8", "replace"))
         response = web.StreamResponse(status=reply.status, headers=reply.headers)
         if reply.length:
             response.content_length = len(reply.body)
         await response.prepare(request)
-        seen.status = response.status
-        self._settle(seen, reply.readable)
+        recorded.status = response.status
+        self._settle(recorded, reply.readable)
         await response.write(reply.body[: len(reply.body) - reply.cut])
         if reply.cut and request.transport:
             request.transport.close()

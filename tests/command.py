@@ -40,8 +40,8 @@ class Command:
     def __init__(self, folder: Path, url: str = "", **environment: str) -> None:
         self.folder = folder
         self.database = folder / "redraft.db"
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("REDRAFT_", "OPENAI_"))}
-        self.environment = {**kept, "REDRAFT_DB": str(self.database), **_LOOPBACK_ONLY, **environment}
+        variables = {name: value for name, value in os.environ.items() if not name.startswith(("REDRAFT_", "OPENAI_"))}
+        self.environment = {**variables, "REDRAFT_DB": str(self.database), **_LOOPBACK_ONLY, **environment}
         if url:
             self.environment |= {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": _KEY}
 

@@ -62,17 +62,17 @@ def court(tmp_path: Path) -> Iterator[Any]:
     """A judge of an island of twelve keepers."""
     from tests.judges import Court
 
-    made = Court(tmp_path)
-    yield made
-    made.store.close()
+    court_ = Court(tmp_path)
+    yield court_
+    court_.store.close()
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Any]:
     from redraft.store.store import Store
 
-    with Store(tmp_path / "redraft.db") as made:
-        yield made
+    with Store(tmp_path / "redraft.db") as store_:
+        yield store_
 
 
 @pytest.fixture
@@ -80,6 +80,6 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A desk for the tests of models."""
     from tests.llm.support import Desk, make_book
 
-    made = Desk(tmp_path, make_book(tmp_path / "prompts", monkeypatch), monkeypatch)
-    yield made
-    made.store.close()
+    desk_ = Desk(tmp_path, make_book(tmp_path / "prompts", monkeypatch), monkeypatch)
+    yield desk_
+    desk_.store.close()

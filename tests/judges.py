@@ -95,9 +95,9 @@ def tree_of(keepers: Sequence[tuple[int, str]]) -> Json:
 
 def asked_of(question: str) -> int:
     """The keeper that a question is about."""
-    found = re.search(r"\d+", question)
-    assert found is not None
-    return int(found.group())
+    match = re.search(r"\d+", question)
+    assert match is not None
+    return int(match.group())
 
 
 WANTED = r"Write (?:at most |\d+ to )?(\d+) questions"
@@ -125,19 +125,19 @@ class Sheet:
         """The items of one field of the prompt by id or number, each as its lines by name, and as its whole `text`."""
         if isinstance(self._mark(field), FencedLines):
             only = _ONLY.search(self.text)
-            wanted = only.group(1).split(", ") if only else []
+            names = only.group(1).split(", ") if only else []
             lines = {name: {"text": text} for name, text in _LINE.findall(self.within(field))}
-            return {name: one for name, one in lines.items() if not wanted or name in wanted}
+            return {name: line for name, line in lines.items() if not names or name in names}
         if isinstance(self._mark(field), FencedTexts):
             return {str(at): _fields(body) for at, body in enumerate(self.within(field).split(f"\n{GAP}\n"), 1)}
-        found = re.findall(_ITEM.format(tag=self._mark(field).tag), self.text, re.DOTALL)
-        return {name or str(at): _fields(body) for at, (name, body) in enumerate(found, 1)}
+        items = re.findall(_ITEM.format(tag=self._mark(field).tag), self.text, re.DOTALL)
+        return {name or str(at): _fields(body) for at, (name, body) in enumerate(items, 1)}
 
     def within(self, field: str) -> str:
         """The text of one field of the prompt; nothing where it is not there."""
         tag = self._mark(field).tag
-        found = re.search(rf"<{tag}>\n(.*?)\n</{tag}>", self.text, re.DOTALL)
-        return found.group(1) if found else ""
+        match = re.search(rf"<{tag}>\n(.*?)\n</{tag}>", self.text, re.DOTALL)
+        return match.group(1) if match else ""
 
     def _has(self, field: str) -> bool:
         return field in PROMPTS[self.prompt].given.model_fields
@@ -154,9 +154,8 @@ class Sheet:
     @property
     def judged(self) -> dict[str, str]:
         """What is to be judged, by id; of what has several texts, all of them or the sentence."""
-        known = PROMPTS[self.prompt].given.model_fields
-        judged = [field for field in ("facts", "questions", "candidates", "pairs", "sentences") if field in known]
-        return {name: sentence_of(one) for name, one in self.items(judged[0]).items()} if judged else {}
+        fields = [field for field in ("facts", "questions", "candidates", "pairs", "sentences") if self._has(field)]
+        return {name: sentence_of(item) for name, item in self.items(fields[0]).items()} if fields else {}
 
     @property
     def ids(self) -> list[str]:
@@ -165,9 +164,9 @@ class Sheet:
 
     def limit(self, pattern: str) -> int:
         """A number that the prompt states."""
-        found = re.search(pattern, self.text)
-        assert found is not None
-        return int(found.group(1))
+        match = re.search(pattern, self.text)
+        assert match is not None
+        return int(match.group(1))
 
 
 def _fields(body: str) -> dict[str, str]:
@@ -346,9 +345,9 @@ class Keepers:
         texts = [sheet.within(field) for field in ("first", "second")]
         keepers = [keepers_in(text) for text in texts]
         document = keepers_in(sheet.within("document")).items() or (keepers[0] | keepers[1]).items()
-        right = [len(own.items() & document) for own in keepers]
-        wrong = [len(own.items() - document) for own in keepers]
-        repeated = [len(_KEEPER.findall(text)) - len(own) for text, own in zip(texts, keepers, strict=True)]
+        right = [len(names.items() & document) for names in keepers]
+        wrong = [len(names.items() - document) for names in keepers]
+        repeated = [len(_KEEPER.findall(text)) - len(names) for text, names in zip(texts, keepers, strict=True)]
         return {
             "reason": f"They tell of {right[0]} and {right[1]} keepers.",
             "detail": _choice(*right),
@@ -446,8 +445,8 @@ def looked_up(point: dict[str, str], summary: str, shown: str) -> dict[str, str]
     if "question" not in point or "sentence" in point or "evidence" in point:
         return point
     number = asked_of(point["question"])
-    own, right = keepers_in(summary), point.get("answer") or keepers_in(shown).get(number, "")
-    sentence = {"sentence": fact_of(number, own[number])} if number in own else {}
+    names, right = keepers_in(summary), point.get("answer") or keepers_in(shown).get(number, "")
+    sentence = {"sentence": fact_of(number, names[number])} if number in names else {}
     return {**point, "answer": right, **sentence}
 
 
@@ -493,11 +492,6 @@ class Saying(Keepers):
 _PLACE, _TELLING = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\n"), 12
 
 
-def shapes() -> frozenset[str]:
-    """The names of the schemas that redraft's prompts are replied to in."""
-    return frozenset(_SHAPES)
-
-
 def seen_on(wire: Seen) -> Sheet:
     """The sheet in a request that a server has received, in any of the ways of asking for a structured reply."""
     body, text = wire.body, text_of(wire.messages[0])
@@ -535,11 +529,11 @@ def function_model(script: Script, identity: str = "function") -> FunctionModel:
             request.complaint is not None,
             request.sampling.max_tokens or 0,
         )
-        said = script(sheet)
-        if isinstance(said, ModelError):
-            return said
+        reply = script(sheet)
+        if isinstance(reply, ModelError):
+            return reply
         shape = request.prompt.returns
-        text = said if isinstance(said, str) else json.dumps(said)
+        text = reply if isinstance(reply, str) else json.dumps(reply)
         if not issubclass(shape, BaseModel):
             return text
         try:
@@ -593,9 +587,9 @@ class Court:
         place = {"model": "openai:m", "base_url": self.server.base_url} if self.server else {}
         return DraftConfig(**{"strategy": "hierarchical", "words": 400, **place, **(settings or {})})
 
-    def session(self, **people: Any) -> Session:
-        """A workshop on the store, whose model writes, and judges where nobody else does."""
-        return Session(self.store, **{"model": self.model, **people})
+    def session(self, **arguments: Any) -> Session:
+        """A session on the store, whose model writes, and judges where no other does."""
+        return Session(self.store, **{"model": self.model, **arguments})
 
     async def evaluate(
         self,
@@ -610,10 +604,8 @@ class Court:
     ) -> Result:
         """Judge a summary."""
         async with self.session(judges=judges, limits=limits, observer=observer) as session:
-            asked = JudgeConfig(**judging)
-            return await session.evaluate(
-                document or self.document, summary, settings=self.settings(settings), judging=asked
-            )
+            source, chosen = document or self.document, self.settings(settings)
+            return await session.evaluate(source, summary, settings=chosen, judging=JudgeConfig(**judging))
 
     async def keyfacts(
         self,
@@ -626,10 +618,8 @@ class Court:
     ) -> KeyFacts:
         """Grow the key facts of a document."""
         async with self.session(limits=limits, observer=observer) as session:
-            asked = JudgeConfig(**judging)
-            result = await session.build(
-                document or self.document, "keyfacts", settings=self.settings(settings), judging=asked
-            )
+            source, chosen = document or self.document, self.settings(settings)
+            result = await session.build(source, "keyfacts", settings=chosen, judging=JudgeConfig(**judging))
         assert result.run.judging is not None
         return self.store.keyfacts.get(result.run.judging.keyfacts or "")
 
@@ -644,10 +634,10 @@ class Court:
         **refinement: Any,
     ) -> Result:
         """Refine a summary."""
-        wanted = RefineConfig(**{"goals": {"coverage": 0.9, "consistency": 1.0}, **refinement})
+        config = RefineConfig(**{"goals": {"coverage": 0.9, "consistency": 1.0}, **refinement})
         async with self.session(limits=limits, reviewer=reviewer) as session:
             chosen = self.settings(settings)
-            return await session.refine(self.document, summary, settings=chosen, judging=judging, refinement=wanted)
+            return await session.refine(self.document, summary, settings=chosen, judging=judging, refinement=config)
 
     async def resume(self, run: str, limits: Limits | None = None, reviewer: Reviewer | None = None) -> Result:
         """Go on with a run."""
@@ -657,4 +647,4 @@ class Court:
 
 def behind(script: Script) -> Callable[[Seen], Said]:
     """The replies of a server by a script."""
-    return lambda seen: script(seen_on(seen))
+    return lambda request: script(seen_on(request))

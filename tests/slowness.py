@@ -28,8 +28,8 @@ class Slowness:
 
     def pytest_sessionfinish(self) -> None:
         """A worker tells what it knows."""
-        if (told := getattr(self._config, "workeroutput", None)) is not None:
-            told[_LEFT_OUT] = self._left_out
+        if (output := getattr(self._config, "workeroutput", None)) is not None:
+            output[_LEFT_OUT] = self._left_out
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
@@ -46,7 +46,7 @@ class Slowness:
         if self._left_out and self._config.option.markexpr:
             terminalreporter.line(f'left out as slow: {self._left_out} tests (`pytest -m ""` runs all)')
         if os.environ.get("CI"):
-            for test, seconds in sorted(self._seconds.items(), key=lambda one: -one[1]):
+            for test, seconds in sorted(self._seconds.items(), key=lambda item: -item[1]):
                 if seconds < NAMED_FROM_SECONDS:
                     break
                 terminalreporter.line(f"slow, but not marked so: {test} took {seconds:.0f} s", yellow=True)

@@ -44,20 +44,20 @@ def prose(words: int, mark: str = "") -> str:
 
 def mark_of(text: str) -> str:
     """The first number in a text: tells which chunk it is, or which summary."""
-    found = re.search(r"\d+", text)
-    return found.group() if found else ""
+    match = re.search(r"\d+", text)
+    return match.group() if match else ""
 
 
 def obedient(request: Request[Any, Any]) -> Line:
     """A writer that always uses nine tenths of its limit, and whose replies tell from what they were made."""
-    given = request.given
+    inputs = request.given
     if request.prompt.name == "tidy":
-        return str(given.summary)
+        return str(inputs.summary)
     if request.prompt.name == "outline":
         return Outline(kind="narrative", line="The keeper tends the lamp.", turning_points=[], cast=[])
-    source = getattr(given, "excerpt", None) or getattr(given, "document", None) or getattr(given, "summary", None)
-    mark = mark_of(source if source else given.summaries[0])
-    return prose(max(3, int(given.words * 0.9)), f"m{mark}")
+    source = getattr(inputs, "excerpt", None) or getattr(inputs, "document", None) or getattr(inputs, "summary", None)
+    mark = mark_of(source if source else inputs.summaries[0])
+    return prose(max(3, int(inputs.words * 0.9)), f"m{mark}")
 
 
 def betraying(request: Request[Any, Any]) -> Line:
@@ -85,9 +85,9 @@ class Desk:
         """The requests of one prompt."""
         return [request for request in self.asked if request.prompt.name == prompt]
 
-    def session(self, **people: Any) -> Session:
+    def session(self, **models: Any) -> Session:
         """A workshop on the store, whose model writes and judges."""
-        return Session(self.store, **{"model": self.model, **people})
+        return Session(self.store, **{"model": self.model, **models})
 
     async def summarize(self, document: Document, limits: Limits | None = None, **settings: Any) -> Result:
         """A run with small chunks and a small window, unless the settings say otherwise."""

@@ -22,7 +22,7 @@ RANKS: tuple[frozenset[str], ...] = (
     frozenset({"studio"}),
     frozenset({"cli", "pytest_plugin"}),
     frozenset({""}),  # the public names: the package itself
-    frozenset({"batches", "integrations"}),
+    frozenset({"batches", "integrations", "testing"}),
     frozenset({"runs"}),
     frozenset({"report"}),
     frozenset({"graphs"}),
@@ -102,11 +102,13 @@ Modules = dict[str, Module]
 
 def own_imports(module: Module, modules: Modules) -> Iterator[tuple[Import, str]]:
     """The modules of the package that `module` imports: of `from a.b import c`, `a.b.c` if that is a module."""
-    own = [each for each in module.imports if each.target in modules]
-    for each in own:
-        deeper = any(other.line == each.line and other.target.startswith(f"{each.target}.") for other in own)
-        if each.target != module.name and not deeper:
-            yield each, each.target
+    internal = [imported for imported in module.imports if imported.target in modules]
+    for imported in internal:
+        deeper = any(
+            further.line == imported.line and further.target.startswith(f"{imported.target}.") for further in internal
+        )
+        if imported.target != module.name and not deeper:
+            yield imported, imported.target
 
 
 def unit(name: str) -> str:
@@ -121,48 +123,48 @@ def rank(name: str) -> int:
 
 
 def direction(module: Module, modules: Modules) -> Iterator[str]:
-    for each, target in own_imports(module, modules):
+    for imported, target in own_imports(module, modules):
         if rank(target) < rank(module.name):
-            yield f"line {each.line}: imports {target}, which is above it"
+            yield f"line {imported.line}: imports {target}, which is above it"
         elif rank(target) == rank(module.name) < len(RANKS) - 1 and unit(target) != unit(module.name):
-            yield f"line {each.line}: imports {target}, which is beside it"
+            yield f"line {imported.line}: imports {target}, which is beside it"
 
 
 def guests_are_not_named(module: Module, modules: Modules) -> Iterator[str]:
     """The core neither imports a guest nor loads one by its name."""
     if unit(module.name) in GUESTS:
         return
-    named = [(each.target, each.line) for each in module.imports]
-    named += [
+    names = [(imported.target, imported.line) for imported in module.imports]
+    names += [
         (node.value, node.lineno)
         for node in ast.walk(module.tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     ]
-    for text, line in named:
+    for text, line in names:
         if guest := next((name for name in GUESTS if is_within(text.partition(":")[0], f"{PACKAGE}.{name}")), None):
             yield f"line {line}: names the guest {guest}"
 
 
 def views_know_no_commands(module: Module, modules: Modules) -> Iterator[str]:
-    for each, target in own_imports(module, modules):
+    for imported, target in own_imports(module, modules):
         if module.path.startswith("cli/views/") and target.startswith(f"{PACKAGE}.cli.commands"):
-            yield f"line {each.line}: a view imports the command {target}"
+            yield f"line {imported.line}: a view imports the command {target}"
 
 
 def defining_modules(module: Module, modules: Modules) -> Iterator[str]:
-    for each, target in own_imports(module, modules):
+    for imported, target in own_imports(module, modules):
         if modules[target].path.endswith("__init__.py") and rank(target) == rank(module.name):
-            yield f"line {each.line}: imports from the package {target}, not from the module that defines the name"
+            yield f"line {imported.line}: imports from the package {target}, not from the module that defines the name"
 
 
 def late_imports(module: Module, modules: Modules) -> Iterator[str]:
     # A command brings in what it needs when it is called, so that the help and the commands that only read are quick.
     if module.path.startswith(("cli/", "lab/commands", "studio/commands")) and not module.path.startswith("cli/views/"):
         return
-    for each in module.imports:
-        allowed = any(is_within(each.target, name) for name in allowed_late(module.path))
-        if each.late and not allowed:
-            yield f"line {each.line}: imports {each.target} within a function"
+    for imported in module.imports:
+        allowed = any(is_within(imported.target, name) for name in allowed_late(module.path))
+        if imported.late and not allowed:
+            yield f"line {imported.line}: imports {imported.target} within a function"
 
 
 def is_within(target: str, name: str) -> bool:
@@ -187,17 +189,17 @@ def docstrings(module: Module, modules: Modules) -> Iterator[str]:
     if module.source.strip() and not ast.get_docstring(module.tree):
         yield "has no docstring"
     for node in module.tree.body:
-        named = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and not node.name.startswith(
-            "_"
-        )
-        if named and not ast.get_docstring(node) and not _is_titled(node):
+        is_public = isinstance(
+            node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+        ) and not node.name.startswith("_")
+        if is_public and not ast.get_docstring(node) and not _is_titled(node):
             yield f"line {node.lineno}: {node.name} has no docstring"
 
 
 def _is_titled(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
     """Whether a decorator declares a table, whose title becomes the docstring."""
-    calls = [one.func for one in node.decorator_list if isinstance(one, ast.Call)]
-    return any(isinstance(one, ast.Name) and one.id == "table" for one in calls)
+    calls = [decorator.func for decorator in node.decorator_list if isinstance(decorator, ast.Call)]
+    return any(isinstance(call, ast.Name) and call.id == "table" for call in calls)
 
 
 def bare_ignores(module: Module, modules: Modules) -> Iterator[str]:
@@ -214,9 +216,9 @@ def one_door(module: Module, modules: Modules) -> Iterator[str]:
     """The built-in model is a house of its own: whoever is outside goes through its door."""
     if module.path.startswith("builtin/"):
         return
-    for each, target in own_imports(module, modules):
+    for imported, target in own_imports(module, modules):
         if is_within(target, f"{PACKAGE}.builtin") and target.rpartition(".")[2] not in _DOORS:
-            yield f"line {each.line}: imports {target}, and not from the built-in model's door"
+            yield f"line {imported.line}: imports {target}, and not from the built-in model's door"
 
 
 Rule = Callable[[Module, Modules], Iterator[str]]
@@ -248,15 +250,15 @@ def cycle(modules: Modules) -> list[str]:
 
 def package() -> Modules:
     paths = sorted((ROOT / PACKAGE).rglob("*.py"))
-    found = [Module(path.relative_to(ROOT / PACKAGE).as_posix(), path.read_text("utf-8")) for path in paths]
-    return {module.name: module for module in found}
+    modules = [Module(path.relative_to(ROOT / PACKAGE).as_posix(), path.read_text("utf-8")) for path in paths]
+    return {module.name: module for module in modules}
 
 
 def made_up(**sources: str) -> Modules:
     """A package of made-up modules: `agents__writer` is `agents/writer.py`."""
     paths = {name: name.replace("__", "/", 1) if not name.startswith("__") else name for name in sources}
-    found = [Module(f"{paths[name]}.py", source) for name, source in sources.items()]
-    return {module.name: module for module in found}
+    modules = [Module(f"{paths[name]}.py", source) for name, source in sources.items()]
+    return {module.name: module for module in modules}
 
 
 @pytest.mark.slow
@@ -265,14 +267,16 @@ def test_the_package_keeps_to_every_rule() -> None:
     assert len(modules) > 30
     assert [f"{m.path}: {what}" for m in modules.values() for rule in RULES.values() for what in rule(m, modules)] == []
     assert cycle(modules) == [], "no module needs itself"
-    used = {
+    used_names = {
         name
         for module in modules.values()
-        for each in module.imports
+        for imported in module.imports
         for name in allowed_late(module.path)
-        if each.late and is_within(each.target, name)
+        if imported.late and is_within(imported.target, name)
     }
-    assert {name for _, name in LATE_IMPORTS} == used, "an entry that nothing needs any more is taken off the list"
+    assert {name for _, name in LATE_IMPORTS} == used_names, (
+        "an entry that nothing needs any more is taken off the list"
+    )
     assert len(LATE_IMPORTS) <= 13
 
 
@@ -294,9 +298,9 @@ def test_no_two_classes_have_the_same_name() -> None:
 
 
 def test_every_module_has_its_place() -> None:
-    known = {name for units in RANKS for name in units if name}
+    ranked = {name for units in RANKS for name in units if name}
     folders = {path.name for path in (ROOT / PACKAGE).iterdir() if path.is_dir() and path.name != "__pycache__"}
-    assert folders <= known, "a new folder needs a rank"
+    assert folders <= ranked, "a new folder needs a rank"
 
 
 DOC = '"""Something."""\n'
@@ -369,10 +373,13 @@ def test_what_is_allowed_raises_no_complaint(changed: dict[str, str]) -> None:
 
 
 def test_a_circle_is_found() -> None:
-    there = "from redraft.text.chunks import chunk"
+    statement = "from redraft.text.chunks import chunk"
     back = "from redraft.text.words import count_words"
-    assert set(cycle(made_up(text__words=there, text__chunks=back))) == {"redraft.text.words", "redraft.text.chunks"}
+    assert set(cycle(made_up(text__words=statement, text__chunks=back))) == {
+        "redraft.text.words",
+        "redraft.text.chunks",
+    }
     typed = f"from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    {back}"
-    assert cycle(made_up(text__words=there, text__chunks=typed)) != []
-    assert cycle(made_up(text__words=there, text__chunks=f"def chunk():\n    {back}")) != []
-    assert cycle(made_up(text__words=there, text__chunks="")) == []
+    assert cycle(made_up(text__words=statement, text__chunks=typed)) != []
+    assert cycle(made_up(text__words=statement, text__chunks=f"def chunk():\n    {back}")) != []
+    assert cycle(made_up(text__words=statement, text__chunks="")) == []

@@ -53,8 +53,8 @@ def test_a_hang_ends_with_the_client_or_with_the_server() -> None:
         start = time.monotonic()
     assert time.monotonic() - start < 30
     thread.join()
-    assert [seen.status for seen in server.seen] == [0, 0]
-    assert all(seen.end for seen in server.seen)
+    assert [request.status for request in server.seen] == [0, 0]
+    assert all(request.end for request in server.seen)
 
 
 @pytest.mark.parametrize(
@@ -108,18 +108,18 @@ def test_latency_depends_on_the_content_only() -> None:
 
 
 def test_the_summarizer_is_deterministic_and_keeps_to_the_limit() -> None:
-    seen = Seen(0, 0.0, "", "m", [{"role": "system", "content": "500 words"}], {}, "", 0)
+    request = Seen(0, 0.0, "", "m", [{"role": "system", "content": "500 words"}], {}, "", 0)
     script = summarizer()
     for limit in [*range(1, 80), 1_000]:
-        asked = {"role": "user", "content": f"Of 12 words or so. At most {limit:,} words."}
-        reply = script(replace(seen, index=limit, messages=[*seen.messages, asked]))
-        assert reply == summarizer()(replace(seen, messages=[*seen.messages, asked]))
+        message = {"role": "user", "content": f"Of 12 words or so. At most {limit:,} words."}
+        reply = script(replace(request, index=limit, messages=[*request.messages, message]))
+        assert reply == summarizer()(replace(request, messages=[*request.messages, message]))
         assert isinstance(reply, str)
         assert reply.endswith(".")
         assert min(limit, 8) <= len(reply.split()) <= limit
         lengths = [len(sentence.split()) for sentence in reply.split(". ")]
         assert min(limit, 8) <= min(lengths) <= max(lengths) <= 16
         assert len(reply.split()) >= int(0.9 * limit)
-    texts = [script(replace(seen, messages=[{"role": "user", "content": text}])) for text in ("a", "b")]
+    texts = [script(replace(request, messages=[{"role": "user", "content": text}])) for text in ("a", "b")]
     assert texts[0] != texts[1]
     assert [len(str(text).split()) for text in texts] == [90, 90]

@@ -51,13 +51,13 @@ def blocks(text: str) -> Iterator[str]:
 
 def _shown(text: str) -> list[list[str]]:
     """The words of every redraft command in the blocks of a page."""
-    found = []
+    commands = []
     for block in blocks(text):
         for line in re.sub(r"\\\n\s*", "", block).splitlines():
             if match := _BEFORE.match(line):
                 words = shlex.split(match[1], comments=False)
-                found.append(words[1 : next((at for at, word in enumerate(words) if word in _ENDS), None)])
-    return found
+                commands.append(words[1 : next((at for at, word in enumerate(words) if word in _ENDS), None)])
+    return commands
 
 
 def _named(words: list[str]) -> tuple[click.Command, list[str]]:
@@ -73,9 +73,13 @@ def _named(words: list[str]) -> tuple[click.Command, list[str]]:
 
 def _options(command: click.Command) -> set[str]:
     """The options of a command, for a group those of all its commands."""
-    own = {name for option in command.params for name in [*option.opts, *option.secondary_opts]} | {"--help"}
-    own |= {option.typed_name for option in getattr(command, "rare", ())}
-    return own.union(*(_options(one) for one in command.commands.values())) if isinstance(command, click.Group) else own
+    names = {name for option in command.params for name in [*option.opts, *option.secondary_opts]} | {"--help"}
+    names |= {option.typed_name for option in getattr(command, "rare", ())}
+    return (
+        names.union(*(_options(subcommand) for subcommand in command.commands.values()))
+        if isinstance(command, click.Group)
+        else names
+    )
 
 
 def _anchors(path: Path) -> set[str]:
@@ -106,8 +110,8 @@ def test_every_page_is_in_the_index() -> None:
 
 
 def test_every_picture_is_on_a_page() -> None:
-    shown = {(path.parent / link).resolve() for path in PAGES for link in _LINK.findall(path.read_text("utf-8"))}
-    assert {path for path in (ROOT / "docs" / "pictures").iterdir() if path.resolve() not in shown} == set()
+    pictures = {(path.parent / link).resolve() for path in PAGES for link in _LINK.findall(path.read_text("utf-8"))}
+    assert {path for path in (ROOT / "docs" / "pictures").iterdir() if path.resolve() not in pictures} == set()
 
 
 @page
@@ -125,10 +129,10 @@ def test_the_commands_and_options_in_sentences_are_there(path: Path) -> None:
     everywhere = _options(app)
     for code in _INLINE.findall(_FENCED.sub("", path.read_text("utf-8"))):
         words = code.replace("\\|", "|").split()
-        known = _options(_named(words[1:])[0]) if words[0] == "redraft" else everywhere
+        options = _options(_named(words[1:])[0]) if words[0] == "redraft" else everywhere
         # Other programs' own commands.
         if words[0] not in {"pip", "python", "pytest", "ruff", "uv", "mypy"}:
-            assert set(_OPTION.findall(code)) <= known, code
+            assert set(_OPTION.findall(code)) <= options, code
 
 
 def test_the_files_and_names_of_the_architecture_are_there() -> None:
@@ -136,10 +140,10 @@ def test_the_files_and_names_of_the_architecture_are_there() -> None:
     for file in re.findall(r"`([\w/]+(?:\.(?:py|sql)|/))`", text):
         if "NAME" not in file and "FORMAT" not in file:
             assert any((at / file).exists() for at in (ROOT, package, package / "prompts" / "templates")), file
-    named = re.findall(r"`(?:\w+\.)?(\w+)`s?\s+\(`([\w/]+\.py)`", text)
-    for name, file in named:
+    references = re.findall(r"`(?:\w+\.)?(\w+)`s?\s+\(`([\w/]+\.py)`", text)
+    for name, file in references:
         assert re.search(rf"\b(def|class) {name}\b", (package / file).read_text("utf-8")), f"{name} in {file}"
-    assert len(named) > 15
+    assert len(references) > 15
 
 
 def test_the_two_commands_of_the_readme_are_those_of_ci() -> None:
@@ -182,6 +186,6 @@ def test_the_python_of_the_readme_runs(number: int, tmp_path: Path) -> None:
 def test_the_readme_has_python_and_commands() -> None:
     """What is not found is not checked."""
     assert _PROGRAMS
-    shown = [words for path in PAGES for words in _shown(path.read_text("utf-8"))]
-    assert {"summarize", "evaluate", "refine", "trace", "forget", "experiment"} <= {words[0] for words in shown}
-    assert len(shown) > 25
+    commands = [words for path in PAGES for words in _shown(path.read_text("utf-8"))]
+    assert {"summarize", "evaluate", "refine", "trace", "forget", "experiment"} <= {words[0] for words in commands}
+    assert len(commands) > 25

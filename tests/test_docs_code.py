@@ -28,7 +28,7 @@ BLOCKS = {
     path.name: list(_BLOCK.finditer(path.read_text("utf-8")))
     for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 }
-PAGES = [name for name, found in BLOCKS.items() if found]
+PAGES = [name for name, blocks in BLOCKS.items() if blocks]
 _RUN = """\
 import redraft
 refinement = redraft.RefineConfig(goals={"coverage": 0.1}, rounds=1)
@@ -63,19 +63,21 @@ def book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [one for one in PAGES if one != "README.md"])  # run by itself in test_docs.py
+@pytest.mark.parametrize("name", [page for page in PAGES if page != "README.md"])  # run by itself in test_docs.py
 async def test_it_runs(name: str, book: Path) -> None:
-    known: dict[str, Any] = {"__name__": "page"}
+    namespace: dict[str, Any] = {"__name__": "page"}
     text = (ROOT / "docs" / name).read_text("utf-8")
-    blocks = [(0, BEFORE.get(name, "")), *((text.count("\n", 0, one.start(2)), one[2]) for one in BLOCKS[name])]
+    blocks = [(0, BEFORE.get(name, "")), *((text.count("\n", 0, block.start(2)), block[2]) for block in BLOCKS[name])]
     opened: list[redraft.Session] = []
     try:
         for line, code in blocks:
-            program = compile("\n" * line + code, name, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-            pending = eval(program, known)
+            flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+            # As in a notebook, not with the future imports of this module.
+            program = compile("\n" * line + code, name, "exec", flags=flags, dont_inherit=True)
+            pending = eval(program, namespace)
             if inspect.isawaitable(pending):
                 await pending
-            opened += [one for one in known.values() if isinstance(one, redraft.Session)]
+            opened += [value for value in namespace.values() if isinstance(value, redraft.Session)]
     finally:
         for session in opened:
             await session.aclose()
@@ -84,7 +86,7 @@ async def test_it_runs(name: str, book: Path) -> None:
 def _as_modules(folder: Path) -> list[str]:
     """Each page as a module, its code in an asynchronous function."""
     for name in PAGES:
-        code = BEFORE.get(name, "") + "\n".join(one[2] for one in BLOCKS[name])
+        code = BEFORE.get(name, "") + "\n".join(block[2] for block in BLOCKS[name])
         text = f"async def page() -> None:\n{textwrap.indent(code, '    ')}"
         (folder / f"page_{Path(name).stem.lower().replace('-', '_')}.py").write_text(text, "utf-8")
     for path in [*(ROOT / "examples").glob("embed/*.py"), *(ROOT / "examples").glob("langgraph/*.py")]:
@@ -108,12 +110,12 @@ def test_its_types_are_right(checker: str, tmp_path: Path) -> None:
 @page
 def test_it_uses_public_names_alone(name: str) -> None:
     if name not in _DEEPER:
-        assert [stray for one in BLOCKS[name] for stray in foreign(one[2])] == []
+        assert [stray for block in BLOCKS[name] for stray in foreign(block[2])] == []
 
 
 def test_no_python_is_left_out() -> None:
     assert len(PAGES) == 8
-    assert {one[1] for found in BLOCKS.values() for one in found} == {"python"}
+    assert {block[1] for page_blocks in BLOCKS.values() for block in page_blocks} == {"python"}
     indented = re.compile(
         r"^    (import redraft|from redraft|async with redraft|\w+ = (await session|redraft)\.)", re.M
     )

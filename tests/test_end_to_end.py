@@ -34,11 +34,11 @@ def test_usage_of_a_run_is_what_the_server_counted(tmp_path: Path, book: Path) -
     assert done.code == 0, done.err
     result = done.json
     assert result["usage"]["calls"] == len(answered)
-    assert result["usage"]["prompt_tokens"] == sum(seen.prompt_tokens for seen in answered)
-    assert result["usage"]["completion_tokens"] == sum(seen.completion_tokens for seen in answered)
+    assert result["usage"]["prompt_tokens"] == sum(request.prompt_tokens for request in answered)
+    assert result["usage"]["completion_tokens"] == sum(request.completion_tokens for request in answered)
     assert 0 < result["words"] <= 120
-    assert {seen.body["temperature"] for seen in answered} == {0}
-    assert all(seen.authorization == "Bearer sk-test-0123456789abcdef" for seen in answered)
+    assert {request.body["temperature"] for request in answered} == {0}
+    assert all(request.authorization == "Bearer sk-test-0123456789abcdef" for request in answered)
 
 
 @pytest.mark.slow
@@ -46,11 +46,11 @@ def test_usage_of_a_run_is_what_the_server_counted(tmp_path: Path, book: Path) -
 def test_a_refused_chunk_is_left_out_named_and_tried_again_on_resume(tmp_path: Path, book: Path, strategy: str) -> None:
     answer, refusing = summarizer(), True
 
-    def refuse_one(seen: Seen) -> Reply:
+    def refuse_one(request: Seen) -> Reply:
         # The lines before a chunk are shown with it; they are not what this one refuses.
-        if refusing and "Sentence number 77 " in str(seen.messages).rpartition("</before>")[2]:
+        if refusing and "Sentence number 77 " in str(request.messages).rpartition("</before>")[2]:
             return Answer(refusal="I cannot help with that.")
-        reply = answer(seen)
+        reply = answer(request)
         assert isinstance(reply, (str, Answer))
         return reply
 
@@ -63,16 +63,16 @@ def test_a_refused_chunk_is_left_out_named_and_tried_again_on_resume(tmp_path: P
         assert "is left out" in done.err
 
         refusing = False
-        again = command.run("resume", result["run"], "--json")
-        assert again.code == 0, again.err
-        assert again.json["gaps"] == []
-        assert again.json["stop_reason"] == "complete"
+        resumed = command.run("resume", result["run"], "--json")
+        assert resumed.code == 0, resumed.err
+        assert resumed.json["gaps"] == []
+        assert resumed.json["stop_reason"] == "complete"
 
 
 @pytest.mark.slow
 def test_a_wrong_key_stops_at_once_and_says_what_to_do(tmp_path: Path, book: Path) -> None:
     fault = Fault("status", status=401, message="Incorrect API key provided: sk-test-0123456789abcdef.")
-    with ChatServer(lambda seen: fault) as server:
+    with ChatServer(lambda request: fault) as server:
         done = Inside(tmp_path, server.base_url).run("summarize", str(book), *MODEL, *SMALL)
         requests = len(server.seen)
 
@@ -114,7 +114,7 @@ def test_a_budget_in_money_is_kept(tmp_path: Path, book: Path) -> None:
         )
         assert done.code == 3, done.err
         result = done.json
-        spent = sum(100 * seen.prompt_tokens + 400 * seen.completion_tokens for seen in server.answered) / 1e6
+        spent = sum(100 * request.prompt_tokens + 400 * request.completion_tokens for request in server.answered) / 1e6
         assert result["usage"]["cost_usd"] == pytest.approx(spent)
         assert 0.5 < spent <= 1.0
         assert result["stop_reason"] == "budget"

@@ -34,21 +34,23 @@ TEXT = SAMPLE.read_text("utf-8").split("## Chapter 3")[0]
 def foreign(source: str) -> list[str]:
     """What a program takes from redraft that is not among its public names."""
     public = {"redraft": {*redraft.__all__}, "redraft.graphs": {*redraft.graphs.__all__}}
-    found = []
+    names = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            found += [one.name for one in node.names if one.name.startswith("redraft.")]
+            names += [alias.name for alias in node.names if alias.name.startswith("redraft.")]
         elif isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "redraft":
-            found += [
-                f"{node.module}.{one.name}" for one in node.names if one.name not in public.get(node.module or "", ())
+            names += [
+                f"{node.module}.{alias.name}"
+                for alias in node.names
+                if alias.name not in public.get(node.module or "", ())
             ]
         elif isinstance(node, ast.Attribute):
             base = ast.unparse(node.value)
             if base in public and node.attr not in public[base]:
-                found.append(f"{base}.{node.attr}")
+                names.append(f"{base}.{node.attr}")
             elif node.attr.startswith("_") and base != "self":
-                found.append(ast.unparse(node))
-    return found
+                names.append(ast.unparse(node))
+    return names
 
 
 @pytest.mark.parametrize("path", sorted([*EMBED.glob("*.py"), *TESTING.glob("*.py")]), ids=lambda path: path.name)
@@ -92,8 +94,8 @@ def begun(folder: Path, *arguments: str, **environment: str) -> tuple[BaseProces
     """A program at work, and the files for its output."""
     out, err = (folder / f"{uuid4().hex}.{name}" for name in ("out", "err"))
     out.touch(), err.touch()
-    given = (list(arguments), str(folder), Command(folder, **environment).environment, str(out), str(err))
-    process = warm._FORKING.Process(target=_in_process, args=given)
+    start = (list(arguments), str(folder), Command(folder, **environment).environment, str(out), str(err))
+    process = warm._FORKING.Process(target=_in_process, args=start)
     process.start()
     return process, out, err
 
@@ -152,8 +154,8 @@ async def test_a_review_over_http_takes_no_nonsense() -> None:
                 await client.get("/runs/f00d"),
                 await client.post("/runs/f00d", json={"drop": "x"}),
             ]
-    assert [one.status_code for one in replies] == [422] * len(replies)
-    assert all(one.json()["error"] for one in replies)
+    assert [reply.status_code for reply in replies] == [422] * len(replies)
+    assert all(reply.json()["error"] for reply in replies)
 
 
 @pytest.mark.slow
@@ -184,7 +186,7 @@ def test_functions_as_metrics(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_rubric(tmp_path: Path) -> None:
     assert ran(tmp_path, str(EMBED / "rubric.py")).out.splitlines() == [
-        "plain_tone 0.5 - stand-in; prompts standard; not checked against people",
+        "plain_tone 0.5 - stand-in; prompts standard",
         "- The lessee shall remit the rent monthly. A lawyer's phrase.",
         "- In the event of default, the lease may be terminated forthwith. A lawyer's phrase.",
     ]
@@ -222,10 +224,10 @@ class Server:
     def __init__(self, folder: Path) -> None:
         served = ("-m", "uvicorn", "--app-dir", str(EMBED), "--port", "0", "app:app")
         self._process, _, err = begun(folder, *served, BOOKS=str(folder))
-        while not (found := re.search(r"running on (\S+)", said := err.read_text("utf-8"))):
-            assert self._process.exitcode is None, said
+        while not (match := re.search(r"running on (\S+)", log := err.read_text("utf-8"))):
+            assert self._process.exitcode is None, log
             time.sleep(0.02)
-        self.client = httpx.Client(base_url=found[1], timeout=60)
+        self.client = httpx.Client(base_url=match[1], timeout=60)
 
     def kill(self) -> None:
         """End it at once, as a power cut does."""
@@ -233,9 +235,9 @@ class Server:
         self._process.join()
         self.client.close()
 
-    def start(self, **asked: Any) -> str:
+    def start(self, **body: Any) -> str:
         """Begin a run."""
-        reply = self.client.post("/runs", json=asked)
+        reply = self.client.post("/runs", json=body)
         assert reply.status_code == 201, reply.text
         return str(reply.json()["run"])
 
@@ -246,9 +248,9 @@ class Server:
             lines = [line for line in reply.iter_lines() if line.startswith("data: ")]
         return [json.loads(line.removeprefix("data: ")) for line in lines]
 
-    def answer(self, run: str, said: Any) -> httpx.Response:
+    def answer(self, run: str, choice: Any) -> httpx.Response:
         """Answer the run's question."""
-        return self.client.post(f"/runs/{run}/answer", json=said)
+        return self.client.post(f"/runs/{run}/answer", json=choice)
 
 
 @contextmanager
@@ -268,22 +270,22 @@ def kinds(events: list[dict[str, Any]]) -> set[str]:
 
 @pytest.mark.slow
 def test_a_web_application_that_outlives_its_server(tmp_path: Path, excerpt: Path) -> None:
-    wanted = {
+    expected = {
         "goals": {"coverage": 0.9, "consistency": 0.9},
         "words": 80,
         "rounds": 2,
         "review": True,
     }
     with serving(tmp_path) as server:
-        run = server.start(path=excerpt.name, **wanted)
+        run = server.start(path=excerpt.name, **expected)
         # In the midst of its work.
     with serving(tmp_path) as server:
-        seen = server.events(run)
-        assert {"started", "stage", "call", "piece", "score", "finding", "round"} < kinds(seen)
-        assert (seen[0], seen[-1]["kind"]) == ({"kind": "started", "run": run}, "waiting")
-        asked = server.client.get(f"/runs/{run}/question").json()
-        assert asked == seen[-1]["question"]
-        assert asked["findings"][0]["id"]
+        request = server.events(run)
+        assert {"started", "stage", "call", "piece", "score", "finding", "round"} < kinds(request)
+        assert (request[0], request[-1]["kind"]) == ({"kind": "started", "run": run}, "waiting")
+        question = server.client.get(f"/runs/{run}/question").json()
+        assert question == request[-1]["question"]
+        assert question["findings"][0]["id"]
         wrong = server.answer(run, {"drop": [99]})
         assert (wrong.status_code, wrong.json()["code"]) == (422, "answer")
         assert wrong.json()["message"].startswith("drop: there is no finding '99'")
@@ -291,8 +293,8 @@ def test_a_web_application_that_outlives_its_server(tmp_path: Path, excerpt: Pat
 
     with serving(tmp_path) as server:
         assert [event["kind"] for event in server.events(run)] == ["waiting"]
-        again = server.client.get(f"/runs/{run}/question").json()
-        assert (again["text"], again["findings"]) == (asked["text"], asked["findings"])
+        repeated = server.client.get(f"/runs/{run}/question").json()
+        assert (repeated["text"], repeated["findings"]) == (question["text"], question["findings"])
         edited = "The bank had sent Hester a civil letter."
         assert server.answer(run, {"edited": edited}).status_code == 202
         assert {"score", "round", "waiting"} < kinds(server.events(run))
@@ -310,15 +312,15 @@ def test_the_web_application_says_what_is_wrong(tmp_path: Path) -> None:
         get, post = server.client.get, server.client.post
         run = server.start(text=TEXT, title="Two Chapters", words=50)
         assert server.events(run)[-1]["kind"] == "done"
-        shown = get(f"/runs/{run}").json()
-        assert shown["source"]["title"] == "Two Chapters"
-        assert shown["words"] <= 50
+        status = get(f"/runs/{run}").json()
+        assert status["source"]["title"] == "Two Chapters"
+        assert status["words"] <= 50
         assert get(f"/runs/{run}/question").json() is None
 
         for path in ("/runs/nowhere", "/runs/nowhere/events", "/runs/nowhere/question"):
             assert (get(path).status_code, get(path).json()["code"]) == (404, "run")
-        for asked in ({"path": "../secret.txt"}, {"text": TEXT, "goals": {"beauty": 1}}, {"text": ""}, [1], {}):
-            reply = post("/runs", json=asked)
+        for body in ({"path": "../secret.txt"}, {"text": TEXT, "goals": {"beauty": 1}}, {"text": ""}, [1], {}):
+            reply = post("/runs", json=body)
             assert reply.status_code == 422, reply.text
             assert reply.json()["message"]
         assert post("/runs", content=b"{").status_code == 422

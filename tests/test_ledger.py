@@ -16,12 +16,12 @@ from tests.judges import Keepers, Said, island, seen_on, told
 
 
 @pytest.fixture
-async def judged(tmp_path: Path) -> tuple[Path, Evaluation]:
+async def evaluated(tmp_path: Path) -> tuple[Path, Evaluation]:
     """The database of a coverage, and what it says. The first reply of all cannot be read."""
     judge, spoiled = Keepers(), ["no JSON at all"]
 
-    def serve(seen: Seen) -> Said:
-        return spoiled.pop() if spoiled else judge(seen_on(seen))
+    def serve(request: Seen) -> Said:
+        return spoiled.pop() if spoiled else judge(seen_on(request))
 
     database = tmp_path / "redraft.db"
     with ChatServer(serve) as server:
@@ -31,52 +31,54 @@ async def judged(tmp_path: Path) -> tuple[Path, Evaluation]:
     return database, result.evaluations["coverage"]
 
 
-def test_requests_are_counted_by_what_became_of_them(judged: tuple[Path, Evaluation]) -> None:
-    database, _ = judged
+def test_requests_are_counted_by_what_became_of_them(evaluated: tuple[Path, Evaluation]) -> None:
+    database, _ = evaluated
     requests = asked(database)
-    found = tallies(requests)
+    tally = tallies(requests)
     with sqlite3.connect(database) as ledger:
-        assert sum(len(one.outcomes) for one in requests) == ledger.execute("SELECT count(*) FROM calls").fetchone()[0]
-    assert found["ask_document"].items() >= {"requests": 1, "after repair": 1}.items()
-    assert found["answer_from_summary"]["read at once"] == found["answer_from_summary"]["requests"] > 0
-    assert not any(counts["lost"] for counts in found.values())
+        assert (
+            sum(len(entry.outcomes) for entry in requests) == ledger.execute("SELECT count(*) FROM calls").fetchone()[0]
+        )
+    assert tally["ask_document"].items() >= {"requests": 1, "after repair": 1}.items()
+    assert tally["answer_from_summary"]["read at once"] == tally["answer_from_summary"]["requests"] > 0
+    assert not any(counts["lost"] for counts in tally.values())
 
 
 @pytest.mark.parametrize("outcome", ["sent", "lost", "cancelled"])
-def test_what_was_given_up_with_its_run_is_no_request(judged: tuple[Path, Evaluation], outcome: str) -> None:
-    database, _ = judged
+def test_what_was_given_up_with_its_run_is_no_request(evaluated: tuple[Path, Evaluation], outcome: str) -> None:
+    database, _ = evaluated
     before = asked(database)
     with sqlite3.connect(database) as ledger:
         ledger.execute("UPDATE calls SET outcome = ? WHERE prompt = 'answer_from_summary'", (outcome,))
-    assert asked(database) == [one for one in before if one.prompt != "answer_from_summary"] != before
+    assert asked(database) == [entry for entry in before if entry.prompt != "answer_from_summary"] != before
 
 
 @pytest.mark.parametrize("finish", ["length", "stop"])
 def test_a_reply_that_is_asked_again_in_parts_counts_as_asked_again(finish: str) -> None:
-    whole = Asked("answer_from_summary", "answers 1 to 4", ("unreadable", "unreadable"), (finish, finish), 1.0, 9)
-    first = replace(whole, label="answers 1 to 2", outcomes=("ok",), finishes=("stop",))
-    tally = tallies([whole, first, replace(first, label="answers 3 to 4")])["answer_from_summary"]
+    parent = Asked("answer_from_summary", "answers 1 to 4", ("unreadable", "unreadable"), (finish, finish), 1.0, 9)
+    first = replace(parent, label="answers 1 to 2", outcomes=("ok",), finishes=("stop",))
+    tally = tallies([parent, first, replace(first, label="answers 3 to 4")])["answer_from_summary"]
     expected = {"requests": 3, "read at once": 2, "asked again": 1, "lost": 0, "cut": 2 * (finish == "length")}
     assert {name: tally[name] for name in expected} == expected
 
-    alone = tallies([whole, replace(first, prompt="ask_summary")])["answer_from_summary"]
+    alone = tallies([parent, replace(first, prompt="ask_summary")])["answer_from_summary"]
     assert (alone["asked again"], alone["lost"]) == (0, 1)
 
 
 def test_a_reply_that_is_drawn_once_more_or_asked_for_by_parts_of_the_text_is_not_lost() -> None:
-    whole = Asked("ask_document", "questions on stretch 1 of 1", ("cut",), ("length",), 1.0, 9, 0.0, "r")
-    fine = replace(whole, outcomes=("ok",), finishes=("stop",))
-    part = replace(fine, label=f"{whole.label}, part 1")
+    parent = Asked("ask_document", "questions on stretch 1 of 1", ("cut",), ("length",), 1.0, 9, 0.0, "r")
+    fine = replace(parent, outcomes=("ok",), finishes=("stop",))
+    part = replace(fine, label=f"{parent.label}, part 1")
     for next_one in (replace(fine, temperature=0.7), part):
-        tally = tallies([whole, next_one])["ask_document"]
+        tally = tallies([parent, next_one])["ask_document"]
         assert tally.items() >= {"requests": 2, "read at once": 1, "asked again": 1}.items()
         assert not tally["lost"]
-    for other in (fine, replace(part, run="s"), replace(part, label="questions on stretch 2 of 2, part 1")):
-        assert tallies([whole, other])["ask_document"]["lost"] == 1
+    for sibling in (fine, replace(part, run="s"), replace(part, label="questions on stretch 2 of 2, part 1")):
+        assert tallies([parent, sibling])["ask_document"]["lost"] == 1
 
 
-def test_a_score_stands_on_as_many_verdicts_as_it_says(judged: tuple[Path, Evaluation]) -> None:
-    database, coverage = judged
+def test_a_score_stands_on_as_many_verdicts_as_it_says(evaluated: tuple[Path, Evaluation]) -> None:
+    database, coverage = evaluated
     assert coverage.judged == 6
     assert list(unsound([coverage], entries(database))) == []
 
@@ -91,23 +93,23 @@ def test_a_score_stands_on_as_many_verdicts_as_it_says(judged: tuple[Path, Evalu
     ],
 )
 def test_a_score_that_stands_on_less_is_found(
-    judged: tuple[Path, Evaluation], change: dict[str, object], complaint: str
+    evaluated: tuple[Path, Evaluation], change: dict[str, object], complaint: str
 ) -> None:
-    _, coverage = judged
-    (found,) = unsound([replace(coverage, **change)], {"answer_from_summary": 99})  # type: ignore[arg-type]
-    assert complaint in found
+    _, coverage = evaluated
+    (complaint_,) = unsound([replace(coverage, **change)], {"answer_from_summary": 99})  # type: ignore[arg-type]
+    assert complaint in complaint_
 
 
-def test_verdicts_that_no_reply_holds_are_found(judged: tuple[Path, Evaluation]) -> None:
-    _, coverage = judged
-    (found,) = unsound([coverage], {"answer_from_summary": 5})
-    assert "verdicts on 6 items, and the replies hold 5" in found
+def test_verdicts_that_no_reply_holds_are_found(evaluated: tuple[Path, Evaluation]) -> None:
+    _, coverage = evaluated
+    (complaint,) = unsound([coverage], {"answer_from_summary": 5})
+    assert "verdicts on 6 items, and the replies hold 5" in complaint
 
 
-def test_a_fact_of_two_trees_is_asked_about_once(judged: tuple[Path, Evaluation]) -> None:
-    _, coverage = judged
+def test_a_fact_of_two_trees_is_asked_about_once(evaluated: tuple[Path, Evaluation]) -> None:
+    _, coverage = evaluated
     facts = [{"fact": f"The keeper is {name}.", "verdict": "yes"} for name in ("Tom", "Ann", "Tom")]
     twice = replace(coverage, metric="keyfact_recall", judged=3, details={"facts": facts})
     assert list(unsound([twice], {"align_facts": 2})) == []
-    (found,) = unsound([twice], {"align_facts": 1})
-    assert "verdicts on 2 items" in found
+    (complaint,) = unsound([twice], {"align_facts": 1})
+    assert "verdicts on 2 items" in complaint

@@ -41,10 +41,10 @@ def test_its_strategy_is_planned_and_drafts(command: Inside) -> None:
 
     assert (planned["strategy"], planned["calls"]) == ("first-and-last", 3)
     assert done["strategy"] == "first-and-last"
-    used = done["usage"]
-    assert used["calls"] == planned["calls"]
-    assert used["prompt_tokens"] <= planned["prompt_tokens"]
-    assert used["completion_tokens"] <= planned["completion_tokens"]
+    usage = done["usage"]
+    assert usage["calls"] == planned["calls"]
+    assert usage["prompt_tokens"] <= planned["prompt_tokens"]
+    assert usage["completion_tokens"] <= planned["completion_tokens"]
     assert "Hester Vane came to the island" in done["summary"]
     assert command.run("runs", "--json").json["runs"][0]["strategy"] == "first-and-last"
 
@@ -63,7 +63,7 @@ async def test_no_update_of_its_strategy_is_empty(count: int, site: Path) -> Non
         async with redraft.Session(":memory:") as session:
             graph = redraft.graphs.draft("first-and-last").compile()
             task = {"text": text, "chunk_tokens": 128, "words": 30}
-            parts = [part async for _, part in graph.astream(task, context=session, subgraphs=True)]
+            parts = [part async for _, part in graph.astream({"order": task}, context=session, subgraphs=True)]
     assert {"read_first", "read_last", "merge"} < {node for part in parts for node in part}
     assert all(value for part in parts for value in part.values())
 
@@ -83,25 +83,25 @@ def test_its_strategy_drafts_what_is_refined_by_its_metric(command: Inside) -> N
 def test_its_metric_that_asks_nobody(command: Inside) -> None:
     (command.folder / "wrong.md").write_text("On 3 March 1924 she came. It was over on April 31, 1999.", "utf-8")
     (command.folder / "none.md").write_text("She came, and it was soon over.", "utf-8")
-    found = command.run("evaluate", str(SAMPLE), "wrong.md", "--metric", "dates", "--json").json["metrics"]["dates"]
+    metric = command.run("evaluate", str(SAMPLE), "wrong.md", "--metric", "dates", "--json").json["metrics"]["dates"]
     none = command.run("evaluate", str(SAMPLE), "none.md", "--metric", "dates", "--json").json["metrics"]["dates"]
 
-    assert found["score"] == 0.5
-    assert {finding["found"] for finding in found["findings"]} == {"31 April", "1999"}
+    assert metric["score"] == 0.5
+    assert {finding["found"] for finding in metric["findings"]} == {"31 April", "1999"}
     assert none["outcome"] == "not_applicable"
 
 
 @pytest.mark.slow
 def test_its_metric_with_a_prompt_of_its_own_wants_a_judge_that_can_answer(command: Inside) -> None:
-    made = command.run("summarize", str(TALK), "-m", "echo:first", "-w", "40", "-o", "talk.md", "--quiet")
-    asked = ("evaluate", str(TALK), "talk.md", "--metric", "names_the_author", "--json")
-    planned = command.run(*asked, "--judge", "echo:first", "--dry-run").json
-    judged = command.run(*asked, "--judge", "echo:first")
-    refused = command.run(*asked)
+    draft = command.run("summarize", str(TALK), "-m", "echo:first", "-w", "40", "-o", "talk.md", "--quiet")
+    arguments = ("evaluate", str(TALK), "talk.md", "--metric", "names_the_author", "--json")
+    planned = command.run(*arguments, "--judge", "echo:first", "--dry-run").json
+    evaluation = command.run(*arguments, "--judge", "echo:first")
+    refused = command.run(*arguments)
 
-    assert made.code == 0, made.err
-    assert judged.json["metrics"]["names_the_author"]["score"] == 1.0
-    assert judged.json["usage"]["calls"] == planned["calls"] == 1
+    assert draft.code == 0, draft.err
+    assert evaluation.json["metrics"]["names_the_author"]["score"] == 1.0
+    assert evaluation.json["usage"]["calls"] == planned["calls"] == 1
     assert refused.code == 2
     error = refused.json["error"]
     assert error["message"].endswith("has a prompt of its own, which the built-in model cannot answer")
@@ -122,35 +122,35 @@ def test_its_model_and_its_reader(command: Inside) -> None:
 @pytest.mark.skipif("first-and-last" in plugins.names("strategies"), reason="the example is installed for good")
 def test_its_strategy_killed_and_resumed_and_gone(tmp_path: Path, site: Path) -> None:
     (tmp_path / "book.md").write_text(story(300).text, "utf-8")
-    found = os.pathsep.join([str(SAMPLE.parent.parent), str(site), str(EXAMPLE)])
+    search_path = os.pathsep.join([str(SAMPLE.parent.parent), str(site), str(EXAMPLE)])
     with ChatServer(latency=lambda prompt, completion, index: 0.3) as server:
-        command = Command(tmp_path, server.base_url, PYTHONPATH=found)
+        command = Command(tmp_path, server.base_url, PYTHONPATH=search_path)
         without = Command(tmp_path, server.base_url, PYTHONPATH=str(SAMPLE.parent.parent))
         process = command.start("summarize", "book.md", *CHAT, *SMALL, *ENDS)
         while len(server.seen) < 2:  # then the first reply has been stored
             assert process.poll() is None
         process.kill()
         process.communicate()
-        first = {str(seen.messages) for seen in server.answered}
+        first = {str(request.messages) for request in server.answered}
 
         listed = without.run("runs", "--json").json["runs"][0]
-        shown = without.run("show", listed["run"])
+        listing = without.run("show", listed["run"])
         gone = without.run("resume", listed["run"], "--json")
         before = len(server.seen)
         done = command.run("resume", listed["run"], "--json")
         after = server.seen[before:]
-        again = without.run("show", listed["run"], "--json")
+        details = without.run("show", listed["run"], "--json")
 
     assert (listed["strategy"], listed["status"]) == ("first-and-last", "killed")
-    assert shown.code == 0, shown.err
+    assert listing.code == 0, listing.err
     assert gone.code == 1
     assert "drafted by the strategy first-and-last" in gone.json["error"]["message"]
     assert gone.json["error"]["hint"].startswith("pip install redraft-example-plugin, then")
     assert done.code == 0, done.err
     assert done.json["strategy"] == "first-and-last"
-    assert not first & {str(seen.messages) for seen in after}
+    assert not first & {str(request.messages) for request in after}
     assert len(first) + len(after) <= 4  # one request may have been under way
-    assert again.json["summary"] == done.json["summary"]
+    assert details.json["summary"] == done.json["summary"]
 
 
 def strategies(folder: Path, name: str = "wordy", **points: str) -> Path:
@@ -159,7 +159,7 @@ def strategies(folder: Path, name: str = "wordy", **points: str) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("points", "wanted", "message"),
+    ("points", "expected", "message"),
     [
         (
             {"ends": "wordy:FIRST_AND_LAST"},
@@ -185,16 +185,16 @@ def strategies(folder: Path, name: str = "wordy", **points: str) -> Path:
         ({"ends": "wordy:NO"}, "ends", "ends, of the package wordy, cannot be loaded: AttributeError: "),
     ],
 )
-def test_a_strategy_that_is_none_is_told(tmp_path: Path, points: dict[str, str], wanted: str, message: str) -> None:
+def test_a_strategy_that_is_none_is_told(tmp_path: Path, points: dict[str, str], expected: str, message: str) -> None:
     with installed(strategies(tmp_path / "site", **points), EXAMPLE), pytest.raises(UsageError) as caught:
-        strategy_named(wanted)
+        strategy_named(expected)
     assert caught.value.message.startswith(message)
     assert caught.value.hint
 
 
 def test_two_packages_with_one_name_are_told_apart_by_nobody(tmp_path: Path) -> None:
-    one = strategies(tmp_path / "one", "wordy", ends="wordy:FIRST_AND_LAST")
-    other = strategies(tmp_path / "other", "windy", ends="windy:FIRST_AND_LAST")
-    with installed(one, other, EXAMPLE), pytest.raises(UsageError) as caught:
+    first = strategies(tmp_path / "one", "wordy", ends="wordy:FIRST_AND_LAST")
+    second = strategies(tmp_path / "other", "windy", ends="windy:FIRST_AND_LAST")
+    with installed(first, second, EXAMPLE), pytest.raises(UsageError) as caught:
         strategy_named("ends")
     assert caught.value.message == "several installed packages have a strategy named ends: wordy and windy"

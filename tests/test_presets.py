@@ -91,8 +91,8 @@ def test_every_preset_is_held_against_its_paper() -> None:
 @pytest.mark.parametrize("name", PAPERS)
 def test_the_page_names_the_place_in_the_paper_of_every_setting(name: str) -> None:
     section = re.split(r"^## ", PAGE.read_text("utf-8"), flags=re.MULTILINE)
-    (own,) = (one for one in section if one.startswith(f"{name}\n"))
-    rows = dict(re.findall(r"^\| `(\w+)` \| .*? \| (.+?) \|$", own, re.MULTILINE))
+    (settings,) = (paragraph for paragraph in section if paragraph.startswith(f"{name}\n"))
+    rows = dict(re.findall(r"^\| `(\w+)` \| .*? \| (.+?) \|$", settings, re.MULTILINE))
     assert set(rows) == set(PAPERS[name])
     assert all(
         re.search(r"equation|section|table|algorithm|appendix|\d\.\d|[IVX]-[A-Z]", where) for where in rows.values()
@@ -113,8 +113,8 @@ def test_flag_before_environment_before_file_before_preset_before_default(comman
         assert done.code == 0, done.err
         return int(done.json["settings"]["words"])
 
-    own = words()
-    assert own != 585
+    order = words()
+    assert order != 585
     assert words("--preset", "booookscore") == 585
     (command.folder / "redraft.toml").write_text('words = 300\npreset = "booookscore"\n', "utf-8")
     assert words() == 300
@@ -162,9 +162,9 @@ def test_goals_and_metrics_of_ones_own_take_the_place_of_all_of_the_presets(comm
     paper = command.run("evaluate", "book.md", "summary.md", "--preset", "longsumeval")
     assert "coverage 1.00 (offline check): 12 key sentences judged, 0 findings" in paper.out
     assert "consistency " in paper.out
-    own = command.run("evaluate", "book.md", "summary.md", "--preset", "longsumeval", "--metric", "coverage")
-    assert "coverage 1.00 (offline check): 12 key sentences judged, 0 findings" in own.out
-    assert "consistency " not in own.out
+    report = command.run("evaluate", "book.md", "summary.md", "--preset", "longsumeval", "--metric", "coverage")
+    assert "coverage 1.00 (offline check): 12 key sentences judged, 0 findings" in report.out
+    assert "consistency " not in report.out
 
 
 def test_what_a_command_has_no_option_for_is_passed_over(command: Inside) -> None:
@@ -184,8 +184,8 @@ async def test_a_workshop_begins_from_a_preset(tmp_path: Path) -> None:
 
 def test_every_field_of_a_preset_is_an_option() -> None:
     """Else the command would pass it over without a word."""
-    named = {**parse_options.JUDGING, **parse_options.REFINEMENT}
-    options = {named.get(str(one.name), str(one.name)) for one in [*summarize.options, *evaluate.options]}
+    parameters = {**parse_options.JUDGING, **parse_options.REFINEMENT}
+    options = {parameters.get(str(option.name), str(option.name)) for option in [*summarize.options, *evaluate.options]}
     assert {field for name in presets() for field in redraft.preset(name).set_fields} <= options
 
 
@@ -194,23 +194,23 @@ def asked_by(command: Inside, *arguments: str) -> list[tuple[str, dict[str, Any]
     with ChatServer(lambda _: "The keeper kept the light.") as server:
         command.environment |= {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "sk-0123456789"}
         command.run(*arguments, "-m", "openai:w", "-q")
-        return [(seen.body["model"], seen.body) for seen in server.seen]
+        return [(request.body["model"], request.body) for request in server.seen]
 
 
 def test_drafts_are_drawn_as_the_preset_has_it_and_each_step_at_its_own_temperature(command: Inside) -> None:
     bodies = [body for _, body in asked_by(command, "summarize", "book.md", "--preset", "booookscore")]
     assert {body["top_p"] for body in bodies} == {1.0}
     assert {body["temperature"] for body in bodies} == {0.5}
-    own = asked_by(command, "summarize", "book.md", "--preset", "booookscore", "--set", "top_p=0.9", "-w", "50")
-    assert {body["top_p"] for _, body in own} == {0.9}
+    requests = asked_by(command, "summarize", "book.md", "--preset", "booookscore", "--set", "top_p=0.9", "-w", "50")
+    assert {body["top_p"] for _, body in requests} == {0.9}
 
 
 def test_with_hamlet_the_writer_and_the_judges_decode_greedily(command: Inside) -> None:
-    judged = asked_by(command, "evaluate", "book.md", "summary.md", "--preset", "hamlet", "--judge", "openai:j")
+    requests = asked_by(command, "evaluate", "book.md", "summary.md", "--preset", "hamlet", "--judge", "openai:j")
     written = asked_by(command, "summarize", "book.md", "--preset", "hamlet")
-    assert {model for model, _ in judged} == {"j"}
+    assert {model for model, _ in requests} == {"j"}
     assert {model for model, _ in written} == {"w"}
-    assert {body["temperature"] for _, body in judged + written} == {0.0}
+    assert {body["temperature"] for _, body in requests + written} == {0.0}
 
 
 def test_whoever_judges_decodes_greedily_in_every_paper() -> None:
@@ -240,10 +240,10 @@ def test_a_preset_that_a_command_does_not_use_is_refused(command: Inside, name: 
 
 def test_a_preset_for_all_commands_is_noted_where_it_makes_no_difference(command: Inside) -> None:
     command.environment["REDRAFT_PRESET"] = "longsumeval"
-    said = USES_NOTHING.format("longsumeval")
-    assert said in command.run("summarize", "book.md", "--dry-run").err
-    assert said not in command.run("summarize", "book.md", "--dry-run", "-q").err
-    assert said not in command.run("summarize", "book.md", "--dry-run", "--refine").err
+    note = USES_NOTHING.format("longsumeval")
+    assert note in command.run("summarize", "book.md", "--dry-run").err
+    assert note not in command.run("summarize", "book.md", "--dry-run", "-q").err
+    assert note not in command.run("summarize", "book.md", "--dry-run", "--refine").err
 
 
 @pytest.mark.parametrize(
@@ -255,5 +255,5 @@ def test_a_preset_that_judges_otherwise_needs_goals_of_its_own(command: Inside, 
         assert refused.code == 2
         assert "has no goals for them" in refused.err
         assert goals in " ".join(refused.err.split())
-    taken = command.run("refine", "book.md", "summary.md", "--preset", name, "-g", "coverage=0.5", "--dry-run")
-    assert taken.code == 0, taken.err
+    plan = command.run("refine", "book.md", "summary.md", "--preset", name, "-g", "coverage=0.5", "--dry-run")
+    assert plan.code == 0, plan.err

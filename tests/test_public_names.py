@@ -26,22 +26,22 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 
 def test_a_pattern_finds_what_that_of_re_finds() -> None:
-    there, here = re.compile(r"(?P<word>[a-z]+)", re.IGNORECASE), pattern(r"(?P<word>[a-z]+)", re.IGNORECASE)
+    eager, lazy = re.compile(r"(?P<word>[a-z]+)", re.IGNORECASE), pattern(r"(?P<word>[a-z]+)", re.IGNORECASE)
     text = "One two, THREE"
-    assert [one["word"] for one in here.finditer(text)] == [one["word"] for one in there.finditer(text)]
-    assert here.findall(text) == there.findall(text)
-    assert here.sub("-", text) == there.sub("-", text)
-    assert here.pattern == there.pattern
+    assert [match["word"] for match in lazy.finditer(text)] == [match["word"] for match in eager.finditer(text)]
+    assert lazy.findall(text) == eager.findall(text)
+    assert lazy.sub("-", text) == eager.sub("-", text)
+    assert lazy.pattern == eager.pattern
 
 
 def test_it_is_compiled_when_it_is_first_used_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled: list[str] = []
     compiling = re.compile
     monkeypatch.setattr(re, "compile", lambda written, flags: compiled.append(written) or compiling(written, flags))
-    here = pattern("a+")
+    lazy = pattern("a+")
     assert compiled == []
-    assert here.search("baa")
-    assert here.search("b") is None
+    assert lazy.search("baa")
+    assert lazy.search("b") is None
     assert compiled == ["a+"]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import redraft
-from redraft.runs.sync import SESSIONS
+from redraft.testing import SESSIONS
 
 pytest_plugins = ["pytester"]
 
@@ -176,8 +176,8 @@ def test_recordings_are_made_on_request_and_replayed(suite: Any, pytester: pytes
     replayed.stdout.fnmatch_lines(["redraft: 1 test, *, 1 from recordings"])
     assert (pytester.path / "recordings" / "test_suite.jsonl").exists()
 
-    beside = suite(RECORDED.replace("RECORDING", ', recording="judge.jsonl"'), "--redraft-record")
-    beside.assert_outcomes(passed=1)
+    suite_ = suite(RECORDED.replace("RECORDING", ', recording="judge.jsonl"'), "--redraft-record")
+    suite_.assert_outcomes(passed=1)
     suite(SUITE, "--redraft-record").stdout.fnmatch_lines(["*there is no recording to add replies to*"])
     assert (pytester.path / "judge.jsonl").exists()
 

@@ -67,9 +67,11 @@ async def test_a_text_is_drafted_and_judged_for_coverage(url: str, tmp_path: Pat
     assert result.status == "done"
     assert result.draft is not None
     assert result.draft.words > 0
-    (coverage,) = (one for one in result.evaluations.values() if one.metric == "coverage")
+    (coverage,) = (evaluation for evaluation in result.evaluations.values() if evaluation.metric == "coverage")
     assert coverage.outcome == "scored" or coverage.reason, "what cannot be judged says why"
     assert list(unsound([coverage], entries(database))) == []
     requests = asked(database)
     assert {"summarize_whole", "ask_document"} <= tallies(requests).keys()
-    assert not [one for one in requests if FATAL & set(one.outcomes)], "the server refuses nothing that is asked of it"
+    assert not [request for request in requests if FATAL & set(request.outcomes)], (
+        "the server refuses nothing that is asked of it"
+    )

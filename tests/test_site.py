@@ -134,8 +134,8 @@ def test_the_source_distribution_builds_the_wheel(tmp_path: Path) -> None:
         metadata = wheel.read(next(name for name in wheel.namelist() if name.endswith("/METADATA"))).decode()
         in_wheel = {name for name in wheel.namelist() if name.startswith("redraft/")}
 
-    known = {str(path.relative_to(ROOT)) for path in (ROOT / "redraft").rglob("*") if path.is_file()}
-    assert in_wheel == {name for name in known if "__pycache__" not in name}
+    tracked = {str(path.relative_to(ROOT)) for path in (ROOT / "redraft").rglob("*") if path.is_file()}
+    assert in_wheel == {name for name in tracked if "__pycache__" not in name}
     links = re.findall(r"\]\(([^)\s]+)\)", metadata)
     assert len(links) > 15
     assert [link for link in links if not link.startswith("https://")] == []

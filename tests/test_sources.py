@@ -39,8 +39,8 @@ def no_file(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Pa
         path.mkdir()
         kind = "directory"
     elif kind == "a socket":
-        with socket.socket(socket.AF_UNIX) as made:
-            made.bind(os.path.relpath(path))
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(os.path.relpath(path))
             yield path, kind
         return
     elif kind == "a link to a pipe":
@@ -73,11 +73,11 @@ async def test_wherever_a_path_is_taken_it_may_be_a_path(tmp_path: Path) -> None
         assert result.settings.prompts == str(prompts)
         graph = redraft.graphs.judge().compile(checkpointer=await session.checkpointer())
         thread: Any = {"configurable": {"thread_id": "one"}}
-        state = await graph.ainvoke({"source": source, "summary": summary}, thread, context=session)
-        assert {*state["scores"]} == {"coverage", "consistency"}
-        known = [one.values async for one in graph.aget_state_history(thread)]
-        assert [values["source"] for values in known if "source" in values] == [source]
-        assert known[0]["document"] == state["document"]
+        order = {"source": source, "summary": summary}
+        state = await graph.ainvoke({"order": order}, thread, context=session)
+        assert {*state["result"]["scores"]} == {"coverage", "consistency"}
+        states = [snapshot.values async for snapshot in graph.aget_state_history(thread)]
+        assert [values["order"]["source"] for values in states if "order" in values] == [source]
 
 
 def test_what_is_no_file_is_refused_at_once(no_file: tuple[Path, str]) -> None:

@@ -31,7 +31,7 @@ _SECONDS = re.compile(r"\d+\\\.\d+(?=\\ s\b)")
 
 def _transcripts(text: str) -> list[tuple[str, str]]:
     """The commands of a page with what is shown of their output, in their order."""
-    return [one for block in blocks(text) for one in _of_block(block)]
+    return [transcript for block in blocks(text) for transcript in _of_block(block)]
 
 
 def _of_block(block: str) -> list[tuple[str, str]]:
@@ -49,10 +49,10 @@ class Page:
         """The words of a command, with the ids of this time."""
         return shlex.split(_RUN.sub(lambda match: self.ids.get(match[0], match[0]), command))
 
-    def look_for(self, shown: str, printed: str) -> str | None:
+    def look_for(self, example: str, printed: str) -> str | None:
         """What is shown and was not printed after what stands before it; how lines are broken does not matter."""
         printed, at = " ".join(printed.split()), 0
-        for part in shown.split(LEFT_OUT):
+        for part in example.split(LEFT_OUT):
             words = " ".join(part.split())
             match = re.compile(self._pattern(words)).search(printed, at)
             if match is None:
@@ -63,16 +63,16 @@ class Page:
 
     def _pattern(self, words: str) -> str:
         pattern = _SECONDS.sub(r"\\d+\\.\\d+", re.escape(words))
-        named: set[str] = set()
+        groups: set[str] = set()
 
         def run(match: re.Match[str]) -> str:
-            shown = match[0]
-            if shown in self.ids:
-                return self.ids[shown]
-            if shown in named:
-                return f"(?P=run_{shown})"
-            named.add(shown)
-            return f"(?P<run_{shown}>[0-9a-f]{{8}})"
+            token = match[0]
+            if token in self.ids:
+                return self.ids[token]
+            if token in groups:
+                return f"(?P=run_{token})"
+            groups.add(token)
+            return f"(?P<run_{token}>[0-9a-f]{{8}})"
 
         return _RUN.sub(run, pattern)
 
@@ -86,22 +86,24 @@ def test_what_is_shown_is_what_is_printed(page: Path, tmp_path: Path) -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("page", PAGES_OF_EXPERIMENTS, ids=lambda path: path.name)
 def test_what_is_shown_of_experiments_is_what_is_printed(page: Path, tmp_path: Path) -> None:
-    found = [_of_block(block) for block in blocks(page.read_text("utf-8"))]
+    groups = [_of_block(block) for block in blocks(page.read_text("utf-8"))]
     # Blocks that only name commands need files that are not here.
-    shown = [one for block in found if any(printed.strip() for _, printed in block) for one in block]
-    assert shown
+    transcripts = [
+        transcript for block in groups if any(printed.strip() for _, printed in block) for transcript in block
+    ]
+    assert transcripts
     # Between the lines of a headline and the last one, progress is printed.
-    _check([(line, printed.replace("\n", LEFT_OUT)) for line, printed in shown], tmp_path)
+    _check([(line, printed.replace("\n", LEFT_OUT)) for line, printed in transcripts], tmp_path)
 
 
 def _check(transcripts: Iterable[tuple[str, str]], folder: Path) -> None:
     """Run the commands in a folder of their own, and look for what is shown of them in what is printed."""
     (folder / "examples").symlink_to(SAMPLE.parent)
     command, ids = Command(folder, COLUMNS="100"), Page()
-    for line, shown in transcripts:
+    for line, example in transcripts:
         done = command.run(*ids.here(line))
         # Stderr has lines before and after the results.
-        missing = ids.look_for(shown, done.err + done.out + done.err)
+        missing = ids.look_for(example, done.err + done.out + done.err)
         assert missing is None, f"redraft {line}\nshown:   {missing}\nprinted: {done.err}{done.out}"
 
 

@@ -31,25 +31,25 @@ def test_a_percentage_is_written_without_a_space() -> None:
     spaced = re.compile(r"[0-9}][ \xa0\u202f]%(?=[\s.,;:)\"'`”<]|$)(?! \d)", re.MULTILINE)
     paths = [path for end in ("py", "html", "js") for path in PACKAGE.rglob(f"*.{end}")]
     paths += (PACKAGE.parent / "docs").glob("*.md")
-    found = {path.name: said[0] for path in paths if (said := spaced.search(path.read_text("utf-8")))}
+    places = {path.name: match[0] for path in paths if (match := spaced.search(path.read_text("utf-8")))}
     assert len(paths) > 250
-    assert found == {}
+    assert places == {}
 
 
 @pytest.mark.slow
 def test_every_setting_in_a_fix_exists() -> None:
-    known = {*Limits.model_fields, *inspect.signature(Session).parameters, "db", "max_source", "prices", "chapters"}
-    known |= {name for kind in (DraftConfig, JudgeConfig, RefineConfig) for name in kind.model_fields}
-    known |= {"partial", "engine", "address", "allow_paths", "name", "host", "port"}
-    named = [
+    settings = {*Limits.model_fields, *inspect.signature(Session).parameters, "db", "max_source", "prices", "chapters"}
+    settings |= {name for kind in (DraftConfig, JudgeConfig, RefineConfig) for name in kind.model_fields}
+    settings |= {"partial", "engine", "address", "allow_paths", "name", "host", "port"}
+    names = [
         (place, node.args[0].value)
         for place, tree in library()
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("Set", "Raise")
         if isinstance(node.args[0], ast.Constant)
     ]
-    assert len(named) > 40
-    assert {(place, name) for place, name in named if name not in known} == set()
+    assert len(names) > 40
+    assert {(place, name) for place, name in names if name not in settings} == set()
 
 
 @pytest.mark.slow

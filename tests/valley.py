@@ -41,9 +41,9 @@ def book(millers: int) -> Document:
 
 def ask(excerpt: str, of_type: str) -> Said:
     """The question of a type about the miller of a paragraph, with its answer."""
-    found = _MILLER.search(excerpt)
-    assert found is not None
-    n = int(found.group(1))
+    match = _MILLER.search(excerpt)
+    assert match is not None
+    n = int(match.group(1))
     return {
         "abstractive": {"question": f"Why does miller {n} stay?", "answer": f"He has a Cause{n}.", "reason": ""},
         "extractive": {"question": f"Who carved the wheel of miller {n}?", "answer": f"Carver{n}", "reason": ""},
@@ -59,9 +59,9 @@ def owns(number: int) -> str:
 
 def answer(document: str, question: str, character: Character) -> Said:
     """What a model of some character answers when it can read so much of the book."""
-    asked = _NUMBER.search(question)
-    assert asked is not None
-    n = int(asked.group(1))
+    number = _NUMBER.search(question)
+    assert number is not None
+    n = int(number.group(1))
     if character == "reticent" or n not in remembered(document, character):
         if character == "inventor":
             return {"answer": "yes" if question.startswith("Does") else "Nobody999", "reason": "So one hears."}
@@ -77,12 +77,12 @@ def answer(document: str, question: str, character: Character) -> Said:
 
 def remembered(document: str, character: Character) -> list[int]:
     """The millers that a model still knows of when it has read so much."""
-    seen = [int(number) for number in _MILLER.findall(document)]
-    third = len(seen) / 3
-    places = {number: at for at, number in enumerate(seen)}
+    request = [int(number) for number in _MILLER.findall(document)]
+    third = len(request) / 3
+    places = {number: at for at, number in enumerate(request)}
     if character == "forgetful":
-        return [n for n in seen if not third <= places[n] + 0.5 < 2 * third]
-    return [n for n in seen if places[n] + 0.5 < third] if character == "starter" else seen
+        return [n for n in request if not third <= places[n] + 0.5 < 2 * third]
+    return [n for n in request if places[n] + 0.5 < third] if character == "starter" else request
 
 
 def is_right(reference: str, reply: str) -> bool:
@@ -97,9 +97,9 @@ def replies(request: Request[Any, Any]) -> BaseModel:
     return value
 
 
-def over_wire(seen: Seen) -> dict[str, Any]:
+def over_wire(request: Seen) -> dict[str, Any]:
     """The same over HTTP; the name of the model is its character."""
-    return _reply(seen_on(seen), seen.model)
+    return _reply(seen_on(request), request.model)
 
 
 def _reply(sheet: Sheet, character: Any) -> dict[str, Any]:

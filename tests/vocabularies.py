@@ -26,9 +26,9 @@ def true_vocabulary(name: str) -> Tokenizer | None:
         return None
     with _beside_the_data():
         tokens._load.cache_clear()
-        found = tokenizer_named(name)
+        vocabulary = tokenizer_named(name)
         tokens._load.cache_clear()
-    return None if found.name == ESTIMATE else found
+    return None if vocabulary.name == ESTIMATE else vocabulary
 
 
 @lru_cache

@@ -32,8 +32,8 @@ def run(
     """Run `redraft` to its end; its exit code and what it has written."""
     with tempfile.TemporaryDirectory() as name:
         streams = [Path(name, stream) for stream in ("in", "out", "err")]
-        for stream, held in zip(streams, (stdin, b"", b""), strict=True):
-            stream.write_bytes(held)
+        for stream, content in zip(streams, (stdin, b"", b""), strict=True):
+            stream.write_bytes(content)
         process = _FORKING.Process(target=_redraft, args=(list(arguments), str(folder), dict(environment), streams))
         process.start()
         process.join(timeout)

@@ -1,7 +1,7 @@
 """The summarizer as a subgraph of one's own graph: python examples/embed/subgraph.py [FILE]
 
-The graphs share the state's keys: `text`, `words` and `goals` go in, and `run`, `summary`, `scores` and `stop` come
-out. Their context is the application's own, which has the session as its attribute `session`.
+One key goes in, `order`, and one comes out, `result`. Their context is the application's own, which has the session as
+its attribute `session`.
 """
 
 from __future__ import annotations
@@ -38,26 +38,22 @@ class Received(TypedDict):
 class Mail(Received):
     """Its state."""
 
-    words: int
-    goals: dict[str, float]
-    run: str
-    summary: str
-    scores: dict[str, float | None]
-    stop: str
+    order: redraft.graphs.Task
+    result: redraft.graphs.GraphResult
     letter: str
 
 
 async def receive(state: Mail) -> dict[str, Any]:
     """Decide what is wanted of the summary."""
-    return {"words": 120, "goals": {"coverage": 0.2}}
+    return {"order": {"text": state["text"], "words": 120, "goals": {"coverage": 0.2}}}
 
 
 async def reply(state: Mail, runtime: Runtime[Around]) -> dict[str, Any]:
     """Do something with the summary; the session has the rest of the run."""
-    result = await runtime.context.session.result(state["run"])
+    summary, run = state["result"]["summary"], state["result"]["run"]
+    result = await runtime.context.session.result(run)
     scores = ", ".join(f"{metric} {score:.2f}" for metric, score in result.scores.items() if score is not None)
-    words = len(state["summary"].split())
-    return {"letter": f"{result.title} in {words} words ({scores}):\n\n{state['summary']}"}
+    return {"letter": f"{result.title} in {len(summary.split())} words ({scores}):\n\n{summary}"}
 
 
 def mail_graph() -> StateGraph[Mail, Around, Received, Mail]:
@@ -78,7 +74,7 @@ async def main(text: str) -> None:
         async with redraft.Session(Path(folder) / "redraft.db") as session:
             state = await mail_graph().compile().ainvoke({"text": text}, context=Around(session))
     print(state["letter"])
-    print(f"\nThe run ended because of {state['stop']}.", file=sys.stderr)
+    print(f"\nThe run ended because of {state['result']['stop']}.", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -24,35 +24,36 @@ will begin on 4 May and cost 12,000 pounds. The fishermen asked for a week's del
 async def draft(client: LangGraphClient, text: str) -> str:
     """Draft a summary, and print each event; the text goes in, and the summary comes out."""
     thread = (await client.threads.create())["thread_id"]
-    task: dict[str, Any] = {"text": text, "words": 30}
-    async for part in client.runs.stream(thread, "draft", input=task, stream_mode=["custom", "values"]):
+    order: dict[str, Any] = {"text": text, "words": 30}
+    async for part in client.runs.stream(thread, "draft", input={"order": order}, stream_mode=["custom", "values"]):
         if part.event == "custom":
             print("  event:", part.data["kind"])
     # The thread keeps the output, for a client that comes back later.
     state: Any = await client.threads.get_state(thread)
-    return str(state["values"]["summary"])
+    return str(state["values"]["result"]["summary"])
 
 
 async def evaluate(client: LangGraphClient, text: str, summary: str) -> Any:
     """Judge a summary, without a thread."""
-    task: dict[str, Any] = {"text": text, "summary": summary, "metrics": ["coverage", "consistency"]}
-    return await client.runs.wait(None, "judge", input=task)
+    order: dict[str, Any] = {"text": text, "summary": summary, "metrics": ["coverage", "consistency"]}
+    state: Any = await client.runs.wait(None, "judge", input={"order": order})
+    return state["result"]
 
 
 async def refine(client: LangGraphClient, text: str, summary: str) -> Any:
     """Refine a summary. The run stops before each revision, and the thread keeps its question until it is answered."""
     thread = (await client.threads.create())["thread_id"]
-    task: dict[str, Any] = {"text": text, "summary": summary, "words": 40, "goals": {"coverage": 0.9}, "rounds": 1}
+    order: dict[str, Any] = {"text": text, "summary": summary, "words": 40, "goals": {"coverage": 0.9}, "rounds": 1}
     # The server was started without a model, so the built-in one judges its own text.
-    task |= {"review": True}
-    state: Any = await client.runs.wait(thread, "refine", input=task)
+    order |= {"review": True}
+    state: Any = await client.runs.wait(thread, "refine", input={"order": order})
     while "__interrupt__" in state:
         question = state["__interrupt__"][0]["value"]
         for number, finding in enumerate(question["findings"], 1):
             print(f"  finding {number}:", finding["question"] or finding["explanation"])
         answer = {"drop": [question["findings"][-1]["id"]]}
         state = await client.runs.wait(thread, "refine", command={"resume": answer})
-    return state
+    return state["result"]
 
 
 async def main(text: str, url: str) -> None:
@@ -61,13 +62,13 @@ async def main(text: str, url: str) -> None:
     summary = await draft(client, text)
     print(" ", summary)
     print("Evaluate")
-    state = await evaluate(client, text, summary)
-    print(" ", state["scores"], len(state["findings"]), "findings")
+    result = await evaluate(client, text, summary)
+    print(" ", result["scores"], len(result["findings"]), "findings")
     print("Refine")
-    state = await refine(client, text, summary)
-    print(" ", state["summary"], state["scores"], state["stop"])
+    result = await refine(client, text, summary)
+    print(" ", result["summary"], result["scores"], result["stop"])
     print("A mistake")
-    async for part in client.runs.stream(None, "draft", input={"source": "nowhere.txt"}):
+    async for part in client.runs.stream(None, "draft", input={"order": {"source": "nowhere.txt"}}):
         if part.event == "error":
             print(" ", part.data["message"])
 

@@ -1,4 +1,6 @@
-"""The answerer: answers a reader's question from the document; each sentence has a quote that is verified there."""
+"""The answerer: answers a reader's question from the document. Each sentence of an answer has a quote that is verified
+there; sentences without one are left out, and named in a note.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +25,7 @@ from redraft.domain import Span
 from redraft.errors import IncompleteError, Set
 from redraft.prompts import qa
 from redraft.prompts.silence import is_answer
+from redraft.settings import Exchange
 from redraft.text.quotes import locate
 from redraft.text.refusals import declines
 from redraft.text.sanitizer import one_line
@@ -40,12 +43,16 @@ _GAP = re.compile(r"…|\.\.\.|\[…\]")
 
 
 class CitedSentence(BaseModel):
-    """A sentence of an answer with the place that it cites, or with a quote that the document does not have."""
+    """A sentence of a reply, with the place that it cites. Without one it is no part of the answer."""
 
     text: str
     start: int | None = None
     end: int | None = None
-    lost: str = ""
+
+    @property
+    def place(self) -> tuple[int, int] | None:
+        """Return the place that it cites; None if its quote is not in the document."""
+        return None if self.start is None or self.end is None else (self.start, self.end)
 
 
 class FoundAnswer(CitedPlace):
@@ -57,32 +64,37 @@ class FoundAnswer(CitedPlace):
     """The part of the question that it leaves open, as a question."""
 
     @property
+    def verified(self) -> tuple[CitedSentence, ...]:
+        """Return the sentences that the answer consists of: those whose quotes are in the document."""
+        return tuple(sentence for sentence in self.sentences if sentence.place)
+
+    @property
     def text(self) -> str:
         """Return the answer as a text."""
-        texts = [sentence.text for sentence in self.sentences]
+        texts = [sentence.text for sentence in self.verified]
         return ("" if is_unspaced("".join(texts)) else " ").join(texts)
 
     @property
     def places(self) -> list[tuple[int, int]]:
         """Return the cited places, each once."""
-        cited = ((sentence.start, sentence.end) for sentence in self.sentences)
-        return list(dict.fromkeys((a, b) for a, b in cited if a is not None and b is not None))
+        return list(dict.fromkeys(sentence.place for sentence in self.sentences if sentence.place))
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return notes on what was dropped."""
-        dropped = (sentence.lost for sentence in self.sentences if sentence.lost)
-        notes = [f"dropped a quote that is not in the document: “{quote}”" for quote in dict.fromkeys(dropped)]
+        """Return notes on what was left out."""
+        unverified = dict.fromkeys(sentence.text for sentence in self.sentences if not sentence.place)
+        notes = [f"left out, not found in the document: “{text}”" for text in unverified]
         return (*notes, *([f"the document does not say: {self.missing}"] if self.missing else []))
 
 
 @dataclass(frozen=True, slots=True)
 class Answerer:
-    """Answers questions about one document."""
+    """Answers questions about one document. What was asked `earlier` shows what a question refers to."""
 
     judge: Judge
     reader: EvidenceReader
     language: str | None = None
+    earlier: tuple[Exchange, ...] = ()
 
     async def answer(self, question: str, words: int) -> FoundAnswer:
         """Return the answer. A part of the question that the passages read do not answer is asked by itself, once."""
@@ -99,6 +111,7 @@ class Answerer:
         `IncompleteError` if no reply can be read."""
         budget = EntryBudget(frame=60, words=words, sentences=1 + words // _WORDS_A_SENTENCE)
         room = min(self.judge.entry_tokens(budget), self.judge.longest_reply)
+        conversation = [f"Question: {exchange.question}\nAnswer: {exchange.answer}" for exchange in self.earlier]
 
         async def ask(reading: EvidenceRequest) -> Entries[FoundAnswer]:
             inputs = qa.AnswerInput(
@@ -106,18 +119,22 @@ class Answerer:
                 question=question,
                 words=words,
                 language=self.language,
+                earlier=conversation,
                 again=reading.attempt.again,
             )
             label = "reading more for the answer" if reading.wide else "answer"
             reply = await self.judge.ask(qa.WRITE_ANSWER, inputs, room, label, reading.attempt)
             answer = self._found(reply.value, reading.spans)
             last = reading.attempt.again or reply.repaired
-            return Entries.of(reply, [(0, answer if last or not answer.answered or answer.places else None)])
+            # An answer that loses its first sentence is asked for again: the others seldom stand without it.
+            stands = not answer.answered or answer.sentences[0].place is not None
+            return Entries.of(reply, [(0, answer if last or stands else None)])
 
-        query = EvidenceQuery(question)
+        # "Why did he do it?" is found by the words of the question before it.
+        query = EvidenceQuery(question, also=(conversation[-1],) if conversation else ())
         plan = ReadingPlan(self.reader, [query], room, 1, 1)
         search = EvidenceSearch(plan, ask, lambda answer: not answer.answered or not answer.places)
-        item = [*self.reader.key(query), words, self.language]
+        item = [*self.reader.key(query), words, self.language, *([conversation] if conversation else [])]
         account = await self.judge.verdicts(qa.WRITE_ANSWER, FoundAnswer, [item], search.verdicts)
         if 0 not in account.verdicts:
             fix = ("try another ", Set("model"), ", or ", Set("prompts", "simple"), " for a weak one")
@@ -145,6 +162,6 @@ class Answerer:
         if count_words(quote) >= _MIN_WORDS:
             place = locate(self.reader.document.text, quote, spans)
         if place is None:
-            return CitedSentence(text=text, lost=one_line(answer_sentence.quote, _LONGEST_QUOTE))
+            return CitedSentence(text=text)
         full = self.reader.sentences_at(place).span or place
         return CitedSentence(text=text, start=full.start, end=full.end)

@@ -6,9 +6,10 @@ import asyncio
 import os
 import secrets
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from typing_extensions import Unpack
 
@@ -32,15 +33,15 @@ from redraft.document import Document, is_content_id
 from redraft.errors import UsageError
 from redraft.evaluators.base import Metric
 from redraft.evaluators.rubric import Rubric
-from redraft.events import BatchProgress, Notice, Observer, safe_observer, with_errors_logged
+from redraft.events import BatchProgress, Notice, Observer, with_errors_logged
 from redraft.fields import list_argument, settings_argument
 from redraft.graphs.state import Options
 from redraft.graphs.strategies import is_object
 from redraft.llm.langsmith import tracing
 from redraft.readers.documents import no_document
 from redraft.runs.inputs import Source
-from redraft.runs.order import OrderParts
-from redraft.runs.session import Session, check_session
+from redraft.runs.runner import Runner
+from redraft.runs.session import Session, runner_of
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.store.batches import Batch, BatchItemRow
 from redraft.store.connection import off_loop
@@ -58,7 +59,6 @@ async def batch(
     *,
     name: str | None = None,
     folder: str | Path | None = None,
-    dossiers: bool = False,
     workers: int | None = None,
     metrics: Sequence[Metric] = (),
     settings: DraftConfig | None = None,
@@ -70,8 +70,8 @@ async def batch(
 
     A source is what the command takes (a file, a folder, a pattern, a `.jsonl` file), a `Document`, or the id of one in
     the store. `metrics`, `settings`, `judging`, `refinement` and `options` are as for `Session.summarize` and apply to
-    each document; the session's limits apply to all of them together. Summaries are also written to `folder`, if given,
-    and with `dossiers` a dossier of each. The batch runs in this process, or in so many `workers`, which know models
+    each document; the session's limits apply to all of them together. Summaries are also written to `folder`, if given.
+    The batch runs in this process, or in so many `workers`, which know models
     and metrics only by name.
 
     The same sources with the same settings, or the same `name`, are the same batch: it continues where it stopped, and
@@ -81,13 +81,13 @@ async def batch(
     the current items to the queue: nothing is lost, and the same call, or `resume_batch`, continues. The session's
     observer receives `BatchProgress` on every change and, without `workers`, the events of the runs.
     """
-    check_session(session)
-    request = _request(session, metrics, settings, judging, refinement, options)
+    runner = runner_of(session)
+    request = _request(runner, metrics, {**options, "settings": settings, "judging": judging, "refinement": refinement})
     _check_workers(session, workers, request.settings.strategy)
     batch_sources = await off_loop(_batch_sources, session.store, sources)
     await off_loop(check, batch_sources, folder)
-    path = await off_loop(folder_named, folder, dossiers=dossiers)
-    limits = session.terms.limits or Limits()
+    path = await off_loop(folder_named, folder)
+    limits = runner.manager.limits or Limits()
     opened = await off_loop(open_batch, session.store, batch_sources, request, limits, folder=path, name=name)
     return await run_batch(session, opened, workers)
 
@@ -100,16 +100,16 @@ async def resume_batch(
     It keeps the settings that it began with, and its folder; `limits` replace its own. The rest is as for `batch`.
     Raises a `RunError` where there is none of that name.
     """
-    check_session(session)
+    runner = runner_of(session)
     _check_workers(session, workers)
     limits = settings_argument(Limits, limits, "limits")
-    opened = await off_loop(open_again, session.store, name, session.terms.places, limits)
+    opened = await off_loop(open_again, session.store, name, runner.manager.places, limits)
     return await run_batch(session, opened, workers)
 
 
 async def run_batch(session: Session, opened: Batch, workers: int | None = None) -> BatchResult:
     """Work on an open batch to its end, and write the results to its folder."""
-    tell = safe_observer(session.observer)
+    tell = runner_of(session).manager.observe
     progresses: list[BatchProgress] = []
 
     def watch(snapshot: BatchSnapshot, pace: BatchPace) -> None:
@@ -129,7 +129,7 @@ async def run_batch(session: Session, opened: Batch, workers: int | None = None)
             tell(now)
 
     if workers is None:
-        snapshot = await _here(session, opened, with_errors_logged(session.observer), watch)
+        snapshot = await _here(session, opened, with_errors_logged(runner_of(session).observer), watch)
     else:
         snapshot = await _by_processes(session, opened, workers, tell, watch)
     watch(snapshot, BatchPace(0, 0.0, 0))
@@ -143,8 +143,9 @@ async def _here(session: Session, opened: Batch, observer: Observer, watch: Watc
     when this returns."""
     limits = Limits.model_validate(opened.limits)
     name = f"{os.getpid()}-{secrets.token_hex(4)}"
-    worker = BatchWorker(session.store, opened.name, name, limits, session.terms.prices, observer, session=session)
-    with tracing(session.terms.traced):
+    manager = runner_of(session).manager
+    worker = BatchWorker(session.store, opened.name, name, limits, manager.prices, observer, session=session)
+    with tracing(manager.traced):
         working = asyncio.create_task(worker.work())
     try:
         while not working.done():
@@ -162,7 +163,7 @@ async def _by_processes(session: Session, opened: Batch, workers: int, tell: Obs
     """Have processes work on a batch; cancelling ends them."""
     counts = await off_loop(session.store.batches.counts, opened.name)
     useful = needed_workers(workers, workers, Limits.model_validate(opened.limits), counts.left)
-    terms = await off_loop(terms_of, session.store, opened.name, useful, traced=session.terms.traced)
+    terms = await off_loop(terms_of, session.store, opened.name, useful, traced=runner_of(session).manager.traced)
     loop, stopping = asyncio.get_running_loop(), threading.Event()
 
     def show(snapshot: BatchSnapshot, pace: BatchPace) -> None:
@@ -191,24 +192,17 @@ class _StoppedError(Exception):
     """The caller was cancelled."""
 
 
-def _request(
-    session: Session,
-    metrics: Sequence[Metric],
-    settings: DraftConfig | None,
-    judging: JudgeConfig | None,
-    refinement: RefineConfig | None,
-    options: Options,
-) -> BatchRequest:
+def _request(runner: Runner, metrics: Sequence[Metric], options: Mapping[str, Any]) -> BatchRequest:
     """Return the settings for all documents; raises for options that concern a single document or ask a person."""
-    draft_config, order = session.order(OrderParts(settings, judging, refinement), metrics, options)
-    if order.judging is not None and (stray := [name for name in _ABOUT_ONE if getattr(order.judging, name)]):
+    spec = runner.spec_of_draft(metrics, options)
+    if spec.judging is not None and (stray := [name for name in _ABOUT_ONE if getattr(spec.judging, name)]):
         raise UsageError(f"{stray[0]} applies to one document only", hint="leave it out")
-    if order.refinement is not None and order.refinement.review:
+    if spec.refinement is not None and spec.refinement.review:
         raise UsageError(
             "a review works on one summary, and a batch has many",
             hint="leave out review; a summary can be refined with it afterwards",
         )
-    return BatchRequest(draft_config, order.judging, order.refinement)
+    return BatchRequest(spec.order.settings, spec.judging, spec.refinement)
 
 
 def _check_workers(session: Session, workers: int | None, strategy: str = "") -> None:
@@ -217,7 +211,7 @@ def _check_workers(session: Session, workers: int | None, strategy: str = "") ->
         return
     if workers < 1:
         raise UsageError("there must be at least 1 worker", hint="give 1 or more, or leave workers out")
-    terms, hint = session.terms, "leave workers out to run the batch in this process"
+    terms, hint = runner_of(session).manager, "leave workers out to run the batch in this process"
     # Rubrics are part of the settings.
     metrics = [name for name, metric in terms.own.items() if not isinstance(metric, Rubric)]
     if objects := [*terms.model_roles.objects, *metrics, *([strategy] if is_object(strategy) else ())]:

@@ -15,15 +15,17 @@ from redraft.batches.sources import add_items, documents_in
 from redraft.domain import DEFERRED, Document, content_id, record_json
 from redraft.errors import RedraftError, UsageError
 from redraft.llm.budget import PriceTable
+from redraft.order import order_of_draft
 from redraft.readers.documents import load
 from redraft.readers.parts import Selection
 from redraft.report.entry import Entry
 from redraft.report.tables import Cell, Table
-from redraft.runs.dry_run import SampledDryRuns, prepare_plan
+from redraft.runs.dry_run import SampledDryRuns
 from redraft.runs.own_places import OwnPlaces
 from redraft.runs.plans import total_cost
-from redraft.runs.prepare import RunSpec
-from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig, purpose_of_draft
+from redraft.runs.prepare import RunSpec, prepare_run
+from redraft.runs.roster import known_window
+from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.store.batches import Batch, BatchItemRow
 from redraft.store.store import Store
 
@@ -45,7 +47,7 @@ class BatchRequest:
     @property
     def order(self) -> RunSpec:
         """Return what each run is to do."""
-        return RunSpec(purpose_of_draft(self.judging, self.refinement), experiment=BATCH)
+        return RunSpec(order_of_draft(self.judging, self.refinement, settings=self.settings), experiment=BATCH)
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> BatchRequest:
@@ -184,7 +186,7 @@ def estimate(sources: Sequence[str | Document], request: BatchRequest, prices: P
     for _, source in documents_in(sources):
         try:
             document = load(source, selection=request.reading) if isinstance(source, str) else source
-            prepared, order, _ = prepare_plan(document, request.settings, request.order)
+            prepared, order, _ = prepare_run(document, request.settings, request.order, known_window)
             like, share = sampled.of(prepared, order)
         except UsageError:
             raise

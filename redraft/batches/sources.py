@@ -14,7 +14,6 @@ from os.path import exists
 from pathlib import Path, PurePath
 from typing import Any
 
-from redraft.batches.dossiers import FOLDER, dossier_path, dossiers_folder, is_current
 from redraft.domain import Document
 from redraft.errors import DocumentError, RedraftError, Set, UsageError
 from redraft.readers.documents import is_readable, load, prepared, unknown_type_hint
@@ -59,22 +58,19 @@ class BatchItem:
     seconds: float | None = None
     file: str | None = None
     """The name of the summary's file in the folder, if there is one."""
-    dossier: str | None = None
-    """The path of its dossier relative to the folder, if there is one for the run's current state."""
     priority: int
     attempts: int
     error: Error | None
     """The `code`, `message` and `hint` of its error."""
 
 
-def items_of(store: Store, name: str, folder: str | None = None) -> Iterator[BatchItem]:
-    """Yield the documents of a batch in order; dossiers are looked up in `folder` or the batch's own."""
-    folder = store.batches.get(name).folder if folder is None else folder
-    for item in store.batches.items(name):
-        yield item_of(store, item, folder)
+def items_of(store: Store, name: str) -> Iterator[BatchItem]:
+    """Yield the documents of a batch in order. Raises `RunError` if there is no batch of this name."""
+    store.batches.get(name)
+    return (item_of(store, item) for item in store.batches.items(name))
 
 
-def item_of(store: Store, item: BatchItemRow, folder: str = "") -> BatchItem:
+def item_of(store: Store, item: BatchItemRow) -> BatchItem:
     """Return a document with the result of its run."""
     stored = ("source", "state", "run", "document", "priority", "attempts", "error")
     fields: dict[str, Any] = {name: getattr(item, name) for name in stored}
@@ -82,8 +78,6 @@ def item_of(store: Store, item: BatchItemRow, folder: str = "") -> BatchItem:
         return BatchItem(**fields)
     usage = ("calls", "prompt_tokens", "completion_tokens", "cost_usd", "seconds")
     fields |= {name: getattr(result.usage, name) for name in usage}
-    dossiers = dossiers_folder(folder) if item.state == "done" else None
-    page = dossier_path(dossiers, item.file) if dossiers else None
     return BatchItem(
         **{**fields, "document": result.run.document},
         title=result.title,
@@ -96,7 +90,6 @@ def item_of(store: Store, item: BatchItemRow, folder: str = "") -> BatchItem:
         goals={name: None if goal["met"] is None else bool(goal["met"]) for name, goal in result.goals.items()},
         gaps=len(result.gaps),
         file=f"{item.file}{SUMMARY}" if result.summary else None,
-        dossier=f"{FOLDER}/{page.name}" if page and is_current(page, result.run) else None,
     )
 
 

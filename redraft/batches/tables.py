@@ -16,7 +16,6 @@ from urllib.parse import quote
 
 from pydantic import Field, PlainSerializer
 
-from redraft.batches.dossiers import FOLDER, OnWritten, ignore_count, write_pages
 from redraft.batches.engine import Engine, WorkerPool
 from redraft.batches.request import budget_key_of
 from redraft.batches.sources import SUMMARY, BatchItem, items_of, result_of, source_name
@@ -311,60 +310,41 @@ _LISTED = 1000
 _ELSEWHERE = "name another folder with -o, and repeat the command"
 _HOW = (
     "`redraft export RUN -o FILE.html` writes the dossier of a run: the summary next to the document, the source of"
-    " each sentence, and the findings; `redraft batch results NAME --dossiers` writes those of all finished documents."
-    " `redraft studio` shows the same."
+    " each sentence, and the findings; `redraft studio` shows the same."
 )
 
 
-def folder_named(path: str | Path | None, *, dossiers: bool = False) -> str:
-    """Return the absolute path of the folder for summaries, created before anything is spent; with a subfolder if
-    `dossiers` are wanted."""
+def folder_named(path: str | Path | None) -> str:
+    """Return the absolute path of the folder for summaries, created before anything is spent; empty for none."""
     if path is None:
-        if dossiers:
-            raise UsageError("dossiers need a folder", hint="name one with -o")
         return ""
     folder = Path(path).expanduser().absolute()
     try:
-        (folder / FOLDER if dossiers else folder).mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"the directory cannot be created: {error.strerror}", place=str(path)) from error
     return str(folder)
 
 
-def write_folder(store: Store, snapshot: BatchSnapshot, report: Report, on_written: OnWritten = ignore_count) -> None:
-    """Put what came of a batch into its folder, if it has one: the summaries, the tables, and a line for each item."""
+def write_folder(store: Store, snapshot: BatchSnapshot, report: Report) -> None:
+    """Put what came of a batch into its folder, if it has one: the summaries, the tables, and a line for each item.
+
+    Summaries that are done but not there are written again: the folder was changed, or a file of it removed.
+    """
     if not snapshot.batch.folder:
         return
     folder, name = Path(snapshot.batch.folder), snapshot.name
-    write_results(store, name, folder, on_written)
-    write(folder / "report.md", f"{report.to_markdown()}\n{listed(store, snapshot)}", _ELSEWHERE)
-    write(folder / "items.jsonl", "".join(map(_item_line, items_of(store, name))), _ELSEWHERE)
-
-
-def write_results(store: Store, name: str, folder: Path, on_written: OnWritten) -> None:
-    """Write what is done and not there, or not true any more: after the folder was changed, or a file of it removed."""
     for item in store.batches.items(name):
         if item.state == "done" and not (folder / f"{item.file}{SUMMARY}").exists():
             result = result_of(store, item)
             if result is not None and result.summary is not None:
                 deliver(folder, item, result.summary)
-    write_pages(store, name, folder, on_written)
-
-
-def add_dossiers(store: Store, name: str, output: Path | None, on_written: OnWritten = ignore_count) -> str:
-    """Write the dossiers of a batch that has none: into its folder, with links to them there; if it has no folder,
-    beside another file. Returns the folder that they are in."""
-    snapshot = read_snapshot(store, name)
-    folder = folder_named(snapshot.batch.folder or (output and output.parent), dossiers=True)
-    if snapshot.batch.folder:
-        write_folder(store, snapshot, report_on(store, snapshot), on_written)
-    else:
-        write_pages(store, name, Path(folder), on_written)
-    return folder
+    write(folder / "report.md", f"{report.to_markdown()}\n{listed(store, snapshot)}", _ELSEWHERE)
+    write(folder / "items.jsonl", "".join(map(_item_line, items_of(store, name))), _ELSEWHERE)
 
 
 def listed(store: Store, snapshot: BatchSnapshot) -> str:
-    """Return the documents as a Markdown list with links to summaries and dossiers."""
+    """Return the documents as a Markdown list with links to their summaries."""
     entries = [_entry(item) for item in islice(items_of(store, snapshot.name), _LISTED)]
     more = snapshot.counts.all - len(entries)
     rest = f"\n{more:,} more are in items.jsonl.\n" if more > 0 else ""
@@ -382,7 +362,6 @@ def _entry(item: BatchItem) -> str:
     name = plain(source_name(item.source))
     link = f"[{name}]({quote(item.file)})" if item.file and item.state == "done" else name
     parts = [f"- {link}: {item.state}"]
-    parts += [f"[dossier]({quote(item.dossier)})"] if item.dossier else []
     parts += [*(f"{plain(metric)} {figure(score)}" for metric, score in item.scores.items())]
     parts += [OFFLINE_CHECK] if item.scores and item.offline_check else []
     parts += [f"run `{item.run}`"] if item.run else []

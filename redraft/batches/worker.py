@@ -17,14 +17,15 @@ from pkgutil import resolve_name
 from threading import Thread
 
 from redraft import sources
-from redraft.batches.dossiers import dossier_path, dossiers_folder, write_page
 from redraft.batches.request import BatchRequest, budget_key_of
 from redraft.batches.sources import SUMMARY
 from redraft.domain import Document
 from redraft.errors import (
     BudgetError,
+    DeadlineError,
     DocumentError,
     ProviderError,
+    RateLimited,
     RedraftError,
     RunError,
     ServerUnreachable,
@@ -97,7 +98,7 @@ def _read(item: BatchItemRow, reading: Selection) -> Document:
 
 
 # Errors that affect every item.
-_HOPELESS = (BudgetError, ProviderError, ServerUnreachable, StoreError)
+_HOPELESS = (BudgetError, ProviderError, RateLimited, ServerUnreachable, StoreError)
 _LOOK_AGAIN, _LOOK_AGAIN_IDLY = 0.5, 1.0
 _MAX_HEARTBEAT_SECONDS = 2.0
 _RENEWALS_A_LEASE = 4
@@ -220,10 +221,11 @@ class BatchWorker:
             # The server may be restarting. If it stays away, the next statement reports it.
             await asyncio.sleep(_LOOK_AGAIN)
             await off_loop(settle, "waiting", run=watch.run)
-        except _HOPELESS as error:
-            await off_loop(settle, "waiting", run=watch.run)
-            await off_loop(self.store.batches.set_status, self.batch, "stopped", describe_error(error))
         except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
+            if isinstance(error, _HOPELESS) and not isinstance(error, DeadlineError):
+                await off_loop(settle, "waiting", run=watch.run)
+                await off_loop(self.store.batches.set_status, self.batch, "stopped", describe_error(error))
+                return
             if isinstance(error, RunError) and watch.run and await off_loop(self.store.is_claimed, watch.run):
                 # The same document under another name: finishing one finishes both.
                 await asyncio.sleep(_LOOK_AGAIN)
@@ -240,10 +242,6 @@ class BatchWorker:
         result = await self._runner.find_or_run(document, self._request.settings, self._request.order, watch)
         if self._folder is not None and result.summary is not None:
             await off_loop(deliver, self._folder, item, result.summary)
-            if (dossiers := dossiers_folder(self._folder)) is not None:
-                # This does not fail the document. Missing files are written at the end, when the error is reported.
-                with suppress(Exception):
-                    await off_loop(write_page, self.store, result.run.id, dossier_path(dossiers, item.file))
         return result
 
     def _note(self, item: BatchItemRow, run: str) -> None:

@@ -57,8 +57,8 @@ class Mismatch(NamedTuple):
     """What is wrong with a sentence: what it says, and what the text has instead, if anything."""
 
     kind: Literal["name", "number", "opposite", "absent"]
-    own: str
-    other: str = ""
+    wording: str
+    counterpart: str = ""
 
 
 class Checked(NamedTuple):
@@ -76,10 +76,10 @@ class Checked(NamedTuple):
         match self.fault:
             case Mismatch("opposite"):
                 return "One of the two denies what the other says."
-            case Mismatch("absent", own):
-                return f"“{own}” is nowhere in the text."
-            case Mismatch(_, own, other):
-                return f"It says “{own}”; the text says “{other}”."
+            case Mismatch("absent", wording):
+                return f"“{wording}” is nowhere in the text."
+            case Mismatch(_, wording, counterpart):
+                return f"It says “{wording}”; the text says “{counterpart}”."
         return f"The text has {self.share:.0%} of its word pairs."
 
 

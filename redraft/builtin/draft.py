@@ -83,7 +83,7 @@ def compose(
     vectors = SentenceVectors([sentence.text for sentence in prose], [languages[sentence.part] for sentence in prose])
     chosen = _chosen(vectors, prose, limit, room, question, stages=stages and not question)
     if not chosen:
-        best = max(prose, key=lambda sentence: sentence.standing)
+        best = max(prose, key=lambda sentence: sentence.suitability)
         return cut(best.text, limit, languages[best.part])
     return _in_paragraphs([prose[at] for at in chosen])
 
@@ -114,7 +114,7 @@ def _in_their_order(parts: Sequence[str], languages: Sequence[str]) -> list[Pros
 def with_dependent_last(prose: Sequence[ProseSentence], language: str) -> list[ProseSentence]:
     """Return the sentences with those that need their context, and dialogue, marked as a last resort."""
     return [
-        replace(sentence, standing=min(sentence.standing, LAST_RESORT))
+        replace(sentence, suitability=min(sentence.suitability, LAST_RESORT))
         if sentence.spoken or (not is_foreign(language) and has_outside_reference(sentence.text))
         else sentence
         for sentence in prose
@@ -127,13 +127,13 @@ def _chosen(
     """Return the chosen sentences; last resorts, and then non-sentences, only where there is nothing else."""
     words = np.asarray([sentence.words for sentence in prose], dtype=np.int64)
     part = np.asarray([sentence.part for sentence in prose], dtype=np.int64)
-    standings = np.asarray([sentence.standing for sentence in prose])
-    worth = rank_towards(vectors, question) * standings if question else _centrality(vectors, prose)
+    suitabilities = np.asarray([sentence.suitability for sentence in prose])
+    worth = rank_towards(vectors, question) * suitabilities if question else _centrality(vectors, prose)
     if question:
         # The answer to a question may be anywhere, so no part is guaranteed a share.
         part, room = np.zeros_like(part), np.asarray([float(limit)])
-    first = _of_each_stage(np.where(standings >= _FAIR, worth, 0.0), words, limit) if stages else []
-    for allowed in (standings > LAST_RESORT, standings > NO_SENTENCE, standings > 0):
+    first = _of_each_stage(np.where(suitabilities >= _FAIR, worth, 0.0), words, limit) if stages else []
+    for allowed in (suitabilities > LAST_RESORT, suitabilities > NO_SENTENCE, suitabilities > 0):
         if chosen := choose(vectors, RankedSentences(np.where(allowed, worth, 0.0), words, part), limit, room, first):
             break
     return chosen
@@ -163,8 +163,8 @@ def _centrality(vectors: SentenceVectors, prose: Sequence[ProseSentence]) -> Wei
     """Return each sentence's value for a summary: central, well formed, and early rather than late."""
     words = np.asarray([sentence.words for sentence in prose], dtype=np.int64)
     earliness = np.maximum(0.0, 1 - (np.cumsum(words) - words) / _OPENING_WORDS)
-    standings = np.asarray([sentence.standing for sentence in prose])
-    worth: Weights = rank(vectors) ** _RANK_POWER * standings * (1 + _OPENING_BONUS * earliness)
+    suitabilities = np.asarray([sentence.suitability for sentence in prose])
+    worth: Weights = rank(vectors) ** _RANK_POWER * suitabilities * (1 + _OPENING_BONUS * earliness)
     return worth
 
 

@@ -4,14 +4,13 @@ key sentences. It looks for words and understands nothing, so it abstains from e
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
-from redraft.builtin.check import Checked, source_text
+from redraft.builtin.check import source_text
 from redraft.builtin.draft import ranked_prose
 from redraft.domain import Document
 from redraft.errors import RejectedRequest
-from redraft.llm.claim_judge import NOT_SO, claim_in, claim_question, claims_asked
+from redraft.llm.claim_judge import NOT_SO, claim_in, claim_question
 from redraft.prompts import factual, qa
 from redraft.prompts.contract import UNSURE, Unsure
 from redraft.text.document_form import body_of
@@ -22,7 +21,7 @@ from redraft.text.words import count_words
 _SHORTEST, _LONGEST = 8, 45
 # The discount for each earlier key sentence of the same stretch of the text; two fit in a stretch.
 _AGAIN, _A_STRETCH = 0.6, 2
-_HELD = 0.5
+_STATED = 0.5
 """A summary has a key sentence if one of its sentences has this share of its telling words."""
 _NEAR_QUOTATION = 0.9
 """The least share of a sentence's word pairs that supports it: parts of a book that say nothing of the matter have half
@@ -56,12 +55,12 @@ def key_sentences(text: str, count: int) -> list[str]:
     return [prose[at].text for at in sorted(chosen, key=lambda at: -worth[at])]
 
 
-def _held_by(sentence: str, lines: Sequence[tuple[int, frozenset[str]]]) -> int | None:
-    """Return which line, by number, has most of a key sentence; None if none has enough of it."""
+def _line_with(sentence: str, lines: Sequence[tuple[int, frozenset[str]]]) -> list[int]:
+    """Return which line, by number, has most of a key sentence; none if no line has enough of it."""
     terms = telling(sentence)
     shares = {number: len(terms & words) / max(1, len(terms)) for number, words in reversed(lines)}
-    best = max(shares, key=shares.__getitem__, default=None)
-    return best if best is not None and shares[best] >= _HELD else None
+    best = max(shares, key=shares.__getitem__, default=0)
+    return [best] if shares and shares[best] >= _STATED else []
 
 
 def ask_document(inputs: qa.AskDocumentInput) -> qa.DocumentQuestions:
@@ -78,64 +77,55 @@ def ask_document(inputs: qa.AskDocumentInput) -> qa.DocumentQuestions:
 def answer_from_summary(inputs: qa.AnswerFromSummaryInput) -> qa.SummaryAnswers:
     """Return which key sentences a summary has; other questions are left open."""
     lines = [(line.id, telling(line.sentence)) for line in inputs.sentences]
-    answers: list[qa.SummaryAnswer] = []
-    for item in inputs.questions:
+
+    def answer(item: qa.QuestionItem) -> qa.SummaryAnswer:
         sentence = qa.sentence_in(item.question)
-        place = _held_by(sentence, lines)
-        answered: bool | Unsure = place is not None if sentence else UNSURE
-        text, places = (sentence, [place]) if place is not None else ("", [])
-        answers.append(qa.SummaryAnswer(id=item.id, sentences=places, answered=answered, answer=text))
-    return qa.SummaryAnswers(answers=answers)
+        places = _line_with(sentence, lines)
+        answered: bool | Unsure = bool(places) if sentence else UNSURE
+        return qa.SummaryAnswer(id=item.id, sentences=places, answered=answered, answer=sentence if places else "")
+
+    return qa.SummaryAnswers(answers=list(map(answer, inputs.questions)))
 
 
 def compare_answers(inputs: qa.CompareInput) -> qa.Comparisons:
     """Compare what the document has instead of a claim, or the same key sentence twice; leave other pairs open."""
 
-    def verdict(pair: qa.Pair) -> qa.Verdict:
-        if claim_in(pair.question):
-            return "contradicts"
-        return "full" if qa.sentence_in(pair.question) and pair.summary == pair.document else "unclear"
+    def compare(pair: qa.Pair) -> qa.Comparison:
+        same = qa.sentence_in(pair.question) and pair.summary == pair.document
+        verdict: qa.Verdict = "contradicts" if claim_in(pair.question) else "full" if same else "unclear"
+        return qa.Comparison(id=pair.id, reason="by words", verdict=verdict)
 
-    return qa.Comparisons(
-        comparisons=[qa.Comparison(id=pair.id, reason="by words", verdict=verdict(pair)) for pair in inputs.pairs]
-    )
+    return qa.Comparisons(comparisons=list(map(compare, inputs.pairs)))
 
 
 def answer_from_document(inputs: qa.AnswerFromDocumentInput) -> qa.DocumentAnswers:
     """Return what the text says about each claim; other questions are left open."""
     source = source_text(tuple(inputs.texts))
 
-    def answer(number: int, claim: str) -> qa.DocumentAnswer:
+    def answer(item: qa.QuestionItem) -> qa.DocumentAnswer:
+        claim = claim_in(item.question)
         if not keys(claim):
-            return qa.DocumentAnswer(id=number, quote="", answered=UNSURE, answer="")
-        checked = source.check(claim)
-        text = claim
+            return qa.DocumentAnswer(id=item.id, quote="", answered=UNSURE, answer="")
+        checked, text = source.check(claim), claim
         if fault := checked.fault:
-            text = {"absent": "", "opposite": NOT_SO}.get(fault.kind, fault.other)
-        quote = checked.nearest if text else ""
-        return qa.DocumentAnswer(
-            id=number, quote=quote, answered=bool(text), answer=text, share=None if fault else checked.share
-        )
+            text = {"absent": "", "opposite": NOT_SO}.get(fault.kind, fault.counterpart)
+        quote, share = checked.nearest if text else "", None if fault else checked.share
+        return qa.DocumentAnswer(id=item.id, quote=quote, answered=bool(text), answer=text, share=share)
 
-    return qa.DocumentAnswers(answers=[answer(item.id, claim_in(item.question)) for item in inputs.questions])
+    return qa.DocumentAnswers(answers=list(map(answer, inputs.questions)))
 
 
 def verify_sentences(inputs: factual.VerifyInput) -> factual.Verifications:
     """Return what is wrong with each sentence; one that is no near quotation of the text is left open."""
     source = source_text(tuple(inputs.texts))
 
-    def category(checked: Checked) -> factual.Category | Unsure:
-        if checked.fault:
-            return _CATEGORIES[checked.fault.kind]
-        return "none" if checked.share >= _NEAR_QUOTATION else UNSURE
+    def verify(statement: qa.Statement) -> factual.Verification:
+        checked = source.check(statement.sentence)
+        category: factual.Category | Unsure = "none" if checked.share >= _NEAR_QUOTATION else UNSURE
+        category = _CATEGORIES[checked.fault.kind] if checked.fault else category
+        return factual.Verification(id=statement.id, reason=checked.reason, quote=checked.nearest, category=category)
 
-    checks = [(statement.id, source.check(statement.sentence)) for statement in inputs.sentences]
-    return factual.Verifications(
-        sentences=[
-            factual.Verification(id=at, reason=checked.reason, quote=checked.nearest, category=category(checked))
-            for at, checked in checks
-        ]
-    )
+    return factual.Verifications(sentences=list(map(verify, inputs.sentences)))
 
 
 def grow(inputs: factual.ExtractFactsInput) -> factual.FactTree:
@@ -147,28 +137,21 @@ def grow(inputs: factual.ExtractFactsInput) -> factual.FactTree:
 
     def root(root_facts: Sequence[str]) -> factual.Root:
         branches, leaves = root_facts[1 : 1 + _BRANCHES], root_facts[1 + _BRANCHES :]
-        return factual.Root(
-            fact=root_facts[0],
-            branches=[
-                factual.Branch(fact=fact, leaves=list(leaves[at :: len(branches)])) for at, fact in enumerate(branches)
-            ],
-        )
+        grown = [factual.Branch(fact=fact, leaves=[*leaves[at :: len(branches)]]) for at, fact in enumerate(branches)]
+        return factual.Root(fact=root_facts[0], branches=grown)
 
     return factual.FactTree(roots=[root(facts[at::count]) for at in range(min(count, len(facts) // _A_STRETCH))])
 
 
 def validate_facts(inputs: factual.ValidateFactsInput) -> factual.FactSupports:
     """Pass the facts that the excerpt has word for word; nothing can be said about others."""
-    source = source_text((inputs.excerpt,))
-    lines = [(fact.id, source.find(keys(fact.fact))) for fact in inputs.facts]
-    reason = "It is a sentence of the text."
-    return factual.FactSupports(
-        facts=[
-            factual.FactSupport(id=number, reason=reason, quote=line.text, verdict="pass")
-            for number, line in lines
-            if line
-        ]
-    )
+    source, reason = source_text((inputs.excerpt,)), "It is a sentence of the text."
+    supports = [
+        factual.FactSupport(id=fact.id, reason=reason, quote=line.text, verdict="pass")
+        for fact in inputs.facts
+        if (line := source.find(keys(fact.fact)))
+    ]
+    return factual.FactSupports(facts=supports)
 
 
 def ask_query(inputs: factual.QueryInput) -> factual.Query:
@@ -184,21 +167,21 @@ def ask_query(inputs: factual.QueryInput) -> factual.Query:
 def align_facts(inputs: factual.AlignInput) -> factual.Alignments:
     """Return which facts a summary has, as key sentences."""
     lines = [(statement.id, telling(statement.sentence)) for statement in inputs.sentences]
-    places = [(fact.id, _held_by(fact.fact, lines)) for fact in inputs.facts]
+    places = {fact.id: _line_with(fact.fact, lines) for fact in inputs.facts}
     return factual.Alignments(
         facts=[
-            factual.Alignment(id=number, stated="yes", sentences=[place])
-            if place is not None
-            else factual.Alignment(id=number, stated="no", sentences=[])
-            for number, place in places
+            factual.Alignment(id=number, stated="yes" if lines_of_fact else "no", sentences=lines_of_fact)
+            for number, lines_of_fact in places.items()
         ]
     )
 
 
 def split_facts(inputs: factual.SplitFactsInput) -> factual.AllFacts:
     """Return each sentence as one fact."""
-    facts = [(statement.id, one_line(statement.sentence)) for statement in inputs.sentences]
-    return factual.AllFacts(sentences=[factual.SentenceFacts(id=number, facts=[fact]) for number, fact in facts])
+    facts = [
+        factual.SentenceFacts(id=statement.id, facts=[one_line(statement.sentence)]) for statement in inputs.sentences
+    ]
+    return factual.AllFacts(sentences=facts)
 
 
 def write_answer(inputs: qa.AnswerInput) -> qa.WrittenAnswer:
@@ -223,46 +206,21 @@ def ask_typed(inputs: qa.AskTypedInput) -> qa.TypedReply:
 def answer_questions(inputs: qa.AnswerQuestionsInput) -> qa.GivenAnswers:
     """Return whether a document has the sentence that a question quotes; other questions are left open."""
     source = source_text((inputs.document,))
-    lines = [(item.id, source.find(keys(claim_in(item.question)))) for item in inputs.questions]
-    return qa.GivenAnswers(
-        answers=[
-            qa.GivenAnswer(id=number, answered=True, answer="yes", reason=line.text)
-            if line
-            else qa.GivenAnswer(id=number, answered=UNSURE, answer="", reason="")
-            for number, line in lines
-        ]
-    )
+
+    def answer(item: qa.QuestionItem) -> qa.GivenAnswer:
+        if line := source.find(keys(claim_in(item.question))):
+            return qa.GivenAnswer(id=item.id, answered=True, answer="yes", reason=line.text)
+        return qa.GivenAnswer(id=item.id, answered=UNSURE, answer="", reason="")
+
+    return qa.GivenAnswers(answers=list(map(answer, inputs.questions)))
 
 
-def judge_answers(given: qa.JudgeAnswersInput) -> qa.AnswerVerdicts:
+def judge_answers(inputs: qa.JudgeAnswersInput) -> qa.AnswerVerdicts:
     """Judge an answer right if it has all telling words of its reference; leave other answers open."""
 
-    def verdict(pair: qa.AnswerPair) -> qa.Correctness | Unsure:
-        wanted = telling(pair.reference)
-        return "right" if wanted and wanted <= telling(pair.answer) else UNSURE
+    def judge(pair: qa.AnswerPair) -> qa.AnswerVerdict:
+        terms = telling(pair.reference)
+        verdict: qa.Correctness | Unsure = "right" if terms and terms <= telling(pair.answer) else UNSURE
+        return qa.AnswerVerdict(id=pair.id, reason="by words", verdict=verdict)
 
-    return qa.AnswerVerdicts(
-        answers=[qa.AnswerVerdict(id=pair.id, reason="by words", verdict=verdict(pair)) for pair in given.answers]
-    )
-
-
-JUDGING: Mapping[str, Callable[[Any], Any]] = {
-    qa.ASK_DOCUMENT.name: ask_document,
-    qa.ANSWER_FROM_SUMMARY.name: answer_from_summary,
-    qa.COMPARE_ANSWERS.name: compare_answers,
-    qa.ASK_SUMMARY.name: claims_asked,
-    qa.ANSWER_FROM_DOCUMENT.name: answer_from_document,
-    qa.WRITE_ANSWER.name: write_answer,
-    qa.ASK_TYPED.name: ask_typed,
-    qa.ANSWER_QUESTIONS.name: answer_questions,
-    qa.JUDGE_ANSWERS.name: judge_answers,
-    factual.VERIFY_SENTENCES.name: verify_sentences,
-    factual.KEYFACTS_ANALYTICAL.name: grow,
-    factual.KEYFACTS_NARRATIVE.name: grow,
-    factual.FACTS_FAITHFUL.name: validate_facts,
-    factual.QUERY_ANALYTICAL.name: ask_query,
-    factual.QUERY_NARRATIVE.name: ask_query,
-    factual.ALIGN_FACTS.name: align_facts,
-    factual.SPLIT_FACTS.name: split_facts,
-}
-"""The functions that answer prompts, by prompt name."""
+    return qa.AnswerVerdicts(answers=list(map(judge, inputs.answers)))

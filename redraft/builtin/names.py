@@ -179,8 +179,8 @@ def _has_antecedent(pronoun: re.Match[str], text: str) -> bool:
 
 def _is_person(text: str, words: re.Match[str]) -> bool:
     """Return whether capitalized words may be the name of a person."""
-    first, *others = words.group().split()
-    opens = words.start() == 0 and not others and first.lower() not in TITLES
+    first, *following = words.group().split()
+    opens = words.start() == 0 and not following and first.lower() not in TITLES
     if first.lower() in MONTHS | DAYS or (opens and (not carries(first.lower()) or _COMMON_ENDING.search(first))):
         return False
     return not _PLACED.search(text, 0, words.start())

@@ -101,14 +101,14 @@ class ProseSentence:
     text: str
     words: int
     part: int
-    standing: float
+    suitability: float
     spoken: bool
     """Whether it is dialogue."""
 
     @property
     def is_suitable(self) -> bool:
         """Whether it suits a summary, and not only as a last resort."""
-        return self.standing > LAST_RESORT
+        return self.suitability > LAST_RESORT
 
 
 def read(parts: Sequence[str], language: str) -> list[ProseSentence]:
@@ -123,7 +123,7 @@ def read(parts: Sequence[str], language: str) -> list[ProseSentence]:
     of_others = not foreign and sum(bool(FIRST_PERSON.search(text)) for text in narrated) <= 0.2 * len(narrated)
     names = Counter(name for text in narrated for name in set(_NAME_WITHIN.findall(text)))
     return [
-        replace(sentence, standing=_manner(sentence, of_others, foreign) * _substance(sentence.text, names))
+        replace(sentence, suitability=_manner(sentence, of_others, foreign) * _substance(sentence.text, names))
         if sentence.is_suitable
         else sentence
         for sentence in unique.values()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from redraft.builtin.draft import with_dependent_last
 from redraft.builtin.identity import NOT_UNDERSTOOD
@@ -22,8 +22,7 @@ from redraft.text.words import count_words
 Key = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _DraftSentence:
+class _DraftSentence(NamedTuple):
     """A sentence of the draft: the text before it, itself, and whether it may be dropped."""
 
     gap: str
@@ -109,18 +108,19 @@ class _SentenceRevision:
 
     def apply(self, point: Point) -> None:
         """Do what a point asks for, where that can be had within the limit."""
+        changed: list[_DraftSentence] | None = None
         if point.task in ("drop", "remove", "correct") or (point.task == "change" and point.sentence):
-            at = self._place_of(point.sentence, last=point.task == "drop")
-            if at is None or self._sentences[at].fixed:
-                return
-            changed = _without(self._sentences, at) if point.task == "drop" else self._corrected(at, point)
-        else:
-            changed = self._with(text) if (text := self._needed(point)) else None
+            places = self._places_of(point.sentence)
+            at = places[-1 if point.task == "drop" else 0] if places else None
+            if at is not None and not self._sentences[at].fixed:
+                changed = _without(self._sentences, at) if point.task == "drop" else self._corrected(at, point)
+        elif text := self._needed(point):
+            changed = self._with(text)
         self._sentences = (self._fitted(changed) if changed else None) or self._sentences
 
     def within_limit(self) -> str:
         """Return the draft within the limit: fixed sentences are dropped last, and the remainder is cut."""
-        loose = [replace(sentence, fixed=False) for sentence in self._sentences]
+        loose = [sentence._replace(fixed=False) for sentence in self._sentences]
         fitting = self._fitted(self._sentences) or self._fitted(loose)
         if fitting is not None:
             return self._text(fitting)
@@ -129,12 +129,13 @@ class _SentenceRevision:
 
     def _corrected(self, at: int, point: Point) -> list[_DraftSentence] | None:
         """Return the draft with a sentence corrected from the document, or without it."""
-        sentence = self._sentences[at]
+        sentence, text = self._sentences[at], ""
         if point.task == "correct" and self._reads_all and self._source.key(sentence.text) in self._source.places:
             return None  # the document itself says so
-        text = "" if point.task == "change" else corrected(sentence.text, point, self._source.language)
+        if point.task != "change":
+            text = corrected(sentence.text, point, self._source.language)
         if text := text or self._needed(point):
-            return [*self._sentences[:at], replace(sentence, text=text, fixed=True), *self._sentences[at + 1 :]]
+            return [*self._sentences[:at], sentence._replace(text=text, fixed=True), *self._sentences[at + 1 :]]
         return None if point.task == "change" else _without(self._sentences, at)
 
     def _needed(self, point: Point) -> str:
@@ -143,29 +144,25 @@ class _SentenceRevision:
         # A question by itself is looked up in all of the source.
         everywhere = [*self._source.quotable.values()] if point.question else []
         texts = self._source.quoted(point.evidence) if point.evidence else everywhere
-        absent = [text for text in texts if self._place_of(text) is None]
+        absent = [text for text in texts if not self._places_of(text)]
         best = max(absent, key=lambda text: len(terms.intersection(self._source.key(text))), default="")
         return best if point.evidence or terms.intersection(self._source.key(best)) else ""
 
-    def _place_of(self, sentence: str, *, last: bool = False) -> int | None:
+    def _places_of(self, sentence: str) -> list[int]:
         key = self._source.key(sentence)
-        keys_of_draft = [self._source.key(sentence.text) for sentence in self._sentences]
-        places = [at for at, draft_key in enumerate(keys_of_draft) if key and draft_key == key]
-        return places[-1 if last else 0] if places else None
+        return [at for at, part in enumerate(self._sentences) if key and self._source.key(part.text) == key]
 
     def _with(self, text: str) -> list[_DraftSentence]:
         """Return the draft with a sentence added in document order; at the end where the document lacks it."""
-        places = self._source.places
-        own_place = places.get(self._source.key(text))
-        draft_places = [places.get(self._source.key(sentence.text)) for sentence in self._sentences]
-        at = len(draft_places)
-        if own_place is not None:
-            ends = [at + 1 for at, place in enumerate(draft_places) if place is not None and place < own_place]
-            at = max(ends, default=0)
+        order = self._source.places
+        places = [order.get(self._source.key(sentence.text)) for sentence in self._sentences]
+        at, place = len(places), order.get(self._source.key(text))
+        if place is not None:
+            at = max((n + 1 for n, earlier in enumerate(places) if earlier is not None and earlier < place), default=0)
         before, after = self._sentences[:at], self._sentences[at:]
         if before or not after:
             return [*before, _DraftSentence(" " if at else "", text), *after]
-        return [_DraftSentence(after[0].gap, text), replace(after[0], gap=" "), *after[1:]]
+        return [_DraftSentence(after[0].gap, text), after[0]._replace(gap=" "), *after[1:]]
 
     def _fitted(self, changed: list[_DraftSentence]) -> list[_DraftSentence] | None:
         """Return the draft without its least central sentences, as many as exceed the limit; None where too many must
@@ -188,7 +185,7 @@ def _without(draft: Sequence[_DraftSentence], at: int) -> list[_DraftSentence]:
     """Return the sentences without one of them; if it started a paragraph, the next one does."""
     remaining, gap = [*draft[:at], *draft[at + 1 :]], draft[at].gap
     if at < len(remaining) and (at == 0 or ("\n" in gap and "\n" not in remaining[at].gap)):
-        remaining[at] = replace(remaining[at], gap=gap)
+        remaining[at] = remaining[at]._replace(gap=gap)
     return remaining
 
 

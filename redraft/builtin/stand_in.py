@@ -1,7 +1,8 @@
 """A stand-in for a language model: it answers by handlers, and every other prompt by the reply that its schema gives.
 
 It abstains: "unsure" where the schema allows that, else an empty text or list, or the first choice. With typical
-lengths it writes instead as much as a language model usually does, in words of the prompt: dry runs count that.
+lengths it writes instead as much as a language model usually does, in words of the prompt: dry runs count that, with
+the handlers of `USUAL` for prompts whose usual reply takes more than their schema.
 """
 
 from __future__ import annotations
@@ -19,9 +20,12 @@ from pydantic import BaseModel, ValidationError
 from redraft.domain import Usage
 from redraft.errors import UnreadableReply
 from redraft.llm.base import Reply, Request, Sampling
+from redraft.prompts import qa, revision
+from redraft.prompts.coherence import Choice
 from redraft.prompts.contract import UNSURE, InputT, MaxItems, Prompt, ValueT
-from redraft.prompts.tags import ItemRef, asked_about
-from redraft.text.words import WORD, is_unspaced
+from redraft.prompts.tags import ItemRef, Tags, asked_about
+from redraft.text.sentences import sentences_in
+from redraft.text.words import WORD, count_words, is_unspaced
 
 Handler = Callable[[Any], Any]
 """Returns the reply to the input of a prompt."""
@@ -50,6 +54,8 @@ _WRITTEN_FROM = ("document", "summaries", "summary", "excerpt")
 _QUOTED = 90  # characters, about
 # Summaries by capable models have about twenty words a sentence: see benchmarks/texts/readings.
 _WORDS_A_SENTENCE, _LEFT_OUT_OF = 20, 6
+_EDITED = "Edited once, it says the same.", "Edited again, it says the same."
+"""How a text begins that was written anew, by which the next comparison recognizes it."""
 
 
 class StandIn:
@@ -60,7 +66,7 @@ class StandIn:
     ) -> None:
         self.identity = identity
         self.handlers = handlers
-        self.typical = typical
+        self.typical = typical or {}
 
     def most_tokens(self, sampling: Sampling) -> int:  # noqa: ARG002  (as the protocol has it)
         """Return 0: its replies are free."""
@@ -78,25 +84,20 @@ class StandIn:
 
     def answer(self, prompt: Prompt[InputT, ValueT], inputs: InputT) -> ValueT:
         """Return the reply to a prompt. Raises `UnreadableReply` if the schema alone does not tell how to abstain."""
+        shape: Any = prompt.returns
         if handler := self.handlers.get(prompt.name):
-            value: ValueT = handler(inputs)
-            return value
-        return derived_reply(prompt, inputs, self.typical or {})
-
-
-def derived_reply(prompt: Prompt[InputT, ValueT], inputs: InputT, typical: Mapping[str, int]) -> ValueT:
-    """Return the reply that the schema of a prompt gives; without typical lengths it abstains."""
-    shape: Any = prompt.returns
-    if not issubclass(shape, BaseModel):
-        sources = [text for name in _WRITTEN_FROM for text in texts_in(getattr(inputs, name, None))]
-        value: Any = prose(sources, getattr(inputs, "words", None) or 100) if typical else ""
-        return shape(value)  # type: ignore[no-any-return]
-    try:
-        reply = _SchemaReply(inputs, typical, crc32(prompt.name.encode()) % _PROMPTS)
-        value = shape.model_validate(reply.entry(shape, None, ""))
-    except ValidationError as error:
-        raise UnreadableReply(f"the schema of {prompt.name} gives no reply", text="", usage=Usage(0, 0)) from error
-    return value  # type: ignore[no-any-return]
+            value: Any = handler(inputs)
+        elif issubclass(shape, BaseModel):
+            reply = _SchemaReply(inputs, self.typical, crc32(prompt.name.encode()) % _PROMPTS)
+            try:
+                value = shape.model_validate(reply.fields_of(shape, None, ""))
+            except ValidationError as error:
+                message = f"the schema of {prompt.name} gives no reply"
+                raise UnreadableReply(message, text="", usage=Usage(0, 0)) from error
+        else:
+            sources = [text for name in _WRITTEN_FROM for text in _texts_in(getattr(inputs, name, None))]
+            value = shape(prose(sources, getattr(inputs, "words", None) or 100) if self.typical else "")
+        return value  # type: ignore[no-any-return]
 
 
 class _SchemaReply:
@@ -105,12 +106,12 @@ class _SchemaReply:
 
     def __init__(self, inputs: BaseModel, typical: Mapping[str, int], first: int) -> None:
         """Number the texts from `first` on, so that no two texts of the same words are equal."""
-        self._given, self._typical = inputs, typical
+        self._inputs, self._typical = inputs, typical
         visible = [value for name in _SHOWN if (value := getattr(inputs, name, None))]
-        self._texts = list(texts_in(visible or inputs))
+        self._texts = list(_texts_in(visible or inputs))
         self._numbers = count(first)
 
-    def entry(self, shape: type[BaseModel], item: BaseModel | None, stretch: str) -> dict[str, Any]:
+    def fields_of(self, shape: type[BaseModel], item: BaseModel | None, stretch: str) -> dict[str, Any]:
         """Return the fields of a model; those with a default are left out unless their length is known."""
         return {
             name: not self._typical
@@ -124,7 +125,7 @@ class _SchemaReply:
         origin, inner = get_origin(kind), get_args(kind)
         if origin is Annotated:
             return self._value(key, inner[0], inner[1:], item, stretch)
-        if _reference(marks):
+        if _referenced_field(marks):
             return getattr(item, "id", 0)
         if origin is list:
             return self._entries(key, inner[0], marks, item, stretch)
@@ -135,7 +136,7 @@ class _SchemaReply:
             preferred = _FAVOURABLE if self._typical else _ABSTAINING
             return next((choice for choice in preferred if choice in inner), inner[0])
         if isinstance(kind, type) and issubclass(kind, BaseModel):
-            return self.entry(kind, item, stretch)
+            return self.fields_of(kind, item, stretch)
         if kind is str:
             return self._text(key.rpartition(".")[2], stretch) if self._typical else ""
         return bool(self._typical) if kind is bool else 1 if kind in (int, float) else {}
@@ -143,34 +144,44 @@ class _SchemaReply:
     def _entries(self, key: str, kind: Any, marks: Sequence[Any], item: BaseModel | None, stretch: str) -> list[Any]:
         """Return the entries of a list: one for each item that the reply is about, or as many as are typical."""
         bounds = [mark.number for mark in marks if isinstance(mark, MaxItems)]
-        limits = [bound if isinstance(bound, int) else int(getattr(self._given, bound)) for bound in bounds]
+        limits = [bound if isinstance(bound, int) else int(getattr(self._inputs, bound)) for bound in bounds]
         if key == "FactTree.roots":
-            limits.append(min(8, round(1.3 + len(getattr(self._given, "excerpt", "")) / _CHARACTERS_A_ROOT)))
-        count = min([self._typical.get(key, 0), *limits])
-        field = _reference(get_args(kind)[1:])
-        if field:
-            numbers = [entry.id for entry in getattr(self._given, field)]
-            first = next(self._numbers)
-            return [numbers[(first + at) % len(numbers)] for at in range(min(count, len(numbers)))]
+            limits.append(min(8, round(1.3 + len(getattr(self._inputs, "excerpt", "")) / _CHARACTERS_A_ROOT)))
+        size = min([self._typical.get(key, 0), *limits])
+        if field := _referenced_field(get_args(kind)[1:]):
+            numbers, first = [entry.id for entry in getattr(self._inputs, field)], next(self._numbers)
+            return [numbers[(first + at) % len(numbers)] for at in range(min(size, len(numbers)))]
         if not (isinstance(kind, type) and issubclass(kind, BaseModel)):
             abstains = not self._typical and self._value(key, kind, (), None, "") == UNSURE
-            return [self._value(key, kind, (), item, stretch) for _ in range(1 if abstains else count)]
-        about = _reference(kind.model_fields["id"].metadata) if "id" in kind.model_fields else ""
-        if not about:
-            return [self.entry(kind, item, stretch or self._stretch(at, count)) for at in range(count)]
-        items = {entry.id: entry for entry in getattr(self._given, about)}
-        numbers = asked_about(self._given, about)
-        return [
-            self.entry(kind, items[number], getattr(items[number], "sentence", "") or self._stretch(at, len(numbers)))
+            return [self._value(key, kind, (), item, stretch) for _ in range(1 if abstains else size)]
+        subject = _referenced_field(kind.model_fields["id"].metadata) if "id" in kind.model_fields else ""
+        if not subject:
+            return [self.fields_of(kind, item, stretch or self._stretch(at, size)) for at in range(size)]
+        items = {entry.id: entry for entry in getattr(self._inputs, subject)}
+        numbers = asked_about(self._inputs, subject)
+        stretches = [
+            getattr(items[number], "sentence", "") or self._stretch(at, len(numbers))
             for at, number in enumerate(numbers)
+        ]
+        return [
+            self.fields_of(kind, items[number], stretch) for number, stretch in zip(numbers, stretches, strict=True)
         ]
 
     def _stretch(self, at: int, of: int) -> str:
-        return stretch_of(self._texts, at, of) if self._typical else ""
+        """Return whole words from one of several places that are evenly spread over the texts."""
+        place = at * sum(map(len, self._texts)) // max(1, of)
+        for text in self._texts if self._typical else ():
+            if place < len(text):
+                first = min(place, max(0, len(text) - _QUOTED))
+                part = text[first : first + _QUOTED]
+                spans = [match.span() for match in WORD.finditer(part)]
+                return part[spans[first > 0][0] : spans[-2][1]] if len(spans) > 3 else part.strip() or "this"
+            place -= len(text)
+        return "this" if self._typical else ""
 
     def _text(self, name: str, stretch: str) -> str:
         number = next(self._numbers)
-        stretch = stretch or stretch_of(self._texts, 0, 1)
+        stretch = stretch or self._stretch(0, 1)
         if name == "quote":
             return stretch
         words = first_words(stretch, 99) or ["this"]
@@ -178,34 +189,18 @@ class _SchemaReply:
         return " ".join([*chosen, str(number)])
 
 
-def _reference(marks: Sequence[Any]) -> str:
+def _referenced_field(marks: Sequence[Any]) -> str:
     """Return the field of the prompt whose items a number names; empty for other values."""
     return next((mark.field for mark in marks if isinstance(mark, ItemRef)), "")
 
 
-def texts_in(value: object) -> Iterator[str]:
+def _texts_in(value: object) -> Iterator[str]:
     """Yield all texts in a prompt's input."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, BaseModel):
-        for name in type(value).model_fields:
-            yield from texts_in(getattr(value, name))
-    elif isinstance(value, list):
-        for entry in value:
-            yield from texts_in(entry)
-
-
-def stretch_of(texts: Sequence[str], at: int, of: int) -> str:
-    """Return whole words from one of several places that are evenly spread over some texts."""
-    place = at * sum(map(len, texts)) // max(1, of)
-    for text in texts:
-        if place < len(text):
-            first = min(place, max(0, len(text) - _QUOTED))
-            part = text[first : first + _QUOTED]
-            words = [match.span() for match in WORD.finditer(part)]
-            return part[words[first > 0][0] : words[-2][1]] if len(words) > 3 else part.strip() or "this"
-        place -= len(text)
-    return "this"
+    elif isinstance(value, BaseModel | list):
+        for part in value if isinstance(value, list) else [part for _, part in value]:
+            yield from _texts_in(part)
 
 
 def first_words(text: str, limit: int) -> list[str]:
@@ -217,15 +212,14 @@ def prose(sources: Sequence[str], words: int) -> str:
     """Return a text of `words` words, or fewer if there are no more, from the beginnings of its sources. Some words are
     left out, because a summary is no quote."""
     share = ceil(words / max(1, len(sources)))
-    chosen_words: list[str] = []
+    chosen: list[str] = []
     for source in sources:
         beginning = first_words(source, share * _LEFT_OUT_OF // (_LEFT_OUT_OF - 1) + 1)
-        chosen_words += [word for at, word in enumerate(beginning, 1) if at % _LEFT_OUT_OF][:share]
-    chosen_words = chosen_words[:words]
-    between = "" if is_unspaced("".join(chosen_words[:100])) else " "
+        chosen += [word for at, word in enumerate(beginning, 1) if at % _LEFT_OUT_OF][:share]
+    between = "" if is_unspaced("".join(chosen[:100])) else " "
     sentences: dict[str, None] = {}
-    for at in range(0, len(chosen_words), _WORDS_A_SENTENCE):
-        part = chosen_words[at : at + _WORDS_A_SENTENCE]
+    for at in range(0, min(words, len(chosen)), _WORDS_A_SENTENCE):
+        part = chosen[at : min(words, at + _WORDS_A_SENTENCE)]
         sentence = sentence_of(part, between)
         # A repeated sentence looks like a loop, so it gets another first word.
         sentences[sentence_of([str(at), *part[1:]], between) if sentence in sentences else sentence] = None
@@ -236,3 +230,61 @@ def sentence_of(words: Sequence[str], between: str = " ") -> str:
     """Return words as a sentence without immediate repetitions."""
     text = between.join(word for before, word in pairwise(["", *words]) if word.casefold() != before.casefold())
     return f"{text[:1].upper()}{text[1:]}." if between else f"{text}。"
+
+
+def _revise(inputs: revision.ReviseInput) -> str:
+    """Return the summary with each point fixed: sentences are reworded or removed, missing content is added."""
+    text = inputs.summary
+    for point in inputs.points:
+        words = first_words(point.sentence or f"{point.answer} {point.question}", _WORDS_A_SENTENCE)
+        if not point.sentence or point.sentence not in text:
+            # The same point gets another sentence in the next round.
+            text = f"{text} {sentence_of([*words, str(count_words(text))])}"
+        elif point.task not in ("remove", "drop"):
+            text = text.replace(point.sentence, sentence_of([*words[1:], *words[:1]]), 1)
+        elif len(rest := text.replace(point.sentence, "", 1).strip()) > len(text) // 2:
+            text = rest
+    if inputs.words and (surplus := count_words(text) - inputs.words) > 0:
+        text = text[list(WORD.finditer(text))[surplus].start() :]
+    return _with_points(inputs, text)
+
+
+def _edit(inputs: revision.EditInput) -> str:
+    """Return the summary with two of three sentences written anew: the others are as good as they were."""
+    unchanged = sentences_in(inputs.summary)[2::3]
+    opening = f"{_EDITED[inputs.summary.startswith(_EDITED)]} {unchanged[0] if unchanged else ''}".strip()
+    words = max(20, (inputs.words or inputs.length) - count_words(" ".join([opening, *unchanged[1:]])) - 2)
+    # Sorted, as the order of the notes says what the draft lacks, and the second edit would else write all anew.
+    texts = sorted(f"{item.answer} {item.question}" for item in inputs.must_know) or [inputs.summary]
+    return _with_points(inputs, " ".join([opening, *unchanged[1:], prose(texts, words)]))
+
+
+def _with_points(inputs: revision.ReviseInput | revision.EditInput, text: str) -> str:
+    tags = Tags(inputs)
+    lines = "".join(f"{tags.tag('points', point.id)}: fixed\n" for point in inputs.points)
+    return f"<points>\n{lines}</points>\n<revision>\n{text}\n</revision>"
+
+
+def _choose(inputs: revision.ChooseInput) -> revision.DraftChoice:
+    """Prefer a text that was edited once to one that never was; a second edit brings nothing."""
+    edits = [text.startswith(_EDITED) for text in (inputs.first, inputs.second)]
+    choice: Choice = "tie" if edits[0] == edits[1] else "first" if edits[0] else "second"
+    reason = "One of them says more of what a reader must know, and says it where the reader needs it. " * 2
+    return revision.DraftChoice(reason=reason, clear=choice, content=choice, overall=choice)
+
+
+def _ask_typed(inputs: qa.AskTypedInput) -> qa.TypedReply:
+    """Return a question that fits its type, with an answer from the paragraph unless there must be none."""
+    question = sentence_of([inputs.type, *first_words(inputs.excerpt, TYPICAL["question"])])
+    reason = sentence_of(first_words(inputs.excerpt, TYPICAL["reason"])) if inputs.type == "binary" else ""
+    words = {"binary": ["yes"], "unanswerable": []}.get(inputs.type, first_words(inputs.excerpt, TYPICAL["answer"]))
+    return qa.TypedReply(question=question, answer=" ".join(words), reason=reason)
+
+
+USUAL: Mapping[str, Handler] = {
+    qa.ASK_TYPED.name: _ask_typed,
+    revision.REVISE.name: _revise,
+    revision.EDIT.name: _edit,
+    revision.CHOOSE_DRAFT.name: _choose,
+}
+"""How prompts are usually answered whose replies take more than their schema."""

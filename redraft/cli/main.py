@@ -27,10 +27,15 @@ from redraft.cli.terminal import (
     json_text,
     say,
 )
-from redraft.errors import BudgetError, RedraftError, UsageError
+from redraft.errors import BudgetError, DeadlineError, RedraftError, UsageError
 
 _OBJECTS_BEFORE_COLLECTING = 200_000
-_EXIT_CODES = {UsageError.code: WRONG_USAGE, BudgetError.code: SHORT, "interrupted": INTERRUPTED}
+_EXIT_CODES = {
+    UsageError.code: WRONG_USAGE,
+    BudgetError.code: SHORT,
+    DeadlineError.code: SHORT,
+    "interrupted": INTERRUPTED,
+}
 
 _EPILOG = """\b
 Examples:
@@ -87,6 +92,7 @@ COMMANDS = {
     cls=Overview,
     commands=Commands({name: entry._replace(place=f"{_HOME}.{entry.place}") for name, entry in COMMANDS.items()}),
     epilog=_EPILOG,
+    invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(package_name="redraft", message="%(version)s")
@@ -98,6 +104,13 @@ def app(context: click.Context, config: str | None) -> None:
         raise UsageError("there is no such file", place=config)
     context.meta[NAMED_FILE] = config
     context.default_map = read_config(app.commands)
+    if context.invoked_subcommand is None:
+        from redraft.cli.welcome import welcome
+        from redraft.fields import EXTRACTIVE
+
+        assert isinstance(app.commands, Commands)
+        default = os.environ.get("REDRAFT_MODEL") or context.default_map.get("summarize", {}).get("model") or EXTRACTIVE
+        click.echo("\n".join(welcome(default, app.commands.entries, COMMANDS)))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cached_property
+from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
@@ -22,6 +23,7 @@ from redraft.errors import UsageError
 from redraft.fields import Section, first_problem, option_of
 from redraft.settings import USUAL_METRICS, DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.sources import set_size_limit
+from redraft.store.addresses import is_server
 
 if TYPE_CHECKING:
     from redraft.presets import Preset
@@ -161,7 +163,22 @@ def _strategies() -> str:
 sources = click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, cls=SourceArgument)
 """A document, or several that are read as one. Other arguments follow it."""
 
-db = option("--db", section="output", metavar="FILE", help="The database, or its postgresql:// address.")
+
+def _database(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """Return the database that was named. Its folder must exist, as that of an output file must."""
+    name: str | None = _place(context, parameter, value)
+    if name and not is_server(name) and not Path(name).expanduser().absolute().parent.is_dir():
+        raise UsageError("its directory does not exist", place=name, hint="make it, or name another file")
+    return name
+
+
+db = option(
+    "--db",
+    section="output",
+    metavar="FILE",
+    callback=_database,
+    help="The database, or its postgresql:// address.",
+)
 as_json = typed_option("--json", "as_json", section="output", is_flag=True, help="Print JSON.")
 quiet = option("--quiet", "-q", section="output", is_flag=True, help="Print no progress and no notes to stderr.")
 output = typed_option(
@@ -208,7 +225,6 @@ by_chapter = of_field(DraftConfig, "by_chapter")
 merge = of_field(DraftConfig, "merge")
 drafting_options = grouped(
     *(strategy, length_options, of_field(DraftConfig, "words_as"), chunk_tokens, chunking, until, merge),
-    of_field(DraftConfig, "drafts"),
 )
 
 
@@ -378,8 +394,7 @@ findings = option(
     "--findings",
     section="refining",
     metavar="FILE",
-    help="Findings to fix first, whatever the goals, as `lineage RUN --lost --json` or `evaluate --json` prints"
-    " them; - reads stdin.",
+    help="Findings to fix first, whatever the goals, as `evaluate --json` prints them; - reads stdin.",
 )
 requests = typed_option(
     "--request",

@@ -13,9 +13,10 @@ from redraft.cli.sections import FOUND, options_of
 from redraft.cli.terminal import say
 from redraft.errors import DocumentError, Set, UsageError
 from redraft.fields import parameters_of, validated
-from redraft.order import Order
+from redraft.order import OrderParts
 from redraft.settings import DEFAULT_GOALS, EXTRACTIVE, USUAL_METRICS, DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.sources import STDIN
+from redraft.text.words import has_words
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -73,7 +74,7 @@ def settings(typed_values: Values) -> DraftConfig:
         values |= {name: value for name, value in fields.items() if name not in typed_places and not _is_said(name)}
     context = click.get_current_context(silent=True)
     values |= {"found": context.meta[FOUND]} if context and context.meta.get(FOUND) else {}
-    return Order().edited({name: _readable(value) for name, value in values.items()}).settings
+    return OrderParts().edited({name: _readable(value) for name, value in values.items()}).settings
 
 
 def _is_said(name: str) -> bool:
@@ -119,7 +120,7 @@ def named_models(values: Values) -> dict[str, ModelSettings]:
 def limits(values: Values, before: Limits | None = None) -> Limits:
     """Return the given limits; the rest are those of the earlier run, if any, else the defaults."""
     chosen = {name: values[name] for name in Limits.model_fields if values[name] is not None}
-    return Order(limits=before or Limits()).edited(chosen).limits
+    return OrderParts(limits=before or Limits()).edited(chosen).limits
 
 
 def prices(values: Values) -> PriceTable:
@@ -190,13 +191,16 @@ def check_query(values: Values, judging: JudgeConfig, writer: str = "") -> None:
 def read_summary(
     sources: Sequence[str], summary: str, findings: str | None = None, *, review: bool = False, quiet: bool
 ) -> str:
-    """Return the text of the summary, which may be empty. Raises if standard input is named more than once."""
+    """Return the text of the summary. Raises if it has no words, or if standard input is named more than once."""
     inputs = {"SOURCE": STDIN if STDIN in sources else None, "SUMMARY": summary, "--findings": findings}
     if len(read := [name for name, place in inputs.items() if place == STDIN]) > 1:
         both = "both" if len(read) == 2 else "all"
         raise UsageError(f"{' and '.join(read)} cannot {both} be stdin", hint="give one of them as a file")
     _check_review(read, review=review)
-    return read_text(summary, quiet=quiet)
+    if not has_words(text := read_text(summary, quiet=quiet)):
+        name = "stdin" if summary == STDIN else summary
+        raise UsageError("the summary has no words", place=name, hint="give a summary that contains text")
+    return text
 
 
 def findings_to_fix(
@@ -312,9 +316,10 @@ def _goals(words: Collection[str]) -> dict[str, float]:
         except ValueError:
             problem = f"{word!r} is not a goal"
             raise UsageError(problem, field="goals", hint="write METRIC=VALUE, such as coverage=0.8") from None
-        if 1 < goals[metric.strip()] <= 100:
-            meant = f"did you mean {metric.strip()}={goals[metric.strip()] / 100:g}?"
-            raise UsageError("must be at most 1", field=f"goals.{metric.strip()}", hint=meant)
+        if (goal := goals[metric.strip()]) > 1:
+            # 85 is a percentage, and 1.5 is none.
+            example = f"did you mean {metric.strip()}={goal / 100:g}?" if 10 <= goal <= 100 else "such as coverage=0.8"
+            raise UsageError("must be a score from 0 to 1", field=f"goals.{metric.strip()}", hint=example)
     if len(goals) < len(words):
         raise UsageError("a metric has two goals", field="goals", hint="give one for each metric")
     return goals

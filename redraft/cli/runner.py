@@ -28,6 +28,7 @@ from redraft.errors import BudgetError, Fix, RedraftError, RunCommand, StoreErro
 from redraft.events import Event, RunStarted
 from redraft.llm.budget import PriceTable
 from redraft.llm.langsmith import tracing
+from redraft.order import Order
 from redraft.plugins import require
 from redraft.report.history.results import document_read, read_result
 from redraft.report.markdown.evaluation import finding_item, places_in
@@ -39,8 +40,8 @@ from redraft.runs.models import ModelLike
 from redraft.runs.order import with_places
 from redraft.runs.own_places import OwnPlaces
 from redraft.runs.prepare import RunSpec
-from redraft.runs.session import Session
-from redraft.settings import EXTRACTIVE, DraftConfig, Limits, Purpose
+from redraft.runs.session import Session, runner_of
+from redraft.settings import EXTRACTIVE, DraftConfig, Limits
 from redraft.store.store import Store
 from redraft.text.sanitizer import clean, one_line
 from redraft.text.words import count, count_words
@@ -207,8 +208,7 @@ T = TypeVar("T")
 
 def carry_out(
     document: Document,
-    settings: DraftConfig,
-    order: RunSpec,
+    spec: RunSpec,
     values: Mapping[str, Any],
     *,
     target: OutputTarget | None = None,
@@ -222,17 +222,17 @@ def carry_out(
         from redraft.runs.dry_run import plan_run
 
         with _known(values["db"]) as store_of_answers:
-            plan = plan_run(document, settings, order, prices, store_of_answers)
+            plan = plan_run(document, spec.order.settings, spec, prices, store_of_answers)
         if as_json:
             echo_json(plan.model_dump(mode="json"))
         else:
             print_plan(plan, limits)
         return DONE
     with Store(values["db"]) as store:
-        run_spec = with_places(_with_packs(order, store), settings)
+        complete = with_places(_with_packs(spec, store), spec.order.settings)
         result = run_task(
             store,
-            lambda session: session.begin_order(document, settings, run_spec),
+            lambda session: runner_of(session).begin_order(document, complete),
             limits=limits,
             prices=prices,
             quiet=quiet,
@@ -256,8 +256,7 @@ def _known(db: str | None) -> Iterator[Store | None]:
 def fill_form(
     document: Document,
     template: Template,
-    settings: DraftConfig,
-    purpose: Purpose,
+    order: Order,
     values: Mapping[str, Any],
     to: OutputTarget,
 ) -> int:
@@ -265,7 +264,7 @@ def fill_form(
     from redraft.cli.views.plans import show_form_plan
     from redraft.runs.forms import fill, form_paper, form_plans
 
-    contents, prices, quiet = (document, settings, template, purpose), parse_options.prices(values), values["quiet"]
+    contents, prices, quiet = (document, template, order), parse_options.prices(values), values["quiet"]
     if values["dry_run"]:
         return show_form_plan(template, form_plans(*contents, prices), as_json=to.as_json)
     with Store(values["db"]) as store:
@@ -279,14 +278,14 @@ def fill_form(
     return report_end(form.complete, form.stopped, done=any(section.run for section in form.sections), quiet=quiet)
 
 
-def _with_packs(order: RunSpec, store: Store) -> RunSpec:
+def _with_packs(spec: RunSpec, store: Store) -> RunSpec:
     """Return the order with the full ids of its pack and key facts; raises if one does not exist."""
-    if (judging := order.judging) is None:
-        return order
+    if (judging := spec.judging) is None:
+        return spec
     ids = {"pack": store.packs.get(judging.pack).id} if judging.pack else {}
     ids |= {"keyfacts": store.keyfacts.get(judging.keyfacts).id} if judging.keyfacts else {}
     complete = judging.model_copy(update=ids)
-    return replace(order, purpose=order.purpose.model_copy(update={"judging": complete}))
+    return replace(spec, order=spec.order.model_copy(update={"judging": complete}))
 
 
 def run_task(
@@ -324,7 +323,7 @@ def run_task(
                 reviewer=person,
                 observer=observe,
             )
-            session.terms.places.update(places or OwnPlaces())
+            runner_of(session).manager.places.update(places or OwnPlaces())
             async with session:
                 return await task(session)
 

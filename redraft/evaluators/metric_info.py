@@ -17,7 +17,7 @@ from redraft.text.words import count
 ABSTAINED = "abstained"
 """The detail that says, of an evaluation without verdicts, whether its judges left all items open."""
 WITHOUT_JUDGE = "no judge"
-"""The detail of a score that no judge gives, which has no certificate."""
+"""The detail of a score that no judge gives."""
 WEIGHED = "weighed"
 """The detail with the sum of the weights of the judged items, of a score whose items are weighed."""
 PREFERENCE = "preference"
@@ -33,11 +33,6 @@ GOOD_VERDICTS: Mapping[str, str] = {
     "faithfulness": "none",
 }
 """The verdict of each metric on an item without fault."""
-BAD_VERDICTS: Mapping[str, frozenset[str]] = {
-    "coverage": frozenset({"unanswered", "partly answered", "contradicted"}),
-    "keyfact_recall": frozenset({"missing"}),
-}
-"""The verdicts of each metric on what the summary omits or contradicts."""
 
 
 def got_no_reply(evaluation: Evaluation) -> bool:

@@ -8,11 +8,14 @@ from redraft.graphs.job import Job as Job
 from redraft.graphs.plan import Plan as Plan
 from redraft.graphs.plan import Planner as Planner
 from redraft.graphs.state import DraftOutput as DraftOutput
+from redraft.graphs.state import DraftState as DraftState
+from redraft.graphs.state import GraphContext as GraphContext
+from redraft.graphs.state import GraphInput as GraphInput
 from redraft.graphs.state import GraphOutput as GraphOutput
+from redraft.graphs.state import GraphResult as GraphResult
 from redraft.graphs.state import MetricVerdict as MetricVerdict
 from redraft.graphs.state import Options as Options
 from redraft.graphs.state import SessionProtocol as SessionProtocol
-from redraft.graphs.state import State as State
 from redraft.graphs.state import Task as Task
 from redraft.graphs.state import Update as Update
 from redraft.graphs.state import node as node

@@ -3,8 +3,8 @@ uncompiled: compile it with a checkpointer, or add it to another graph."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, cast
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langgraph.graph import END, START, StateGraph
@@ -13,11 +13,14 @@ from pydantic_core import to_jsonable_python
 
 from redraft.errors import UsageError
 from redraft.events import StageStarted
-from redraft.graphs.evaluation import add_judging, choose
+from redraft.graphs.evaluation import add_judging
 from redraft.graphs.job import Job
 from redraft.graphs.refinement import add_refinement
 from redraft.graphs.state import (
+    GraphContext,
+    GraphInput,
     GraphOutput,
+    GraphResult,
     NamedStrategy,
     Node,
     Scope,
@@ -25,21 +28,17 @@ from redraft.graphs.state import (
     State,
     Task,
     Update,
-    check_unchanged,
-    node,
-    requested_options,
+    refuse_new_order,
     session_of,
     streaming,
 )
-from redraft.graphs.strategies import STRATEGIES, name_of, strategy_named
-from redraft.settings import AUTO, MERGING, RefineConfig
+from redraft.graphs.strategies import chosen_graph, name_of, strategy_named
+from redraft.settings import AUTO, MERGING
 from redraft.store.checkpoints import thread_of
 from redraft.store.connection import off_loop
 
-Graph = StateGraph[State, Any, Task, GraphOutput]
+Graph = StateGraph[State, Any, GraphInput, GraphOutput]
 _OWN_DRAFT = "given"
-_NESTED = "|"
-"""Separates the names of nested graphs in LangGraph's configuration."""
 
 
 def summarizer(
@@ -48,9 +47,10 @@ def summarizer(
     """Draft a summary by `strategy`, and refine it until it meets its goals, unless `refine` is False.
 
     A strategy is a name or a `Strategy`; `auto` chooses it for the document when the graph runs. The input is
-    `{"source": path}` with `words`, `goals` or any other option, and the session is the context; or build the graph
-    with `session` if it runs in a graph or on a server with its own context. Updates are the fields of
-    `redraft.graphs.GraphOutput` by node, and `stream_mode="custom"` yields the typed events. Raises a `UsageError` for
+    `{"order": {"source": path}}` with `words`, `goals` or any other option in the order, a `redraft.graphs.Task`; the
+    output is `{"result": ...}`, a `redraft.graphs.GraphResult`. A graph around it needs no other key in common. The
+    session is the context; or build the graph with `session` if it runs in a graph or on a server with its own context.
+    Updates are the changes of each node, and `stream_mode="custom"` yields the typed events. Raises a `UsageError` for
     an unknown strategy, and at run time whatever the session's methods raise. A cancelled run can be resumed.
     """
     return _built(strategy, "refine" if refine else "summarize", session)
@@ -62,41 +62,29 @@ def draft(strategy: str | NamedStrategy = AUTO, *, session: SessionProtocol | No
 
 
 def refine(*, session: SessionProtocol | None = None) -> Graph:
-    """Judge the given summary and refine it until it meets its goals: `{"source": ..., "summary": ...}`. Streams and
-    raises as `summarizer` does. "summary" is a path, or the id that `await session.add(text)` returns."""
+    """Judge the given summary and refine it until it meets its goals: `{"order": {"source": ..., "summary": ...}}`.
+    Streams and raises as `summarizer` does. "summary" is a text, a path, or the id that `await session.add(text)`
+    returns."""
     return _built(_OWN_DRAFT, "refine", session)
 
 
 def judge(strategy: str | NamedStrategy = _OWN_DRAFT, *, session: SessionProtocol | None = None) -> Graph:
-    """Judge the given summary by every metric concurrently: `{"source": ..., "summary": ...}`. With a strategy, a
-    summary is drafted first."""
+    """Judge the given summary by every metric concurrently: `{"order": {"source": ..., "summary": ...}}`. With a
+    strategy, a summary is drafted first."""
     return _built(strategy, "evaluate", session)
 
 
-def chooser(strategy: str, kind: str, session: SessionProtocol | None = None) -> Graph:
-    """Draft by `strategy`, choose between that draft and the candidates of other runs, and continue as a run of its
-    kind does; for a recorded run."""
-    scope: Scope = "refine" if kind == "refine" else "evaluate" if kind == "evaluate" else "summarize"
-    return _built(strategy, scope, session, several=True)
-
-
-def _built(
-    strategy: str | NamedStrategy, scope: Scope, session: SessionProtocol | None, *, several: bool = False
-) -> Graph:
+def _built(strategy: str | NamedStrategy, scope: Scope, session: SessionProtocol | None) -> Graph:
     strategy = name_of(strategy)
-    graph: Graph = StateGraph(State, context_schema=Any, input_schema=Task, output_schema=GraphOutput)
+    graph: Graph = StateGraph(State, context_schema=GraphContext, input_schema=GraphInput, output_schema=GraphOutput)
     # LangGraph needs a synchronous counterpart of the asynchronous node; it raises an explanation.
-    graph.add_node("begin", RunnableLambda(_no_sync, _begin(strategy, scope, session)), input_schema=Task)
+    graph.add_node("begin", RunnableLambda(_no_sync, _begin(strategy, scope, session)), input_schema=GraphInput)
     graph.add_edge(START, "begin")
     drafted = "begin"
     if strategy != _OWN_DRAFT:
         graph.add_node("draft", _draft(strategy, session))
         graph.add_edge("begin", "draft")
         drafted = "draft"
-    if several:
-        graph.add_node("choose", node(choose, session))
-        graph.add_edge(drafted, "choose")
-        drafted = "choose"
     if scope == "summarize":
         graph.add_edge(drafted, "finish")
     else:
@@ -109,7 +97,7 @@ def _built(
     return graph
 
 
-def _no_sync(state: Task) -> Update:
+def _no_sync(state: GraphInput) -> Update:
     raise UsageError(
         "the graphs of redraft are asynchronous, so invoke and stream cannot run them",
         hint="call `await graph.ainvoke(...)` or `async for ... in graph.astream(...)`; asyncio.run starts a loop",
@@ -117,37 +105,33 @@ def _no_sync(state: Task) -> Update:
 
 
 def _begin(strategy: str, scope: Scope, session: SessionProtocol | None) -> Node:
-    async def begin(state: Task, config: RunnableConfig) -> Update:
+    async def begin(state: GraphInput) -> Update:
         """Open the named run, or a new one."""
         runtime: Runtime[Any] = get_runtime()
-        opened = session_of(runtime, session)
+        opened, order = session_of(runtime, session), state.get("order")
+        if not isinstance(order, Mapping):
+            raise UsageError(
+                f"the order of the graph is of the type {type(order).__name__}" if order else "the graph has no order",
+                hint='start it with {"order": {"source": PATH, "words": 300}}, or another redraft.graphs.Task',
+            )
         with streaming(runtime):
-            is_nested = _NESTED in config["configurable"]["checkpoint_ns"]
-            fixed = is_nested and strategy != AUTO
-            task: Task = {**state, "strategy": strategy if fixed else _chosen(strategy, state)}
-            if scope == "summarize" and is_nested:
-                # The goals in the state of an outer graph are for its other nodes.
-                for_others = {*RefineConfig.model_fields, "metrics"}
-                task = cast("Task", {name: value for name, value in task.items() if name not in for_others})
-            run = state.get("recorded") or await opened.begin(task, scope)
+            run = order.get("recorded") or await opened.begin({**order, "strategy": _chosen(strategy, order)}, scope)
             async with opened.at_work(run) as job:
-                draft_id = await job.given_draft() if strategy == _OWN_DRAFT else None
+                new: Update = {"run": job.run.id, "round": 0, "best": "", "stop": "", "judged": {}, "scores": {}}
                 # A thread may have been used for another run before.
-                new: Update = {"run": job.run.id, "document": job.document.id, "round": 0, "best": "", "stop": ""}
-                new |= {"judged": {}, "scores": {}, "next": "", "asked": requested_options(state)}
-                return {**new, **({"draft": draft_id} if draft_id else {})}
+                return {**new, "next": "", "draft": await job.given_draft() if strategy == _OWN_DRAFT else ""}
 
     return begin
 
 
-def _chosen(strategy: str, state: Task) -> str:
-    """Return the strategy of a graph: that of its input if the graph is built to choose one."""
-    requested = name_of(state.get("strategy") or strategy)
+def _chosen(strategy: str, order: Task) -> str:
+    """Return the strategy of a graph: that of its order if the graph is built to choose one."""
+    requested = name_of(order.get("strategy") or strategy)
     if requested == strategy or strategy == AUTO:
         return requested
     does = "judges a summary that it is given" if strategy == _OWN_DRAFT else f"drafts by {strategy}"
     raise UsageError(
-        f"the graph {does}, so the strategy {requested!r} in its input makes no difference",
+        f"the graph {does}, so the strategy {requested!r} in its order makes no difference",
         hint=f"leave it out, or build the graph with it, such as redraft.graphs.summarizer({requested!r})",
     )
 
@@ -155,17 +139,15 @@ def _chosen(strategy: str, state: Task) -> str:
 def _draft(strategy: str, session: SessionProtocol | None) -> Node:
     """Return a node that drafts by the strategy; by the one on record if it is chosen for the document."""
     # LangGraph finds a nested graph that is a variable of its node.
-    fixed = None if strategy == AUTO else strategy_named(strategy).graph(session).compile()
-    compiled = {} if fixed else {name: entry.graph(session).compile() for name, entry in STRATEGIES.items()}
+    graph = chosen_graph(session) if strategy == AUTO else strategy_named(strategy).graph(session)
+    drafting = graph.compile()
 
     async def draft(state: State, runtime: Runtime[Any], config: RunnableConfig) -> Update:
         """Draft by the strategy chosen for the document."""
         with streaming(runtime):
             async with session_of(runtime, session).at_work(state["run"]) as job:
                 await _report_stage(job)
-                chosen = job.plan.strategy
-            drafting = fixed or compiled.get(chosen) or strategy_named(chosen).graph(session).compile()
-            return dict(await drafting.ainvoke(state, config))
+            return dict(await drafting.ainvoke({"run": state["run"]}, config))
 
     return draft
 
@@ -192,21 +174,28 @@ async def _report_stage(job: Job) -> None:
 def _finish(session: SessionProtocol | None) -> Node:
     async def finish(state: State, runtime: Runtime[Any], config: RunnableConfig) -> Update:
         """Close the run with the best draft as its result. On the thread of the run itself, texts stay in the store."""
-        check_unchanged(state)
-        best, opened = state.get("best") or state["draft"], session_of(runtime, session)
+        refuse_new_order(state)
+        run, best, opened = state["run"], state.get("best") or state["draft"], session_of(runtime, session)
         with streaming(runtime):
-            async with opened.at_work(state["run"]) as job:
+            async with opened.at_work(run) as job:
                 await job.rewind_to(state["round"], best)
                 summary, evaluations = (await job.draft(best)).text, await job.judged(best)
             why = state.get("why", "")
-            reason = await opened.finish(state["run"], best, state["stop"], why)
+            reason = await opened.finish(run, best, state["stop"], why)
         ended: Update = {"best": best, "stop": reason, "why": why}
-        if config["configurable"].get("thread_id") == thread_of(state["run"]):
+        if config["configurable"].get("thread_id") == thread_of(run):
             return ended
-        findings = [
-            to_jsonable_python(finding) for evaluation in evaluations.values() for finding in evaluation.findings
-        ]
-        return {**ended, "summary": summary, "findings": findings}
+        result: GraphResult = {
+            "run": run,
+            "status": "done",
+            "summary": summary,
+            "scores": state["scores"],
+            "findings": [
+                to_jsonable_python(finding) for evaluation in evaluations.values() for finding in evaluation.findings
+            ],
+            "stop": reason,
+        }
+        return {**ended, "result": result}
 
     return finish
 

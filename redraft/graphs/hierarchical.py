@@ -30,7 +30,7 @@ from redraft.errors import (
 from redraft.events import Notice
 from redraft.graphs.job import Job, best_so_far
 from redraft.graphs.plan import CONTEXT_SHARE, MAX_LEVELS, Level
-from redraft.graphs.state import DraftOutput, SessionProtocol, Update, node
+from redraft.graphs.state import DraftState, SessionProtocol, Update, node
 from redraft.prompts.summarization import Outline, outline_text
 from redraft.settings import LEVEL_RATIO
 from redraft.store.connection import off_loop
@@ -475,16 +475,11 @@ class SummaryTree:
             )
 
 
-class TreeOutput(DraftOutput, total=False):
-    """The output of the tree: the id of the text at its top."""
+class TreeState(DraftState, total=False):
+    """The state of hierarchical merging."""
 
     top: str
-
-
-class TreeState(TreeOutput, total=False):
-    """The state of the nodes; small, because it is in every checkpoint."""
-
-    run: str
+    """The id of the text at the top of the tree."""
 
 
 async def build_tree(state: TreeState, job: Job) -> Update:
@@ -514,9 +509,9 @@ async def tidy(state: TreeState, job: Job) -> Update:
     }
 
 
-def hierarchical_graph(session: SessionProtocol | None = None) -> StateGraph[TreeState, Any, TreeState, TreeOutput]:
+def hierarchical_graph(session: SessionProtocol | None = None) -> StateGraph[TreeState]:
     """Return the uncompiled graph; its nodes work on a run that has begun."""
-    graph = StateGraph(TreeState, output_schema=TreeOutput)
+    graph = StateGraph(TreeState)
     graph.add_node("build_tree", node(build_tree, session))
     graph.add_node("tidy", node(tidy, session))
     graph.add_edge(START, "build_tree")

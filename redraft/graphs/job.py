@@ -63,7 +63,7 @@ class Job:
     arbiter: Arbiter | None = None
     """Confirms findings, if a language model judges."""
     referees: tuple[Referee, ...] = ()
-    """Compare candidates, and every new text with the best draft; language models only."""
+    """Compare every new text with the best draft; language models only."""
     answerer: Answerer | None = None
     """Answers the question of a run that asks one."""
     failures: dict[str, RedraftError] = field(default_factory=dict)

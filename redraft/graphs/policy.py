@@ -11,6 +11,7 @@ from redraft.domain import REVIEW, DraftComparison, Evaluation, Finding, PointAn
 from redraft.evaluators.metric_info import MetricAim, goal_status
 from redraft.evaluators.similarity import is_same
 from redraft.settings import FIGURES, NEWCOMER, FeedbackName, PolicyName, RefineConfig
+from redraft.text.words import score
 
 Scores = Mapping[str, float | None]
 """The scores of a draft by metric; None if it could not be scored."""
@@ -274,8 +275,9 @@ def acceptance(
         return AcceptanceDecision(False, f"{unscored[0]} could not be judged")
     met = [metric for metric in goals if metric not in missed_metrics(had, goals)]
     if lost := [metric for metric in met if metric in missed_metrics(has, goals)]:
-        score = f"{lost[0]} {has[lost[0]] or 0.0:.2f}"
-        return AcceptanceDecision(False, f"{score} misses the goal {goals[lost[0]]:g}, which the best draft meets")
+        return AcceptanceDecision(
+            False, f"{lost[0]} {score(has[lost[0]])} misses the goal {goals[lost[0]]:g}, which the best draft meets"
+        )
     fewer = len(errors_in(before, aims)) - len(errors_in(after, aims))
     if way == "correct" and fewer > 0:
         return AcceptanceDecision(True, f"{_count(fewer, 'error')} fewer")

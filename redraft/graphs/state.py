@@ -1,5 +1,6 @@
-"""The input, state and output of the graphs: ids and small values. Texts are in the store; the channels that bring one
-in, or hand the summary out, are emptied by the next step, so that no checkpoint but theirs has it."""
+"""The input, state and output of the graphs. An order goes in, a result comes out, and between them the state holds ids
+and small values: texts are in the store. The next step empties the channel of the order and of the result, so that only
+one checkpoint has the texts of each."""
 
 from __future__ import annotations
 
@@ -66,7 +67,6 @@ class Options(TypedDict, total=False):
     chunk_tokens: int
     chunking: str
     merge: str
-    drafts: int
     context_tokens: int
     temperature: float | None
     top_p: float | None
@@ -106,18 +106,53 @@ class CallOptions(Options, Tracing, total=False):
 
 
 class Task(Options, total=False):
-    """The input of a graph: a document, or a recorded run."""
+    """The order that a graph carries out: a document, or a recorded run, with the options that differ from those of the
+    session."""
 
-    text: Annotated[str, EphemeralValue]
-    """The text of a document. This and the next three are for one start: the next one on the same thread begins a run
-    of its own."""
-    source: Annotated[str | Path | list[str | Path], EphemeralValue]
+    text: str
+    """The text of a document."""
+    source: str | Path | list[str | Path]
     """In place of the text: the path of a document, or the id of a stored one; or several, which are read as one."""
-    summary: Annotated[str | Path, EphemeralValue]
+    summary: str | Path
     """The summary to judge or refine: its text, its path, or the id of its stored text."""
-    recorded: Annotated[str, EphemeralValue]
+    recorded: str
     """The id of a recorded run, in place of a document."""
     metrics: list[str]
+
+
+class GraphResult(TypedDict):
+    """What a graph has made. Everything else about the run, such as its rounds, is in the store:
+    `Session.result(run)`."""
+
+    run: str
+    status: str
+    summary: str
+    """The text of the summary."""
+    scores: dict[str, float | None]
+    """The scores of the summary by metric."""
+    findings: list[dict[str, Any]]
+    """What the metrics found in the summary, as JSON."""
+    stop: str
+    """Why the run has ended, such as `goals_met`."""
+
+
+class GraphInput(TypedDict):
+    """The input of a graph, and the only key that it reads from the state of a graph around it."""
+
+    order: Annotated[Task, EphemeralValue]
+    """Each order is for one start: the next one on the same thread begins a run of its own."""
+
+
+class GraphOutput(TypedDict, total=False):
+    """The output of a graph, and the only key that it writes to the state of a graph around it."""
+
+    result: Annotated[GraphResult, EphemeralValue]
+
+
+class GraphContext(TypedDict, total=False):
+    """The context of a graph: a session, or anything with a session as its attribute or key `session`."""
+
+    session: Annotated[Any, "a redraft.Session"]
 
 
 class DraftOutput(TypedDict, total=False):
@@ -129,14 +164,19 @@ class DraftOutput(TypedDict, total=False):
     """How many partial summaries there are, by level."""
 
 
-class RunProgress(DraftOutput, total=False):
-    """How far a run is."""
+class DraftState(DraftOutput, total=False):
+    """The state of a drafting strategy; small, because it is in every checkpoint."""
 
     run: str
-    document: str
-    """The id of the document in the store, which may be the `source` of the next run."""
+
+
+class State(GraphOutput, DraftState, total=False):
+    """The state of a run inside its graph, for resuming and for whoever streams it: ids and small values."""
+
+    order: Annotated[Task, EphemeralValue]
     round: int
     best: str
+    first: str
     due: list[str]
     """The metrics that have yet to judge the latest draft."""
     judged: Annotated[dict[str, MetricVerdict], merged]
@@ -157,25 +197,6 @@ class RunProgress(DraftOutput, total=False):
     """Why the run has ended; empty while it continues."""
     why: str
     """The deciding model's reason for these findings, or for stopping."""
-
-
-class GraphOutput(RunProgress, total=False):
-    """The output of a graph. Everything else about the run, such as its rounds, is in the store:
-    `Session.result(run)`."""
-
-    summary: Annotated[str, EphemeralValue]
-    """The text of the summary."""
-    findings: Annotated[list[dict[str, Any]], EphemeralValue]
-    """What the metrics found in the summary, as JSON."""
-
-
-class State(Task, RunProgress, total=False):
-    """The state of a run, for observers and for resuming; everything else is in the store under the ids."""
-
-    asked: dict[str, Any]
-    """The input that the run began with."""
-
-    first: str
     instruction: str
     """The deciding model's instruction to the reviser."""
     way: Literal["edit", "correct"]
@@ -192,8 +213,8 @@ class State(Task, RunProgress, total=False):
     """Whether a person has written the latest draft."""
 
 
-class SessionProtocol(Protocol):
-    """The session methods that a graph needs: to begin a run, to work on it, and to finish it."""
+class GraphSession(Protocol):
+    """What a graph needs of a session: to begin a run, to work on it, and to finish it."""
 
     async def begin(self, task: Task, scope: Scope) -> str:
         """Record a new run; return its id."""
@@ -208,26 +229,35 @@ class SessionProtocol(Protocol):
         ...
 
 
+class SessionProtocol(Protocol):
+    """A session as graphs take it: a `redraft.Session`."""
+
+    @property
+    def _runner(self) -> GraphSession: ...
+
+
 _watched: ContextVar[bool] = ContextVar("redraft_watched", default=False)
 Node = Callable[..., Awaitable[Update | Command[str]]]
 Work = Callable[[Any, Job], Awaitable[Update | Command[str]]]
 """The work of a node: returns the changes of the state, or a command."""
 
 
-def session_of(runtime: Runtime[Any], session: SessionProtocol | None) -> SessionProtocol:
+def session_of(runtime: Runtime[Any], session: SessionProtocol | None) -> GraphSession:
     """Return the session that the graph was built with, or is run with."""
-    candidate = session or runtime.context
-    if candidate is None:
+    context: Any = session or runtime.context
+    if context is None:
         raise UsageError(
             "the graph was run without a session",
             hint="pass context=session, from `async with redraft.Session(...) as session`, also to resume",
         )
-    if hasattr(candidate, "at_work"):
-        return candidate
-    if within := getattr(candidate, "session", None):
-        return session_of(runtime, within)
+    # The context may be a session, a mapping or an object with one, or what a session hands to the graph of one run.
+    within: Any = context.get("session") if isinstance(context, Mapping) else getattr(context, "session", context)
+    runner: Any = getattr(within, "_runner", getattr(getattr(within, "session", None), "_runner", within))
+    if hasattr(runner, "at_work"):
+        opened: GraphSession = runner
+        return opened
     raise UsageError(
-        f"the graph was run with a context of the type {type(candidate).__name__}, which is not a session",
+        f"the graph was run with a context of the type {type(context).__name__}, which is not a session",
         hint="pass a session, a context with one as its attribute `session`, or build the graph with session=",
     )
 
@@ -246,21 +276,12 @@ def streaming(runtime: Runtime[Any]) -> Iterator[None]:
         _watched.reset(token)
 
 
-def requested_options(state: Any) -> dict[str, Any]:
-    """Return the options in a state. Texts, sources and runs are for one start, and not kept."""
-    return {name: state[name] for name in (*Options.__annotations__, "metrics") if name in state}
-
-
-def check_unchanged(state: Any) -> None:
-    """Raise `UsageError` where the input was changed after the run began, which would make no difference to it."""
-    original = state.get("asked")
-    if original is None:
-        return
-    now = requested_options(state)
-    if changed := next((name for name in (*now, *original) if now.get(name) != original.get(name)), None):
+def refuse_new_order(state: Any) -> None:
+    """Raise `UsageError` where an order was written into the state of a run that has begun: it would change nothing."""
+    if state.get("order") is not None:
         raise UsageError(
-            f"{changed} was changed in the state of run {state['run']}, which keeps the value it began with",
-            hint=f"restore the value, and use `await session.fork({state['run']!r}, round, {changed}=...)`",
+            f"run {state['run']} has begun, and keeps the order that it began with",
+            hint=f"leave `order` out; with other settings, `await session.fork({state['run']!r}, round, ...)`",
         )
 
 
@@ -268,7 +289,7 @@ def node(work: Work, session: SessionProtocol | None = None) -> Node:
     """Return a graph node that does `work` on a run."""
 
     async def at_work(state: Any, runtime: Runtime[Any]) -> Update | Command[str]:
-        check_unchanged(state)
+        refuse_new_order(state)
         with streaming(runtime):
             async with session_of(runtime, session).at_work(state["run"]) as job:
                 return await work(state, job)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
+from langchain_core.runnables import RunnableConfig
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command
 
@@ -28,7 +29,7 @@ from redraft.events import StageStarted
 from redraft.graphs.hierarchical import hierarchical_graph
 from redraft.graphs.job import Job
 from redraft.graphs.plan import OVERFLOW, Plan, Planner, running_target
-from redraft.graphs.state import DraftOutput, NamedStrategy, SessionProtocol, State, Update, node
+from redraft.graphs.state import DraftOutput, DraftState, NamedStrategy, SessionProtocol, Update, node
 from redraft.prompts import summarization
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
@@ -41,7 +42,7 @@ from redraft.text.tokens import Tokenizer
 from redraft.text.words import has_words
 
 
-async def summarize(state: State, job: Job) -> Update:
+async def summarize(state: DraftState, job: Job) -> Update:
     """Ask once for a summary of everything."""
     text, words = job.document.text[slice(*job.read)], job.plan.words
     completion = await job.writer.summarize_whole(text, words, "document", cap=job.run.settings.token_cap(words))
@@ -57,26 +58,21 @@ async def summarize(state: State, job: Job) -> Update:
     return {"draft": draft, "pieces": {"0": 1}}
 
 
-def direct_graph(session: SessionProtocol | None = None) -> StateGraph[State, Any, State, DraftOutput]:
+def direct_graph(session: SessionProtocol | None = None) -> StateGraph[DraftState, Any, DraftState, DraftOutput]:
     """Return the uncompiled graph; its nodes work on a run that has begun."""
-    graph = StateGraph(State, output_schema=DraftOutput)
+    graph = StateGraph(DraftState, output_schema=DraftOutput)
     graph.add_node("summarize", node(summarize, session))
     graph.add_edge(START, "summarize")
     return graph
 
 
-class RunningSummary(DraftOutput, total=False):
-    """The output of incremental drafting: the id of the running summary, and the progress."""
+class RunningState(DraftState, total=False):
+    """The state of incremental drafting."""
 
     read: int
     """The number of chunks read."""
     running: str
-
-
-class RunningState(RunningSummary, total=False):
-    """The state of the nodes; small, because it is in every checkpoint."""
-
-    run: str
+    """The id of the text of the running summary."""
 
 
 async def start(state: RunningState, job: Job) -> Update:
@@ -148,9 +144,9 @@ def _onward(read: int, job: Job) -> str:
 
 def incremental_graph(
     session: SessionProtocol | None = None,
-) -> StateGraph[RunningState, Any, RunningState, RunningSummary]:
+) -> StateGraph[RunningState]:
     """Return the uncompiled graph; its nodes work on a run that has begun."""
-    graph = StateGraph(RunningState, output_schema=RunningSummary)
+    graph = StateGraph(RunningState)
     graph.add_node("start", node(start, session))
     graph.add_node("read_chunk", node(read_chunk, session), destinations=("read_chunk", "compress", "tidy"))
     graph.add_node("compress", node(compress, session), destinations=("read_chunk", "tidy"))
@@ -160,7 +156,7 @@ def incremental_graph(
     return graph
 
 
-async def answer(state: State, job: Job) -> Update:
+async def answer(state: DraftState, job: Job) -> Update:
     """Answer the run's question; keep the answer as its draft, and store its citations."""
     assert job.answerer is not None, "only a run that asks has this node"
     job.observe(StageStarted("answering", 1))
@@ -174,9 +170,9 @@ async def answer(state: State, job: Job) -> Update:
     return {"draft": draft}
 
 
-def answer_graph(session: SessionProtocol | None = None) -> StateGraph[State, Any, State, DraftOutput]:
+def answer_graph(session: SessionProtocol | None = None) -> StateGraph[DraftState, Any, DraftState, DraftOutput]:
     """Return the uncompiled graph; its node works on a run that has begun."""
-    graph = StateGraph(State, output_schema=DraftOutput)
+    graph = StateGraph(DraftState, output_schema=DraftOutput)
     graph.add_node("answer", node(answer, session))
     graph.add_edge(START, "answer")
     return graph
@@ -198,6 +194,7 @@ class Strategy:
     prompts: tuple[Prompt[Any, Any], ...]
 
 
+_ANOTHER = "another"
 _NAME = re.compile(r"[^\W\d][\w-]*")
 # Separates the version of redraft from the package of a strategy.
 _WITH = " with "
@@ -278,6 +275,34 @@ def strategy_named(strategy: str | NamedStrategy) -> Strategy:
             hint="an entry point of redraft.strategies must have the name of its redraft.graphs.Strategy",
         )
     return installed_strategy
+
+
+class ChosenState(DraftState, total=False):
+    """The state of drafting by the strategy that was chosen for the document."""
+
+    strategy: str
+
+
+def chosen_graph(session: SessionProtocol | None = None) -> StateGraph[ChosenState]:
+    """Return the uncompiled graph that drafts by the strategy on record: redraft's own, each a node, or `another`."""
+
+    async def choose(state: ChosenState, job: Job) -> Command[str]:
+        """Go to the strategy that was chosen for the document."""
+        chosen = job.plan.strategy
+        return Command(update={"strategy": chosen}, goto=chosen if chosen in STRATEGIES else _ANOTHER)
+
+    async def another(state: ChosenState, config: RunnableConfig) -> Update:
+        """Draft by the strategy of another package, or by one that was passed as an object."""
+        graph = strategy_named(state["strategy"]).graph(session).compile()
+        return dict(await graph.ainvoke({"run": state["run"]}, config))
+
+    graph = StateGraph(ChosenState)
+    graph.add_node("choose", node(choose, session), destinations=(*STRATEGIES, _ANOTHER))
+    for name, strategy in STRATEGIES.items():
+        graph.add_node(name, strategy.graph(session).compile())
+    graph.add_node(_ANOTHER, another)
+    graph.add_edge(START, "choose")
+    return graph
 
 
 def draft_plan(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import re
 import secrets
+import time
 import tomllib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,9 +17,10 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from redraft.domain import content_id
 from redraft.errors import BudgetError, Raise, StoreError, UsageError
 from redraft.fields import error_text
-from redraft.settings import Price
+from redraft.settings import Limits, Price
 from redraft.sources import MAX_SETTINGS_BYTES, read_file
 from redraft.store.calls import Call
 from redraft.store.connection import off_loop
@@ -30,15 +32,35 @@ _POLL_SECONDS = 0.2
 
 
 class Budget:
-    """The remaining budget that runs share; usage and reservations are in the ledger."""
+    """What several runs may spend together: `Session(budget=redraft.Budget(max_cost=5))`. A call that could exceed it
+    is not made, in whichever of the runs. What is spent and reserved is in the ledger."""
 
     def __init__(
-        self, *, max_calls: int | None, max_cost: float | None, budget_key: str | None = None, paced: bool = False
+        self,
+        *,
+        max_cost: float | None = None,
+        max_calls: int | None = None,
+        name: str | None = None,
+        budget_key: str | None = None,
+        paced: bool = False,
+        outer: Budget | None = None,
+        deadline: float | None = None,
     ) -> None:
-        """`budget_key` names a budget that several processes share. `paced` budgets share
-        the limits per minute, too."""
-        self.terms = ReservationTerms(budget_key or secrets.token_hex(8), max_calls, max_cost)
-        self.paced = paced
+        """A budget with a `name` is shared by all processes that use this name on the same database, and counts all
+        that was ever spent under it; one without is spent by the sessions that it is passed to.
+
+        redraft's own budgets have a `budget_key`, such as the id of a run, may be part of an `outer` budget, and are
+        `paced` if they share the limits per minute, too. `deadline` is the time from now that the runs may take, in
+        seconds."""
+        Limits(max_cost=max_cost, max_calls=max_calls)
+        if name is not None and not (isinstance(name, str) and name.strip()):
+            raise UsageError("the name of a budget is no text", hint='give it one, such as Budget(name="nightly")')
+        self.max_cost, self.max_calls, self.name = max_cost, max_calls, name
+        key = content_id(f"budget\n{name}") if name else secrets.token_hex(8)
+        self.terms = ReservationTerms(budget_key or key, max_calls, max_cost)
+        self._is_of_session = budget_key is None
+        self._outer, self._paced = outer, paced
+        self.ends_at = None if deadline is None else time.monotonic() + deadline
         self.in_flight = 0
         """How many calls are being reserved or sent."""
         self._runs: set[str] = set()
@@ -47,39 +69,68 @@ class Budget:
         self._changes = 0
         self._changed = asyncio.Event()
 
+    def __repr__(self) -> str:
+        return f"Budget(max_cost={self.max_cost}, max_calls={self.max_calls}, name={self.name!r})"
+
+    @property
+    def pace_key(self) -> str | None:
+        """Return the key of the budget whose processes share the limits per minute; None without one."""
+        return self.terms.budget_key if self._paced else self._outer.pace_key if self._outer else None
+
     @asynccontextmanager
     async def reserved(self, reservations: Reservations, call: Call) -> AsyncIterator[Reservation]:
         """Reserve the maximum cost of a call while it is made. If there is no room, the call waits for running calls to
         leave some; it is refused only when none is running."""
+        budgets = [self, *self._outer_budgets()]
         while True:
-            changes = self._changes
-            self.in_flight += 1
-            reservation, lack = Reservation(), None
+            changes = [budget._enter() for budget in budgets]
+            reservation, lack, unchanged = Reservation(), None, [True]
             try:
-                await off_loop(reservations.book, reservation, call, self.terms)
-                self._runs.add(call.run or "")
+                await off_loop(reservations.book, reservation, call, *(budget.terms for budget in budgets))
+                for budget in budgets:
+                    budget._runs.add(call.run or "")
                 yield reservation
             except LimitReachedError as error:
                 lack = error
             except StoreError as error:
-                self._unsettled |= {} if reservation.call is None else {reservation.call: error}
+                for budget in budgets:
+                    budget._unsettled |= {} if reservation.call is None else {reservation.call: error}
                 raise
             finally:
                 try:
                     if not reservation.sent:
                         await off_loop(reservations.take_back, reservation)
                 finally:
-                    self.in_flight -= 1
-                    unchanged = self._changes == changes
-                    # A failed reservation does not wake other waiting calls while a call is running.
-                    if lack is None or not self.in_flight:
-                        self._changes += 1
-                        self._changed.set()
-                        self._changed = asyncio.Event()
+                    unchanged = [
+                        budget._leave(number, wakes=lack is None)
+                        for budget, number in zip(budgets, changes, strict=True)
+                    ]
             if lack is None:
                 return
-            if unchanged:
-                await self._wait(call, lack)
+            full = next(number for number, budget in enumerate(budgets) if budget.terms is lack.terms)
+            if unchanged[full]:
+                await budgets[full]._wait(call, lack)
+
+    def _outer_budgets(self) -> Iterator[Budget]:
+        if self._outer is not None:
+            yield self._outer
+            yield from self._outer._outer_budgets()
+
+    def _enter(self) -> int:
+        """Count a call in; return the number of changes so far."""
+        self.in_flight += 1
+        return self._changes
+
+    def _leave(self, changes: int, *, wakes: bool) -> bool:
+        """Count a call out; return whether nothing has changed since it came in. A failed reservation does not wake
+        other waiting calls while a call is running."""
+        self.in_flight -= 1
+        unchanged = self._changes == changes
+        if wakes or not self.in_flight:
+            self._changes += 1
+            self._changed.set()
+            self._changed = asyncio.Event()
+        return unchanged
 
     async def _wait(self, call: Call, lack: LimitReachedError) -> None:
         """Wait for the room that other calls leave; raise `BudgetError` if there are no others."""
@@ -94,28 +145,32 @@ class Budget:
 
     def _used_up(self, call: Call, lack: LimitReachedError) -> BudgetError:
         """Return the error of a call that exceeds a limit."""
-        terms = self.terms
-        if terms.max_calls is not None and lack.calls >= terms.max_calls:
-            more = Raise("max_calls", 2 * terms.max_calls, 1)
-            return BudgetError(f"the limit of {count(terms.max_calls, 'call')} is used up", fix=(_RESUME, more))
-        booked = call.booked_usd or 0.0
+        terms, booked = self.terms, call.booked_usd or 0.0
+        limit, spent = dollars(terms.max_cost or 0, exact=True), f"{dollars(lack.usd)} spent"
         least = ceil(100 * max(2 * (terms.max_cost or 0), booked + _SPARE * lack.usd)) / 100
-        more, limit = Raise("max_cost", least, booked), dollars(terms.max_cost or 0, exact=True)
-        spent = f"{dollars(lack.usd)} spent" if lack.usd else "nothing spent"
+        if terms.max_calls is not None and lack.calls >= terms.max_calls:
+            problem = f"the limit of {count(terms.max_calls, 'call')} is used up"
+            return BudgetError(problem, fix=self._advice(Raise("max_calls", 2 * terms.max_calls, 1)))
+        more = self._advice(Raise("max_cost", least, booked))
         if terms.max_cost is not None and lack.usd > terms.max_cost:
+            problem = f"{spent}, {dollars(lack.usd - terms.max_cost)} more than the limit of {limit}"
             return BudgetError(
-                f"{spent}, {dollars(lack.usd - terms.max_cost)} more than the limit of {limit}:"
-                " replies were longer than allowed, so no further calls are made",
-                fix=(f"check that the server respects the limit of a reply, or {_RESUME}", more),
+                f"{problem}: replies were longer than allowed, so no further calls are made",
+                fix=("check that the server respects the limit of a reply, or ", *more),
             )
         return BudgetError(
-            f"the next call could cost {dollars(call.booked_usd)}, and with {spent} that may exceed"
-            f" the limit of {limit}",
-            fix=(_RESUME, more),
+            f"the next call could cost {dollars(call.booked_usd)}, and with {spent if lack.usd else 'nothing spent'}"
+            f" that may exceed the limit of {limit}",
+            fix=more,
         )
 
+    def _advice(self, more: Raise) -> tuple[str | Raise, ...]:
+        """Return how to go on: with a higher limit of the run, or a larger budget of the session."""
+        if self._is_of_session:
+            return (f"resume the run in a session with a larger budget, such as Budget({more.name}={more.value:g})",)
+        return ("resume the run with ", more)
 
-_RESUME = "resume the run with "
+
 _SPARE = 1.1
 """Replies may be a little longer than those before."""
 _DATE = re.compile(r"-\d{4}(\d{4}|-\d{2}-\d{2})?\Z")

@@ -33,7 +33,7 @@ from redraft.errors import (
 from redraft.llm.addresses import MIN_SECRET, check_key, header_secrets, is_openais, message_without, plain_address
 from redraft.llm.base import TRUNCATED, Model, Reply, Request, Sampling
 from redraft.llm.envelope import answered_by, as_reply, finish_of, irregularities, text_of, usage_of
-from redraft.llm.failures import status_of, translate
+from redraft.llm.failures import safe_cause, status_of, translate
 from redraft.llm.reasoning_budget import ReasoningBudget, reasoning_tokens, refuses_sampling, usual_room
 from redraft.llm.replies import NoValueError, read_value, whole_entries
 from redraft.llm.structured_output import LIMITS, NAMES, Mode, OutputModes, messages_of, modes_for, named_schema
@@ -170,8 +170,8 @@ class ChatModel:
         self._chat = chat
         self._modes = OutputModes(modes or modes_for(None, speaks_openai=traits.speaks_openai))
         self._probing = asyncio.Lock()
-        self._no_way: str | None = None
-        """Why every structured-output mode was refused."""
+        self._no_way: ProviderError | None = None
+        """The refusal of every structured-output mode."""
         fixed_room = traits.thinking if reasoning_reserve is None else reasoning_reserve
         self._reasoning = ReasoningBudget(usual_room(traits.name), fixed_room)
         draws = not refuses_sampling(traits.name) if takes_temperature is None else takes_temperature
@@ -214,7 +214,7 @@ class ChatModel:
             before = self._no_way
             async with self._probing:
                 if self._no_way is not None and self._no_way is not before:
-                    raise ProviderError(self._no_way, fix=_NO_WAY)
+                    raise self._no_way.copied()
                 if not self._modes.is_settled:
                     return await self._attempt(request)
         return await self._attempt(request)
@@ -239,7 +239,6 @@ class ChatModel:
         except TimeoutError:
             raise TimedOut(f"the model did not answer within {self._seconds or 0:g} s") from None
         except Exception as error:  # noqa: BLE001
-            # The provider's own exception may quote the request with its key, and a traceback would show it.
             failure = self._translate(error, mode, features)
             if isinstance(failure, CapabilityError):
                 failure = self._without_feature(failure, mode)
@@ -249,7 +248,7 @@ class ChatModel:
                     failure = CapabilityError(f"reasoning tokens: {failure.message}")
             elif mode:
                 failure = self._mode_failure(failure, mode, which, status_of(error))
-            raise failure from None
+            raise failure from safe_cause(error, self._traits.secrets)
         if mode:
             self._modes.record_answer(which)
             self._no_way = None
@@ -262,6 +261,8 @@ class ChatModel:
         """Return the reply in a message, and learn from it whether the mode works."""
         try:
             odd, answering = irregularities(message, self._traits.name), one_line(answered_by(message), _LONGEST_NAME)
+            if mode == "plain" and self._modes.is_fallback(mode):
+                odd = (*odd, "no schema is enforced: the form of replies is only asked for in the prompt")
             reply = replace(self._reply_in(request, message, room), odd=odd, answered_by=answering)
         except UnreadableReply as error:
             error.moved = mode is not None and error.formless and self._modes.record_broken(mode)
@@ -332,11 +333,10 @@ class ChatModel:
         if self._modes.record_refusal(which, is_fault=not refused):
             return CapabilityError(f"{mode}: {failure.message}")
         if self._modes.all_refused:
-            self._no_way = failure.message
-            return ProviderError(failure.message, fix=_NO_WAY)
-        if refused:
-            failure.fix = _NO_WAY
-        return failure
+            self._no_way = ProviderError(failure.message, fix=_NO_WAY)
+            self._no_way.status = status
+            return self._no_way
+        return failure.advised(*_NO_WAY) if refused else failure
 
     def _bound(self, request: Request[Any, Any], mode: Mode | None, room: int) -> Runnable[Any, BaseMessage]:
         """Return the chat model with the parameters of a request set in its own fields."""

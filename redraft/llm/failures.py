@@ -16,8 +16,10 @@ from urllib.parse import urlsplit
 from redraft.domain import Usage
 from redraft.errors import (
     CapabilityError,
+    KeyRejected,
     ModelError,
     ProviderError,
+    QuotaExhausted,
     RateLimited,
     RefusedReply,
     RejectedRequest,
@@ -25,14 +27,15 @@ from redraft.errors import (
     Set,
     TimedOut,
     TransientError,
+    UnknownModel,
     UsageError,
 )
 from redraft.llm.addresses import REDACTED, plain_address, redacted
 
 _SECRET = re.compile(r"\b(?:sk|key|pk|rk)-[A-Za-z0-9_\-*.]{6,}|(?i:bearer)\s+\S+|(?<=//)[^/@\s]+:[^/@\s]+@")
+_STATUS_AT_START = re.compile(r"^Error code: \d+( - )?")
+"""What OpenAI's client writes before the words of the server."""
 _WIDTH = 300
-# A provider that asks for a longer wait wants us to stop.
-_LONGEST_WAIT = 3600.0
 _FEATURES = {
     "maxItems": re.compile(r"max_?items", re.IGNORECASE),
     "enum": re.compile(r"\benums?\b", re.IGNORECASE),
@@ -44,6 +47,11 @@ _FEATURES = {
     "max_completion_tokens": re.compile(r"max_completion_tokens", re.IGNORECASE),
 }
 _TOO_LONG = re.compile(r"context.{0,20}(length|window|size)|too many tokens|maximum.{0,20}tokens", re.IGNORECASE)
+_UNKNOWN = re.compile(
+    r"model_not_found|\bmodel\b.{0,120}(?:not exist|not found|not supported|not available)|not_found_error.*\bmodel:"
+    r"|(?:unknown|no such|invalid) model\b",
+    re.IGNORECASE,
+)
 _FILTERED = re.compile(r"content.?(filter|policy|management)|responsible.?ai|moderation", re.IGNORECASE)
 _ARGUMENTS = re.compile(r"\barguments?\b")
 # The packages between us and an OpenAI-compatible server.
@@ -61,6 +69,32 @@ def redact(message: str, secrets: Sequence[str] = ()) -> str:
     return line if len(line) <= _WIDTH else line[: _WIDTH - 1] + "…"
 
 
+def safe_cause(error: Exception, secrets: Sequence[str] = ()) -> Exception | None:
+    """Return a provider's exception as the cause of ours: without secrets in what it says, and without the frames that
+    hold them; None if it cannot be cleaned, or already is an error of ours."""
+    for cause in _causes(error):
+        if isinstance(cause, ModelError):
+            return None
+        cause.__traceback__ = cause.__context__ = None
+        for name in ("args", "message", "body"):
+            if (value := getattr(cause, name, None)) is not None:
+                with suppress(AttributeError, TypeError):
+                    setattr(cause, name, _cleaned(value, tuple(secrets)))
+        if _cleaned(str(cause), tuple(secrets)) != str(cause):
+            return None
+    return error
+
+
+def _cleaned(value: Any, secrets: tuple[str, ...]) -> Any:
+    if isinstance(value, str):
+        return _SECRET.sub(REDACTED, redacted(value, secrets))
+    if isinstance(value, list | tuple):
+        return type(value)(_cleaned(part, secrets) for part in value)
+    if isinstance(value, dict):
+        return {name: _cleaned(part, secrets) for name, part in value.items()}
+    return value
+
+
 def translate(
     error: Exception,
     features: frozenset[str],
@@ -74,10 +108,12 @@ def translate(
     for model_error in _causes(error):
         if isinstance(model_error, ModelError):
             return model_error
-    message = redact(str(error) or type(error).__name__, secrets)
+    message = redact(_STATUS_AT_START.sub("", str(error)) or type(error).__name__, secrets)
     status = status_of(error)
     if status is not None and status >= 300:
-        return _of_status(status, error, message, features, address)
+        model_error = _of_status(status, error, message, features, address)
+        model_error.status = status
+        return model_error
     if _is_connection_trouble(error):
         cause = redact(str(error.__cause__), secrets) if error.__cause__ else ""
         names = {type(cause).__name__ for cause in _causes(error)}
@@ -143,11 +179,15 @@ def _of_status(status: int, error: Exception, message: str, features: frozenset[
     if status in (401, 403):
         if status == 403 and _FILTERED.search(message):
             return _filtered(message)
-        return ProviderError(message, hint="check the API key and its permissions")
+        reason = "" if message == type(error).__name__ else f": {message}"
+        return KeyRejected(
+            f"{redact(address) or 'the provider'} refused the API key (HTTP {status}){reason}",
+            hint="put a valid key into the variable of its provider, such as OPENAI_API_KEY",
+        )
     if status == 402:
-        return ProviderError(message, hint=_NO_CREDIT)
-    if status in (404, 405):
-        return ProviderError(f"HTTP {status}: {message}", hint=_check_address(address))
+        return QuotaExhausted(message, hint=_NO_CREDIT)
+    if status in (400, 404) and _UNKNOWN.search(f"{error} {getattr(error, 'body', '')}"):
+        return UnknownModel(f"HTTP {status}: {message}", hint=_check_address(address))
     if status in (400, 413, 422):
         # It may be this one request, so others are still sent.
         return RejectedRequest(message, hint="the provider rejected the request; see its message")
@@ -171,16 +211,13 @@ def _redirected(status: int, error: Exception) -> ProviderError:
 
 def _too_many(error: Exception, message: str) -> ModelError:
     if "insufficient_quota" in f"{error} {getattr(error, 'body', '')}":
-        return ProviderError(message, hint=_NO_CREDIT)
-    wait = _retry_after(error)
-    if wait is not None and wait > _LONGEST_WAIT:
-        return ProviderError(
-            message, hint=f"the provider asks to wait for {wait / 3600:.1f} hours; resume the run then"
-        )
-    return RateLimited(message, retry_after=wait)
+        return QuotaExhausted(message, hint=_NO_CREDIT)
+    return RateLimited(message, retry_after=_retry_after(error))
 
 
 def _known_complaint(status: int, message: str, features: frozenset[str]) -> ModelError | None:
+    if status == 403 and _FILTERED.search(message):
+        return _filtered(message)
     if status not in (400, 404, 413, 422, 501):
         return None
     if _TOO_LONG.search(message):

@@ -16,22 +16,30 @@ from redraft.errors import (
     CapabilityError,
     LateReply,
     ModelError,
+    Raise,
     RateLimited,
     ServerUnreachable,
+    Set,
     TimedOut,
     TruncatedReasoning,
     UnreadableReply,
 )
+from redraft.settings import Limits
+from redraft.text.words import lasting
 
 _WINDOW = 60.0
 _BACK_OFF = 0.7
+FIRST_PAUSE = 0.5
+# Limits are mostly per minute, which six tries outlast.
+_GROWTH = 3
 Pace = Callable[[int], Awaitable[float]]
 """Reserves tokens of a limit shared with other processes, and returns 0, or the seconds to wait."""
 
 
 class Limiter:
     """Lets requests through in order. The concurrency adapts: a 429 or a time-out lowers it at once, and answers raise
-    it again one by one, up to the user's limit. Used in one event loop."""
+    it again one by one, up to the user's limit. After a second 429 without an answer, requests go one at a time. Used
+    in one event loop."""
 
     def __init__(
         self,
@@ -45,6 +53,9 @@ class Limiter:
         self.ceiling = concurrency
         self.allowed = float(concurrency)
         self.in_flight = 0
+        self.throttled = 0
+        """How often the provider's rate limit was exceeded since the last answer; several requests at once count as
+        one."""
         self._requests = None if pace else requests_per_minute
         self._tokens = None if pace else tokens_per_minute
         self._pace = pace
@@ -80,8 +91,23 @@ class Limiter:
 
     def record_answer(self) -> None:
         """Record an answer and raise the concurrency slightly."""
+        self.throttled = 0
         self.allowed = min(float(self.ceiling), self.allowed + 1 / max(1.0, self.allowed))
         self._admit()
+
+    def record_rate_limit(self, began: float, retry_after: float | None, longest_wait: float) -> None:
+        """Record a 429 of a request that began at `began`, and hold everyone back: for as long as the provider asks, if
+        that is no longer than the longest wait, or else for longer each time."""
+        is_first = began >= self._lowered_at
+        self.throttled += is_first
+        wait = retry_after
+        if (wait is None or wait < FIRST_PAUSE) and is_first:
+            # Jitter keeps processes that failed together from retrying together.
+            wait = FIRST_PAUSE * _GROWTH ** (self.throttled - 1) * random.uniform(0.6, 1.4)
+            wait = min(wait, longest_wait)
+        self.record_throttling(began, None if wait is None or wait > longest_wait else wait)
+        if is_first:
+            self.allowed = max(1.0, self.allowed * _BACK_OFF) if self.throttled == 1 else 1.0
 
     def record_throttling(self, began: float, retry_after: float | None) -> None:
         """Record a rate limit or a time-out of a request that began at `began`; several at once count as one."""
@@ -91,6 +117,11 @@ class Limiter:
             self._lowered_at = now
         if retry_after is not None:
             self._resume_at = max(self._resume_at, now + retry_after)
+
+    @property
+    def hold(self) -> float:
+        """Return the seconds for which the provider has asked everyone to wait."""
+        return max(0.0, self._resume_at - time.monotonic())
 
     def _leave(self) -> None:
         self.in_flight -= 1
@@ -158,17 +189,14 @@ def shared_limiter(
     return limiter
 
 
-_TRANSIENT_TRIES = 6
-_RATE_LIMIT_TRIES = 30
-_CAPABILITY_TRIES = 6
+_REPAIRS = 6
+"""How often a request is repeated because the provider lacks a feature."""
 _THOUGHT_TRIES = 8
 # A reply that times out twice will time out again.
 _LATE_TRIES = 2
 # A server that is down usually stays down for longer than anyone wants to wait.
 _UNREACHED_TRIES, _UNREACHED_PAUSE = 2, 2.0
 _MAX_CONSECUTIVE_TIMEOUTS = 8
-FIRST_PAUSE = 0.5
-_LONGEST_PAUSE = 30.0
 _MORE_TIME = "a longer timeout, or a lower concurrency, gives it more time"
 
 
@@ -186,10 +214,12 @@ class TimeoutHistory:
 
 
 class RetryPolicy:
-    """Decides on the attempts at one request; `structured` requests can be split."""
+    """Decides on the attempts at one request, within the run's limits; `structured` requests can be split."""
 
-    def __init__(self, patience: TimeoutHistory, *, structured: bool) -> None:
+    def __init__(self, limiter: Limiter, patience: TimeoutHistory, limits: Limits, *, structured: bool) -> None:
+        self._limiter = limiter
         self._patience = patience
+        self._limits = limits
         self._structured = structured
         self._answers = patience.answers
         self._counts: Counter[type[ModelError]] = Counter()
@@ -208,33 +238,42 @@ class RetryPolicy:
         if not error.retryable:
             return None
         if isinstance(error, CapabilityError):
-            return 0.0 if tries <= _CAPABILITY_TRIES else None
+            return 0.0 if tries <= _REPAIRS else None
+        longest_wait = self._limits.longest_wait
+        if isinstance(error, RateLimited):
+            # The limiter holds everyone back.
+            is_over = self._limiter.throttled >= self._limits.tries or (error.retry_after or 0) > longest_wait
+            return None if is_over else 0.0
         if tries >= self._most(error):
             return None
-        if isinstance(error, RateLimited) and error.retry_after is not None and error.retry_after >= FIRST_PAUSE:
-            # The limiter holds everyone back until then.
-            return 0.0
         if isinstance(error, ServerUnreachable):
-            return _UNREACHED_PAUSE
+            return min(longest_wait, _UNREACHED_PAUSE)
         # Jitter keeps tasks that failed together from retrying together.
-        pause: float = min(_LONGEST_PAUSE, FIRST_PAUSE * 2 ** (tries - 1))
-        return pause * random.uniform(0.6, 1.4)
+        pause: float = FIRST_PAUSE * 2 ** (tries - 1) * random.uniform(0.6, 1.4)
+        return min(longest_wait, pause)
 
     def _most(self, error: ModelError) -> int:
+        tries = self._limits.tries
         if isinstance(error, TimedOut):
             # Prose cannot be asked for in parts; while others are answered it may only have waited.
             waits = not self._structured and self._patience.answers > self._answers
-            return _TRANSIENT_TRIES if waits else _LATE_TRIES
-        if isinstance(error, ServerUnreachable):
-            return _UNREACHED_TRIES
-        return _RATE_LIMIT_TRIES if isinstance(error, RateLimited) else _TRANSIENT_TRIES
+            return tries if waits else min(tries, _LATE_TRIES)
+        return min(tries, _UNREACHED_TRIES) if isinstance(error, ServerUnreachable) else tries
 
     def final_error(self, error: ModelError) -> ModelError:
-        """Return the final error of the request; after time-outs it may suggest smaller requests."""
+        """Return the final error of the request: after time-outs it may suggest smaller requests, and after a rate
+        limit it says when to go on."""
+        if isinstance(error, RateLimited):
+            wait, longest_wait = error.retry_after, self._limits.longest_wait
+            if wait is not None and wait > longest_wait:
+                resume = f"the provider asks to wait for {lasting(wait)}: resume the run then, or let it wait with "
+                return error.advised(resume, Raise("longest_wait", wait))
+            return error.advised("resume the run later, or ask less at once with ", Set("concurrency", 1))
         if not isinstance(error, TimedOut):
             return error
         tries = self._counts[type(error)]
-        message = f"{error.message}, {'twice' if tries == _LATE_TRIES else f'{tries} times'}: {_MORE_TIME}"
+        often = {1: "", 2: ", twice"}.get(tries, f", {tries} times")
+        message = f"{error.message}{often}: {_MORE_TIME}"
         if self._structured and self._patience.late <= _MAX_CONSECUTIVE_TIMEOUTS:
             return LateReply(message, text="", usage=Usage(reported=False), place=error.place)
         return TimedOut(message, place=error.place)

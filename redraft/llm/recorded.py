@@ -17,8 +17,10 @@ from pydantic import BaseModel
 from redraft.domain import Usage
 from redraft.errors import (
     CapabilityError,
+    DeadlineError,
     ModelError,
     ProviderError,
+    Raise,
     RateLimited,
     RedraftError,
     RejectedRequest,
@@ -39,7 +41,7 @@ from redraft.llm.structured_output import bytes_beside, bytes_of, most_tokens_of
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import InputT, ValueT
 from redraft.prompts.tags import TagContext, Tags
-from redraft.settings import Price
+from redraft.settings import Limits, Price
 from redraft.store.calls import OK, SENT, Call, ModelCapabilities
 from redraft.store.connection import off_loop
 from redraft.store.messages import Message
@@ -122,6 +124,8 @@ class RecordedModel:
         limiter: Limiter,
         run: str | None = None,
         budget: Budget | None = None,
+        limits: Limits | None = None,
+        ends_at: float | None = None,
         price: Price | None = FREE,
         tokenizer: Tokenizer | None = None,
         top_p: float | None = None,
@@ -130,15 +134,19 @@ class RecordedModel:
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
         language: str = "",
     ) -> None:
-        """`tokenizer` counts as the provider does; without one the maximum for a text is counted. `top_p` and
+        """`limits` bound the attempts at a request; after `ends_at`, as of `time.monotonic`, none is made. `tokenizer`
+        counts as the provider does; without one the maximum for a text is counted. `top_p` and
         `max_tokens` apply to every request. `language` is the document's, for a model that depends on it."""
         self.identity = inner.identity
         self._inner = inner
+        self._reasoning = inner if isinstance(inner, ReasoningModel) else None
         self._book = book
         self._store = store
         self._limiter = limiter
         self._run = run
         self._budget = budget or Budget(max_calls=None, max_cost=None)
+        self._limits = limits or Limits()
+        self._ends_at = ends_at
         self._price = price
         self._tokenizer = tokenizer
         self._top_p = top_p
@@ -172,8 +180,16 @@ class RecordedModel:
         key = self._key(request)
         # One task at a time asks the same; the others find the answer in the cache.
         locks = _locks.setdefault(asyncio.get_running_loop(), WeakValueDictionary())
-        async with locks.setdefault(key, asyncio.Lock()):
-            return await self._cached(request, key) or await self._asked(request, key, bytes_of(request.text))
+        left = None if self._ends_at is None else self._ends_at - time.monotonic()
+        try:
+            async with asyncio.timeout(left) as deadline, locks.setdefault(key, asyncio.Lock()):
+                return await self._cached(request, key) or await self._asked(request, key, bytes_of(request.text))
+        except TimeoutError:
+            if not deadline.expired():
+                raise
+        seconds = self._limits.deadline or 0
+        more = ("resume the run, with the same time again or ", Raise("deadline", 2 * seconds))
+        raise DeadlineError(f"the run has taken the {seconds:g} s that it may take", fix=more)
 
     def _key(self, request: Request[Any, Any]) -> str:
         return request_key(request, self.identity, self._language)
@@ -196,7 +212,7 @@ class RecordedModel:
         """Ask until there is an answer or no further attempt can help; an unreadable reply is repaired once, and once
         more in another mode."""
         request = replace(request, mode=(await self._known_capabilities()).mode)
-        tries = RetryPolicy(self._patience, structured=request.prompt.returns is not str)
+        tries = RetryPolicy(self._limiter, self._patience, self._limits, structured=request.prompt.returns is not str)
         attempt = 1
         since = time.monotonic()
         while True:
@@ -206,16 +222,19 @@ class RecordedModel:
                         return await self._attempt(request, pending)
                     except ModelError as error:
                         failure = error
-                        failure.place = failure.place or request.label
+                        if not isinstance(failure, ProviderError):
+                            failure.place = failure.place or request.label
             except DuplicateCallError:
                 if (reply := await self._answered_elsewhere(request, key)) is not None:
                     return reply
                 continue
             attempt += 1
             wait = tries.pause(failure, repaired=request.complaint is not None)
-            failure = failure if wait is not None else tries.final_error(failure)
+            if wait is None:
+                failure = self._final_error(tries, failure)
+            again_in = None if wait is None else max(wait, self._limiter.hold)
             self._observer(
-                CallFailed(request.label, failure.message, wait, self.identity, request.prompt.name, failure.code)
+                CallFailed(request.label, failure.message, again_in, self.identity, request.prompt.name, failure.code)
             )
             if wait is None:
                 raise failure
@@ -225,17 +244,25 @@ class RecordedModel:
                 await self._pause(wait)
             since = time.monotonic()
 
+    def _final_error(self, tries: RetryPolicy, failure: ModelError) -> ModelError:
+        """Return the error of a request that is given up; after a rate limit all others are given up, too."""
+        final = tries.final_error(failure)
+        final.status, final.__cause__ = failure.status, failure.__cause__
+        if isinstance(final, RateLimited):
+            self._hopeless = final
+        return final
+
     async def _known_capabilities(self) -> ModelCapabilities:
         """Load what earlier runs learned about the model, and pass it to the model."""
         if self._capabilities is None:
             self._capabilities = await off_loop(self._store.capabilities.known, self.identity)
-            if isinstance(self._inner, ReasoningModel):
-                self._inner.expect_reasoning(self._capabilities.reasoning_tokens or 0)
+            if self._reasoning is not None:
+                self._reasoning.expect_reasoning(self._capabilities.reasoning_tokens or 0)
         return self._capabilities
 
     @property
     def _reasoning_tokens(self) -> int:
-        return self._inner.reasoning_tokens if isinstance(self._inner, ReasoningModel) else 0
+        return self._reasoning.reasoning_tokens if self._reasoning is not None else 0
 
     async def _remember(self, thought_before: int) -> None:
         """Store what was learned about the model since."""
@@ -263,7 +290,7 @@ class RecordedModel:
             call = replace(call, lost_tokens=prompt + self._room(request.sampling, most_out))
             async with self._budget.reserved(self._store.reservations, call) as reservation:
                 if self._hopeless is not None:
-                    raise self._hopeless
+                    raise self._hopeless.copied()
                 sent = time.monotonic()
                 yield _PendingCall(began, sent, size, reservation, replace(call, waited=sent - since), most_out)
 
@@ -334,7 +361,7 @@ class RecordedModel:
         elif isinstance(error, _UNBILLED):
             call = replace(call, lost_tokens=0, booked_usd=0.0)
         if isinstance(error, RateLimited):
-            self._limiter.record_throttling(pending.began, error.retry_after)
+            self._limiter.record_rate_limit(pending.began, error.retry_after, self._limits.longest_wait)
         elif isinstance(error, TimedOut):
             # A server that answers a few at a time lets the others wait.
             self._limiter.record_throttling(pending.began, None)

@@ -81,6 +81,10 @@ class OutputModes:
         self._begin = max(self._begin, self._modes.index(mode) + 1)
         return True
 
+    def is_fallback(self, mode: Mode) -> bool:
+        """Return whether other modes come before this one."""
+        return mode != self._modes[0]
+
     @property
     def is_settled(self) -> bool:
         """Return whether the accepted mode is known."""

@@ -338,8 +338,10 @@ class DocumentAnswers(ReplyModel):
 
 
 class AnswerInput(DocumentView):
-    """A reader's question about a document; `again` where the quotes of a first answer were not in it."""
+    """A reader's question about a document, with what was asked and answered before; `again` where the quotes of a
+    first answer were not in it."""
 
+    earlier: Annotated[list[str], Fence("earlier")] = Field(default_factory=list)
     question: Annotated[str, Fence("question", "the question to answer")]
     words: int
     language: Language = None

@@ -1,4 +1,4 @@
-"""The drawings of runs as inline SVG: scores by round, places in the document, differences, and calls over time."""
+"""The drawings of runs as inline SVG: scores by round, places in the document, and calls over time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from itertools import pairwise
 from markupsafe import Markup
 
 from redraft.evaluators.figures import interval_of_share, mean
-from redraft.report.dossier.comparison import ScoreDifference
 from redraft.report.dossier.contents import CallEntry, JudgedItem
 from redraft.report.history.trace import RoundTrace
 from redraft.text.sanitizer import one_line
@@ -22,7 +21,7 @@ _WIDTH, _LEFT, _RIGHT, _TOP, _LINE = 640, 48, 560, 28, 20
 _ROW_LEFT, _ROW_RIGHT, _ROW = 130, 500, 26
 # The number of colours of series in the stylesheet.
 _HUES = 6
-_LONGEST_NAME, _LONGEST_BAR, _LONGEST_ROW = 44, 80, 22
+_LONGEST_NAME, _LONGEST_BAR = 44, 80
 
 
 def rounds(turns: Sequence[RoundTrace], goals: Mapping[str, float]) -> Markup:
@@ -52,7 +51,7 @@ def rounds(turns: Sequence[RoundTrace], goals: Mapping[str, float]) -> Markup:
                 parts.append(_element("circle", tip, cx=point[0], cy=point[1], r=4.5, class_=f"{mark} {kind}"))
         if (goal := goals.get(metric)) is not None:
             parts.append(_line((_LEFT, height(goal)), (_RIGHT, height(goal)), f"plot-goal {kind}"))
-            parts.append(_text(_RIGHT + 6, height(goal) + 4, f"goal {score(goal)}"))
+            parts.append(_text(_RIGHT + 6, height(goal) + 4, f"goal {goal:g}"))
     parts += _legend([(f"plot-{hue % _HUES + 1}", spaced(metric)) for hue, metric in enumerate(metrics)], bottom + 34)
     values = {metric: ", ".join(score(turn.scores.get(metric)) for turn in turns) for metric in metrics}
     alt = " ".join(f"{spaced(metric)}: {numbers}." for metric, numbers in values.items())
@@ -100,27 +99,6 @@ def items_by_fifth(title: str, measure: str, items: Sequence[JudgedItem], charac
             parts.append(_line((low, y + 9), (high, y + 9), "plot-rule"))
     caption = f"Each bar is the {measure}; the line in it is its 95% interval. Items without a verdict are not counted."
     return _figure(f"{title}.", caption, "; ".join(alts), 10 + _ROW * len(FIFTHS), parts)
-
-
-def differences(rows: Sequence[ScoreDifference]) -> Markup:
-    """Draw the differences of two contestants, first minus second, each with its interval."""
-    drawn = [(row, row.difference, row.interval) for row in rows if row.interval and row.difference is not None]
-    middle, bottom = (_ROW_LEFT + _ROW_RIGHT) / 2, 26 + _ROW * len(drawn)
-    reach = max(1e-6, *(abs(value) for _, difference, ends in drawn for value in (difference, *ends)))
-    first, second = rows[0].first, rows[0].second
-    parts = [_line((middle, 20), (middle, bottom), "plot-rule"), _text(_ROW_LEFT, 12, f"← more in {second}")]
-    parts.append(_text(_WIDTH - 4, 12, f"more in {first} →", "end"))
-    alts = []
-    for at, (row, difference, ends) in enumerate(drawn):
-        y, words = 34.0 + at * _ROW, f"{difference:+.2f} [{ends.low:+.2f}, {ends.high:+.2f}]"
-        x, low, high = (middle + (_ROW_RIGHT - middle) * value / reach for value in (difference, *ends))
-        alts.append(f"{spaced(row.metric)}: {words}.")
-        parts.append(_text(_ROW_LEFT - 8, y + 4, spaced(row.metric)[:_LONGEST_ROW], "end"))
-        parts += [_text(_ROW_RIGHT + 10, y + 4, words), _line((low, y), (high, y), "plot-curve plot-1")]
-        hollow = " plot-hollow" if ends.low <= 0 <= ends.high else ""
-        parts.append(_element("circle", cx=x, cy=y, r=4.5, class_=f"plot-mark plot-1{hollow}"))
-    title = f"Paired differences, {first} minus {second}."
-    return _figure(title, "A line is an interval; a hollow mark's includes 0.", " ".join(alts), bottom, parts)
 
 
 def calls_over_time(calls: Sequence[CallEntry]) -> Markup:

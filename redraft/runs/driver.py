@@ -8,6 +8,7 @@ import time
 import warnings
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager, nullcontext, suppress
+from functools import lru_cache
 from inspect import isawaitable
 from typing import Any
 
@@ -27,8 +28,10 @@ from redraft.events import Event, StageStarted, stream_to
 from redraft.graphs import assembly
 from redraft.graphs.job import Job
 from redraft.graphs.review import ReviewAnswer
-from redraft.graphs.state import Scope, SessionProtocol, Task
+from redraft.graphs.state import GraphSession, Scope, Task
+from redraft.graphs.strategies import Strategy, strategy_named
 from redraft.runs.manager import RunManager
+from redraft.settings import AUTO, GIVEN_STRATEGY
 from redraft.store.checkpoints import Checkpoints, SqliteCheckpoints, thread_of
 from redraft.store.connection import BUSY_SECONDS, off_loop
 from redraft.store.plain_serializer import PlainSerializer
@@ -182,7 +185,7 @@ _MAX_REFUSED = 3
 class Driver:
     """Runs the graphs of one session with checkpoints in the store."""
 
-    def __init__(self, store: Store, session: SessionProtocol, reviewer: Reviewer | None, manager: RunManager) -> None:
+    def __init__(self, store: Store, session: GraphSession, reviewer: Reviewer | None, manager: RunManager) -> None:
         self._store = store
         self._session = session
         self._reviewer = reviewer
@@ -270,13 +273,9 @@ class Driver:
 
     async def _graph(self, run: Run) -> Graph:
         strategy = run.settings.draft_strategy
-        if run.settings.drafts > 1:
-            graph = assembly.chooser(strategy, run.kind)
-        elif run.kind == "refine":
-            graph = assembly.refine() if strategy == "given" else assembly.summarizer(strategy)
-        else:
-            graph = assembly.judge(strategy) if run.judging else assembly.draft(strategy)
-        return graph.compile(checkpointer=await self.saver())
+        by_name = strategy in (AUTO, GIVEN_STRATEGY)
+        graph = _compiled(strategy, None if by_name else strategy_named(strategy), run.kind, bool(run.judging))
+        return graph.copy(update={"checkpointer": await self.saver()})
 
     async def _config(self, run: Run) -> RunnableConfig:
         chunks = await off_loop(self._store.chunks, run)
@@ -305,7 +304,17 @@ class Driver:
         if question is not None:
             reply = await self._review(question[1])
             return _reply(question[0], reply) if reply is not None else None
-        return None if has_begun else {"recorded": run.id}
+        return None if has_begun else {"order": {"recorded": run.id}}
+
+
+@lru_cache(maxsize=64)
+def _compiled(strategy: str, entry: Strategy | None, kind: str, is_judged: bool) -> Graph:
+    """Return the graph of recorded runs of a kind, which is compiled once: LangGraph reads all type hints of its nodes.
+    `entry` is the strategy that the name means at present."""
+    del entry
+    if kind == "refine":
+        return (assembly.refine() if strategy == GIVEN_STRATEGY else assembly.summarizer(strategy)).compile()
+    return (assembly.judge(strategy) if is_judged else assembly.draft(strategy)).compile()
 
 
 def _reply(question: str, answer: AnswerLike) -> Command[Any]:
@@ -336,11 +345,11 @@ def _question(snapshot: StateSnapshot) -> Question | None:
     return None if interrupt is None else (interrupt.id, _QUESTION.validate_python(interrupt.value))
 
 
-class _SessionOfRun(SessionProtocol):
+class _SessionOfRun(GraphSession):
     """The session of a graph that works on one run on record. A checkpoint from elsewhere neither begins a run, which
     would read files, nor works on another one."""
 
-    def __init__(self, session: SessionProtocol, run: str) -> None:
+    def __init__(self, session: GraphSession, run: str) -> None:
         self._session = session
         self._run = run
 

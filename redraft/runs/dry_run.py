@@ -1,109 +1,100 @@
-"""Estimates the cost of a run by making it on a store in memory, with counting models in place of real ones."""
+"""Estimates the cost of a run by making it on a store in memory, with counting stand-ins in place of its models."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+import re
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, field, fields, replace
-from functools import partial
+from dataclasses import dataclass, field, replace
 from math import log
 from typing import Any, Self, TypeVar
 
-from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
+from pydantic import BaseModel
 
-from redraft.agents.structured_writer import Completion, Flaw, StructuredWriter
+from redraft.agents.structured_writer import Completion, StructuredWriter
 from redraft.agents.writer import Writer
+from redraft.builtin.stand_in import TYPICAL, USUAL, Handler, StandIn
 from redraft.domain import GIVEN, OTHER, Document, TextKind, Usage
+from redraft.errors import UnreadableReply
 from redraft.evaluators.base import METRIC, Evaluator
 from redraft.evaluators.catalog import names, with_rubrics
-from redraft.evaluators.panel import Panel
 from redraft.events import Observer, ignore_event
 from redraft.graphs.job import Job
 from redraft.graphs.state import Scope, Task
-from redraft.llm.base import Reply, Request
+from redraft.llm import structured_output
+from redraft.llm.base import Model, Reply, Request, Sampling
 from redraft.llm.budget import PriceTable, builtin_prices
 from redraft.llm.recorded import request_key, value_in
+from redraft.order import BuildKeyfacts, BuildQuestions, ExperimentPart
 from redraft.prompts import coherence, factual, qa, revision, summarization
 from redraft.prompts.book import PromptBook
-from redraft.prompts.contract import Prompt
+from redraft.prompts.contract import InputT, Prompt, ValueT
+from redraft.prompts.tags import TagContext, Tags
 from redraft.report.history.results import document_read
-from redraft.runs.counting import CountedStandIn, TokenCounts, recall_nothing
 from redraft.runs.driver import Driver
 from redraft.runs.execute import carry_out
 from redraft.runs.inputs import Sources, document_of
 from redraft.runs.job import JobFactory
 from redraft.runs.manager import RunManager
-from redraft.runs.model_names import identity_of, named_in
-from redraft.runs.models import (
-    ModelPool,
-    ModelRole,
-    ModelRoles,
-    OpenModel,
-    assign_models,
-    models_by_role,
-    prompts_by_role,
-    settings_by_role,
-    with_aside,
+from redraft.runs.model_names import identity_of
+from redraft.runs.models import ModelPool, ModelRole, ModelRoles, assign_models, books_of, pool_of, settings_by_role
+from redraft.runs.order import chapter_spec
+from redraft.runs.plans import (
+    DRAFTING,
+    PlannedModel,
+    PlannedSource,
+    RunPlan,
+    Stage,
+    StageUsage,
+    seconds_of,
+    total_cost,
 )
-from redraft.runs.order import chapter_spec, with_places
-from redraft.runs.plans import DRAFTING, PlannedModel, PlannedSource, RunPlan, Stage, StageUsage, seconds_of, total_cost
-from redraft.runs.prepare import PreparedDocument, RunSpec, check_judging, prepare, record, with_windows
+from redraft.runs.prepare import PreparedDocument, RunSpec, check_judging, prepare, prepare_run, record
 from redraft.runs.roster import known_window
-from redraft.settings import (
-    COMPUTED,
-    BuildKeyfacts,
-    BuildQuestions,
-    DraftConfig,
-    ExperimentPart,
-    JudgeConfig,
-    Limits,
-    Role,
-    reads_prompts,
-)
+from redraft.settings import DraftConfig, Limits, Role, reads_prompts
+from redraft.store.connection import off_loop
 from redraft.store.plain_serializer import PlainSerializer
 from redraft.store.runs import Run
 from redraft.store.shelf import QuestionSets
 from redraft.store.store import Store
+from redraft.text.tokens import Tokenizer
 from redraft.text.words import count_words
 
 T = TypeVar("T")
-FACTS_ALIGNED = "aligning key facts"
-_BUILDING_QUESTIONS = "asking about the document"
-_BUILDING_FACTS = ("finding key facts", "validating key facts", "asking what the trees answer")
-_ANSWERING, _COMPARING = "answering", "comparing drafts"
-_REFINING = ("deciding", "second looks", "revising", "comparing revisions")
-_STAGES: Mapping[str, tuple[str, Role]] = {
-    **{
-        one.name: (DRAFTING, "writer")
-        for one in (
-            summarization.SUMMARIZE_CHUNK,
-            summarization.SUMMARIZE_WHOLE,
-            summarization.MERGE,
-            summarization.MERGE_ONWARD,
-            summarization.BEGIN,
-            summarization.UPDATE,
-            summarization.COMPRESS,
-            summarization.TIDY,
-            summarization.OUTLINE,
-        )
-    },
-    **{one.name: (_BUILDING_QUESTIONS, "judge") for one in (qa.ASK_DOCUMENT, qa.RANK_QUESTIONS)},
-    **{one.name: (_BUILDING_FACTS[0], "judge") for one in factual.KEYFACT_PROMPTS.values()},
-    **{
-        one.name: (_BUILDING_FACTS[1], "validator")
-        for one in (factual.FACTS_FAITHFUL, factual.FACTS_OBJECTIVE, factual.FACTS_SIGNIFICANT)
-    },
-    **{one.name: (_BUILDING_FACTS[2], "judge") for one in factual.QUERY_PROMPTS.values()},
-    qa.WRITE_ANSWER.name: (_ANSWERING, "writer"),
-    revision.DECIDE.name: ("deciding", "decider"),
-    factual.RULE_ON_FINDINGS.name: ("second looks", "judge"),
-    **{one.name: ("revising", "writer") for one in (revision.CRITICIZE, revision.REVISE, revision.EDIT)},
-    revision.CHOOSE_DRAFT.name: (_REFINING[-1], "judge"),
-}
-"""The stage and role of each prompt that no metric sends by itself."""
+Item = TypeVar("Item", bound=BaseModel)
+_ASKING = "asking about the document"
+_FINDING_FACTS, _VALIDATING_FACTS, _QUERYING = (
+    "finding key facts",
+    "validating key facts",
+    "asking what the trees answer",
+)
+_ALIGNING, _PREFERENCE, _REVISING = "aligning key facts", "preference", "revising"
+_PROMPTS_OF_STAGES: tuple[tuple[str, Role, tuple[Prompt[Any, Any], ...]], ...] = (
+    (DRAFTING, "writer", (summarization.OUTLINE,)),
+    ("answering", "writer", (qa.WRITE_ANSWER,)),
+    (_ASKING, "judge", (qa.ASK_DOCUMENT, qa.RANK_QUESTIONS)),
+    (_FINDING_FACTS, "judge", tuple(factual.KEYFACT_PROMPTS.values())),
+    (_VALIDATING_FACTS, "validator", (factual.FACTS_FAITHFUL, factual.FACTS_OBJECTIVE, factual.FACTS_SIGNIFICANT)),
+    (_QUERYING, "judge", tuple(factual.QUERY_PROMPTS.values())),
+    (_ALIGNING, "judge", (factual.ALIGN_FACTS,)),
+    (_PREFERENCE, "judge", (coherence.PREFER_SUMMARY,)),
+    ("deciding", "decider", (revision.DECIDE,)),
+    ("second looks", "judge", (factual.RULE_ON_FINDINGS,)),
+    (_REVISING, "writer", (revision.CRITICIZE, revision.REVISE, revision.EDIT)),
+    ("comparing revisions", "judge", (revision.CHOOSE_DRAFT,)),
+)
+"""The stages with prompts that no metric sends by itself, in their order; metrics follow what is built for them."""
+_STAGES = {prompt.name: (stage, role) for stage, role, prompts in _PROMPTS_OF_STAGES for prompt in prompts}
+_BUILT_FOR = {"coverage": (_ASKING,), "keyfact_recall": (_FINDING_FACTS, _VALIDATING_FACTS, _QUERYING)}
+_LONG = 2_000
+"""Texts of at least this many characters are counted apart from their prompts, once for all of them."""
+_FIRST_WORD = re.compile(r"(?:^|(?<=[.。] ))\w+")
+_QUESTIONS_A_SENTENCE = 3
+_ALIKE = 1.2
+"""The largest ratio of lengths of documents of similar size."""
 
 
 @dataclass(slots=True)
@@ -112,53 +103,173 @@ class UsageTally:
 
     prepared: PreparedDocument
     run: Run
+    number: int = 0
+    """The number of the run among all of the same store."""
     work: dict[tuple[object, ...], StageUsage] = field(default_factory=dict)
 
-    def note(self, role: ModelRole, request: Request[Any, Any], usage: Usage) -> None:
+    def note(self, role: ModelRole, prompt: Prompt[Any, Any], usage: Usage) -> None:
         """Count a request to a model."""
-        name, by = self._stage(request.prompt, role.role)
-        key = (name, by, *role.asked_as)
-        work = self.work.setdefault(key, StageUsage(name, by, role.settings))
-        work.calls += 1
-        work.prompt_tokens += usage.prompt_tokens
-        work.completion_tokens += usage.completion_tokens
+        stage, by = self._stage(prompt, role.role)
+        new_stage = StageUsage(stage, by=by, settings=role.settings)
+        self.work.setdefault((stage, by, *role.asked_as), new_stage).add(1, usage)
 
     def objections(self, metric: str) -> int:
         """Return to how many of each twelve items of a refined draft judges object: at first for every metric, after a
         revision only for coverage. Each revision as in LongSumEval leaves fewer, and none of them leaves nothing."""
         if self.run.refinement is None:
             return 0
-        revisions = sum(usage.calls for usage in self.work.values() if usage.name == "revising")
+        revisions = sum(usage.calls for usage in self.work.values() if usage.name == _REVISING)
         if self.run.refinement.policy == "paper":
             return max(1, 4 - revisions)
         return 2 if metric == "coverage" or not revisions else 0
 
     def _stage(self, prompt: Prompt[Any, Any], role: Role) -> tuple[str, Role]:
-        if isinstance(self.run.purpose, ExperimentPart):
+        if isinstance(self.run.order, ExperimentPart):
             return prompt.name, role
-        if prompt.name in _STAGES:
+        recalls = self.run.judging is not None and "keyfact_recall" in self.run.judging.metrics
+        if prompt.name in _STAGES and not (recalls and prompt.name == factual.ALIGN_FACTS.name):
             return _STAGES[prompt.name]
-        judging = self.run.judging
-        if prompt.name == coherence.PREFER_SUMMARY.name:
-            if self.run.kind == "compare":
-                return "preference", "judge"
-            return _COMPARING, "judge" if judging else "writer"
-        if prompt.name == factual.ALIGN_FACTS.name:
-            recalled = judging is not None and "keyfact_recall" in judging.metrics
-            return ("keyfact_recall" if recalled else FACTS_ALIGNED), "judge"
-        return (METRIC.get(), "judge") if METRIC.get() else (DRAFTING, "writer")
+        metric = "keyfact_recall" if prompt.name == factual.ALIGN_FACTS.name else METRIC.get()
+        return (metric, "judge") if metric else (DRAFTING, "writer")
 
 
-class _TrustingWriter(StructuredWriter):
-    """Checks no text against its source: a counting model's texts always come from it."""
+class TokenCounts(dict[str, int]):
+    """The token counts of texts; those of long ones are kept."""
 
-    def foreign(self, text: str, source: str, words: int) -> Flaw | None:  # noqa: ARG002
-        """Find no flaw."""
-        return None
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        super().__init__()
+        self._tokenizer = tokenizer
+
+    def __missing__(self, text: str) -> int:
+        tokens = self._tokenizer.count(text)
+        if len(text) >= _LONG:
+            self[text] = tokens
+        return tokens
 
 
-class _TrustingDrafter(Writer):
-    """Tidies nothing."""
+@dataclass(slots=True)
+class CountingModel:
+    """A `Model` that stands in for another under its identity. Equal requests are counted once."""
+
+    role: ModelRole
+    book: PromptBook
+    tally: UsageTally
+    tokens: TokenCounts
+    replies: dict[tuple[object, ...], object]
+    """The replies to all counted requests, as in the cache."""
+    store: Store | None
+    """The user's store, whose replies are free."""
+
+    @property
+    def identity(self) -> str:
+        """Return the identity of the model that is not asked."""
+        return identity_of(self.role.settings) if self.role.model is None else self.role.model.identity
+
+    def most_tokens(self, sampling: Sampling) -> int:
+        """Return the limit that the request sets."""
+        return sampling.max_tokens or 0
+
+    async def ask(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
+        """Answer a request. Raises `UnreadableReply` for a prompt whose reply has to satisfy more than its schema."""
+        short_input, long_texts = _without_long_texts(request.given)
+        text = self.book.render(request.prompt, short_input)
+        key = (request.prompt.name, text, tuple(map(hash, long_texts)), request.sampling)
+        value = self.replies.get(key)
+        is_new = value is None
+        if is_new:
+            if (stored := await off_loop(self._stored, request)) is not None:
+                return stored
+            value = self.replies[key] = self._value(request)
+        tags = TagContext(Tags(request.given))
+        sent = value.model_dump_json(by_alias=True, context=tags) if isinstance(value, BaseModel) else str(value)
+        parts = (text, *long_texts, structured_output.prompt_schema(request))
+        usage = Usage(sum(self.tokens[part] for part in parts), self.tokens[sent])
+        if is_new:
+            self.tally.note(self.role, request.prompt, usage)
+        if not isinstance(value, request.prompt.returns):
+            raise UnreadableReply("no ordinary reply is known", text=sent, usage=usage)
+        return Reply(value, sent, usage)
+
+    def _stored(self, request: Request[Any, ValueT]) -> Reply[ValueT] | None:
+        """Return the reply in the user's store; None if there is none."""
+        if self.store is None:
+            return None
+        sampling = replace(request.sampling, top_p=request.sampling.top_p or self.role.settings.top_p)
+        rendered = replace(request, text=self.book.render(request.prompt, request.given), sampling=sampling)
+        answer = self.store.calls.find(request_key(rendered, self.identity), None, sampling.max_tokens)
+        if answer is None:
+            return None
+        return Reply(value_in(request, answer.text), answer.text, Usage(0, 0), answer.finish_reason, cached=True)
+
+    def _value(self, request: Request[Any, Any]) -> object:
+        query, handlers = self.tally.run.settings.query, dict[str, Handler](USUAL)
+        if query:
+            trees_answer = factual.Query(query=query)
+            handlers |= {prompt.name: lambda _: trees_answer for prompt in factual.QUERY_PROMPTS.values()}
+        try:
+            reply = StandIn(self.identity, handlers, TYPICAL).answer(request.prompt, request.given)
+        except UnreadableReply as error:
+            return str(error.__cause__)
+        if not isinstance(reply, str):
+            metric = METRIC.get()
+            objections = 12 if _is_later_part(request.given) else self.tally.objections(metric)
+            return _with_objections(reply, metric, objections)
+        # Each sample, and each run, has sentences of its own.
+        variant = f"{self.tally.number or ''}{'x' * min(1, request.sampling.sample)}{request.sampling.sample or ''}"
+        if request.prompt in (revision.REVISE, revision.EDIT):
+            return reply.replace("<revision>\n", f"<revision>\n{variant} ", 1) if self.tally.number else reply
+        return _FIRST_WORD.sub(rf"\g<0>{variant}", reply) if variant else reply
+
+
+def _with_objections(reply: object, metric: str, objections: int) -> object:
+    """Return a reply with objections to so many of each twelve items, so that a metric has findings."""
+
+    def changed(items: Sequence[Item], update: dict[str, Any], together: int = 1) -> list[Item]:
+        return [
+            item.model_copy(update=update) if at // together % 12 * objections % 12 < objections else item
+            for at, item in enumerate(items)
+        ]
+
+    match reply:
+        case qa.SummaryAnswers(answers=answers):
+            silent = {"answered": False, "answer": "", "sentences": []}
+            return qa.SummaryAnswers(answers=changed(answers, silent))
+        case qa.Comparisons(comparisons=comparisons) if metric == "consistency":
+            together = {"verdict": "contradicts"}, _QUESTIONS_A_SENTENCE
+            return qa.Comparisons(comparisons=changed(comparisons, *together))
+        case factual.Verifications(sentences=sentences):
+            return factual.Verifications(sentences=changed(sentences, {"category": "entity"}))
+        # Without a metric, only questions that should have no answer are asked of a document.
+        case qa.DocumentAnswers(answers=answers) if not metric:
+            silent = {"answered": False, "answer": "", "quote": ""}
+            return qa.DocumentAnswers(answers=[answer.model_copy(update=silent) for answer in answers])
+    return reply
+
+
+def _is_later_part(inputs: BaseModel) -> bool:
+    """Return whether questions are put to a later part of a long summary, which answers none: the first part does."""
+    numbers = [line.id for line in inputs.sentences] if isinstance(inputs, qa.AnswerFromSummaryInput) else [1]
+    return numbers[0] > 1 and numbers[-1] - numbers[0] == len(numbers) - 1
+
+
+def _without_long_texts(inputs: BaseModel) -> tuple[BaseModel, list[str]]:
+    """Return a prompt's input with a full stop in place of each long text, and these texts."""
+    long_texts: list[str] = []
+
+    def short(value: Any) -> Any:
+        if isinstance(value, list):
+            return [short(entry) for entry in value]
+        if isinstance(value, str) and len(value) >= _LONG:
+            long_texts.append(value)
+            return "."
+        return value
+
+    shortened = {name: short(value) for name, value in inputs}
+    return (inputs.model_copy(update=shortened) if long_texts else inputs), long_texts
+
+
+class _ContentWriter(Writer):
+    """Tidies nothing: what a stand-in repeats are words of the document."""
 
     async def tidy(self, summary: str, label: str) -> Completion:  # noqa: ARG002
         """Return the summary unchanged."""
@@ -167,23 +278,9 @@ class _TrustingDrafter(Writer):
 
 @dataclass(frozen=True, slots=True)
 class _DryJobFactory(JobFactory):
-    """Trusts the stand-in's texts, and judges by what asks a model."""
-
     def writer(self, structured_writer: StructuredWriter, kind: TextKind) -> Writer:
         """Return the writer that drafts."""
-        return _TrustingDrafter(structured_writer, query=self.run.settings.query, kind=kind)
-
-    def structured_writer(self) -> StructuredWriter:
-        """Return the writer for single texts."""
-        writer = super(_DryJobFactory, self).structured_writer()
-        arguments = {one.name: getattr(writer, one.name) for one in fields(writer)}
-        return _TrustingWriter(**arguments | {"instructions": None})
-
-    def panel(self, judging: JudgeConfig) -> Panel:
-        """Return the judges of the run, without figures, which call no model."""
-        panel = super(_DryJobFactory, self).panel(judging)
-        evaluators = tuple(evaluator for evaluator in panel.evaluators if evaluator.name not in COMPUTED)
-        return replace(panel, evaluators=evaluators)
+        return _ContentWriter(structured_writer, query=self.run.settings.query, kind=kind)
 
 
 @dataclass(slots=True)
@@ -194,9 +291,9 @@ class DryManager(RunManager):
     tallies: dict[str, UsageTally] = field(default_factory=dict)
     counts: dict[str, TokenCounts] = field(default_factory=dict)
     """Token counts by the name of the tokenizer."""
-    asked: dict[tuple[object, ...], dict[tuple[object, ...], object]] = field(default_factory=dict)
-    """Each model's answers in all runs, as in the cache."""
-    known: Store | None = None
+    replies: dict[tuple[object, ...], dict[tuple[object, ...], object]] = field(default_factory=dict)
+    """Each model's replies in all runs."""
+    user_store: Store | None = None
     """The user's store, whose replies are free."""
 
     @asynccontextmanager
@@ -208,59 +305,15 @@ class DryManager(RunManager):
         observe: Observer,  # noqa: ARG002
     ) -> AsyncIterator[ModelPool]:
         """Replace each model by a counting model."""
-        voice = _letters(len(self.tallies))
-        tally = self.tallies.setdefault(run.id, UsageTally(prepared, run))
+        tally = self.tallies.setdefault(run.id, UsageTally(prepared, run, len(self.tallies)))
         tokens = self.counts.setdefault(prepared.tokenizer.name, TokenCounts(prepared.tokenizer))
         for chunk in prepared.chunks:
-            tokens.learn(prepared.document.text[slice(*chunk.span)], chunk.tokens)
-        roles = with_aside(assigned)
-        stand_ins: dict[tuple[object, ...], CountedStandIn] = {}
-        working: list[OpenModel] = []
-        for role, book in zip(roles, prompts_by_role(roles, prepared.book), strict=True):
-            if role.asked_as not in stand_ins:
-                identity = identity_of(role.settings) if role.model is None else role.model.identity
-                if any(other.identity == identity for other in stand_ins.values()):
-                    identity = f"{identity} {len(stand_ins)}"
-                stand_ins[role.asked_as] = CountedStandIn(
-                    identity,
-                    book,
-                    tokens,
-                    partial(tally.note, role),
-                    run.settings.query,
-                    tally.objections,
-                    voice,
-                    self.asked.setdefault(role.asked_as, {}),
-                    partial(_stored, self.known, identity, role.settings, book) if self.known else recall_nothing,
-                )
-            working.append(OpenModel(stand_ins[role.asked_as], role.settings, book, role.model is not None))
-        yield models_by_role(assigned, working)
+            tokens[prepared.document.text[slice(*chunk.span)]] = chunk.tokens
 
+        def counting(role: ModelRole, book: PromptBook) -> Model:
+            return CountingModel(role, book, tally, tokens, self.replies.setdefault(role.asked_as, {}), self.user_store)
 
-def _stored(
-    store: Store, identity: str, settings: DraftConfig, book: PromptBook, request: Request[Any, Any]
-) -> Reply[Any] | None:
-    """Return a store's reply to a request of a model with these settings; None if there is none."""
-    sampling = replace(request.sampling, top_p=request.sampling.top_p or settings.top_p)
-    sent = replace(request, text=book.render(request.prompt, request.given), sampling=sampling)
-    answer = store.calls.find(request_key(sent, identity), None, sampling.max_tokens)
-    if answer is None:
-        return None
-    return Reply(value_in(request, answer.text), answer.text, Usage(0, 0), answer.finish_reason, cached=True)
-
-
-def _letters(number: int) -> str:
-    """Return a number in letters; 0 has none."""
-    return "" if number == 0 else f"{_letters(number // 26)}{chr(ord('a') + number % 26)}"
-
-
-class _DryDriver(Driver):
-    """Keeps checkpoints in memory."""
-
-    async def saver(self) -> BaseCheckpointSaver[Any]:
-        """Return the driver's saver, created at first use."""
-        if not self.savers:
-            self.savers.append(InMemorySaver(serde=PlainSerializer(self._store.checkpoints.place)))
-        return self.savers[0]
+        yield pool_of(assigned, books_of(assigned, prepared.book), counting)
 
 
 class DryRuns:
@@ -269,18 +322,19 @@ class DryRuns:
     def __init__(
         self,
         prices: PriceTable | None,
-        own: Sequence[Evaluator] = (),
+        metrics: Sequence[Evaluator] = (),
         roles: ModelRoles | None = None,
-        known: Store | None = None,
+        user_store: Store | None = None,
     ) -> None:
-        """Open the store; `own` are the user's metrics, and `roles` have the user's model objects. What is `known` in
-        the user's store is free."""
+        """Open the store; `metrics` are the user's own, and `roles` have the user's model objects. What is in the
+        `user_store` is free."""
         self.store = Store(":memory:")
+        by_name = {evaluator.name: evaluator for evaluator in metrics}
         self.manager = DryManager(
-            self.store, roles or ModelRoles(), {evaluator.name: evaluator for evaluator in own}, prices, ignore_event
+            self.store, roles or ModelRoles(), by_name, prices, ignore_event, user_store=user_store
         )
-        self.manager.known = self._known = known
-        self.driver = _DryDriver(self.store, self, None, self.manager)
+        self.driver = Driver(self.store, self, None, self.manager)
+        self.driver.savers.append(InMemorySaver(serde=PlainSerializer(self.store.checkpoints.place)))
         self._built: dict[tuple[str, str, str], str | None] = {}
 
     async def __aenter__(self) -> Self:
@@ -306,9 +360,9 @@ class DryRuns:
     async def run_prepared(self, prepared: PreparedDocument, order: RunSpec) -> str:
         """Run what was prepared, and return the run's id. Questions and key facts of the user's store are replaced by
         ones built here first, which are not counted."""
-        if self._known is not None:
+        if self.manager.user_store is not None:
             self.store.documents.add(prepared.document)
-            self.store.learn(self._known, prepared.document.id)
+            self.store.learn(self.manager.user_store, prepared.document.id)
         order = await self._with_packs(prepared, order)
         run = record(prepared, order, Limits(), self.store)
         self.manager.prepared[run.id] = prepared
@@ -325,114 +379,91 @@ class DryRuns:
         builds = (("pack", self.store.packs, BuildQuestions), ("keyfacts", self.store.keyfacts, BuildKeyfacts))
         for name, shelf, build in builds:
             pack = getattr(judging, name)
-            if pack and not any(one.id == pack for one, _ in shelf.all()):
+            if pack and not any(stored.id == pack for stored, _ in shelf.all()):
                 key = (prepared.document.id, name, pack)
                 if key not in self._built:
                     bare = judging.model_copy(update={"pack": None, "keyfacts": None, "metrics": ()})
                     built = self.store.runs.get(await self.run_prepared(prepared, RunSpec(build(judging=bare))))
                     self._built[key] = getattr(built.judging, name)
                 update[name] = self._built[key]
-        return replace(order, purpose=order.purpose.model_copy(update={"judging": judging.model_copy(update=update)}))
+        return order.with_judging(judging.model_copy(update=update))
 
     def plan_of_run(self, run: str, order: RunSpec, prices: PriceTable, notes: Sequence[str] = ()) -> RunPlan:
-        """Return what was counted of a run, its chapters and its other drafts."""
+        """Return what was counted of a run, and its chapters."""
         tally, judging = self.manager.tallies[run], order.judging
-        prepared, work = tally.prepared, tuple(tally.work.values())
-        asked, objects = (prepared.settings, judging, Limits(), prices), self.manager.model_roles.objects
-        roles = assign_models(*asked, refinement=order.refinement, objects=objects)
+        prepared, plan, work = tally.prepared, tally.prepared.plan, tuple(tally.work.values())
+        settings, objects = prepared.settings, self.manager.model_roles.objects
+        roles = assign_models(settings, judging, Limits(), prices, refinement=order.refinement, objects=objects)
         parts = [chapter.run for chapter in self.store.chapters.of(run) if chapter.run]
-        drafts = [
-            candidate.run for candidate in self.store.candidates.of(run) if candidate.number > 1 and candidate.run
-        ]
         chapters = [self.plan_of_run(part, chapter_spec(order), prices) for part in parts]
-        other_drafts = [self.plan_of_run(draft, RunSpec(), prices) for draft in drafts]
-        plans, (drafting, *stages) = [*chapters, *other_drafts], _stages(work, order)
-        everything: list[StageUsage | RunPlan] = [*work, *plans]
-        free = [usage.settings.model for usage in work if usage.cost(prices) is None]
-        dearest = [usage.cost(prices, usage.reasoning_tokens) for usage in work]
-        plan = prepared.plan
+        drafting, *stages = _stages(work, order)
+        costs = [usage.cost(prices) for usage in work]
+        highest_costs = [usage.cost(prices, usage.reasoning_tokens) for usage in work]
+        unpriced = [usage.settings.model for usage, cost in zip(work, costs, strict=True) if cost is None]
+        counted: list[StageUsage | RunPlan] = [*work, *chapters]
+        figures = ("calls", "prompt_tokens", "completion_tokens", "reasoning_tokens")
         return RunPlan.of(
             plan,
             source=PlannedSource.of(prepared.document, plan, tokens=plan.document_tokens, words=plan.document_words),
-            model=prepared.settings.model,
-            judges=(judging.judges or (prepared.settings.model,)) if judging else (),
+            model=settings.model,
+            judges=(judging.judges or (settings.model,)) if judging else (),
             validator=settings_by_role(roles)["validator"].model if judging else None,
-            models=tuple(map(_named, named_in(judging, order.refinement), roles[1:])),
+            models=tuple(map(_planned, roles[1:])),
             tokenizer=prepared.tokenizer.name,
-            draft_calls=plan.calls,
             drafting=drafting,
             stages=tuple(stages),
-            calls=sum(one.calls for one in everything),
-            prompt_tokens=sum(one.prompt_tokens for one in everything),
-            completion_tokens=sum(one.completion_tokens for one in everything),
-            reasoning_tokens=sum(one.reasoning_tokens for one in everything),
-            cost_usd=total_cost([*(usage.cost(prices) for usage in work), *(plan.cost_usd for plan in plans)]),
-            max_cost_usd=total_cost([*dearest, *(plan.max_cost_usd for plan in plans)]),
-            unpriced=tuple(dict.fromkeys([*free, *(name for plan in plans for name in plan.unpriced)])),
+            **{figure: sum(getattr(usage, figure) for usage in counted) for figure in figures},
+            cost_usd=total_cost([*costs, *(chapter.cost_usd for chapter in chapters)]),
+            max_cost_usd=total_cost([*highest_costs, *(chapter.max_cost_usd for chapter in chapters)]),
+            unpriced=tuple(dict.fromkeys([*unpriced, *(name for chapter in chapters for name in chapter.unpriced)])),
             seconds=None,
             warnings=(*prepared.warnings, *notes),
             chapters=tuple(chapters),
-            others=tuple(other_drafts),
-            settings=prepared.settings,
-            purpose=order.purpose,
+            order=order.order.model_copy(update={"settings": settings}),
             work=work,
         )
 
 
-def _named(named: tuple[Role, str], one: ModelRole) -> PlannedModel:
-    role, name = named
-    window = one.settings.context_tokens if reads_prompts(one.settings.model) else None
-    return PlannedModel(role=role, name=name, model=one.settings.model, context_tokens=window)
+def _planned(role: ModelRole) -> PlannedModel:
+    window = role.settings.context_tokens if reads_prompts(role.settings.model) else None
+    return PlannedModel(role=role.role, name=role.name, model=role.settings.model, context_tokens=window)
 
 
 def _stages(work: Sequence[StageUsage], order: RunSpec) -> list[Stage]:
     """Return the work in each stage, summed over all models: drafting, what is built, each metric, the refinement."""
-    listed = names(with_rubrics(order.judging, order.own))
-    ahead = {"coverage": (_BUILDING_QUESTIONS,), "keyfact_recall": _BUILDING_FACTS}
-    order_of_stages = [DRAFTING, _ANSWERING]
-    order_of_stages += [stage for name in listed for stage in (*ahead.get(name, ()), name)]
-    order_of_stages += [FACTS_ALIGNED, "preference", _COMPARING, *_REFINING]
-    stages = {DRAFTING: Stage(DRAFTING, 0, 0, 0, "writer")}
+    metric_names = names(with_rubrics(order.judging, order.own))
+    metrics = [stage for name in metric_names for stage in (*_BUILT_FOR.get(name, ()), name)]
+    stages_by_prompt = [stage for stage, _, _ in _PROMPTS_OF_STAGES if stage not in metrics]
+    ranks = [*stages_by_prompt[:2], *metrics, *stages_by_prompt[2:]]
+    stages = {DRAFTING: Stage(DRAFTING, by="writer")}
     for usage in work:
-        at = stages.get(usage.name) or Stage(usage.name, 0, 0, 0, usage.by)
-        prompt, completion = at.prompt_tokens + usage.prompt_tokens, at.completion_tokens + usage.completion_tokens
-        stages[usage.name] = Stage(usage.name, at.calls + usage.calls, prompt, completion, usage.by)
-    return sorted(stages.values(), key=lambda one: order_of_stages.index(one.name))
+        stages.setdefault(usage.name, Stage(usage.name, by=usage.by)).add(usage.calls, usage)
+    return sorted(stages.values(), key=lambda stage: ranks.index(stage.name))
 
 
 def plan_run(
-    document: Document, settings: DraftConfig, order: RunSpec, prices: PriceTable, known: Store | None = None
+    document: Document, settings: DraftConfig, order: RunSpec, prices: PriceTable, user_store: Store | None = None
 ) -> RunPlan:
-    """Return what a run takes beyond what is `known` in a store. No model is asked and nothing is stored."""
-    prepared, order, notes = prepare_plan(document, settings, order)
-    return dry_run(prepared, order, prices, notes, known=known)
+    """Return what a run takes beyond what is in the `user_store`. No model is asked, no server for its window, and
+    nothing is stored."""
+    prepared, order, notes = prepare_run(document, settings, order, known_window)
+    return dry_run(prepared, order, prices, notes, user_store=user_store)
 
 
-def prepare_plan(
-    document: Document, settings: DraftConfig, order: RunSpec
-) -> tuple[PreparedDocument, RunSpec, list[str]]:
-    """Prepare a run of this order; return that, the completed order, and notes. No server is asked for its window."""
-    settings, order = order.settled(settings), with_places(order, settings)
-    settings, order, notes = with_windows(settings, order, known_window)
-    return prepare(document, settings, given=order.given), order, notes
-
-
-def plan_in_session(manager: RunManager, source: Sources, settings: DraftConfig, order: RunSpec) -> RunPlan:
+def plan_in_session(manager: RunManager, source: Sources, order: RunSpec) -> RunPlan:
     """Return the plan of a run by a session. No model is asked, and nothing is stored."""
     roles, limits = manager.model_roles, manager.limits or Limits()
-    settings, order, notes = with_windows(order.settled(settings), order, known_window, roles.objects)
-    document, writer = document_of(manager.store, source), roles.objects.get(roles.model or "")
-    prepared = prepare(document, settings, writer, order.given)
+    document = document_of(manager.store, source)
+    prepared, order, notes = prepare_run(document, order.order.settings, order, known_window, roles)
     check_judging(order, prepared, manager.store)
-    prices = manager.prices or builtin_prices()
-    plan = dry_run(prepared, order, prices, notes, roles, manager.store)
+    plan = dry_run(prepared, order, manager.prices, notes, roles, manager.store)
     return plan.model_copy(update={"seconds": seconds_of(manager.store, plan, limits.concurrency)})
 
 
 def plan_again(store: Store, run: Run, prices: PriceTable) -> RunPlan:
     """Return the plan of a stored run from its start."""
     drafts = {draft.node: draft.text for draft in reversed(store.runs.drafts(run.id))}
-    order = RunSpec(run.purpose, given=drafts.get(GIVEN), other=drafts.get(OTHER))
+    order = RunSpec(run.order, given=drafts.get(GIVEN), other=drafts.get(OTHER))
     return dry_run(prepare(document_read(store, run), run.settings, given=order.given), order, prices)
 
 
@@ -442,13 +473,13 @@ def dry_run(
     prices: PriceTable | None = None,
     notes: Sequence[str] = (),
     roles: ModelRoles | None = None,
-    known: Store | None = None,
+    user_store: Store | None = None,
 ) -> RunPlan:
     """Return the plan of a prepared run, as `plan_run` does; `roles` have the user's model objects."""
     table = prices or builtin_prices()
 
     async def counted() -> RunPlan:
-        async with DryRuns(table, order.own, roles, known) as runs:
+        async with DryRuns(table, order.own, roles, user_store) as runs:
             run = await runs.run_prepared(prepared, without_person(order))
             return runs.plan_of_run(run, order, table, notes)
 
@@ -470,21 +501,16 @@ class SampledDryRuns:
 
     def __init__(self, prices: PriceTable | None = None) -> None:
         self._prices = prices
-        self._known: dict[tuple[object, ...], RunPlan] = {}
+        self._plans: dict[tuple[object, ...], RunPlan] = {}
 
     def of(self, prepared: PreparedDocument, order: RunSpec) -> tuple[RunPlan, float]:
         """Return the plan for a document of similar size, and the ratio of this document's tokens to that one's."""
         plan = prepared.plan
         sizes = (plan.document_tokens, count_words(order.given or "") + 1)
         key = (plan.strategy, len(prepared.chapters), *(int(log(size, _ALIKE)) for size in sizes))
-        if key not in self._known:
-            self._known[key] = dry_run(prepared, order, self._prices)
-        like = self._known[key]
-        return like, plan.document_tokens / like.source.tokens
-
-
-_ALIKE = 1.2
-"""The largest ratio of lengths of documents of similar size."""
+        if key not in self._plans:
+            self._plans[key] = dry_run(prepared, order, self._prices)
+        return self._plans[key], plan.document_tokens / self._plans[key].source.tokens
 
 
 def without_person(order: RunSpec) -> RunSpec:
@@ -492,12 +518,10 @@ def without_person(order: RunSpec) -> RunSpec:
     policy are made: a goal of 1 is never met."""
     if (judging := order.judging) is None:
         return order
-    update: dict[str, Any] = {"embeddings": None}
-    if judging.similarity == "cosine":
-        update["similarity"] = "rouge1"
-    changes: dict[str, Any] = {"judging": judging.model_copy(update=update)}
-    if order.refinement is not None:
-        goals = dict.fromkeys(order.refinement.goals, 1.0)
-        unmet = {"goals": goals} if order.refinement.policy == "paper" else {}
-        changes["refinement"] = order.refinement.model_copy(update={"review": False, **unmet})
-    return replace(order, purpose=order.purpose.model_copy(update=changes))
+    similarity = "rouge1" if judging.similarity == "cosine" else judging.similarity
+    order = order.with_judging(judging.model_copy(update={"embeddings": None, "similarity": similarity}))
+    if (refinement := order.refinement) is None:
+        return order
+    goals = dict.fromkeys(refinement.goals, 1.0) if refinement.policy == "paper" else refinement.goals
+    changed = refinement.model_copy(update={"review": False, "goals": goals})
+    return replace(order, order=order.order.model_copy(update={"refinement": changed}))

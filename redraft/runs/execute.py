@@ -1,4 +1,4 @@
-"""Executes a stored run by its kind: drafting and refining, chapters, candidates, packs, comparisons, lineage."""
+"""Executes a stored run by its kind: drafting and refining, chapters, packs, comparisons, lineage."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from redraft.agents.evidence import EvidenceReader
 from redraft.domain import GIVEN, OTHER, Draft, Evaluation, KeyFacts, Pack, Piece
 from redraft.errors import (
     BudgetError,
+    DeadlineError,
     IncompleteError,
     NotShrinkingError,
     RejectedRequest,
@@ -28,11 +29,11 @@ from redraft.report.history.results import lost_rounds
 from redraft.runs.driver import AnswerLike, Driver
 from redraft.runs.job import reader_of
 from redraft.runs.manager import RunManager, recorded_run
-from redraft.runs.order import chapter_document, chapter_settings, chapter_spec, prepare_candidate
+from redraft.runs.order import chapter_document, chapter_settings, chapter_spec
 from redraft.runs.prepare import PreparedDocument, RunSpec, prepare, record, restore
 from redraft.settings import REFERENCES
 from redraft.store.connection import off_loop
-from redraft.store.documents import ChapterRun, DraftCandidate
+from redraft.store.documents import ChapterRun
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.words import has_words
@@ -153,57 +154,6 @@ async def _closed(manager: RunManager, run: Run, lacking: list[Evaluation]) -> b
     return False
 
 
-_LEFT_OUT = (BudgetError, IncompleteError, NotShrinkingError, RejectedRequest, ReplyError)
-"""Errors that only drop a candidate. Whether the budget suffices for the rest is checked by the main run."""
-
-
-async def draft_candidates(manager: RunManager, driver: Driver, run: Run) -> None:
-    """Run all candidates to their end, unless one was chosen before."""
-    candidates = await off_loop(manager.store.candidates.of, run.id)
-    if any(candidate.chosen for candidate in candidates):
-        return
-    async with manager.at_work(run.id) as job:
-        limits = job.run.limits
-        if not candidates:
-            candidates = await off_loop(_recorded, manager, job.run)
-        recorded = [candidate for candidate in candidates if candidate.run]
-        job.observe(StageStarted("other drafts", 0))
-        budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost, budget_key=run.id)
-        for draft_candidate in recorded:
-            manager.shared[draft_candidate.run], manager.limited[draft_candidate.run] = budget, limits
-        work = (_drafted(manager, driver, run, candidate, len(candidates)) for candidate in recorded)
-        ended = await asyncio.gather(*work, return_exceptions=True)
-        if failures := [error for error in ended if isinstance(error, BaseException)]:
-            raise failures[0]
-
-
-def _recorded(manager: RunManager, run: Run) -> list[DraftCandidate]:
-    """Record the candidates of a new run; planning errors are raised before the first call of any."""
-    store, writer = manager.store, manager.model_roles.objects.get(manager.model_roles.model or "")
-    document = store.documents.get(run.document)
-    prepared = [
-        prepare_candidate(document, run.settings, number, writer) for number in range(2, run.settings.drafts + 1)
-    ]
-    with store.transaction():
-        parts = [record(prepared_document, RunSpec(), run.limits, store) for prepared_document in prepared]
-        runs = ["", *(part.id for part in parts)]
-        store.candidates.put(*(DraftCandidate(number, key) for number, key in enumerate(runs, 1)), run=run.id)
-    manager.prepared |= {part.id: prepared_document for part, prepared_document in zip(parts, prepared, strict=True)}
-    return store.candidates.of(run.id)
-
-
-async def _drafted(manager: RunManager, driver: Driver, run: Run, candidate: DraftCandidate, count: int) -> None:
-    part = await off_loop(manager.store.runs.get, candidate.run)
-    if part.status == "done":
-        return
-    name = f"candidate {candidate.number} of {count}"
-    with nested_run(name, run.id):
-        try:
-            await driver.drive(part)
-        except _LEFT_OUT as error:
-            manager.observe(Notice(f"{name} is left out: {error.message}"))
-
-
 AT_ONCE = 8
 """How many chapters are worked on concurrently; the run's limits bound the number of requests."""
 _LEFT_OUT_OF_CHAPTERS = (IncompleteError, NotShrinkingError, RejectedRequest, ReplyError)
@@ -227,7 +177,13 @@ async def _drafted_of_chapters(manager: RunManager, driver: Driver, run: Run) ->
     async with manager.at_work(run.id) as job:
         chapters = await off_loop(manager.store.chapters.of, run.id)
         limits = job.run.limits
-        budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost, budget_key=run.id)
+        budget = Budget(
+            max_calls=limits.max_calls,
+            max_cost=limits.max_cost,
+            budget_key=run.id,
+            outer=manager.budget,
+            deadline=limits.deadline,
+        )
         work = _ChapterRuns(manager, driver, job, budget, asyncio.Semaphore(AT_ONCE), len(chapters))
         # Planning errors of all chapters are raised before the first call.
         planned = sum([await work.prepare(chapter) for chapter in chapters if not chapter.run])
@@ -276,7 +232,7 @@ class _ChapterRuns:
         manager, run, store = self.manager, self.job.run, self.manager.store
         if chapter.run:
             return await off_loop(store.runs.get, chapter.run)
-        order = chapter_spec(RunSpec(run.purpose, own=tuple(manager.own.values())))
+        order = chapter_spec(RunSpec(run.order, own=tuple(manager.own.values())))
         prepared = self.prepared.pop(chapter.chunk.index)
 
         def recorded() -> Run:
@@ -303,7 +259,8 @@ class _ChapterRuns:
         part = await off_loop(store.runs.get, part.id)
         if part.status == "stopped":
             problem = part.error or {}
-            raise BudgetError(problem.get("message", "the budget is used up"), fix=stored_advice(problem))
+            kind = DeadlineError if part.stop_reason == DeadlineError.code else BudgetError
+            raise kind(problem.get("message", "the budget is used up"), fix=stored_advice(problem))
         return part
 
     async def _keep(self, chapter: ChapterRun, part: Run) -> None:
@@ -325,8 +282,6 @@ async def carry_out(manager: RunManager, driver: Driver, run: Run, answer: Answe
     elif run.kind in ("pack", "keyfacts"):
         await build(manager, run)
     else:
-        if run.settings.drafts > 1 and answer is None:
-            await draft_candidates(manager, driver, run)
         by_chapter = run.settings.by_chapter and answer is None
         if not by_chapter or await draft_chapters(manager, driver, run):
             await driver.drive(run, answer)

@@ -17,7 +17,7 @@ from redraft.runs.model_names import NO_ITEM
 from redraft.runs.models import ModelPool, ModelRole, open_models
 from redraft.runs.prepare import PreparedDocument, RunSpec, identify, record, with_windows
 from redraft.runs.roster import server_window
-from redraft.runs.session import Session
+from redraft.runs.session import Session, runner_of, session_beside
 from redraft.settings import DraftConfig, Limits
 from redraft.store.connection import off_loop, storable
 from redraft.store.runs import Run
@@ -123,7 +123,7 @@ class ExperimentRunner:
         if run is None:
             run = await off_loop(record, prepared, order, self.limits, self.store)
         self.observer(RunStarted(run.id))
-        return replace(run, limits=self.limits)
+        return run.with_order(limits=self.limits)
 
     async def open_own_run(self, document: Document, settings: DraftConfig, order: RunSpec) -> Run | None:
         """Return the run for the calls that an experiment made itself. Its usage counts against the budget."""
@@ -142,7 +142,7 @@ class ExperimentRunner:
 
     @property
     def _objects(self) -> Mapping[str, Model]:
-        return self.session.terms.model_roles.objects if self.session is not None else NO_ITEM
+        return runner_of(self.session).manager.model_roles.objects if self.session is not None else NO_ITEM
 
     def _window(self, role: ModelRole) -> int | None:
         """Return a model's window as its server reports it; asked once."""
@@ -161,7 +161,7 @@ class ExperimentRunner:
     async def find_or_run(self, document: Document, settings: DraftConfig, order: RunSpec, watch: RunWatch) -> Result:
         """Return the completed run, after finding, resuming or starting it. Raises its errors."""
         if self.session is not None:
-            order = replace(order, own=tuple(self.session.terms.own.values()))
+            order = replace(order, own=tuple(runner_of(self.session).manager.own.values()))
         settings, order = await self._settled(settings, order)
         run = await self.open_own_run(document, settings, order)
         if run is not None:
@@ -196,9 +196,11 @@ class ExperimentRunner:
     ) -> Result:
         """Resume the run, or start one, in a session of its own."""
         if self.session is not None:
-            opened = self.session.beside(watch, self.limits, self.budget)
+            opened = session_beside(self.session, watch, self.limits, self.budget)
         else:
             opened = Session(self.store, limits=self.limits, prices=self.prices, observer=watch, budget=self.budget)
         async with opened as session:
-            session.terms.places.add(settings, order.judging, order.refinement, self._objects)
-            return await (session.resume(run.id) if run else session.begin_order(document, settings, order))
+            runner_of(session).manager.places.add(settings, order.judging, order.refinement, self._objects)
+            if run is not None:
+                return await session.resume(run.id)
+            return await runner_of(session).begin_order(document, order.with_settings(settings))

@@ -19,6 +19,7 @@ from redraft.domain import Document, Totals, computed
 from redraft.errors import BudgetError, NoAnswerError, PromptError, StoreError, UsageError
 from redraft.events import Notice, PartDone
 from redraft.llm.budget import PriceTable
+from redraft.order import Order
 from redraft.report.history.citations import citations_of
 from redraft.report.history.lineage import DocumentRead
 from redraft.report.history.results import Result, read_result
@@ -29,7 +30,7 @@ from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch, 
 from redraft.runs.order import with_places
 from redraft.runs.plans import RunPlan
 from redraft.runs.prepare import RunSpec
-from redraft.settings import EXTRACTIVE, DraftConfig, Purpose
+from redraft.settings import EXTRACTIVE, DraftConfig
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 
@@ -91,23 +92,21 @@ class FilledForm:
         return all(section.complete for section in self.sections)
 
 
-async def fill(
-    runner: ExperimentRunner, document: Document, settings: DraftConfig, template: Template, purpose: Purpose
-) -> FilledForm:
+async def fill(runner: ExperimentRunner, document: Document, template: Template, order: Order) -> FilledForm:
     """Draft all sections concurrently. A section that fails does not affect the others."""
     runner.share_budget(
         FORM,
         document.id,
         *(f"{template_section.query} {template_section.words}" for template_section in template.drafted),
     )
-    if settings.model == EXTRACTIVE:
+    if order.settings.model == EXTRACTIVE:
         runner.observer(Notice(_CANNOT_TELL))
     numbers = count(1)
     semaphore = asyncio.Semaphore(runner.limits.concurrency)
 
     async def one(section: TemplateSection) -> FilledSection:
         async with semaphore:
-            filled_section = await _filled(runner, document, settings, section, purpose)
+            filled_section = await _filled(runner, document, section, order)
         runner.observer(PartDone(f"{section.title}: {filled_section.status}", next(numbers), len(template.drafted)))
         return filled_section
 
@@ -120,12 +119,13 @@ async def fill(
 
 
 async def _filled(
-    runner: ExperimentRunner, document: Document, settings: DraftConfig, section: TemplateSection, purpose: Purpose
+    runner: ExperimentRunner, document: Document, section: TemplateSection, order: Order
 ) -> FilledSection:
     watch = RunWatch(section.title, runner.observer)
-    order = with_places(RunSpec(purpose), settings)
+    settings = _settings(order.settings, section)
+    spec = with_places(RunSpec(order), settings)
     try:
-        result = await runner.find_or_run(document, _settings(settings, section), order, watch)
+        result = await runner.find_or_run(document, settings, spec, watch)
     except NoAnswerError:
         return FilledSection(section, watch.run, silent=True)
     except BudgetError:
@@ -138,11 +138,11 @@ async def _filled(
     return FilledSection(section, result.run.id, result)
 
 
-def form_plans(
-    document: Document, settings: DraftConfig, template: Template, purpose: Purpose, prices: PriceTable
-) -> list[RunPlan]:
+def form_plans(document: Document, template: Template, order: Order, prices: PriceTable) -> list[RunPlan]:
     """Return the plan of each section."""
-    return [plan_run(document, _settings(settings, section), RunSpec(purpose), prices) for section in template.drafted]
+    return [
+        plan_run(document, _settings(order.settings, section), RunSpec(order), prices) for section in template.drafted
+    ]
 
 
 def _settings(settings: DraftConfig, section: TemplateSection) -> DraftConfig:

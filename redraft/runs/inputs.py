@@ -56,8 +56,7 @@ def document_of(store: Store, source: Sources) -> Document:
 
 
 def document_of_task(store: Store, task: Task) -> Document:
-    """Return the document in the input of a graph: its `text`, or its `source`. A graph around it may have both in its
-    state; they must not differ."""
+    """Return the document in the order of a graph: its `text`, or its `source`; of both, the same document."""
     text, source = task.get("text"), task.get("source")
     if text is None and source is not None:
         return document_of(store, source)
@@ -72,7 +71,7 @@ def document_of_task(store: Store, task: Task) -> Document:
     if named.id != document.id:
         raise UsageError(
             "text and source are two different documents",
-            hint="give one of them; a graph around this one needs another name for a text of its own",
+            hint="leave one of them out of the order",
         )
     return named
 
@@ -146,7 +145,7 @@ _LONGEST_PATH = 1000
 _LONGEST = 10_000
 _MAX_BYTES = 20_000_000
 _WANTED = (
-    'it is what `redraft lineage RUN --lost --json` or `redraft evaluate --json` prints, or {"findings": [{"task":'
+    'it is what `redraft evaluate --json` prints, or {"findings": [{"task":'
     ' "add", "explanation": "...", "sentence": "...", "expected": "...", "evidence": {"text": "..."}}]}'
 )
 

@@ -91,17 +91,12 @@ class JobFactory:
             decider=self._decider(panel),
             arbiter=self._arbiter(panel),
             answerer=self._answerer(reader) if run.kind == "ask" else None,
-            referees=tuple(self.referees(run.judging or JudgeConfig(), in_words=True)) if self._compares else (),
+            referees=tuple(self.referees(run.judging, in_words=True)) if run.judging and run.refinement else (),
         )
 
     def writer(self, structured_writer: StructuredWriter, kind: TextKind) -> Writer:
         """Return the writer for this kind of document."""
         return Writer(structured_writer, query=self.run.settings.query, kind=kind)
-
-    @property
-    def _compares(self) -> bool:
-        """Return whether drafts are compared: several candidates, or the first with the best."""
-        return self.run.settings.drafts > 1 or bool(self.run.refinement and self.run.judging)
 
     def panel(self, judging: JudgeConfig) -> Panel:
         """Return the run's panel with its metrics and pack."""
@@ -198,7 +193,7 @@ class JobFactory:
         """Who answers a question: the writer, who reads as much of the document as that takes."""
         settings = self.run.settings
         reader = replace(reader, window=settings.context_tokens, reading="auto")
-        return Answerer(self._judge(self.pool.writer, settings.sample), reader, settings.language)
+        return Answerer(self._judge(self.pool.writer, settings.sample), reader, settings.language, settings.earlier)
 
     def _turns(self, judging: JudgeConfig) -> range:
         """Return the sample numbers of each judge: one per repetition, shifted for another attempt."""

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from langgraph.errors import GraphBubbleUp, GraphInterrupt
@@ -28,7 +28,7 @@ from redraft.runs.models import open_models as open_models
 from redraft.runs.own_places import OwnPlaces
 from redraft.runs.prepare import PreparedDocument, RunSpec, check_judging, prepare, record, restore, with_windows
 from redraft.runs.roster import server_window
-from redraft.settings import GIVEN_STRATEGY, DraftConfig, Limits
+from redraft.settings import GIVEN_STRATEGY, DraftConfig, Limits, reads_prompts
 from redraft.store.connection import entered_off_loop, off_loop
 from redraft.store.runs import Run, Status
 from redraft.store.store import Store
@@ -72,7 +72,7 @@ def _told(error: BaseException) -> tuple[Status, str, dict[str, Any] | None]:
         case GraphBubbleUp():
             return "waiting", WAITING, None
         case BudgetError():
-            return "stopped", "budget", error.stored
+            return "stopped", error.code, error.stored
         case RedraftError():
             return "failed", error.code, error.stored
         case asyncio.CancelledError() | KeyboardInterrupt() | GeneratorExit():
@@ -105,13 +105,13 @@ class RunManager:
 
     store: Store
     model_roles: ModelRoles
-    own: Mapping[str, Evaluator]
+    own: dict[str, Evaluator]
     prices: PriceTable | None
     observe: Observer
     limits: Limits | None = None
     """The session's limits, which replace those of a resumed run."""
     budget: Budget | None = None
-    """A budget shared by all runs; by default each run has its own."""
+    """A budget that all runs share, besides their own."""
     traced: bool = False
     """Whether prompts and replies may be sent to LangSmith."""
     places: OwnPlaces = field(default_factory=OwnPlaces)
@@ -122,6 +122,8 @@ class RunManager:
     """The limits of runs that were resumed with new ones."""
     prepared: dict[str, PreparedDocument] = field(default_factory=dict)
     """Prepared documents of runs that are not open yet."""
+    begun: dict[str, None] = field(default_factory=dict)
+    """The runs that the session has begun, which are those that its tools see."""
     factory: type[JobFactory] = JobFactory
     _open: dict[str, _OpenRun] = field(default_factory=dict)
     _opening: dict[str, asyncio.Lock] = field(default_factory=dict)
@@ -142,6 +144,8 @@ class RunManager:
             with tracing(self.traced), language_context(opened.job_factory.prepared.document):
                 yield opened.job_factory
         except BaseException as error:
+            if isinstance(error, RedraftError):
+                error.run = opened.job.run.id
             if not opened.over:
                 opened.over = True
                 await self._stopped(opened, error)
@@ -246,7 +250,7 @@ class RunManager:
         limits = self.limited.get(run.id, self.limits)
         if limits is not None and limits != run.limits:
             await off_loop(self.store.runs.set_limits, run.id, limits)
-            run = replace(run, limits=limits)
+            run = run.with_order(limits=limits)
         evaluators = tuple(self.own.values())
         prepared = self.prepared.pop(run.id, None)
         if prepared is None:
@@ -274,7 +278,10 @@ class RunManager:
         self, assigned: Sequence[ModelRole], run: Run, prepared: PreparedDocument, observe: Observer
     ) -> AbstractAsyncContextManager[ModelPool]:
         """Open the models of a run for the duration of the context."""
-        budget = self.budget or self.shared.get(run.id)
+        limits = run.limits
+        budget = self.shared.get(run.id) or Budget(
+            max_calls=limits.max_calls, max_cost=limits.max_cost, budget_key=run.id, outer=self.budget
+        )
         return open_models(assigned, run, prepared.document, prepared.book, self.store, observe, budget)
 
     async def _drive(self, opened: _OpenRun) -> None:
@@ -334,15 +341,26 @@ def _is_sure_to_ask(settings: DraftConfig, order: RunSpec, objects: Mapping[str,
     return OPENAI in {provider_of(settings.model) for settings in draft_configs if settings.model not in objects}
 
 
-async def record_new_run(
-    manager: RunManager, source: Sources, settings: DraftConfig, order: RunSpec, own: Limits | None = None
-) -> Run:
+def judged_by_writer(settings: DraftConfig, order: RunSpec) -> list[str]:
+    """Return a note if a language model judges what it writes itself."""
+    is_written = settings.strategy != GIVEN_STRATEGY or order.refinement is not None
+    if order.judging is None or not is_written or not reads_prompts(settings.model):
+        return []
+    judges = judge_settings_of(settings, order.judging)
+    if any((judge.model, judge.base_url) != (settings.model, settings.base_url) for judge in judges):
+        return []
+    return [f"{settings.model} judges what it has written itself: scores by another judge mean more"]
+
+
+async def record_new_run(manager: RunManager, source: Sources, order: RunSpec, own: Limits | None = None) -> Run:
     """Record a new run; invalid settings are raised first. Its own limits replace the session's."""
-    store, model_roles, settings = manager.store, manager.model_roles, order.settled(settings)
+    store, model_roles, settings = manager.store, manager.model_roles, order.settled(order.order.settings)
     document = await off_loop(document_of, store, source)
     manager.places.add(settings, order.judging, order.refinement, model_roles.objects)
     settings, order, notes = await off_loop(with_windows, settings, order, server_window, model_roles.objects)
-    manager.note(*notes)
+    notes += judged_by_writer(settings, order)
+    for note in notes:
+        manager.observe(Notice(note, everywhere=True))
     writer = model_roles.objects.get(model_roles.model or "")
     preparing = off_loop(prepare, document, settings, writer, order.given)
     if _is_sure_to_ask(settings, order, model_roles.objects) and not await off_loop(store.documents.has, document.id):
@@ -354,8 +372,8 @@ async def record_new_run(
     limits = own or manager.limits or Limits()
     arguments = (prepared.settings, order.judging, limits, manager.prices)
     await off_loop(assign_models, *arguments, refinement=order.refinement, objects=model_roles.objects)
-    run = await off_loop(record, prepared, order, limits, store)
-    manager.prepared[run.id] = prepared
+    run = await off_loop(record, prepared, order, limits, store, notes)
+    manager.prepared[run.id], manager.begun[run.id] = prepared, None
     if own is not None:
         manager.limited[run.id] = own
     return run

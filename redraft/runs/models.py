@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -224,6 +224,8 @@ class ModelRole:
     model: Model | None = None
     usual_key: bool = True
     """Whether it may use OPENAI_API_KEY if it has no key of its own."""
+    name: str = ""
+    """The name by which the settings have a judge or decider."""
 
     @property
     def opened_as(self) -> tuple[object, ...]:
@@ -239,6 +241,11 @@ class ModelRole:
         """Return the key of roles with the same prompts and limits."""
         settings = self.settings
         return (*self.opened_as, settings.prompts, settings.top_p, settings.max_tokens, self.price)
+
+    @property
+    def address(self) -> str:
+        """Return the address that its settings name; empty without one."""
+        return self.settings.base_url or ""
 
     @property
     def wants_openai_key(self) -> bool:
@@ -281,13 +288,9 @@ def assign_models(
         model = objects.get(name)
         under = settings_by_name(name, settings, judging, objects)
         under = under if model else resolve(under)
-        roles.append(ModelRole(role, under, _price(under, limits, table, objects), model))
-    addresses = [role.settings.base_url or "" for role in roles]
-    home = key_server([address for role, address in zip(roles, addresses, strict=True) if role.wants_openai_key])
-    return [
-        replace(role, usual_key=role.wants_openai_key and server_at(address) == home)
-        for role, address in zip(roles, addresses, strict=True)
-    ]
+        roles.append(ModelRole(role, under, _price(under, limits, table, objects), model, name=name))
+    home = key_server([role.address for role in roles if role.wants_openai_key])
+    return [replace(role, usual_key=role.wants_openai_key and server_at(role.address) == home) for role in roles]
 
 
 def _price(settings: DraftConfig, limits: Limits, table: PriceTable, objects: Mapping[str, Model]) -> Price | None:
@@ -310,16 +313,35 @@ def settings_by_role(assigned: Sequence[ModelRole]) -> dict[Role, DraftConfig]:
     first: dict[Role, DraftConfig] = {}
     for role in assigned:
         first.setdefault(role.role, role.settings)
-    aside = writer_as_judge(first["writer"])
-    judge = first.get("judge", aside)
-    return {"judge": judge, "validator": judge, "decider": aside, **first}
+    writer = writer_as_judge(first["writer"])
+    judge = first.get("judge", writer)
+    return {"judge": judge, "validator": judge, "decider": writer, **first}
 
 
-def prompts_by_role(assigned: Sequence[ModelRole], book: PromptBook) -> list[PromptBook]:
-    """Return the prompts of each role: its own, or else the writer's."""
+def books_of(assigned: Sequence[ModelRole], book: PromptBook) -> dict[str, PromptBook]:
+    """Return the prompts of each choice of prompts; those of the writer are `book`."""
     choices = {role.settings.prompts for role in assigned} - {assigned[0].settings.prompts}
-    books = {assigned[0].settings.prompts: book, **{choice: PromptBook(choice) for choice in choices}}
-    return [books[role.settings.prompts] for role in assigned]
+    return {assigned[0].settings.prompts: book, **{choice: PromptBook(choice) for choice in choices}}
+
+
+def pool_of(
+    assigned: Sequence[ModelRole], books: Mapping[str, PromptBook], model_for: Callable[[ModelRole, PromptBook], Model]
+) -> ModelPool:
+    """Return the models by role. `model_for` returns the model of a role; roles with the same prompts and limits share
+    one. A role without a model uses another's, in the end the writer's, which then judges apart from writing."""
+    models: dict[tuple[object, ...], Model] = {}
+
+    def opened(role: ModelRole) -> OpenModel:
+        book = books[role.settings.prompts]
+        if role.asked_as not in models:
+            models[role.asked_as] = model_for(role, book)
+        return OpenModel(models[role.asked_as], role.settings, book, role.model is not None)
+
+    workers = [(role.role, opened(role)) for role in assigned]
+    judging_writer = opened(replace(assigned[0], settings=writer_as_judge(assigned[0].settings)))
+    judges = tuple(worker for role, worker in workers if role == "judge") or (judging_writer,)
+    first = dict(reversed(workers))
+    return ModelPool(first["writer"], judges, first.get("validator", judges[0]), first.get("decider", judging_writer))
 
 
 @asynccontextmanager
@@ -334,52 +356,51 @@ async def open_models(
 ) -> AsyncIterator[ModelPool]:
     """Open every model, one that is named twice only once. A `budget` is shared with other runs."""
     limits, language = run.limits, undetected_language(document) or known_language(document)
-    if budget is None:
-        budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost, budget_key=run.id)
+    run_budget = Budget(
+        max_calls=limits.max_calls, max_cost=limits.max_cost, budget_key=run.id, deadline=limits.deadline
+    )
+    ends = [limit.ends_at for limit in (run_budget, budget) if limit is not None and limit.ends_at is not None]
+    shared = budget or run_budget
     opened: dict[tuple[object, ...], Model] = {}
-    recorded: dict[tuple[object, ...], Model] = {}
-    workers: list[OpenModel] = []
-    roles = with_aside(assigned)
+    tokenizers: dict[tuple[object, ...], Tokenizer | None] = {}
+
+    def recorded(role: ModelRole, prompts: PromptBook) -> Model:
+        settings, model = role.settings, opened[role.opened_as]
+        return RecordedModel(
+            model,
+            book=prompts,
+            store=store,
+            limiter=_limiter(settings.base_url, model.identity, limits, store, shared),
+            run=run.id,
+            budget=shared,
+            price=role.price,
+            tokenizer=tokenizers[role.opened_as],
+            top_p=settings.top_p,
+            max_tokens=settings.max_tokens,
+            observer=observer,
+            limits=limits,
+            ends_at=min(ends, default=None),
+            language="" if reads_prompts(settings.model) else language,
+        )
+
     async with AsyncExitStack() as stack:
-        for role, prompts in zip(roles, await off_loop(prompts_by_role, roles, book), strict=True):
-            settings = role.settings
+        for role in assigned:
             if role.opened_as not in opened:
                 if (model := role.model) is None:
-                    opening = open_model(settings, seconds=limits.timeout, usual_key=role.usual_key)
+                    opening = open_model(role.settings, seconds=limits.timeout, usual_key=role.usual_key)
                     model = await stack.enter_async_context(opening)
                 opened[role.opened_as] = model
+                tokenizers[role.opened_as] = await off_loop(_exact_tokenizer, role, limits)
                 _check_twins(assigned, opened)
-            model = opened[role.opened_as]
-            if role.asked_as not in recorded:
-                recorded[role.asked_as] = RecordedModel(
-                    model,
-                    book=prompts,
-                    store=store,
-                    limiter=_limiter(settings.base_url, model.identity, limits, store, budget),
-                    run=run.id,
-                    budget=budget,
-                    price=role.price,
-                    tokenizer=await off_loop(_exact_tokenizer, role, limits),
-                    top_p=settings.top_p,
-                    max_tokens=settings.max_tokens,
-                    observer=observer,
-                    language="" if reads_prompts(settings.model) else language,
-                )
-            workers.append(OpenModel(recorded[role.asked_as], settings, prompts, role.model is not None))
-        yield models_by_role(assigned, workers)
-
-
-def with_aside(assigned: Sequence[ModelRole]) -> list[ModelRole]:
-    """Return the roles, and at the end the writer as it judges or decides where nobody else does."""
-    return [*assigned, replace(assigned[0], settings=writer_as_judge(assigned[0].settings))]
+        yield pool_of(assigned, await off_loop(books_of, assigned, book), recorded)
 
 
 def _limiter(address: str | None, identity: str, limits: Limits, store: Store, budget: Budget) -> Limiter:
     """Return the rate limiter of a model's address, shared by all processes of a paced budget."""
     provider = address or address_in(identity) or provider_of(identity) or identity
     rates = {"requests_per_minute": limits.requests_per_minute, "tokens_per_minute": limits.tokens_per_minute}
-    shared = budget.paced and any(rate is not None for rate in rates.values())
-    limiter_key = f"{budget.terms.budget_key} {provider}" if shared else ""
+    shared = budget.pace_key is not None and any(rate is not None for rate in rates.values())
+    limiter_key = f"{budget.pace_key} {provider}" if shared else ""
 
     async def pace(size: int) -> float:
         return await off_loop(store.rate_limits.take, limiter_key, size, **rates)
@@ -408,17 +429,6 @@ def _exact_tokenizer(role: ModelRole, limits: Limits) -> Tokenizer | None:
         return None
     tokenizer, warning = tokenizer_for(name_of(role.settings.model))
     return None if warning else tokenizer
-
-
-def models_by_role(assigned: Sequence[ModelRole], workers: Sequence[OpenModel]) -> ModelPool:
-    """Return the models by role. A role without a model uses another's, in the end the writer's, which then judges
-    apart from writing: it is the last of the `workers`."""
-
-    def of(name: Role) -> list[OpenModel]:
-        return [worker for role, worker in zip(assigned, workers, strict=False) if role.role == name]
-
-    judges = of("judge") or [workers[-1]]
-    return ModelPool(workers[0], tuple(judges), (of("validator") or judges)[0], (of("decider") or workers[-1:])[0])
 
 
 def with_addresses(

@@ -1,5 +1,5 @@
 """The order of a call as a session carries it out: with its models, and with metrics that were passed as objects. And
-the orders of its chapters and candidates.
+the orders of its chapters.
 """
 
 from __future__ import annotations
@@ -7,70 +7,54 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from redraft.domain import Document, Span
-from redraft.errors import PlanError, UsageError
+from redraft.errors import UsageError
 from redraft.evaluators.base import Evaluator, Metric, as_evaluator
 from redraft.evaluators.catalog import valid_name
 from redraft.evaluators.rubric import Rubric
-from redraft.fields import list_argument, settings_argument
-from redraft.graphs.plan import DIRECT, chapter_words
+from redraft.fields import list_argument
+from redraft.graphs.plan import chapter_words
 from redraft.graphs.state import Scope, Task
 from redraft.graphs.strategies import name_of
-from redraft.llm.base import Model
 from redraft.llm.langsmith import Tracing, check_config
-from redraft.order import Kind, Order
+from redraft.order import Kind, OrderParts, order_of_draft
 from redraft.readers.parts import only
+from redraft.report.history.citations import read_answer
 from redraft.runs.model_names import writer_as_judge
 from redraft.runs.models import ModelRoles, with_addresses
-from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
+from redraft.runs.prepare import RunSpec
 from redraft.settings import (
     DEFAULT_GOALS,
     EXTRACTIVE,
     GIVEN_STRATEGY,
-    MERGING,
+    MAX_EARLIER,
     DraftConfig,
+    Exchange,
     JudgeConfig,
     Limits,
     ModelSettings,
     RefineConfig,
-    purpose_of_draft,
 )
+from redraft.store.runs import Run
+from redraft.store.store import Store
 from redraft.text.languages import declared_language, language_spans_of, undetected_language
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count_words, has_words
 
 
-class OrderParts(NamedTuple):
-    """Parts of an order that a call passes whole: they replace those of its session."""
-
-    settings: DraftConfig | None = None
-    judging: JudgeConfig | None = None
-    refinement: RefineConfig | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class SessionOrder:
-    """An order with the metrics that were passed as objects, and with callbacks for LangChain."""
+    """The parts of an order with the metrics that were passed as objects, and with callbacks for LangChain."""
 
-    order: Order = field(default_factory=Order)
+    parts: OrderParts = field(default_factory=OrderParts)
     metrics: tuple[str, ...] = ()
     """The metrics of the session or call, besides those of the judging settings."""
     own: Mapping[str, Evaluator] = field(default_factory=dict)
     """Metrics passed as objects, by name."""
     config: Mapping[str, Any] = field(default_factory=dict)
     """Callbacks, tags and metadata for LangChain."""
-
-    def with_parts(self, parts: OrderParts) -> SessionOrder:
-        """Return the order with other parts where they are given."""
-        order = self.order
-        update = {
-            "settings": settings_argument(DraftConfig, parts.settings, "settings") or order.settings,
-            "judging": settings_argument(JudgeConfig, parts.judging, "judging") or order.judging,
-            "refinement": settings_argument(RefineConfig, parts.refinement, "refinement") or order.refinement,
-        }
-        return replace(self, order=order.model_copy(update=update))
 
     def with_options(self, options: Mapping[str, Any]) -> SessionOrder:
         """Return the order with settings by name."""
@@ -83,7 +67,7 @@ class SessionOrder:
             raise UsageError(f"there is no setting {limit!r} of a call", hint=hint)
         if "strategy" in values:
             values["strategy"] = name_of(values["strategy"])
-        return replace(self, order=self.order.edited(values), config=config)
+        return replace(self, parts=self.parts.edited(values), config=config)
 
     def with_metrics(self, metrics: Sequence[Metric]) -> SessionOrder:
         """Return the order with metrics by name, as objects or as functions."""
@@ -109,13 +93,11 @@ class SessionOrder:
                 hint="use redraft.graphs.summarizer, or leave it out",
             )
         if "source" not in task and "text" not in task:
-            raise UsageError("the graph was given no document", hint='start it with {"text": ...} or {"source": PATH}')
+            hint = 'name one: {"order": {"text": ...}} or {"order": {"source": PATH}}'
+            raise UsageError("the graph was given no document", hint=hint)
         session_order = self.with_options(options).with_metrics(task.get("metrics", ()))
-        settings = session_order.order.settings
-        if settings.by_chapter:
+        if session_order.parts.settings.by_chapter:
             raise UsageError("a graph drafts no chapters", hint="use `await session.summarize(..., by_chapter=True)`")
-        if settings.drafts > 1:
-            raise UsageError("a graph makes one draft", hint="use `await session.summarize(..., drafts=K)`")
         if task["strategy"] != GIVEN_STRATEGY:
             return session_order.with_options({"strategy": task["strategy"]}), None
         if "summary" not in task:
@@ -123,42 +105,37 @@ class SessionOrder:
         return session_order, task["summary"]
 
     def judged_as_before(self, before: DraftConfig, model_roles: ModelRoles) -> SessionOrder:
-        """Return the order of a fork. If no judge is named, the model `before` judges what another one writes."""
-        judging = judged_as_before(self.order.judging, before, model_roles.settings(self.order.settings))
-        return replace(self, order=self.order.model_copy(update={"judging": judging}))
+        """Return the order of a fork. If it has another writer and no judge is named, the model `before` judges, at its
+        own address: a model that judges its own text is lenient."""
+        judging, writer = self.parts.judging, model_roles.settings(self.parts.settings)
+        if judging.judges or (before.model, before.base_url) == (writer.model, writer.base_url):
+            return self
+        tables = {}
+        if before.model != EXTRACTIVE:
+            shared = ModelSettings.model_fields.keys() & DraftConfig.model_fields.keys()
+            fields = {name: getattr(writer_as_judge(before), name) for name in shared}
+            tables[before.model] = ModelSettings(**{name: value for name, value in fields.items() if value is not None})
+        update = {"judges": (before.model,), "models": {**judging.models, **tables}}
+        return replace(self, parts=self.parts.with_parts(judging=judging.model_copy(update=update)))
 
-    def spec(self, kind: Kind, model_roles: ModelRoles, **given: Any) -> tuple[DraftConfig, RunSpec]:
+    def spec(self, kind: Kind, model_roles: ModelRoles, **given: Any) -> RunSpec:
         """Return what a run of this kind is to do with the models of the session."""
-        order, evaluators = self.order, tuple(self.own.values())
-        settings = model_roles.settings(order.settings)
+        parts = self.parts.with_parts(settings=model_roles.settings(self.parts.settings))
         if kind == "summarize":
-            return settings, RunSpec(config=self.config, **given)
+            return RunSpec(parts.order(kind), config=self.config, **given)
         refinement = None
         if kind == "refine":
-            refinement = model_roles.refinement(order.refinement or RefineConfig(goals=dict(DEFAULT_GOALS)))
-        judging = model_roles.judging(order.judging, settings, refinement)
+            refinement = model_roles.refinement(parts.refinement or RefineConfig(goals=dict(DEFAULT_GOALS)))
+        judging = model_roles.judging(parts.judging, parts.settings, refinement)
         names = (*self.metrics, *judging.metrics)
         metrics = {*names, *(refinement.goals if refinement else ())}
-        rubrics = {metric.name: metric.settings for metric in evaluators if isinstance(metric, Rubric)}
+        rubrics = {name: metric.settings for name, metric in self.own.items() if isinstance(metric, Rubric)}
         rubrics = {**judging.rubrics, **{name: rubric for name, rubric in rubrics.items() if name in metrics}}
         judging = judging.model_copy(update={"metrics": names, "rubrics": rubrics})
-        complete = Order(kind=kind, settings=settings, judging=judging, refinement=refinement)
         if kind in ("evaluate", "refine"):
-            given["own"] = evaluators
-        return settings, RunSpec(complete.purpose, config=self.config, **given)
-
-
-def judged_as_before(judging: JudgeConfig, before: DraftConfig, writer: DraftConfig) -> JudgeConfig:
-    """Return the judging settings of a fork. If it has another writer and no judge is named, the model `before` judges,
-    at its own address: a model that judges its own text is lenient."""
-    if judging.judges or (before.model, before.base_url) == (writer.model, writer.base_url):
-        return judging
-    tables = {}
-    if before.model != EXTRACTIVE:
-        shared = ModelSettings.model_fields.keys() & DraftConfig.model_fields.keys()
-        fields = {name: getattr(writer_as_judge(before), name) for name in shared}
-        tables[before.model] = ModelSettings(**{name: value for name, value in fields.items() if value is not None})
-    return judging.model_copy(update={"judges": (before.model,), "models": {**judging.models, **tables}})
+            given["own"] = tuple(self.own.values())
+        parts = parts.model_copy(update={"judging": judging, "refinement": refinement})
+        return RunSpec(parts.order(kind), config=self.config, **given)
 
 
 _LONGEST_QUESTION = 2_000
@@ -176,10 +153,29 @@ def checked_question(question: object) -> str:
     return question
 
 
-def answer_spec(settings: DraftConfig, judging: JudgeConfig, question: str) -> tuple[DraftConfig, RunSpec]:
-    """What a run is to do that answers a question. The answer is judged where a judge is named."""
-    order = Order(kind="ask", settings=settings, judging=judging).edited({"query": checked_question(question)})
-    return order.settings, RunSpec(order.purpose)
+def answer_spec(
+    settings: DraftConfig, judging: JudgeConfig, question: str, earlier: Sequence[Exchange] = ()
+) -> RunSpec:
+    """What a run is to do that answers a question after the `earlier` ones. The answer is judged where a judge is
+    named."""
+    values = {"query": checked_question(question), "earlier": tuple(earlier)}
+    return RunSpec(OrderParts(settings=settings, judging=judging).edited(values).order("ask"))
+
+
+def settings_to_ask(run: Run) -> tuple[DraftConfig, JudgeConfig]:
+    """Return the settings by which a question is asked about the document of a run: with its models."""
+    settings = run.settings.model_copy(update={"words": None, "chosen": "", "query": None, "earlier": ()})
+    judging = run.judging or JudgeConfig()
+    return settings, judging.model_copy(update={"pack": None, "keyfacts": None, "reference": None})
+
+
+def exchanges_until(store: Store, key: str | None) -> tuple[Exchange, ...]:
+    """Return the last questions with their answers, up to that of a run; none without a run."""
+    if key is None:
+        return ()
+    answer = read_answer(store, key)
+    latest = Exchange(question=answer.question, answer=answer.answer)
+    return (*answer.result.settings.earlier, latest)[-MAX_EARLIER:]
 
 
 def chapter_document(document: Document, title: str, span: Span) -> Document:
@@ -208,7 +204,7 @@ def chapter_spec(order: RunSpec) -> RunSpec:
     if order.judging is None:
         return order
     judging = order.judging.model_copy(update={"pack": None, "keyfacts": None, "reference": None})
-    return replace(order, purpose=purpose_of_draft(judging, order.refinement))
+    return replace(order, order=order_of_draft(judging, order.refinement, settings=order.order.settings))
 
 
 def with_places(order: RunSpec, settings: DraftConfig) -> RunSpec:
@@ -216,28 +212,4 @@ def with_places(order: RunSpec, settings: DraftConfig) -> RunSpec:
     if order.judging is None:
         return order
     addressed = with_addresses(order.judging, settings, order.refinement)
-    return replace(order, purpose=order.purpose.model_copy(update={"judging": addressed}))
-
-
-# The candidate that uses the other strategy, if the strategy was chosen automatically.
-_OTHERWISE = 2
-_OTHER = {DIRECT: MERGING, MERGING: DIRECT}
-
-
-def prepare_candidate(
-    document: Document, settings: DraftConfig, number: int, writer: Model | None = None
-) -> PreparedDocument:
-    """Prepare a candidate: another sample by the same strategy; if the strategy was chosen automatically, the second
-    candidate uses the other one where that differs."""
-    draft_config = settings.model_copy(update={"drafts": 1})
-    if number == _OTHERWISE and settings.chosen and settings.strategy in _OTHER:
-        try:
-            prepared = prepare(
-                document, draft_config.model_copy(update={"strategy": _OTHER[settings.strategy]}), writer
-            )
-        except PlanError:
-            pass
-        else:
-            if len(prepared.chunks) > 1 or prepared.settings.strategy == DIRECT:
-                return prepared
-    return prepare(document, draft_config.model_copy(update={"sample": settings.sample + number - 1}), writer)
+    return replace(order, order=order.order.model_copy(update={"judging": addressed}))

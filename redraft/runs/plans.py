@@ -10,37 +10,38 @@ from typing import Annotated
 from pydantic import Field, InstanceOf
 
 from redraft.domain import Usage
-from redraft.graphs.plan import Level
 from redraft.llm.budget import PriceTable
+from redraft.order import Order, Summarize
 from redraft.report.entry import Entry
 from redraft.runs.models import price_of, reasoning_reserve
-from redraft.settings import SUMMARIZE, DraftConfig, Purpose, Role, reads_prompts
+from redraft.settings import DraftConfig, Role, reads_prompts
 from redraft.store.store import Store
 
 DRAFTING = "drafting"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Stage:
     """One kind of work over all rounds: estimated calls and tokens, and the role of the model."""
 
     name: str
-    calls: int
-    prompt_tokens: int
-    completion_tokens: int
-    by: Role = "judge"
-
-
-@dataclass(slots=True)
-class StageUsage:
-    """The counted usage of one model in one stage."""
-
-    name: str
-    by: Role
-    settings: DraftConfig
     calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    by: Role = "judge"
+
+    def add(self, calls: int, usage: Usage | Stage) -> None:
+        """Count more calls, with their tokens."""
+        self.calls += calls
+        self.prompt_tokens += usage.prompt_tokens
+        self.completion_tokens += usage.completion_tokens
+
+
+@dataclass(slots=True, kw_only=True)
+class StageUsage(Stage):
+    """The counted usage of one model in one stage."""
+
+    settings: DraftConfig
 
     @property
     def reasoning_tokens(self) -> int:
@@ -91,15 +92,6 @@ class RunPlan(Entry):
     strategy: str
     chunks: int
     words: int
-    tokens_per_word: float
-    levels: tuple[Level, ...]
-    label_tokens: int
-    lead_tokens: int
-    outlines: int
-    compressions: int
-    tidying: int
-    draft_calls: Annotated[int, Field(exclude=True)] = 0
-    """The most calls that the draft itself takes."""
     drafting: Stage
     stages: tuple[Stage, ...]
     """What follows the draft, by stage: what is built, then each metric, then the refinement."""
@@ -118,14 +110,16 @@ class RunPlan(Entry):
     """From the pace of each model's latest answers in the store; None if a model has not answered yet."""
     warnings: tuple[str, ...]
     """Remarks on the document and the models, in sentences."""
-    chapters: Annotated[tuple[RunPlan, ...], Field(exclude_if=lambda some: not some)] = ()
+    chapters: Annotated[tuple[RunPlan, ...], Field(exclude_if=lambda plans: not plans)] = ()
     """The plans of chapters that are drafted separately; all totals include them."""
-    others: Annotated[tuple[RunPlan, ...], Field(exclude=True)] = ()
-    """The plans of the other drafts, if there are several; all totals include them, too."""
-    settings: Annotated[DraftConfig, Field(exclude=True)] = DraftConfig()
-    purpose: Annotated[Purpose, Field(exclude=True)] = SUMMARIZE
+    order: Annotated[Order, Field(exclude=True)] = Summarize()
     work: Annotated[tuple[InstanceOf[StageUsage], ...], Field(exclude=True)] = ()
-    """What is counted of each model in each stage, without chapters and other drafts."""
+    """What is counted of each model in each stage, without chapters."""
+
+    @property
+    def settings(self) -> DraftConfig:
+        """Return the settings of the run, as prepared for its document."""
+        return self.order.settings
 
     def __repr__(self) -> str:
         cost = "unknown" if self.cost_usd is None else f"{self.cost_usd:.4f}"
@@ -138,7 +132,7 @@ def seconds_of(store: Store, plan: RunPlan, at_once: int) -> float | None:
 
     Parts of drafts are written in parallel, then merged; judges wait for each draft, and revisions for the judges.
     """
-    rounds = 1 + (plan.purpose.refinement.rounds if plan.purpose.refinement else 0)
+    rounds = 1 + (plan.order.refinement.rounds if plan.order.refinement else 0)
     total = 0.0
     for usage in plan.work:
         answers, seconds = store.calls.pace(usage.settings.model)
@@ -147,4 +141,4 @@ def seconds_of(store: Store, plan: RunPlan, at_once: int) -> float | None:
         turns = 1 if usage.name == DRAFTING else rounds
         width = at_once if reads_prompts(usage.settings.model) else 1
         total += seconds * turns * ceil(usage.calls / turns / width)
-    return total + sum(seconds_of(store, plan, at_once) or 0.0 for plan in (*plan.chapters, *plan.others))
+    return total + sum(seconds_of(store, plan, at_once) or 0.0 for plan in plan.chapters)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from redraft.builtin.facade import reads
@@ -14,10 +14,22 @@ from redraft.evaluators.catalog import check_goals, evaluators
 from redraft.graphs.plan import Plan, choose_strategy, fitting_words
 from redraft.graphs.review import reviewed
 from redraft.graphs.strategies import draft_plan, strategy_named, version_with
-from redraft.llm.addresses import name_of
+from redraft.llm.addresses import has_usual_key, is_here, name_of
 from redraft.llm.base import Model
+from redraft.llm.chat import ChatModel
 from redraft.llm.nli import SERVES
 from redraft.llm.servers import window_of_family
+from redraft.order import (
+    Ask,
+    BuildKeyfacts,
+    BuildQuestions,
+    Compare,
+    Evaluate,
+    ExperimentPart,
+    Order,
+    Refine,
+    Summarize,
+)
 from redraft.prompts.book import PROMPTS, PromptBook, prompt_choice
 from redraft.prompts.coherence import PREFER_SUMMARY
 from redraft.prompts.contract import Prompt
@@ -27,27 +39,19 @@ from redraft.prompts.revision import CHOOSE_DRAFT, CRITICIZE, DECIDE, EDIT, REVI
 from redraft.readers.parts import NamedPart, split_document
 from redraft.report.history.results import document_read
 from redraft.runs.inputs import caller_findings
-from redraft.runs.model_names import NO_ITEM, judge_settings_of, named_in, settings_by_name
-from redraft.runs.models import resolve, tokenizer_of
-from redraft.runs.roster import Windows, settings_with_windows
+from redraft.runs.model_names import NO_ITEM, WINDOW, judge_settings_of, named_in, settings_by_name
+from redraft.runs.models import ModelRole, ModelRoles, assign_models, resolve, tokenizer_of, with_addresses
+from redraft.runs.roster import Windows
 from redraft.settings import (
     ANSWER,
+    ASSUMED_WINDOW,
     EXTRACTIVE,
     GIVEN_STRATEGY,
-    SUMMARIZE,
-    Ask,
-    BuildKeyfacts,
-    BuildQuestions,
-    Compare,
     DraftConfig,
-    Evaluate,
-    ExperimentPart,
     JudgeConfig,
     Limits,
-    Purpose,
-    Refine,
+    ModelSettings,
     RefineConfig,
-    Summarize,
     is_entailment,
     reads_prompts,
 )
@@ -64,6 +68,8 @@ from redraft.text.words import count_words, has_words
 
 LONGEST_SUMMARY = 60_000
 """The most characters of a given summary that is longer than its document: about 10,000 words."""
+# What is so much longer, and has most of the words of the other, which has at least so many, is no summary of it.
+_SWAPPED, _SHARED, _TELLING = 4, 0.85, 20
 # A given summary may be shorter than the smallest sensible limit.
 _MIN_LIMIT = 50
 ANSWER_WORDS = 120
@@ -71,35 +77,43 @@ ANSWER_WORDS = 120
 
 
 @dataclass(frozen=True, slots=True)
-class PreparedDocument:
-    """A document and all decisions before the first call."""
+class Reading:
+    """How a document is read: what follows from the settings and its length."""
 
     document: Document
+    """The document with its language."""
     language_key: str
     """The id of its text, with its language where the text alone does not show it."""
     settings: DraftConfig
-    chunks: Sequence[Chunk]
-    """The chunks of the draft; with chapters, the chapters."""
     tokenizer: Tokenizer
     book: PromptBook
+    warnings: tuple[str, ...]
+    span: Span
+    """The part of the document that is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedDocument(Reading):
+    """A document and all decisions before the first call."""
+
+    chunks: Sequence[Chunk]
+    """The chunks of the draft; with chapters, the chapters."""
     plan: Plan
-    warnings: tuple[str, ...] = ()
     chapters: tuple[NamedPart, ...] = ()
     """The chapters, if each is drafted by itself."""
 
     @property
     def document_tokens(self) -> int:
         """Return the tokens of the whole document, however much of it is summarized."""
-        read = Span(self.chunks[0].span.start, self.chunks[-1].span.end)
-        is_whole = read == Span(0, len(self.document.text))
-        return self.plan.document_tokens if is_whole else self.tokenizer.count(self.document.text)
+        text = self.document.text
+        return self.plan.document_tokens if self.span == Span(0, len(text)) else self.tokenizer.count(text)
 
 
 @dataclass(frozen=True, slots=True)
 class RunSpec:
     """What a run does, and the summary if one is given."""
 
-    purpose: Purpose = SUMMARIZE
+    order: Order = field(default_factory=Summarize)
     given: str | None = None
     parent: str | None = None
     other: str | None = None
@@ -120,30 +134,38 @@ class RunSpec:
             if not isinstance(finding, Finding):
                 raise UsageError(
                     f"finding {number} is {finding!r:.80}, which is not a redraft.Finding",
-                    hint="pass findings such as those of `result.findings` or `redraft.read_losses`",
+                    hint="pass findings such as those of `result.findings`",
                 )
 
     @property
     def judging(self) -> JudgeConfig | None:
         """Return the judging settings, if drafts are judged."""
-        return self.purpose.judging
+        return self.order.judging
 
     @property
     def refinement(self) -> RefineConfig | None:
         """Return the refinement settings, if the draft is refined."""
-        return self.purpose.refinement
+        return self.order.refinement
+
+    def with_settings(self, settings: DraftConfig) -> RunSpec:
+        """Return what a run with these settings does."""
+        return replace(self, order=self.order.model_copy(update={"settings": settings}))
+
+    def with_judging(self, judging: JudgeConfig | None) -> RunSpec:
+        """Return the order with other judging settings."""
+        return replace(self, order=self.order.model_copy(update={"judging": judging}))
 
     def evaluators(self, encoder: Encoder | None = None) -> tuple[Evaluator, ...]:
         """Return the metrics, if drafts are judged."""
-        drafted = isinstance(self.purpose, Evaluate | Refine | Ask)
-        return evaluators(self.purpose.judging, encoder, self.own) if drafted and self.purpose.judging else ()
+        drafted = isinstance(self.order, Evaluate | Refine | Ask)
+        return evaluators(self.order.judging, encoder, self.own) if drafted and self.order.judging else ()
 
     def asks(self) -> list[object]:
         """Return what it asks beyond its draft, as part of the identity of a run; empty if nothing is judged."""
         if self.judging is None:
             return []
         return [
-            self.purpose.kind,
+            self.order.kind,
             self.judging.asks(),
             self.refinement.asks() if self.refinement else None,
             content_id(self.given) if self.given is not None else None,
@@ -153,11 +175,11 @@ class RunSpec:
 
     def settled(self, settings: DraftConfig) -> DraftConfig:
         """Return the settings, with strategy `given` where no draft is made; raises where no strategy can draft."""
-        if isinstance(self.purpose, Ask):
-            fixed = {"strategy": ANSWER, "by_chapter": False, "drafts": 1, "until": None}
+        if isinstance(self.order, Ask):
+            fixed = {"strategy": ANSWER, "by_chapter": False, "until": None}
             return settings.model_copy(update={**fixed, "words": settings.words or ANSWER_WORDS})
-        if self.given is not None or not isinstance(self.purpose, Summarize | Evaluate | Refine):
-            return settings.model_copy(update={"strategy": GIVEN_STRATEGY, "by_chapter": False, "drafts": 1})
+        if self.given is not None or not isinstance(self.order, Summarize | Evaluate | Refine):
+            return settings.model_copy(update={"strategy": GIVEN_STRATEGY, "by_chapter": False})
         if settings.strategy in (GIVEN_STRATEGY, ANSWER):
             raise UsageError(
                 f"the strategy `{settings.strategy}` makes no draft, and none was given",
@@ -166,56 +188,57 @@ class RunSpec:
         return settings
 
 
-@dataclass(frozen=True, slots=True)
-class _Reading:
-    """How a document is read: what follows from the settings and its length."""
-
-    document: Document
-    """The document with its language."""
-    language_key: str
-    """The id of its text, with its language where the text alone does not show it."""
-    settings: DraftConfig
-    tokenizer: Tokenizer
-    book: PromptBook
-    warnings: tuple[str, ...]
-    span: Span
-    """The part of the document that is read."""
+def prepare_run(
+    document: Document, settings: DraftConfig, order: RunSpec, find: Windows, roles: ModelRoles | None = None
+) -> tuple[PreparedDocument, RunSpec, list[str]]:
+    """Decide all of a run before its first call; return that, the completed order, and notes. `find` looks up windows,
+    and `roles` have the models that were passed as objects. Nothing is stored and no model is called."""
+    objects = roles.objects if roles else NO_ITEM
+    settings = order.settled(settings)
+    if order.judging is not None:
+        order = order.with_judging(with_addresses(order.judging, settings, order.refinement, objects))
+    settings, order, notes = with_windows(settings, order, find, objects)
+    writer = objects.get(roles.model or "") if roles else None
+    return prepare(document, settings, writer, order.given), order, notes
 
 
 def prepare(
     document: Document, settings: DraftConfig, model: Model | None = None, given: str | None = None
 ) -> PreparedDocument:
     """Measure, chunk and plan; nothing is stored and no model is called. `given` is an existing summary."""
-    read = _read(document, settings, model, given)
-    document, settings, tokenizer = read.document, read.settings, read.tokenizer
+    reading = _read(document, settings, model, given)
+    document, settings, tokenizer = reading.document, reading.settings, reading.tokenizer
     chapters = list[NamedPart]()
     with language_context(document):
         if settings.by_chapter:
             chapters, meter = split_document(document), tokenizer.measure(document.text)
             chunks = [Chunk(at, part.span, meter.tokens(*part.span)) for at, part in enumerate(chapters)]
         else:
-            natural, (start, end) = settings.chunking == "natural", read.span
+            natural, (start, end) = settings.chunking == "natural", reading.span
             chunks = chunk(document, tokenizer, settings.chunk_budget, end, start=start, natural=natural)
-        plan = draft_plan(document, chunks, settings, tokenizer, read.book)
-    notes = (*document.notes, *read.warnings)
-    return PreparedDocument(
-        document, read.language_key, settings, chunks, tokenizer, read.book, plan, notes, tuple(chapters)
-    )
+        plan = draft_plan(document, chunks, settings, tokenizer, reading.book)
+    shared = {field.name: getattr(reading, field.name) for field in fields(reading)}
+    shared["warnings"] = (*document.notes, *reading.warnings)
+    return PreparedDocument(**shared, chunks=chunks, plan=plan, chapters=tuple(chapters))
 
 
 def identify(document: Document, settings: DraftConfig, order: RunSpec, model: Model | None = None) -> str:
     """Return the identity of a run with these settings, by which it is found again. `model` is a writer passed as an
     object."""
-    read = _read(document, settings, model, order.given)
-    prompts = prompts_used(read.book, read.settings, order.purpose, order.own, order.prompts)
-    hashes = {name: prompt_record.hash for name, prompt_record in prompts.items()}
-    return read.settings.identity(read.language_key, read.tokenizer.name, hashes, order.asks())
+    reading = _read(document, settings, model, order.given)
+    prompts = prompts_used(reading.book, reading.settings, order.order, order.own, order.prompts)
+    return _identity(reading, prompts, order)
 
 
-def _read(document: Document, settings: DraftConfig, model: Model | None, given: str | None) -> _Reading:
+def _identity(reading: Reading, prompts: Mapping[str, PromptRecord], order: RunSpec) -> str:
+    hashes = {name: prompt.hash for name, prompt in prompts.items()}
+    return reading.settings.identity(reading.language_key, reading.tokenizer.name, hashes, order.asks())
+
+
+def _read(document: Document, settings: DraftConfig, model: Model | None, given: str | None) -> Reading:
     """Decide how a document is read: in which language, how much of it, by which strategy, and into how many words."""
     document = with_language(document, settings.source_language)
-    known_as, settings = language_key(document), settings.model_copy(update={"source_language": languages_of(document)})
+    key, settings = language_key(document), settings.model_copy(update={"source_language": languages_of(document)})
     settings, tokenizer, warnings = _completed(settings, model)
     if not has_words(document.text):
         raise DocumentError("the document has no words", place=document.source)
@@ -223,7 +246,7 @@ def _read(document: Document, settings: DraftConfig, model: Model | None, given:
     drafts = settings.strategy not in (GIVEN_STRATEGY, ANSWER)
     update: dict[str, Any] = {} if drafts else {"chunking": "fixed"}
     with language_context(document):
-        end, length = len(document.text), len(document.text)
+        end = length = len(document.text)
         if settings.until is not None and settings.strategy != GIVEN_STRATEGY:
             end = beginning(document.text, tokenizer, settings.until)
             if end == length:
@@ -234,23 +257,36 @@ def _read(document: Document, settings: DraftConfig, model: Model | None, given:
         summary_words = max(_MIN_LIMIT, count_words(given or ""))
         update["words"] = fitting_words(settings.words, words) if drafts else settings.words or summary_words
         settings, book = settings.model_copy(update=update), PromptBook(settings.prompts)
-        if not drafts or settings.by_chapter:
-            return _Reading(document, known_as, settings, tokenizer, book, tuple(warnings), Span(0, end))
-        body = body_of(document, end) if settings.chunking == "natural" else DocumentBody(Span(0, end))
-        strategy, why = choose_strategy(document, body.span, settings, tokenizer, book)
-    settings = settings.model_copy(update={"strategy": strategy, "chosen": why or settings.chosen})
-    warnings += [warning for warning in (body.note, why) if warning]
-    return _Reading(document, known_as, settings, tokenizer, book, tuple(warnings), body.span)
+        span = Span(0, end)
+        if drafts and not settings.by_chapter:
+            body = body_of(document, end) if settings.chunking == "natural" else DocumentBody(span)
+            span = body.span
+            strategy, why = choose_strategy(document, span, settings, tokenizer, book)
+            settings = settings.model_copy(update={"strategy": strategy, "chosen": why or settings.chosen})
+            warnings += [warning for warning in (body.note, why) if warning]
+    return Reading(document, key, settings, tokenizer, book, tuple(warnings), span)
 
 
 def check_length(summary: str, document: Document) -> None:
-    """Refuse a very long summary that is longer than its document, before days are spent on judging it."""
+    """Refuse a very long summary that is longer than its document, before days are spent on judging it, and one that
+    is evidently the document of the other."""
     length, limit = len(summary), max(LONGEST_SUMMARY, len(document.text))
+    if length > _SWAPPED * len(document.text) and _has_words_of(document.text, summary):
+        raise UsageError(
+            f"the summary is {length / len(document.text):.0f} times as long as the document, and has its words",
+            hint="name the document before the summary: they seem to be swapped",
+        )
     if length > limit:
         raise UsageError(
             f"the summary has {length:,} characters, and its document {len(document.text):,}",
             hint=f"name the document before the summary; a summary may have {limit:,} characters here",
         )
+
+
+def _has_words_of(text: str, longer: str) -> bool:
+    """Return whether a longer text has most of the words of a text."""
+    words = set(text.casefold().split())
+    return len(words) >= _TELLING and len(words & set(longer.casefold().split())) >= _SHARED * len(words)
 
 
 def _completed(settings: DraftConfig, model: Model | None) -> tuple[DraftConfig, Tokenizer, list[str]]:
@@ -264,10 +300,6 @@ def _completed(settings: DraftConfig, model: Model | None) -> tuple[DraftConfig,
         raise UsageError(
             "chapters are read whole", fix=("leave out ", Set("until"), ", or read some of them with ", Set("chapters"))
         )
-    if settings.by_chapter and settings.drafts > 1:
-        raise UsageError(
-            "several drafts can be made of a whole document, but not by chapter", fix=("leave out ", Set("drafts"))
-        )
     tokenizer, warning = tokenizer_of(settings) if model is None else (EstimatingTokenizer(), "")
     warnings = [warning] if warning else []
     if settings.language and settings.model == EXTRACTIVE and settings.strategy != GIVEN_STRATEGY:
@@ -275,35 +307,25 @@ def _completed(settings: DraftConfig, model: Model | None) -> tuple[DraftConfig,
     return settings, tokenizer, warnings
 
 
+_NLI = "only says whether one text follows from another"
+_NLI_JUDGES = ("name it as one of the ", Set("judges"), f", for {SERVES[0]} or {SERVES[1]}")
+_ABLE_JUDGE = ("name a judge that can, such as ", Set("judges", "openai:gpt-5-mini"))
+
+
 def check_judging(order: RunSpec, prepared: PreparedDocument, store: Store) -> None:
     """Refuse a metric that there is not or that cannot do its work, a goal without a score, and another's pack."""
-    judging, document = order.judging, prepared.document
+    judging, refinement, document, settings = order.judging, order.refinement, prepared.document, prepared.settings
     check_length(order.other or "", document)
-    check_writer(prepared.settings, order.refinement)
-    if order.refinement and order.refinement.review and prepared.settings.by_chapter:
-        raise UsageError(
-            "a review is of one summary, and there is one per chapter",
-            fix=("leave out ", Set("review"), "; a chapter's summary can be refined with it afterwards"),
-        )
-    if order.refinement and prepared.settings.until is not None:
-        raise UsageError(
-            "refining uses the whole document, but the draft would read only its beginning",
-            fix=("leave out ", Set("until"), ", or draft without refining"),
-        )
+    _check_drafting(settings, refinement)
     if judging is None:
         return
-    encoder = load_encoder(judging.embeddings) if judging.embeddings else None
-    metrics = order.evaluators(encoder)
-    check_goals(order.refinement.goals if order.refinement else (), metrics)
-    judges = judge_settings_of(prepared.settings, judging)
-    has_facts = bool(judging.keyfacts or store.keyfacts.imported(document.id))
-    check_judges(prepared.settings, judging, order.refinement, metrics, has_facts)
+    metrics = order.evaluators(load_encoder(judging.embeddings) if judging.embeddings else None)
+    check_goals(refinement.goals if refinement else (), metrics)
+    judges = judge_settings_of(settings, judging)
+    _check_entailment(order, prepared, metrics, judges, store)
     language = other_language_in(document)
-    if (
-        isinstance(order.purpose, BuildKeyfacts | BuildQuestions)
-        and judges[0].model == EXTRACTIVE
-        and not reads(language)
-    ):
+    builds = isinstance(order.order, BuildKeyfacts | BuildQuestions)
+    if builds and judges[0].model == EXTRACTIVE and not reads(language):
         raise UsageError(
             f"the built-in model finds questions and key facts in English only, and this is in another language"
             f" ({language})",
@@ -314,12 +336,12 @@ def check_judging(order: RunSpec, prepared: PreparedDocument, store: Store) -> N
         if has_own and EXTRACTIVE in {judge.model for judge in judges}:
             raise UsageError(
                 f"the metric {evaluator.name} has a prompt of its own, which the built-in model cannot answer",
-                fix=("name a judge that can, such as ", Set("judges", "openai:gpt-5-mini")),
+                fix=_ABLE_JUDGE,
             )
         for judge in judges:
             window = judge.context_tokens if reads_prompts(judge.model) else None
-            its_own = judge.prompts != prepared.settings.prompts
-            evaluator.check(PromptBook(judge.prompts) if its_own else prepared.book, prepared.tokenizer, window)
+            book = prepared.book if judge.prompts == settings.prompts else PromptBook(judge.prompts)
+            evaluator.check(book, prepared.tokenizer, window)
     if judging.pack and store.packs.get(judging.pack).document != document.id:
         raise UsageError(f"pack {judging.pack} is about another document", fix=(RunCommand("pack list"), " lists them"))
     if judging.keyfacts and store.keyfacts.get(judging.keyfacts).document != document.id:
@@ -328,25 +350,70 @@ def check_judging(order: RunSpec, prepared: PreparedDocument, store: Store) -> N
         )
 
 
-def record(prepared: PreparedDocument, order: RunSpec, limits: Limits, store: Store) -> Run:
-    """Store the document, its chunks and the new run, with the draft that is given."""
+def _check_drafting(settings: DraftConfig, refinement: RefineConfig | None) -> None:
+    """Refuse a model that only judges as one that writes, and drafts that cannot be refined."""
+    if is_entailment(settings.model) and (settings.strategy != GIVEN_STRATEGY or refinement):
+        raise UsageError(f"{settings.model} cannot write: it {_NLI}", fix=_NLI_JUDGES)
+    if refinement and refinement.review and settings.by_chapter:
+        raise UsageError(
+            "a review is of one summary, and there is one per chapter",
+            fix=("leave out ", Set("review"), "; a chapter's summary can be refined with it afterwards"),
+        )
+    if refinement and settings.until is not None:
+        raise UsageError(
+            "refining uses the whole document, but the draft would read only its beginning",
+            fix=("leave out ", Set("until"), ", or draft without refining"),
+        )
+
+
+def _check_entailment(
+    order: RunSpec,
+    prepared: PreparedDocument,
+    metrics: Sequence[Evaluator],
+    judges: Sequence[DraftConfig],
+    store: Store,
+) -> None:
+    """Refuse what judges that write no text do not serve."""
+    judging = order.judging
+    for role, name in named_in(judging, order.refinement):
+        named_model = settings_by_name(name, prepared.settings, judging).model
+        if role != "judge" and is_entailment(named_model):
+            raise UsageError(f"{named_model} can only be a judge: it {_NLI}", fix=_NLI_JUDGES)
+    model = next((judge.model for judge in judges if is_entailment(judge.model)), None)
+    if model is None or judging is None:
+        return
+    names = [evaluator.name for evaluator in metrics if evaluator.prompts]
+    if not names:
+        raise UsageError(f"{model} cannot be used here: it {_NLI}", fix=_NLI_JUDGES)
+    if unserved := [name for name in names if name not in SERVES]:
+        raise UsageError(
+            f"the judge {model} does not support {' and '.join(unserved)}: it {_NLI}",
+            hint=f"it supports {', '.join(SERVES[:-1])} and {SERVES[-1]}; name another judge for the rest",
+        )
+    has_facts = judging.keyfacts or store.keyfacts.imported(prepared.document.id)
+    if SERVES[-1] in names and is_entailment(judges[0].model) and not has_facts:
+        raise UsageError(
+            f"the judge {model} finds no key facts: it {_NLI}",
+            fix=("import some with ", RunCommand("pack import"), ", or name a judge that finds them before it"),
+        )
+
+
+def record(prepared: PreparedDocument, order: RunSpec, limits: Limits, store: Store, notes: Sequence[str] = ()) -> Run:
+    """Store the document, its chunks and the new run, with the draft that is given, and notes on what is assumed."""
     document, settings, tokenizer = prepared.document, prepared.settings, prepared.tokenizer.name
-    questions = order.asks()
-    prompts = prompts_used(prepared.book, settings, order.purpose, order.own, order.prompts)
-    hashes = {name: prompt_record.hash for name, prompt_record in prompts.items()}
+    prompts = prompts_used(prepared.book, settings, order.order, order.own, order.prompts)
     findings = caller_findings(order.findings, document, order.given or "")
     run = Run(
         id=new_run_id(),
-        identity=settings.identity(prepared.language_key, tokenizer, hashes, questions),
+        identity=_identity(prepared, prompts, order),
         document=document.id,
-        settings=settings,
-        limits=limits,
-        prompt_hashes=hashes,
+        order=order.order.model_copy(update={"settings": settings, "limits": limits}),
+        prompt_hashes={name: prompt.hash for name, prompt in prompts.items()},
         tokenizer=tokenizer,
         version=version_with(settings.strategy),
-        purpose=order.purpose,
-        experiment=order.experiment or (order.purpose.kind if isinstance(order.purpose, ExperimentPart) else None),
+        experiment=order.experiment or (order.order.kind if isinstance(order.order, ExperimentPart) else None),
         parent=order.parent,
+        notes=tuple(notes),
     )
     with store.transaction():
         store.documents.add(document)
@@ -359,8 +426,8 @@ def record(prepared: PreparedDocument, order: RunSpec, limits: Limits, store: St
         if order.other is not None:
             store.runs.add_draft(run.id, order.other, count_words(order.other), OTHER, 0)
         if prepared.chapters:
-            named = zip(prepared.chapters, prepared.chunks, strict=True)
-            store.chapters.put(*(ChapterRun(stretch.title, chunk) for stretch, chunk in named), run=run.id)
+            parts = zip(prepared.chapters, prepared.chunks, strict=True)
+            store.chapters.put(*(ChapterRun(stretch.title, chunk) for stretch, chunk in parts), run=run.id)
         else:
             cut = (settings.until, settings.chunking)
             store.documents.add_chunks(document.id, tokenizer, settings.chunk_budget, prepared.chunks, *cut)
@@ -369,12 +436,9 @@ def record(prepared: PreparedDocument, order: RunSpec, limits: Limits, store: St
 
 def restore(store: Store, run: Run, own: Sequence[Evaluator] = ()) -> PreparedDocument:
     """Restore the preparation of a stored run; raises if its chunks or prompts have changed."""
-    document = document_read(store, run)
-    tokenizer = tokenizer_named(run.tokenizer)
-    book = PromptBook(run.settings.prompts)
-    hashes = {
-        name: prompt_record.hash for name, prompt_record in prompts_used(book, run.settings, run.purpose, own).items()
-    }
+    document, settings = document_read(store, run), run.settings
+    tokenizer, book = tokenizer_named(run.tokenizer), PromptBook(settings.prompts)
+    hashes = {name: prompt.hash for name, prompt in prompts_used(book, settings, run.order, own).items()}
     if changed := sorted(name for name, _ in hashes.items() ^ run.prompt_hashes.items()):
         raise PromptError(
             f"the prompts of run {run.id} have changed since it began: {', '.join(dict.fromkeys(changed))}",
@@ -383,10 +447,13 @@ def restore(store: Store, run: Run, own: Sequence[Evaluator] = ()) -> PreparedDo
     chunks = store.chunks(run)
     if not chunks:
         raise RunError(f"the chunks of run {run.id} are gone from the database", hint="start a new run")
-    plan = draft_plan(document, chunks, run.settings, tokenizer, book)
+    plan = draft_plan(document, chunks, settings, tokenizer, book)
     warning = f"the vocabulary {run.tokenizer} is gone; tokens are estimated, and merges may be grouped differently"
     warnings = () if tokenizer.name == run.tokenizer else (warning,)
-    return PreparedDocument(document, language_key(document), run.settings, chunks, tokenizer, book, plan, warnings)
+    span = Span(chunks[0].span.start, chunks[-1].span.end)
+    return PreparedDocument(
+        document, language_key(document), settings, tokenizer, book, warnings, span, chunks=chunks, plan=plan
+    )
 
 
 def _with_other_prompts(store: Store, run: Run, book: PromptBook, changed: Sequence[str]) -> Advice:
@@ -403,33 +470,38 @@ def _with_other_prompts(store: Store, run: Run, book: PromptBook, changed: Seque
 def prompts_used(
     book: PromptBook,
     settings: DraftConfig,
-    purpose: Purpose,
+    order: Order,
     own: Sequence[Evaluator],
     of_part: Sequence[Prompt[Any, Any]] = (),
 ) -> dict[str, PromptRecord]:
-    """Return the prompts of a run by name, or those `of_part` for a part of an experiment."""
-    judging = purpose.judging
+    """Return the prompts of a run by name, or those `of_part` for a part of an experiment. Those of judges and deciders
+    that do not use the writer's have the name of the model with them."""
+    judging = order.judging
     drafted = settings.strategy != GIVEN_STRATEGY
     prompts: list[Prompt[Any, Any]] = [*strategy_named(settings.draft_strategy).prompts] if drafted else []
-    if isinstance(purpose, ExperimentPart):
+    if isinstance(order, ExperimentPart):
         prompts = [*of_part]
-    elif isinstance(purpose, Compare):
+    elif isinstance(order, Compare):
         prompts = [PREFER_SUMMARY]
     elif judging is not None:
         # Every run that judges stores the first of these; its identity depends on them.
         prompts += JUDGING
-        prompts += FACT_PROMPTS if isinstance(purpose, BuildKeyfacts) else ()
-        prompts += [
-            prompt for evaluator in RunSpec(purpose, own=tuple(own)).evaluators() for prompt in evaluator.prompts
-        ]
-        prompts += _of_refining(purpose.refinement) if purpose.refinement else ()
-    prompts += (PREFER_SUMMARY,) if settings.drafts > 1 else ()
-    own_books = _own_books(settings, judging)
+        prompts += FACT_PROMPTS if isinstance(order, BuildKeyfacts) else ()
+        evaluators = RunSpec(order, own=tuple(own)).evaluators()
+        prompts += [prompt for evaluator in evaluators for prompt in evaluator.prompts]
+        prompts += _of_refining(order.refinement) if order.refinement else ()
+    models = judging.models if judging is not None else {}
+    books = {"": book} | {
+        name: PromptBook(model.prompts)
+        for name, model in models.items()
+        if model.prompts not in (None, settings.prompts)
+    }
     return {
-        name: PromptRecord(prompts_of_owner.hash(prompt), prompt.name, prompts_of_owner.template(prompt))
-        for owner, prompts_of_owner in {"": book, **own_books}.items()
+        f"{prompt.name} ({model})" if model else prompt.name: PromptRecord(
+            prompts_of_model.hash(prompt), prompt.name, prompts_of_model.template(prompt)
+        )
+        for model, prompts_of_model in books.items()
         for prompt in prompts
-        for name in [f"{prompt.name} ({owner})" if owner else prompt.name]
     }
 
 
@@ -441,61 +513,44 @@ def _of_refining(refinement: RefineConfig) -> Iterator[Prompt[Any, Any]]:
     yield from (DECIDE,) if refinement.policy == "agent" else ()
 
 
-def _own_books(settings: DraftConfig, judging: JudgeConfig | None) -> dict[str, PromptBook]:
-    """Return the prompts of judges and deciders that do not use the writer's, by name."""
-    models = judging.models if judging is not None else {}
-    return {
-        name: PromptBook(model_settings.prompts)
-        for name, model_settings in models.items()
-        if model_settings.prompts not in (None, settings.prompts)
-    }
-
-
-_WHAT = "only says whether one text follows from another"
-_AS_JUDGE = ("name it as one of the ", Set("judges"), f", for {SERVES[0]} or {SERVES[1]}")
-
-
-def check_writer(settings: DraftConfig, refinement: RefineConfig | None) -> None:
-    """Refuse a model that only judges as one that writes."""
-    model = settings.model
-    if is_entailment(model) and (settings.strategy != GIVEN_STRATEGY or refinement):
-        raise UsageError(f"{model} cannot write: it {_WHAT}", fix=_AS_JUDGE)
-
-
-def check_judges(
-    settings: DraftConfig,
-    judging: JudgeConfig,
-    refinement: RefineConfig | None,
-    metrics: Sequence[Evaluator],
-    has_facts: bool,
-) -> None:
-    """Refuse what the judges that write no text do not serve. `has_facts` says whether there are key facts."""
-    judges = judge_settings_of(settings, judging)
-    for role, name in named_in(judging, refinement):
-        model_name = settings_by_name(name, settings, judging).model
-        if role != "judge" and is_entailment(model_name):
-            raise UsageError(f"{model_name} can only be a judge: it {_WHAT}", fix=_AS_JUDGE)
-    model = next((judge.model for judge in judges if is_entailment(judge.model)), None)
-    if model is None:
-        return
-    names = [evaluator.name for evaluator in metrics if evaluator.prompts]
-    if not names:
-        raise UsageError(f"{model} cannot be used here: it {_WHAT}", fix=_AS_JUDGE)
-    if strange := [name for name in names if name not in SERVES]:
-        raise UsageError(
-            f"the judge {model} does not support {' and '.join(strange)}: it {_WHAT}",
-            hint=f"it supports {', '.join(SERVES[:-1])} and {SERVES[-1]}; name another judge for the rest",
-        )
-    if SERVES[-1] in names and is_entailment(judges[0].model) and not has_facts:
-        raise UsageError(
-            f"the judge {model} finds no key facts: it {_WHAT}",
-            fix=("import some with ", RunCommand("pack import"), ", or name a judge that finds them before it"),
-        )
-
-
 def with_windows(
     settings: DraftConfig, order: RunSpec, find: Windows, objects: Mapping[str, Model] = NO_ITEM
 ) -> tuple[DraftConfig, RunSpec, list[str]]:
-    """Return the settings and the order with every model's window, and notes on assumptions."""
-    settings, judging, notes = settings_with_windows(settings, order.judging, order.refinement, find, objects)
-    return settings, replace(order, purpose=order.purpose.model_copy(update={"judging": judging})), notes
+    """Return the settings and the order with every model's window, and notes on assumptions. A window in the settings
+    is the writer's, and that of an object about which nothing is known. Another model's unknown window is assumed to
+    equal the writer's."""
+    notes: list[str] = []
+    judging, refinement = order.judging, order.refinement
+    resolved = settings if settings.model in objects else resolve(settings)
+    writer, *judges = assign_models(resolved, judging, Limits(), None, refinement=refinement, objects=objects)
+    notes += [
+        f"{role.settings.model} at {role.address} gets no key: OPENAI_API_KEY is for another server"
+        " (key_env in its own settings names its key)"
+        for role in (writer, *judges)
+        if role.wants_openai_key and not role.usual_key and has_usual_key() and not is_here(role.address)
+    ]
+
+    def window(role: ModelRole, otherwise: int, owner: str) -> int:
+        tokens = find(role)
+        may_have_window = role.model is None or isinstance(role.model, ChatModel)
+        if tokens is None and may_have_window and reads_prompts(role.settings.model):
+            table = "" if role is writer else " in its own table [models.NAME]"
+            unknown = f"the window of {role.settings.model} is unknown: {otherwise:,} tokens{owner} are assumed"
+            notes.append(f"{unknown} (set {WINDOW}{table})")
+        return tokens or otherwise
+
+    chosen = settings.context_tokens if WINDOW in settings.model_fields_set else None
+    writer_window = chosen or window(writer, ASSUMED_WINDOW, "")
+    models = dict(judging.models) if judging is not None else {}
+    for role in judges:
+        model = models.get(role.name)
+        if not reads_prompts(role.settings.model) or (model is not None and model.context_tokens):
+            continue
+        is_at_writers = role.opened_as[:2] == writer.opened_as[:2]
+        tokens = writer_window if is_at_writers else window(role, writer_window, ", as many as the writer's,")
+        if model is not None or tokens != writer_window:
+            values = {name: getattr(role.settings, name) for name in ModelSettings.model_fields if name != "prompts"}
+            models[role.name] = (model or ModelSettings(**values)).model_copy(update={WINDOW: tokens})
+    settings = settings.model_copy(update={WINDOW: writer_window})
+    order = order.with_judging(judging and judging.model_copy(update={"models": models}))
+    return settings, order, list(dict.fromkeys(notes))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import weakref
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Sequence
+from contextlib import AsyncExitStack
 from copy import copy
 from dataclasses import dataclass
 from functools import partial, wraps
-from inspect import iscoroutinefunction
+from inspect import iscoroutine, iscoroutinefunction
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar
@@ -18,53 +19,63 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from typing_extensions import Unpack
 
 from redraft.domain import Document, Finding, ReviewQuestion
-from redraft.errors import RunCommand, RunError, UsageError
+from redraft.errors import DeadlineError, RunCommand, RunError, UsageError
 from redraft.evaluators.base import Evaluator, Metric
 from redraft.evaluators.catalog import metrics as known_metrics
 from redraft.evaluators.catalog import scoring
-from redraft.events import Event, Observer, ignore_event, safe_observer
+from redraft.events import Event, Observer, RunStarted, ignore_event, safe_observer, stream_to
 from redraft.fields import list_argument, settings_argument
-from redraft.graphs.job import Job
-from redraft.graphs.state import CallOptions, Scope, Task
+from redraft.graphs.state import CallOptions
 from redraft.graphs.strategies import Strategy, name_of
 from redraft.llm.budget import Budget, PriceTable
-from redraft.llm.langsmith import Tracing, check_config, configured, is_traced, tracing
-from redraft.order import Kind, kind_of_draft, refuse_idle
+from redraft.llm.langsmith import Tracing, check_config, configured, is_traced
+from redraft.order import ExperimentPart, Kind, OrderParts, refuse_idle
 from redraft.report.history.citations import Answer, read_answer
 from redraft.report.history.lineage import Lineage, read_lineage
-from redraft.report.history.lost import Losses, read_losses
 from redraft.report.history.results import Result, read_result
 from redraft.runs.background import iterate_blocking, run_blocking
-from redraft.runs.driver import AnswerLike, Driver, Reviewer, close_forgotten, streaming
-from redraft.runs.execute import carry_out, check_summaries, may_gain
-from redraft.runs.inputs import (
-    Sources,
-    document_asked_about,
-    document_of,
-    document_of_task,
-    draft_of_round,
-    summary_of,
-    summary_text,
-)
-from redraft.runs.job import JobFactory
-from redraft.runs.manager import RunManager, record_new_run
+from redraft.runs.driver import AnswerLike, Reviewer, close_forgotten, streaming
+from redraft.runs.execute import check_summaries, may_gain
+from redraft.runs.inputs import Sources, document_asked_about, document_of, draft_of_round, summary_text
+from redraft.runs.manager import RunManager
 from redraft.runs.models import ModelLike, model_roles, resolve
-from redraft.runs.order import OrderParts, SessionOrder, checked_question
-from redraft.runs.prepare import RunSpec
-from redraft.settings import (
-    DraftConfig,
-    ExperimentPart,
-    JudgeConfig,
-    Limits,
-    RefineConfig,
-)
+from redraft.runs.order import SessionOrder, checked_question, exchanges_until
+from redraft.runs.runner import Runner
+from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.store.connection import off_loop
-from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.vectors import load_encoder
 
 if TYPE_CHECKING:
     from redraft.runs.plans import RunPlan
+
+
+class SessionCall(CallOptions, total=False):
+    """What one call may override of its session: settings by name, or whole parts of an order."""
+
+    settings: DraftConfig | None
+    judging: JudgeConfig | None
+    refinement: RefineConfig | None
+
+
+class SessionOptions(Tracing, total=False):
+    """The arguments of `Session` besides the store."""
+
+    model: ModelLike | None
+    judges: Sequence[ModelLike]
+    validator: ModelLike | None
+    decider: ModelLike | None
+    metrics: Sequence[Metric]
+    settings: DraftConfig | None
+    judging: JudgeConfig | None
+    refinement: RefineConfig | None
+    limits: Limits | None
+    prices: PriceTable | None
+    reviewer: Reviewer | None
+    observer: Observer
+    budget: Budget | None
+    trace_to_langsmith: bool
+    strategies: Sequence[Strategy]
 
 
 # LangGraph takes a dataclass, and no other class, as the `context_schema` of a graph.
@@ -117,7 +128,7 @@ class Session:
         the stored runs name. `callbacks`, `tags` and `metadata` of a session or a call go to LangChain."""
         for name, value, right, hint in (
             ("prices", prices, isinstance(prices, PriceTable), "pass redraft.price_table(path)"),
-            ("budget", budget, isinstance(budget, Budget), "pass limits=redraft.Limits(max_cost=...), for each run"),
+            ("budget", budget, isinstance(budget, Budget), "pass redraft.Budget(max_cost=...)"),
             ("observer", observer, callable(observer), "pass a function"),
             ("reviewer", reviewer, callable(reviewer), "pass a function"),
         ):
@@ -131,22 +142,21 @@ class Session:
             name_of(strategy)
         limits = settings_argument(Limits, limits, "limits")
         check_config(config)
-        self._owned, self._observer, self._config = not isinstance(store, Store), observer, config
+        self._owned = not isinstance(store, Store)
         self.store = store if isinstance(store, Store) else Store(store)
-        self._model_roles = model_roles(model, judges, validator, decider)
-        self._order = SessionOrder().with_parts(OrderParts(settings, judging, refinement)).with_metrics(metrics)
-        self._own: dict[str, Evaluator] = dict(self._order.own)
-        known_metrics(self._order.metrics, tuple(self._own.values()))
+        roles = model_roles(model, judges, validator, decider)
+        defaults = SessionOrder(OrderParts().with_parts(settings, judging, refinement)).with_metrics(metrics)
+        known_metrics(defaults.metrics, tuple(defaults.own.values()))
         traced = is_traced(trace_to_langsmith)
-        self._manager = RunManager(
-            self.store, self._model_roles, self._own, prices, safe_observer(observer), limits, budget, traced
+        manager = RunManager(
+            self.store, roles, dict(defaults.own), prices, safe_observer(observer), limits, budget, traced
         )
-        self._manager.places.add_roles(self._model_roles, self._order.order.settings, self._order.order.judging)
-        self._driver = Driver(self.store, self, reviewer, self._manager)
+        manager.places.add_roles(roles, defaults.parts.settings, defaults.parts.judging)
+        self._runner = Runner(manager, defaults, observer, reviewer, config)
         caller = sys._getframe(1)
         place = caller.f_code.co_filename, caller.f_lineno
         owned = self.store if self._owned else None
-        self._forgotten = weakref.finalize(self, close_forgotten, place, owned, self._driver.savers)
+        self._forgotten = weakref.finalize(self, close_forgotten, place, owned, self._runner.driver.savers)
 
     async def __aenter__(self) -> Self:
         return self
@@ -168,43 +178,28 @@ class Session:
         async with AsyncExitStack() as closing:
             if self._owned:
                 closing.callback(self.store.close)
-            closing.push_async_callback(self._driver.aclose)
-            closing.push_async_callback(self._manager.aclose)
+            closing.push_async_callback(self._runner.driver.aclose)
+            closing.push_async_callback(self._runner.manager.aclose)
 
     # Making runs.
 
     async def summarize(
-        self,
-        source: Sources,
-        *,
-        metrics: Sequence[Metric] = (),
-        settings: DraftConfig | None = None,
-        judging: JudgeConfig | None = None,
-        refinement: RefineConfig | None = None,
-        **options: Unpack[CallOptions],
+        self, source: Sources, *, metrics: Sequence[Metric] = (), **options: Unpack[SessionCall]
     ) -> Result:
         """Draft a summary, judge it by `metrics`, and refine it if there are `goals`. With `by_chapter=True` the same
         is done for each chapter, or each of several documents; see `chapters` of the result. A used-up budget is not an
         error if there is a draft."""
-        parts = OrderParts(settings, judging, refinement)
-        return await self.begin_order(source, *self.order(parts, metrics, options))
+        return await self._runner.begin_order(source, self._runner.spec_of_draft(metrics, options))
 
     async def evaluate(
-        self,
-        source: Sources,
-        summary: str | Path,
-        *,
-        metrics: Sequence[Metric] = (),
-        settings: DraftConfig | None = None,
-        judging: JudgeConfig | None = None,
-        **options: Unpack[CallOptions],
+        self, source: Sources, summary: str | Path, *, metrics: Sequence[Metric] = (), **options: Unpack[SessionCall]
     ) -> Result:
         """Judge a summary by every metric that is named, or by coverage and consistency.
 
         A metric that fails is a failed `Evaluation` with its reason; the others have their scores.
         """
-        session_order = self._ordered("evaluate", OrderParts(settings, judging), metrics, options)
-        return await self._made(source, session_order, "evaluate", given=await self._text(summary))
+        text = await self._runner.summary(summary)
+        return await self._runner.begin_order(source, self._runner.spec("evaluate", metrics, options, given=text))
 
     async def refine(
         self,
@@ -212,74 +207,51 @@ class Session:
         summary: str | Path,
         *,
         metrics: Sequence[Metric] = (),
-        settings: DraftConfig | None = None,
-        judging: JudgeConfig | None = None,
-        refinement: RefineConfig | None = None,
         findings: Sequence[Finding] = (),
-        **options: Unpack[CallOptions],
+        **options: Unpack[SessionCall],
     ) -> Result:
         """Refine a summary until it meets its goals. Its limit is `words`, or else its own length. `findings`, such as
-        those of `redraft.read_losses`, are fixed first, whatever the goals; they do not affect scores. With
+        those of `result.findings`, are fixed first, whatever the goals; they do not affect scores. With
         `review=True` the run stops before each revision with status `waiting`, unless there is a `reviewer`."""
-        session_order = self._ordered("refine", OrderParts(settings, judging, refinement), metrics, options)
-        text = await self._text(summary)
-        return await self._made(
-            source, session_order, "refine", given=text, findings=list_argument(findings, "findings")
-        )
+        given = {"given": await self._runner.summary(summary), "findings": list_argument(findings, "findings")}
+        return await self._runner.begin_order(source, self._runner.spec("refine", metrics, options, **given))
 
     async def ask(
-        self,
-        source: Sources,
-        question: str,
-        *,
-        settings: DraftConfig | None = None,
-        judging: JudgeConfig | None = None,
-        **options: Unpack[CallOptions],
+        self, source: Sources, question: str, *, follow: str | None = None, **options: Unpack[SessionCall]
     ) -> Answer:
         """Answer a question about a document from the document alone, with citations.
 
-        `source` may also be the id of a run, for its document. Where the document does not say, the answer is
+        `source` may also be the id of a run, for its document. `follow` is the run of a question that this follows:
+        it is understood by the last three questions and their answers. Where the document does not say, the answer is
         `redraft.Answer.answered` False. With judges its sentences are judged for consistency, as those of a summary
         are.
         """
-        values: dict[str, Any] = {**options, "query": checked_question(question)}
-        session_order = self._ordered("ask", OrderParts(settings, judging), (), values)
+        earlier = await off_loop(exchanges_until, self.store, follow)
+        values: dict[str, Any] = {**options, "query": checked_question(question), "earlier": earlier}
+        spec = self._runner.spec("ask", (), values)
         document = await off_loop(document_asked_about, self.store, source)
-        result = await self._made(document, session_order, "ask")
+        result = await self._runner.begin_order(document, spec)
         return await off_loop(read_answer, self.store, result.run.id)
 
     async def compare(
-        self,
-        source: Sources,
-        first: str | Path,
-        second: str | Path,
-        *,
-        settings: DraftConfig | None = None,
-        judging: JudgeConfig | None = None,
-        **options: Unpack[CallOptions],
+        self, source: Sources, first: str | Path, second: str | Path, **options: Unpack[SessionCall]
     ) -> Result:
         """Ask in both orders which summary is better. `redraft.compared(session.store, run)` reads the answer."""
-        session_order = self._ordered("compare", OrderParts(settings, judging), (), options)
-        first, second = await self._text(first, "first"), await self._text(second, "second")
+        first, second = await self._runner.summary(first, "first"), await self._runner.summary(second, "second")
         check_summaries(first, second)
-        return await self._made(source, session_order, "compare", given=first, other=second)
+        spec = self._runner.spec("compare", (), options, given=first, other=second)
+        return await self._runner.begin_order(source, spec)
 
     async def build(
-        self,
-        source: Sources,
-        what: Literal["questions", "keyfacts"] = "questions",
-        *,
-        settings: DraftConfig | None = None,
-        judging: JudgeConfig | None = None,
-        **options: Unpack[CallOptions],
+        self, source: Sources, what: Literal["questions", "keyfacts"] = "questions", **options: Unpack[SessionCall]
     ) -> Result:
         """Build the questions or key facts that a document's summaries are judged by; existing ones are kept.
         `redraft.built` and `redraft.built_keyfacts` read them, with their gaps.
         """
         if what not in ("questions", "keyfacts"):
             raise UsageError(f"{what!r} cannot be built", hint='use "questions" or "keyfacts"')
-        kind: Kind = "pack" if what == "questions" else "keyfacts"
-        return await self._made(source, self._ordered(kind, OrderParts(settings, judging), (), options), kind)
+        spec = self._runner.spec("pack" if what == "questions" else "keyfacts", (), options)
+        return await self._runner.begin_order(source, spec)
 
     async def fork(
         self,
@@ -287,11 +259,8 @@ class Session:
         number: int,
         *,
         metrics: Sequence[Metric] = (),
-        settings: DraftConfig | None = None,
-        judging: JudgeConfig | None = None,
-        refinement: RefineConfig | None = None,
         findings: Sequence[Finding] = (),
-        **options: Unpack[CallOptions],
+        **options: Unpack[SessionCall],
     ) -> Result:
         """Refine the draft of round `number` of a run again, in a new run, by default with the settings of the run. If
         no judge is named, the model of the run judges, even if another one revises now. `findings` are as for `refine`.
@@ -299,19 +268,20 @@ class Session:
         run = await off_loop(self.store.runs.get, key)
         text = await off_loop(draft_of_round, self.store, run, number)
         document = await off_loop(self.store.documents.get, run.document)
-        parts = OrderParts(settings or run.settings, judging or run.judging, refinement or run.refinement)
-        session_order = self._ordered("refine", parts, metrics, options).judged_as_before(
-            run.settings, self._model_roles
-        )
-        places, order = self._manager.places.with_given(settings, judging, options), session_order.order
-        places.check(run.id, order.settings, order.judging, order.refinement, self._model_roles.objects)
-        more = {"given": text, "parent": run.id, "findings": list_argument(findings, "findings")}
-        return await self._made(document, session_order, "refine", **more)
+        refuse_idle("refine", options)
+        manager = self._runner.manager
+        session_order = self._runner.edited(metrics, options, OrderParts.of(run.order))
+        session_order = session_order.judged_as_before(run.settings, manager.model_roles)
+        places = manager.places.with_given(options.get("settings"), options.get("judging"), options)
+        parts = session_order.parts
+        places.check(run.id, parts.settings, parts.judging, parts.refinement, manager.model_roles.objects)
+        given = {"given": text, "parent": run.id, "findings": list_argument(findings, "findings")}
+        return await self._runner.begin_order(document, session_order.spec("refine", manager.model_roles, **given))
 
     async def resume(
         self, key: str, *, limits: Limits | None = None, answer: AnswerLike | None = None, **config: Unpack[Tracing]
     ) -> Result:
-        """Continue a run where it stopped, with the settings that it began with. Other limits replace its own.
+        """Continue a run where it stopped, with the order that it began with. Other limits replace its own.
 
         `answer`, a `ReviewAnswer` or its fields, is for a run that waits: see `question`. Raises a `RunError` for a run
         that is worked on elsewhere. A run that is done stays as it is; but what it had to leave out is tried again:
@@ -319,22 +289,23 @@ class Session:
         """
         limits = settings_argument(Limits, limits, "limits")
         check_config(config)
-        run = await off_loop(self.store.runs.get, key)
-        if isinstance(run.purpose, ExperimentPart):
+        run, manager = await off_loop(self.store.runs.get, key), self._runner.manager
+        if isinstance(run.order, ExperimentPart):
             experiment = RunCommand("experiment", more=(run.kind,))
             raise RunError(f"run {run.id} is part of an experiment", fix=("repeat ", experiment))
-        await off_loop(self._manager.check_stored, run)
-        if self._model_roles.model is None:
+        await off_loop(manager.check_stored, run)
+        model = manager.model_roles.model
+        if model is None:
             resolve(run.settings)
-        elif self._model_roles.model != run.settings.model:
-            raise RunError(f"run {run.id} was begun with the model {run.settings.model}, not {self._model_roles.model}")
+        elif model != run.settings.model:
+            raise RunError(f"run {run.id} was begun with the model {run.settings.model}, not {model}")
         if answer is not None and run.status != "waiting":
             message = f"run {run.id} is not waiting for an answer: it is {run.status}"
             raise RunError(message, fix=("see ", RunCommand("show", run.id)))
-        self._manager.limited[run.id] = limits or self._manager.limits
-        if run.status == "done" and not await may_gain(self._manager, run):
+        manager.limited[run.id] = limits or manager.limits
+        if run.status == "done" and not await may_gain(manager, run):
             return await self.result(run.id)
-        return await self._worked(run, answer, config)
+        return await self._runner.work_on(run, answer, config)
 
     def stream(
         self,
@@ -342,7 +313,7 @@ class Session:
         summary: str | Path | None = None,
         *,
         metrics: Sequence[Metric] = (),
-        **options: Unpack[CallOptions],
+        **options: Unpack[SessionCall],
     ) -> AsyncGenerator[Event, None]:
         """Yield the events of `summarize`, or of `refine` if there is a summary. The first event has the run's id; the
         last is `RunDone` or `Waiting`, after which `result(run)` returns the rest. Errors of the run are raised after
@@ -363,24 +334,19 @@ class Session:
         summary: str | Path | None = None,
         *,
         metrics: Sequence[str | Evaluator] = (),
-        settings: DraftConfig | None = None,
-        judging: JudgeConfig | None = None,
-        refinement: RefineConfig | None = None,
-        **options: Unpack[CallOptions],
+        **options: Unpack[SessionCall],
     ) -> RunPlan:
         """Return what `summarize` with these arguments takes in calls, tokens, cost and time. With a summary it is for
         `refine` if there are goals, and otherwise for `evaluate`. No model is asked, and nothing is stored."""
-        parts = OrderParts(settings, judging, refinement)
+        runner = self._runner
         if summary is None:
-            draft_config, order = self.order(parts, metrics, options)
+            spec = runner.spec_of_draft(metrics, options)
         else:
-            session_order = self._with(parts, metrics, options)
-            kind: Kind = "refine" if session_order.order.refinement else "evaluate"
-            refuse_idle(kind, options)
-            draft_config, order = session_order.spec(kind, self._model_roles, given=await self._text(summary))
+            kind: Kind = "refine" if runner.edited(metrics, options).parts.refinement else "evaluate"
+            spec = runner.spec(kind, metrics, options, given=await runner.summary(summary))
         from redraft.runs.dry_run import plan_in_session
 
-        return await off_loop(plan_in_session, self._manager, source, draft_config, order)
+        return await off_loop(plan_in_session, runner.manager, source, spec)
 
     # Reading runs.
 
@@ -391,24 +357,17 @@ class Session:
     async def lineage(self, key: str, *, embeddings: str | Path | None = None) -> Lineage:
         """Return where the sentences of a run's summary come from. With `embeddings`, meanings are compared as well as
         words."""
-        with configured(self._config):
+        with configured(self._runner.config):
             encoder = await off_loop(load_encoder, str(embeddings)) if embeddings else None
             return await off_loop(read_lineage, self.store, key, encoder=encoder)
 
-    async def losses(self, key: str, *, embeddings: str | Path | None = None) -> Losses:
-        """Return what the document says and a run's summary lacks, and the step that lost it; `embeddings` as for
-        `lineage`."""
-        with configured(self._config):
-            encoder = await off_loop(load_encoder, str(embeddings)) if embeddings else None
-            return await off_loop(read_losses, self.store, key, encoder=encoder)
-
     async def question(self, key: str) -> ReviewQuestion | None:
         """Return the question of a waiting run, or None."""
-        return await self._driver.question(await off_loop(self.store.runs.get, key))
+        return await self._runner.driver.question(await off_loop(self.store.runs.get, key))
 
     def metrics(self) -> tuple[str, ...]:
         """Return the metrics that give a score: redraft's, those of installed packages, and those passed as objects."""
-        return scoring(tuple(self._own.values()))
+        return scoring(tuple(self._runner.manager.own.values()))
 
     async def add(self, text: str | Path | Document) -> str:
         """Keep a document, or a summary as text or a `Path`, in the store; graphs accept the id that is returned."""
@@ -421,113 +380,29 @@ class Session:
 
     async def checkpointer(self) -> BaseCheckpointSaver[Any]:
         """Return the store's checkpoint saver, for graphs that you compile yourself; it is closed with the session."""
-        return await self._driver.saver()
-
-    # Used by graphs.
-
-    async def begin(self, task: Task, scope: Scope) -> str:
-        """Record a run for the input of a graph; returns its id."""
-        session_order, place = self._order.of_task(task, scope)
-        summary: str | None = None
-        if place is not None:
-            summary, notes = await off_loop(summary_of, self.store, place)
-            self._manager.note(*notes)
-        settings, order = session_order.spec(scope, self._model_roles, given=summary)
-        document = await off_loop(document_of_task, self.store, task)
-        return (await record_new_run(self._manager, document, settings, order)).id
-
-    def at_work(self, run: str) -> AbstractAsyncContextManager[Job]:
-        """Work on a run for the duration of the context; see `redraft.graphs.node`."""
-        return self._manager.at_work(run)
-
-    def visiting(self, run: str) -> AbstractAsyncContextManager[JobFactory]:
-        """Work on a run for one tool call; see `redraft.tools`."""
-        return self._manager.visiting(run)
-
-    async def finish(self, run: str, draft: str, reason: str, why: str = "") -> str:
-        """End a run for a `reason`, explained in `why`; returns the reason."""
-        return await self._manager.finish(run, draft, reason, why)
-
-    # Used by batches.
-
-    def order(
-        self, parts: OrderParts, metrics: Sequence[Metric], options: Mapping[str, Any]
-    ) -> tuple[DraftConfig, RunSpec]:
-        """Return what a run of `summarize` with these arguments is to do."""
-        session_order = self._with(parts, metrics, options)
-        is_judged = parts.judging is not None or bool(metrics)
-        kind = kind_of_draft(session_order.order, options, judged=is_judged or parts.refinement is not None)
-        if kind == "summarize" and session_order.order.settings.drafts == 1:
-            refuse_idle("summarize", options)
-        return session_order.spec(kind, self._model_roles)
-
-    @property
-    def terms(self) -> RunManager:
-        """Return the models, metrics, prices and limits of the session."""
-        return self._manager
-
-    @property
-    def observer(self) -> Observer:
-        """Return the observer that was passed in."""
-        return self._observer
-
-    def beside(self, observer: Observer, limits: Limits, budget: Budget) -> Session:
-        """Return another session with the same models and store, for one of many runs that share a budget."""
-        session, at = copy(self), self._manager
-        session._owned, session._observer = False, observer
-        session._manager = RunManager(
-            at.store, at.model_roles, at.own, at.prices, safe_observer(observer), limits, budget, at.traced, at.places
-        )
-        session._driver = Driver(self.store, session, None, session._manager)
-        session._forgotten = weakref.finalize(session, close_forgotten, ("", 0), None, [])
-        return session
-
-    # Internals.
-
-    def _with(self, parts: OrderParts, metrics: Sequence[Metric], options: Mapping[str, Any]) -> SessionOrder:
-        session_order = self._order.with_parts(parts).with_options(options).with_metrics(metrics)
-        self._own.update(session_order.own)
-        return session_order
-
-    def _ordered(
-        self, kind: Kind, parts: OrderParts, metrics: Sequence[Metric], options: Mapping[str, Any]
-    ) -> SessionOrder:
-        """Return the order of a call of this kind, which takes a summary or a question as it is."""
-        refuse_idle(kind, options)
-        return self._with(parts, metrics, options)
-
-    async def _text(self, summary: str | Path, name: str = "summary") -> str:
-        text, notes = await off_loop(summary_text, summary, name)
-        self._manager.note(*notes)
-        return text
-
-    async def _made(self, source: Sources, session_order: SessionOrder, kind: Kind, **given: Any) -> Result:
-        return await self.begin_order(source, *session_order.spec(kind, self._model_roles, **given))
-
-    async def begin_order(
-        self, source: Sources, settings: DraftConfig, order: RunSpec, limits: Limits | None = None
-    ) -> Result:
-        """Begin a run of an order that is complete, and work on it to its end. Its own limits replace the session's."""
-        run = await record_new_run(self._manager, source, settings, order, limits)
-        return await self._worked(run, config=order.config)
-
-    async def go_on(self, key: str) -> Result:
-        """Go on with a run that is known to be this session's."""
-        return await self._worked(await off_loop(self.store.runs.get, key))
-
-    async def _worked(
-        self, run: Run, answer: AnswerLike | None = None, config: Mapping[str, Any] | None = None
-    ) -> Result:
-        with tracing(self._manager.traced), configured(self._config, config or {}):
-            await carry_out(self._manager, self._driver, run, answer)
-        return await self.result(run.id)
+        return await self._runner.driver.saver()
 
 
-def check_session(session: object) -> None:
-    """Raise `UsageError` for anything but a `Session`, such as the `SyncSession` that `with` gives."""
+def runner_of(session: object) -> Runner:
+    """Return the runner of a session. Raise `UsageError` for anything but a `Session`, such as the `SyncSession` that
+    `with` gives."""
     if not isinstance(session, Session):
         hint = "pass a redraft.Session; inside `with redraft.Session(...) as session` that is session.session"
         raise UsageError(f"session is of the type {type(session).__name__}", hint=hint)
+    return session._runner
+
+
+def session_beside(session: Session, observer: Observer, limits: Limits, budget: Budget) -> Session:
+    """Return another session with the same models and store, for one of many runs that share a budget."""
+    beside, runner = copy(session), session._runner
+    manager = runner.manager
+    terms = (manager.store, manager.model_roles, manager.own, manager.prices)
+    beside._owned = False
+    manager_beside = RunManager(*terms, safe_observer(observer), limits, budget, manager.traced, manager.places)
+    manager_beside.begun = manager.begun
+    beside._runner = Runner(manager_beside, runner.defaults, observer, None, runner.config)
+    beside._forgotten = weakref.finalize(beside, close_forgotten, ("", 0), None, [])
+    return beside
 
 
 _Given = ParamSpec("_Given")
@@ -541,9 +416,31 @@ def _blocking(
 
     @wraps(method)
     def call(self: SyncSession, /, *args: _Given.args, **kwargs: _Given.kwargs) -> _Result:
-        return run_blocking(method(self.session, *args, **kwargs))
+        return self.wait(method(self.session, *args, **kwargs))
 
     return call
+
+
+async def _within(seconds: float, work: Coroutine[Any, Any, _Result]) -> _Result:
+    """Cancel work that takes longer, and name the run that it was working on."""
+    runs: list[str] = []
+
+    def observe(event: Event) -> None:
+        if isinstance(event, RunStarted):
+            runs.append(event.run)
+
+    with stream_to(observe):
+        try:
+            async with asyncio.timeout(seconds) as limit:
+                return await work
+        except TimeoutError:
+            if not limit.expired():
+                raise
+    error = DeadlineError(
+        f"the call took longer than {seconds:g} s", fix=("go on with ", RunCommand("resume", runs[0])) if runs else ""
+    )
+    error.run = runs[0] if runs else ""
+    raise error
 
 
 def _iterating(
@@ -566,17 +463,40 @@ class SyncSession:
     reviewer are called in that thread. Ctrl-C stops the run, which can be resumed.
     """
 
-    def __init__(self, session: Session) -> None:
-        self.session = session
+    def __init__(
+        self, session: Session | Store | str | Path | None = None, /, **options: Unpack[SessionOptions]
+    ) -> None:
+        """The arguments are those of `Session`; or pass a session that is open. `close()` ends it, as `with` does."""
+        if isinstance(session, Session) and options:
+            raise UsageError(
+                f"{next(iter(options))} belongs to the session, which is open already", hint="pass it there"
+            )
+        self.session = session if isinstance(session, Session) else Session(session, **options)
         """The asynchronous session, for functions such as `redraft.batch` (see `wait`)."""
+        self.timeout: float | None = None
+        """The seconds that a call may take. One that takes longer is stopped and raises `DeadlineError`."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the session: runs still under way are recorded as interrupted, and can be resumed."""
+        run_blocking(self.session.aclose())
 
     @property
     def store(self) -> Store:
         """Return the store of the session."""
         return self.session.store
 
-    def wait(self, work: Coroutine[Any, Any, _Result]) -> _Result:
-        """Run a coroutine and return its result: `session.wait(redraft.batch(session.session, paths))`."""
+    def wait(self, work: Coroutine[Any, Any, _Result], timeout: float | None = None) -> _Result:
+        """Run a coroutine and return its result: `session.wait(redraft.batch(session.session, paths))`. After
+        `timeout` seconds, or those of the session, it is stopped, and `DeadlineError` is raised."""
+        seconds = timeout if timeout is not None else self.timeout
+        if seconds is not None and iscoroutine(work):
+            work = _within(seconds, work)
         return run_blocking(work)
 
     summarize = _blocking(Session.summarize)
@@ -592,6 +512,5 @@ class SyncSession:
     stream_resume = _iterating(Session.stream_resume)
     result = _blocking(Session.result)
     lineage = _blocking(Session.lineage)
-    losses = _blocking(Session.losses)
     question = _blocking(Session.question)
     add = _blocking(Session.add)

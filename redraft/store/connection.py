@@ -17,7 +17,7 @@ from typing import Any, Literal, ParamSpec, Protocol, TypeVar
 
 from redraft.errors import RunError, Set, StoreError
 
-VERSION = "201_records"
+VERSION = "202_orders"
 """The name of the schema, as databases record it. Another schema has another name."""
 _BEFORE_RELEASE = re.compile(r"m\d|[01]")
 BUSY_SECONDS = 60.0

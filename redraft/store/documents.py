@@ -1,13 +1,12 @@
-"""Documents and their chunks, the parents of texts, and the chapters and candidates of a run."""
+"""Documents and their chunks, the parents of texts, and the chapters of a run."""
 
 from __future__ import annotations
 
 import json
 from base64 import b64decode, b64encode
 from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 from redraft.domain import Chunk, Document, Parent, Span
 from redraft.errors import RunCommand, StoreError
@@ -213,28 +212,11 @@ class ChapterRun:
     run: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class DraftCandidate:
-    """One of the candidate drafts of a run; number 1 is its own."""
-
-    number: int
-    run: str = ""
-    """The run that drafts it; empty for the run's own."""
-    draft: str = ""
-    """Its text as a draft of the whole; empty until it exists, or if drafting failed."""
-    chosen: bool | None = None
-    """Whether it was chosen; None before the choice."""
-    reason: str = ""
-
-
-Part = TypeVar("Part", ChapterRun, DraftCandidate)
-
-
-def parts_in(connection: Connection, kind: str, record: type[Part], number: Callable[[Part], int]) -> RunRecords[Part]:
-    """Return the parts of runs, which other runs make, by their numbers."""
+def chapters_in(connection: Connection) -> RunRecords[ChapterRun]:
+    """Return the chapters of runs, which other runs summarize, by their numbers."""
     return RunRecords(
-        *(connection, kind, record),
+        *(connection, "chapter", ChapterRun),
         left_out=("run",),
-        row=lambda part: {"key": ordered(number(part)), "part": part.run or None},
+        row=lambda chapter: {"key": ordered(chapter.chunk.index), "part": chapter.run or None},
         fields=lambda row: {"run": row["part"] or ""},
     )

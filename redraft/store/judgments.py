@@ -1,16 +1,13 @@
-"""Evaluations of drafts, and agreement figures of judges."""
+"""Evaluations of drafts, rounds, rulings on findings, and people's opinions of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass, replace
-from typing import Annotated
-
-from pydantic import Field
+from dataclasses import dataclass, replace
 
 from redraft.domain import Evaluation, Round, Ruling
 from redraft.store.connection import Connection, storable
-from redraft.store.table import IN_LIST, Cache, RecordTable, RunRecords, in_list, insert_row, json_text, now, ordered
+from redraft.store.table import IN_LIST, Cache, RecordTable, RunRecords, in_list, now, ordered
 
 
 class Judgments:
@@ -95,66 +92,6 @@ class Rulings:
     def of(self, document: str) -> dict[str, Ruling]:
         """Return the rulings on the findings about a document, by finding."""
         return {ruling.finding: ruling for ruling in self._table.find("id", document=document)}
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeSetup:
-    """A judge, metric and setup. An agreement figure is valid for exactly this combination."""
-
-    judge: str
-    """The judge's identity; of a panel, all of them."""
-    metric: str
-    version: int
-    prompts: str
-    """The hash of its prompts; empty for the built-in judge, which uses none."""
-    terms: str
-    """Its non-default settings as JSON."""
-
-
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """How well a judge agrees with people on something."""
-
-    standing: Annotated[JudgeSetup, Field(exclude=True)]
-    dataset: str
-    human: str
-    """What people were asked."""
-    level: str
-    """The unit compared: summaries, systems or sentences."""
-    measure: str
-    n: int
-    value: float
-    low: float | None
-    high: float | None
-    measured: str
-    """The date of measurement."""
-
-
-class Agreements:
-    """The agreement figures in one database."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-
-    def keep(self, agreement: Agreement) -> None:
-        """Store a figure, replacing an earlier measurement of the same."""
-        dated = agreement if agreement.measured else replace(agreement, measured=now()[:10])
-        what = (agreement.dataset, agreement.human, agreement.level, agreement.measure)
-        key = json_text((*astuple(agreement.standing), *what))
-        with self._connection.writing() as raw:
-            # With its judge, which is not shown with the figure.
-            row = {"kind": "agreement", "key": key, "body": json_text(asdict(dated))}
-            insert_row(raw, "knowledge", row, "ON CONFLICT (kind, key) DO UPDATE SET body = excluded.body")
-
-    def of(self, standing: JudgeSetup) -> list[Agreement]:
-        """Return the figures of a judge, earliest first."""
-        judge = json_text(asdict(standing))
-        figures = [figure for figure in self.all() if json_text(asdict(figure.standing)) == judge]
-        return sorted(figures, key=lambda figure: (figure.measured, figure.dataset, figure.level, figure.measure))
-
-    def all(self) -> list[Agreement]:
-        """Return all figures."""
-        return RecordTable(self._connection, "knowledge", Agreement, ("kind", "key"), "agreement").find("key")
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,7 +178,7 @@ class RunRemover:
         if unknown:
             raise RunError(f"no run {unknown[0]}", fix=(RunCommand("runs"), " lists them"))
         chosen = dict.fromkeys([*runs, *(run for run, document in document_of.items() if document in documents)])
-        # Its chapter and candidate runs are deleted with it.
+        # Its chapter runs are deleted with it.
         query = f"SELECT part FROM records WHERE part IS NOT NULL AND run {IN_LIST}"  # noqa: S608
         chosen |= {row["part"]: None for row in self.connection.rows(query, (in_list(chosen),))}
         if at_work := [run for run in chosen if self.is_claimed(run)]:

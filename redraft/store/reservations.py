@@ -65,10 +65,11 @@ class Reservation:
 
 
 class LimitReachedError(Exception):
-    """Raised if a call could exceed a limit, given the `calls` and `usd` already taken."""
+    """Raised if a call could exceed a limit of `terms`, given the `calls` and `usd` already taken."""
 
-    def __init__(self, calls: int, usd: float, in_flight: set[tuple[int, str]]) -> None:
+    def __init__(self, terms: ReservationTerms, calls: int, usd: float, in_flight: set[tuple[int, str]]) -> None:
         super().__init__(calls, usd)
+        self.terms = terms
         self.calls = calls
         self.usd = usd
         self.in_flight = in_flight
@@ -88,14 +89,14 @@ class Reservations:
         self._documents: dict[str, tuple[str, str]] = {}
         """The ids and texts of the documents of the latest runs."""
 
-    def book(self, reservation: Reservation, call: Call, terms: ReservationTerms) -> None:
-        """Book a call; `settle` records its outcome.
+    def book(self, reservation: Reservation, call: Call, *budgets: ReservationTerms) -> None:
+        """Book a call against one budget or several; `settle` records its outcome.
 
         Raises `LimitReachedError` if its maximum cost exceeds the limits, and `DuplicateCallError` if the same request
         is already in flight.
         """
-        is_limited = call.run is not None and not (terms.max_calls is None and terms.max_cost is None)
-        if is_limited:
+        limited = [terms for terms in budgets if call.run and not (terms.max_calls is None and terms.max_cost is None)]
+        for terms in limited:
             self.share(terms.budget_key, call.run or "")
         messages = PreparedMessages(call.messages, *self._document_of(call.run))
         with self._connection.writing("names", _lock_of(call)) as raw:
@@ -107,7 +108,7 @@ class Reservations:
             sent = replace(call, outcome=SENT, error="", finish_reason="", usage=Usage(reported=False), cost_usd=None)
             columns = columns_of(replace(sent, seconds=0.0))
             [row] = insert_row(raw, "calls", columns, "RETURNING id").fetchall()
-            if is_limited:
+            for terms in limited:
                 self._check(raw, row["id"], call, terms)
             messages.put(raw, row["id"])
         reservation.call = row["id"]
@@ -140,7 +141,7 @@ class Reservations:
         rows = raw.execute(_IN_FLIGHT, {"budget": terms.budget_key, "booked": booked}).fetchall()
         at_work = {run for run in {row["run"] for row in rows} if self._is_alive(run)}
         in_flight = {(row["id"], row["run"]) for row in rows if row["run"] in at_work}
-        raise LimitReachedError(budget["calls"] - 1, budget["usd"] - (call.booked_usd or 0.0), in_flight)
+        raise LimitReachedError(terms, budget["calls"] - 1, budget["usd"] - (call.booked_usd or 0.0), in_flight)
 
     def is_sent_elsewhere(self, key: str, run: str | None) -> bool:
         """Return whether a living process is sending this request in another run."""

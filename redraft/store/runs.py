@@ -6,7 +6,7 @@ import json
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
 from typing import Any, Literal, TypeVar, get_args
@@ -15,7 +15,8 @@ from pydantic import ValidationError
 
 from redraft.domain import Draft, Gap, Parent, Piece, content_id
 from redraft.errors import Advice, RunCommand, RunError, UsageError
-from redraft.settings import KINDS, SUMMARIZE, DraftConfig, JudgeConfig, Limits, Purpose, RefineConfig, purpose_of
+from redraft.order import KINDS, Order, stored_order
+from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.store.connection import Connection, Row, Transaction, storable
 from redraft.store.documents import parents_in
 from redraft.store.table import (
@@ -41,9 +42,8 @@ _LIST_RUNS = (RunCommand("runs"), " lists them")
 _DAMAGED = (RunCommand("runs"), " lists those that are not; ", RunCommand("forget"), " removes it")
 _PAGE, _OPENING = 100, 400
 _COLUMNS = ("id", "identity", "document", "status", "experiment", "draft", "seconds", "created", "updated")
-_BESIDE = ("tokenizer", "version", "parent", "stop_reason", "why", "error", "output", "prompt_hashes")
-"""The fields in the body of a row, beside settings."""
-_SETTINGS = ("settings", "limits", "judging", "refinement")
+_BESIDE = ("tokenizer", "version", "parent", "stop_reason", "why", "error", "output", "prompt_hashes", "notes")
+"""The fields in the body of a row, beside the order."""
 _NEWEST_FIRST = "ORDER BY created DESC, rowid DESC"
 _DROP_PARENTS = "DELETE FROM records WHERE run = ? AND kind = 'parent' AND key > ? AND key < ?"
 
@@ -68,13 +68,11 @@ class Run:
     id: str
     identity: str
     document: str
-    settings: DraftConfig
-    limits: Limits
+    order: Order
     prompt_hashes: dict[str, str]
     tokenizer: str
     version: str
     """The version of redraft and, after `with`, the package of a custom strategy."""
-    purpose: Purpose = SUMMARIZE
     experiment: str | None = None
     """The experiment that started it, if any."""
     parent: str | None = None
@@ -90,21 +88,37 @@ class Run:
     seconds: float = 0.0
     created: str = ""
     updated: str = ""
+    notes: tuple[str, ...] = ()
+    """What was assumed when it began, such as the window of its model."""
 
     @property
     def kind(self) -> str:
-        """Return the kind of the run, by its purpose."""
-        return self.purpose.kind
+        """Return the kind of the run, by its order."""
+        return self.order.kind
+
+    @property
+    def settings(self) -> DraftConfig:
+        """Return the settings that determine the summary."""
+        return self.order.settings
+
+    @property
+    def limits(self) -> Limits:
+        """Return what the run may spend, and how fast."""
+        return self.order.limits
 
     @property
     def judging(self) -> JudgeConfig | None:
         """Return the judging settings, if drafts are judged."""
-        return self.purpose.judging
+        return self.order.judging
 
     @property
     def refinement(self) -> RefineConfig | None:
         """Return the refinement settings, if the draft is refined."""
-        return self.purpose.refinement
+        return self.order.refinement
+
+    def with_order(self, **parts: object) -> Run:
+        """Return the run with other parts of its order, such as `limits`."""
+        return replace(self, order=self.order.model_copy(update=parts))
 
     @property
     def next_step(self) -> Advice:
@@ -165,9 +179,7 @@ class Runs:
     def add(self, run: Run) -> None:
         """Store a new run."""
         body: dict[str, Any] = {name: getattr(run, name) for name in _BESIDE}
-        for name in _SETTINGS:
-            settings = getattr(run, name)
-            body[name] = settings and settings.model_dump(mode="json")
+        body["order"] = run.order.model_dump(mode="json")
         row = {name: getattr(run, name) for name in _COLUMNS}
         row |= {"kind": run.kind, "body": json_text(body), "created": (moment := now()), "updated": moment}
         with self._connection.writing("names") as raw:
@@ -263,19 +275,23 @@ class Runs:
 
     def set_limits(self, key: str, limits: Limits) -> None:
         """Set new limits for a resumed run."""
-        self._change(key, {"limits": limits.model_dump(mode="json")})
+        self._change(key, {"order.limits": limits.model_dump(mode="json")})
 
     def set_judging(self, key: str, judging: JudgeConfig) -> None:
         """Record the judging settings of a run after it has built its questions."""
-        self._change(key, {"judging": judging.model_dump(mode="json")})
+        self._change(key, {"order.judging": judging.model_dump(mode="json")})
 
     def _change(self, key: str, changes: Mapping[str, object], **columns: str) -> None:
-        """Change fields in the body of a run, and columns with it."""
+        """Change fields in the body of a run, or parts of its order, and columns with it."""
         with self._connection.writing("names") as raw:
             row = raw.execute(f"SELECT body FROM runs WHERE id = ?{raw.for_update}", (key,)).fetchone()  # noqa: S608
             if row is not None:
                 with damage_named(key):
-                    columns["body"] = json_text({**json.loads(row["body"]), **changes})
+                    body = json.loads(row["body"])
+                    for name, value in changes.items():
+                        part, _, field_name = name.rpartition(".")
+                        (body[part] if part else body)[field_name] = value
+                    columns["body"] = json_text(body)
                 change_rows(raw, "runs", columns, id=key)
 
     def add_seconds(self, key: str, seconds: float) -> None:
@@ -398,17 +414,11 @@ def _run(row: dict[str, Any]) -> Run:
     with damage_named(str(row["id"])):
         values: dict[str, Any] = json.loads(row["body"]) | {name: row[name] for name in _COLUMNS}
         try:
-            judging, refinement = values.pop("judging"), values.pop("refinement")
-            values["purpose"] = purpose_of(
-                row["kind"],
-                judging and JudgeConfig.model_validate(judging),
-                refinement and RefineConfig.model_validate(refinement),
-            )
-            values["settings"] = DraftConfig.model_validate(values["settings"])
-            values["limits"] = Limits.model_validate(values["limits"])
+            values["order"] = stored_order(values["order"])
+            values["notes"] = tuple(values.get("notes", ()))
         except ValidationError as error:
             faults = [fault for fault in error.errors() if fault["type"] == "extra_forbidden"]
-            unknown = ", ".join(".".join(map(str, fault["loc"])) for fault in faults)
+            unknown = ", ".join(".".join(map(str, fault["loc"][1:] or fault["loc"])) for fault in faults)
             what = f"has the setting {unknown}, which" if unknown else "has settings that"
             raise RunError(
                 f"run {row['id']} was made by redraft {values['version']}: it {what} this version does not know",

@@ -78,14 +78,14 @@ CREATE TABLE drafts (
 CREATE INDEX drafts_run ON drafts(run);
 CREATE INDEX drafts_text ON drafts(text);
 
--- What else a run records: partial summaries, what each text was made from, gaps, rounds, chapters, candidates, and a
--- person's opinions on findings.
+-- What else a run records: partial summaries, what each text was made from, gaps, rounds, chapters, and a person's
+-- opinions on findings.
 CREATE TABLE records (
     run TEXT NOT NULL REFERENCES runs(id),
     kind TEXT NOT NULL,
     key TEXT NOT NULL,
     text TEXT REFERENCES texts(id),             -- of a partial summary, or one that another was made from
-    part TEXT REFERENCES runs(id),              -- the run of a chapter or candidate
+    part TEXT REFERENCES runs(id),              -- the run of a chapter
     body TEXT NOT NULL,
     PRIMARY KEY (run, kind, key)
 ) STRICT, WITHOUT ROWID;

@@ -17,8 +17,8 @@ from redraft.store.batches import Batches, RateLimiterWindow
 from redraft.store.calls import Calls, CapabilityStore, PromptRecords
 from redraft.store.checkpoints import Checkpoints, SqliteCheckpoints
 from redraft.store.connection import Connection
-from redraft.store.documents import Ancestry, ChapterRun, Documents, DraftCandidate, parts_in
-from redraft.store.judgments import Agreements, HumanOpinions, Judgments, Rulings
+from redraft.store.documents import Ancestry, Documents, chapters_in
+from redraft.store.judgments import HumanOpinions, Judgments, Rulings
 from redraft.store.removal import ForgetReport, RunRemover
 from redraft.store.reservations import Reservations
 from redraft.store.runs import Run, Runs
@@ -81,8 +81,7 @@ class Store:
         except BaseException:
             self.close()
             raise
-        self.chapters = parts_in(connection, "chapter", ChapterRun, lambda chapter: chapter.chunk.index)
-        self.candidates = parts_in(connection, "candidate", DraftCandidate, lambda candidate: candidate.number)
+        self.chapters = chapters_in(connection)
         self.documents = Documents(connection)
         self.runs = Runs(connection)
         self.ancestry = Ancestry(connection)
@@ -98,7 +97,6 @@ class Store:
         self.judgments = Judgments(connection)
         self.rulings = Rulings(connection)
         self.capabilities = CapabilityStore(connection)
-        self.agreements = Agreements(connection)
         self.opinions = HumanOpinions(connection)
         self.prompts = PromptRecords(connection)
         self.batches = Batches(connection)
@@ -164,7 +162,7 @@ class Store:
         return self._connection.is_claimed(run)
 
     def parents_of(self, runs: Sequence[str]) -> dict[str, str]:
-        """Return the run that each of these runs summarizes a chapter or drafts a candidate for, if any."""
+        """Return the run that each of these runs summarizes a chapter for, if any."""
         query = f"SELECT run, part FROM records WHERE part {IN_LIST}"  # noqa: S608
         return {row["part"]: row["run"] for row in self._connection.rows(query, (in_list(runs),))}
 

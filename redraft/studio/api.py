@@ -15,10 +15,9 @@ from redraft.report.dossier.build import read_dossier
 from redraft.report.dossier.contents import Dossier
 from redraft.report.history.citations import read_answer
 from redraft.report.history.results import RunResult, document_read
-from redraft.runs.order import answer_spec
+from redraft.runs.order import answer_spec, exchanges_until, settings_to_ask
 from redraft.runs.plans import RunPlan
 from redraft.runs.prepare import RunSpec
-from redraft.settings import DraftConfig, JudgeConfig
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -138,9 +137,9 @@ async def ask(request: Request) -> StartedRun:
     """Start the run that answers a question."""
     body = validated(QuestionBody, await json_of(request))
     asked_about = await run_of(request)
-    document, settings, spec = await read(request, question_order, asked_about, body.question)
-    work_of(request).session.terms.places.check(asked_about.id, settings, spec.judging)
-    run = await work_of(request).start(document, settings, spec)
+    document, spec = await read(request, question_order, asked_about, body)
+    work_of(request).manager.places.check(asked_about.id, spec.order.settings, spec.judging)
+    run = await work_of(request).start(document, spec)
     return StartedRun(run=run, events=f"/api/runs/{run}/events")
 
 
@@ -185,11 +184,10 @@ async def description(request: Request) -> dict[str, Any]:
 _MAX_ANSWERS = 20
 
 
-def question_order(store: Store, run: Run, question: str) -> tuple[Document, DraftConfig, RunSpec]:
+def question_order(store: Store, run: Run, body: QuestionBody) -> tuple[Document, RunSpec]:
     """Return the order for a run that answers a question about a run's document, with the same model and judges."""
-    settings = run.settings.model_copy(update={"words": None, "chosen": "", "query": None})
-    judging = (run.judging or JudgeConfig()).model_copy(update={"pack": None, "keyfacts": None, "reference": None})
-    return document_read(store, run), *answer_spec(settings, judging, question)
+    spec = answer_spec(*settings_to_ask(run), body.question, exchanges_until(store, body.follow))
+    return document_read(store, run), spec
 
 
 def answers_of(store: Store, run: str) -> AnswerList:
@@ -206,6 +204,7 @@ def _asked_question(store: Store, run: Run) -> AskedQuestion:
     return AskedQuestion(
         run=run.id,
         question=run.settings.query or "",
+        follows=bool(run.settings.earlier),
         status=store.status(run),
         trouble=scrubbed((run.error or {}).get("message", "")),
         answered=answer.answered if answer else None,

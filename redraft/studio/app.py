@@ -20,7 +20,7 @@ from starlette.routing import Route
 
 from redraft.errors import RedraftError
 from redraft.report.pages.assets import PAGES
-from redraft.runs.session import Session
+from redraft.runs.session import Session, runner_of
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio import api, pages
@@ -136,7 +136,7 @@ async def _opened(config: StudioConfig, closing: AsyncExitStack) -> StudioContex
         session = Session(await off_loop(Store, config.database), limits=config.limits, prices=config.prices)
         closing.push_async_callback(off_loop, session.store.close)
         for model in config.models.values():
-            session.terms.places.add_model(model)
+            runner_of(session).manager.places.add_model(model)
         await closing.enter_async_context(session)
         work = WorkManager(session)
         closing.push_async_callback(work.aclose)

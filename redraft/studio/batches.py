@@ -15,7 +15,7 @@ from redraft.batches.tables import BatchSnapshot, pace_of, read_snapshot, report
 from redraft.domain import record_json
 from redraft.errors import RunCommand, RunError
 from redraft.llm.addresses import shown_name
-from redraft.report.history.certificates import offline_checked
+from redraft.report.history.judges import offline_checked
 from redraft.report.history.trace import scores_of
 from redraft.report.pages.tables import ReportRow, report_rows
 from redraft.report.tables import Report

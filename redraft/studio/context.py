@@ -25,8 +25,8 @@ from redraft.llm.budget import PriceTable
 from redraft.runs.driver import streaming
 from redraft.runs.experiment_runner import describe_error
 from redraft.runs.prepare import RunSpec
-from redraft.runs.session import Session
-from redraft.settings import DraftConfig, Limits, ModelSettings
+from redraft.runs.session import Session, runner_of
+from redraft.settings import Limits, ModelSettings
 from redraft.store.batches import Batch, BatchItemRow
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
@@ -48,7 +48,8 @@ class WorkManager:
     """Starts, stops and resumes runs and batches."""
 
     def __init__(self, session: Session) -> None:
-        self.session = session
+        self.session, self._runner = session, runner_of(session)
+        self.manager = self._runner.manager
         self._feeds: dict[str, Feed] = {}
         self._batches: dict[str, asyncio.Task[object]] = {}
 
@@ -61,12 +62,10 @@ class WorkManager:
         feed = self._feeds.get(run)
         return feed is not None and not feed.over
 
-    async def start(
-        self, document: Document, settings: DraftConfig, order: RunSpec, max_cost: float | None = None
-    ) -> str:
+    async def start(self, document: Document, spec: RunSpec, max_cost: float | None = None) -> str:
         """Start a run, and return its id once it is stored. Earlier errors are raised."""
-        limits = limits_of(self.session.terms.limits or Limits(), max_cost)
-        return await self._begun(Feed(streaming(partial(self.session.begin_order, document, settings, order, limits))))
+        limits = limits_of(self.manager.limits or Limits(), max_cost)
+        return await self._begun(Feed(streaming(partial(self._runner.begin_order, document, spec, limits))))
 
     async def resume(self, run: str, max_cost: float | None = None) -> str:
         """Resume a run that has stopped, optionally with another limit of cost."""
@@ -88,11 +87,11 @@ class WorkManager:
         """Resume a run under its own limit of cost or another, but never above that of the studio."""
         self._check_limit(max_cost)
         run = await off_loop(self.session.store.runs.get, key)
-        limits = limits_of(self.session.terms.limits or Limits(), max_cost or run.limits.max_cost)
+        limits = limits_of(self.manager.limits or Limits(), max_cost or run.limits.max_cost)
         return Feed(streaming(partial(self.session.resume, key, limits=limits, answer=answer)))
 
     def _check_limit(self, max_cost: float | None) -> None:
-        usual = (self.session.terms.limits or Limits()).max_cost
+        usual = (self.manager.limits or Limits()).max_cost
         if max_cost is not None and usual is not None and max_cost > usual:
             raise UsageError(
                 f"this studio spends no more than {dollars(usual, exact=True)} on a run or a batch",
@@ -150,7 +149,7 @@ class WorkManager:
                     f"{called}#{document.id[:8]}", file_name(called.rpartition(".")[0] or called), document=document.id
                 )
             )
-        limits, store = limits_of(self.session.terms.limits or Limits(), wanted.asked.max_cost), self.session.store
+        limits, store = limits_of(self.manager.limits or Limits(), wanted.asked.max_cost), self.session.store
         return open_batch(store, sources, asked, limits, folder="", name=name or None, left_out=wanted.left_out)
 
     async def resume_batch(self, name: str, max_cost: float | None = None) -> None:
@@ -162,7 +161,7 @@ class WorkManager:
         store = self.session.store
         limits = Limits.model_validate(store.batches.get(name).limits)
         replaced = limits.model_copy(update={"max_cost": max_cost}) if max_cost else None
-        return open_again(store, name, self.session.terms.places, replaced)
+        return open_again(store, name, self.manager.places, replaced)
 
     def _at_work_on(self, opened: Batch) -> str:
         if opened.name not in self.batches():

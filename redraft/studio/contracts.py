@@ -10,7 +10,7 @@ from redraft.batches.tables import Stage as BatchStage
 from redraft.domain import Finding, Piece, ReviewQuestion
 from redraft.report.dossier.contents import FindingHistory
 from redraft.report.entry import Entry, Line
-from redraft.report.history.citations import AnswerCitation, NumberedSentence
+from redraft.report.history.citations import Citation, NumberedSentence
 from redraft.report.history.lineage import TracedSentence
 from redraft.report.history.summaries import RunSummary
 from redraft.store.batches import ItemCounts, State
@@ -81,8 +81,9 @@ class ResumeBody(RequestBody):
 
 
 class QuestionBody(RequestBody):
-    """A question about the document of a run."""
+    """A question about the document of a run. `follow` is the run of a question that it follows."""
 
+    follow: str | None = None
     question: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2000)]
 
 
@@ -91,6 +92,8 @@ class AskedQuestion(Entry):
 
     run: str
     question: Line
+    follows: bool
+    """Whether it knows the questions before it."""
     status: str
     trouble: Line
     """Why there is no answer."""
@@ -98,7 +101,7 @@ class AskedQuestion(Entry):
     """Whether the document answers it; null while that is not known."""
     answer: Line
     sentences: tuple[NumberedSentence, ...]
-    citations: tuple[AnswerCitation, ...]
+    citations: tuple[Citation, ...]
     judged: Line
     """The score of the answer and who gave it; empty if it was not judged."""
     findings: tuple[Finding, ...]

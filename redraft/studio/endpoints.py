@@ -35,6 +35,7 @@ _STATUS = {
     "plan": 422,
     "pack": 422,
     "budget": 422,
+    "deadline": 422,
     "incomplete": 422,
     "nothing_said": 422,
     "not_shrinking": 422,

@@ -131,7 +131,7 @@ async def _looked(context: StudioContext) -> LocalServers:
     context.local = usable
     if context.work is not None:
         for model in usable.values():
-            context.work.session.terms.places.add_model(model)
+            context.work.manager.places.add_model(model)
     return LocalServers(servers=tuple(lines))
 
 

@@ -20,7 +20,7 @@ from redraft.evaluators.similarity import similarity
 from redraft.fields import field_like, validated
 from redraft.graphs.strategies import STRATEGIES
 from redraft.llm.addresses import shown_name
-from redraft.order import Order
+from redraft.order import OrderParts, Summarize
 from redraft.prompts.book import SETS
 from redraft.readers.parts import Selection, select
 from redraft.runs.order import with_places
@@ -167,17 +167,17 @@ def batch_of(body: RunBody, models: Models) -> BatchRequest:
     if body.summary is not None:
         hint = "choose one document, or leave your summary out"
         raise UsageError("your own summary belongs to one document, and there are several", hint=hint)
-    settings, order = order_of(body, models)
+    order = order_of(body, models)
     if order.refinement is not None and order.refinement.review:
         raise UsageError(
             "you can be asked before each revision of one summary only, and there are several documents",
             hint="leave that out; a summary of the batch can be refined with it afterwards",
         )
-    return BatchRequest(settings, order.judging, order.refinement)
+    return BatchRequest(order.order.settings, order.judging, order.refinement)
 
 
-def order_of(body: RunBody, models: Models) -> tuple[DraftConfig, RunSpec]:
-    """Return the settings and the order of a run. Raise UsageError if the request is contradictory."""
+def order_of(body: RunBody, models: Models) -> RunSpec:
+    """Return what a run is to do. Raise UsageError if the request is contradictory."""
     judged_by = [name for name in ("rubrics", "judge", "judges", "metrics") if getattr(body, name)]
     choose = "choose evaluate or refine"
     if body.kind == "summarize" and (stray := ["summary"] * (body.summary is not None) + judged_by):
@@ -188,17 +188,17 @@ def order_of(body: RunBody, models: Models) -> tuple[DraftConfig, RunSpec]:
         raise UsageError(f"{stray[0]} does not apply to kind summarize", hint=choose)
     settings = settings_of(body, models, body.model, strategy=body.strategy)
     if body.kind == "summarize":
-        return settings, RunSpec()
+        return RunSpec(Summarize(settings=settings))
     rubric_goals = dict.fromkeys(body.rubrics, body.rubric_goal)
     goals = {**rubric_goals, **body.goals} or DEFAULT_GOALS
     judges = tuple(dict.fromkeys([*([body.judge] if body.judge else ()), *body.judges]))
     metric_names = tuple(dict.fromkeys([*body.metrics, *rubric_goals, *(goals if body.kind == "refine" else ())]))
     judging = judging_of(body, models, metric_names, () if judges == (body.model,) else judges)
     refining = {"goals": goals, **body.said(_REFINING)} if body.kind == "refine" else {}
-    order = Order(kind=body.kind, settings=settings, judging=judging).edited(refining)
+    order = OrderParts(settings=settings, judging=judging).edited(refining).order(body.kind)
     goals = order.refinement.goals if order.refinement else {}
     check_goals(goals, metrics((*judging.metrics, *goals), with_rubrics(judging, ())))
-    return settings, with_places(RunSpec(order.purpose, given=body.summary), settings)
+    return with_places(RunSpec(order, given=body.summary), settings)
 
 
 def settings_of(body: SettingsBody, models: Models, model: str, *, strategy: str, **changes: object) -> DraftConfig:

@@ -20,7 +20,7 @@ from redraft.errors import RedraftError, UsageError
 from redraft.evaluators.metric_info import METRICS
 from redraft.fields import validated
 from redraft.report.dossier.comparison import read_comparison
-from redraft.report.history.certificates import in_words, offline_checked, packaged
+from redraft.report.history.judges import offline_checked
 from redraft.report.history.results import document_read, request_outcomes, with_place
 from redraft.report.history.summaries import shown_names
 from redraft.report.pages import comparison
@@ -245,10 +245,7 @@ async def keyfacts(request: Request) -> Response:
 
 async def model_list(request: Request) -> Response:
     """Show the models; a script searches for those on this machine."""
-    kept = await read(request, lambda store: store.agreements.all())
-    shown: dict[str, Any] = {"models": models.known(context_of(request)).models}
-    shown["certificates"] = [(one, in_words(one)) for one in (*kept, *packaged())]
-    return page(request, "models", "models", **shown)
+    return page(request, "models", "models", models=models.known(context_of(request)).models)
 
 
 async def api(request: Request) -> Response:

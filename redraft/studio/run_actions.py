@@ -17,10 +17,10 @@ from redraft.errors import RunError
 from redraft.evaluators.catalog import check_goals, metrics, names, with_rubrics
 from redraft.fields import validated
 from redraft.graphs.review import requests
-from redraft.order import Order
+from redraft.order import OrderParts
 from redraft.report.dossier.build import call_of, read_dossier
 from redraft.report.dossier.contents import CallDetails
-from redraft.report.history.citations import citations_of
+from redraft.report.history.citations import citations_of, read_answer
 from redraft.report.history.results import read_result
 from redraft.report.markdown.run import run_markdown
 from redraft.report.outputs.formats import WITH_NOTES, Format, written
@@ -33,10 +33,7 @@ from redraft.settings import (
     DEFAULT_GOALS,
     EXTRACTIVE,
     GIVEN_STRATEGY,
-    DraftConfig,
-    JudgeConfig,
     ModelSettings,
-    RefineConfig,
 )
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
@@ -92,6 +89,9 @@ def file_of(store: Store, run: Run, kind: DownloadFormat) -> tuple[str, str | by
         dossier = read_dossier(store, run.id)
         is_page = kind.suffix.endswith("html")
         return dossier.document.title, dossier_page(dossier) if is_page else run_markdown(store, run.id)
+    if run.kind == "ask" and kind.form in ("text", "markdown"):
+        answer = read_answer(store, run.id)
+        return answer.result.title, f"{answer.question}\n\n{answer.text}\n"
     result = read_result(store, run.id)
     if result.draft is None and not any(chapter.result and chapter.result.draft for chapter in result.chapters):
         raise NotFound(f"run {run.id} has no summary yet", hint="resume the run first")
@@ -124,10 +124,9 @@ class ForkBody(RequestBody):
 
 
 class PlannedStart(NamedTuple):
-    """A run to start: its document, its settings, and its specification."""
+    """A run to start: its document, and what it is to do."""
 
     document: Document
-    settings: DraftConfig
     spec: RunSpec
 
 
@@ -142,27 +141,27 @@ def plan_fork(store: Store, run: Run, asked: ForkBody, work: WorkManager, models
     check_refinable(run)
     number = result_round(store, run) if asked.round is None else asked.round
     given = draft_of_round(store, run, number)
-    known = run.refinement.model_dump() if run.refinement else {}
-    usual = known.get("goals") or dict(DEFAULT_GOALS)
+    parts = OrderParts.of(run.order)
+    usual = parts.refinement.goals if parts.refinement else DEFAULT_GOALS
     goals = usual if asked.goals is None or not (asked.goals or asked.requests) else asked.goals
     evaluators = with_rubrics(run.judging, ())
     check_goals(goals, metrics(names(evaluators), evaluators))
-    said = {"goals": goals, "review": asked.review}
-    said |= {"rounds": asked.rounds} if asked.rounds is not None else {}
-    judging = run.judging or JudgeConfig()
+    changes: dict[str, Any] = {"goals": goals, "review": asked.review}
+    changes |= {"rounds": asked.rounds} if asked.rounds is not None else {}
+    judging = parts.judging
     if asked.judge:
         tables = {} if asked.judge == EXTRACTIVE else {asked.judge: known_model(asked.judge, models)}
         judging = judging.model_copy(update={"judges": (asked.judge,), "models": {**judging.models, **tables}})
     writer = writer_settings(asked.model, models) if asked.model else {}
     prompts = {"prompts": asked.prompts} if asked.prompts else {}
     drafting = run.settings.model_copy(update={"words": asked.words or run.settings.words, **writer, **prompts})
-    roles = work.session.terms.model_roles
-    order = Order(kind="refine", settings=drafting, judging=judging, refinement=validated(RefineConfig, known | said))
-    made = SessionOrder(order).judged_as_before(run.settings, roles)
-    findings = requests([one for one in asked.requests if one.strip()])
-    settings, spec = made.spec("refine", roles, given=given, parent=run.id, findings=findings)
-    work.session.terms.places.check(run.id, settings, spec.judging, spec.refinement, roles.objects)
-    return PlannedStart(store.documents.get(run.document), settings, spec)
+    roles = work.manager.model_roles
+    parts = parts.with_parts(drafting, judging).edited(changes)
+    fork = SessionOrder(parts).judged_as_before(run.settings, roles)
+    findings = requests([text for text in asked.requests if text.strip()])
+    spec = fork.spec("refine", roles, given=given, parent=run.id, findings=findings)
+    work.manager.places.check(run.id, spec.order.settings, spec.judging, spec.refinement, roles.objects)
+    return PlannedStart(store.documents.get(run.document), spec)
 
 
 async def fork(request: Request) -> StartedRun:

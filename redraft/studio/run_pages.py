@@ -136,7 +136,7 @@ async def plan(request: Request) -> Response:
     values: dict[str, Any] = {"plan": plan, "wanted": runs, "asked": body, "several": several}
     values["summary_words"] = count_words(body.summary or "")
     values["names"] = (
-        shown_names(plan.settings, plan.purpose.judging) if isinstance(plan, RunPlan) else names_of(context.models)
+        shown_names(plan.settings, plan.order.judging) if isinstance(plan, RunPlan) else names_of(context.models)
     )
     return page(request, "plan", "new", key=key, **values, **shared)
 
@@ -187,6 +187,7 @@ def _dossier_page(store: Store, status: RunStatus, context: StudioContext, other
         assets=None,
         data=packed(page_data(dossier, word) | {"run": status.run}),
         here="runs",
+        conversation="studio/ask.html",
         read_only=read_only,
         menu=context.menu,
         run=status,
@@ -215,7 +216,8 @@ async def refine_answered(request: Request) -> Response:
         planned = await read(request, plan_fork, run, body, work, context.models)
         if start:
             return RedirectResponse(f"/runs/{await work.start(*planned, body.max_cost)}", 303)
-        plan = await off_loop(plan_run, *planned, context.config.prices, context.reading)
+        (document, spec), prices = planned, context.config.prices
+        plan = await off_loop(plan_run, document, spec.order.settings, spec, prices, context.reading)
         refuse_unpriced(plan.unpriced, limits_of(context.config.limits, body.max_cost))
     except RedraftError as error:
         return await _refine(request, body, problem=error)
@@ -244,7 +246,7 @@ async def _refine(
     values = dict(await read(request, _to_refine, run, asked))
     context = context_of(request)
     if plan:
-        names = shown_names(plan.settings, plan.purpose.judging)
+        names = shown_names(plan.settings, plan.order.judging)
         values |= {"names": names, "notes": plan.warnings}
     values |= {"not_understood": NOT_UNDERSTOOD, "built_in": EXTRACTIVE}
     await look(request)

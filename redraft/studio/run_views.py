@@ -13,12 +13,12 @@ from typing import Any, Literal, NamedTuple
 from pydantic import BaseModel, Field, field_validator
 
 from redraft.errors import RunError, UsageError
+from redraft.order import ExperimentPart
 from redraft.report.dossier.contents import Dossier
 from redraft.report.entry import Entry
 from redraft.report.history.results import RunResult, read_result
 from redraft.report.history.summaries import RunSummary, summaries, summary_of
 from redraft.report.history.trace import read_trace
-from redraft.settings import ExperimentPart
 from redraft.store.judgments import HumanOpinion
 from redraft.store.runs import DAMAGE, Run
 from redraft.store.store import Store
@@ -190,7 +190,7 @@ def status_of(store: Store, run: Run, *, at_work: bool, address: str = "") -> Ru
     if at_work and row.status == "killed":
         # It is stored, but not claimed yet.
         row = row.model_copy(update={"status": RUNNING})
-    resumable = row.status in _RESUMABLE and not isinstance(run.purpose, ExperimentPart)
+    resumable = row.status in _RESUMABLE and not isinstance(run.order, ExperimentPart)
     at_work = at_work and row.status == RUNNING
     error = error_on_page(run.error, address)
     limit = run.limits.max_cost

@@ -19,9 +19,10 @@ from redraft.fields import validated
 from redraft.llm.addresses import shown_name
 from redraft.readers.documents import load_bytes, prepared, text_in
 from redraft.readers.parts import chapters
-from redraft.runs.dry_run import dry_run, prepare_plan
+from redraft.runs.dry_run import dry_run
 from redraft.runs.plans import RunPlan, seconds_of
-from redraft.runs.prepare import check_judging
+from redraft.runs.prepare import check_judging, prepare_run
+from redraft.runs.roster import known_window
 from redraft.settings import EXTRACTIVE
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
@@ -246,10 +247,10 @@ def plain_name(name: str) -> str:
 
 def plan_of(context: StudioContext, startable: StartableRuns) -> RunPlan:
     """Return the plan of a run. No model is called, and nothing is stored."""
-    settings, order = order_of(startable.asked, context.models)
-    prepared, order, notes = prepare_plan(startable.read()[0], settings, order)
+    spec = order_of(startable.asked, context.models)
+    prepared, order, notes = prepare_run(startable.read()[0], spec.order.settings, spec, known_window)
     check_judging(order, prepared, context.reading)
-    plan = dry_run(prepared, order, context.config.prices, notes, known=context.reading)
+    plan = dry_run(prepared, order, context.config.prices, notes, user_store=context.reading)
     refuse_unpriced(plan.unpriced, limits_of(context.config.limits, startable.asked.max_cost))
     seconds = seconds_of(context.reading, plan, context.config.limits.concurrency)
     return plan.model_copy(update={"seconds": seconds})
@@ -269,11 +270,11 @@ def _estimated(context: StudioContext, startable: StartableRuns) -> BatchEstimat
 
 async def start_run(context: StudioContext, startable: StartableRuns) -> str:
     """Start the run, and return its id."""
-    settings, order = await off_loop(order_of, startable.asked, context.models)
+    spec = await off_loop(order_of, startable.asked, context.models)
     document = (await off_loop(startable.read))[0]
     assert context.work is not None, "a read-only studio has no route that leads here"
-    order = replace(order, parent=await off_loop(_parent, context.reading, startable.asked, document))
-    return await context.work.start(document, settings, order, startable.asked.max_cost)
+    spec = replace(spec, parent=await off_loop(_parent, context.reading, startable.asked, document))
+    return await context.work.start(document, spec, startable.asked.max_cost)
 
 
 def _parent(store: Store, body: RunBody, document: Document) -> str | None:

@@ -57,6 +57,7 @@ _STEMMERS = {
 
 _SECONDS = 90
 """Longer durations are given in the next larger unit; the same limit applies to minutes."""
+_SHORT = 10
 
 
 def score(value: float | None) -> str:
@@ -71,6 +72,11 @@ def lasting(seconds: float) -> str:
         return f"{seconds + 0.5:.0f} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < _SECONDS else f"{minutes // 60:,} h {minutes % 60:02} min"
+
+
+def duration(seconds: float) -> str:
+    """Return how long something took: short times with a decimal, longer ones as `lasting`."""
+    return f"{seconds:.1f} s" if seconds < _SHORT else lasting(seconds)
 
 
 def dollars(cost: float | None, *, about: bool = False, exact: bool = False) -> str:

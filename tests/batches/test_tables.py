@@ -31,7 +31,7 @@ from tests.support import story
 ITEM = BatchItem(
     source="a", state="done", run="r", title="A", document="d", summary="Words.", words=1, complete=True,
     stop_reason="complete", scores={}, offline_check=False, goals={}, gaps=0, calls=2, prompt_tokens=10,
-    completion_tokens=5, cost_usd=0.1, seconds=1.0, file="a.md", dossier=None, priority=0, attempts=1, error=None,
+    completion_tokens=5, cost_usd=0.1, seconds=1.0, file="a.md", priority=0, attempts=1, error=None,
 )  # fmt: skip
 
 

@@ -143,12 +143,12 @@ def test_pronouns_do_not_stand_alone(text: str) -> None:
 )
 def test_tags_and_dates_are_no_sentences(scrap: str) -> None:
     prose = read([f"Ada Quill kept the lamp on the rock. {scrap} The board paid Ada Quill in coal."], ENGLISH)
-    assert [one.standing <= LAST_RESORT for one in prose] == [False, True, False]
+    assert [sentence.suitability <= LAST_RESORT for sentence in prose] == [False, True, False]
 
 
 def test_speech_is_a_last_resort() -> None:
     prose = read(['"The lamp burned all night," said Tobias Renn. The board paid Ada Quill in coal.'], ENGLISH)
-    assert [one.standing <= LAST_RESORT for one in with_dependent_last(prose, ENGLISH)] == [True, False]
+    assert [sentence.suitability <= LAST_RESORT for sentence in with_dependent_last(prose, ENGLISH)] == [True, False]
 
 
 @pytest.mark.parametrize("words", [45, 60, 90])

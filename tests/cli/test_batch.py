@@ -129,7 +129,6 @@ def test_what_cannot_be_meant_is_refused_before_anything_is_asked(
         (("odder.jsonl",), "a line needs either a text or a path"),
         (("in", "--refine", "--set", "pack=1f2e"), "--set pack applies to one document only"),
         (("in", "--goal", "coverage=0.5"), "add --refine"),
-        (("in", "--dossiers"), "dossiers need a folder"),
         (("in/light-0.md", "-o", "in"), "light-0.md is in the folder for the summaries"),
         (("resume", "gone"), "there is no batch 'gone'"),
         (("results", "gone"), "there is no batch 'gone'"),
@@ -141,39 +140,6 @@ def test_what_cannot_be_meant_is_refused_before_anything_is_asked(
         assert "redraft batch run" not in done.err
     assert not server.seen
     assert "No batches yet" in command.run("batch", "status").err
-
-
-@pytest.mark.nightly
-def test_dossiers_are_written_with_the_batch_or_afterwards(command: Inside, tmp_path: Path) -> None:
-    asked = ("batch", "in/light-0.md", "in/light-1.md", "-w", "40", "--workers", "1")
-    assert command.run(*asked, "--name", "with", "-o", "out", "--dossiers").code == 0
-    pages = ["dossiers/light-0.html", "dossiers/light-1.html"]
-    assert [(tmp_path / "out" / page).exists() for page in pages] == [True, True]
-    table = csv.DictReader(command.run("batch", "results", "with", "--format", "csv").out.splitlines())
-    assert [row["dossier"] for row in table] == pages
-
-    assert command.run(*asked, "--name", "without").code == 0
-    refused = command.run("batch", "results", "without", "--dossiers")
-    assert (refused.code, "dossiers need a folder" in refused.err) == (2, True)
-    told = command.run("batch", "results", "without", "--dossiers", "-o", "told/../results.jsonl")
-    assert told.code == 2, "the folder of the file is not there"
-    told = command.run("batch", "results", "without", "--dossiers", "-o", "results.jsonl")
-    assert told.code == 0, told.err
-    assert f"dossiers in {tmp_path / 'dossiers'}" in told.err
-    rows = [json.loads(line) for line in (tmp_path / "results.jsonl").read_text("utf-8").splitlines()]
-    assert [row["dossier"] for row in rows] == pages
-    assert all(row["run"] in (tmp_path / row["dossier"]).read_text("utf-8") for row in rows)
-
-
-def test_parquet_needs_its_library_and_a_file(command: Inside) -> None:
-    from redraft.store.batches import Batch
-    from redraft.store.store import Store
-
-    with Store(command.database) as store:
-        store.batches.open(Batch("b", {}, {}))
-    assert "not written to stdout" in command.run("batch", "results", "b", "--format", "parquet").err
-    pytest.importorskip("pyarrow", reason="redraft itself does not bring it")
-    assert command.run("batch", "results", "b", "--format", "parquet", "-o", "b.parquet").code == 0
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,7 @@ def test_a_dry_run_shows_the_plan_and_stores_nothing(command: Command) -> None:
     asked = ("summarize", "book.md", "--model", "openai:gpt-4o-mini", "--strategy", "hierarchical", "--dry-run")
     done = command.run(*asked)
     assert done.code == 0, done.err
-    for word in ("chunks", "level 0", "calls", "tokens", "cost", "$"):
+    for word in ("chunks", "drafting", "calls", "tokens", "cost", "$"):
         assert word in done.out
 
     planned = command.run(*asked, "--json").json
@@ -275,7 +275,7 @@ def test_a_summary_imports_nothing_that_it_does_not_use(tmp_path: Path) -> None:
         "import re, sys\n"
         "from redraft.cli.main import main\n"
         "try:\n    main(['summarize', 'book.txt', '-q'])\nexcept SystemExit as end:\n    assert end.code == 0\n"
-        "unused = re.compile(r'redraft\\.(lab|studio|report\\.dossier|runs\\.(dry_run|counting|plans|forms))')\n"
+        "unused = re.compile(r'redraft\\.(lab|studio|report\\.dossier|runs\\.(dry_run|plans|forms))')\n"
         "assert not [name for name in sys.modules if unused.match(name)]\n"
     )
     environment = {**os.environ, "REDRAFT_DB": str(tmp_path / "redraft.db")}

@@ -217,11 +217,3 @@ def test_the_options_of_a_run_in_python_are_those_of_the_command_line() -> None:
     fields = {"goal": "goals"}
     expected = {fields.get(name, name) for name in known - OF_A_WORKSHOP} | {"max_tokens"}
     assert set(redraft.Options.__annotations__) == expected
-
-
-def test_no_command_shows_the_help(command: Inside) -> None:
-    done = command.run()
-
-    assert done.code == 2
-    assert done.err.startswith("Usage: redraft")
-    assert "redraft summarize book.txt" in done.err

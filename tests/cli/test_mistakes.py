@@ -16,6 +16,9 @@ from tests.support import story
 def command(tmp_path: Path) -> Inside:
     (tmp_path / "book.md").write_text(story(12).text, "utf-8")
     (tmp_path / "good.md").write_text("The keeper lit the lamp.", "utf-8")
+    (tmp_path / "empty.md").write_text(" \n", "utf-8")
+    for name, length in (("short.md", 40), ("long.md", 400)):
+        (tmp_path / name).write_text(" ".join(f"word{number}" for number in range(length)), "utf-8")
     (tmp_path / "books").mkdir()
     return Inside(tmp_path, COLUMNS="100")
 
@@ -29,7 +32,12 @@ def command(tmp_path: Path) -> Inside:
         (("compare", "book.md", "good.md"), 2, "B is missing: redraft compare SOURCE... A B"),
         (("evaluate",), 2, "Missing argument 'SOURCE...'"),
         (("refine", "book.md", "good.md", "-g", "coverage=80"), 2, "did you mean coverage=0.8?"),
+        (("refine", "book.md", "good.md", "-g", "coverage=1.5"), 2, "a score from 0 to 1\n  such as coverage=0.8\n"),
         (("refine", "book.md", "good.md", "-g", "coverage=-1"), 2, "goals.coverage: must be at least 0"),
+        (("evaluate", "book.md", "empty.md"), 2, "empty.md: the summary has no words\n  give a summary"),
+        (("refine", "book.md", "empty.md"), 2, "empty.md: the summary has no words\n  give a summary"),
+        (("evaluate", "short.md", "long.md"), 2, "name the document before the summary: they seem to be swapped"),
+        (("summarize", "book.md", "--db", "nowhere/x.db"), 2, "nowhere/x.db: its directory does not exist"),
         (("summarize", "book.md", "-m", "gpt-5"), 2, "did you mean openai:gpt-5?"),
         (("summarize", "books"), 1, "books: it is a directory\n  to summarize each file in it: redraft batch books\n"),
         (("summarize", "book.md", "--template", "books"), 1, "books: it is a directory\n  give a file, or use - for"),
@@ -48,6 +56,33 @@ def test_what_was_likely_meant_is_named(command: Inside, arguments: tuple[str, .
     assert said in done.err
     assert done.code == code
     assert "Input should" not in done.err
+    assert not (command.folder / "nowhere").exists()
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"), [(b'{"error": {"message": "Unknown key"}}', ": Unknown key"), (b"", "")], ids=["reason", "bare"]
+)
+def test_a_refused_key_is_named(command: Inside, body: bytes, reason: str) -> None:
+    def refuse(_: Seen) -> Raw:
+        return Raw(body, 401, {"Content-Type": "application/json"})
+
+    with ChatServer(refuse) as server:
+        done = command.run("summarize", "book.md", "-m", "openai:m", "--base-url", server.base_url, "-w", "60")
+    assert done.code == 1
+    assert f"redraft: {server.base_url} refused the API key (HTTP 401){reason}\n" in done.err
+    assert "such as OPENAI_API_KEY" in done.err
+    assert "Resume: redraft resume " in done.err
+
+
+def test_a_fork_begins_with_the_only_draft(command: Inside) -> None:
+    run = command.run("summarize", "book.md", "-w", "60", "--json").json["run"]
+    fork = command.run("fork", run, "-g", "coverage=0", "--json")
+    assert fork.code == 0, fork.err
+    assert fork.json["strategy"] == "given"
+    refined = command.run("refine", "book.md", "good.md", "-g", "coverage=1", "--rounds", "1", "--json").json["run"]
+    several = command.run("fork", refined, "-g", "coverage=0")
+    assert several.code == 2
+    assert "has 2 drafts\n  choose a round of 0, 1, which `redraft trace " in several.err
 
 
 def test_an_option_that_there_is_not_names_only_the_one_that_begins_so(command: Inside) -> None:
@@ -68,7 +103,7 @@ def test_a_file_named_dash_is_stdout(command: Inside) -> None:
     assert not (command.folder / "-").exists()
 
 
-@pytest.mark.parametrize("words", ["diff", "diff 0 1", "lineage", "lineage --lost", "fork --round 0", "show --round 0"])
+@pytest.mark.parametrize("words", ["diff", "diff 0 1", "lineage", "fork --round 0", "show --round 0"])
 def test_a_run_that_makes_no_summary_says_so_and_is_not_to_be_resumed(command: Inside, words: str) -> None:
     command.run("pack", "build", "book.md", "-q")
     verb, *more = words.split()
@@ -127,7 +162,7 @@ def test_a_fork_may_have_another_writer_and_another_length(command: Inside) -> N
     assert fork.code in (0, 3), fork.err
     settings = fork.json["settings"]
     assert (settings["model"], settings["words"], settings["base_url"]) == ("openai:m", 70, server.base_url)
-    assert {tuple(one["judges"]) for one in fork.json["certificates"].values()} == {("extractive",)}
+    assert all(who.startswith("extractive, an offline check") for who in fork.json["judged_by"].values())
     assert set(fork.json["goals"]) == {"consistency", "coverage"}
 
 

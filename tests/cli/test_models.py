@@ -22,23 +22,23 @@ LIGHT = json.dumps({"who": "Mara", "hour": 7})
 
 
 def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
 
 
 @pytest.fixture(autouse=True)
 def ports(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Nobody else's servers: those of the test are at the ports where servers are looked for."""
 
-    def at(*found: Port) -> None:
-        monkeypatch.setattr(servers, "USUAL", found)
+    def at(*usual: Port) -> None:
+        monkeypatch.setattr(servers, "USUAL", usual)
 
     at(Port("vLLM", free_port()))
     return at
 
 
-def test_servers_are_looked_for_where_they_usually_are() -> None:
+def test_servers_are_looked_for_at_usual_ports() -> None:
     assert {port.kind: port.url for port in USUAL} == {
         "Ollama": "http://127.0.0.1:11434/v1",
         "llama.cpp": "http://127.0.0.1:8080/v1",
@@ -47,7 +47,7 @@ def test_servers_are_looked_for_where_they_usually_are() -> None:
     }
 
 
-def test_all_roles_are_shown_with_what_is_known_of_them(tmp_path: Path, ports: Callable[..., None]) -> None:
+def test_models_are_shown_with_their_capabilities(tmp_path: Path, ports: Callable[..., None]) -> None:
     pages = {"/v1/models": {"data": [{"id": "j", "max_model_len": 12_345}, {"id": "k"}]}}
     with ChatServer([], pages=pages) as server:
         ports(Port("Ollama", server.port), Port("vLLM", free_port()))
@@ -64,17 +64,17 @@ def test_all_roles_are_shown_with_what_is_known_of_them(tmp_path: Path, ports: C
         command = Inside(tmp_path, REDRAFT_CONFIG="redraft.toml", OPENAI_API_KEY="sk-0123456789")
         shown = command.run("models")
         assert shown.code == 0, shown.err
-        said = {one["name"]: one for one in command.run("models", "--json").json["models"]}
-    assert [(one["role"], name) for name, one in said.items()] == [
+        models = {model["name"]: model for model in command.run("models", "--json").json["models"]}
+    assert [(model["role"], name) for name, model in models.items()] == [
         ("writer", "openai:gpt-5-mini"),
         ("judge", "near"),
         ("judge", "extractive"),
         (None, "spare"),
     ]
-    known = [(one["context_tokens"], one["window"]) for one in said.values()]
-    assert known == [(272_000, "known"), (12_345, "known"), (None, "known"), (8192, "assumed")]
-    assert (said["near"]["mode"], said["near"]["reasoning_tokens"]) == ("tools", 900)
-    assert (said["openai:gpt-5-mini"]["price"]["prompt"], said["spare"]["price"]) == (0.25, None)
+    windows = [(model["context_tokens"], model["window"]) for model in models.values()]
+    assert windows == [(272_000, "known"), (12_345, "known"), (None, "known"), (8192, "assumed")]
+    assert (models["near"]["mode"], models["near"]["reasoning_tokens"]) == ("tools", 900)
+    assert (models["openai:gpt-5-mini"]["price"]["prompt"], models["spare"]["price"]) == (0.25, None)
     for words in (
         f"judge: near (openai:j) at {server.base_url}",
         "structured replies by tools, up to 900 reasoning tokens",
@@ -88,10 +88,31 @@ def test_all_roles_are_shown_with_what_is_known_of_them(tmp_path: Path, ports: C
         assert words in shown.out, shown.out
 
 
+def test_redraft_alone_says_what_to_do_first(tmp_path: Path, ports: Callable[..., None]) -> None:
+    bare = Inside(tmp_path, OPENAI_API_KEY="").run()
+    assert (bare.code, len(bare.out.splitlines()), bare.err) == (0, 8, "")
+    assert "no key and no model server" in bare.out
+    assert "redraft models  " in bare.out
+    ways = Inside(tmp_path).run("models").out.partition("## A language model on this machine")[2]
+    assert all(way in ways for way in ("ollama pull", "llama-server -hf", "llama_cpp.server --model"))
+
+    with ChatServer([], pages={"/v1/models": {"data": [{"id": "j; rm x"}]}}) as server:
+        ports(Port("Ollama", server.port))
+        local = Inside(tmp_path, OPENAI_API_KEY="").run()
+        keyed = Inside(tmp_path, OPENAI_API_KEY="sk-0123456789").run().out
+        assert "without a key" not in Inside(tmp_path).run("models").out
+    assert len(local.out.splitlines()) == 8
+    assert "--refine" in local.out
+    assert f"-m 'openai:j; rm x' --base-url http://127.0.0.1:{server.port}/v1" in local.out
+    assert "a key in OPENAI_API_KEY" in keyed
+    assert "-m openai:gpt-5-mini --dry-run" in keyed
+    assert "sk-0123456789" not in keyed
+    (tmp_path / "redraft.toml").write_text('model = "openai:mine"\n', "utf-8")
+    assert "openai:mine, by your settings" in Inside(tmp_path).run().out
+
+
 @pytest.mark.parametrize("page", [[], {"data": 3}, {"data": [{"id": 7}, "x", {}]}])
-def test_whatever_answers_at_a_port_is_no_more_than_it_says(
-    tmp_path: Path, ports: Callable[..., None], page: object
-) -> None:
+def test_odd_lists_of_a_server_are_ignored(tmp_path: Path, ports: Callable[..., None], page: object) -> None:
     with ChatServer([], pages={"/v1/models": page}) as server:  # type: ignore[dict-item]
         ports(Port("Ollama", server.port))
         found = Inside(tmp_path, OPENAI_API_KEY="sk-0123456789").run("models", "--json").json["nearby"]
@@ -153,7 +174,7 @@ def test_a_check_says_what_does_not_work(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_without_a_name_everybody_who_has_a_role_is_checked(tmp_path: Path) -> None:
+def test_a_check_without_name_asks_every_role(tmp_path: Path) -> None:
     def script(seen: Seen) -> Reply:
         return Fault("status", status=401) if seen.body["model"] == "j" else form_only("schema")(seen)
 
@@ -176,7 +197,7 @@ def test_without_a_name_everybody_who_has_a_role_is_checked(tmp_path: Path) -> N
     assert checked == [("writer", True), ("judge", False), ("judge", True)]
 
 
-def test_the_command_that_checks_a_model_can_be_copied(tmp_path: Path) -> None:
+def test_the_command_for_a_check_is_complete(tmp_path: Path) -> None:
     shown = Inside(tmp_path, OPENAI_API_KEY="sk-0123456789").run(
         "models", "-m", "openai:m", "--base-url", "http://h/v1"
     )
@@ -185,7 +206,7 @@ def test_the_command_that_checks_a_model_can_be_copied(tmp_path: Path) -> None:
     assert "(redraft models --check openai:m)" in shown.out
 
 
-def test_a_table_is_checked_under_its_name_with_its_key(tmp_path: Path) -> None:
+def test_a_table_is_checked_with_its_key(tmp_path: Path) -> None:
     with ChatServer(form_only("schema")) as server:
         (tmp_path / "redraft.toml").write_text(
             f'[models.near]\nmodel = "openai:j"\nbase_url = "{server.base_url}"\nkey_env = "NEAR_KEY"\ntop_p = 0.5\n',
@@ -206,7 +227,7 @@ def test_a_table_is_checked_under_its_name_with_its_key(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_summary_without_a_language_model_names_the_command(tmp_path: Path) -> None:
+def test_a_built_in_summary_names_the_command(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text("The keeper kept the light. The ship came home. " * 20, "utf-8")
     done = Inside(tmp_path).run("summarize", "book.md", "-w", "30")
     assert done.err.splitlines()[-1] == "No language model was used. See `redraft models`."
@@ -214,7 +235,7 @@ def test_a_summary_without_a_language_model_names_the_command(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_one_that_cannot_work_hides_no_others_and_the_commands_are_the_ones_to_type(tmp_path: Path) -> None:
+def test_a_model_that_fails_hides_no_others(tmp_path: Path) -> None:
     away = f"http://127.0.0.1:{free_port()}/v1"
     (tmp_path / "redraft.toml").write_text(
         f'[models.pen]\nmodel = "openai:p"\nbase_url = "{away}"\ncontext_tokens = 16000\n'
@@ -288,7 +309,7 @@ price = { prompt = 1.0, completion = 2 }
         ('[models]\nmodel = "openai:w"', "`model` under `models` is not a table"),
     ],
 )
-def test_what_makes_no_sense_is_said_with_its_place(tmp_path: Path, lines: str, words: str) -> None:
+def test_a_wrong_table_is_named_with_its_place(tmp_path: Path, lines: str, words: str) -> None:
     (tmp_path / "redraft.toml").write_text(lines, "utf-8")
     done = Inside(tmp_path, REDRAFT_CONFIG="redraft.toml").run("runs", "--json")
     assert done.code == 2
@@ -296,14 +317,14 @@ def test_what_makes_no_sense_is_said_with_its_place(tmp_path: Path, lines: str, 
     assert re.search(words, error["message"]), error
 
 
-def test_a_price_that_makes_no_sense_is_answered_with_a_whole_one(tmp_path: Path) -> None:
+def test_a_wrong_price_gets_an_example(tmp_path: Path) -> None:
     (tmp_path / "redraft.toml").write_text('[models.a]\nmodel = "openai:w"\nprice = 3', "utf-8")
     hint = Inside(tmp_path, REDRAFT_CONFIG="redraft.toml").run("runs", "--json").json["error"]["hint"]
     assert hint.startswith("write price = { prompt = 0.25, completion = 2.0 }")
 
 
 @pytest.mark.slow
-def test_all_of_a_table_is_used_and_an_option_goes_before_it(tmp_path: Path) -> None:
+def test_options_go_before_the_table(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text("The keeper kept the light. " * 40, "utf-8")
     with ChatServer(lambda _: "The keeper kept the light.") as server:
         (tmp_path / "redraft.toml").write_text(FULL.replace("URL", server.base_url), "utf-8")
@@ -342,7 +363,7 @@ def test_judges_have_their_own_temperature_and_prompts(tmp_path: Path) -> None:
         assert "judged by near (openai:j)" in done.err or done.code == 1
 
 
-def test_the_example_of_the_documentation_means_what_it_says(tmp_path: Path) -> None:
+def test_the_documented_example_works(tmp_path: Path) -> None:
     page = (SAMPLE.parent.parent / "docs" / "models.md").read_text("utf-8")
     found = re.search(r"^```toml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     assert found

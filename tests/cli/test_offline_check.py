@@ -41,7 +41,7 @@ def test_it_is_said_beside_every_figure(command: Inside) -> None:
     done = command.run(*REFINE, "--json")
     assert done.code == 0, done.err
     assert done.json["offline_check"] is True
-    assert done.json["certificates"]["coverage"]["offline_check"] is True
+    assert done.json["judged_by"]["coverage"].startswith("extractive, an offline check that looks for")
     run = done.json["run"]
     for words in (("show", run), ("trace", run), ("runs",)):
         output = command.run(*words)

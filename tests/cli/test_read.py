@@ -59,7 +59,7 @@ def test_pages_reach_citations_findings_and_the_dossier(command: Inside, tmp_pat
     assert any("running headers" in note for note in made["source"]["notes"])
     cited = command.run("show", run, "--cite", "json").json
     assert cited["places"]
-    assert all(place["origin"]["pages"] and place["origin"]["chapter"] for place in cited["places"])
+    assert all(place["pages"] and place["chapter"] for place in cited["places"])
     assert ", page" in command.run("show", run, "--cite", "footnotes").out
     (tmp_path / "summary.md").write_text("Hester Vane came to the island of Sarn on a boat.", "utf-8")
     judged = command.run("evaluate", str(path), str(tmp_path / "summary.md"), "--metric", "coverage", "--json").json

@@ -6,12 +6,9 @@ import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 
-from redraft import DraftConfig, JudgeConfig, Result, Session
-from redraft.domain import Document
+from redraft import DraftConfig, JudgeConfig, Session
 from tests.judges import Court, Keepers, Said, Sheet, asked_of, function_model, island, told
 
-MUCH, LITTLE = "much", "little"
-_SIZES = range(5, 11)
 # So many are asked about that every keeper has a question.
 _ALL = {"questions": (12, 12)}
 
@@ -52,8 +49,6 @@ class Shelf:
     plain: str
     plainer: str
     pack: str
-    named: tuple[str, ...]
-    """Of six documents two runs each, and of another one run: as contestants `much` and `little`."""
 
 
 def stocked(folder: Path) -> Shelf:
@@ -72,25 +67,12 @@ async def _stocked(folder: Path) -> Shelf:
         plain, plainer = [await session.summarize(court.document, words=words) for words in (60, 90)]
     assert small.run.judging is not None
     other_pack = await court.evaluate(told(1, 2, 5), pack=small.run.judging.pack)
-    named = []
-    for keepers in _SIZES:
-        document = island(keepers)
-        named += [
-            f"{MUCH}={await _run(court, document, *range(1, keepers))}",
-            f"{LITTLE}={await _run(court, document, 1)}",
-        ]
-    named.append(f"{MUCH}={await _run(court, island(12), 1, 2)}")
+    elsewhere = await court.evaluate(told(1, 2), document=island(12), metrics=("coverage",), **_ALL)
     alone = await court.evaluate(told(1, 2, 8), metrics=("coverage",), **_ALL)
     court.script = Unsure()
     hole = await court.evaluate(told(1, 2, 6), **_ALL)
     court.script = Omittable()
     failed = await court.evaluate(told(7, 9, 10), **_ALL)
     court.store.close()
-    ids = [one.run.id for one in (first, second, other_judge, other_pack, hole, alone, failed)]
-    elsewhere = named[0].split("=")[1]
-    return Shelf(folder / "redraft.db", *ids, elsewhere, plain.run.id, plainer.run.id, small.run.id, tuple(named))
-
-
-async def _run(court: Court, document: Document, *keepers: int) -> str:
-    result: Result = await court.evaluate(told(*keepers), document=document, metrics=("coverage",), **_ALL)
-    return result.run.id
+    ids = [one.run.id for one in (first, second, other_judge, other_pack, hole, alone, failed, elsewhere)]
+    return Shelf(folder / "redraft.db", *ids, plain.run.id, plainer.run.id, small.run.id)

@@ -26,12 +26,13 @@ from redraft.evaluators.reference.library import Reference
 from redraft.events import Event, Notice
 from redraft.graphs.review import REVIEW
 from redraft.llm.base import FunctionModel, ScriptError
+from redraft.order import order_of_draft
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Fence, Prompt, PromptInput, ReplyModel
 from redraft.report.history.trace import read_trace
 from redraft.runs.dry_run import dry_run
 from redraft.runs.prepare import RunSpec, prepare, record, restore
-from redraft.settings import JudgeConfig, Limits, PolicyName, RefineConfig, purpose_of_draft
+from redraft.settings import JudgeConfig, Limits, PolicyName, RefineConfig
 from redraft.store.runs import Run
 from redraft.text.retrieval import Passages
 from redraft.text.tokens import EstimatingTokenizer
@@ -139,7 +140,7 @@ def begun(court: Court, *own: Evaluator, metrics: tuple[str, ...] = (), **refine
     """A run that is on record, and what it is to do."""
     wanted = JudgeConfig(metrics=(*(metric.name for metric in own), *metrics))
     goals = RefineConfig(**refinement) if refinement else None
-    order = RunSpec(purpose_of_draft(wanted, goals), given=SUMMARY, own=own)
+    order = RunSpec(order_of_draft(wanted, goals), given=SUMMARY, own=own)
     prepared = prepare(court.document, court.settings({"strategy": "given"}), court.model, SUMMARY)
     return record(prepared, order, Limits(), court.store), order
 
@@ -196,9 +197,9 @@ def test_dry_run_counts_prompts_of_metrics(court: Court) -> None:
     prepared = prepare(court.document, court.settings({"strategy": "given"}), court.model, SUMMARY)
     usual = JudgeConfig(metrics=("coverage",), repeat=2)
     goals = RefineConfig(goals={"coverage": 1}, rounds=2)
-    without = dry_run(prepared, RunSpec(purpose_of_draft(usual, goals), SUMMARY))
+    without = dry_run(prepared, RunSpec(order_of_draft(usual, goals), SUMMARY))
     both = usual.model_copy(update={"metrics": ("liked", "coverage", "says_tom")})
-    order = RunSpec(purpose_of_draft(both, goals), SUMMARY, own=(Liked(), SaysTom()))
+    order = RunSpec(order_of_draft(both, goals), SUMMARY, own=(Liked(), SaysTom()))
     plan = dry_run(prepared, order)
 
     added = {stage.name for stage in plan.stages} - {stage.name for stage in without.stages}

@@ -163,8 +163,7 @@ def test_stored_rubric_is_resumed_without_the_object(tmp_path: Path) -> None:
         done = session.resume(failed.run.id)
 
     assert done.scores["plain_tone"] == 1.0
-    assert done.certificates["plain_tone"].judges == ("judge",)
-    assert done.certificates["plain_tone"].prompts.startswith("standard ")
+    assert done.judged_by["plain_tone"] == "judge; prompts standard"
 
 
 def writer(request: Request[Any, Any]) -> Any:
@@ -218,7 +217,7 @@ def test_functions_are_metrics() -> None:
         "Change the summary so that this is true: It has at most five words."
     )
     assert evaluations["half"].findings == ()
-    assert {"short", "half"}.isdisjoint(result.certificates), "no judge gave these scores"
+    assert {"short", "half"}.isdisjoint(result.judged_by), "no judge gave these scores"
     assert evaluations["nothing"].outcome == "not_applicable"
     assert evaluations["words"].reason.endswith("gave a score of 10.0, which is not from 0 to 1")
     assert "said returned 'yes', which is not a number from 0 to 1" in evaluations["said"].reason

@@ -58,7 +58,7 @@ async def test_the_question_can_be_read_by_itself(bench: Bench) -> None:
     events: list[Event] = []
     graph = compiled()
     async with bench.session(observer=events.append) as session:
-        left = await graph.ainvoke({**bench.task, **REVIEWED}, thread(), context=session)
+        left = await graph.ainvoke({"order": {**bench.task, **REVIEWED}}, thread(), context=session)
     (run,) = bench.store.runs.latest(9)
     _, question = await asked_by(graph, thread())
 
@@ -90,12 +90,12 @@ async def test_the_question_can_be_read_by_itself(bench: Bench) -> None:
 async def test_it_is_answered_by_numbers_and_words(bench: Bench) -> None:
     graph = compiled()
     async with bench.session() as session:
-        await graph.ainvoke({**bench.task, **REVIEWED}, thread(), context=session)
+        await graph.ainvoke({"order": {**bench.task, **REVIEWED}}, thread(), context=session)
         _, question = await asked_by(graph, thread())
         assert len(question["findings"]) == 5
         bob = [number for number, finding in enumerate(question["findings"], 1) if finding["found"] == "Bob"]
         answer = Command(resume={"drop": bob, "add": ["The sea is cold."]})
-        left = await graph.ainvoke(answer, thread(), context=session)
+        left = (await graph.ainvoke(answer, thread(), context=session))["result"]
         result = await session.result(left["run"])
 
     (sheet,) = bench.asked("edit")
@@ -108,9 +108,9 @@ async def test_it_is_answered_by_numbers_and_words(bench: Bench) -> None:
 async def test_a_draft_edited_by_hand_is_judged(bench: Bench) -> None:
     graph = compiled()
     async with bench.session() as session:
-        await graph.ainvoke({**bench.task, **REVIEWED}, thread(), context=session)
+        await graph.ainvoke({"order": {**bench.task, **REVIEWED}}, thread(), context=session)
         edited = {"edited": f"  {told(*range(1, 7))}\n"}
-        left = await graph.ainvoke(Command(resume=edited), thread(), context=session)
+        left = (await graph.ainvoke(Command(resume=edited), thread(), context=session))["result"]
         result = await session.result(left["run"])
     assert (result.run.stop_reason, result.summary) == ("goals_met", told(*range(1, 7)))
     assert result.rounds[1].reason == "edited by hand"
@@ -134,17 +134,17 @@ WRONG = {
 async def test_wrong_answer_is_asked_again(bench: Bench) -> None:
     graph = compiled()
     async with bench.session() as session:
-        await graph.ainvoke({**bench.task, **REVIEWED}, thread(), context=session)
+        await graph.ainvoke({"order": {**bench.task, **REVIEWED}}, thread(), context=session)
         _, first = await asked_by(graph, thread())
         for what, (wrong, problem) in WRONG.items():
             key, _ = await asked_by(graph, thread())
-            left = await graph.ainvoke(Command(resume={key: wrong}), thread(), context=session)
+            await graph.ainvoke(Command(resume={key: wrong}), thread(), context=session)
             _, again = await asked_by(graph, thread())
             assert problem in again["problem"], what
             assert {**again, "problem": ""} == first
             assert bench.store.runs.get(first["run"]).status == "waiting"
         calls = len(bench.sheets)
-        left = await graph.ainvoke(Command(resume={"stop": True}), thread(), context=session)
+        left = (await graph.ainvoke(Command(resume={"stop": True}), thread(), context=session))["result"]
         result = await session.result(left["run"])
     assert left["stop"] == "cancelled"
     assert (result.run.status, result.run.stop_reason, result.summary) == ("done", "cancelled", POOR)
@@ -159,13 +159,13 @@ async def test_question_is_answered_in_a_nested_graph(bench: Bench) -> None:
     graph = theirs.compile(checkpointer=InMemorySaver())
     wanted = RefineConfig(goals=GOALS, review=True)
     async with bench.session(settings=DraftConfig(words=100), refinement=wanted) as session:
-        task: Theirs = {"source": str(bench.path)}
+        task: Theirs = {"order": {"source": str(bench.path)}}
         left: Any = await graph.ainvoke(task, thread(), context=session)
         assert left["__interrupt__"][0].value["text"] == POOR
         key, question = await asked_by(graph, thread())
         assert bench.store.runs.get(question["run"]).status == "waiting"
         left = await graph.ainvoke(Command(resume={key: {}}), thread(), context=session)
-    assert left["stop"] == "goals_met"
+    assert left["result"]["stop"] == "goals_met"
     assert [run.status for run in bench.store.runs.latest(9)] == ["done"]
 
 
@@ -226,12 +226,13 @@ async def test_another_process_answers_and_goes_on(bench: Bench, tmp_path: Path)
 async def test_manual_run_is_answered_in_its_graph(bench: Bench) -> None:
     graph = compiled()
     async with bench.session() as session:
-        left = await graph.ainvoke({**bench.task, **REVIEWED}, thread(), context=session)
-        assert await session.question(left["run"]) is None
+        waiting = await graph.ainvoke({"order": {**bench.task, **REVIEWED}}, thread(), context=session)
+        run = waiting["__interrupt__"][0].value["run"]
+        assert await session.question(run) is None
         with pytest.raises(RunError, match="another checkpointer") as caught:
-            await session.resume(left["run"], answer={"stop": True})
+            await session.resume(run, answer={"stop": True})
         assert "Command(resume=...)" in caught.value.hint
-        left = await graph.ainvoke(Command(resume={"stop": True}), thread(), context=session)
+        left = (await graph.ainvoke(Command(resume={"stop": True}), thread(), context=session))["result"]
     assert bench.store.runs.get(left["run"]).status == "done"
 
 
@@ -248,7 +249,7 @@ class Stepwise(Author):
 async def gone(graph: Graph, bench: Bench, session: Session) -> Result:
     """The way that is going to be abandoned: consistency is mended first, and then coverage."""
     bench.script = Stepwise()
-    left = await graph.ainvoke(bench.task, thread(), context=session)
+    left = (await graph.ainvoke({"order": bench.task}, thread(), context=session))["result"]
     result = await session.result(left["run"])
     assert [aims for _, aims, _ in stories(result)] == [(), ("consistency", "coverage"), ("coverage",)]
     assert result.run.stop_reason == "goals_met"
@@ -269,7 +270,7 @@ async def test_checkpoint_continues_with_other_aims(bench: Bench) -> None:
         missing = [finding.id for finding in before.initial["coverage"].findings if finding.kind == "unanswered"]
         other = {"aims": ["coverage"], "to_fix": missing, "next": "revise"}
         fork = await graph.aupdate_state(past.config, other, as_node="decide")
-        left = await graph.ainvoke(None, fork, context=session)
+        left = (await graph.ainvoke(None, fork, context=session))["result"]
         after = await session.result(left["run"])
 
     assert (after.run.id, after.run.status, after.run.stop_reason) == (before.run.id, "done", "goals_met")
@@ -286,7 +287,7 @@ async def test_shorter_fork_leaves_no_abandoned_round(bench: Bench, number: int)
         before = await gone(graph, bench, session)
         past = await at(graph, "decide", number)
         fork = await graph.aupdate_state(past.config, {"next": "finish", "stop": "cancelled"}, as_node="decide")
-        left = await graph.ainvoke(None, fork, context=session)
+        left = (await graph.ainvoke(None, fork, context=session))["result"]
         after = await session.result(left["run"])
 
     assert (after.run.status, after.run.stop_reason) == ("done", "cancelled")

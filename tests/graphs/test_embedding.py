@@ -76,7 +76,7 @@ def compiled(**options: Any) -> Any:
 @pytest.mark.slow
 async def test_externally_driven_graph_has_a_ledger(bench: Bench) -> None:
     async with bench.session() as session:
-        left = await compiled().ainvoke(bench.task, thread(), context=session)
+        left = (await compiled().ainvoke({"order": bench.task}, thread(), context=session))["result"]
         result = await session.result(left["run"])
         whole = await session.summarize(
             bench.document, settings=bench.settings({"strategy": "direct", **LENGTH}), goals=GOALS
@@ -84,7 +84,7 @@ async def test_externally_driven_graph_has_a_ledger(bench: Bench) -> None:
 
     assert (result.run.status, result.run.stop_reason) == ("done", "goals_met")
     assert (left["stop"], left["scores"]) == ("goals_met", {"coverage": 1.0, "consistency": 1.0})
-    assert left["best"] == result.run.draft
+    assert left["summary"] == result.summary
     assert result.usage.calls == bench.store.calls.totals(left["run"]).calls == len(bench.sheets)
     assert result.run.seconds > 0
     assert keepers_in(result.summary or "").keys() == {1, 2, 3, 4, 5, 6}
@@ -98,14 +98,14 @@ async def test_larger_budget_continues_a_stopped_graph(bench: Bench) -> None:
     graph = compiled()
     async with bench.session(limits=Limits(max_calls=4)) as session:
         with pytest.raises(BudgetError, match="the limit of 4 calls is used up"):
-            await graph.ainvoke(bench.task, thread(), context=session)
+            await graph.ainvoke({"order": bench.task}, thread(), context=session)
         (run,) = bench.store.runs.latest(9)
         assert (run.status, run.stop_reason) == ("stopped", "budget")
         assert len(bench.sheets) == 4
         with pytest.raises(BudgetError, match="the limit of 4 calls is used up"):
             await graph.ainvoke(None, thread(), context=session)
     async with bench.session(limits=Limits(max_calls=1000)) as other:
-        left = await graph.ainvoke(None, thread(), context=other)
+        left = (await graph.ainvoke(None, thread(), context=other))["result"]
         result = await other.result(left["run"])
 
     assert left["run"] == run.id
@@ -120,13 +120,13 @@ async def test_each_start_is_its_own_run(bench: Bench, tmp_path: Path) -> None:
     other = tmp_path / "other.md"
     other.write_text(story(40).text, "utf-8")
     async with bench.session(limits=Limits(max_calls=1)) as session:
-        first = await graph.ainvoke({**bench.task, "goals": {}}, thread(), context=session)
-        second = await graph.ainvoke({"source": str(other)}, thread(), context=session)
+        first = (await graph.ainvoke({"order": {**bench.task, "goals": {}}}, thread(), context=session))["result"]
+        second = (await graph.ainvoke({"order": {"source": str(other)}}, thread(), context=session))["result"]
 
     runs = [bench.store.runs.get(left["run"]) for left in (first, second)]
     assert [run.status for run in runs] == ["done", "done"]
     assert len({run.document for run in runs}) == 2
-    assert [left["best"] for left in (first, second)] == [run.draft for run in runs]
+    assert [left["summary"] for left in (first, second)] == [bench.store.runs.draft(run.drafted()).text for run in runs]
 
 
 @pytest.mark.slow
@@ -136,8 +136,8 @@ async def test_recorded_run_continues_then_starts_anew(bench: Bench) -> None:
         stopped = await session.summarize(bench.document, settings=settings, goals=GOALS)
     assert stopped.run.status == "stopped"
     async with bench.session(limits=Limits()) as session:
-        on = await graph.ainvoke({"recorded": stopped.run.id}, thread(), context=session)
-        again = await graph.ainvoke(bench.task, thread(), context=session)
+        on = (await graph.ainvoke({"order": {"recorded": stopped.run.id}}, thread(), context=session))["result"]
+        again = (await graph.ainvoke({"order": bench.task}, thread(), context=session))["result"]
     assert (on["run"], on["stop"]) == (stopped.run.id, "goals_met")
     assert again["run"] != on["run"]
     assert len({(sheet.prompt, sheet.text) for sheet in bench.sheets}) == len(bench.sheets)
@@ -147,7 +147,7 @@ async def test_recorded_run_continues_then_starts_anew(bench: Bench) -> None:
 async def test_abandoned_run_is_interrupted_on_close(bench: Bench) -> None:
     graph = compiled()
     async with bench.session() as session:
-        async for update in graph.astream(bench.task, thread(), context=session):
+        async for update in graph.astream({"order": bench.task}, thread(), context=session):
             if "judge" in update:
                 break
         assert bench.store.runs.latest(1)[0].status == "running"
@@ -155,7 +155,7 @@ async def test_abandoned_run_is_interrupted_on_close(bench: Bench) -> None:
     assert (run.status, run.stop_reason) == ("interrupted", "cancelled")
 
     async with bench.session() as session:
-        left = await graph.ainvoke(None, thread(), context=session)
+        left = (await graph.ainvoke(None, thread(), context=session))["result"]
     assert bench.store.runs.get(run.id).status == "done"
     assert left["run"] == run.id
 
@@ -180,13 +180,13 @@ class Several(NamedTuple):
 async def test_missing_session_is_explained(bench: Bench) -> None:
     graph = graphs.summarizer("direct").compile()
     with pytest.raises(UsageError, match="run without a session") as caught:
-        await graph.ainvoke(bench.task)
+        await graph.ainvoke({"order": bench.task})
     assert "pass context=session" in caught.value.hint
     # Whoever reads a traceback sees that, too.
     assert caught.value.hint in caught.value.__notes__
     for foreign in (Holder(), object(), 7):
         with pytest.raises(UsageError, match=f"context of the type {type(foreign).__name__}") as caught:
-            await graph.ainvoke(bench.task, context=foreign)
+            await graph.ainvoke({"order": bench.task}, context=foreign)
         assert "attribute `session`" in caught.value.hint
 
 
@@ -194,19 +194,21 @@ async def test_missing_session_is_explained(bench: Bench) -> None:
 async def test_session_comes_from_context_or_builder(bench: Bench) -> None:
     async with bench.session() as session:
         graph = graphs.summarizer("direct").compile()
-        kept = [await graph.ainvoke(bench.task, context=context) for context in (Holder(session), Several(session))]
+        order = {"order": bench.task}
+        contexts = (Holder(session), Several(session), {"session": session})
+        kept = [await graph.ainvoke(order, context=context) for context in contexts]
         own = graphs.summarizer("direct", session=session).compile()
-        kept += [await own.ainvoke(bench.task), await own.ainvoke(bench.task, context={"user": "ann"})]
-    assert [one["stop"] for one in kept] == ["goals_met"] * 4
+        kept += [await own.ainvoke(order), await own.ainvoke(order, context={"user": "ann"})]
+    assert [output["result"]["stop"] for output in kept] == ["goals_met"] * 5
 
 
 async def test_graph_without_document_says_its_input(bench: Bench) -> None:
     async with bench.session() as session:
         with pytest.raises(UsageError, match="no document") as caught:
-            await compiled().ainvoke({"words": 100}, thread(), context=session)
+            await compiled().ainvoke({"order": {"words": 100}}, thread(), context=session)
         assert '{"source": PATH}' in caught.value.hint
         with pytest.raises(UsageError, match="no summary"):
-            await graphs.refine().compile().ainvoke({"source": str(bench.path)}, context=session)
+            await graphs.refine().compile().ainvoke({"order": {"source": str(bench.path)}}, context=session)
 
 
 @pytest.mark.parametrize("way", ["invoke", "stream"])
@@ -224,7 +226,7 @@ async def test_synchronous_call_names_the_asynchronous_one(bench: Bench, way: st
 
 
 async def seen(graph: Any, task: Any, session: Session, **options: Any) -> list[Any]:
-    return [one async for one in graph.astream(task, thread(), context=session, **options)]
+    return [part async for part in graph.astream({"order": task}, thread(), context=session, **options)]
 
 
 async def test_updates_of_a_refinement_tell_progress(bench: Bench) -> None:
@@ -278,18 +280,19 @@ async def test_state_holds_no_text_before_the_end(tmp_path: Path, strategy: str)
     settings = DraftConfig(chunk_tokens=128, context_tokens=4096 if strategy == "direct" else 1024, words=60)
     async with desk.session(settings=settings) as session:
         graph = graphs.draft(strategy).compile(checkpointer=await session.checkpointer())
-        left = await graph.ainvoke({"source": await session.add(story(60))}, thread(), context=session)
-        text = desk.store.runs.draft(left["best"]).text
+        order = {"source": await session.add(story(60))}
+        left = (await graph.ainvoke({"order": order}, thread(), context=session))["result"]
         values = (await graph.aget_state(thread())).values
     path = desk.store.checkpoints.path
     desk.store.close()
+    text = values.pop("result")["summary"]
     with sqlite3.connect(path) as raw:
         *before, last = raw.execute("SELECT checkpoint FROM checkpoints ORDER BY checkpoint_id").fetchall()
-        written = raw.execute("SELECT value FROM writes WHERE channel != 'summary'").fetchall()
+        written = raw.execute("SELECT value FROM writes WHERE channel != 'result'").fetchall()
     raw.close()
 
     assert "Zebra" in text
-    assert text == left["summary"] == values.pop("summary")
+    assert text == left["summary"]
     assert left["run"].encode() in b"".join(value for (value,) in before)
     for word in (b"ebra", b"keeper", b"lamp"):
         assert not any(word in value for (value,) in (*before, *written))
@@ -301,18 +304,16 @@ async def test_state_holds_no_text_before_the_end(tmp_path: Path, strategy: str)
 
 
 class Theirs(TypedDict, total=False):
-    """Their state: it shares the source, and takes over what the summary is called."""
+    """The state of another graph."""
 
-    source: str
-    goals: dict[str, float]
-    best: str
-    stop: str
+    order: graphs.Task
+    result: graphs.GraphResult
     read: str
 
 
 async def test_summarizer_is_a_node_elsewhere(bench: Bench) -> None:
     async def read(state: Theirs) -> Theirs:
-        return {"read": bench.store.runs.draft(state["best"]).text}
+        return {"read": state["result"]["summary"]}
 
     theirs = StateGraph(Theirs, context_schema=Session)
     theirs.add_node("summary", graphs.summarizer("direct").compile())
@@ -322,13 +323,18 @@ async def test_summarizer_is_a_node_elsewhere(bench: Bench) -> None:
     theirs.add_edge("read", END)
     graph = theirs.compile(checkpointer=InMemorySaver())
     async with bench.session(settings=DraftConfig(words=100)) as session:
-        task: Theirs = {"source": str(bench.path), "goals": GOALS}
-        streamed = [one async for one in graph.astream(task, thread(), context=session, subgraphs=True)]
+        task: Theirs = {"order": {"source": str(bench.path), "goals": GOALS}}
+        modes: Any = ["updates", "custom"]
+        stream = graph.astream(task, thread(), context=session, stream_mode=modes, subgraphs=True)
+        streamed = [(mode, part) async for _, mode, part in stream]
         left = (await graph.aget_state(thread())).values
 
-    assert left["stop"] == "goals_met"
+    assert (left["result"]["status"], left["result"]["stop"]) == ("done", "goals_met")
     assert keepers_in(left["read"]).keys() == {1, 2, 3, 4, 5, 6}
-    assert [update for _, update in streamed if not all(update.values())] == []
+    nodes = {node for mode, update in streamed if mode == "updates" for node in update}
+    assert {"begin", "draft", "judge", "revise", "finish", "summary", "read"} <= nodes
+    kinds = {type(event) for mode, event in streamed if mode == "custom"}
+    assert {RunStarted, StageStarted, PieceDone, MetricScored, FindingFound, RoundSettled, RunDone} <= kinds
     assert [run.status for run in bench.store.runs.latest(9)] == ["done"]
 
 
@@ -338,8 +344,9 @@ async def test_several_documents_share_a_session(bench: Bench, tmp_path: Path) -
     for number, source in enumerate(sources):
         source.write_text(story(20 + number).text, "utf-8")
     async with bench.session() as session:
-        left = await asyncio.gather(*(graph.ainvoke({"source": str(one)}, context=session) for one in sources))
-    assert len({one["run"] for one in left}) == 4
+        orders = [{"order": {"source": str(source)}} for source in sources]
+        outputs = await asyncio.gather(*(graph.ainvoke(order, context=session) for order in orders))
+    assert len({output["result"]["run"] for output in outputs}) == 4
     assert {run.status for run in bench.store.runs.latest(9)} == {"done"}
 
 
@@ -355,7 +362,7 @@ async def test_an_observer_that_always_fails_changes_nothing(tmp_path: Path, cap
     outcomes = []
     for one, observer in ((quiet, lambda event: None), (loud, faulty)):
         async with one.session(observer=observer) as session:
-            left = await compiled().ainvoke(one.task, thread(), context=session)
+            left = (await compiled().ainvoke({"order": one.task}, thread(), context=session))["result"]
             result = await session.result(left["run"])
         outcomes.append((result.run.status, result.run.stop_reason, result.summary, result.scores, len(one.sheets)))
         one.store.close()

@@ -14,11 +14,13 @@ from langgraph.graph import StateGraph
 from redraft import DraftConfig, graphs
 from redraft.domain import Chunk, Document, Span
 from redraft.errors import PlanError, UsageError
-from redraft.graphs.assembly import BUILDERS, chooser, draft, refine, summarizer
+from redraft.graphs.assembly import BUILDERS, draft, refine, summarizer
 from redraft.graphs.plan import Plan, Planner, fitting_words, running_target
 from redraft.graphs.strategies import STRATEGIES, Strategy, direct_graph, strategy_named
 from redraft.llm.base import FunctionModel
 from redraft.prompts.book import PromptBook
+from redraft.report.history.trace import read_trace
+from redraft.report.markdown.trace import trace_markdown
 from redraft.runs.prepare import prepare
 from redraft.text.chunks import chunk
 from redraft.text.document_form import kind_by_form
@@ -186,7 +188,7 @@ async def test_recorded_choice_guides_prebuilt_graphs(tmp_path: Path) -> None:
             source = tmp_path / f"{sentences}.md"
             source.write_text(story(sentences).text, "utf-8")
             task = {"source": str(source), "context_tokens": window, "chunk_tokens": 128}
-            left = await graph.ainvoke(task, context=session)
+            left = (await graph.ainvoke({"order": task}, context=session))["result"]
             run = desk.store.runs.get(left["run"])
             assert run.settings.strategy == ("direct" if asked == "summarize_whole" else "hierarchical")
             assert run.settings.chosen
@@ -241,11 +243,22 @@ def test_summarizer_drafts_judges_and_revises() -> None:
     assert {("settle", "revise"), ("decide", "finish"), ("finish", "__end__")} < arrows(summarizer())
 
 
-def test_refining_and_choosing_differ_by_one_step() -> None:
-    """As the page says in place of two more drawings."""
+def test_refining_begins_with_judging() -> None:
+    """As the page says in place of another drawing."""
     whole = arrows(summarizer())
     assert arrows(refine()) == whole - {("begin", "draft"), ("draft", "judge")} | {("begin", "judge")}
-    assert arrows(chooser("direct", "refine")) == whole - {("draft", "judge")} | {
-        ("draft", "choose"),
-        ("choose", "judge"),
-    }
+
+
+@pytest.mark.slow
+async def test_automatic_choice_is_explained(tmp_path: Path) -> None:
+    options = {"strategy": "direct", "context_tokens": 16_000, "words": 100}
+    desk = Desk(tmp_path)
+    chosen = await desk.summarize(story(200), **{**options, "strategy": "auto"})
+    named = await desk.summarize(story(200), **options)
+
+    record = chosen.record()
+    assert record.strategy == chosen.settings.strategy
+    assert record.strategy_reason.startswith(("direct draft", "draft in parts"))
+    assert named.record().strategy_reason == ""
+    lines = trace_markdown(read_trace(desk.store, chosen.run.id), story(200)).splitlines()
+    assert any(line.startswith(f"- {record.strategy_reason[:20]}") for line in lines)

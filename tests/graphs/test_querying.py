@@ -16,6 +16,7 @@ from redraft.prompts.qa import DocumentQuestion, DocumentQuestions, Ranking
 from redraft.prompts.summarization import MAX_POINTS, DocumentOutline, Outline, Term, outline_text
 from redraft.readers.documents import parse
 from redraft.runs.prepare import prepare
+from redraft.runs.session import runner_of
 from redraft.settings import DraftConfig
 from redraft.text.tokens import EstimatingTokenizer
 from tests.support import Desk, obedient, prose, story
@@ -254,7 +255,7 @@ async def test_last_merge_sees_outline_and_kind(tmp_path: Path) -> None:
     assert [request.given.outline for request in merges] == [None] * (len(merges) - 1) + [outline_text(OUTLINE)]
     assert merges[-1].given.kind == "narrative"
     assert "the keeper: who tends it" in merges[-1].text
-    async with desk.session() as session, session.at_work(result.run.id) as job:
+    async with desk.session() as session, runner_of(session).at_work(result.run.id) as job:
         outline = await job.outline()
     assert outline is not None
     assert outline_text(outline) == outline_text(OUTLINE)
@@ -309,7 +310,7 @@ async def test_it_is_no_longer_than_was_asked(tmp_path: Path) -> None:
 
     desk = Desk(tmp_path, wordy)
     result = await desk.summarize(story(200), **ROOMY)
-    async with desk.session() as session, session.at_work(result.run.id) as job:
+    async with desk.session() as session, runner_of(session).at_work(result.run.id) as job:
         outline = await job.outline()
     assert outline is not None
     assert len(outline.turning_points) == MAX_POINTS

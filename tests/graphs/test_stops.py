@@ -267,8 +267,8 @@ async def test_stops_elsewhere_change_nothing(tmp_path: Path, monkeypatch: pytes
         config: Any = {"configurable": {"thread_id": "theirs"}}
         async with work.session() as session:
             begun = (await graph.aget_state(config)).created_at is not None
-            task = {"source": await session.add(work.document), **work.task}
-            left = await graph.ainvoke(None if begun else task, config, context=session, durability="sync")
+            task = {"order": {"source": await session.add(work.document), **work.task}}
+            left = (await graph.ainvoke(None if begun else task, config, context=session, durability="sync"))["result"]
             return await session.result(left["run"])
 
     expected = outcome(await driven(undisturbed))

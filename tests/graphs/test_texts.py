@@ -9,11 +9,15 @@ from typing import Any
 
 import orjson
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
+from langgraph.runtime import Runtime
+from langgraph.types import Command
 from typing_extensions import TypedDict
 
 from redraft import Document, Session, UsageError, event_json, graphs
-from redraft.graphs import GraphOutput, Task
+from redraft.graphs import GraphResult, Task
+from redraft.graphs.state import State
 
 TEXT = "# Minutes\n\nThe board met at seven. Edith Marlow was in the chair. It was cold, and nothing was agreed on."
 OTHER = "# Notes\n\nThe board met at nine. Nobody was in the chair. It was warm, and a bridge was agreed on."
@@ -28,20 +32,23 @@ async def session() -> AsyncIterator[Session]:
 
 
 async def test_text_goes_in_and_summary_out(session: Session) -> None:
-    left = await graphs.draft("direct").compile().ainvoke({"text": TEXT, "words": 12}, context=session)
+    order: Task = {"text": TEXT, "words": 12}
+    left = (await graphs.draft("direct").compile().ainvoke({"order": order}, context=session))["result"]
 
     result = await session.result(left["run"])
     assert left["summary"] == result.summary
     assert (left["findings"], left["scores"]) == ([], {})
-    assert left["document"] == result.run.document == await session.add(Document.from_text(TEXT))
-    again = await graphs.draft("direct").compile().ainvoke({"source": left["document"], "words": 12}, context=session)
+    document = await session.add(Document.from_text(TEXT))
+    assert result.run.document == document
+    order = {"source": document, "words": 12}
+    again = (await graphs.draft("direct").compile().ainvoke({"order": order}, context=session))["result"]
     assert again["summary"] == left["summary"]
 
 
 @pytest.mark.slow
 async def test_scores_and_findings_come_out(session: Session) -> None:
     task: Task = {"text": TEXT, "summary": WRONG, "metrics": ["consistency"]}
-    left = await graphs.judge().compile().ainvoke(task, context=session)
+    left = (await graphs.judge().compile().ainvoke({"order": task}, context=session))["result"]
 
     result = await session.result(left["run"])
     assert (left["summary"], left["scores"]) == (WRONG, {"consistency": 0.0})
@@ -59,7 +66,8 @@ async def test_summary_is_text_path_or_id(
     monkeypatch.chdir(tmp_path)
     given = {"text": WRONG, "path": Path("summary.txt"), "name": "summary.txt", "id": await session.add(WRONG)}[kind]
     task: Task = {"text": TEXT, "summary": given, "metrics": ["statistics"]}
-    assert (await graphs.judge().compile().ainvoke(task, context=session))["summary"] == WRONG
+    output = await graphs.judge().compile().ainvoke({"order": task}, context=session)
+    assert output["result"]["summary"] == WRONG
 
 
 @pytest.mark.parametrize(
@@ -76,48 +84,84 @@ async def test_summary_is_text_path_or_id(
 )
 async def test_what_is_no_text_is_refused(task: Any, problem: str, session: Session) -> None:
     with pytest.raises(RuntimeError, match=problem):
-        await graphs.judge().compile().ainvoke({"summary": WRONG, **task}, context=session)
+        await graphs.judge().compile().ainvoke({"order": {"summary": WRONG, **task}}, context=session)
 
 
 async def test_text_and_source_are_the_same_document(session: Session) -> None:
     graph, known = graphs.draft("direct").compile(), await session.add(Document.from_text(OTHER, "Titled"))
-    left = await graph.ainvoke({"text": OTHER, "source": known}, context=session)
+    left = (await graph.ainvoke({"order": {"text": OTHER, "source": known}}, context=session))["result"]
     assert (await session.result(left["run"])).title == "Titled"
     with pytest.raises(UsageError, match="two different documents"):
-        await graph.ainvoke({"text": TEXT, "source": known}, context=session)
+        await graph.ainvoke({"order": {"text": TEXT, "source": known}}, context=session)
 
 
 class Letter(TypedDict, total=False):
-    """The state of somebody's graph."""
+    """The state of an application's graph, which names things as it likes."""
 
-    text: str
-    words: int
-    goals: dict[str, float]
-    free_length: bool
+    order: Task
+    result: GraphResult
+    draft: str
     summary: str
-    scores: dict[str, float | None]
-    run: str
+    scores: str
 
 
-@pytest.mark.slow
 async def test_draft_is_refined_by_the_next_node(session: Session) -> None:
+    async def ask_to_refine(state: Letter) -> Letter:
+        return {"order": {**state["order"], "summary": state["result"]["summary"], "goals": {"consistency": 0.9}}}
+
     mine = StateGraph(Letter, context_schema=Session)
-    mine.add_node("draft", graphs.draft("direct").compile())
-    mine.add_node("refine", graphs.refine().compile())
+    mine.add_sequence(
+        [
+            ("draft", graphs.draft("direct").compile()),
+            ("ask_to_refine", ask_to_refine),
+            ("refine", graphs.refine().compile()),
+        ]
+    )
     mine.add_edge(START, "draft")
-    mine.add_edge("draft", "refine")
-    graph = mine.compile()
-    task: Letter = {"text": TEXT, "words": 12, "goals": {"consistency": 0.9}}
-    left = await graph.ainvoke(task, context=session)
+    order: Task = {"text": TEXT, "words": 12}
+    result = (await mine.compile().ainvoke({"order": order}, context=session))["result"]
 
     drafted, refined = reversed(session.store.runs.latest(2))
     assert (drafted.kind, refined.kind) == ("summarize", "refine")
-    assert left["run"] == refined.id
-    assert left["scores"] == {"consistency": 1.0, "coverage": 0.5}
-    assert left["summary"] == (await session.result(drafted.id)).summary
-    assert graph.get_context_jsonschema() is not None
+    assert (result["run"], result["status"]) == (refined.id, "done")
+    assert result["scores"] == {"consistency": 1.0, "coverage": 0.5}
+    assert result["summary"] == (await session.result(drafted.id)).summary
     with pytest.raises(UsageError, match="goals has no effect"):
-        await graphs.draft("direct").compile().ainvoke({**task}, context=session)
+        await graphs.draft("direct").compile().ainvoke({"order": {**order, **GOAL}}, context=session)
+
+
+NAMES = sorted({*Task.__annotations__, *State.__annotations__, "asked", "document", "summary", "findings"})
+"""All names that are or were in the state of our graphs."""
+THEIRS = {name: f"their {name}" for name in NAMES if name not in ("order", "result")}
+Parent: Any = TypedDict("Parent", {**dict.fromkeys(THEIRS, str), "order": Task, "result": GraphResult, "made": dict})
+
+
+@pytest.mark.parametrize("kind", ["subgraph", "function"])
+async def test_a_parent_keeps_all_its_values(kind: str, session: Session) -> None:
+    summarizer = graphs.summarizer("direct").compile()
+
+    async def summarize(state: Any, runtime: Runtime[Session]) -> Any:
+        output = await summarizer.ainvoke({"order": {"text": TEXT, "words": 12, **GOAL}}, context=runtime.context)
+        return {"made": output["result"]}
+
+    mine = StateGraph(Parent, context_schema=Session)
+    mine.add_node("summarize", summarizer if kind == "subgraph" else summarize)
+    mine.add_edge(START, "summarize")
+    graph, thread = mine.compile(checkpointer=InMemorySaver()), {"configurable": {"thread_id": "1"}}
+    order = {"text": TEXT, "words": 12, "review": True, **GOAL, "goals": {"coverage": 1.0}}
+    values = {**THEIRS, **({"order": order} if kind == "subgraph" else {})}
+    output = await graph.ainvoke(values, thread, context=session)
+    if kind == "subgraph":
+        # It waits for a person, and continues, without a trace of that in the state around it.
+        assert "__interrupt__" in output
+        assert {name: output[name] for name in THEIRS} == THEIRS
+        output = await graph.ainvoke(Command(resume={"stop": True}), thread, context=session)
+
+    assert len(THEIRS) >= 70
+    made = output.pop("result" if kind == "subgraph" else "made")
+    assert made.keys() == GraphResult.__annotations__.keys()
+    assert made["summary"] == (await session.result(made["run"])).summary
+    assert output == values
 
 
 _EVERY: dict[str, tuple[Any, dict[str, Any]]] = {
@@ -136,7 +180,8 @@ async def test_updates_and_events_are_never_empty(name: str, session: Session) -
     graph, task = _EVERY[name]
     kinds = set()
     modes = ["updates", "custom", "debug"]
-    stream = graph.compile().astream({"text": TEXT, **task}, context=session, stream_mode=modes, subgraphs=True)
+    order = {"order": {"text": TEXT, **task}}
+    stream = graph.compile().astream(order, context=session, stream_mode=modes, subgraphs=True)
     async for _, mode, part in stream:
         if mode == "updates":
             assert all(part.values()), part
@@ -147,8 +192,18 @@ async def test_updates_and_events_are_never_empty(name: str, session: Session) -
     assert {"started", "done"} < kinds
 
 
-def test_the_input_and_output_have_schemas() -> None:
+def test_the_graphs_have_schemas() -> None:
     graph = graphs.summarizer().compile()
-    assert {"text", "source", "summary"} < graph.get_input_jsonschema()["properties"].keys()
-    assert {"run", "summary", "scores", "findings"} < graph.get_output_jsonschema()["properties"].keys()
-    assert {*GraphOutput.__annotations__} <= graph.get_output_jsonschema()["properties"].keys()
+    taken, returned = graph.get_input_jsonschema(), graph.get_output_jsonschema()
+    assert (taken["properties"].keys(), returned["properties"].keys()) == ({"order"}, {"result"})
+    assert {"text", "source", "summary", "words", "goals"} < taken["$defs"]["Task"]["properties"].keys()
+    assert returned["$defs"]["GraphResult"]["properties"].keys() == GraphResult.__annotations__.keys()
+    context = graph.get_context_jsonschema()
+    assert context is not None
+    assert context["properties"].keys() == {"session"}
+
+
+@pytest.mark.parametrize("strategy", ["direct", "hierarchical", "incremental", "another"])
+def test_auto_shows_its_strategies(strategy: str) -> None:
+    drawn = graphs.summarizer().compile().get_graph(xray=True).draw_mermaid()
+    assert f"draft\\3achoose -.-> draft\\3a{strategy}" in drawn

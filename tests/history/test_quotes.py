@@ -1,4 +1,4 @@
-"""What judges have quoted for the sentences of a draft, and which facts they find in it."""
+"""What judges have quoted for the sentences of a draft."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 
 from redraft.domain import Document, Evaluation, Evidence, Pack, PackQuestion, Span
 from redraft.evaluators import consistency, coverage, faithfulness, keyfact_recall
-from redraft.evaluators.metric_info import BAD_VERDICTS, GOOD_VERDICTS
-from redraft.report.history.quotes import By, basis, quotes_of, stated_facts
+from redraft.evaluators.metric_info import GOOD_VERDICTS
+from redraft.report.history.quotes import By, basis, quotes_of
 from redraft.store.store import Store
 from tests.store.support import run
 
@@ -41,8 +41,6 @@ def test_verdicts_are_those_of_the_metrics() -> None:
         "keyfact_recall": keyfact_recall.STATED,
         "faithfulness": faithfulness.SUPPORTED,
     }
-    assert BAD_VERDICTS["coverage"] == {coverage.UNANSWERED, coverage.PARTLY, coverage.CONTRADICTED}
-    assert BAD_VERDICTS["keyfact_recall"] == {keyfact_recall.MISSING}
 
 
 def test_only_confirming_quotes_count(tmp_path: Path) -> None:
@@ -76,17 +74,6 @@ def test_the_best_three_quotes_come_first(tmp_path: Path) -> None:
         quotes = quotes_of(store, key, DOCUMENT)
     assert quotes[1] == (Span(100, 140), Span(200, 210), Span(10, 20)), "overlapping ones are one"
     assert quotes[2] == (Span(301, 312),)
-
-
-def test_only_verdicts_say_what_is_stated() -> None:
-    verdicts = ("answered", "unanswered", "contradicted", "disputed", "unjudged")
-    questions = [{"id": n, "verdict": verdict, "sentences": [n]} for n, verdict in enumerate(verdicts, 1)]
-    evaluations = {"coverage": judged("coverage", pack="p", questions=questions)}
-    stated = stated_facts(evaluations, "coverage", "p")
-    assert {key: fact.holds for key, fact in stated.items()} == {(1,): True, (2,): False, (3,): False}
-    assert stated[1,].sentences == (1,)
-    assert stated_facts(evaluations, "coverage", "another") == {}
-    assert stated_facts(evaluations, "keyfact_recall", "p") == {}
 
 
 @pytest.mark.parametrize(

@@ -129,7 +129,7 @@ def test_what_is_said_for_a_run_is_no_other_run_s(command: Inside) -> None:
         assert store.documents.get(run.document).language == "", "what a run by the document's id goes by"
         assert restore(store, run).document.language == "de", "what it is resumed with"
         assert restore(store, store.runs.get(plain)).document.language == ""
-        old = replace(run, settings=run.settings.model_copy(update={"source_language": None}))
+        old = run.with_order(settings=run.settings.model_copy(update={"source_language": None}))
         assert restore(store, old).document.language == "", "a run of before goes by the document"
 
 

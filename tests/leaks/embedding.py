@@ -36,7 +36,7 @@ async def within(session: Session) -> None:
 async def graph(session: Session) -> None:
     """A graph that the application drives itself."""
     drafting = graphs.draft("direct").compile()
-    await drafting.ainvoke({"source": str(SOURCE), "words": 60}, context=session)
+    await drafting.ainvoke({"order": {"source": str(SOURCE), "words": 60}}, context=session)
 
 
 async def built(session: Session) -> None:

@@ -156,16 +156,15 @@ def test_foreign_questions_are_refused(sent: Sent) -> None:
     assert "ValidationError" in sent.refused()
 
 
-@pytest.mark.parametrize("state", [{"source": "/etc/hostname"}, {"recorded": "00000000"}], ids=repr)
-def test_checkpoints_begin_no_other_run(sent: Sent, state: Any) -> None:
+@pytest.mark.parametrize("order", [{"source": "/etc/hostname"}, {"recorded": "00000000"}], ids=repr)
+def test_checkpoints_begin_no_other_run(sent: Sent, order: Any) -> None:
     with closing(sqlite3.connect(sent.checkpoints)) as raw, raw:
         raw.execute("DELETE FROM writes")
         raw.execute("DELETE FROM checkpoints WHERE checkpoint_id > (SELECT min(checkpoint_id) FROM checkpoints)")
         content = json.loads(raw.execute("SELECT checkpoint FROM checkpoints").fetchone()[0])
-    assert content["channel_values"] == {"__start__": {"recorded": sent.run}}
-    sent.alter(
-        "UPDATE checkpoints SET type = ?, checkpoint = ?", *signed({**content, "channel_values": {"__start__": state}})
-    )
+    assert content["channel_values"] == {"__start__": {"order": {"recorded": sent.run}}}
+    forged = {**content, "channel_values": {"__start__": {"order": order}}}
+    sent.alter("UPDATE checkpoints SET type = ?, checkpoint = ?", *signed(forged))
     assert "it would begin another run" in sent.refused() or "checkpoint of another run" in sent.refused()
     assert len(sent.command.run("runs", "--json").json["runs"]) == 1
 

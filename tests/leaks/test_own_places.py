@@ -14,6 +14,7 @@ import pytest
 
 from redraft import DraftConfig, Limits, Session, resume_batch
 from redraft.errors import UsageError
+from redraft.runs.session import runner_of
 from tests.chatserver import ChatServer
 from tests.cli.inside import Inside
 
@@ -32,7 +33,8 @@ class Scene:
 
     def edit(self, name: str, changes: Mapping[str, Any], table: str = "runs") -> None:
         """Change what the database says, as a stranger could; STRANGER stands for the other server's address."""
-        text = json.dumps({name: changes}).replace("STRANGER", self.stranger.base_url)
+        values = {"order": {name: changes}} if table == "runs" else {name: changes}
+        text = json.dumps(values).replace("STRANGER", self.stranger.base_url)
         with closing(sqlite3.connect(self.command.database)) as database:
             database.execute(f"UPDATE {table} SET body = json_patch(body, ?)", (text,))
             database.commit()
@@ -218,7 +220,7 @@ async def test_sessions_name_the_own_address(scene: Scene, monkeypatch: pytest.M
         with pytest.raises(UsageError, match="only its database names"):
             await session.resume(scene.run)
         with pytest.raises(UsageError, match="only its database names"):
-            async with session.visiting(scene.run):
+            async with runner_of(session).visiting(scene.run):
                 pass
     assert scene.stranger.seen == []
     settings = DraftConfig(model="openai:m", base_url=scene.stranger.base_url)

@@ -29,6 +29,7 @@ from redraft.agents.accounts import Attempt, Entries, ask_all
 from redraft.domain import Usage
 from redraft.errors import (
     CapabilityError,
+    KeyRejected,
     LateReply,
     ModelError,
     OversizeReply,
@@ -39,7 +40,7 @@ from redraft.errors import (
     TransientError,
     UsageError,
 )
-from redraft.llm import http_client
+from redraft.llm import http_client, rate_limiter
 from redraft.llm.addresses import base_url
 from redraft.llm.base import FunctionModel, Request, ScriptedModel
 from redraft.llm.failures import redact, translate
@@ -86,22 +87,26 @@ async def test_request_has_a_time_limit(desk: Desk, fault: Fault) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fault", "hint"),
+    ("fault", "code", "hint"),
     [
-        *((status(number), "") for number in (401, 402, 403, 404, 405)),
-        (status(429, code="insufficient_quota"), "credit"),
-        (status(429, retry_after=7200), "2.0 hours"),
+        (status(401), "key", "key"),
+        (status(402), "quota", "credit"),
+        (status(403), "key", "permissions"),
+        (status(404), "unknown_model", "name"),
+        (status(405), "provider", "base URL"),
+        (status(429, code="insufficient_quota"), "quota", "credit"),
+        (status(429, retry_after=7200), "rate_limited", "2 h 00 min"),
     ],
 )
-async def test_provider_error_ends_all_requests(desk: Desk, fault: Fault, hint: str) -> None:
+async def test_provider_error_ends_all_requests(desk: Desk, fault: Fault, code: str, hint: str) -> None:
     async with desk.serving([fault]) as (server, model):
-        with pytest.raises(ProviderError) as caught:
+        with pytest.raises(ModelError) as caught:
             await model.ask(story())
-        with pytest.raises(ProviderError):
+        with pytest.raises(type(caught.value)):
             await model.ask(colour())
     assert len(server.seen) == 1
-    assert hint in caught.value.hint != ""
-    assert desk.outcomes() == ["provider"]
+    assert hint in caught.value.hint
+    assert desk.outcomes() == [caught.value.code] == [code]
 
 
 async def test_rejected_request_leaves_others_alone(desk: Desk) -> None:
@@ -129,10 +134,12 @@ async def test_everybody_waits_for_retry_after(desk: Desk) -> None:
     assert desk.pauses == []
 
 
-async def test_rate_limit_without_time_pauses(desk: Desk) -> None:
-    async with desk.serving([status(429), status(429), TEXT]) as (_, model):
+async def test_rate_limit_without_time_pauses(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rate_limiter, "FIRST_PAUSE", 0.1)
+    async with desk.serving([status(429), status(429), TEXT]) as (server, model):
         assert (await model.ask(story())).value == TEXT
-    assert len(desk.pauses) == 2
+    first, second, third = server.seen
+    assert 0.06 <= second.start - first.end < third.start - second.end
 
 
 async def test_overloaded_server_gets_its_time(desk: Desk) -> None:
@@ -161,7 +168,7 @@ class _Coded(Exception):
 @pytest.mark.parametrize("kind", [_Refused, _Coded])
 @pytest.mark.parametrize("wrapped", [False, True])
 @pytest.mark.parametrize(
-    ("number", "error"), [(429, RateLimited), (500, TransientError), (401, ProviderError), (404, ProviderError)]
+    ("number", "error"), [(429, RateLimited), (500, TransientError), (401, KeyRejected), (404, ProviderError)]
 )
 def test_status_is_found_for_every_provider(
     kind: type[Exception], wrapped: bool, number: int, error: type[ModelError]
@@ -222,6 +229,7 @@ async def test_accepted_form_is_found_out_once(desk: Desk, refuses: list[str], u
         assert '"required":["name","share"]' in body["messages"][0]["content"]
     assert desk.outcomes().count("unsupported") == len(refuses)
     assert desk.pauses == []
+    assert all(("no schema is enforced" in "".join(reply.odd)) == (used == "plain") for reply in replies)
 
 
 @pytest.mark.parametrize("feature", ["temperature", "top_p", "max_completion_tokens"])

@@ -80,7 +80,7 @@ class Crowd:
         if end == "answered":
             limiter.record_answer()
         elif end == "turned away":
-            limiter.record_throttling(began, self.rng.choice([None, 0.0, 0.001]))
+            limiter.record_rate_limit(began, self.rng.choice([None, 0.0, 0.001]), 0.002)
         elif end == "failed":
             raise ValueError
         elif end == "cancelled":

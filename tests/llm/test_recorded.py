@@ -29,10 +29,11 @@ from redraft.llm.base import Complaint, FunctionModel, Line, Reply, Request, Scr
 from redraft.llm.budget import FREE, Budget
 from redraft.llm.rate_limiter import Limiter
 from redraft.llm.recorded import RecordedModel
+from redraft.order import Summarize
 from redraft.prompts.book import PROMPTS
 from redraft.prompts.contract import Prompt
 from redraft.readers.documents import parse
-from redraft.settings import DraftConfig, Limits, Price
+from redraft.settings import Price
 from redraft.store.calls import OK, SENT, Call
 from redraft.store.reservations import Reservation
 from redraft.store.runs import Run
@@ -50,7 +51,7 @@ def begin_run(store: Store, name: str = "run1") -> str:
     """A run on record, for calls to belong to."""
     document = parse(b"A book.", name="book.txt")
     store.documents.add(document)
-    run = Run(name, "same", document.id, DraftConfig(), Limits(), {}, "estimate", "0")
+    run = Run(name, "same", document.id, Summarize(), {}, "estimate", "0")
     store.runs.add(run)
     return name
 
@@ -383,7 +384,7 @@ async def test_hopeless_provider_is_not_asked_again(desk: Desk) -> None:
             sent = len(server.seen)
             assert 0 < sent <= 16
             assert all(isinstance(result, ProviderError) and result.hint for result in results)
-            assert desk.outcomes() == ["provider"] * sent
+            assert desk.outcomes() == ["key"] * sent
             with pytest.raises(ProviderError):
                 await model.ask(story("later"))
         assert len(server.seen) == sent

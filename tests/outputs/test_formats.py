@@ -17,13 +17,11 @@ from redraft.domain import Document, Span
 from redraft.errors import UsageError
 from redraft.readers.formats import read as read_here
 from redraft.readers.markup import tag
-from redraft.report.history.citations import Citations, cited
-from redraft.report.history.lineage import Lineage, Origin, TracedSentence
-from redraft.report.history.texts import TextNode
+from redraft.report.history.citations import Citation, Citations, SentenceCitations
 from redraft.report.outputs import formats
 from redraft.report.outputs.formats import FORMATS, Format, TemplateSection, format_of, read_template, written
 from redraft.report.outputs.paper import Footnote, Paper, PaperPart
-from redraft.text.sentences import sentences
+from redraft.text.sentences import is_heading, sentences
 from tests.browser import browser, need_browser
 
 SUMMARY = """## How it *began*
@@ -43,16 +41,21 @@ ARABIC = "كان المنارة في طرف الجزيرة عام 1912. لم ت�
 def citations(text: str, quote: str = "Ines kept the light", language: str = "") -> Citations:
     """Every sentence of a text cites a place of its own, and the second two."""
     document = Document("d", "The Light", "x" * 1000, language=language)
-
-    def origin(at: int) -> Origin:
-        return Origin(Span(at, at + 9), "", "Chapter 2", "7-8", at // 10, 1.0, quote)
-
-    traced = []
-    for number, span in enumerate(sentences(text), 1):
-        origins = (origin(10 * number), *([origin(900)] if number == 2 else []))
-        traced.append(TracedSentence(number, span, text[span.start : span.end], origins, (), "", 0.0))
-    draft = TextNode("r", "d1", "the draft", None, text, ())
-    return cited(Lineage("r", "d1", document, tuple(traced), (draft,)))
+    spans = sentences(text)
+    cites = [
+        () if is_heading(text[span.start : span.end]) else (number, *([len(spans) + 1] if number == 2 else []))
+        for number, span in enumerate(spans, 1)
+    ]
+    numbered = [
+        SentenceCitations(number, text[span.start : span.end], span, cites[number - 1])
+        for number, span in enumerate(spans, 1)
+    ]
+    starts = [10 * number for number in range(1, len(spans) + 1)] + [900]
+    places = [
+        Citation(Span(at, at + 9), "", "Chapter 2", "7-8", at // 10, number, quote, language, "words")
+        for number, at in enumerate(starts, 1)
+    ]
+    return Citations("r", "d1", document, text, tuple(numbered), tuple(places))
 
 
 def paper(text: str = SUMMARY, *, title: str = "The Light", quote: str = "Ines kept the light") -> Paper:
@@ -106,8 +109,8 @@ def test_page_links_notes_and_text() -> None:
     assert [mark.get("href")[1:] for mark in marks] == [note.get("id") for note in notes]
     assert [back.get("href")[1:] for back in root.findall(".//section//a")] == [mark.get("id") for mark in marks]
     assert [place.text_content().replace(" ↩", "") for place in notes[0]] == [
-        "Chapter 2, pages 7-8, 2%: Ines kept the light",
-        "Chapter 2, pages 7-8, 90%: Ines kept the light",
+        "Chapter 2, pages 7-8, at 2% of the document: Ines kept the light",
+        "Chapter 2, pages 7-8, at 90% of the document: Ines kept the light",
     ]
     text = "Ines kept the light on the cape. One night the lamp went out, and a ship was lost."
     assert text in read_back("html", page).text
@@ -129,7 +132,8 @@ def test_docx_has_footnotes_and_lists() -> None:
     ]
     notes = [document.text[mark.start : mark.end] for mark in document.marks if mark.kind == "note"]
     assert notes[0] == (
-        "[1] Chapter 2, pages 7-8, 2%: “Ines kept the light”\n\nChapter 2, pages 7-8, 90%: “Ines kept the light”"
+        "[1] Chapter 2, pages 7-8, at 2% of the document: “Ines kept the light”\n\n"
+        "Chapter 2, pages 7-8, at 90% of the document: “Ines kept the light”"
     )
     footnotes = [piece for block in paper().blocks for piece in block.pieces if isinstance(piece, Footnote)]
     assert sum(note.startswith("[") for note in notes) == len(footnotes) == 6

@@ -169,14 +169,16 @@ GIVEN: dict[str, BaseModel] = {
             qa.AnswerPair(id=3, question="Who left?", reference="Nobody.", answer="No one."),
         ]
     ),
-    "write_answer": qa.AnswerInput(passages=_PASSAGES, question="Who put it out?", words=120),
+    "write_answer": qa.AnswerInput(
+        passages=_PASSAGES, earlier=["Question: Who came?\nAnswer: Hester."], question="Who put it out?", words=120
+    ),
     "find_stops": coherence.FindStopsInput(
         context=_YEAR, summary="Hester came.", goes_on=True, query="Why did she come?"
     ),
     "prefer_summary": coherence.PreferInput(document=_DARK, first="Hester put it out.", second=_YEAR),
 }
 TAGS = (
-    "attempt", "before", "context", "document", "errors", "excerpt", "fact", "finding", "first", "keep",
+    "attempt", "before", "context", "document", "earlier", "errors", "excerpt", "fact", "finding", "first", "keep",
     "may-go", "metric", "must-know", "outline", "pair", "part", "passage", "passages", "place", "point", "question",
     "questions", "second", "sentence", "source", "stops", "summary",
 )  # fmt: skip

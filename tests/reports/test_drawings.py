@@ -9,10 +9,8 @@ from xml.etree import ElementTree
 from markupsafe import Markup
 
 from redraft.domain import Draft, Evaluation, Evidence, PassageLocation, Round, Span
-from redraft.evaluators.figures import Interval
-from redraft.report.dossier.comparison import ScoreDifference
 from redraft.report.dossier.contents import CallEntry, JudgedItem
-from redraft.report.drawings import calls_over_time, differences, items_by_fifth, rounds, sources
+from redraft.report.drawings import calls_over_time, items_by_fifth, rounds, sources
 from redraft.report.history.trace import RoundTrace
 
 
@@ -42,7 +40,7 @@ def test_rounds_connect_accepted_drafts() -> None:
     assert figure.count("plot-hollow") == 1
     # The draft and round 2 are neighbours, but round 2 has no score.
     assert figure.count("plot-curve") == 0
-    assert "goal 0.50" in figure
+    assert "goal 0.5" in figure
     joined = rounds(turns("<b>", [0.4, 0.3, 0.6], [True, False, True]), {})
     assert joined.count("plot-curve") == 1
     assert "<b>:" not in joined
@@ -53,18 +51,6 @@ def test_sources_are_shares_of_fifths() -> None:
     assert "a: 0 to 20% 50%, 20 to 40% 25%, 40 to 60% 25%, 60 to 80% 0%, 80 to 100% 0%." in figure
     assert "<b>:" not in figure
     alt(figure)
-
-
-def test_uncertain_differences_are_hollow() -> None:
-    sides: dict[str, Any] = {"first": "A", "second": "B", "over": "items", "pairs": 9, "reason": ""}
-    rows = [
-        ScoreDifference(metric="coverage", difference=0.2, interval=Interval(0.1, 0.3), **sides),
-        ScoreDifference(metric="consistency", difference=-0.1, interval=Interval(-0.3, 0.1), **sides),
-        ScoreDifference(metric="faithfulness", difference=0.1, interval=None, **sides),
-    ]
-    figure = differences(rows)
-    assert alt(figure).endswith("B. coverage: +0.20 [+0.10, +0.30]. consistency: -0.10 [-0.30, +0.10].")
-    assert figure.count("plot-hollow") == 1
 
 
 def test_fifths_have_counts_and_intervals() -> None:

@@ -21,13 +21,14 @@ from redraft.errors import ProviderError
 from redraft.events import Event, Notice
 from redraft.llm.chat import ChatModel
 from redraft.llm.replies import read_value
+from redraft.order import Refine
 from redraft.prompts.revision import DecideInput, Decision, Point
 from redraft.prompts.tags import Tags
 from redraft.report.history.trace import read_trace
 from redraft.report.markdown.trace import trace_markdown
 from redraft.runs.dry_run import dry_run
 from redraft.runs.prepare import RunSpec, prepare
-from redraft.settings import JudgeConfig, Refine
+from redraft.settings import JudgeConfig
 from redraft.text.tokens import EstimatingTokenizer
 from tests.chatserver import Answer
 from tests.judges import (

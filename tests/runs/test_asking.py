@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import os
+import re
 import signal
 from collections import Counter
 from collections.abc import Callable
@@ -85,14 +86,57 @@ async def test_an_answer_is_judged_only_where_a_judge_is_named(tmp_path: Path) -
     assert judged.consistency.score == 1.0
 
 
-async def test_a_quote_that_is_not_in_the_document_is_dropped_and_named(tmp_path: Path) -> None:
-    made_up = "Tom3 the keeper is a friend of the king"
-    court = Court(tmp_path, Saying(saying((GOOD, "It is Tom3."), (made_up, "He knows the king."))))
-    answer = await ask(court)
+async def test_a_sentence_without_a_source_is_left_out_and_named(tmp_path: Path) -> None:
+    false_quote = "Tom3 the keeper is a friend of the king"
+    court = Court(tmp_path, Saying(saying((GOOD, "It is Tom3."), (false_quote, "He knows the king."))))
+    answer = await ask(court, judged=True)
 
-    assert [(one.text, one.citation) for one in answer.sentences] == [("It is Tom3.", 1), ("He knows the king.", None)]
+    assert [(sentence.text, sentence.citation) for sentence in answer.sentences] == [("It is Tom3.", 1)]
+    assert answer.answer == "It is Tom3."
+    assert "king" not in answer.text
     assert len(answer.citations) == 1
-    assert answer.notes == (f"dropped a quote that is not in the document: “{made_up}”",)
+    assert answer.notes == ("left out, not found in the document: “He knows the king.”",)
+    assert not any("king" in sheet.text for sheet in court.asked("ask_summary")), "only what is printed is judged"
+
+
+async def test_an_answer_that_loses_its_beginning_is_asked_again(tmp_path: Path) -> None:
+    replies = saying(("a false quote", "It is Tom9."), (GOOD, "He is a keeper.")), saying((GOOD, "It is Tom3."))
+    assert (await ask(Court(tmp_path, Saying(*replies)))).answer == "It is Tom3."
+
+
+class Remembering(Keepers):
+    """Answers "and his neighbor?" by the last keeper that was asked about."""
+
+    def write_answer(self, sheet: Sheet) -> Said:
+        question = sheet.within("question")
+        if "neighbor" not in question:
+            return super().write_answer(sheet)
+        *_, latest = re.findall(r"number (\d+) called", sheet.text.partition("<question>")[0])
+        return super().write_answer(replace(sheet, text=sheet.text.replace(question, named(int(latest) + 1))))
+
+
+async def test_a_follow_up_knows_the_last_three_questions(tmp_path: Path) -> None:
+    court, runs = Court(tmp_path, Remembering(), document=island(400)), list[str]()
+    for question in (named(301), named(302), named(303), named(304)):
+        runs.append((await ask(court, question, follow=runs[-1] if runs else None, context_tokens=4096)).run)
+    court.forget()
+    answer = await ask(court, "And who is his neighbor?", follow=runs[-1], context_tokens=4096)
+
+    assert answer.answer == "The keeper number 305 is called Tom305."
+    earlier = answer.result.settings.earlier
+    assert [exchange.question for exchange in earlier] == [named(302), named(303), named(304)]
+    assert earlier[-1].answer == "The keeper number 304 is called Tom304."
+    sheet = court.asked("write_answer")[0]
+    assert len(sheet.shown) < len(court.document.text) / 4, "the words of the question before it find the place"
+    assert named(301) not in sheet.text
+
+    court.forget()
+    again = await ask(court, "And who is his neighbor?", follow=runs[-1], context_tokens=4096)
+    assert (again.answer, again.usage.calls) == (answer.answer, 0)
+    other = await ask(court, "And who is his neighbor?", follow=runs[0], context_tokens=4096)
+    assert other.answer == "The keeper number 302 is called Tom302."
+    with pytest.raises(RunError, match="no run begins with"):
+        await ask(court, "And his?", follow="abcdef")
 
 
 async def test_an_answer_without_a_quote_is_asked_for_again_and_then_is_none(tmp_path: Path) -> None:
@@ -100,7 +144,7 @@ async def test_an_answer_without_a_quote_is_asked_for_again_and_then_is_none(tmp
     answer = await ask(court, judged=True)
 
     assert (answer.answered, answer.answer, answer.citations) == (False, NOT_SAID, ())
-    assert "Tom9 the Great" in answer.notes[0]
+    assert "It is Tom9." in answer.notes[0]
     assert answer.consistency is not None
     assert answer.consistency.outcome == "not_applicable"
     first, second = court.asked("write_answer")

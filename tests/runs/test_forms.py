@@ -9,6 +9,7 @@ import pytest
 from redraft import Document, DraftConfig, Limits, Session, Store
 from redraft.errors import BudgetError, IncompleteError, RunError, StoreError
 from redraft.llm.reasoning_budget import MAX_ROOM
+from redraft.runs.session import runner_of
 from redraft.store.runs import Runs
 from tests.chatserver import Answer, ChatServer, Seen
 from tests.cli.inside import Inside
@@ -142,13 +143,15 @@ async def test_what_is_open_is_closed_though_nothing_can_be_put_on_record(
         raise NO_ROOM
 
     session = Session(tmp_path / "redraft.db")
-    run = await session.begin({"source": await session.add(TEXT), "strategy": "direct", "words": 10}, "summarize")
+    run = await runner_of(session).begin(
+        {"source": await session.add(TEXT), "strategy": "direct", "words": 10}, "summarize"
+    )
     await session.checkpointer()
-    async with session.at_work(run):
+    async with runner_of(session).at_work(run):
         with monkeypatch.context() as patch:
             patch.setattr(Runs, "set_status", full)
             with pytest.raises(StoreError, match="full"):
                 await session.aclose()
-    assert not session._driver.savers, "its thread would keep the process from ending"
+    assert not runner_of(session).driver.savers, "its thread would keep the process from ending"
     with Store(tmp_path / "redraft.db") as store, store.claim(run):
         pass

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from redraft import Document, Evidence, Finding, Session, read_losses
+from redraft import Document, Evidence, Finding, Session
 from redraft.domain import REVIEW, Span
 from redraft.errors import UsageError
 from redraft.graphs.review import requests, reviewed
@@ -63,7 +63,7 @@ async def test_they_meet_no_goal_and_what_misses_one_is_mended_after_them(tmp_pa
     assert FACT in (result.summary or ""), "what was asked for stays when coverage is mended"
 
 
-async def test_all_lost_facts_are_restored_in_one_round(tmp_path: Path) -> None:
+async def test_all_missing_facts_are_restored_in_one_round(tmp_path: Path) -> None:
     facts = [line for line in LINES if line not in SUMMARY]
     several = [lost(fact) for fact in [*facts, LINES[1][5:], LINES[2][14:]]]
     assert len(several) == 7
@@ -84,17 +84,6 @@ async def test_without_rounds_for_all_of_them_it_says_so(tmp_path: Path) -> None
         result = await session.refine(book(), SUMMARY, words=200, goals=GOALS, findings=several, rounds=0)
     assert result.run.stop_reason == "goals_met"
     assert any("no rounds are left for all requests" in one for one in said)
-
-
-async def test_what_was_lost_on_the_way_of_a_run_can_be_handed_over(tmp_path: Path) -> None:
-    async with Session(tmp_path / "a.db") as session:
-        drafted = await session.summarize(book(), words=20)
-        await session.build(book())
-        losses = read_losses(session.store, drafted.run.id)
-        result = await session.refine(book(), drafted.summary or "", words=80, goals=GOALS, findings=losses.findings)
-    assert losses.lost
-    for loss in losses.lost:
-        assert loss.fact.evidence.text in (result.summary or "")
 
 
 @pytest.mark.parametrize(
@@ -157,33 +146,34 @@ def test_a_file_that_is_not_there_or_is_none_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_on_the_command_line_a_lost_fact_is_brought_in(tmp_path: Path) -> None:
+def test_refine_brings_in_missing_facts(tmp_path: Path) -> None:
     command = Inside(tmp_path)
     (tmp_path / "book.txt").write_text(TEXT, "utf-8")
     assert command.run("pack", "build", "book.txt", "--quiet").code == 0
     done = command.run("summarize", "book.txt", "-w", "20", "-o", "s.md", "--json")
     assert done.code == 0, done.err
-    losses = command.run("lineage", done.json["run"], "--lost", "--json")
-    wanted = [one for one in losses.json["findings"] if one["kind"] == "lost"]
-    assert wanted
-    (tmp_path / "losses.json").write_text(losses.out, "utf-8")
+    judged = command.run("evaluate", "book.txt", "s.md", "--metric", "coverage", "--json")
+    missing = [finding for finding in judged.json["metrics"]["coverage"]["findings"] if finding["task"] == "add"]
+    assert missing
+    (tmp_path / "findings.json").write_text(judged.out, "utf-8")
 
     words = ("refine", "book.txt", "s.md", "-g", "consistency=0.1", "-w", "90")
-    refined = command.run(*words, "--findings", "losses.json", "--json")
+    refined = command.run(*words, "--findings", "findings.json", "--json")
     assert refined.code == 0, refined.err
-    for one in wanted:
-        assert one["evidence"]["text"] in refined.json["summary"]
+    for finding in missing:
+        assert finding["evidence"]["text"] in refined.json["summary"]
     trace = command.run("trace", refined.json["run"]).out
     assert "round 1 · from round 0, for your request" in trace
-    assert "- lost: " in trace
-    through = command.run(*words, "--findings", "-", "--json", stdin=losses.out.encode())
+    through = command.run(*words, "--findings", "-", "--json", stdin=judged.out.encode())
     assert through.json["summary"] == refined.json["summary"]
     assert command.run(*words, "--findings", "s.md").code == 2
     assert command.run("refine", "-", "s.md", "--findings", "-").code == 2
 
     again = ("fork", done.json["run"], "--round", "0", "--findings")
-    forked = command.run(*again, "losses.json", "-g", "consistency=0.1", "--json")
+    forked = command.run(*again, "findings.json", "-g", "consistency=0.1", "--json")
     assert forked.code == 0, forked.err
     assert forked.json["parent"] == done.json["run"]
-    assert [one for one in wanted if one["evidence"]["text"] in forked.json["summary"]], "the limit is that of the run"
-    assert "--review reads your answers" in command.run(*again, "-", "--review", stdin=losses.out.encode()).err
+    assert [finding for finding in missing if finding["evidence"]["text"] in forked.json["summary"]], (
+        "the limit is that of the run"
+    )
+    assert "--review reads your answers" in command.run(*again, "-", "--review", stdin=judged.out.encode()).err

@@ -101,7 +101,7 @@ def test_events_keep_their_kind_beside_every_stream(server: str, tmp_path: Path,
     book = tmp_path / "book.md"
     book.write_text(SAMPLE.read_text("utf-8")[:4000], "utf-8")
     task = {"source": str(book), "words": 40}
-    asked = {"assistant_id": "draft", "input": task, "stream_mode": [mode, "custom"]}
+    asked = {"assistant_id": "draft", "input": {"order": task}, "stream_mode": [mode, "custom"]}
     with (
         httpx.Client(base_url=server, timeout=60) as client,
         client.stream("POST", "/runs/stream", json=asked) as reply,
@@ -117,7 +117,7 @@ def test_events_keep_their_kind_beside_every_stream(server: str, tmp_path: Path,
 def test_a_run_that_fails_keeps_the_sentence_in_its_thread(server: str) -> None:
     with httpx.Client(base_url=server, timeout=60) as client:
         thread = client.post("/threads", json={}).json()["thread_id"]
-        asked = {"assistant_id": "draft", "input": {"text": "Too short.", "words": 40}}
+        asked = {"assistant_id": "draft", "input": {"order": {"text": "Too short.", "words": 40}}}
         client.post(f"/threads/{thread}/runs/wait", json=asked)
         kept = client.get(f"/threads/{thread}").json()
         (run,) = client.get(f"/threads/{thread}/runs").json()

@@ -18,8 +18,8 @@ from redraft.llm.base import Request
 from redraft.prompts.rubric import RubricVerdict
 from redraft.readers.documents import load
 from redraft.runs import job, prepare
-from redraft.runs.recording import Recording
 from redraft.settings import JudgeConfig
+from redraft.testing import Recording
 from redraft.text.languages import language_spans_of
 from redraft.text.origins import indexed
 from redraft.text.sentences import sentences
@@ -57,7 +57,7 @@ def test_a_recording_answers_for_the_model(tmp_path: Path) -> None:
     assert (again.identity, again.replayed, len(model.asked)) == ("judge", 1, 1)
     assert (second.usage.cost_usd, second.usage.completion_tokens) == (0.0, 0)
     assert json.loads(path.read_text("utf-8"))["prompt"] == "tone"
-    assert second.certificates["tone"].judges == ("judge",)
+    assert second.judged_by["tone"].startswith("judge; prompts ")
 
 
 def test_a_request_that_was_not_recorded_ends_the_run(tmp_path: Path) -> None:

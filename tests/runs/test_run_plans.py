@@ -18,9 +18,9 @@ PRICED = ModelSettings(model="openai:nobody", price=Price(prompt=1.0, completion
 
 @pytest.fixture
 def court(tmp_path: Path) -> Iterator[Court]:
-    made = Court(tmp_path)
-    yield made
-    made.store.close()
+    court = Court(tmp_path)
+    yield court
+    court.store.close()
 
 
 async def test_a_plan_has_calls_tokens_and_cost_and_asks_nobody(tmp_path: Path) -> None:
@@ -40,12 +40,12 @@ async def test_a_plan_with_a_summary_is_for_evaluate_or_refine(court: Court) -> 
     async with court.session(limits=Limits(max_calls=900)) as session:
         evaluated = await session.plan(court.document, told(1), metrics=["consistency"])
         refined = await session.plan(court.document, told(1), goals={"consistency": 0.9}, rounds=1)
-        with pytest.raises(UsageError, match="drafts makes no difference to `evaluate`"):
-            await session.plan(court.document, told(1), drafts=2)
+        with pytest.raises(UsageError, match="until makes no difference to `evaluate`"):
+            await session.plan(court.document, told(1), until=200)
         with pytest.raises(UsageError, match="there is no metric 'beauty'"):
             await session.plan(court.document, metrics=["beauty"])
-    assert [one.name for one in evaluated.stages] == ["consistency"]
-    assert "revising" in [one.name for one in refined.stages]
+    assert [stage.name for stage in evaluated.stages] == ["consistency"]
+    assert "revising" in [stage.name for stage in refined.stages]
     assert refined.calls > evaluated.calls
     assert not court.sheets, "a model that is an object was not asked"
 
@@ -62,8 +62,8 @@ async def test_the_seconds_are_known_once_a_model_has_answered(court: Court) -> 
 async def test_it_is_what_the_command_prints(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text(island().text, "utf-8")
     (tmp_path / "poor.md").write_text(told(1), "utf-8")
-    asked = ("evaluate", "book.md", "poor.md", "--metric", "consistency", "-m", "openai:m", "--dry-run", "--json")
-    printed = Inside(tmp_path, "http://127.0.0.1:9").run(*asked).json
+    command = ("evaluate", "book.md", "poor.md", "--metric", "consistency", "-m", "openai:m", "--dry-run", "--json")
+    printed = Inside(tmp_path, "http://127.0.0.1:9").run(*command).json
     with Store(":memory:") as store:
         async with Session(store, model=ModelSettings(model="openai:m", base_url="http://127.0.0.1:9")) as session:
             plan = await session.plan(tmp_path / "book.md", tmp_path / "poor.md", metrics=["consistency"])

@@ -84,7 +84,7 @@ async def test_each_runs_to_its_end(name: str, given: dict[str, Any], database: 
     # As the server has it, which refuses whatever blocks its event loop.
     with blockbuster_ctx():
         async with served(name, config) as graph:
-            done = await graph.ainvoke({"text": TEXT, **given}, config)
+            done = (await graph.ainvoke({"order": {"text": TEXT, **given}}, config))["result"]
     async with served(name, config) as graph:
         kept = await graph.aget_state(config)
 
@@ -92,10 +92,9 @@ async def test_each_runs_to_its_end(name: str, given: dict[str, Any], database: 
     with Store(database) as store:
         result = read_result(store, done["run"])
     assert result.run.status == "done"
-    assert result.run.stop_reason == done["stop"] == kept.values["stop"]
+    assert result.run.stop_reason == done["stop"] == kept.values["result"]["stop"]
     assert result.draft is not None
-    assert result.draft.id == done["best"]
-    assert kept.values["summary"] == done["summary"] == result.summary
+    assert kept.values["result"]["summary"] == done["summary"] == result.summary
     judged = {"draft": set(), "judge": {"coverage"}}
     assert set(result.scores) == judged.get(name, {"coverage", "consistency"})
 
@@ -111,7 +110,7 @@ async def test_a_question_is_answered_in_another_request(database: Path) -> None
         "rounds": 1,
     }
     async with served("summarizer", config) as graph:
-        asked = await graph.ainvoke(given, config)
+        asked = await graph.ainvoke({"order": given}, config)
     (waiting,) = asked["__interrupt__"]
     assert waiting.value["findings"]
     with Store(database) as store:
@@ -120,7 +119,7 @@ async def test_a_question_is_answered_in_another_request(database: Path) -> None
     async with served("summarizer", config) as graph:
         again = await graph.ainvoke(Command(resume={"drop": [99]}), config)
         assert again["__interrupt__"][0].value["problem"].startswith("drop: there is no finding '99'")
-        done = await graph.ainvoke(Command(resume={"stop": True}), config)
+        done = (await graph.ainvoke(Command(resume={"stop": True}), config))["result"]
     assert done["stop"] == "cancelled"
 
 
@@ -128,7 +127,7 @@ async def test_the_configuration_names_the_strategy(database: Path) -> None:
     config = at("strategy", strategy="incremental")
     async with served("draft", config) as graph:
         assert "tidy" in {node.partition(":")[2] for node in graph.get_graph(xray=True).nodes}
-        done = await graph.ainvoke({"source": "book.md", "words": 40}, config)
+        done = (await graph.ainvoke({"order": {"source": "book.md", "words": 40}}, config))["result"]
     with Store(database) as store:
         assert store.runs.get(done["run"]).settings.strategy == "incremental"
 
@@ -142,7 +141,7 @@ async def test_the_server_may_show_an_error_without_a_secret(database: Path, mon
     async with served("draft", config) as graph:
         # It masks the message of every exception that is not of a type like this.
         with pytest.raises(RuntimeError, match=r"^nowhere\.md: no such file"):
-            await graph.ainvoke({"source": "nowhere.md"}, config)
+            await graph.ainvoke({"order": {"source": "nowhere.md"}}, config)
     monkeypatch.setenv("REDRAFT_DB", "postgresql://someone:hunter2@127.0.0.1:1/books")
     with pytest.raises(RuntimeError, match="someone") as raised:
         async with served("draft", config):

@@ -1,4 +1,4 @@
-"""Who is hired for a run: at which address, under which identity, and in which role."""
+"""The models of a run: at which address, under which identity, and in which role."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from redraft.events import ignore_event
 from redraft.llm.base import FunctionModel, Model, Request
 from redraft.llm.budget import price_table
 from redraft.llm.chat import ChatModel
+from redraft.order import order_of_draft
 from redraft.prompts.book import PromptBook
 from redraft.readers.documents import parse
 from redraft.runs.models import (
@@ -30,7 +31,7 @@ from redraft.runs.models import (
     with_addresses,
 )
 from redraft.runs.prepare import RunSpec, prepare, record
-from redraft.settings import JudgeConfig, RefineConfig, purpose_of_draft
+from redraft.settings import JudgeConfig, RefineConfig
 
 LOCAL = "http://localhost:8000/v1"
 ELSEWHERE = "http://judges.example/v1"
@@ -52,27 +53,26 @@ def addresses(
     objects = objects or {}
     judging = with_addresses(judging, settings, refinement, objects)
     assigned = assign_models(settings, judging, Limits(), None, refinement=refinement, objects=objects)
-    return {one.role: one.settings.base_url for one in assigned if one.model is None}
+    return {role.role: role.settings.base_url for role in assigned if role.model is None}
 
 
 @pytest.mark.parametrize("writer", ["openai:writer", None])
 def test_judges_do_not_write(writer: str | None) -> None:
-    there = model_roles(writer, ["openai:first", "openai:second"], None, None)
-    assert (there.model, there.judges) == (writer, ("openai:first", "openai:second"))
-    written = "openai:settings" if writer is None else writer
-    assert there.settings(DraftConfig(model="openai:settings")).model == written
+    roles = model_roles(writer, ["openai:first", "openai:second"], None, None)
+    assert (roles.model, roles.judges) == (writer, ("openai:first", "openai:second"))
+    assert roles.settings(DraftConfig(model="openai:settings")).model == (writer or "openai:settings")
 
 
-def test_a_validator_is_where_the_writer_is_whoever_judges() -> None:
+def test_a_validator_is_at_the_writers_address() -> None:
     settings = DraftConfig(model="openai:m", base_url=LOCAL)
     judging = JudgeConfig(judges=("mine",), validator="openai:x")
     assert addresses(judging, settings, objects={"mine": silent("mine")}) == {"writer": LOCAL, "validator": LOCAL}
 
 
-def test_with_judges_handed_over_a_run_asks_its_validator_where_the_writer_is() -> None:
+def test_object_judges_leave_the_validators_address() -> None:
     settings = DraftConfig(model="openai:m", base_url=LOCAL)
-    there = model_roles(None, [silent("mine")], None, None)
-    judging = there.judging(JudgeConfig(validator="openai:x"), settings)
+    roles = model_roles(None, [silent("mine")], None, None)
+    judging = roles.judging(JudgeConfig(validator="openai:x"), settings)
     assert (judging.judges, judging.base_url) == (("mine",), LOCAL)
 
 
@@ -88,24 +88,24 @@ def test_with_judges_handed_over_a_run_asks_its_validator_where_the_writer_is() 
         (DraftConfig(model="mine", base_url=LOCAL), None, LOCAL),
     ],
 )
-def test_everybody_who_is_named_is_at_one_address(settings: DraftConfig, judges: str | None, address: str) -> None:
+def test_named_models_share_one_address(settings: DraftConfig, judges: str | None, address: str) -> None:
     judging = JudgeConfig(judges=("openai:a", "extractive"), validator="openai:b", base_url=judges)
     refinement = RefineConfig(goals={"coverage": 1}, decider="openai:c")
     objects = {settings.model: silent(settings.model)} if settings.model not in ("openai:m", "extractive") else {}
-    found = addresses(judging, settings, refinement, objects)
-    assert (found["validator"], found["decider"]) == (address, address)
-    filled = with_addresses(judging, settings, refinement, objects)
-    assert filled.base_url == address
-    assigned = assign_models(settings, filled, Limits(), None, refinement=refinement, objects=objects)
-    assert [one.settings.base_url for one in assigned if one.role == "judge"] == [address, None]
+    by_role = addresses(judging, settings, refinement, objects)
+    assert (by_role["validator"], by_role["decider"]) == (address, address)
+    complete = with_addresses(judging, settings, refinement, objects)
+    assert complete.base_url == address
+    assigned = assign_models(settings, complete, Limits(), None, refinement=refinement, objects=objects)
+    assert [role.settings.base_url for role in assigned if role.role == "judge"] == [address, None]
 
 
-async def test_the_writers_temperature_is_nobody_elses(tmp_path: Path) -> None:
+async def test_only_the_writer_has_its_temperature(tmp_path: Path) -> None:
     settings = DraftConfig(model="openai:m", base_url=LOCAL, temperature=0.9, top_p=0.5)
     for judging in (JudgeConfig(), JudgeConfig(judges=("openai:m",), validator="openai:x")):
         roles = settings_by_role(assign_models(settings, with_addresses(judging, settings), Limits(), None))
         assert (roles["writer"].temperature, roles["writer"].top_p) == (0.9, 0.5)
-        assert {(one.temperature, one.top_p) for role, one in roles.items() if role != "writer"} == {(None, None)}
+        assert {(model.temperature, model.top_p) for role, model in roles.items() if role != "writer"} == {(None, None)}
 
     drawn: list[tuple[float, float | None]] = []
 
@@ -119,7 +119,7 @@ async def test_the_writers_temperature_is_nobody_elses(tmp_path: Path) -> None:
     assert set(drawn) == {(0.0, None)}
 
 
-def test_a_writers_address_is_none_for_models_of_another_provider() -> None:
+def test_another_provider_ignores_the_writers_address() -> None:
     settings = DraftConfig(model="openai:m", base_url=LOCAL)
     judging = JudgeConfig(judges=("openai:a",), validator="azure_openai:x")
     assert with_addresses(judging, settings).base_url is None
@@ -127,10 +127,10 @@ def test_a_writers_address_is_none_for_models_of_another_provider() -> None:
 
 
 def test_two_models_of_one_identity_are_refused() -> None:
-    one, two = silent("twin"), silent("twin")
-    assert by_identity([one, one]) == {"twin": one}
+    first, second = silent("twin"), silent("twin")
+    assert by_identity([first, first]) == {"twin": first}
     with pytest.raises(UsageError, match="two models have the identity twin") as caught:
-        by_identity([one, two])
+        by_identity([first, second])
     assert "identity=" in caught.value.hint
 
 
@@ -142,9 +142,7 @@ def test_two_models_of_one_identity_are_refused() -> None:
         (("writer", "twin", "twin"), "the judge twin is named twice"),
     ],
 )
-async def test_a_panel_of_twins_is_refused_before_anybody_is_asked(
-    tmp_path: Path, names: tuple[str, ...], words: str
-) -> None:
+async def test_a_panel_of_twins_is_refused(tmp_path: Path, names: tuple[str, ...], words: str) -> None:
     models: dict[str, Model] = {name: silent(name.rstrip("'")) for name in names}
     writer, *judges = (models[name] for name in names)
     with Store(tmp_path / "redraft.db") as store:
@@ -165,13 +163,13 @@ async def team(
     """A run's models at work."""
     with Store(folder / "redraft.db") as store:
         prepared = prepare(parse(TEXT, name="a"), DraftConfig())
-        run = record(prepared, RunSpec(purpose_of_draft(judging, refinement)), Limits(), store)
+        run = record(prepared, RunSpec(order_of_draft(judging, refinement)), Limits(), store)
         assigned = assign_models(settings, judging, Limits(), None, refinement=refinement, objects=objects or {})
         async with open_models(assigned, run, prepared.document, prepared.book, store, ignore_event) as pool:
             yield pool
 
 
-async def test_a_model_that_is_opened_is_no_twin_of_one_that_is_handed_over(tmp_path: Path) -> None:
+async def test_a_named_twin_of_an_object_is_refused(tmp_path: Path) -> None:
     settings, twin = DraftConfig(model="openai:m", base_url=LOCAL), silent(f"openai:m@{LOCAL}")
     with pytest.raises(UsageError, match="two models have the identity openai:m@http"):
         async with team(tmp_path, settings, JudgeConfig(judges=(twin.identity,)), objects={twin.identity: twin}):
@@ -194,11 +192,11 @@ async def test_one_object_may_have_several_roles(
     refinement = RefineConfig(goals={"coverage": 1}, decider=decider)
     async with team(tmp_path, DraftConfig(model="w"), judging, refinement, objects) as pool:
         judges = tuple(judge.model.identity for judge in pool.judges)
-        others = (pool.validator.model.identity, pool.decider.model.identity)
-        assert (pool.writer.model.identity, judges, *others) == expected
+        validator, decider = pool.validator.model.identity, pool.decider.model.identity
+        assert (pool.writer.model.identity, judges, validator, decider) == expected
 
 
-def test_a_cost_limit_needs_the_price_of_the_decider_too(tmp_path: Path) -> None:
+def test_a_cost_limit_needs_every_price(tmp_path: Path) -> None:
     table = tmp_path / "prices.toml"
     table.write_text('[prices]\n"m" = { prompt = 1, completion = 1 }\n', "utf-8")
     settings, refinement = DraftConfig(model="openai:m"), RefineConfig(goals={"coverage": 1}, decider="openai:dear")
@@ -206,19 +204,18 @@ def test_a_cost_limit_needs_the_price_of_the_decider_too(tmp_path: Path) -> None
         assign_models(settings, JudgeConfig(), Limits(max_cost=1), price_table(str(table)), refinement=refinement)
 
 
-def test_a_model_handed_over_costs_what_it_costs_by_name() -> None:
+def test_an_object_costs_what_its_name_costs() -> None:
     names = (f"openai:gpt-4o@{PUBLIC}", f"openai:gpt-4o@{LOCAL}")
-    here, there = (
+    public, local = (
         assign_models(DraftConfig(model=name), None, Limits(), None, objects={name: silent(name)})[0] for name in names
     )
-    assert (
-        here.price == assign_models(DraftConfig(model="openai:gpt-4o", base_url=PUBLIC), None, Limits(), None)[0].price
-    )
-    assert here.price is not None
-    assert there.price is None
+    by_name = assign_models(DraftConfig(model="openai:gpt-4o", base_url=PUBLIC), None, Limits(), None)[0]
+    assert public.price == by_name.price
+    assert public.price is not None
+    assert local.price is None
 
 
-async def test_what_is_sent_is_what_was_hashed(tmp_path: Path) -> None:
+async def test_the_prompt_sent_is_the_prompt_hashed(tmp_path: Path) -> None:
     folder = tmp_path / "prompts"
     folder.mkdir()
     standard = PromptBook().source("summarize_whole")

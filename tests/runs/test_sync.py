@@ -18,9 +18,9 @@ import pytest
 import redraft
 from redraft import Session, Store
 from redraft.graphs.state import Options
+from redraft.llm.langsmith import Tracing
 from redraft.runs import background
-from redraft.runs.session import SyncSession
-from redraft.runs.sync import SessionOptions
+from redraft.runs.session import SessionOptions, SyncSession
 from tests.support import SAMPLE
 
 TEXT = "The board met at seven. " * 3 + "It was cold, and nothing was agreed on."
@@ -198,8 +198,7 @@ def test_a_loop_whose_thread_is_gone_is_replaced_as_after_a_fork(monkeypatch: py
 
 def test_every_public_coroutine_of_a_session_is_a_method_of_the_synchronous_one() -> None:
     """None of them is missing, and none has arguments of its own."""
-    # Used by graphs, batches and tools, which are asynchronous.
-    inner = {"aclose", "begin", "finish", "begin_order", "go_on", "checkpointer"}
+    inner = {"aclose", "checkpointer"}
     public = {name: one for name, one in vars(Session).items() if not name.startswith("_") and name not in inner}
     wanted = {
         name: one
@@ -211,10 +210,9 @@ def test_every_public_coroutine_of_a_session_is_a_method_of_the_synchronous_one(
 
 
 def test_a_single_call_takes_what_a_session_takes() -> None:
-    taken = SessionOptions.__annotations__.keys()
-    # The limits of a single run are its budget.
-    assert inspect.signature(Session).parameters.keys() - {"budget", "config"} == taken
-    assert Options.__annotations__.keys().isdisjoint(taken)
+    options = {"store", *SessionOptions.__annotations__} - {*Tracing.__annotations__}
+    assert inspect.signature(Session).parameters.keys() - {"config"} == options
+    assert Options.__annotations__.keys().isdisjoint(options)
 
 
 _FORGOTTEN = f"""

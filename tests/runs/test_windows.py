@@ -11,11 +11,12 @@ from redraft.domain import content_id
 from redraft.errors import DocumentError
 from redraft.events import PartDone, RunDone, RunStarted
 from redraft.graphs import summarizer
+from redraft.order import Evaluate
 from redraft.runs.inputs import document_of
 from redraft.runs.model_names import judge_settings_of, least_window
 from redraft.runs.prepare import RunSpec, with_windows
 from redraft.runs.roster import known_window, server_window
-from redraft.settings import Evaluate, JudgeConfig
+from redraft.settings import JudgeConfig
 from redraft.text.sanitizer import clean
 from tests.chatserver import ChatServer
 from tests.cli.inside import Inside
@@ -175,7 +176,7 @@ async def test_the_summary_in_the_input_of_a_graph_may_be_its_text(store: Store,
     (tmp_path / "book.md").write_text(story(30).text, "utf-8")
     task: graphs.Task = {"source": str(tmp_path / "book.md"), "summary": text, "metrics": ["statistics"]}
     async with Session(store) as session:
-        left = await graphs.judge().compile().ainvoke(task, context=session)
+        left = (await graphs.judge().compile().ainvoke({"order": task}, context=session))["result"]
     assert left["summary"] == clean(text).strip()
 
 
@@ -229,7 +230,7 @@ async def test_a_graph_drafts_no_chapters(tmp_path: Path) -> None:
     async with Session(tmp_path / "redraft.db") as session:
         graph = summarizer(refine=False).compile()
         with pytest.raises(UsageError, match="a graph drafts no chapters"):
-            await graph.ainvoke({"source": "book.md", "by_chapter": True}, context=session)
+            await graph.ainvoke({"order": {"source": "book.md", "by_chapter": True}}, context=session)
 
 
 def test_a_run_that_goes_by_chapter_is_another_one() -> None:

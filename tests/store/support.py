@@ -38,12 +38,13 @@ from redraft.domain import (
     Usage,
     content_id,
 )
-from redraft.settings import DraftConfig, JudgeConfig, Limits, Refine, RefineConfig
+from redraft.order import Refine, Summarize
+from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.store.addresses import is_server
 from redraft.store.batches import Batch, BatchItemRow
 from redraft.store.calls import Call
-from redraft.store.documents import ChapterRun, DraftCandidate
-from redraft.store.judgments import Agreement, HumanOpinion, JudgeSetup
+from redraft.store.documents import ChapterRun
+from redraft.store.judgments import HumanOpinion
 from redraft.store.messages import Message
 from redraft.store.reservations import Reservation, ReservationTerms
 from redraft.store.runs import Run
@@ -76,8 +77,7 @@ def run(name: str = "abc123", text: str = TEXT, **changes: Any) -> Run:
         id=name,
         identity="identity",
         document=content_id(text),
-        settings=DraftConfig(query="What? \U0001f600", words=50),
-        limits=Limits(max_calls=3),
+        order=Summarize(settings=DraftConfig(query="What? \U0001f600", words=50), limits=Limits(max_calls=3)),
         prompt_hashes={"merge": "1"},
         tokenizer="estimate",
         version="0.1",
@@ -124,10 +124,6 @@ JUDGING = JudgeConfig(
 )
 REFINEMENT = RefineConfig(goals={"coverage": 0.8, "consistency": 1 / 3}, policy="paper", rounds=7, review=True)
 MODEL = "openai:ünïcode@http://127.0.0.1/v1"
-STANDING = JudgeSetup(MODEL, "consistency", 3, "3f2a9c41", '{"threshold":0.1}')
-AGREEMENT = Agreement(
-    STANDING, "QAGS Ünïcode \U0001f600", "consistency", "summaries", "tau-b", 108, 1 / 3, None, 0.5, "2026-11-22"
-)
 VERDICTS = {"verdict-1": "agrees", "verdict-2": "Ünïcode \U0001f600"}
 
 
@@ -224,13 +220,9 @@ def fill(store: Store, name: str = "abc123") -> None:
     store.ancestry.keep_vectors(book.id, "cut", "weights", b"\x00\x01")
     store.capabilities.learn_mode(MODEL, "tools")
     store.capabilities.learn_reasoning(MODEL, 700)
-    store.agreements.keep(AGREEMENT)
     fill_judged(store, name)
     chapters = [ChapterRun(title, Chunk(at, Span(10 * at, 10 * at + 10), 5)) for at, title in enumerate(("Öne", "Two"))]
     store.chapters.put(*chapters, run=name)
-    (draft,) = store.runs.drafts(name)
-    candidate = DraftCandidate(1, "", draft.id, chosen=True, reason="it is bétter")
-    store.candidates.put(candidate, DraftCandidate(2), run=name)
     fill_batch(store, name)
 
 
@@ -250,7 +242,7 @@ def fill_judged(store: Store, parent: str) -> str:
     fork = f"fork-of-{parent}"
     store.packs.add(pack(text=PRINTABLE), "made from this")
     store.keyfacts.add(keyfacts(text=PRINTABLE), "grown from this")
-    store.runs.add(run(fork, PRINTABLE, purpose=Refine(judging=JUDGING, refinement=REFINEMENT), parent=parent))
+    store.runs.add(run(fork, PRINTABLE, order=Refine(judging=JUDGING, refinement=REFINEMENT), parent=parent))
     first = store.runs.keep_draft(fork, "The first draft.", 3, "given")
     second = store.runs.add_draft(fork, "The second draft.", 3, "revise", 1, ("another nöte",))
     for judged_draft in (evaluation(), FAILED):

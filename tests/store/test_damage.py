@@ -26,10 +26,10 @@ DAMAGE = {
     "body cut off": "UPDATE runs SET body = substr(body, 1, 20) WHERE id = ?",
     "body of another kind": "UPDATE runs SET body = '[1]' WHERE id = ?",
     "bytes that are no UTF-8": "UPDATE runs SET body = CAST(x'7bff7d' AS TEXT) WHERE id = ?",
-    "settings of another kind": "UPDATE runs SET body = json_set(body, '$.settings', json('[1]')) WHERE id = ?",
-    "limits": "UPDATE runs SET body = json_set(body, '$.limits', json('null')) WHERE id = ?",
+    "settings of another kind": "UPDATE runs SET body = json_set(body, '$.order.settings', json('[1]')) WHERE id = ?",
+    "limits": "UPDATE runs SET body = json_set(body, '$.order.limits', json('null')) WHERE id = ?",
     "no hashes": "UPDATE runs SET body = json_remove(body, '$.prompt_hashes') WHERE id = ?",
-    "kind": "UPDATE runs SET kind = 'nothing' WHERE id = ?",
+    "kind": "UPDATE runs SET body = json_set(body, '$.order.kind', 'nothing') WHERE id = ?",
     "draft": "UPDATE drafts SET body = '[' WHERE run = ?",
 }
 
@@ -178,7 +178,7 @@ def test_settings_of_later_versions_are_named(tmp_path: Path, part: str) -> None
     assert command.run("summarize", "book.md", "-w", "60", "-q").code == 0
     with sqlite3.connect(command.database) as database:
         (run,) = database.execute("SELECT id FROM runs").fetchone()
-        newer = f"json_set(body, '$.{part}.verve', 3, '$.version', '9.9')"
+        newer = f"json_set(body, '$.order.{part}.verve', 3, '$.version', '9.9')"
         database.execute(f"UPDATE runs SET body = {newer}")
     database.close()
 

@@ -18,17 +18,8 @@ from hypothesis import strategies as st
 
 from redraft.domain import Evaluation, Round
 from redraft.errors import RunError, StoreError
-from redraft.settings import (
-    BuildKeyfacts,
-    BuildQuestions,
-    Compare,
-    Evaluate,
-    ExperimentPart,
-    JudgeConfig,
-    Purpose,
-    Refine,
-    Summarize,
-)
+from redraft.order import BuildKeyfacts, BuildQuestions, Compare, Evaluate, ExperimentPart, Order, Refine, Summarize
+from redraft.settings import JudgeConfig
 from redraft.store.store import Store
 from tests.store import hostile as made
 from tests.store.hostile import hostile, stored, texts, unused
@@ -246,7 +237,7 @@ def test_verdicts_are_kept_all_or_none(store: Store) -> None:
 
 
 @pytest.mark.parametrize(
-    ("purpose", "kind"),
+    ("order", "kind"),
     [
         (Summarize(), "summarize"),
         (Evaluate(judging=JUDGING), "evaluate"),
@@ -257,18 +248,18 @@ def test_verdicts_are_kept_all_or_none(store: Store) -> None:
         (ExperimentPart(kind="a trial of lamps", judging=JUDGING), "a trial of lamps"),
     ],
 )
-def test_a_run_remembers_its_purpose(store: Store, purpose: Purpose, kind: str) -> None:
-    forked = run("fork", purpose=purpose, parent=RUN)
+def test_a_run_remembers_its_order(store: Store, order: Order, kind: str) -> None:
+    forked = run("fork", order=order, parent=RUN)
     store.runs.add(forked)
     loaded = store.runs.get("fork")
     assert replace(loaded, created="", updated="") == forked
-    assert (loaded.kind, loaded.judging, loaded.refinement) == (kind, purpose.judging, purpose.refinement)
+    assert (loaded.kind, loaded.judging, loaded.refinement) == (kind, order.judging, order.refinement)
 
 
 def test_a_run_remembers_its_pack(store: Store) -> None:
-    store.runs.add(run("building", purpose=BuildQuestions(judging=JudgeConfig())))
+    store.runs.add(run("building", order=BuildQuestions(judging=JudgeConfig())))
     store.runs.set_judging("building", JUDGING)
-    assert store.runs.get("building").purpose == BuildQuestions(judging=JUDGING)
+    assert store.runs.get("building").order == BuildQuestions(judging=JUDGING)
 
 
 def test_half_a_surrogate_pair_becomes_a_question_mark(store: Store) -> None:
@@ -339,7 +330,7 @@ READABLE = {
     "SELECT body ->> 'number', body -> 'aims', body ->> 'reason' FROM records WHERE kind = 'round' AND key LIKE '%1'": (
         (1, '["coverage"]', "coverage rose")
     ),
-    "SELECT json_extract(body, '$.judging.judges[1]') FROM runs WHERE kind = 'refine'": ("j2 \U0001f600",),
+    "SELECT json_extract(body, '$.order.judging.judges[1]') FROM runs WHERE kind = 'refine'": ("j2 \U0001f600",),
     "SELECT body FROM cache WHERE key = 'verdict-2'": ("Ünïcode \U0001f600",),
     "SELECT texts.text, body -> 'notes' FROM drafts JOIN texts ON texts.id = drafts.text WHERE round = 1": (
         ("The second draft.", '["another nöte"]')

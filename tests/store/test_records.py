@@ -15,7 +15,7 @@ from redraft.settings import Limits
 from redraft.store.calls import CachedAnswer, ModelCapabilities
 from redraft.store.runs import new_run_id
 from redraft.store.store import Store
-from tests.store.support import AGREEMENT, STANDING, TEXT, add_call, call, document, dump, piece, plain, run
+from tests.store.support import TEXT, add_call, call, document, dump, piece, plain, run
 
 
 def test_a_document_comes_back_as_it_was(store: Store) -> None:
@@ -178,20 +178,6 @@ def test_capabilities_are_known_in_the_next_run(place: Path | str) -> None:
         assert database.execute("SELECT count(*) FROM knowledge").fetchone() == (3,)
 
 
-def test_agreement_is_of_one_setup_and_replaced(store: Store) -> None:
-    repeated = replace(AGREEMENT, value=0.4, n=200, measured="2026-11-23")
-    systems = replace(AGREEMENT, level="systems")
-    for agreement in (AGREEMENT, repeated, systems):
-        store.agreements.keep(agreement)
-    assert store.agreements.of(STANDING) == [systems, repeated]
-    changes = ({"judge": "x"}, {"metric": "x"}, {"version": 4}, {"prompts": ""}, {"terms": ""})
-    assert [store.agreements.of(replace(STANDING, **change)) for change in changes] == [[]] * 5  # type: ignore[arg-type]
-    strange = replace(STANDING, judge="model \ud800")
-    store.agreements.keep(replace(AGREEMENT, standing=strange, measured=""))
-    [dated] = store.agreements.of(strange)
-    assert len(dated.measured) == len("2026-11-22")
-
-
 def test_unwritable_database_is_an_error(tmp_path: Path) -> None:
     with Store(tmp_path / "redraft.db") as store:
         store._connection.raw.execute("PRAGMA query_only = ON")
@@ -202,4 +188,3 @@ def test_unwritable_database_is_an_error(tmp_path: Path) -> None:
 def test_record_json_has_aliases_and_computed_values() -> None:
     table = record_json(Table("t", "T", "", "", ("name", "n"), (("one", 1),)))
     assert (table["columns"], table["rows"]) == (["name", "n"], [{"name": "one", "n": 1}])
-    assert "standing" not in record_json(AGREEMENT)

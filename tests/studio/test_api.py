@@ -304,7 +304,7 @@ def test_questions_are_struck_out_of_a_pack_which_stays_as_it_is(client: httpx.C
     assert [one["question"] for one in after["questions"]] == kept
     assert [one["rank"] for one in after["questions"]] == list(range(1, len(kept) + 1))
     assert client.get(f"/api/packs/{before['id']}").json() == before
-    # What is judged from now on is judged by the new one, whose certificate says so.
+    # What is judged from now on is judged by the new one.
     run = begin(client, kind="evaluate", words=40, metrics=["coverage"])
     at_rest(client, run)
     shown = client.get(f"/api/runs/{run}/dossier").json()

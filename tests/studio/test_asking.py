@@ -61,13 +61,21 @@ def test_a_question_is_answered_by_the_model_of_the_run_and_judged_by_its_judge(
 
     assert (found.run, found.question, found.answered, found.status) == (made, named(5), True, "done")
     assert found.answer.startswith(fact_of(5))
-    assert [one.citation for one in found.sentences] == [1, None]
+    assert [(sentence.text, sentence.citation) for sentence in found.sentences] == [(fact_of(5), 1)]
     assert island().text[slice(*found.citations[0].span)] == found.citations[0].quote
     assert found.judged == "consistency 1.00, judged by j"
-    assert "dropped a quote" in found.notes[0]
+    assert EVIL in found.notes[0]
+    assert found.notes[0].startswith("left out, not found in the document")
+    saved = client.get(f"/runs/{made}/download/md").text
+    assert saved.startswith(f"{named(5)}\n\n{fact_of(5)} [1]\n\n[1] ")
     at_rest(client, silent.run)
     (silent, *_) = AnswerList.model_validate(client.get(f"/api/runs/{run}/answers").json()).answers
     assert (silent.answered, silent.answer, silent.citations, silent.judged) == (False, NOT_SAID, (), "")
+
+    follow_up = client.post(f"/api/runs/{run}/ask", json={"question": named(7), "follow": made}).json()["run"]
+    at_rest(client, follow_up)
+    (latest, *_) = AnswerList.model_validate(client.get(f"/api/runs/{run}/answers").json()).answers
+    assert (latest.run, latest.follows, found.follows) == (follow_up, True, False)
 
     page = client.get(f"/runs/{made}")
     assert page.status_code == 200
@@ -108,10 +116,12 @@ def test_the_box_on_the_page_of_a_run_answers_and_leads_to_the_places(at: Served
             page.goto(at.entrance)
             page.goto(f"{at.url}/runs/{run}")
             page.wait_for_selector("html[data-asked=yes][data-ready=yes]", state="attached")
+            if width == 390:
+                page.click("[data-show=ask]")
             number = {1280: 7, 1024: 6, 390: 8}[width]
             page.fill("[name=question]", named(number))
             page.press("[name=question]", "Enter")
-            first = "[data-answers] > li:first-child"
+            first = "[data-answers] > li:last-child"
             page.wait_for_selector(f"{first} .prose:has-text('is called Tom{number}')")
             page.wait_for_selector("[data-question] button:enabled")
             assert page.input_value("[name=question]") == ""
@@ -120,7 +130,7 @@ def test_the_box_on_the_page_of_a_run_answers_and_leads_to_the_places(at: Served
             assert EVIL in page.inner_text(first)
             assert page.locator(f"{first} img").count() == 0
             assert "consistency 1.00, judged by j" in page.inner_text(first)
-            assert "dropped a quote" in page.inner_text(first)
+            assert "left out, not found in the document" in page.inner_text(first)
             page.click(f"{first} .sources a.jump")
             assert page.evaluate("[...CSS.highlights.get('here')][0].toString()").startswith(fact_of(number)[:-1])
             assert page.locator("[data-pane=document]").is_visible()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
 from collections.abc import Mapping
+from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -12,10 +14,8 @@ from typing import Any
 import pytest
 
 from redraft import Session, graphs
-from redraft.domain import record_json
 from redraft.errors import RedraftError
 from redraft.runs.tools import TOOL
-from redraft.store.store import Store
 from tests.cli.inside import Inside
 from tests.studio.served import at_rest, served
 
@@ -39,11 +39,10 @@ class Failed(Exception):
 
 
 def of_stored(folder: Path) -> str:
-    """The settings, the purpose and the limits of the only run in a folder."""
-    with Store(folder / "redraft.db", must_exist=True) as store:
-        (run,) = store.runs.latest(9)
-    parts = {name: record_json(getattr(run, name)) for name in ("settings", "purpose", "limits")}
-    return json.dumps([run.document, parts], sort_keys=True)
+    """The document and the order of the only run in a folder, as they are stored."""
+    with closing(sqlite3.connect(folder / "redraft.db")) as database:
+        [(document, order)] = database.execute("SELECT document, body -> '$.order' FROM runs")
+    return f"{document}\n{order}"
 
 
 def by_shell(folder: Path, values: Mapping[str, Any]) -> None:
@@ -78,7 +77,7 @@ def by_graph(folder: Path, values: Mapping[str, Any]) -> None:
         async with Session(folder / "redraft.db") as session:
             graph = graphs.summarizer("auto", refine=True).compile(checkpointer=await session.checkpointer())
             task = {"source": str(folder / "book.md"), **values}
-            await graph.ainvoke(task, {"configurable": {"thread_id": "one"}}, context=session)
+            await graph.ainvoke({"order": task}, {"configurable": {"thread_id": "one"}}, context=session)
 
     try:
         asyncio.run(invoke())

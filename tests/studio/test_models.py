@@ -14,7 +14,6 @@ import pytest
 from redraft.llm import servers
 from redraft.llm.servers import Port
 from redraft.settings import ModelSettings
-from redraft.store.judgments import Agreement, JudgeSetup
 from redraft.store.store import Store
 from redraft.studio.models import LocalServers, ModelList
 from tests.browser import browser, serious
@@ -199,15 +198,3 @@ def test_the_page_lists_them_in_the_browser(at: Served, width: int, scheme: str)
         page.click(".server a >> nth=0")
         page.wait_for_url("**/runs/new?model=*")
         assert page.input_value("[name=model]") == "lm-studio/qwen3:latest"
-
-
-def test_the_page_of_models_has_the_certificates_of_judges(at: Served) -> None:
-    setup = JudgeSetup("openai:gpt-5", "consistency", 7, "abcd1234", "")
-    with Store(at.told.database) as store:
-        store.agreements.keep(Agreement(setup, "QAGS", "consistency", "summaries", "tau-b", 235, 0.41, 0.3, 0.5, ""))
-    with at.client() as client:
-        page = client.get("/models").text
-    assert "openai:gpt-5</bdi></td><td" in page
-    assert "agrees with people 0.41 (0.30 to 0.50) on QAGS, 235 summaries" in page
-    assert page.count("agrees with people") > 1, "the built-in judge's own, too"
-    assert "<code>redraft --config models.toml studio</code>" in page

@@ -19,7 +19,8 @@ from redraft.batches.request import BatchRequest
 from redraft.batches.sources import add_items
 from redraft.domain import Chunk, Document, Objection, Span, record_json
 from redraft.errors import UsageError
-from redraft.settings import Compare, DraftConfig, Evaluate, ExperimentPart, JudgeConfig, Refine, RefineConfig
+from redraft.order import Compare, Evaluate, ExperimentPart, Refine
+from redraft.settings import DraftConfig, JudgeConfig, RefineConfig
 from redraft.store.batches import Batch
 from redraft.store.store import Store
 from redraft.store.table import RecordTable
@@ -54,9 +55,9 @@ def names(store: Store, **wanted: object) -> list[str]:
 
 def test_runs_are_filtered_by_everything_that_they_have(store: Store) -> None:
     add(store, "aaaa", "The Ferry")
-    add(store, "bbbbbb", "The Mill", purpose=Evaluate(judging=JUDGING))
-    add(store, "cc", "The Mill", purpose=Refine(judging=JUDGING, refinement=RefineConfig(goals={"coverage": 1})))
-    add(store, "dddd", "Parts", purpose=ExperimentPart(kind="hamlet", judging=JUDGING), experiment="hamlet")
+    add(store, "bbbbbb", "The Mill", order=Evaluate(judging=JUDGING))
+    add(store, "cc", "The Mill", order=Refine(judging=JUDGING, refinement=RefineConfig(goals={"coverage": 1})))
+    add(store, "dddd", "Parts", order=ExperimentPart(kind="hamlet", judging=JUDGING), experiment="hamlet")
     store.runs.set_status("cc", "stopped")
     mill = Document.from_text("Of The Mill there is this to say.", "The Mill").id
     assert names(store) == ["cc", "bbbbbb", "aaaa"]
@@ -73,8 +74,8 @@ def test_runs_are_filtered_by_everything_that_they_have(store: Store) -> None:
 
 def test_runs_are_sorted_and_what_has_no_value_comes_last(store: Store) -> None:
     add(store, "aaaa", "Zebras")
-    add(store, "bbbbbb", "apes", purpose=Evaluate(judging=JUDGING))
-    add(store, "cc", "Mice", purpose=Evaluate(judging=JUDGING))
+    add(store, "bbbbbb", "apes", order=Evaluate(judging=JUDGING))
+    add(store, "cc", "Mice", order=Evaluate(judging=JUDGING))
     assert names(store, sort="score.coverage", dir="desc") == ["bbbbbb", "cc", "aaaa"]
     assert names(store, sort="score.coverage", dir="asc") == ["cc", "bbbbbb", "aaaa"]
     assert names(store, sort="title", dir="asc") == ["bbbbbb", "cc", "aaaa"]
@@ -120,7 +121,7 @@ def multiplied(file: Path, run: str, times: int) -> None:
 def test_a_thousand_runs_are_listed_in_half_a_second_and_each_is_read_once(
     tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    add(store, "first", "The Ferry", purpose=Evaluate(judging=JUDGING))
+    add(store, "first", "The Ferry", order=Evaluate(judging=JUDGING))
     multiplied(tmp_path / "redraft.db", "first", 999)
     with Store(tmp_path / "redraft.db", to_read=True) as reading:
         rows = RunRows(reading)
@@ -186,8 +187,8 @@ def test_every_page_of_a_full_store_is_shown(tmp_path: Path) -> None:
     """Also of runs without a summary: those that compare, build or are part of an experiment."""
     with Store(tmp_path / "redraft.db") as store:
         fill(store)
-        add(store, "aaaa", purpose=Compare(judging=JUDGING))
-        add(store, "dddd", purpose=ExperimentPart(kind="hamlet", judging=JUDGING), experiment="hamlet")
+        add(store, "aaaa", order=Compare(judging=JUDGING))
+        add(store, "dddd", order=ExperimentPart(kind="hamlet", judging=JUDGING), experiment="hamlet")
     folder = tmp_path / "tables" / "lengths"
     folder.mkdir(parents=True)
     table = {

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from redraft.settings import Evaluate
+from redraft.order import Evaluate
 from redraft.store.store import Store
 from tests.browser import browser, need_browser
 from tests.studio.served import TOKEN, Served, served
@@ -25,7 +25,7 @@ WORDY = "The history of the lighthouse keeper who lost her ledger in the great s
 def at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("sizes")
     with Store(folder / "redraft.db") as store:
-        add(store, "aaaa", LONG, purpose=Evaluate(judging=JUDGING))
+        add(store, "aaaa", LONG, order=Evaluate(judging=JUDGING))
         add(store, "bbbb", WORDY)
     with served(folder) as made:
         yield made

@@ -74,30 +74,33 @@ def main() -> int:
         parser.error(f"no attack and no try is named {options.only!r}: see --list")
     amount = f"{options.tries} tries" if options.tries else f"{options.minutes:g} minutes"
     print(f"seed {options.seed}, {amount}\n\n{table(rows)}")
-    return int(any(row.found for row in rows))
+    return int(any(row.breaches for row in rows))
 
 
 def campaign(seconds: float, seed: int, only: str = "", count: int | None = None) -> Iterator[Row]:
     """A row for each attack that is made: for so many seconds, or until so many tries of the generators are."""
 
-    def command(one: Try) -> str:
-        return f"python -m tests.torture --seed {seed} --only {one.name!r}"
+    def command(attempt: Try) -> str:
+        return f"python -m tests.torture --seed {seed} --only {attempt.name!r}"
 
-    wanted = [attack for attack in ATTACKS if not only or attack.name == only.partition("/")[0]]
-    wanted = wanted if count is None else [attack for attack in wanted if attack.share]
-    whole = sum(attack.weight for attack in wanted)
-    shares, left = sum(attack.share for attack in wanted), count or 0
+    attacks = [attack for attack in ATTACKS if not only or attack.name == only.partition("/")[0]]
+    attacks = attacks if count is None else [attack for attack in attacks if attack.share]
+    total_weight = sum(attack.weight for attack in attacks)
+    shares, remaining = sum(attack.share for attack in attacks), count or 0
     # Python that is threaded keeps to one core. Processes of an attack keep their own.
     with ThreadPoolExecutor(WORKERS) as threads, ProcessPoolExecutor(WORKERS, _CONTEXT) as processes:
-        for attack in wanted:
+        for attack in attacks:
             if count is None:
-                named = chosen(attack, seed, only) if only else []
-                tries, most = iter(named) if named else attack.tries(seed), seconds * attack.weight / whole
+                chosen_tries = chosen(attack, seed, only) if only else []
+                tries, limit = (
+                    iter(chosen_tries) if chosen_tries else attack.tries(seed),
+                    seconds * attack.weight / total_weight,
+                )
             else:
-                part = round(left * attack.share / shares)
-                tries, most = counted(attack, seed, part), math.inf
-                left, shares = left - part, shares - attack.share
-            yield attacked(attack, tries, most, command, processes if attack.share else threads)
+                part = round(remaining * attack.share / shares)
+                tries, limit = counted(attack, seed, part), math.inf
+                remaining, shares = remaining - part, shares - attack.share
+            yield attacked(attack, tries, limit, command, processes if attack.share else threads)
 
 
 if __name__ == "__main__":

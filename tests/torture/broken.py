@@ -42,7 +42,7 @@ def forgetful() -> None:
 def unsteady() -> None:
     """Nothing comes out twice as it did before."""
     say = click.echo
-    click.echo = lambda message="", **named: say(f"{message} by process {os.getpid()}", **named)
+    click.echo = lambda message="", **options: say(f"{message} by process {os.getpid()}", **options)
 
 
 def unresumable() -> None:
@@ -118,15 +118,15 @@ def astray() -> None:
     """Redirections are followed, wherever they lead."""
     send = httpx2.AsyncClient.send
 
-    async def sent(self: Any, request: Any, **named: Any) -> Any:
-        return await send(self, request, **named | {"follow_redirects": True})
+    async def sent(self: Any, request: Any, **options: Any) -> Any:
+        return await send(self, request, **options | {"follow_redirects": True})
 
     _put(httpx2.AsyncClient, "send", sent)
 
 
 BREAKS: dict[str, Callable[[], None]] = {
-    one.__name__: one
-    for one in (
+    evaluation.__name__: evaluation
+    for evaluation in (
         forgetful,
         unsteady,
         unresumable,

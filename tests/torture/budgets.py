@@ -41,9 +41,9 @@ def budgets(seed: int) -> Iterator[Try]:
     for number in itertools.count(1):
         chance = random.Random(f"{seed} budgets {number}")
         kind = _KINDS[number % len(_KINDS)]
-        whole = sum(undisturbed(kind).asked.values())
-        calls = chance.randint(1, whole + 3)
-        cost = round(chance.uniform(0.02, 0.12) * whole, 4)
+        total = sum(undisturbed(kind).requests.values())
+        calls = chance.randint(1, total + 3)
+        cost = round(chance.uniform(0.02, 0.12) * total, 4)
         for what, limit in (("calls", str(calls)), ("cost", f"{cost}")):
             for trouble in ("lost bodies", "kills", "lost bodies and kills", "dense text"):
                 name = f"budgets/{kind}, --max-{what} {limit}, {trouble} #{number}"
@@ -53,41 +53,41 @@ def budgets(seed: int) -> Iterator[Try]:
 def _limited(kind: str, what: str, limit: str, trouble: str, seed: str, folder: Path) -> Iterator[Violation]:
     chance = random.Random(seed)
 
-    def script(seen: Seen) -> Reply:
-        answer = replace(right(seen), usage="auto", latency=0.01)
+    def script(request: Seen) -> Reply:
+        answer = replace(right(request), usage="auto", latency=0.01)
         lost = "lost" in trouble and chance.random() < 0.6
         return Fault("drop_midway", text=answer.text) if lost else answer
 
-    with world(folder, script, REDRAFT_PRICES=str(folder / "prices.toml"), REDRAFT_CONCURRENCY="4") as here:
+    with world(folder, script, REDRAFT_PRICES=str(folder / "prices.toml"), REDRAFT_CONCURRENCY="4") as workspace:
         (folder / "prices.toml").write_text(_PRICES, "utf-8")
-        here.server.count = tokens
+        workspace.server.count = tokens
         if trouble == "dense text":
             (folder / "book.md").write_text(_dense(chance), "utf-8")
         option = (f"--max-{what}", limit)
         for attempt in range(_RESUMPTIONS):
-            runs = here.runs()
-            running = here.start(*(("resume", runs[0]) if runs else (*KINDS[kind], *option)))
+            runs = workspace.runs()
+            running = workspace.start(*(("resume", runs[0]) if runs else (*KINDS[kind], *option)))
             if "kills" in trouble and attempt < _RESUMPTIONS - 1:
                 time.sleep(chance.uniform(0.3, 1.0) * undisturbed(kind).seconds)
                 running.kill()
-            done = here.end(running)
+            done = workspace.end(running)
             if done.trouble:
                 yield Violation("crashed", done.trouble)
                 return
             if done.code == 0:
                 break
-        yield from _spent(here, what, float(limit))
+        yield from _spent(workspace, what, float(limit))
 
 
-def _spent(here: World, what: str, limit: float) -> Iterator[Violation]:
+def _spent(workspace: World, what: str, limit: float) -> Iterator[Violation]:
     """What the server would bill, against what was allowed."""
-    seen = here.server.seen
-    cost = sum(one.prompt_tokens + one.completion_tokens for one in seen) * _DOLLARS / 1e6
-    if what == "calls" and len(seen) > limit:
-        over = len(seen) - int(limit)
-        yield Violation("over", f"{len(seen)} requests were made of {limit:g} allowed", over)
+    requests = workspace.server.seen
+    cost = sum(call.prompt_tokens + call.completion_tokens for call in requests) * _DOLLARS / 1e6
+    if what == "calls" and len(requests) > limit:
+        over = len(requests) - int(limit)
+        yield Violation("over", f"{len(requests)} requests were made of {limit:g} allowed", over)
     if what == "cost" and cost > limit + _ROUNDING:
-        yield Violation("over", f"${cost:.4f} would be billed, of ${limit:.4f} allowed, for {len(seen)} requests")
+        yield Violation("over", f"${cost:.4f} would be billed, of ${limit:.4f} allowed, for {len(requests)} requests")
 
 
 def _dense(chance: random.Random) -> str:

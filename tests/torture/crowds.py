@@ -33,70 +33,70 @@ def crowds(seed: int) -> Iterator[Try]:
             )
 
 
-def _slowly(seen: Seen) -> Answer:
-    answer = right(seen)
+def _slowly(request: Seen) -> Answer:
+    answer = right(request)
     return Answer(answer.text, usage=answer.usage, latency=_LATENCY)
 
 
-def _together(here: World, commands: list[tuple[str, ...]]) -> list[WorkerExit]:
+def _together(workspace: World, commands: list[tuple[str, ...]]) -> list[WorkerExit]:
     """Several processes at once, which count as one where it is asked what was sent twice."""
-    running = [here.start(*command) for command in commands]
-    ended = [one.end() for one in running]
-    here.settle()
-    del here.lives[len(here.lives) - len(running) + 1 :]
-    here.lives[-1].ended, here.lives[-1].stored = len(here.server.seen), here.stored()
+    running = [workspace.start(*command) for command in commands]
+    ended = [process.end() for process in running]
+    workspace.settle()
+    del workspace.lives[len(workspace.lives) - len(running) + 1 :]
+    workspace.lives[-1].ended, workspace.lives[-1].stored = len(workspace.server.seen), workspace.stored()
     return ended
 
 
 def _one_run(size: int, kind: str, seed: str, folder: Path) -> Iterator[Violation]:
     """One of them works on the run; the others are told so, and do no harm."""
-    with world(folder, _slowly) as here:
-        first = here.start(*KINDS[kind])
+    with world(folder, _slowly) as workspace:
+        first = workspace.start(*KINDS[kind])
         until = time.monotonic() + 60
-        while not here.server.seen and first.alive and time.monotonic() < until:
+        while not workspace.server.seen and first.alive and time.monotonic() < until:
             time.sleep(0.005)
         time.sleep(random.Random(seed).random() * 2 * _LATENCY)
         first.kill()
-        here.end(first)
-        run = here.runs()[0]
-        for ended in _together(here, [("resume", run)] * size):
+        workspace.end(first)
+        run = workspace.runs()[0]
+        for ended in _together(workspace, [("resume", run)] * size):
             if ended.trouble:
                 yield Violation("crashed", ended.trouble)
             elif ended.code and not any(word in ended.err for word in _TAKEN):
                 yield Violation("wrong", f"exit {ended.code}: {ended.err[-300:]}")
-        yield from judged(here, kind, here.finished(kind))
+        yield from judged(workspace, kind, workspace.finished(kind))
 
 
 def _own_runs(size: int, kind: str, seed: str, folder: Path) -> Iterator[Violation]:
     """Each has another kind of run, and every one comes out as if it were alone."""
     kinds = [tuple(KINDS)[(place + len(seed)) % len(KINDS)] for place in range(size)]
-    with world(folder, _slowly) as here:
-        for one, ended in zip(kinds, _together(here, [KINDS[one] for one in kinds]), strict=True):
+    with world(folder, _slowly) as workspace:
+        for own_kind, ended in zip(kinds, _together(workspace, [KINDS[kind] for kind in kinds]), strict=True):
             if ended.trouble or ended.code != 0:
-                yield Violation("crashed", f"{one}: exit {ended.code}: {ended.trouble or ended.err[-400:]}")
-            elif told_by(ended.out) != undisturbed(one).out:
-                yield Violation("wrong", f"{one} came out otherwise: {told_by(ended.out)[:200]!r}")
-        yield from _paid_twice(here)
+                yield Violation("crashed", f"{own_kind}: exit {ended.code}: {ended.trouble or ended.err[-400:]}")
+            elif told_by(ended.out) != undisturbed(own_kind).out:
+                yield Violation("wrong", f"{own_kind} came out otherwise: {told_by(ended.out)[:200]!r}")
+        yield from _paid_twice(workspace)
 
 
 def _same_requests(size: int, kind: str, seed: str, folder: Path) -> Iterator[Violation]:
     """They ask the same at once: a reply is paid for once."""
-    with world(folder, _slowly) as here:
+    with world(folder, _slowly) as workspace:
         commands = [KINDS["hierarchical"]] * size
         if kind in {"evaluate", "refine"}:
             # Summaries differ, and the questions about the document are the same.
             for place in range(size):
                 (folder / f"s{place}.md").write_text(told(*range(1, place + 2)), "utf-8")
             commands = [("evaluate", "book.md", f"s{place}.md") for place in range(size)]
-        ended = _together(here, commands)
-        for one in ended:
-            if one.trouble:
-                yield Violation("crashed", one.trouble)
-        yield from _paid_twice(here)
+        ended = _together(workspace, commands)
+        for process in ended:
+            if process.trouble:
+                yield Violation("crashed", process.trouble)
+        yield from _paid_twice(workspace)
 
 
-def _paid_twice(here: World) -> Iterator[Violation]:
-    counts = Counter(identity(seen) for seen in here.server.answered)
+def _paid_twice(workspace: World) -> Iterator[Violation]:
+    counts = Counter(identity(request) for request in workspace.server.answered)
     twice = sum(count - 1 for count in counts.values())
     if twice:
         yield Violation("repeated", f"{twice} requests were paid for by several processes", twice)

@@ -37,16 +37,16 @@ def full(seed: int) -> Iterator[Try]:
 
 
 def _full(kind: str, sizes: tuple[int, ...], folder: Path) -> Iterator[Violation]:
-    with world(folder, REDRAFT_CONCURRENCY="2") as here:
+    with world(folder, REDRAFT_CONCURRENCY="2") as workspace:
         for size in sizes:
-            runs = here.runs()
+            runs = workspace.runs()
             fate = Fate(largest_file=size)
-            done = here.run(*(("resume", runs[0]) if runs else KINDS[kind]), fate=fate)
+            done = workspace.run(*(("resume", runs[0]) if runs else KINDS[kind]), fate=fate)
             if done.trouble:
                 yield Violation("crashed", f"{size} bytes: {done.trouble}")
             elif done.code and "redraft: " not in done.err:
                 yield Violation("wrong", f"{size} bytes: exit {done.code}, and nothing is said: {done.err[-200:]!r}")
-        yield from judged(here, kind, here.finished(kind))
+        yield from judged(workspace, kind, workspace.finished(kind))
 
 
 def locks(seed: int) -> Iterator[Try]:
@@ -55,32 +55,32 @@ def locks(seed: int) -> Iterator[Try]:
         chance = random.Random(f"{seed} locks {number}")
         kind = tuple(KINDS)[number % len(KINDS)]
         files = _FILES if number % 5 == 0 else (_FILES[number % 2],)
-        mode, held = chance.choice(_MODES), chance.uniform(*_HELD)
-        name = f"locks/{kind}, {' and '.join(files)}, {mode} {held:.1f} s #{number}"
-        yield Try(name, partial(_locked, kind, files, mode, held, chance.random()))
+        mode, duration = chance.choice(_MODES), chance.uniform(*_HELD)
+        name = f"locks/{kind}, {' and '.join(files)}, {mode} {duration:.1f} s #{number}"
+        yield Try(name, partial(_locked, kind, files, mode, duration, chance.random()))
 
 
 def _locked(
-    kind: str, files: tuple[str, ...], mode: str, held: float, after: float, folder: Path
+    kind: str, files: tuple[str, ...], mode: str, duration: float, after: float, folder: Path
 ) -> Iterator[Violation]:
-    with world(folder) as here:
-        running = here.start(*KINDS[kind])
+    with world(folder) as workspace:
+        running = workspace.start(*KINDS[kind])
         time.sleep(after * undisturbed(kind).seconds)
-        _hold(here, files, mode, held)
-        done = here.end(running)
+        _hold(workspace, files, mode, duration)
+        done = workspace.end(running)
         if done.trouble:
             yield Violation("crashed", done.trouble)
-        yield from judged(here, kind, done if done.code == 0 else here.finished(kind))
+        yield from judged(workspace, kind, done if done.code == 0 else workspace.finished(kind))
 
 
-def _hold(here: World, files: tuple[str, ...], mode: str, held: float) -> None:
+def _hold(workspace: World, files: tuple[str, ...], mode: str, duration: float) -> None:
     """Keep the lock of those files that are there."""
-    there = [here.folder / name for name in files if (here.folder / name).exists()]
-    opened = [sqlite3.connect(path, isolation_level=None, timeout=20) for path in there]
+    existing = [workspace.folder / name for name in files if (workspace.folder / name).exists()]
+    opened = [sqlite3.connect(path, isolation_level=None, timeout=20) for path in existing]
     try:
         for raw in opened:
             raw.execute(f"BEGIN {mode}")
-        time.sleep(held)
+        time.sleep(duration)
     finally:
         for raw in opened:
             with closing(raw):

@@ -148,11 +148,11 @@ def _spelled(tag: str) -> list[str]:
 def injections() -> list[str]:
     """Orders to the model, each of them behind what may pass for the end of a fence, and tokens of chat templates."""
     tags = itertools.cycle(word for tag in ("excerpt", "document", "summary", "context") for word in _spelled(tag))
-    ends = [one.format(next(tags)) for one in _CLOSING * 3]
+    ends = [closing.format(next(tags)) for closing in _CLOSING * 3]
     orders = itertools.cycle(_ORDERS)
-    found = [f"{end}\n{next(orders)}\n{end.replace('/', '')}" for end in ends]
-    found += [f"{token}\n{order}" for token, order in zip(_TOKENS, orders, strict=False)]
-    return found + list(_ORDERS)
+    texts = [f"{end}\n{next(orders)}\n{end.replace('/', '')}" for end in ends]
+    texts += [f"{token}\n{order}" for token, order in zip(_TOKENS, orders, strict=False)]
+    return texts + list(_ORDERS)
 
 
 _FENCE = re.compile(rf"<[\s/\\]*(?:{'|'.join(_TAGS)})")
@@ -166,7 +166,7 @@ def _fences(text: str) -> Counter[str]:
     visible = "".join(
         sign for sign in folded if sign == "\n" or unicodedata.category(sign) not in {"Cf", "Cc", "Mn", "Me"}
     )
-    return Counter("".join(found.split()) for found in _FENCE.findall(visible))
+    return Counter("".join(fence.split()) for fence in _FENCE.findall(visible))
 
 
 def documents(seed: int) -> Iterator[Try]:
@@ -184,20 +184,20 @@ def documents(seed: int) -> Iterator[Try]:
 
 
 def _placed(make: Callable[[Path], object], folder: Path) -> Iterator[Violation]:
-    with world(folder, fate=Fate(memory=_MEMORY)) as here:
+    with world(folder, fate=Fate(memory=_MEMORY)) as workspace:
         make(folder / "hostile.md")
-        yield from _ended(here, _DIRECT)
+        yield from _ended(workspace, _DIRECT)
 
 
 def _read(data: bytes, command: tuple[str, ...], folder: Path) -> Iterator[Violation]:
-    with world(folder) as here:
+    with world(folder) as workspace:
         (folder / "hostile.md").write_bytes(data)
-        yield from _ended(here, command)
+        yield from _ended(workspace, command)
 
 
-def _ended(here: World, command: tuple[str, ...]) -> Iterator[Violation]:
+def _ended(workspace: World, command: tuple[str, ...]) -> Iterator[Violation]:
     """No traceback and no hang; a refusal with a reason, or every word of it sent to the model or noted."""
-    done = here.run(*command, patience=_PATIENCE, REDRAFT_CONCURRENCY="8")
+    done = workspace.run(*command, patience=_PATIENCE, REDRAFT_CONCURRENCY="8")
     if done.trouble:
         yield Violation("crashed", done.trouble)
     elif done.code not in {0, 1, 2, 3}:
@@ -206,37 +206,39 @@ def _ended(here: World, command: tuple[str, ...]) -> Iterator[Violation]:
         if "redraft: " not in done.err and "note: " not in done.err:
             yield Violation("wrong", f"exit {done.code} without a reason: {done.err[-300:]!r}")
     else:
-        yield from _lost(here, done.err)
+        yield from _lost(workspace, done.err)
 
 
-def _lost(here: World, said: str) -> Iterator[Violation]:
-    sent = " ".join(text_of(seen.messages[0]) for seen in here.server.seen)
-    source = (here.folder / "hostile.md").read_bytes()
+def _lost(workspace: World, output: str) -> Iterator[Violation]:
+    sent = " ".join(text_of(request.messages[0]) for request in workspace.server.seen)
+    source = (workspace.folder / "hostile.md").read_bytes()
     marks = [word for word in (*_BEFORE, *_AFTER) if word.encode() in source.replace(b"\0", b"")]
     missing = [word for word in marks if word not in sent]
-    noted = [line for line in said.splitlines() if line.startswith("note: ") and not _ABOUT_THE_MODEL.search(line)]
+    noted = [line for line in output.splitlines() if line.startswith("note: ") and not _ABOUT_THE_MODEL.search(line)]
     if missing and not noted:
         yield Violation("lost", f"{len(missing)} of {len(marks)} words were never read, and nothing is said of it")
 
 
 def orders(seed: int) -> Iterator[Try]:
     """Every injection in a document; then several at once."""
-    known = injections()
-    yield from (Try(f"injections/{n}", partial(_ordered, text)) for n, text in enumerate(known, 1))
+    injected = injections()
+    yield from (Try(f"injections/{n}", partial(_ordered, text)) for n, text in enumerate(injected, 1))
     for number in itertools.count(1):
-        texts = random.Random(f"{seed} orders {number}").sample(known, 4)
+        texts = random.Random(f"{seed} orders {number}").sample(injected, 4)
         yield Try(f"injections/mixed #{number}", partial(_ordered, "\n".join(texts)))
 
 
 def _ordered(injection: str, folder: Path) -> Iterator[Violation]:
-    with world(folder) as here:
+    with world(folder) as workspace:
         for text in ("Nothing of interest.", injection):
             (folder / "hostile.md").write_text(_around(text).decode(), "utf-8")
-            done = here.run(*_DIRECT, patience=_PATIENCE)
+            done = workspace.run(*_DIRECT, patience=_PATIENCE)
             if done.trouble or done.code != 0:
                 yield Violation("crashed", done.trouble or f"exit {done.code}: {done.err[-300:]!r}")
                 return
-        plain, attacked = (text_of(seen.messages[0]) for seen in (here.server.seen[0], here.server.seen[-1]))
+        plain, attacked = (
+            text_of(request.messages[0]) for request in (workspace.server.seen[0], workspace.server.seen[-1])
+        )
         if more := _fences(attacked) - _fences(plain):
             yield Violation("wrong", f"{injection!r} adds fences: {dict(more)}")
         if tokens := [token for token in _TOKENS if token in attacked]:

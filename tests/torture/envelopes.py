@@ -46,7 +46,7 @@ def maybe(strategy: st.SearchStrategy[Any], name: str) -> st.SearchStrategy[Json
 
 
 def joined(*parts: st.SearchStrategy[Json]) -> st.SearchStrategy[Json]:
-    return st.tuples(*parts).map(lambda found: {name: value for part in found for name, value in part.items()})
+    return st.tuples(*parts).map(lambda values: {name: value for part in values for name, value in part.items()})
 
 
 def some(*parts: tuple[st.SearchStrategy[Any], str]) -> st.SearchStrategy[Json]:
@@ -130,11 +130,11 @@ class Desk:
             )
         except ModelError as error:
             self.tally[error.code] += 1
-            said = error.code
+            outcome = error.code
         else:
             assert self.asked == before + 1, "an answer that can be read is paid for once"
             self.tally["ok"] += 1
-            said = reply.text
+            outcome = reply.text
         rows = self.ledger.execute("SELECT * FROM calls WHERE label = ?", (thing,)).fetchall()
         assert rows
         for row in rows:
@@ -143,7 +143,7 @@ class Desk:
             for name in ("prompt_tokens", "completion_tokens", "cached_prompt_tokens"):
                 assert isinstance(row[name], int)
                 assert 0 <= row[name] <= 2**31
-        return said
+        return outcome
 
     def close(self) -> None:
         self.loop.run_until_complete(self.stack.aclose())
@@ -153,11 +153,11 @@ class Desk:
 
 def holds(desk: Desk, answer: Json) -> None:
     """What can be read is read and stored; nothing that was answered stays in flight, or ends in a traceback."""
-    said = desk.ask(answer)
+    outcome = desk.ask(answer)
     choice = answer["choices"][0]
     message = choice["message"]
     if message["content"] in READABLE and not (isinstance(refusal := message.get("refusal"), str) and refusal):
-        assert said == TEXT, (said, answer)
+        assert outcome == TEXT, (outcome, answer)
 
 
 def many(tries: int, number: int = 0) -> Counter[str]:

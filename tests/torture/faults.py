@@ -36,27 +36,27 @@ def _bomb() -> bytes:
 
 
 def _status(code: int, retry_after: float | None = None, message: str = "") -> Twist:
-    return lambda seen, answer: Fault("status", status=code, retry_after=retry_after, message=message)
+    return lambda request, answer: Fault("status", status=code, retry_after=retry_after, message=message)
 
 
-def _body(seen: Seen, answer: Answer) -> dict[str, Any]:
+def _body(request: Seen, answer: Answer) -> dict[str, Any]:
     """The answer as the protocol has it."""
     message: dict[str, Any] = {"role": "assistant", "content": answer.text, "refusal": None}
     reason = answer.finish_reason
-    if tools := seen.body.get("tools"):
+    if tools := request.body.get("tools"):
         function = {"name": tools[0]["function"]["name"], "arguments": answer.text}
         message |= {"content": None, "tool_calls": [{"id": "call_1", "type": "function", "function": function}]}
         reason = "tool_calls"
     choice = {"index": 0, "message": message, "finish_reason": reason, "logprobs": None}
-    head = {"id": "chatcmpl-1", "object": "chat.completion", "created": int(time.time()), "model": seen.model}
+    head = {"id": "chatcmpl-1", "object": "chat.completion", "created": int(time.time()), "model": request.model}
     return head | {"choices": [choice], "usage": answer.usage}
 
 
 def _changed(change: Callable[[dict[str, Any]], object], *, readable: bool = False) -> Twist:
     """The answer with a change in it."""
 
-    def twist(seen: Seen, answer: Answer) -> Raw:
-        body = _body(seen, answer)
+    def twist(request: Seen, answer: Answer) -> Raw:
+        body = _body(request, answer)
         changed = change(body)
         return Raw(json.dumps(body if changed is None else changed).encode(), readable=readable)
 
@@ -65,14 +65,16 @@ def _changed(change: Callable[[dict[str, Any]], object], *, readable: bool = Fal
 
 def _sent(data: Callable[[bytes], bytes], headers: dict[str, str] | None = None, **more: Any) -> Twist:
     """The answer in other bytes, or under other headers."""
-    return lambda seen, answer: Raw(
-        data(json.dumps(_body(seen, answer)).encode()), headers=_JSON | (headers or {}), **more
+    return lambda request, answer: Raw(
+        data(json.dumps(_body(request, answer)).encode()), headers=_JSON | (headers or {}), **more
     )
 
 
 def _finish(reason: str, share: float = 1.0) -> Twist:
     """The answer cut short, with a reason for it."""
-    return lambda seen, answer: replace(answer, text=answer.text[: int(len(answer.text) * share)], finish_reason=reason)
+    return lambda request, answer: replace(
+        answer, text=answer.text[: int(len(answer.text) * share)], finish_reason=reason
+    )
 
 
 def _message(body: dict[str, Any]) -> dict[str, Any]:
@@ -92,49 +94,51 @@ FAULTS: dict[str, Twist] = {
     "529": _status(529),
     "418": _status(418),
     "context length": _status(400, message="This model's maximum context length is 10 tokens."),
-    "schema refused": lambda seen, answer: _NO_SCHEMA if seen.body.get("response_format") else answer,
-    "reset before headers": lambda seen, answer: Fault("drop"),
-    "reset after headers": lambda seen, answer: Raw(b"x" * 1000, cut=1000),
-    "half a body": lambda seen, answer: Fault("drop_midway", text=answer.text),
+    "schema refused": lambda request, answer: _NO_SCHEMA if request.body.get("response_format") else answer,
+    "reset before headers": lambda request, answer: Fault("drop"),
+    "reset after headers": lambda request, answer: Raw(b"x" * 1000, cut=1000),
+    "half a body": lambda request, answer: Fault("drop_midway", text=answer.text),
     "half a body without a length": _sent(lambda body: body[: len(body) // 2], length=False),
-    "no answer": lambda seen, answer: Fault("hang"),
-    "slow body": lambda seen, answer: Fault("drip", text=answer.text, seconds=_SLOW),
-    "empty body": lambda seen, answer: Raw(b""),
-    "204": lambda seen, answer: Raw(b"", status=204, length=False),
-    "null": lambda seen, answer: Raw(b"null"),
-    "a list": lambda seen, answer: Raw(b"[]"),
-    "wrong JSON": lambda seen, answer: Fault("malformed", text=answer.text),
-    "an error in a 200": lambda seen, answer: Raw(json.dumps(Fault("status").error()).encode()),
-    "HTML page": lambda seen, answer: Fault("html"),
-    "HTML page as JSON": lambda seen, answer: Raw(PAGE.encode()),
-    "HTML page with 502": lambda seen, answer: Raw(PAGE.encode(), 502, {"Content-Type": "text/html"}),
+    "no answer": lambda request, answer: Fault("hang"),
+    "slow body": lambda request, answer: Fault("drip", text=answer.text, seconds=_SLOW),
+    "empty body": lambda request, answer: Raw(b""),
+    "204": lambda request, answer: Raw(b"", status=204, length=False),
+    "null": lambda request, answer: Raw(b"null"),
+    "a list": lambda request, answer: Raw(b"[]"),
+    "wrong JSON": lambda request, answer: Fault("malformed", text=answer.text),
+    "an error in a 200": lambda request, answer: Raw(json.dumps(Fault("status").error()).encode()),
+    "HTML page": lambda request, answer: Fault("html"),
+    "HTML page as JSON": lambda request, answer: Raw(PAGE.encode()),
+    "HTML page with 502": lambda request, answer: Raw(PAGE.encode(), 502, {"Content-Type": "text/html"}),
     "content type text/plain": _sent(bytes, {"Content-Type": "text/plain"}, readable=True),
-    "no choices": lambda seen, answer: Fault("no_choices"),
+    "no choices": lambda request, answer: Fault("no_choices"),
     "choices null": _changed(lambda body: body.update(choices=None)),
-    "null content": lambda seen, answer: Fault("null_content"),
-    "empty content": lambda seen, answer: replace(answer, text=""),
+    "null content": lambda request, answer: Fault("null_content"),
+    "empty content": lambda request, answer: replace(answer, text=""),
     "no message": _changed(lambda body: body["choices"][0].pop("message") and None),
     "content is a number": _changed(lambda body: _message(body).update(content=7, tool_calls=None)),
     "finish length": _finish("length", 0.5),
     "finish length, empty": _finish("length", 0.0),
     "content filter": _finish("content_filter", 0.5),
-    "refusal": lambda seen, answer: replace(answer, refusal=REFUSAL),
-    "refusal in prose": lambda seen, answer: replace(answer, text=REFUSAL),
+    "refusal": lambda request, answer: replace(answer, refusal=REFUSAL),
+    "refusal in prose": lambda request, answer: replace(answer, text=REFUSAL),
     "two choices": _changed(lambda body: body["choices"].append(body["choices"][0]), readable=True),
-    "no usage": lambda seen, answer: replace(answer, usage=None),
-    "negative usage": lambda seen, answer: replace(answer, usage={"prompt_tokens": -5, "completion_tokens": -9}),
-    "usage in words": lambda seen, answer: replace(answer, usage={"prompt_tokens": "many", "completion_tokens": None}),
+    "no usage": lambda request, answer: replace(answer, usage=None),
+    "negative usage": lambda request, answer: replace(answer, usage={"prompt_tokens": -5, "completion_tokens": -9}),
+    "usage in words": lambda request, answer: replace(
+        answer, usage={"prompt_tokens": "many", "completion_tokens": None}
+    ),
     "no id, no model": _changed(lambda body: {"choices": body["choices"]}, readable=True),
     "gzip": _sent(gzip.compress, {"Content-Encoding": "gzip"}, readable=True),
     "broken gzip": _sent(lambda body: gzip.compress(body)[:-12], {"Content-Encoding": "gzip"}),
     "gzip that is none": _sent(bytes, {"Content-Encoding": "gzip"}),
-    _BOMB: lambda seen, answer: Raw(_bomb(), headers=_JSON | {"Content-Encoding": "gzip"}),
-    "redirect to nowhere": lambda seen, answer: Raw(b"", 302, {"Location": "/elsewhere"}),
-    "redirect in circles": lambda seen, answer: Raw(b"", 307, {"Location": seen.path}),
+    _BOMB: lambda request, answer: Raw(_bomb(), headers=_JSON | {"Content-Encoding": "gzip"}),
+    "redirect to nowhere": lambda request, answer: Raw(b"", 302, {"Location": "/elsewhere"}),
+    "redirect in circles": lambda request, answer: Raw(b"", 307, {"Location": request.path}),
     "invalid UTF-8": _sent(lambda body: body.replace(b'"content": "', b'"content": "\xff\xfe\xc3')),
     "a byte order mark": _sent(lambda body: b"\xef\xbb\xbf" + body),
     "100 KB of blanks first": _sent(lambda body: b" " * 100_000 + body, readable=True),
-    "nested 5000 deep": lambda seen, answer: Raw(b"[" * 5000 + b"]" * 5000),
+    "nested 5000 deep": lambda request, answer: Raw(b"[" * 5000 + b"]" * 5000),
 }
 _REFUSALS = {"content filter", "refusal", "refusal in prose"}
 # These are about one request, so that a refinement goes another way, as after a refusal.
@@ -153,29 +157,29 @@ def faults(seed: int) -> Iterator[Try]:
 
 
 def _faulty(fault: str, share: float, kind: str, seed: str, folder: Path) -> Iterator[Violation]:
-    def at_times(seen: Seen, made: int) -> bool:
-        return random.Random(f"{seed} {identity(seen)} {made}").random() < share
+    def at_times(request: Seen, count: int) -> bool:
+        return random.Random(f"{seed} {identity(request)} {count}").random() < share
 
     if fault == _BOMB:
         _bomb()  # takes longer than whoever asks would wait
     script = with_twists(FAULTS[fault], at_times)
-    with world(folder, script, REDRAFT_TIMEOUT=_TIMEOUT, REDRAFT_CONCURRENCY="4") as here:
-        done = here.finished(kind, _TRIES)
+    with world(folder, script, REDRAFT_TIMEOUT=_TIMEOUT, REDRAFT_CONCURRENCY="4") as workspace:
+        done = workspace.finished(kind, _TRIES)
         refused = fault in _REFUSALS or (fault in _REJECTIONS and kind in _LED)
-        for one in judged(here, kind, done, same=not refused):
+        for violation in judged(workspace, kind, done, same=not refused):
             # An answer whose usage is not known cannot be told by it; one that was refused is asked for again.
-            if one.breach not in {"lost", "repeated"} or not (refused or fault in _UNKNOWN_USAGE):
-                yield one
-        yield from _refusals(here, kind, done.out)
+            if violation.breach not in {"lost", "repeated"} or not (refused or fault in _UNKNOWN_USAGE):
+                yield violation
+        yield from _refusals(workspace, kind, done.out)
 
 
-def _refusals(here: World, kind: str, out: str) -> Iterator[Violation]:
+def _refusals(workspace: World, kind: str, out: str) -> Iterator[Violation]:
     """A refusal is no part of a summary, and a verdict that it has left out is not replaced by another."""
     if "can't help with that" in out:
         yield Violation("wrong", f"{kind}: a refusal stands in what was made: {out[:200]!r}")
     if kind == "evaluate":
-        known = _findings(undisturbed(kind).out)
-        if wrong := _findings(told_by(out)) - known:
+        expected = _findings(undisturbed(kind).out)
+        if wrong := _findings(told_by(out)) - expected:
             yield Violation("wrong", f"verdicts that nobody gave: {sorted(wrong)[:3]}", len(wrong))
 
 

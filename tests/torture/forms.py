@@ -49,11 +49,11 @@ class Right(Keepers):
 
     def compare_answers(self, sheet: Sheet) -> Json:
         pairs = {
-            n: [set(_NAME.findall(one[of])) for of in ("document", "summary")]
-            for n, one in sheet.items("pairs").items()
+            n: [set(_NAME.findall(pair[of])) for of in ("document", "summary")]
+            for n, pair in sheet.items("pairs").items()
         }
         verdicts = {n: "full" if first == second else "contradicts" for n, (first, second) in pairs.items()}
-        return {"comparisons": [{"id": n, "reason": "names", "verdict": said} for n, said in verdicts.items()]}
+        return {"comparisons": [{"id": n, "reason": "names", "verdict": verdict} for n, verdict in verdicts.items()]}
 
 
 # Words and signs for a label that speaks for or against, of which no judge could mean the opposite.
@@ -92,7 +92,7 @@ def _in_words(label: str, rng: random.Random) -> object:
 
 
 def _labels(entry: Json, rng: random.Random) -> Json:
-    return {key: _in_words(one, rng) if key in _LABELS else one for key, one in entry.items()}
+    return {key: _in_words(value, rng) if key in _LABELS else value for key, value in entry.items()}
 
 
 def _answered(entry: Json, rng: random.Random) -> Json:
@@ -100,19 +100,19 @@ def _answered(entry: Json, rng: random.Random) -> Json:
 
 
 def _answers(entry: Json, rng: random.Random) -> Json:
-    if not (said := entry.get("answer")):
+    if not (answer := entry.get("answer")):
         return entry
     forms: list[object] = [
-        [said],
-        {"text": said},
-        f"{said}.",
-        f"**{said}**",
-        f"Answer: {said}",
-        f"It is {said}.",
-        f'"{said}"',
+        [answer],
+        {"text": answer},
+        f"{answer}.",
+        f"**{answer}**",
+        f"Answer: {answer}",
+        f"It is {answer}.",
+        f'"{answer}"',
     ]
     return entry | {
-        "answer": rng.choice([*forms, f"{said} (as the text says)", f"<answer>{said}</answer>", f"✅ {said}"])
+        "answer": rng.choice([*forms, f"{answer} (as the text says)", f"<answer>{answer}</answer>", f"✅ {answer}"])
     }
 
 
@@ -120,24 +120,34 @@ def _silent(entry: Json, rng: random.Random) -> Json:
     """That there is no answer is said in words, and the field for it is left out, or says it too."""
     if entry.get("answered", True):
         return entry
-    said = {**entry, "answer": rng.choice(SILENT[rng.choice([*SILENT])]), "answered": rng.choice((False, "no", None))}
-    return said if said["answered"] is not None else {key: one for key, one in said.items() if key != "answered"}
+    silent_entry = {
+        **entry,
+        "answer": rng.choice(SILENT[rng.choice([*SILENT])]),
+        "answered": rng.choice((False, "no", None)),
+    }
+    return (
+        silent_entry
+        if silent_entry["answered"] is not None
+        else {key: value for key, value in silent_entry.items() if key != "answered"}
+    )
 
 
 def _places(entry: Json, rng: random.Random) -> Json:
     """The sentences that something rests on, in another form than a list of their ids."""
-    if not (said := entry.get("sentences")) or not isinstance(said[0], str):
+    if not (sentences := entry.get("sentences")) or not isinstance(sentences[0], str):
         return entry
     forms: list[object] = [
-        ", ".join(said),
-        {"ids": said},
-        [{"id": one} for one in said],
+        ", ".join(sentences),
+        {"ids": sentences},
+        [{"id": sentence} for sentence in sentences],
         None,
         [1],
         ["all"],
-        said[0].upper(),
+        sentences[0].upper(),
     ]
-    return entry | {"sentences": rng.choice([*forms, [f"sentence {one}" for one in said], [*said, "zzzz"]])}
+    return entry | {
+        "sentences": rng.choice([*forms, [f"sentence {sentence}" for sentence in sentences], [*sentences, "zzzz"]])
+    }
 
 
 def _renamed(entry: Json, rng: random.Random) -> Json:
@@ -145,15 +155,15 @@ def _renamed(entry: Json, rng: random.Random) -> Json:
     spoilt = {
         key: rng.choice((key.upper(), f" {key} ", f"{key}s", f"the_{key}", f"{key}?", key[::-1])) for key in entry
     }
-    return {spoilt[key] if rng.random() < 0.4 else key: one for key, one in entry.items()}
+    return {spoilt[key] if rng.random() < 0.4 else key: value for key, value in entry.items()}
 
 
 def _blurred(entry: Json, rng: random.Random) -> Json:
     """A field is missing, or something that it cannot be."""
     key = rng.choice([*entry])
     # An empty list says that there is nothing to list: that is no matter of form.
-    junk = [one for one in envelopes.JUNK if one != [] or not isinstance(entry[key], list)]
-    return {name: one for name, one in entry.items() if name != key} | (
+    junk = [junk_value for junk_value in envelopes.JUNK if junk_value != [] or not isinstance(entry[key], list)]
+    return {name: value for name, value in entry.items() if name != key} | (
         {key: rng.choice(junk)} if rng.random() < 0.5 and key not in ("answer", "answered", *_LABELS) else {}
     )
 
@@ -177,7 +187,7 @@ def _within(change: Callable[[Json, random.Random], Json]) -> Way:
         if not case.entries:
             return json.dumps(case.clean)
         return json.dumps(
-            {case.entries: [change(dict(one), rng) for one in case.clean[case.entries]]}, ensure_ascii=False
+            {case.entries: [change(dict(item), rng) for item in case.clean[case.entries]]}, ensure_ascii=False
         )
 
     return way
@@ -218,7 +228,7 @@ def enveloped(text: str, rng: random.Random, *, odd: bool, cut: bool) -> Json:
     answer["usage"] = {"prompt_tokens": 10, "completion_tokens": 10, "total_tokens": 20}
     if odd:
         half = len(text) // 2
-        parts = [{"type": "text", "text": one} for one in (text[:half], text[half:])]
+        parts = [{"type": "text", "text": part} for part in (text[:half], text[half:])]
         message = choice["message"]
         message["content"] = rng.choice((text, parts, [text], parts[:1] + parts[1:], {"type": "text", "text": text}))
         message[rng.choice(("role", "name", "tool_calls", "audio", "reasoning_content"))] = rng.choice(envelopes.JUNK)
@@ -248,7 +258,7 @@ class World:
         numbers = self.rng.sample(range(1, _KEEPERS + 1), 7)
         self.summary = told(*numbers[:5], 40, wrong={n: f"Bob{n}" for n in numbers[3:5]} | {40: "Tom40"})
         self.told = keepers_in(self.summary)
-        self.sentences = [next(iter(keepers_in(one))) for one in self.summary.split(". ")]
+        self.sentences = [next(iter(keepers_in(sentence))) for sentence in self.summary.split(". ")]
 
     def name_of(self, number: int) -> str:
         return f"Tom{number}" if number <= _KEEPERS else ""
@@ -263,9 +273,9 @@ class World:
             return "unsupported"
         return "consistent" if self.told.get(number) == self.name_of(number) else "inconsistent"
 
-    def verdicts(self, one: Evaluation) -> Iterator[tuple[str, object, str]]:
+    def verdicts(self, evaluation: Evaluation) -> Iterator[tuple[str, object, str]]:
         """Each item of an evaluation, the verdict on it, and the right one."""
-        rows: Any = one.details
+        rows: Any = evaluation.details
         for item in rows.get("questions", ()):
             yield item["question"], item["verdict"], self._of_summary(asked_of(item["question"]))
         for item in rows.get("claims", ()):
@@ -273,10 +283,10 @@ class World:
         for item in rows.get("facts", ()):
             ((number, name),) = keepers_in(item["fact"]).items()
             yield item["fact"], item["verdict"], "stated" if self.told.get(number) == name else "missing"
-        for item in rows["sentences"] if one.metric == "faithfulness" else ():
+        for item in rows["sentences"] if evaluation.metric == "faithfulness" else ():
             right = self._of_document(self.sentences[item["id"] - 1])
-            known = {"consistent": "none", "inconsistent": "entity", "unsupported": "out_of_article"}
-            yield f"sentence {item['id']}", item["verdict"], known[right]
+            verdict_names = {"consistent": "none", "inconsistent": "entity", "unsupported": "out_of_article"}
+            yield f"sentence {item['id']}", item["verdict"], verdict_names[right]
 
 
 @dataclass
@@ -298,13 +308,13 @@ class Judge:
             raise
 
     def _answer(self, body: Json) -> httpx2.Response:
-        seen = Seen(0, 0.0, "", "m", body["messages"], body, "", 0)
-        sheet = seen_on(seen)
-        said = Right()(sheet)
-        assert isinstance(said, dict)
-        text, cut, odd = json.dumps(said), False, False
+        request = Seen(0, 0.0, "", "m", body["messages"], body, "", 0)
+        sheet = seen_on(request)
+        entries = Right()(sheet)
+        assert isinstance(entries, dict)
+        text, cut, odd = json.dumps(entries), False, False
         if self.plan and self.rng.random() < self.plan.share:
-            case = Case(PROMPTS[sheet.prompt], _Any(), said)
+            case = Case(PROMPTS[sheet.prompt], _Any(), entries)
             text, odd = WAYS[self.plan.way](case, self.rng), self.plan.odd
             cut = self.plan.way.endswith(("truncated", "broken off")) and self.rng.random() < 0.5
             self.spoilt.append((sheet.prompt, text))
@@ -336,18 +346,24 @@ class Outcome(NamedTuple):
     wrong: str = ""
 
 
-def held(world: World, one: Evaluation, right: Evaluation) -> Outcome:
+def held(world: World, evaluation: Evaluation, right: Evaluation) -> Outcome:
     """An evaluation against the right one: the same score, or a part of its verdicts and word of the rest, or none."""
-    if one.score is None:
-        return Outcome("no score", "" if one.reason else "no score, and no reason")
-    found = [*world.verdicts(one)]
-    wrong = [f"{item} is {said}, not {true}" for item, said, true in found if said not in (true, "unjudged", "unclear")]
+    if evaluation.score is None:
+        return Outcome("no score", "" if evaluation.reason else "no score, and no reason")
+    verdicts = [*world.verdicts(evaluation)]
+    wrong = [
+        f"{item} is {verdict}, not {true}"
+        for item, verdict, true in verdicts
+        if verdict not in (true, "unjudged", "unclear")
+    ]
     if wrong:
         return Outcome("wrong", "; ".join(wrong))
-    if abs(one.score - (right.score or 0.0)) < 1e-9 and not one.unjudged:
+    if abs(evaluation.score - (right.score or 0.0)) < 1e-9 and not evaluation.unjudged:
         return Outcome("right")
-    said = one.unjudged or one.details.get("missing") or one.details.get("trouble")
-    return Outcome("partly unjudged", "" if said else f"{one.score:.3f} in place of {right.score}, and nothing is said")
+    reason = evaluation.unjudged or evaluation.details.get("missing") or evaluation.details.get("trouble")
+    return Outcome(
+        "partly unjudged", "" if reason else f"{evaluation.score:.3f} in place of {right.score}, and nothing is said"
+    )
 
 
 def planned(number: int, seed: int, rng: random.Random) -> Plan:
@@ -362,9 +378,9 @@ def _world(number: int) -> tuple[World, dict[str, Evaluation]]:
     """One of a few worlds, and what comes of a judge who makes no mistake."""
     world = World(random.Random(number))
     result = asyncio.run(_judged(world, Judge(None, world.rng), plain=False))
-    found = {name: result.evaluations[name] for name in METRICS}
-    assert {held(world, one, one) for one in found.values()} == {Outcome("right")}
-    return world, found
+    evaluations = {name: result.evaluations[name] for name in METRICS}
+    assert {held(world, evaluation, evaluation) for evaluation in evaluations.values()} == {Outcome("right")}
+    return world, evaluations
 
 
 def run(number: int, seed: int) -> Iterator[tuple[Plan, str, Outcome]]:

@@ -22,56 +22,56 @@ _STRETCHED = 0.02
 
 def writes(seed: int) -> Iterator[Try]:
     """One try for each write to the checkpoints of each kind of run, then pairs: the resumed run is killed as well."""
-    known: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for kind in KINDS:
-        known[kind] = undisturbed(kind).writes
+        counts[kind] = undisturbed(kind).writes
         yield from (
-            Try(f"kill at write/{kind} {at}", partial(_at_writes, kind, (at,))) for at in range(1, known[kind] + 1)
+            Try(f"kill at write/{kind} {at}", partial(_at_writes, kind, (at,))) for at in range(1, counts[kind] + 1)
         )
-    several = [kind for kind, count in known.items() if count > 1]
+    several = [kind for kind, count in counts.items() if count > 1]
     for number in itertools.count(1) if several else ():
         chance = random.Random(f"{seed} writes {number}")
         kind = chance.choice(several)
-        ats = tuple(chance.randint(1, known[kind]) for _ in range(chance.randint(2, _MOST_DEATHS)))
+        ats = tuple(chance.randint(1, counts[kind]) for _ in range(chance.randint(2, _MOST_DEATHS)))
         yield Try(f"kill at write/{kind} {'+'.join(map(str, ats))} #{number}", partial(_at_writes, kind, ats))
 
 
 def _at_writes(kind: str, ats: tuple[int, ...], folder: Path) -> Iterator[Violation]:
-    with world(folder) as here:
+    with world(folder) as workspace:
         for at in ats:
-            runs = here.runs()
-            here.run(*(("resume", runs[0]) if runs else KINDS[kind]), fate=Fate(dies_after=at))
-        yield from judged(here, kind, here.finished(kind))
+            runs = workspace.runs()
+            workspace.run(*(("resume", runs[0]) if runs else KINDS[kind]), fate=Fate(dies_after=at))
+        yield from judged(workspace, kind, workspace.finished(kind))
 
 
 def requests(seed: int) -> Iterator[Try]:
     """One try for each request of each kind of run, as it arrives and as its answer has just gone out."""
     for kind in KINDS:
-        count = sum(undisturbed(kind).asked.values())
+        count = sum(undisturbed(kind).requests.values())
         for at, moment in itertools.product(range(1, count + 1), _MOMENTS):
             yield Try(f"kill at request/{kind} {at} {moment}", partial(_at_request, kind, at, moment))
 
 
 def _at_request(kind: str, at: int, moment: str, folder: Path) -> Iterator[Violation]:
-    with world(folder) as here:
+    with world(folder) as workspace:
         doomed: list[Running] = []
         delay = _MOMENTS[moment]
 
-        def script(seen: Seen) -> Reply:
-            if len(here.server.seen) >= at and not delay and doomed:
+        def script(request: Seen) -> Reply:
+            if len(workspace.server.seen) >= at and not delay and doomed:
                 doomed[0].kill()
-            return right(seen)
+            return right(request)
 
-        here.server.script = script
-        here.server._turns = itertools.repeat(script)
-        doomed.append(here.start(*KINDS[kind]))
-        while delay and doomed[0].alive and len(here.server.answered) < at:
+        workspace.server.script = script
+        workspace.server._turns = itertools.repeat(script)
+        doomed.append(workspace.start(*KINDS[kind]))
+        while delay and doomed[0].alive and len(workspace.server.answered) < at:
             time.sleep(0.001)
         if delay:
             time.sleep(delay * random.Random(f"{kind} {at}").random())
             doomed[0].kill()
-        here.end(doomed[0])
-        yield from judged(here, kind, here.finished(kind))
+        workspace.end(doomed[0])
+        yield from judged(workspace, kind, workspace.finished(kind))
 
 
 def moments(seed: int) -> Iterator[Try]:
@@ -85,22 +85,22 @@ def _at_random(kind: str, seed: str, folder: Path) -> Iterator[Violation]:
     chance = random.Random(seed)
     seconds = undisturbed(kind).seconds
 
-    def slowly(seen: Seen) -> Answer:
-        answer = right(seen)
+    def slowly(request: Seen) -> Answer:
+        answer = right(request)
         return Answer(answer.text, usage=answer.usage, latency=chance.random() * _STRETCHED)
 
-    with world(folder, slowly) as here:
+    with world(folder, slowly) as workspace:
         for _ in range(chance.choice([1, 1, 2, _MOST_DEATHS])):
-            _killed_after(here, kind, chance.uniform(0.2, 1.2) * seconds)
-        yield from judged(here, kind, here.finished(kind))
+            _killed_after(workspace, kind, chance.uniform(0.2, 1.2) * seconds)
+        yield from judged(workspace, kind, workspace.finished(kind))
 
 
-def _killed_after(here: World, kind: str, seconds: float) -> None:
-    runs = here.runs()
-    running = here.start(*(("resume", runs[0]) if runs else KINDS[kind]))
+def _killed_after(workspace: World, kind: str, seconds: float) -> None:
+    runs = workspace.runs()
+    running = workspace.start(*(("resume", runs[0]) if runs else KINDS[kind]))
     time.sleep(seconds)
     running.kill()
-    here.end(running)
+    workspace.end(running)
 
 
 ATTACKS = (

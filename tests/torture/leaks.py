@@ -71,15 +71,15 @@ Lure = Callable[[World, Spy], dict[str, str]]
 
 
 def _file(name: str, text: str) -> Lure:
-    def lay(here: World, other: Spy) -> dict[str, str]:
-        (here.folder / name).write_text(text.replace("SPY", other.url), "utf-8")
+    def lay(workspace: World, listener: Spy) -> dict[str, str]:
+        (workspace.folder / name).write_text(text.replace("SPY", listener.url), "utf-8")
         return {}
 
     return lay
 
 
-def _variables(**named: str) -> Lure:
-    return lambda here, other: {name: value.replace("SPY", other.url) for name, value in named.items()}
+def _variables(**variables: str) -> Lure:
+    return lambda workspace, listener: {name: value.replace("SPY", listener.url) for name, value in variables.items()}
 
 
 LURES: dict[str, Lure] = {
@@ -113,21 +113,21 @@ LURES: dict[str, Lure] = {
 
 
 def _redirect(code: int) -> Callable[[Spy, Seen], Reply]:
-    return lambda other, seen: Raw(b"", code, {"Location": f"{other.url}/chat/completions"})
+    return lambda listener, request: Raw(b"", code, {"Location": f"{listener.url}/chat/completions"})
 
 
-def _reply_names_it(other: Spy, seen: Seen) -> Reply:
-    answer = right(seen)
-    return answer if answer.text.startswith("{") else replace(answer, text=f"{answer.text} See {other.url}/x.png.")
+def _reply_names_it(listener: Spy, request: Seen) -> Reply:
+    answer = right(request)
+    return answer if answer.text.startswith("{") else replace(answer, text=f"{answer.text} See {listener.url}/x.png.")
 
 
 REPLIES: dict[str, Callable[[Spy, Seen], Reply]] = {
     **{f"a redirect with {code}": _redirect(code) for code in (301, 302, 303, 307, 308)},
-    "a 300 with a choice": lambda other, seen: Raw(b"", 300, {"Location": other.url}),
-    "a Refresh": lambda other, seen: Raw(b"", 200, {"Refresh": f"0; url={other.url}"}),
-    "a 305 to a proxy": lambda other, seen: Raw(b"", 305, {"Location": other.url}),
-    "an Alt-Svc": lambda other, seen: Raw(b"", 503, {"Alt-Svc": f'h2="127.0.0.1:{other.port}"'}),
-    "a Link": lambda other, seen: Raw(b"", 500, {"Link": f"<{other.url}>; rel=preload"}),
+    "a 300 with a choice": lambda listener, request: Raw(b"", 300, {"Location": listener.url}),
+    "a Refresh": lambda listener, request: Raw(b"", 200, {"Refresh": f"0; url={listener.url}"}),
+    "a 305 to a proxy": lambda listener, request: Raw(b"", 305, {"Location": listener.url}),
+    "an Alt-Svc": lambda listener, request: Raw(b"", 503, {"Alt-Svc": f'h2="127.0.0.1:{listener.port}"'}),
+    "a Link": lambda listener, request: Raw(b"", 500, {"Link": f"<{listener.url}>; rel=preload"}),
     "an address in a reply": _reply_names_it,
 }
 
@@ -145,31 +145,31 @@ def elsewhere(seed: int) -> Iterator[Try]:
 
 
 def _lured(lure: Lure, kind: str, folder: Path) -> Iterator[Violation]:
-    with spy() as other, world(folder) as here:
-        here.environment |= lure(here, other)
+    with spy() as listener, world(folder) as workspace:
+        workspace.environment |= lure(workspace, listener)
         # A file of the directory is below the environment: the address must not be there, nor the model.
         for name in ("OPENAI_BASE_URL", "REDRAFT_MODEL") if (folder / "redraft.toml").exists() else ():
-            here.environment.pop(name)
+            workspace.environment.pop(name)
         words = () if (folder / "redraft.toml").exists() else ("--model", "openai:m")
-        _in_a_fresh_process(here, (*KINDS[kind], *words))
-        yield from _heard(other)
+        _in_a_fresh_process(workspace, (*KINDS[kind], *words))
+        yield from _heard(listener)
 
 
 def _answered(reply: Callable[[Spy, Seen], Reply], kind: str, folder: Path) -> Iterator[Violation]:
-    with spy() as other, world(folder, partial(reply, other)) as here:
-        done = here.run(*KINDS[kind], REDRAFT_TIMEOUT="5")
+    with spy() as listener, world(folder, partial(reply, listener)) as workspace:
+        done = workspace.run(*KINDS[kind], REDRAFT_TIMEOUT="5")
         if done.trouble:
             yield Violation("crashed", done.trouble)
-        yield from _heard(other)
+        yield from _heard(listener)
 
 
-def _in_a_fresh_process(here: World, command: tuple[str, ...]) -> WorkerExit:
+def _in_a_fresh_process(workspace: World, command: tuple[str, ...]) -> WorkerExit:
     """What is read from the environment once, when a module is imported, is read here as well."""
     path = os.environ.get("PYTHONPATH", "")
     done = subprocess.run(
         [Path(sys.executable).with_name("redraft"), *command],
-        cwd=here.folder,
-        env=here.environment | ({"PYTHONPATH": path} if path else {}),
+        cwd=workspace.folder,
+        env=workspace.environment | ({"PYTHONPATH": path} if path else {}),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         timeout=_PATIENCE,
@@ -178,15 +178,17 @@ def _in_a_fresh_process(here: World, command: tuple[str, ...]) -> WorkerExit:
     return WorkerExit(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
-def _heard(other: Spy) -> Iterator[Violation]:
-    if other.heard:
-        first = other.heard[0][:200]
-        yield Violation("leaked", f"the second server was asked {len(other.heard)} times: {first!r}", len(other.heard))
+def _heard(listener: Spy) -> Iterator[Violation]:
+    if listener.heard:
+        first = listener.heard[0][:200]
+        yield Violation(
+            "leaked", f"the second server was asked {len(listener.heard)} times: {first!r}", len(listener.heard)
+        )
 
 
 def forms(key: str) -> dict[str, bytes]:
     """The ways in which a key may be written."""
-    found = {
+    encodings = {
         "plain": key,
         "percent": quote(key, safe=""),
         "form": quote_plus(key),
@@ -197,11 +199,11 @@ def forms(key: str) -> dict[str, bytes]:
         "base64 for URLs": base64.urlsafe_b64encode(key.encode()).decode(),
         "Basic": base64.b64encode(f":{key}".encode()).decode(),
     }
-    return {name: form.encode() for name, form in found.items()}
+    return {name: form.encode() for name, form in encodings.items()}
 
 
-def _echo(way: str, form: str, seen: Seen) -> Reply:
-    text, answer = f"the key {form} may not do this", right(seen)
+def _echo(way: str, form: str, request: Seen) -> Reply:
+    text, answer = f"the key {form} may not do this", right(request)
     if way == "refusal":
         return replace(answer, refusal=text)
     if way == "page":
@@ -228,15 +230,19 @@ def keys(seed: int) -> Iterator[Try]:
 
 
 def _kept(way: str, form: str, folder: Path) -> Iterator[Violation]:
-    said = forms(KEY)[form].decode()
-    with world(folder, partial(_echo, way, said), REDRAFT_TIMEOUT="5") as here:
+    encoded = forms(KEY)[form].decode()
+    with world(folder, partial(_echo, way, encoded), REDRAFT_TIMEOUT="5") as workspace:
         # Who is told to wait by each of its requests gives up after some minutes.
-        ended = [here.run("summarize", "book.md", "-w", "60", "--chunk-tokens", "128", patience=_TOLD_TO_WAIT)]
-        if runs := here.runs():
-            ended += [here.run("show", runs[0], "--json"), here.run("trace", runs[0]), here.run("runs", "--json")]
-        for one in ended:
-            if one.trouble:
-                yield Violation("crashed", one.trouble)
+        ended = [workspace.run("summarize", "book.md", "-w", "60", "--chunk-tokens", "128", patience=_TOLD_TO_WAIT)]
+        if runs := workspace.runs():
+            ended += [
+                workspace.run("show", runs[0], "--json"),
+                workspace.run("trace", runs[0]),
+                workspace.run("runs", "--json"),
+            ]
+        for process in ended:
+            if process.trouble:
+                yield Violation("crashed", process.trouble)
         yield from found_in(folder)
         yield from _open(folder)
 
@@ -275,19 +281,19 @@ def private(seed: int) -> Iterator[Try]:
 
 
 def _private(kind: str, seed: str, folder: Path) -> Iterator[Violation]:
-    def slowly(seen: Seen) -> Answer:
-        return replace(right(seen), latency=0.03)
+    def slowly(request: Seen) -> Answer:
+        return replace(right(request), latency=0.03)
 
-    with world(folder, slowly) as here:
-        running = here.start(*KINDS[kind])
+    with world(folder, slowly) as workspace:
+        running = workspace.start(*KINDS[kind])
         chance = random.Random(seed)
         for _ in range(chance.randint(5, 30)):
             yield from _open(folder)
             threading.Event().wait(0.02)
         running.kill()
-        here.end(running)
+        workspace.end(running)
         yield from _open(folder)
-        here.finished(kind)
+        workspace.finished(kind)
         yield from _open(folder)
         yield from found_in(folder)
 

@@ -119,8 +119,8 @@ def start(
     fate: Fate = Fate(),
 ) -> Running:
     """Start the command in a directory, with these paths as stdin, stdout and stderr."""
-    given = (arguments, str(folder), dict(environment), tuple(map(str, streams)), fate)
-    process = _PROCESSES.Process(target=_live, args=given)
+    values = (arguments, str(folder), dict(environment), tuple(map(str, streams)), fate)
+    process = _PROCESSES.Process(target=_live, args=values)
     process.start()
     return Running(process, *streams[1:])
 
@@ -145,7 +145,7 @@ def _live(
 
 def _arrange(fate: Fate) -> None:
     # Pauses after failures are for providers that are far away.
-    rate_limiter.FIRST_PAUSE, rate_limiter._LONGEST_PAUSE = 0.01, 0.05
+    rate_limiter.FIRST_PAUSE = 0.01
     if fate.largest_file:
         resource.setrlimit(resource.RLIMIT_FSIZE, (fate.largest_file, fate.largest_file))
     if fate.memory:
@@ -157,17 +157,17 @@ def _arrange(fate: Fate) -> None:
 
 def _count_writes(dies_after: int) -> None:
     """Note every write to the checkpoints in the file `writes`, and die after the one that was named."""
-    made, log = 0, os.open("writes", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    count, log = 0, os.open("writes", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
 
     def counted(name: str) -> None:
         write = getattr(AsyncSqliteSaver, name)
 
-        async def writing(*given: Any, **named: Any) -> Any:
-            nonlocal made
-            done = await write(*given, **named)
-            made += 1
+        async def writing(*values: Any, **options: Any) -> Any:
+            nonlocal count
+            done = await write(*values, **options)
+            count += 1
             os.write(log, b".")
-            if made == dies_after:
+            if count == dies_after:
                 os.kill(os.getpid(), signal.SIGKILL)
             return done
 

@@ -71,17 +71,17 @@ def _nested(chance: random.Random) -> Case:
         body = "".join(around.format(opening + _prose(5 * n, 5)) for n in range(count))
         page = f"<html><body>{body}</body></html>"
         return Case(form, page.encode() if form == "html" else _replaced("epub", makers.page(body).encode()), 5 * count)
-    opened, held, ends = ("<w:sdt>", "<w:p><w:r><w:t>{}</w:t></w:r></w:p>", "</w:sdt>")
+    opened, content, ends = ("<w:sdt>", "<w:p><w:r><w:t>{}</w:t></w:r></w:p>", "</w:sdt>")
     if form == "odt":
-        opened, held, ends = "<text:section>", "<text:p>{}</text:p>", "</text:section>"
-    body = "".join(opened + held.format(_prose(5 * n, 5)) for n in range(count)) + ends * count
+        opened, content, ends = "<text:section>", "<text:p>{}</text:p>", "</text:section>"
+    body = "".join(opened + content.format(_prose(5 * n, 5)) for n in range(count)) + ends * count
     data = makers.docx("W", [], body=body) if form == "docx" else makers.odt("W", [], body=body)
     return Case(form, data, 5 * count)
 
 
 def _replaced(form: Format, part: bytes) -> bytes:
-    whole = zipfile.ZipFile(io.BytesIO(_sound(form)))
-    parts = {name: whole.read(name) for name in whole.namelist()} | {_OF_ARCHIVES[form]: part}
+    archive = zipfile.ZipFile(io.BytesIO(_sound(form)))
+    parts = {name: archive.read(name) for name in archive.namelist()} | {_OF_ARCHIVES[form]: part}
     if form == "epub":
         parts |= {name: b"<html><body/></html>" for name in parts if re.search(r"c[02]\.xhtml", name)}
     return makers.zipped(parts)
@@ -105,7 +105,7 @@ def _stray(chance: random.Random) -> Case:
     """Tags in places where they have no business."""
     form: Format = chance.choice(("html", "html", "epub", "docx", "odt"))
     part = (_part(form) if form in _OF_ARCHIVES else _sound(form)).decode()
-    ends = [found.end() for found in re.finditer(r"w\d{6}\.(?=<)", part)]
+    ends = [match.end() for match in re.finditer(r"w\d{6}\.(?=<)", part)]
     for at in sorted(chance.sample(ends, chance.choice((1, 2, 5))), reverse=True):
         names = _OUTER.get(form, ())
         tag = chance.choice(_STRAY) if form == "html" else f"<{chance.choice(('', '/'))}{chance.choice(names)}>"
@@ -145,8 +145,8 @@ def _flood(chance: random.Random) -> Case:
     """Tags with attributes by the hundred thousand, which are refused."""
     count = chance.choice((1_000, 20_000, 100_000))
     tag = chance.choice(('p a{}="1"', "p a{}", "p a{}=1", "p data-{}='x'")).split()
-    given = " ".join(tag[1].format(at) for at in range(count))
-    page = f"<html><body><{tag[0]} {given}>{_prose(0, 20)}</p></body></html>"
+    values = " ".join(tag[1].format(at) for at in range(count))
+    page = f"<html><body><{tag[0]} {values}>{_prose(0, 20)}</p></body></html>"
     form: Format = chance.choice(("html", "epub"))
     return Case(form, page.encode() if form == "html" else _replaced("epub", page.encode()), None)
 
@@ -178,13 +178,13 @@ def _with_outline(count: int) -> bytes:
 
 def written(objects: list[bytes]) -> bytes:
     """A PDF file of these objects, the first of which is its catalogue."""
-    made, places = bytearray(b"%PDF-1.7\n"), []
-    for number, one in enumerate(objects, 1):
-        places.append(len(made))
-        made += b"%d 0 obj\n%s\nendobj\n" % (number, one)
+    data, places = bytearray(b"%PDF-1.7\n"), []
+    for number, content in enumerate(objects, 1):
+        places.append(len(data))
+        data += b"%d 0 obj\n%s\nendobj\n" % (number, content)
     table = b"".join(b"%010d 00000 n \n" % at for at in places)
-    end = b"trailer\n<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF" % (len(objects) + 1, len(made))
-    return bytes(made) + b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1) + table + end
+    end = b"trailer\n<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF" % (len(objects) + 1, len(data))
+    return bytes(data) + b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1) + table + end
 
 
 KINDS: dict[str, tuple[Callable[[random.Random], Case], int]] = {
@@ -203,21 +203,22 @@ def tried(case: Case) -> Outcome:
     """Read a file, and compare the words that were read with those it holds."""
     began = time.process_time()
     try:
-        found = formats.read(case.form, case.data, f"a.{case.form}")
-        made = found.as_document("a")
-        check(found.extents, f"a.{case.form}")
+        reading = formats.read(case.form, case.data, f"a.{case.form}")
+        document = reading.as_document("a")
+        check(reading.extents, f"a.{case.form}")
     except DocumentError as error:
         return Outcome("refused", "" if error.hint else "a refusal without a next step")
     if (seconds := time.process_time() - began) > 10:
         return Outcome("slow", f"it took {seconds:.0f} s")
     if case.words is None:
         return Outcome("read", "it was not refused")
-    missing = case.words - len(set(_WORD.findall(made.text)))
+    missing = case.words - len(set(_WORD.findall(document.text)))
     if missing <= 0:
         return Outcome("read")
-    said = any(re.search(r"were read|breaks off|damaged|cannot be read", note) for note in made.notes)
+    is_reported = any(re.search(r"were read|breaks off|damaged|cannot be read", note) for note in document.notes)
     return Outcome(
-        "noted", "" if said else f"{missing} of {case.words} words are missing, and nothing is said: {made.notes}"
+        "noted",
+        "" if is_reported else f"{missing} of {case.words} words are missing, and nothing is said: {document.notes}",
     )
 
 
@@ -231,4 +232,4 @@ def tries(count: int, seed: int) -> Iterator[tuple[str, int, Outcome]]:
 
 def lost(count: int, seed: int) -> Iterator[str]:
     """What is wrong with how so many files were read."""
-    return (f"{name} #{number}: {one.wrong}" for name, number, one in tries(count, seed) if one.wrong)
+    return (f"{name} #{number}: {attempt.wrong}" for name, number, attempt in tries(count, seed) if attempt.wrong)

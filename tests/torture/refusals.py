@@ -197,8 +197,8 @@ def taken(count: int, number: int) -> Iterator[str]:
 def _of_a_provider(rng: random.Random) -> str:
     if rng.random() < 0.4:
         return rng.choice(_BRACKETS).replace("{}", rng.choice(_REDACTIONS))
-    given = {"status": rng.choice(_STATUS), "error": rng.choice(_SERVER), "number": rng.randrange(10**9)}
-    return rng.choice(_ERRORS).format(**given)
+    fields = {"status": rng.choice(_STATUS), "error": rng.choice(_SERVER), "number": rng.randrange(10**9)}
+    return rng.choice(_ERRORS).format(**fields)
 
 
 def _said(parts: Parts, rng: random.Random) -> str:

@@ -84,8 +84,8 @@ def counted(attack: Attack, seed: int, count: int) -> Iterator[Try]:
     for number in itertools.count():
         if count <= 0:
             return
-        yield (one := attack.batch(seed, number, count))
-        count -= one.size
+        yield (attempt := attack.batch(seed, number, count))
+        count -= attempt.size
 
 
 def _batch(generator: Generator, count: int, seed: int, folder: Path) -> Iterator[Violation]:
@@ -99,15 +99,15 @@ class Row:
 
     name: str
     tries: int = 0
-    found: Counter[Breach] = field(default_factory=Counter)
+    breaches: Counter[Breach] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
 
 
-def make(one: Try) -> list[Violation]:
+def make(attempt: Try) -> list[Violation]:
     """Make one try. A harness that fails hides what it would have found, so that counts too."""
     folder = Path(tempfile.mkdtemp(prefix="torture-"))
     try:
-        return list(one.run(folder))
+        return list(attempt.run(folder))
     except Exception:  # noqa: BLE001
         return [Violation("crashed", f"the harness itself failed: {traceback.format_exc(limit=-4)}")]
     finally:
@@ -119,8 +119,8 @@ def chosen(attack: Attack, seed: int, only: str) -> list[Try]:
     looked_through = itertools.islice(attack.tries(seed), _LOOKED_THROUGH)
     if only == attack.name:
         return []
-    named = [one for one in looked_through if one.name.startswith(only)]
-    return [one for one in named if one.name == only] or named
+    matching = [attack for attack in looked_through if attack.name.startswith(only)]
+    return [attack for attack in matching if attack.name == only] or matching
 
 
 def attacked(
@@ -130,28 +130,31 @@ def attacked(
     row, until, running = Row(attack.name), time.monotonic() + seconds, {}
     while True:
         more = itertools.islice(tries, WORKERS - len(running)) if time.monotonic() < until else iter(())
-        running |= {pool.submit(make, one): one for one in more}
+        running |= {pool.submit(make, attempt): attempt for attempt in more}
         if not running:
             return row
         done, _ = wait(running, return_when=FIRST_COMPLETED)
-        for one in done:
-            _count(row, running.pop(one), one, command)
+        for future in done:
+            _count(row, running.pop(future), future, command)
 
 
-def _count(row: Row, one: Try, done: Future[list[Violation]], command: Callable[[Try], str]) -> None:
-    row.tries += one.size
+def _count(row: Row, attempt: Try, done: Future[list[Violation]], command: Callable[[Try], str]) -> None:
+    row.tries += attempt.size
     for violation in done.result():
-        row.found[violation.breach] += violation.count
-        note = f"{violation.breach} ({violation.count}): {one.name}: {violation.what}\n    {command(one)}"
+        row.breaches[violation.breach] += violation.count
+        note = f"{violation.breach} ({violation.count}): {attempt.name}: {violation.what}\n    {command(attempt)}"
         row.notes.append(note)
         print(note, file=sys.stderr, flush=True)
 
 
 def table(rows: Sequence[Row]) -> str:
     """The rows in columns, with their sum."""
-    whole = Row("all", sum(row.tries for row in rows), sum((row.found for row in rows), Counter()))
+    total = Row("all", sum(row.tries for row in rows), sum((row.breaches for row in rows), Counter()))
     cells = [("attack", "tries", *get_args(Breach))]
-    cells += [(row.name, str(row.tries), *(str(row.found[one]) for one in get_args(Breach))) for row in (*rows, whole)]
+    cells += [
+        (row.name, str(row.tries), *(str(row.breaches[breach]) for breach in get_args(Breach)))
+        for row in (*rows, total)
+    ]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = [
         "  ".join([line[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(line[1:], widths[1:], strict=True))])

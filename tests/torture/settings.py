@@ -34,9 +34,10 @@ MAY = {
     *("context-tokens", "temperature", "top-p", "sample", "seed", "replies", "reasoning-tokens", "repeat"),
     *("questions", "stretch-tokens", "claims", "batch", "top-k", "similarity", "threshold", "second-look"),
     *("perspective", "refine", "rounds", "policy", "judged-share", "review", "concurrency"),
-    *("requests-per-minute", "tokens-per-minute", "max-cost", "max-calls", "timeout"),
+    *("requests-per-minute", "tokens-per-minute", "max-cost", "max-calls"),
+    *("timeout", "tries", "longest-wait", "deadline"),
     *("feedback", "free-length", "max-tokens", "keyfact-overlap", "verify-against"),
-    *("words-as", "chunking", "merge", "drafts", "evidence", "keyfact-chunks"),
+    *("words-as", "chunking", "merge", "evidence", "keyfact-chunks"),
 }
 """What may be set unasked, whatever the value."""
 MODELS = {"model", "writer", "judge", "validator", "confirm", "decider"}
@@ -56,20 +57,20 @@ def _leaves(command: click.Command, path: Command = ()) -> Iterator[tuple[Comman
     """All commands, those of groups too."""
     if isinstance(command, click.Group):
         for name in command.list_commands(click.Context(command)):
-            found = command.get_command(click.Context(command), name)
-            assert found is not None
-            yield from _leaves(found, (*path, name))
+            subcommand = command.get_command(click.Context(command), name)
+            assert subcommand is not None
+            yield from _leaves(subcommand, (*path, name))
     else:
         yield path, command
 
 
 COMMANDS = dict(_leaves(app))
 SETTINGS = [
-    (path, word[2:], one)
+    (path, word[2:], parameter)
     for path, command in COMMANDS.items()
-    for one in [*command.params, *getattr(command, "rare", ())]
-    if isinstance(one, click.Option) and one.envvar
-    for word in one.opts
+    for parameter in [*command.params, *getattr(command, "rare", ())]
+    if isinstance(parameter, click.Option) and parameter.envvar
+    for word in parameter.opts
     if word.startswith("--")
 ]
 """Each setting of each command."""
@@ -84,15 +85,19 @@ def typical(key: str, option: click.Option) -> object:
     if isinstance(option.type, click.Choice):
         return str(option.type.choices[0])
     if isinstance(option.type, click.types.IntParamType | click.types.FloatParamType):
-        least = getattr(option.type, "min", None) or 0
-        return 0.5 if isinstance(option.type, click.types.FloatParamType) and least < 1 else max(1, least)
+        minimum = getattr(option.type, "min", None) or 0
+        return 0.5 if isinstance(option.type, click.types.FloatParamType) and minimum < 1 else max(1, minimum)
     return "mine"
 
 
 def required(path: Command, but: click.Option | None = None) -> dict[str, object]:
     """The settings without which a command is not begun, one of them left out."""
-    options = [one for one in COMMANDS[path].params if isinstance(one, click.Option) and one.required and one.envvar]
-    return {one.opts[0][2:]: "extractive" for one in options if one is not but}
+    options = [
+        option_
+        for option_ in COMMANDS[path].params
+        if isinstance(option_, click.Option) and option_.required and option_.envvar
+    ]
+    return {option_.opts[0][2:]: "extractive" for option_ in options if option_ is not but}
 
 
 class Set(NamedTuple):
@@ -112,10 +117,10 @@ def taken(path: Command, content: str) -> Set:
     """What a command takes from a file that lies in the current directory."""
     Path("redraft.toml").write_text(content, "utf-8")
     command = COMMANDS[path]
-    words = ["x" for one in command.params if isinstance(one, click.Argument) and one.required]
-    for one in command.params:
-        if isinstance(one, click.Option) and one.required and not one.envvar:
-            words += [one.opts[0], str(typical(one.opts[0][2:], one))]
+    words = ["x" for parameter in command.params if isinstance(parameter, click.Argument) and parameter.required]
+    for parameter in command.params:
+        if isinstance(parameter, click.Option) and parameter.required and not parameter.envvar:
+            words += [parameter.opts[0], str(typical(parameter.opts[0][2:], parameter))]
     try:
         config: Any = read_config(app.commands)
         for name in path:
@@ -131,28 +136,31 @@ def taken(path: Command, content: str) -> Set:
 
 
 def _from_file(context: click.Context, content: str) -> dict[str, object]:
-    found: dict[str, object] = {}
-    for one in [*context.command.params, *getattr(context.command, "rare", ())]:
-        if one.name and context.get_parameter_source(one.name) is ParameterSource.DEFAULT_MAP:
-            key, usual = max(one.opts, key=len).removeprefix("--"), one.get_default(click.Context(context.command))
+    values: dict[str, object] = {}
+    for parameter in [*context.command.params, *getattr(context.command, "rare", ())]:
+        if parameter.name and context.get_parameter_source(parameter.name) is ParameterSource.DEFAULT_MAP:
+            key, usual = (
+                max(parameter.opts, key=len).removeprefix("--"),
+                parameter.get_default(click.Context(context.command)),
+            )
             # A preset has values, too.
-            if key in content and (value := context.params.get(one.name)) != usual:
-                found[key] = value
-    return found
+            if key in content and (value := context.params.get(parameter.name)) != usual:
+                values[key] = value
+    return values
 
 
 def is_harmless(key: str, value: object) -> bool:
     """Whether a stranger may set this."""
-    values = [str(one) for one in (value if isinstance(value, list | tuple) else [value])]
+    values = [str(word) for word in (value if isinstance(value, list | tuple) else [value])]
     if key in MODELS:
-        return all(one == "extractive" or (one.startswith("openai:") and "//" not in one) for one in values)
+        return all(word == "extractive" or (word.startswith("openai:") and "//" not in word) for word in values)
     return key in MAY or (key == "prompts" and {*values} <= {"standard", "simple"})
 
 
-def wrongly_set(tables: Mapping[str, Any], found: Set) -> list[str]:
+def wrongly_set(tables: Mapping[str, Any], accepted: Set) -> list[str]:
     """What a file has set that it may not."""
-    wrong = [f"{key} = {value!r}" for key, value in found.values.items() if not is_harmless(key, value)]
-    return wrong if found.refused else wrong + [f"[models.{name}]" for name in tables]
+    wrong = [f"{key} = {value!r}" for key, value in accepted.values.items() if not is_harmless(key, value)]
+    return wrong if accepted.refused else wrong + [f"[models.{name}]" for name in tables]
 
 
 class _Verbatim(str):
@@ -202,7 +210,7 @@ def toml(value: object) -> str:
     if isinstance(value, _Verbatim):
         return value
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{json.dumps(key)} = {toml(one)}" for key, one in value.items()) + "}"
+        return "{" + ", ".join(f"{json.dumps(key)} = {toml(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(toml, value)) + "]"
     return (
@@ -229,34 +237,38 @@ def _of_command(rng: random.Random) -> File:
     value = typical(key, option) if rng.random() < 0.3 else _any(rng)
     if option.multiple and rng.random() < 0.3:
         value = [value, value]
-    own = [one for one in SETTINGS if one[0] == path]
-    others = {name: typical(name, one) for _, name, one in rng.sample(own, min(len(own), rng.randrange(4)))}
+    settings = [setting for setting in SETTINGS if setting[0] == path]
+    further = {
+        name: typical(name, option_) for _, name, option_ in rng.sample(settings, min(len(settings), rng.randrange(4)))
+    }
     spelt = rng.choice((key, key, key, key, key.replace("-", "_"), key.upper(), f" {key}", f"--{key}", key[:-1]))
-    said = {**others, spelt: value}
+    settings_set = {**further, spelt: value}
     top, table = required(path, option), {}
-    for name, one in said.items():
-        (top if rng.random() < 0.5 else table)[name] = one
+    for name, setting_value in settings_set.items():
+        (top if rng.random() < 0.5 else table)[name] = setting_value
     name = rng.choice((path[0], path[0], path[0], rng.choice([*COMMANDS])[0], "models", "DEFAULT"))
     return File(path, lines(top) + (f"[{name}]\n{lines(table)}" if table else ""), {})
 
 
 def _of_model(rng: random.Random) -> File:
     """A model under a name, with some of its fields, for one of the roles that a command has, or for none."""
-    fields = [one for one in ModelSettings.model_fields if one != "model"]
+    fields = [field for field in ModelSettings.model_fields if field != "model"]
     name = rng.choice(("m", "m", "strong", "a.b", "x y", "extractive", "openai:m"))
     model = rng.choice(("openai:m", "openai:m", "openai:m", "extractive", *HARMFUL, 7))
     kinds: list[Callable[[], object]] = [
         lambda: _any(rng),
         lambda: rng.choice(("http://x", 4096, 0.5, "simple", "plain")),
     ]
-    table = {"model": model} | {one: rng.choice(kinds)() for one in rng.sample(fields, rng.randrange(3))}
+    table = {"model": model} | {field: rng.choice(kinds)() for field in rng.sample(fields, rng.randrange(3))}
     roles = [(path, key, option) for path, key, option in SETTINGS if key in MODELS]
     path, key, option = rng.choice(roles)
-    said = {**required(path, option), **({key: [name] if option.multiple else name} if key in MODELS else {})}
+    settings = {**required(path, option), **({key: [name] if option.multiple else name} if key in MODELS else {})}
     more = {"m2": {"model": "openai:m2", "base_url": "http://stranger.example"}} if rng.random() < 0.3 else {}
     tables = {name: table, **more}
     return File(
-        path, lines(said) + "".join(f"[models.{json.dumps(n)}]\n{lines(one)}" for n, one in tables.items()), tables
+        path,
+        lines(settings) + "".join(f"[models.{json.dumps(n)}]\n{lines(table_)}" for n, table_ in tables.items()),
+        tables,
     )
 
 
@@ -280,10 +292,10 @@ def unasked(count: int, seed: int) -> Iterator[str]:
         with patch.dict(os.environ, home, clear=True), chdir(folder):
             for number in range(count):
                 rng = random.Random(f"{seed} {number}")
-                (kind,) = rng.choices([one for one, _ in _KINDS], [weight for _, weight in _KINDS])
+                (kind,) = rng.choices([kind_ for kind_, _ in _KINDS], [weight for _, weight in _KINDS])
                 path, content, tables = kind(rng)
                 try:
                     wrong = wrongly_set(tables, taken(path, content))
                 except Exception as error:  # noqa: BLE001  (it is what is looked for)
                     wrong = [f"{type(error).__name__}: {error}"]
-                yield from (f"#{number}, {' '.join(path)}: {one} by {content[:300]!r}" for one in wrong)
+                yield from (f"#{number}, {' '.join(path)}: {mistake} by {content[:300]!r}" for mistake in wrong)

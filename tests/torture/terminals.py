@@ -46,43 +46,43 @@ SEQUENCES: dict[str, str] = {
 }
 
 
-def _errors(here: World, text: str) -> list[tuple[str, ...]]:
+def _errors(workspace: World, text: str) -> list[tuple[str, ...]]:
     return [("summarize", "book.md", "-w", "60"), ("runs",), ("show", "RUN"), ("show", "RUN", "--json")]
 
 
-def _replies(here: World, text: str) -> list[tuple[str, ...]]:
+def _replies(workspace: World, text: str) -> list[tuple[str, ...]]:
     return [("summarize", "book.md", "-w", "60"), ("show", "RUN", "--pieces"), ("show", "RUN", "--json")]
 
 
-def _names(here: World, text: str) -> list[tuple[str, ...]]:
+def _names(workspace: World, text: str) -> list[tuple[str, ...]]:
     name = text.replace("/", "-") + ".md"
-    (here.folder / name).write_bytes((here.folder / "book.md").read_bytes())
+    (workspace.folder / name).write_bytes((workspace.folder / "book.md").read_bytes())
     commands: list[tuple[str, ...]] = [("summarize", name, "-w", "60"), ("summarize", f"no{name}", "-w", "60")]
     return [*commands, ("summarize", "book.md", "-w", "60", "-o", f"out-{name}"), ("runs", "--db", f"db{name}")]
 
 
-def _titles(here: World, text: str) -> list[tuple[str, ...]]:
-    book = (here.folder / "book.md").read_text("utf-8")
-    (here.folder / "title.md").write_text(f"# Title {text} end\n\n{book}", "utf-8")
+def _titles(workspace: World, text: str) -> list[tuple[str, ...]]:
+    book = (workspace.folder / "book.md").read_text("utf-8")
+    (workspace.folder / "title.md").write_text(f"# Title {text} end\n\n{book}", "utf-8")
     commands = [("summarize", "title.md", "-w", "60"), ("runs",), ("runs", "--json")]
     return [*commands, ("pack", "build", "title.md"), ("pack", "list"), ("forget", "RUN", "--dry-run")]
 
 
-def _arguments(here: World, text: str) -> list[tuple[str, ...]]:
-    one = ("summarize", "book.md", "-w", "60")
+def _arguments(workspace: World, text: str) -> list[tuple[str, ...]]:
+    command = ("summarize", "book.md", "-w", "60")
     wrong = [("-m", f"x{text}:y"), ("--base-url", f"http://{text}/"), ("--strategy", text), ("--prompts", text)]
-    return [*((*one, *pair) for pair in wrong), ("show", text), (text,), ("resume", text, "--json")]
+    return [*((*command, *pair) for pair in wrong), ("show", text), (text,), ("resume", text, "--json")]
 
 
-def _settings(here: World, text: str) -> list[tuple[str, ...]]:
+def _settings(workspace: World, text: str) -> list[tuple[str, ...]]:
     escaped = "".join(f"\\u{ord(sign):04x}" for sign in text)
-    (here.folder / "redraft.toml").write_text(f'"k{escaped}" = 1\n', "utf-8")
+    (workspace.folder / "redraft.toml").write_text(f'"k{escaped}" = 1\n', "utf-8")
     return [("runs",), ("runs", "--json")]
 
 
-def _packs(here: World, text: str) -> list[tuple[str, ...]]:
+def _packs(workspace: World, text: str) -> list[tuple[str, ...]]:
     escaped = "".join(f"\\u{ord(sign):04x}" for sign in text)
-    (here.folder / "pack.json").write_text(f'{{"format": "{escaped}", "{escaped}": 1}}', "utf-8")
+    (workspace.folder / "pack.json").write_text(f'{{"format": "{escaped}", "{escaped}": 1}}', "utf-8")
     return [("pack", "import", "book.md", "pack.json"), ("pack", "import", "book.md", "pack.json", "--json")]
 
 
@@ -100,8 +100,8 @@ PATHS = {
 }
 
 
-def _server(path: str, text: str, seen: Seen) -> Reply:
-    answer = right(seen)
+def _server(path: str, text: str, request: Seen) -> Reply:
+    answer = right(request)
     if path == "errors":
         return Fault("status", status=401, message=f"wrong key {text} indeed")
     if path == "errors of 500":
@@ -129,44 +129,44 @@ def terminals(seed: int) -> Iterator[Try]:
 
 
 def _shown(path: str, text: str, folder: Path) -> Iterator[Violation]:
-    with world(folder, partial(_server, path, text), TERM="xterm", COLUMNS="80") as here:
-        for command in PATHS[path](here, text):
-            run = next(iter(here.runs()), "none")
-            shown = on_terminal(here, tuple(run if word == "RUN" else word for word in command))
-            if found := speech(shown):
-                what = f"`{' '.join(command)}` sends {sorted(found)}"
+    with world(folder, partial(_server, path, text), TERM="xterm", COLUMNS="80") as workspace:
+        for command in PATHS[path](workspace, text):
+            run = next(iter(workspace.runs()), "none")
+            printed = on_terminal(workspace, tuple(run if word == "RUN" else word for word in command))
+            if commands_run := speech(printed):
+                what = f"`{' '.join(command)}` sends {sorted(commands_run)}"
                 yield Violation("leaked", f"{what[:300]!r}")
-            if "Traceback (most recent" in shown:
-                yield Violation("crashed", shown[-600:])
+            if "Traceback (most recent" in printed:
+                yield Violation("crashed", printed[-600:])
 
 
-def speech(shown: str) -> set[str]:
+def speech(printed: str) -> set[str]:
     """What in all that reached a terminal is neither text nor one of our own sequences."""
-    return set(_SPEAKING.findall(_OURS.sub("", shown)))
+    return set(_SPEAKING.findall(_OURS.sub("", printed)))
 
 
-def on_terminal(here: World, command: tuple[str, ...]) -> str:
+def on_terminal(workspace: World, command: tuple[str, ...]) -> str:
     """Run a command with stdout and stderr on a terminal, and tell what reached it."""
     outer, inner = pty.openpty()
-    shown: list[bytes] = []
+    chunks: list[bytes] = []
     over = threading.Event()
 
     def read() -> None:
         while not (over.is_set() and not select.select([outer], [], [], 0)[0]):
             if select.select([outer], [], [], 0.02)[0]:
                 with suppress(OSError):
-                    shown.append(os.read(outer, 65_536))
+                    chunks.append(os.read(outer, 65_536))
 
     reader = threading.Thread(target=read)
     reader.start()
     try:
-        ended = here.run_on(os.ttyname(inner), *command)
+        ended = workspace.run_on(os.ttyname(inner), *command)
     finally:
         over.set()
         reader.join()
         os.close(inner)
         os.close(outer)
-    text = b"".join(shown).decode("utf-8", "replace").replace("\r\n", "\n")
+    text = b"".join(chunks).decode("utf-8", "replace").replace("\r\n", "\n")
     # A carriage return of ours is followed by an erased line.
     text = re.sub(r"\r(?=\x1b\[|\n|$)|(?<=K)\r", "", text)
     return text if ended.code is not None else f"{text}\nTraceback (most recent call last): it hung"

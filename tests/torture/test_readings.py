@@ -20,9 +20,9 @@ LINE = "One two three four five six seven eight nine ten eleven twelve thirteen 
 
 @pytest.mark.nightly
 def test_no_text_is_lost_without_a_word() -> None:
-    found = [(name, number, one) for name, number, one in tries(100, 1)]
-    assert [f"{name} #{number}: {one.wrong}" for name, number, one in found if one.wrong] == []
-    ended = Counter(one.ending for _, _, one in found)
+    attempts = [(name, number, attempt) for name, number, attempt in tries(100, 1)]
+    assert [f"{name} #{number}: {attempt.wrong}" for name, number, attempt in attempts if attempt.wrong] == []
+    ended = Counter(attempt.ending for _, _, attempt in attempts)
     assert ended["read"] > 70
     assert ended["refused"] > 0
 
@@ -30,7 +30,7 @@ def test_no_text_is_lost_without_a_word() -> None:
 def test_the_tries_notice_a_parser_that_drops_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(markup, "_PAGE_END", re.compile("<p>.*"))
     wrong = [tried(KINDS["stray tags"][0](random.Random(f"a {n}"))).wrong for n in range(20)]
-    assert any("are missing, and nothing is said" in one for one in wrong)
+    assert any("are missing, and nothing is said" in message for message in wrong)
 
 
 @pytest.mark.nightly

@@ -26,7 +26,7 @@ SMALL = [(attack, name) for attack in ATTACKS for name in attack.small]
 
 def first(attack: Attack, name: str) -> Iterator[Try]:
     """The tries of an attack whose names begin so, in their order."""
-    return (one for one in itertools.islice(attack.tries(SEED), 300) if one.name.startswith(name))
+    return (attempt for attempt in itertools.islice(attack.tries(SEED), 300) if attempt.name.startswith(name))
 
 
 def test_every_attack_with_processes_has_a_small_form() -> None:
@@ -69,21 +69,21 @@ BROKEN = [
 @pytest.mark.nightly
 @pytest.mark.parametrize(("how", "name", "breach"), BROKEN, ids=[f"{how}, {name}" for how, name, _ in BROKEN])
 def test_an_attack_notices(how: str, name: str, breach: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    attack = next(one for one in ATTACKS if one.name == name.partition("/")[0])
+    attack = next(candidate for candidate in ATTACKS if candidate.name == name.partition("/")[0])
     start = processes.start
 
-    def broken(*given: Any) -> Any:
-        *before, fate = given
+    def broken(*values: Any) -> Any:
+        *before, fate = values
         return start(*before, replace(fate, broken=how))
 
-    for one in itertools.islice(first(attack, name), 2):
+    for attempt in itertools.islice(first(attack, name), 2):
         # What is compared with is made by redraft as it is.
         for kind in world.KINDS:
-            if re.search(rf"\b{kind}\b(?!\.)", one.name):
+            if re.search(rf"\b{kind}\b(?!\.)", attempt.name):
                 undisturbed(kind)
         with monkeypatch.context() as patch:
             patch.setattr(world, "start", broken)
-            if breach in {found.breach for found in make(one)}:
+            if breach in {violation.breach for violation in make(attempt)}:
                 return
     pytest.fail(f"nothing is {breach}")
 
@@ -92,10 +92,10 @@ def test_a_harness_that_fails_counts_as_a_violation(tmp_path: Path) -> None:
     def fails(folder: Path) -> list[Violation]:
         raise ValueError("no")
 
-    (found,) = make(Try("x", fails))
+    (violation,) = make(Try("x", fails))
 
-    assert found.breach == "crashed"
-    assert "ValueError: no" in found.what
+    assert violation.breach == "crashed"
+    assert "ValueError: no" in violation.what
 
 
 def test_the_table_adds_up(capsys: pytest.CaptureFixture[str]) -> None:
@@ -103,7 +103,7 @@ def test_the_table_adds_up(capsys: pytest.CaptureFixture[str]) -> None:
         return iter([Try("a/1", lambda folder: [Violation("lost", "it is gone", 2)]), Try("a/2", lambda folder: [])])
 
     with ThreadPoolExecutor() as pool:
-        row = attacked(Attack("a", tries), tries(1), 60.0, lambda one: f"again {one.name}", pool)
+        row = attacked(Attack("a", tries), tries(1), 60.0, lambda attempt: f"again {attempt.name}", pool)
 
     lines = table([row, row]).splitlines()
     assert lines[2].split()[:3] == ["a", "2", "2"]
@@ -130,9 +130,9 @@ def test_another_score_or_verdict_is_noticed(metric: str) -> None:
     right = clean[metric]
     assert held(world, right, right) == Outcome("right")
     assert right.score is not None
-    other = replace(right, score=right.score / 2)
-    assert "nothing is said" in held(world, other, right).wrong
-    assert held(world, replace(other, unjudged=1), right) == Outcome("partly unjudged")
+    changed = replace(right, score=right.score / 2)
+    assert "nothing is said" in held(world, changed, right).wrong
+    assert held(world, replace(changed, unjudged=1), right) == Outcome("partly unjudged")
     another = World(forms.random.Random(1))
     assert another.summary != world.summary
     assert held(another, right, right).ending == "wrong"

@@ -73,32 +73,32 @@ Twist = Callable[[Seen, Answer], Reply]
 """What a server says in place of the right answer."""
 
 
-def identity(seen: Seen) -> int:
+def identity(request: Seen) -> int:
     """A number that stands for what a request says, in whichever way it asks for its reply. As good as unique."""
-    texts = [text_of(message) for message in seen.messages]
+    texts = [text_of(message) for message in request.messages]
     texts[0] = texts[0].partition(FORM)[0]
     digest = hashlib.sha256(json.dumps(texts).encode()).hexdigest()
     return 1000 + int(digest[:7], 16)
 
 
-def _wanted(seen: Seen) -> set[tuple[str, str]]:
+def _wanted(request: Seen) -> set[tuple[str, str]]:
     """What a request is for: each item that it asks about, with whom else ever; else the whole of it."""
-    sheet = seen_on(seen)
-    return {(sheet.prompt, text) for text in sheet.judged.values()} or {(sheet.prompt, str(identity(seen)))}
+    sheet = seen_on(request)
+    return {(sheet.prompt, text) for text in sheet.judged.values()} or {(sheet.prompt, str(identity(request)))}
 
 
 _JUDGE, _PROSE = Keepers(), summarizer()
 
 
-def right(seen: Seen) -> Answer:
+def right(request: Seen) -> Answer:
     """The answer that every request has. It depends on the prompt alone, not on what is complained of after it."""
-    sheet = seen_on(seen)
+    sheet = seen_on(request)
     if sheet.prompt not in ("revise", "edit") or sheet.items("points"):
-        said = _JUDGE(sheet)
+        reply = _JUDGE(sheet)
     else:
-        said = _PROSE(replace(seen, messages=seen.messages[:1]))
-    text = said if isinstance(said, str) else json.dumps(said)
-    usage = {"prompt_tokens": identity(seen), "completion_tokens": 7, "total_tokens": identity(seen) + 7}
+        reply = _PROSE(replace(request, messages=request.messages[:1]))
+    text = reply if isinstance(reply, str) else json.dumps(reply)
+    usage = {"prompt_tokens": identity(request), "completion_tokens": 7, "total_tokens": identity(request) + 7}
     return Answer(text, usage=usage)
 
 
@@ -228,32 +228,32 @@ class Undisturbed:
     """What comes of a run that nobody attacks."""
 
     out: str
-    asked: Counter[int]
-    wanted: frozenset[tuple[str, str]]
+    requests: Counter[int]
+    conclusions: frozenset[tuple[str, str]]
     writes: int
     """To the checkpoints."""
     seconds: float
 
 
-_known: dict[str, Undisturbed] = {}
+_undisturbed: dict[str, Undisturbed] = {}
 _knowing = threading.Lock()
 
 
 def undisturbed(kind: str) -> Undisturbed:
     """What comes of a kind of run when it is left alone; it is made once."""
     with _knowing:
-        if kind not in _known:
-            with TemporaryDirectory(prefix="undisturbed-") as name, world(Path(name)) as here:
+        if kind not in _undisturbed:
+            with TemporaryDirectory(prefix="undisturbed-") as name, world(Path(name)) as workspace:
                 began = time.monotonic()
-                done = here.run(*KINDS[kind])
+                done = workspace.run(*KINDS[kind])
                 seconds = time.monotonic() - began
                 assert done.code == 0, f"{kind}: {done.code} {done.err}"
-                log = here.folder / "writes"
+                log = workspace.folder / "writes"
                 writes = log.stat().st_size if log.exists() else 0
-                asked = Counter(identity(seen) for seen in here.server.seen)
-                wanted = frozenset().union(*map(_wanted, here.server.seen))
-                _known[kind] = Undisturbed(told_by(done.out), asked, wanted, writes, seconds)
-        return _known[kind]
+                requests = Counter(identity(request) for request in workspace.server.seen)
+                conclusions = frozenset().union(*map(_wanted, workspace.server.seen))
+                _undisturbed[kind] = Undisturbed(told_by(done.out), requests, conclusions, writes, seconds)
+        return _undisturbed[kind]
 
 
 def told_by(out: str) -> str:
@@ -261,7 +261,7 @@ def told_by(out: str) -> str:
     return _CHANGING.sub("…", out).strip()
 
 
-def judged(here: World, kind: str, done: WorkerExit, *, same: bool = True) -> Iterator[Violation]:
+def judged(workspace: World, kind: str, done: WorkerExit, *, same: bool = True) -> Iterator[Violation]:
     """What a run that was disturbed, and has been brought to its end, has lost, repeated or changed."""
     expected = undisturbed(kind)
     if done.trouble or done.code not in ({0} if same else {0, 3}):
@@ -270,58 +270,62 @@ def judged(here: World, kind: str, done: WorkerExit, *, same: bool = True) -> It
         return
     if same and told_by(done.out) != expected.out:
         yield Violation("wrong", f"{kind}: another outcome: {_difference(expected.out, told_by(done.out))}")
-    yield from repetitions(here.server.seen, here.lives, expected.asked)
+    yield from repetitions(workspace.server.seen, workspace.lives, expected.requests)
     # What was left open or cut before is asked about in other company.
-    if missing := expected.wanted.difference(*map(_wanted, here.server.seen)):
+    if missing := expected.conclusions.difference(*map(_wanted, workspace.server.seen)):
         yield Violation("lost", f"{kind}: {len(missing)} items were never asked about", len(missing))
 
 
-def repetitions(seen: Sequence[Seen], lives: Sequence[Life], expected: Counter[int]) -> Iterator[Violation]:
+def repetitions(requests: Sequence[Seen], lives: Sequence[Life], expected: Counter[int]) -> Iterator[Violation]:
     """What was paid for though it was stored, and what one process has sent twice without a need."""
     before: frozenset[int] = frozenset()
     for number, life in enumerate(lives):
-        sent = Counter(identity(one) for one in seen[life.began : life.ended])
-        if paid := [one for one in sent if one in before]:
+        sent = Counter(identity(request) for request in requests[life.began : life.ended])
+        if paid := [request_id for request_id in sent if request_id in before]:
             yield Violation("lost", f"process {number + 1} paid for {len(paid)} stored answers again", len(paid))
         # With more room for its reply it is another request.
         answered = Counter(
-            (identity(one), one.body.get("max_completion_tokens"))
-            for one in seen[life.began : life.ended]
-            if one.answered and not _is_lost(one)
+            (identity(request), request.body.get("max_completion_tokens"))
+            for request in requests[life.began : life.ended]
+            if request.answered and not _is_lost(request)
         )
-        twice = sum(max(0, count - max(1, expected[one])) for (one, _), count in answered.items())
+        twice = sum(max(0, count - max(1, expected[request_id])) for (request_id, _), count in answered.items())
         if twice:
             yield Violation("repeated", f"process {number + 1} sent {twice} requests twice", twice)
-        lost = Counter(identity(one) for one in seen[life.began : life.ended] if _is_lost(one))
-        often = sum(max(0, count - (MAX_TRIES + 1) * max(1, expected[one])) for one, count in lost.items())
+        lost = Counter(identity(request_id) for request_id in requests[life.began : life.ended] if _is_lost(request_id))
+        often = sum(
+            max(0, count - (MAX_TRIES + 1) * max(1, expected[request_id])) for request_id, count in lost.items()
+        )
         if often:
             yield Violation("repeated", f"process {number + 1} sent {often} requests more often than it may", often)
         before = life.stored
 
 
-def _is_lost(seen: Seen) -> bool:
+def _is_lost(request: Seen) -> bool:
     """Whether prose came whole as the server sent it, and was empty, or broke off: that is asked for again, so often
     at most. In no other case does what was answered go out again: a structured reply is mended, or asked for in halves.
     """
-    structured = seen.body.get("response_format") or seen.body.get("tools") or FORM in text_of(seen.messages[0])
-    useless = not seen.reply.strip() or seen.finish_reason == "length"
-    return seen.answered and not seen.fault and not structured and useless
-
-
-def _difference(expected: str, found: str) -> str:
-    at = next(
-        (n for n, (a, b) in enumerate(zip(expected, found, strict=False)) if a != b), min(len(expected), len(found))
+    structured = (
+        request.body.get("response_format") or request.body.get("tools") or FORM in text_of(request.messages[0])
     )
-    return f"{expected[max(0, at - 30) : at + 60]!r} became {found[max(0, at - 30) : at + 60]!r}"
+    useless = not request.reply.strip() or request.finish_reason == "length"
+    return request.answered and not request.fault and not structured and useless
+
+
+def _difference(expected: str, actual: str) -> str:
+    at = next(
+        (n for n, (a, b) in enumerate(zip(expected, actual, strict=False)) if a != b), min(len(expected), len(actual))
+    )
+    return f"{expected[max(0, at - 30) : at + 60]!r} became {actual[max(0, at - 30) : at + 60]!r}"
 
 
 def with_twists(twist: Twist, when: Callable[[Seen, int], bool]) -> Callable[[Seen], Reply]:
     """A server that says something else at times; `when` is told how often a request has been made before."""
-    made: Counter[int] = Counter()
+    count: Counter[int] = Counter()
 
-    def script(seen: Seen) -> Reply:
-        answer, number = right(seen), identity(seen)
-        made[number] += 1
-        return twist(seen, answer) if when(seen, made[number] - 1) else answer
+    def script(request: Seen) -> Reply:
+        answer, number = right(request), identity(request)
+        count[number] += 1
+        return twist(request, answer) if when(request, count[number] - 1) else answer
 
     return script

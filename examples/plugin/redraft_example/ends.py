@@ -7,14 +7,14 @@ from typing import Any
 from langgraph.graph import START, StateGraph
 
 from redraft import PROMPTS
-from redraft.graphs import DraftOutput, Job, Plan, Planner, SessionProtocol, State, Strategy, Update, node
+from redraft.graphs import DraftOutput, DraftState, Job, Plan, Planner, SessionProtocol, Strategy, Update, node
 
 _NAME = "first-and-last"
 _CHUNK, _MERGE = PROMPTS["summarize_chunk"], PROMPTS["merge"]
 _MIN_WORDS = 15
 
 
-class Ends(State, total=False):
+class Ends(DraftState, total=False):
     """What the nodes know besides: the ids of the summaries of the ends."""
 
     ends: list[str]

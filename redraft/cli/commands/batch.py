@@ -20,8 +20,6 @@ from redraft.errors import RedraftError, UsageError
 from redraft.settings import Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from redraft.batches.engine import Engine
     from redraft.batches.request import BatchRequest
     from redraft.store.batches import Status
@@ -117,9 +115,6 @@ worker_options = options.grouped(
     "--output", "-o", section="output", metavar="DIR", help="Folder for the summaries, one file per document."
 )
 @options.typed_option(
-    "--dossiers", section="output", is_flag=True, help="Also write dossiers, to the folder dossiers in DIR."
-)
-@options.typed_option(
     "--name", section="output", metavar="NAME", help="Name of the batch.  [default: made from its settings]"
 )
 @options.store_options
@@ -141,7 +136,7 @@ def run(sources: tuple[str, ...], **values: Any) -> int:
         plan = estimate(sources, request, parse_options.prices(values)).table()
         return show_plan(plan, as_json=values["as_json"])
     check(sources, values["output"])
-    folder = folder_named(values["output"], dossiers=values["dossiers"])
+    folder = folder_named(values["output"])
     with Store(values["db"]) as store:
         engine = _engine(store, values)
         opened = open_batch(store, sources, request, limits, folder=folder, name=values["name"])
@@ -251,7 +246,7 @@ def _workers(wanted: int | None, engine: Engine, limits: Limits, left: int) -> i
 _RESULTS_EPILOG = """\b
 Examples:
   redraft batch results 3fa2c1d0 > results.jsonl
-  redraft batch results 3fa2c1d0 --dossiers --format csv -o results.csv
+  redraft batch results 3fa2c1d0 --format csv -o results.csv
 """
 
 
@@ -284,32 +279,22 @@ def status(name: str | None, db: str | None, as_json: bool) -> int:
     "--format",
     "form",
     section="output",
-    type=click.Choice(["jsonl", "csv", "parquet"]),
+    type=click.Choice(["jsonl", "csv"]),
     default="jsonl",
-    help="jsonl: one object per line; csv: for spreadsheets; parquet: for data tools.",
+    help="jsonl: one object per line; csv: for spreadsheets.",
 )
 @options.output_file
-@options.typed_option(
-    "--dossiers",
-    section="output",
-    is_flag=True,
-    help="Also write dossiers, to the folder dossiers in the batch's folder or next to FILE.",
-)
 @options.db
 @options.quiet
-def results(name: str, form: str, output: str | None, dossiers: bool, db: str | None, quiet: bool) -> int:
+def results(name: str, form: str, output: str | None, db: str | None, quiet: bool) -> int:
     """Print a line for each document of the batch NAME: summary, scores and run, or the error."""
     from redraft.batches.sources import items_of
     from redraft.report.tables import items_csv
 
     check_output(output)
     with store_to_read(db) as store:
-        store.batches.get(name)
-        folder = _with_dossiers(store, name, output, quiet=quiet) if dossiers else None
-        rows = (asdict(item) for item in items_of(store, name, folder))
-        if form == "parquet":
-            _write_parquet(rows, output)
-        elif form == "csv" or output:
+        rows = (asdict(item) for item in items_of(store, name))
+        if form == "csv" or output:
             write_text(items_csv(list(rows)) if form == "csv" else "".join(map(_line, rows)), output)
         else:
             for row in rows:
@@ -319,44 +304,8 @@ def results(name: str, form: str, output: str | None, dossiers: bool, db: str | 
     return 0
 
 
-def _with_dossiers(store: Store, name: str, output: str | None, *, quiet: bool) -> str:
-    """Have the dossiers of a batch written; returns the folder that they are in."""
-    from redraft.batches.tables import add_dossiers
-    from redraft.cli.views.batches import dossier_counter
-
-    folder = add_dossiers(store, name, Path(output).expanduser() if output else None, dossier_counter(quiet=quiet))
-    if not quiet:
-        say(f"dossiers in {Path(folder) / 'dossiers'}")
-    return folder
-
-
 def _line(row: Mapping[str, Any]) -> str:
     return json_text(row, indent=None) + "\n"
-
-
-def _write_parquet(rows: Iterator[Mapping[str, Any]], output: str | None) -> None:
-    """Write a table of Parquet, by a library that is not part of redraft."""
-    if output is None:
-        raise UsageError("Parquet is not written to stdout", hint="name a file with -o")
-    try:
-        from pyarrow import Table, parquet
-    except ImportError:
-        raise RedraftError(
-            "the package pyarrow, which writes Parquet, is not installed",
-            hint="pip install pyarrow, or use --format jsonl, which it reads",
-        ) from None
-    try:
-        parquet.write_table(Table.from_pylist([_flat(row) for row in rows]), str(Path(output).expanduser()))
-    except OSError as error:
-        raise RedraftError(f"it cannot be written: {error}", place=output, hint="name another file with -o") from error
-
-
-def _flat(row: Mapping[str, Any]) -> dict[str, object]:
-    """A row whose columns are the same for every document: scores and goals by their names, an error by its parts."""
-    flat = {name: value for name, value in row.items() if not isinstance(value, dict)}
-    parts = {f"{name}.{key}": value for name in ("scores", "goals") for key, value in row[name].items()}
-    error = row["error"] or {}
-    return flat | parts | {f"error.{key}": error.get(key) for key in ("code", "message", "hint")} | {"error": None}
 
 
 @command(short_help="Pause a batch.")

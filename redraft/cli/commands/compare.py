@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -12,12 +12,8 @@ from redraft.cli.parse_options import store_to_read
 from redraft.cli.sections import SourceArgument, command
 from redraft.domain import record_json
 from redraft.errors import UsageError
-from redraft.settings import Compare
+from redraft.order import Compare
 from redraft.sources import STDIN
-
-if TYPE_CHECKING:
-    pass
-
 
 _COMPARE_EPILOG = """\b
 Examples:
@@ -58,21 +54,18 @@ def compare(sources: tuple[str, ...], first: str, second: str, **values: Any) ->
 
     if [*sources, first, second].count(STDIN) > 1:
         raise UsageError("only one of SOURCE, A and B can be stdin", hint="give the others as files")
-    settings, purpose = parse_options.settings(values), Compare(judging=parse_options.judging_without_draft(values))
+    order = Compare(settings=parse_options.settings(values), judging=parse_options.judging_without_draft(values))
     a, b = parse_options.read_text(first, quiet=quiet), parse_options.read_text(second, quiet=quiet)
     check_summaries(a, b)
-    return carry_out(parse_options.document_at(sources, values), settings, RunSpec(purpose, given=a, other=b), values)
+    return carry_out(parse_options.document_at(sources, values), RunSpec(order, given=a, other=b), values)
 
 
 _COMPARE_RUNS_EPILOG = """\b
 Examples:
   redraft compare-runs 3fa2 9b1c -o compare.html
   redraft compare-runs first=3fa2 refined=9b1c --format json
-  redraft compare-runs 3fa2 9b1c 77d0 e41a 05cc 6a8e -o models.html
 
-Runs on one document are compared item by item. Runs on several documents are
-grouped by model, strategy and settings, or by the NAME that is given, and paired
-by document. No model is called.
+The runs are on one document, and compared item by item. No model is called.
 """
 
 
@@ -85,7 +78,7 @@ by document. No model is called.
 def compare_runs(
     runs: tuple[str, ...], output: str | None, form: Form | None, embeddings: str | None, db: str | None, quiet: bool
 ) -> int:
-    """Compare two runs or more: scores with intervals, the questions and facts on which they differ, paired
+    """Compare runs on one document: scores with intervals, the questions and facts on which they differ, paired
     differences, cost, and where in the document the summaries come from.
     """
     from redraft.report.dossier.comparison import read_comparison
@@ -137,5 +130,6 @@ def diff(run_id: str, rounds: tuple[int, ...], db: str | None, as_json: bool) ->
         draft_diff = difference(before, after)
     ends = {"from": record_json(before.draft), "to": record_json(after.draft)}
     content = {"run": read.run.id, **ends, **record_json(draft_diff)}
-    show_record(content, diff_markdown(draft_diff, before, after, document), as_json=as_json)
+    markdown = diff_markdown(draft_diff, before, after, document, read.result.offline_checked)
+    show_record(content, markdown, as_json=as_json)
     return 0

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from redraft.cli import options, parse_options
 from redraft.cli.sections import command
 from redraft.cli.settings_file import model_tables
 from redraft.cli.terminal import DONE, FAILED, echo_json
-from redraft.domain import record_json
 from redraft.errors import UsageError
 from redraft.settings import EXTRACTIVE, JudgeConfig
 
@@ -38,33 +36,34 @@ Servers are asked for the windows of their models. --check sends two short
 requests to the model that is named, or else to that of each role. The exit code
 is 1 if a check fails.
 """
+_LOCAL_WAYS = """## A language model on this machine, without a key
+
+- Ollama, from https://ollama.com/download, started with OLLAMA_CONTEXT_LENGTH=32768, as its usual window is small:
+  - `ollama pull qwen3:4b`
+  - `redraft summarize FILE -m openai:qwen3:4b --base-url http://127.0.0.1:11434/v1`
+- The server of llama.cpp, from `brew install llama.cpp` or `winget install llama.cpp`:
+  - `llama-server -hf Qwen/Qwen3-4B-GGUF -c 32768 --port 8080`
+  - `redraft summarize FILE -m openai:qwen3 --base-url http://127.0.0.1:8080/v1`
+- A Python package, `pip install "llama-cpp-python[server]"`, with a file of weights (.gguf):
+  - `python -m llama_cpp.server --model WEIGHTS.gguf --n_ctx 8192 --port 8000`
+  - `redraft summarize FILE -m openai:local --base-url http://127.0.0.1:8000/v1`
+"""
 # A question that takes longer is no short one.
 _PATIENCE = 60.0
 # No model has such a name.
-_EVERYBODY = "*"
+_EVERY_ROLE = "*"
 
 
-@command(
-    epilog=_MODELS_EPILOG,
-    first=(
-        "check",
-        "model",
-        "base-url",
-        "key-env",
-        "context-tokens",
-        "judge",
-        "judge-base-url",
-        "prices",
-        "db",
-        "json",
-    ),
-)
+_FIRST = "check model base-url key-env context-tokens judge judge-base-url prices db json"
+
+
+@command(epilog=_MODELS_EPILOG, first=_FIRST.split())
 @options.typed_option(
     "--check",
     section="model",
     metavar="[NAME]",
     is_flag=False,
-    flag_value=_EVERYBODY,
+    flag_value=_EVERY_ROLE,
     help="Check that this model works, and how it takes structured replies; without NAME, the models of all roles.",
 )
 @options.judge_options
@@ -86,46 +85,48 @@ def models(check: str | None, db: str | None, as_json: bool, **values: Any) -> i
     from redraft.store.store import Store
 
     tables, table = model_tables(), parse_options.prices(values)
-    if check and check not in (_EVERYBODY, EXTRACTIVE) and ":" not in check and check not in tables:
+    if check and check not in (_EVERY_ROLE, EXTRACTIVE) and ":" not in check and check not in tables:
         choices = f"choose from: {', '.join(tables)}" if tables else "there are none"
         raise UsageError(
             f"there is no model {check!r}", hint=f"name a table [models.NAME] ({choices}), or PROVIDER:NAME"
         )
+    alone = bool(check) and check != _EVERY_ROLE
     with Store(db) as store:
-        if check and check != _EVERYBODY:
-            entry = roster(
-                parse_options.settings({**values, "model": check}), JudgeConfig(), None, {}, table, store, check
-            )[0]
-            return _checked([replace(entry, role=None)], store, values["timeout"], as_json=as_json, alone=True)
-        settings, panel = parse_options.settings(values), parse_options.judging_without_draft(values)
-        writes_as = values["model"] if values["model"] in tables else None
-        entries = roster(settings, panel, values["decider"], tables, table, store, writes_as)
+        if alone:
+            settings = parse_options.settings({**values, "model": check})
+            first, *_ = roster(settings, JudgeConfig(), None, {}, table, store, check)
+            entries = [first.model_copy(update={"role": None})]
+        else:
+            settings, panel = parse_options.settings(values), parse_options.judging_without_draft(values)
+            writes_as = values["model"] if values["model"] in tables else None
+            entries = roster(settings, panel, values["decider"], tables, table, store, writes_as)
         if check:
-            entries_with_role = [entry for entry in entries if entry.role]
-            return _checked(entries_with_role, store, values["timeout"], as_json=as_json, alone=False)
+            checked = [entry for entry in entries if entry.role or alone]
+            return _check(checked, store, values["timeout"] or _PATIENCE, as_json=as_json, alone=alone)
     local_servers = servers.local_servers(servers.USUAL)
     nearby = [
         {"kind": server.port.kind, "base_url": server.port.url, "models": server.models} for server in local_servers
     ]
-    content = {"models": [record_json(entry) for entry in entries], "nearby": nearby}
-    show_record(content, roster_markdown(entries, local_servers), as_json=as_json)
+    content = {"models": [entry.model_dump(mode="json") for entry in entries], "nearby": nearby}
+    ways = "" if any(server.models for server in local_servers) else f"\n{_LOCAL_WAYS}"
+    show_record(content, roster_markdown(entries, local_servers) + ways, as_json=as_json)
     return DONE
 
 
-def _checked(entries: Sequence[RosterEntry], store: Store, timeout: float | None, *, as_json: bool, alone: bool) -> int:
-    """Ask everybody, one after the other, and say what works. One that was named alone is one object as JSON."""
+def _check(entries: Sequence[RosterEntry], store: Store, timeout: float, *, as_json: bool, alone: bool) -> int:
+    """Ask each model, one after the other, and say what works. One that was named alone is one object as JSON."""
     import asyncio
 
     from redraft.cli.views.markdown import show
     from redraft.cli.views.plans import check_markdown
     from redraft.runs.roster import check
 
-    check_results = []
+    results = []
     for entry in entries:
-        check_results.append(asyncio.run(check(entry, store, timeout or _PATIENCE)))
+        results.append(asyncio.run(check(entry, store, timeout)))
         if not as_json:
-            show(check_markdown(check_results[-1:]))
+            show(check_markdown(results[-1]))
     if as_json:
-        content = [record_json(check_result) for check_result in check_results]
+        content = [result.model_dump(mode="json") for result in results]
         echo_json(content[0] if alone else {"checked": content})
-    return DONE if all(check_result.works for check_result in check_results) else FAILED
+    return DONE if all(result.works for result in results) else FAILED

@@ -14,7 +14,7 @@ from redraft.cli.output_files import check_output, write_text
 from redraft.cli.sections import CommandGroup, command
 from redraft.cli.terminal import echo_json, json_text, say
 from redraft.errors import UsageError
-from redraft.settings import BuildKeyfacts, BuildQuestions
+from redraft.order import BuildKeyfacts, BuildQuestions
 from redraft.text.sanitizer import one_line
 
 if TYPE_CHECKING:
@@ -67,8 +67,9 @@ def build_pack(sources: tuple[str, ...], **values: Any) -> int:
     from redraft.cli.runner import carry_out
     from redraft.runs.prepare import RunSpec
 
-    order = RunSpec(BuildQuestions(judging=parse_options.judging_without_draft(values)))
-    return carry_out(parse_options.document_at(sources, values), parse_options.settings(values), order, values)
+    settings, judging = parse_options.settings(values), parse_options.judging_without_draft(values)
+    spec = RunSpec(BuildQuestions(settings=settings, judging=judging))
+    return carry_out(parse_options.document_at(sources, values), spec, values)
 
 
 _EXPORT_EPILOG = """\b
@@ -263,7 +264,6 @@ def keyfacts(sources: tuple[str, ...], pruned: bool, **values: Any) -> int:
     from redraft.cli.runner import carry_out
     from redraft.runs.prepare import RunSpec
 
-    order = RunSpec(BuildKeyfacts(judging=parse_options.judging_without_draft(values)))
-    return carry_out(
-        parse_options.document_at(sources, values), parse_options.settings(values), order, values, pruned=pruned
-    )
+    settings, judging = parse_options.settings(values), parse_options.judging_without_draft(values)
+    spec = RunSpec(BuildKeyfacts(settings=settings, judging=judging))
+    return carry_out(parse_options.document_at(sources, values), spec, values, pruned=pruned)

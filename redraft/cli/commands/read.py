@@ -9,7 +9,7 @@ import click
 
 from redraft.cli import options, parse_options
 from redraft.cli.output_files import OutputTarget, check_output
-from redraft.cli.sections import command
+from redraft.cli.sections import SourceArgument, command
 from redraft.cli.terminal import prose
 from redraft.errors import UsageError
 from redraft.settings import DraftConfig
@@ -17,6 +17,8 @@ from redraft.settings import DraftConfig
 if TYPE_CHECKING:
     from redraft.domain import Document
     from redraft.report.outputs.formats import Format
+    from redraft.settings import Exchange, JudgeConfig
+    from redraft.store.runs import Run
 
 
 _READ_EPILOG = """\b
@@ -93,10 +95,12 @@ Examples:
   redraft ask book.epub "Who is Jem?" -m openai:gpt-5-mini
   redraft ask report.pdf "What does it cost?" --judge openai:gpt-5 --json
   redraft ask 3fa2c1d0 "Who wrote the letter?"
+  redraft ask --follow 3fa2c1d0 "And who read it?"
 
 SOURCE is a file, or the id of a document or of a run on it. The answer uses
 nothing but the document; if that does not answer the question, the answer is
-"The document does not say." The built-in model can only say that it found no
+"The document does not say." With --follow, the answer knows the question of that
+run, and the two before it; document and model are those of RUN. The built-in model can only say that it found no
 sentence with such words. With --judge, the sentences of an answer are judged
 for consistency, like those of a summary.
 """
@@ -105,10 +109,13 @@ _TEXTS = (".txt", ".md", ".markdown", ".json", "")
 
 @command(
     epilog=_ASK_EPILOG,
-    first=("model", "base-url", "judge", "language", "max-cost", "dry-run", "output", "db", "json", "quiet"),
+    first=("follow", "model", "base-url", "judge", "max-cost", "dry-run", "output", "db", "json", "quiet"),
 )
-@options.sources
+@click.argument("sources", metavar="SOURCE...", nargs=-1, cls=SourceArgument)
 @click.argument("question")
+@options.typed_option(
+    "--follow", section="source", metavar="RUN", help="Ask a question that follows that of RUN, about its document."
+)
 @options.writing_language
 @options.panel_options
 @options.of_field(
@@ -121,19 +128,42 @@ _TEXTS = (".txt", ".md", ".markdown", ".json", "")
 @options.typed_option("--output", "-o", section="output", metavar="FILE", help="Write the answer to a file.")
 @options.show_all
 @options.store_options
-def ask(sources: tuple[str, ...], question: str, output: str | None, **values: Any) -> int:
+def ask(sources: tuple[str, ...], question: str, follow: str | None, output: str | None, **values: Any) -> int:
     """Answer QUESTION from one SOURCE or several, with citations."""
     from redraft.cli.runner import carry_out
-    from redraft.runs.order import answer_spec
+    from redraft.runs.order import answer_spec, exchanges_until
 
     check_output(output)
     if output and Path(output).suffix.lower() not in _TEXTS:
         raise UsageError("an answer is written as text or JSON", place=output, hint="name a .txt, .md or .json file")
+    if bool(sources) == bool(follow):
+        problem = "the document of a follow-up is that of RUN" if follow else "SOURCE is missing"
+        asks = f'redraft ask --follow {follow} "Why?"' if follow else 'redraft ask book.txt "Why?"'
+        raise UsageError(problem, hint=f"write {asks}")
     form: Format = "json" if output and output.lower().endswith(".json") else "text"
     target = OutputTarget(output, form, values["as_json"])
-    judging = parse_options.judging_without_draft(values)
-    settings, order = answer_spec(parse_options.settings(values), judging, question)
-    return carry_out(_source(sources, values), settings, order, values, target=target)
+    settings, judging = parse_options.settings(values), parse_options.judging_without_draft(values)
+    earlier: tuple[Exchange, ...] = ()
+    if follow:
+        with parse_options.store_to_read(values["db"]) as store:
+            settings, judging = _settings_to_follow(store.runs.get(follow), settings, judging, values)
+            earlier = exchanges_until(store, follow)
+    spec = answer_spec(settings, judging, question, earlier)
+    return carry_out(_source((follow,) if follow else sources, values), spec, values, target=target)
+
+
+def _settings_to_follow(
+    run: Run, settings: DraftConfig, judging: JudgeConfig, values: dict[str, Any]
+) -> tuple[DraftConfig, JudgeConfig]:
+    """Return the settings of a follow-up: those of the run that it follows, unless a model or a judge is named now."""
+    from redraft.runs.order import settings_to_ask
+
+    named = parse_options.typed(values, ("model", "judge"))
+    settings_before, judging_before = settings_to_ask(run)
+    settings = settings if "model" in named else settings_before
+    judging = judging if "judge" in named else judging_before
+    parse_options.own_places(values).check(run.id, settings, judging)
+    return settings, judging
 
 
 def _source(sources: tuple[str, ...], values: dict[str, Any]) -> Document:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from redraft.report.outputs.formats import Format
     from redraft.settings import DraftConfig, JudgeConfig
     from redraft.store.runs import Run
+    from redraft.store.store import Store
 
 
 _RESUME_EPILOG = """\b
@@ -69,8 +70,8 @@ def resume(run_id: str, output: str | None, form: Format | None, quiet: bool, **
 
 _FORK_EPILOG = """\b
 Examples:
-  redraft fork 3fa2c1d0 --round 1 -g consistency=0.9
-  redraft fork 3fa2c1d0 --round 0 --policy all --rounds 8
+  redraft fork 3fa2c1d0 -g consistency=0.9
+  redraft fork 3fa2c1d0 --round 0 --policy paper --rounds 8
   redraft fork 3fa2c1d0 --round 2 --findings lost.json
   redraft fork 3fa2c1d0 --round 0 -m openai:gpt-5 -w 300
 
@@ -88,9 +89,8 @@ Examples:
     "number",
     section="refining",
     type=click.IntRange(min=0),
-    required=True,
     metavar="N",
-    help="The round whose draft to begin with.",
+    help="The round whose draft to begin with. A run with a single draft begins with that.",
 )
 @options.words
 @options.other_model
@@ -104,7 +104,7 @@ Examples:
 @options.store_options
 def fork(
     run_id: str,
-    number: int,
+    number: int | None,
     findings: str | None,
     requests: tuple[str, ...],
     output: str | None,
@@ -126,6 +126,7 @@ def fork(
     table = parse_options.prices(values)
     with parse_options.store_to_read(values["db"]) as store:
         before = store.runs.get(run_id)
+        round_number = _only_round(store, before) if number is None else number
         # What a settings file says is meant for new runs; this one has its settings from the other.
         refinement = parse_options.refinement(parse_options.typed(values), before)
         settings, judging = _settings(values, before), _judging(values, before)
@@ -136,7 +137,7 @@ def fork(
         result = run_task(
             store,
             lambda session: session.fork(
-                run_id, number, settings=settings, judging=judging, refinement=refinement, findings=to_fix
+                run_id, round_number, settings=settings, judging=judging, refinement=refinement, findings=to_fix
             ),
             limits=limits,
             prices=table,
@@ -146,6 +147,16 @@ def fork(
             places=places,
         )
         return finish(store, result, target=to, as_json=to.as_json, quiet=quiet)
+
+
+def _only_round(store: Store, run: Run) -> int:
+    """Return the round of the only draft of a run; raise if it has several, or none."""
+    rounds = sorted({draft.round for draft in store.runs.drafts(run.id)})
+    if len(rounds) > 1:
+        choices = ", ".join(map(str, rounds))
+        hint = f"choose a round of {choices}, which `redraft trace {run.id}` shows: --round {rounds[-1]}"
+        raise UsageError(f"run {run.id} has {len(rounds)} drafts", hint=hint)
+    return rounds[0] if rounds else 0
 
 
 def _settings(values: Mapping[str, Any], before: Run) -> DraftConfig:

@@ -14,7 +14,7 @@ from redraft.cli.output_files import Form, check_output, form_of, form_options, 
 from redraft.cli.sections import command
 from redraft.domain import record_json
 from redraft.errors import UsageError
-from redraft.settings import ExperimentPart
+from redraft.order import ExperimentPart
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count
 
@@ -95,7 +95,7 @@ def _matching_runs(
     from redraft.store.runs import KILLED
 
     def wanted(run: Run) -> bool:
-        of_another = run.experiment is not None or isinstance(run.purpose, ExperimentPart) or store.parents_of([run.id])
+        of_another = run.experiment is not None or isinstance(run.order, ExperimentPart) or store.parents_of([run.id])
         right = run.kind == kind if kind else show_all or not of_another
         return right and (status is None or store.status(run) == status)
 
@@ -177,7 +177,7 @@ def show(
             if to.as_json:
                 terminal.echo_json(outcome.run_json(store, result) | listed)
                 return 0
-            if result.status == "done":
+            if result.run.status == "done":
                 outcome.finish(store, result, as_json=False, quiet=quiet)
                 return 0
         else:
@@ -205,7 +205,7 @@ def _tell(result: Result, output: str | None) -> None:
     outcome.print_outcome(result, output, scores=result.run.kind not in OTHERWISE)
     for line in (*drafting_lines(result), *outcome.roles(result)):
         terminal.say(line)
-    if (what := OTHERWISE.get(result.run.kind)) and result.status != "done":
+    if (what := OTHERWISE.get(result.run.kind)) and result.run.status != "done":
         next_step = "the run is under way" if result.status == "running" else hints.run_command("resume", result.run.id)
         terminal.say(f"no {what} yet: {next_step}")
 

@@ -12,33 +12,34 @@ from redraft.cli.options import preset_option
 from redraft.cli.output_files import target
 from redraft.cli.sections import SourceArgument, command
 from redraft.errors import UsageError
-from redraft.settings import EXTRACTIVE, purpose_of_draft
+from redraft.order import Evaluate, Refine, order_of_draft
+from redraft.settings import EXTRACTIVE
 
 if TYPE_CHECKING:
+    from redraft.order import Order
     from redraft.report.outputs.formats import Format, Template
-    from redraft.settings import DraftConfig, Purpose
 
 
-def _template(values: Mapping[str, Any], settings: DraftConfig, purpose: Purpose) -> Template:
+def _template(values: Mapping[str, Any], order: Order) -> Template:
     """Return the template; raises for options that a form cannot honor."""
     from redraft.evaluators.catalog import evaluators
     from redraft.report.outputs.formats import read_template
 
-    if settings.query is not None:
+    if order.settings.query is not None:
         raise UsageError(
             "--query cannot be combined with --template", hint="each section of the template is a question"
         )
-    if settings.by_chapter:
+    if order.settings.by_chapter:
         raise UsageError("--by-chapter cannot be combined with --template", hint="leave one out")
-    if purpose.refinement and purpose.refinement.review:
+    if order.refinement and order.refinement.review:
         raise UsageError("--review works on one summary, and a form has several", hint="leave it out")
     if of_whole_document := [
-        evaluator.name for evaluator in (evaluators(purpose.judging) if purpose.judging else ()) if evaluator.needs
+        evaluator.name for evaluator in (evaluators(order.judging) if order.judging else ()) if evaluator.needs
     ]:
         problem = f"{' and '.join(of_whole_document)} judges the whole document, and a section answers one question"
         raise UsageError(problem, hint="judge sections by a metric of their own text, such as -g consistency=0.9")
     path = values["template"]
-    return read_template(parse_options.read_text(path, quiet=True), path, settings.words)
+    return read_template(parse_options.read_text(path, quiet=True), path, order.settings.words)
 
 
 _SUMMARIZE_EPILOG = """\b
@@ -93,14 +94,14 @@ def summarize(sources: tuple[str, ...], output: str | None, form: Format | None,
 
     to = target(output, form, as_json=values["as_json"])
     judging, refinement = parse_options.refined(values, "the summary")
-    settings, purpose = parse_options.settings(values), purpose_of_draft(judging, refinement)
+    order = order_of_draft(judging, refinement, settings=parse_options.settings(values))
     if refinement and refinement.review and "-" in sources and not values["dry_run"]:
         raise UsageError("--review reads your answers from stdin", hint="give SOURCE as a file")
-    template = _template(values, settings, purpose) if values["template"] else None
+    template = _template(values, order) if values["template"] else None
     document = parse_options.document_at(sources, values)
     if template:
-        return fill_form(document, template, settings, purpose, values, to)
-    return carry_out(document, settings, RunSpec(purpose), values, target=to)
+        return fill_form(document, template, order, values, to)
+    return carry_out(document, RunSpec(order), values, target=to)
 
 
 _EVALUATE_EPILOG = """\b
@@ -145,9 +146,8 @@ def evaluate(sources: tuple[str, ...], summary: str, reference: str | None, **va
     text = parse_options.read_summary(sources, summary, quiet=quiet)
     if reference:
         judging = judging.model_copy(update={"reference": parse_options.read_text(reference, quiet=quiet)})
-    return carry_out(
-        parse_options.document_at(sources, values), settings, RunSpec(purpose_of_draft(judging), given=text), values
-    )
+    spec = RunSpec(Evaluate(settings=settings, judging=judging), given=text)
+    return carry_out(parse_options.document_at(sources, values), spec, values)
 
 
 _REFINE_EPILOG = """\b
@@ -159,8 +159,8 @@ Examples:
   redraft refine book.txt summary.md -g booookscore=0.9 -g coverage=0.7
   redraft refine book.txt summary.md --request "Say how it ends."
   redraft refine book.txt summary.md --review
-  redraft lineage 3fa2 --lost --json > lost.json
-  redraft refine book.txt summary.md --findings lost.json
+  redraft evaluate book.txt summary.md --json > findings.json
+  redraft refine book.txt summary.md --findings findings.json
 
 Without any --goal the goals are coverage=0.8 and consistency=0.85. The limit is
 --words, or else the length of your summary. The exit code is 3 when a goal is
@@ -199,10 +199,12 @@ def refine(
 
     to = target(output, form, as_json=values["as_json"])
     settings, refinement = parse_options.settings(values), parse_options.refinement(values)
-    purpose = purpose_of_draft(judging := parse_options.judging(values, refinement), refinement)
+    judging = parse_options.judging(values, refinement)
     if settings.query and settings.model == EXTRACTIVE:
         parse_options.check_query(values, judging, "the built-in model in a revision")
     review = refinement.review and not values["dry_run"]
     text = parse_options.read_summary(sources, summary, findings, review=review, quiet=quiet)
-    order = RunSpec(purpose, given=text, findings=parse_options.findings_to_fix(findings, requests, settings.model))
-    return carry_out(parse_options.document_at(sources, values), settings, order, values, target=to)
+    to_fix = parse_options.findings_to_fix(findings, requests, settings.model)
+    order = Refine(settings=settings, judging=judging, refinement=refinement)
+    spec = RunSpec(order, given=text, findings=to_fix)
+    return carry_out(parse_options.document_at(sources, values), spec, values, target=to)

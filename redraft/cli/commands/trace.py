@@ -113,7 +113,7 @@ def _calls(run_id: str, number: int | None, db: str | None, *, as_json: bool) ->
 _LINEAGE_EPILOG = """\b
 Examples:
   redraft lineage 3fa2c1d0
-  redraft lineage 3fa2 --lost
+  redraft lineage 3fa2 --json
 
 No model is called.
 """
@@ -121,30 +121,19 @@ No model is called.
 
 @command(epilog=_LINEAGE_EPILOG)
 @click.argument("run_id", metavar="RUN")
-@options.typed_option(
-    "--lost",
-    section="output",
-    is_flag=True,
-    help="Show key facts (or else questions) of the document that the summary lacks, and at which step each was lost.",
-)
 @options.embeddings
 @options.db
 @options.as_json
-def lineage(run_id: str, lost: bool, embeddings: str | None, db: str | None, as_json: bool) -> int:
+def lineage(run_id: str, embeddings: str | None, db: str | None, as_json: bool) -> int:
     """Show where each sentence of RUN's summary comes from: its places in the document, how certain they are, the
     intermediate texts, and where these differ from the document.
     """
     from redraft.cli.views.markdown import show_record
     from redraft.report.history.lineage import read_lineage
-    from redraft.report.history.lost import read_losses
-    from redraft.report.markdown.lineage import lineage_markdown, losses_markdown
+    from redraft.report.markdown.lineage import lineage_markdown
 
     encoder = parse_options.encoder(embeddings)
     with parse_options.store_to_read(db) as store:
-        if lost:
-            losses = read_losses(store, run_id, encoder=encoder)
-            show_record(record_json(losses), losses_markdown(losses), as_json=as_json)
-        else:
-            traced = read_lineage(store, run_id, encoder=encoder)
-            show_record(record_json(traced), lineage_markdown(traced), as_json=as_json)
+        traced = read_lineage(store, run_id, encoder=encoder)
+    show_record(record_json(traced), lineage_markdown(traced), as_json=as_json)
     return 0

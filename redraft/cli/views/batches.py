@@ -11,7 +11,7 @@ from redraft.batches.tables import NAMED, WORDS, BatchPace, BatchSnapshot, Watch
 from redraft.cli import hints
 from redraft.cli.terminal import DONE, FAILED, SHORT, say
 from redraft.cli.views.markdown import show_record
-from redraft.cli.views.progress import LineTimer, progress_line
+from redraft.cli.views.progress import progress_line
 from redraft.domain import record_json
 from redraft.errors import BudgetError
 from redraft.report.markdown.layout import joined, line
@@ -34,17 +34,6 @@ def batch_progress(*, quiet: bool) -> Iterator[tuple[Callable[[str], object], Wa
             line.update(snapshot.counts.ended, snapshot.counts.all)
 
         yield line.note, watch
-
-
-def dossier_counter(*, quiet: bool) -> Callable[[int], None]:
-    """Return a function that occasionally reports how many dossiers have been written."""
-    interval = LineTimer()
-
-    def tell(written: int) -> None:
-        if not quiet and interval.is_over():
-            say(f"{written:,} dossiers written")
-
-    return tell
 
 
 def pace_line(snapshot: BatchSnapshot, pace: BatchPace) -> str:
@@ -76,7 +65,7 @@ def finish(store: Store, snapshot: BatchSnapshot, *, as_json: bool, quiet: bool)
     report = show_batch(store, snapshot, as_json=True) if as_json else report_on(store, snapshot)
     for text in () if as_json else _outcome(snapshot, report):
         click.echo(text)
-    write_folder(store, snapshot, report, dossier_counter(quiet=quiet))
+    write_folder(store, snapshot, report)
     if not quiet:
         _close(snapshot)
     if snapshot.complete:

@@ -19,7 +19,7 @@ from redraft.evaluators.reference.exchange import keyfacts_json, pack_json
 from redraft.report.history.results import Result, built, built_keyfacts, document_read
 from redraft.report.history.summaries import compared
 from redraft.report.markdown.comparison import comparison_markdown
-from redraft.report.markdown.evaluation import certificate_items, judgment_markdown
+from redraft.report.markdown.evaluation import judge_items, judgment_markdown
 from redraft.report.markdown.reference import fact_models, keyfacts_markdown, measure, origin, pack_markdown
 from redraft.report.markdown.result import (
     chapters_markdown,
@@ -50,7 +50,7 @@ _TITLE = 60
 
 def run_json(store: Store, result: Result) -> dict[str, object]:
     """Return a run as JSON: its result, and its answer, its comparison of two summaries, or what it built."""
-    content, kind, done = result.model_dump(mode="json"), result.run.kind, result.status == "done"
+    content, kind, done = result.model_dump(mode="json"), result.run.kind, result.run.status == "done"
     if kind == "ask" and result.draft:
         # Imports NumPy, which would slow down commands that only read.
         from redraft.report.history.citations import read_answer
@@ -149,7 +149,7 @@ def print_outcome(result: Result, output: str | None, *, scores: bool = True, ou
     summary."""
     say("")
     first = outcome or (outcome_line(result, output) if scores else "")
-    for line in (*filter(None, [first]), cost_line(result, scores=scores), *warning_lines(result, scores=scores)):
+    for line in (*filter(None, [first]), cost_line(result), *warning_lines(result, scores=scores)):
         say(line)
     if step := _next_step(result):
         say(step)
@@ -196,7 +196,7 @@ def roles(result: Result) -> Iterator[str]:
 
 
 def _judgment(store: Store, result: Result, *, show_all: bool) -> str:
-    """Return the judgment of the result, and the certificates of its scores."""
+    """Return the judgment of the result, and who gave its scores."""
     command = hints.run_command("trace", result.run.id, "--all")
     judgment = judgment_markdown(
         result.evaluations,
@@ -205,8 +205,8 @@ def _judgment(store: Store, result: Result, *, show_all: bool) -> str:
         show_all=show_all,
         rest="see --all" if result.unstored else f"see --all, or {command}",
     )
-    certificates = "\n".join(certificate_items(result.certificates))
-    return f"{judgment}\n{certificates}\n" if certificates else judgment
+    judges = "\n".join(judge_items(result.judged_by))
+    return f"{judgment}\n{judges}\n" if judges else judgment
 
 
 def _answer(store: Store, result: Result, target: OutputTarget, *, quiet: bool, show_all: bool) -> None:

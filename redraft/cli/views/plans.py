@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from redraft.cli.terminal import DONE, say
 from redraft.cli.views.markdown import show, show_record
@@ -14,57 +14,56 @@ from redraft.report.outputs.formats import Template
 from redraft.report.tables import Table
 from redraft.runs.plans import PlannedModel, RunPlan, total_cost
 from redraft.runs.roster import CheckResult, ModelCheckResult, RosterEntry
-from redraft.settings import EXTRACTIVE, DraftConfig, Limits, reads_prompts
+from redraft.settings import DraftConfig, Limits, reads_prompts
 from redraft.text.sanitizer import one_line
-from redraft.text.words import count, dollars
+from redraft.text.words import count, dollars, duration
 
 _SHOWN_MODELS, _REPLY, _TITLE = 12, 120, 60
+_NO_RETRIES = "Retries are not included."
 
 
 def roster_markdown(entries: Sequence[RosterEntry], servers: Sequence[LocalServer] = ()) -> str:
     """Return each model with its role and known capabilities, and the servers found at the usual ports of this machine,
     with commands that use them."""
-    lines = [
-        part
-        for entry in entries
-        for part in item(f"{entry.role or 'no role'}: {_model(entry)}", (f"- {about}" for about in _about(entry)))
-    ]
+    lines = [part for entry in entries for part in _model_item(entry, entry.role or "no role", _about(entry))]
     return joined(["\n".join(lines), section("On this machine", _servers(servers))])
 
 
-def _model(entry: RosterEntry) -> str:
-    """Return a model's name, its model if that is another, and its address."""
-    settings = entry.settings
-    model = settings.model if entry.name == settings.model else f"{entry.name} ({settings.model})"
-    return f"{model}{f' at {settings.base_url}' if settings.base_url else ''}"
+def check_markdown(check: ModelCheckResult) -> str:
+    """Return what works and what does not, of a model that was checked."""
+    about = (*_about(check, replies=False), *_checked(check))
+    return joined(["\n".join(_model_item(check, check.role or "", about))])
+
+
+def _model_item(entry: RosterEntry, role: str, about: Iterable[str]) -> Iterator[str]:
+    """Yield a model's role, its name, its model if that is another, and its address, with lines below."""
+    model = entry.model if entry.name == entry.model else f"{entry.name} ({entry.model})"
+    address = f" at {entry.base_url}" if entry.base_url else ""
+    return item(f"{role}{': ' * bool(role)}{model}{address}", (f"- {part}" for part in about))
 
 
 def _about(entry: RosterEntry, *, replies: bool = True) -> Iterator[str]:
     """Yield a model's window, price and settings, and with `replies` how it takes structured replies."""
-    settings = entry.settings
-    if not reads_prompts(settings.model):
-        built_in = settings.model == EXTRACTIVE
-        english = ", judges English only" if built_in else ""
-        yield f"{'built in, ' * built_in}no language model, so no key, window or price{english}"
+    if not reads_prompts(entry.model):
+        english = ", judges English only" if entry.is_built_in else ""
+        yield f"{'built in, ' * entry.is_built_in}no language model, so no key, window or price{english}"
         return
-    window = f"window {entry.window or 0:,} tokens"
-    if entry.window_is == "assumed":
-        option = ", or --context-tokens" if entry.role == "writer" else ""
-        window = f"{window}, assumed (set context_tokens in its own settings{option})"
-    yield window
+    option = ", or --context-tokens" if entry.role == "writer" else ""
+    assumed = f", assumed (set context_tokens in its own settings{option})" if entry.window == "assumed" else ""
+    yield f"window {entry.context_tokens or 0:,} tokens{assumed}"
     if entry.price is None:
         yield "price unknown (set it with --set prices=FILE, or price in its own settings)"
     else:
         prompt, completion = (dollars(cost, exact=True) for cost in (entry.price.prompt, entry.price.completion))
         yield f"{prompt} in, {completion} out, per million tokens"
     values = {
-        "temperature": settings.temperature,
-        "top_p": settings.top_p,
-        "at most tokens": settings.max_tokens,
-        "key in": settings.key_env,
+        "temperature": entry.temperature,
+        "top_p": entry.top_p,
+        "at most tokens": entry.max_tokens,
+        "key in": entry.key_env,
     }
-    if values := {name: value for name, value in values.items() if value is not None}:
-        yield ", ".join(f"{name} {value}" for name, value in values.items())
+    if parts := [f"{name} {value}" for name, value in values.items() if value is not None]:
+        yield ", ".join(parts)
     if replies:
         yield _replies(entry)
     if entry.trouble:
@@ -73,12 +72,11 @@ def _about(entry: RosterEntry, *, replies: bool = True) -> Iterator[str]:
 
 def _replies(entry: RosterEntry) -> str:
     """Return how a model takes structured replies and how much it reasons, or the command that checks it."""
-    capabilities, settings = entry.capabilities, entry.settings
-    parts = [f"structured replies by {capabilities.mode}"] if capabilities.mode else []
-    reasoning = settings.reasoning_tokens or capabilities.reasoning_tokens
+    reasoning = entry.reasoning_tokens
+    parts = [f"structured replies by {entry.mode}"] if entry.mode else []
     parts += [f"up to {reasoning:,} reasoning tokens"] if reasoning else []
-    elsewhere = entry.name == settings.model and settings.base_url not in (None, DEFAULT_BASE_URL)
-    address = f" --base-url {settings.base_url}" if elsewhere else ""
+    elsewhere = entry.name == entry.model and entry.base_url not in (None, DEFAULT_BASE_URL)
+    address = f" --base-url {entry.base_url}" if elsewhere else ""
     return ", ".join(parts) or f"not checked yet (redraft models --check {entry.name}{address})"
 
 
@@ -94,21 +92,11 @@ def _servers(servers: Sequence[LocalServer]) -> Iterator[str]:
         yield f"- no answer: {', '.join(silent)}"
 
 
-def check_markdown(checks: Sequence[ModelCheckResult]) -> str:
-    """Return what works and what does not, for each model that was checked."""
-    lines: list[str] = []
-    for check in checks:
-        role = f"{check.entry.role}: " if check.entry.role else ""
-        about = (*_about(check.entry, replies=False), *_checked(check))
-        lines += item(f"{role}{_model(check.entry)}", (f"- {part}" for part in about))
-    return joined(["\n".join(lines)])
-
-
 def _checked(check: ModelCheckResult) -> Iterator[str]:
-    if check.built_in:
+    if check.is_built_in:
         yield "always works"
         return
-    yield f"{'in words' if reads_prompts(check.entry.settings.model) else 'as a judge'}: {_answer(check.words)}"
+    yield f"{'in words' if reads_prompts(check.model) else 'as a judge'}: {_answer(check.words)}"
     for form, answer in check.forms.items():
         yield f"in a form, by {form}: {_answer(answer)}"
     if check.thinks:
@@ -124,7 +112,7 @@ def _checked(check: ModelCheckResult) -> Iterator[str]:
 def _answer(result: CheckResult) -> str:
     if result.trouble:
         return f"failed: {one_line(result.trouble, 3 * _REPLY)}"
-    return f"works, {result.seconds:.1f} s ({one_line(result.said, _REPLY)})"
+    return f"works, {duration(result.seconds)} ({one_line(result.said, _REPLY)})"
 
 
 def print_plan(plan: RunPlan, limits: Limits) -> None:
@@ -132,7 +120,7 @@ def print_plan(plan: RunPlan, limits: Limits) -> None:
     for note in plan.warnings:
         say(f"note: {note}")
     rows = [["plan", "estimate"], *([name, line(text)] for name, text in (*_work(plan), *_totals(plan, limits)))]
-    show(joined([table(rows), "Retries are not included." * bool(plan.calls)]))
+    show(joined([table(rows), _NO_RETRIES * bool(plan.calls)]))
     cost, maximum = plan.cost_usd, plan.max_cost_usd
     if limits.max_cost is not None and cost is not None and maximum is not None and maximum > limits.max_cost:
         more = "is" if cost > limits.max_cost else "with reasoning may be"
@@ -147,7 +135,7 @@ def show_plan(plan: Table, *, as_json: bool) -> int:
 
 def show_form_plan(template: Template, plans: Sequence[RunPlan], *, as_json: bool) -> int:
     """Print the estimated cost of filling the form to stdout."""
-    sections = list(zip(template.drafted, plans, strict=True))
+    sections, source = list(zip(template.drafted, plans, strict=True)), plans[0].source
     names = ("calls", "prompt_tokens", "completion_tokens")
     totals = {name: sum(getattr(plan, name) for plan in plans) for name in names}
     costs = {name: total_cost(getattr(plan, name) for plan in plans) for name in ("cost_usd", "max_cost_usd")}
@@ -156,13 +144,9 @@ def show_form_plan(template: Template, plans: Sequence[RunPlan], *, as_json: boo
         numbers = (f"{getattr(plan, name):,}" for name in names)
         rows.append([line(part.title, _TITLE), f"at most {part.words}", *numbers])
     rows.append(["all", "", *(f"{number:,}" for number in totals.values())])
-    source = plans[0].source
-    blocks = [
-        f"{line(source.title, _TITLE)}: {source.words:,} words, {count(source.chunks, 'chunk')}, read for each section",
-        table(rows, right=True),
-        f"cost: {_cost(*costs.values())}",
-        "Retries are not included.",
-    ]
+    read = f"{source.words:,} words, {count(source.chunks, 'chunk')}, read for each section"
+    cost = f"cost: {_cost(*costs.values())}"
+    blocks = [f"{line(source.title, _TITLE)}: {read}", table(rows, right=True), cost, _NO_RETRIES]
     parts = [{"title": part.title, "query": part.query} | plan.model_dump(mode="json") for part, plan in sections]
     content = {"template": template.name, "sections": parts, **totals, **costs}
     show_record(content, joined(blocks), as_json=as_json)
@@ -171,7 +155,7 @@ def show_form_plan(template: Template, plans: Sequence[RunPlan], *, as_json: boo
 
 def _work(plan: RunPlan) -> Iterator[tuple[str, str]]:
     """Yield what is read and drafted, who judges, and the calls of each stage."""
-    source, settings, refinement = plan.source, plan.settings, plan.purpose.refinement
+    source, settings, refinement = plan.source, plan.settings, plan.order.refinement
     first = "the first " if settings.until is not None else ""
     yield "document", f"{source.title}: {first}{source.words:,} words, {source.tokens:,} tokens"
     yield "model", f"{plan.model}, window {settings.context_tokens:,} tokens, tokens by {plan.tokenizer}"
@@ -181,35 +165,19 @@ def _work(plan: RunPlan) -> Iterator[tuple[str, str]]:
             title = one_line(part.source.title.removeprefix(f"{source.title}: "), _TITLE)
             words = f"at most {part.words} words of {part.source.words:,}"
             yield f"part {number}", f"{words}, {count(part.calls, 'call')}: {title}"
-    elif plan.draft_calls:
+    elif plan.drafting.calls:
         yield "strategy", f"{plan.strategy}, {_length(plan.words, settings)}"
         yield "chunks", f"{plan.chunks} of at most {settings.chunk_budget:,} tokens"
-    if plan.chapters or plan.draft_calls:
-        yield from _steps(plan)
-    for number, draft in enumerate(plan.others, 2):
-        yield f"draft {number}", f"{draft.strategy}, at most {count(draft.draft_calls, 'call')}"
     for role, label in (("judge", "judges"), ("validator", "validator"), ("decider", "decider")):
         if models := [_with_window(model) for model in plan.models if model.role == role]:
             yield label, ", ".join(models)
     if refinement:
         goals = ", ".join(f"{metric} {goal:g}" for metric, goal in refinement.goals.items())
         yield "goals", f"{goals}; at most {count(refinement.rounds, 'revision')}"
-    for stage in plan.stages:
-        calls = f"about {count(stage.calls, 'call')}"
-        yield stage.name, f"{calls}, {stage.prompt_tokens:,} in, {stage.completion_tokens:,} out"
-
-
-def _steps(plan: RunPlan) -> Iterator[tuple[str, str]]:
-    """Yield the levels of merging, or the compressions, and the tidying at the end."""
-    if plan.compressions:
-        yield "compressing", f"at most {count(plan.compressions, 'call')}"
-    elif plan.strategy == "hierarchical":
-        for number, level in enumerate(plan.levels):
-            if number or not plan.chapters:
-                pieces = count(level.pieces, "merge" if number else "summary")
-                yield f"level {number}", f"{pieces} of {_length(level.words, plan.settings)}"
-    if plan.tidying:
-        yield "tidying", f"at most {count(plan.tidying, 'call')}"
+    for stage in (plan.drafting, *plan.stages):
+        if stage.calls:
+            tokens = f"{stage.prompt_tokens:,} in, {stage.completion_tokens:,} out"
+            yield stage.name, f"about {count(stage.calls, 'call')}, {tokens}"
 
 
 def _with_window(model: PlannedModel) -> str:
@@ -220,7 +188,7 @@ def _with_window(model: PlannedModel) -> str:
 
 def _totals(plan: RunPlan, limits: Limits) -> Iterator[tuple[str, str]]:
     if not plan.calls:
-        yield "calls", f"none{', since A and B are the same text' * (plan.purpose.kind == 'compare')}"
+        yield "calls", f"none{', since A and B are the same text' * (plan.order.kind == 'compare')}"
         return
     reasoning = f", and at most {plan.reasoning_tokens:,} for reasoning" if plan.reasoning_tokens else ""
     yield "calls", f"about {plan.calls:,}, up to {limits.concurrency} at once"

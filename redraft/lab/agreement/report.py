@@ -10,7 +10,7 @@ from typing import Any
 from redraft.errors import UsageError
 from redraft.evaluators.consistency import Consistency
 from redraft.evaluators.coverage import Coverage
-from redraft.evaluators.figures import Interval, mean
+from redraft.evaluators.figures import mean
 from redraft.evaluators.similarity import rouge1
 from redraft.evaluators.votes import OPEN
 from redraft.lab.agreement.frames import (
@@ -19,20 +19,16 @@ from redraft.lab.agreement.frames import (
     by_judge,
     has_systems,
     score_frame,
-    scored,
-    sentence_frame,
-    sentence_separation,
     summary_correlation,
     system_correlation,
 )
-from redraft.lab.agreement.measures import PERMUTATIONS, Correlation, compare_verdicts
+from redraft.lab.agreement.measures import PERMUTATIONS, Correlation
 from redraft.lab.agreement.people import Dataset, human_field
-from redraft.lab.agreement.tables import SUMMARIES, SYSTEMS, agreement_tables, best_rating, verdict_pairs, with_stars
+from redraft.lab.agreement.tables import SUMMARIES, SYSTEMS, agreement_tables, with_stars
 from redraft.lab.agreement.trial import (
     READ,
     AgreementDesign,
     AgreementOutcome,
-    Column,
     ItemOutcome,
     Setting,
     Sweep,
@@ -41,13 +37,9 @@ from redraft.lab.agreement.trial import (
 )
 from redraft.lab.declared import make_table
 from redraft.llm.budget import PriceTable
-from redraft.report.history.certificates import judge_setup_of
 from redraft.report.tables import Cell, Report, Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner
-from redraft.settings import Evaluate
-from redraft.store.judgments import Agreement
 from redraft.store.store import Store
-from redraft.store.table import now
 
 TAU, BALANCED = "tau-b", "balanced accuracy"
 SENTENCES = "sentences"
@@ -114,53 +106,6 @@ def _about(outcome: AgreementOutcome) -> Iterator[str]:
             f"stopped: {plain(outcome.stopped.message)}; partial results are below, and the same command with a"
             " higher limit continues"
         )
-
-
-def save_agreements(outcome: AgreementOutcome, store: Store) -> list[Agreement]:
-    """Save every figure of every judge; save nothing of a comparison that was stopped early."""
-    if outcome.stopped is not None:
-        return []
-    figures = [agreement for column in outcome.columns for agreement in agreements(outcome, column, store)]
-    with store.transaction():
-        for agreement in figures:
-            store.agreements.keep(agreement)
-    return figures
-
-
-def agreements(outcome: AgreementOutcome, column: Column, store: Store) -> list[Agreement]:
-    """Return all figures of one judge under one setting."""
-    measured = next((item_outcome for item_outcome in column.said if item_outcome.run and item_outcome.version), None)
-    if measured is None or measured.run is None:
-        return []
-    run = replace(store.runs.get(measured.run), purpose=Evaluate(judging=column.judging))
-    setup = judge_setup_of(run, outcome.design.metric, measured.version)
-    dataset, human, today = outcome.dataset.name, outcome.design.human, now()[:10]
-    return [
-        Agreement(setup, dataset, human, level, measure, n, value, low, high, today)
-        for level, measure, n, value, interval in _figures(outcome, column)
-        for low, high in [interval or (None, None)]
-        if value is not None
-    ]
-
-
-def _figures(
-    outcome: AgreementOutcome, column: Column
-) -> Iterator[tuple[str, str, int, float | None, Interval | None]]:
-    """Yield level, measure, number of items, value and interval; the value is None for too few items."""
-    rows = score_frame(outcome.dataset, outcome.design.human, {column.name: column.scores})
-    correlation = summary_correlation(rows)
-    yield SUMMARIES, TAU, correlation.n, correlation.tau, correlation.interval
-    if has_systems(rows):
-        ranked = system_correlation(rows)
-        yield SYSTEMS, TAU, ranked.n, ranked.tau, ranked.interval
-    if best_rating(outcome) is not None:
-        labels, verdicts = verdict_pairs(outcome, scored(rows))
-        if verdicts is not None:
-            separation = compare_verdicts(verdicts, labels, scored(rows)["document"])
-            yield SUMMARIES, BALANCED, separation.n, separation.balanced, separation.interval
-    if (sentences := sentence_frame(outcome.dataset, column)) is not None:
-        separation = sentence_separation(sentences)
-        yield SENTENCES, BALANCED, separation.n, separation.balanced, separation.interval
 
 
 @dataclass(frozen=True, slots=True)

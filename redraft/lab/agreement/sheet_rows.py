@@ -19,7 +19,7 @@ from redraft.evaluators.reference.keyfacts import ORPHANED, UNJUDGED, trees_for
 from redraft.evaluators.votes import OPEN
 from redraft.lab.agreement.sheets import SheetAnswers, SheetRow, person_columns, sheet_file, yes_or_no_answers
 from redraft.lab.declared import declared
-from redraft.report.history.certificates import judges_of
+from redraft.report.history.judges import judges_of
 from redraft.report.history.results import document_read, read_result
 from redraft.store.store import Store
 from redraft.text.retrieval import Passages

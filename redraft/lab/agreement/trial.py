@@ -23,13 +23,14 @@ from redraft.lab.declared import Row, make_table
 from redraft.lab.experiments.runner import RunBatch
 from redraft.lab.sentence_verdicts import verdicts_on
 from redraft.llm.budget import PriceTable
+from redraft.order import Evaluate
 from redraft.readers.documents import parse
 from redraft.report.tables import Table
 from redraft.runs.dry_run import SampledDryRuns
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.models import assign_models, price_of, reasoning_reserve, resolve, settings_by_role, with_addresses
 from redraft.runs.prepare import RunSpec, prepare
-from redraft.settings import DraftConfig, Evaluate, JudgeConfig, Limits
+from redraft.settings import DraftConfig, JudgeConfig, Limits
 from redraft.text.languages import language_context
 from redraft.text.vectors import Encoder, load_encoder
 from redraft.text.words import spaced

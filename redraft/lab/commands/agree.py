@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,10 +12,8 @@ import click
 
 from redraft.cli import options, parse_options
 from redraft.cli.options import preset_option
-from redraft.cli.parse_options import store_to_read
 from redraft.cli.sections import LISTED, CommandGroup, command
-from redraft.cli.terminal import echo_json, say, say_reading
-from redraft.domain import record_json
+from redraft.cli.terminal import say_reading
 from redraft.errors import BudgetError, UsageError
 from redraft.lab.commands import delivery
 from redraft.lab.commands.agree_sheets import judges, read, sheet
@@ -23,8 +21,6 @@ from redraft.lab.extra import require_lab
 
 if TYPE_CHECKING:
     from redraft.lab.agreement.trial import AgreementDesign, AgreementOutcome
-    from redraft.report.tables import Report
-    from redraft.store.store import Store
 
 _WITH_EPILOG = """\b
 Examples:
@@ -66,7 +62,7 @@ _sweep = options.typed_option(
     "with",
     short_help="Compare judges with people's annotations.",
     epilog=_WITH_EPILOG,
-    first=("format", "human", "metric", "model", "judge", "sweep", "save", "dry-run", "output", "json"),
+    first=("format", "human", "metric", "model", "judge", "sweep", "dry-run", "output", "json"),
 )
 @click.argument("file")
 @options.typed_option(
@@ -99,12 +95,6 @@ _sweep = options.typed_option(
 )
 @_sweep
 @options.typed_option(
-    "--save",
-    section="output",
-    is_flag=True,
-    help="Store the agreement, to show it with these judges' scores from now on.",
-)
-@options.typed_option(
     "--title", section="output", metavar="TEXT", help="Name of the annotations.  [default: format and file]"
 )
 @options.judging_options
@@ -112,9 +102,7 @@ _sweep = options.typed_option(
 @options.model_options
 @delivery.run_options
 @options.dry_run
-def with_(
-    file: str, format_: str, documents: str | None, items: int | None, save: bool, title: str | None, **values: Any
-) -> int:
+def with_(file: str, format_: str, documents: str | None, items: int | None, title: str | None, **values: Any) -> int:
     """Compare judges with people's annotations in FILE: correlation by summary, document and system, balanced accuracy,
     area under the curve, and agreement among judges.
     """
@@ -122,7 +110,7 @@ def with_(
     require_lab("redraft agree")
     from redraft.lab.agreement.formats import find_format
     from redraft.lab.agreement.people import human_field, sample_items
-    from redraft.lab.agreement.report import agree_report, save_agreements
+    from redraft.lab.agreement.report import agree_report
     from redraft.lab.agreement.trial import plan_table, run_trial
 
     dataset = sample_items(find_format(format_).read(file, documents), items)
@@ -130,14 +118,14 @@ def with_(
     metric = _metric(values)
     design = _design(metric, human_field(dataset, metric, values["human"]), values)
 
-    def report(outcome: AgreementOutcome, store: Store) -> Report:
-        figures = save_agreements(outcome, store) if save else []
-        if save and not values["quiet"]:
-            say(f"{len(figures)} figures stored" if figures else "nothing stored: stopped early, or too few verdicts")
-        return agree_report(outcome)
-
     plan = partial(plan_table, dataset, design)
-    return delivery.execute(values, plan, partial(run_trial, dataset, design), report, lambda outcome: _end([outcome]))
+    return delivery.execute(
+        values,
+        plan,
+        partial(run_trial, dataset, design),
+        lambda outcome, _: agree_report(outcome),
+        lambda outcome: _end([outcome]),
+    )
 
 
 def _end(outcomes: Sequence[AgreementOutcome]) -> tuple[bool, BudgetError | None, bool]:
@@ -219,38 +207,6 @@ def table_(files: tuple[str, ...], metrics: tuple[str, ...], **values: Any) -> i
     )
 
 
-@command("list", short_help="List stored agreements.")
-@options.db
-@options.as_json
-def list_(db: str | None, as_json: bool) -> int:
-    """List the agreements shown with scores: those stored with --save, and the built-in judge's own."""
-    from redraft.cli.views.markdown import show
-    from redraft.report.history.certificates import in_words, packaged
-    from redraft.report.markdown.layout import table
-
-    with store_to_read(db) as store:
-        agreements = [*store.agreements.all(), *packaged()]
-    if as_json:
-        setups = [
-            asdict(agreement.standing) | {"prompts": agreement.standing.prompts or None} for agreement in agreements
-        ]
-        echo_json([setup | record_json(agreement) for setup, agreement in zip(setups, agreements, strict=True)])
-    elif not agreements:
-        click.echo("no judge has been checked against people yet: see `redraft agree FILE --save`")
-    else:
-        rows = [
-            [
-                agreement.standing.judge,
-                f"{agreement.standing.metric} {agreement.standing.version}",
-                in_words(agreement),
-                agreement.measured,
-            ]
-            for agreement in agreements
-        ]
-        show(table([["judge", "metric", "agreement", "measured"], *rows]) + "\n")
-    return 0
-
-
 _EPILOG = """\b
 Examples:
   redraft agree mturk_cnndm.jsonl --format qags --model extractive
@@ -269,5 +225,5 @@ def agree() -> None:
     """
 
 
-for each in (with_, table_, sheet, read, judges, list_):
+for each in (with_, table_, sheet, read, judges):
     agree.add_command(each)

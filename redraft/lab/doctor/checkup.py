@@ -32,6 +32,7 @@ from redraft.lab.doctor.controls import (
 from redraft.lab.experiments.plan import PlanStep, cost_table
 from redraft.llm.base import Model
 from redraft.llm.budget import PriceTable
+from redraft.order import Evaluate
 from redraft.report.tables import Table
 from redraft.runs.dry_run import dry_run
 from redraft.runs.experiment_runner import ExperimentRunner, RunWatch
@@ -39,8 +40,8 @@ from redraft.runs.models import assign_models, resolve, settings_by_role, with_a
 from redraft.runs.plans import Stage
 from redraft.runs.prepare import RunSpec, prepare, with_windows
 from redraft.runs.roster import known_window
-from redraft.runs.session import Session
-from redraft.settings import DraftConfig, Evaluate, JudgeConfig, Limits, ModelSettings
+from redraft.runs.session import Session, runner_of
+from redraft.settings import DraftConfig, JudgeConfig, Limits, ModelSettings
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 
@@ -255,7 +256,8 @@ async def _judge_probe(
     )
     try:
         async with session:
-            result = await session.begin_order(probe_run.document, subject.settings, subject.order(probe_run))
+            spec = subject.order(probe_run).with_settings(subject.settings)
+            result = await runner_of(session).begin_order(probe_run.document, spec)
     except BudgetError as error:
         runner.stopped = error
         return watch.run, {}

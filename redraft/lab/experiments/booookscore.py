@@ -32,16 +32,16 @@ from redraft.lab.experiments.experiment import MAX_LINES, Cell, Experiment, Outc
 from redraft.lab.experiments.frames import ENDS
 from redraft.lab.experiments.orders import CoherenceOrder, JudgesDesign
 from redraft.lab.experiments.plan import JUDGING, check_models
-from redraft.lab.experiments.runner import GuardedStage, RunBatch, open_work, run_certificate
+from redraft.lab.experiments.runner import Certificate, GuardedStage, RunBatch, open_work, run_certificate
 from redraft.llm.base import Model
+from redraft.order import ExperimentPart
 from redraft.prompts.coherence import FIND_CONFUSION
-from redraft.report.history.certificates import Certificate
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.job import wording
 from redraft.runs.models import with_addresses
 from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
-from redraft.settings import EXTRACTIVE, DraftConfig, ExperimentPart, JudgeConfig
+from redraft.settings import EXTRACTIVE, DraftConfig, JudgeConfig
 from redraft.text.languages import language_context, language_of
 from redraft.text.sanitizer import one_line
 from redraft.text.tokens import ESTIMATE, tokenizer_named
@@ -270,7 +270,7 @@ class CoherenceExperiment(Experiment[MeasuredSummaries, JudgeCell, CoherenceItem
             if judged_items:
                 run = runner.store.runs.get(judged_items[0].runs[JUDGING])
                 counts = sum(item.judged for item in judged_items), sum(item.unjudged for item in judged_items)
-                certificates.append(run_certificate(runner, run, Booookscore.name, Booookscore.version, *counts))
+                certificates.append(run_certificate(run, Booookscore.name, Booookscore.version, *counts))
         return certificates
 
     def is_some(self, outcome: CoherenceOutcome) -> bool:

@@ -18,14 +18,14 @@ from redraft.lab.experiments.experiment import MAX_LINES, Cell, Experiment, Item
 from redraft.lab.experiments.frames import Frame, frame_of, groups, mean_of, summarize
 from redraft.lab.experiments.orders import Asked, ChunkSizeOrder, JudgesDesign
 from redraft.lab.experiments.plan import check_models
-from redraft.lab.experiments.runner import GuardedStage, RunBatch, open_work, run_certificate
+from redraft.lab.experiments.runner import Certificate, GuardedStage, RunBatch, open_work, run_certificate
+from redraft.order import ExperimentPart
 from redraft.prompts.factual import JUDGE_CHUNK, ChunkRating, JudgeChunkInput
-from redraft.report.history.certificates import Certificate
 from redraft.report.tables import Table, figure, number
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.runs.models import with_addresses
 from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
-from redraft.settings import DraftConfig, ExperimentPart, JudgeConfig
+from redraft.settings import DraftConfig, JudgeConfig
 from redraft.text.words import has_words
 
 MARKING = "marking"
@@ -157,10 +157,10 @@ class ChunkSizeExperiment(Experiment[ChunkSizeDesign, SampledChunks, MarkedChunk
                 run = runner.store.runs.get(runs[0])
                 assert run.judging is not None
                 alone = run.judging.model_copy(update={"judges": (judge,)})
-                run = replace(run, purpose=run.purpose.model_copy(update={"judging": alone}))
+                run = run.with_order(judging=alone)
                 counts = status.count("done"), status.count("failed")
                 if any(counts):
-                    certificates.append(run_certificate(runner, run, _METRIC, _VERSION, *counts))
+                    certificates.append(run_certificate(run, _METRIC, _VERSION, *counts))
         return certificates
 
     def tables(self, outcome: Outcome[ChunkSizeDesign, SampledChunks, MarkedChunk]) -> Iterable[Table]:

@@ -55,18 +55,25 @@ from redraft.lab.experiments.reading import (
     TermSimilarity,
     plan_steps,
 )
-from redraft.lab.experiments.runner import GuardedStage, RunBatch, judge_on_document, open_work, run_certificate
+from redraft.lab.experiments.runner import (
+    Certificate,
+    GuardedStage,
+    RunBatch,
+    judge_on_document,
+    open_work,
+    run_certificate,
+)
 from redraft.lab.experiments.splitter import Splitter
+from redraft.order import ExperimentPart
 from redraft.prompts.factual import FACT_PROMPTS, SPLIT_FACTS
 from redraft.prompts.qa import Statement
-from redraft.report.history.certificates import Certificate
 from redraft.report.history.lineage import read_lineage
 from redraft.report.tables import Record, Table, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, failure
 from redraft.runs.job import reader_of
 from redraft.runs.models import resolve, tokenizer_of
 from redraft.runs.prepare import RunSpec, prepare
-from redraft.settings import DraftConfig, ExperimentPart, JudgeConfig
+from redraft.settings import DraftConfig, JudgeConfig
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.text.chunks import beginning
@@ -215,7 +222,6 @@ class ContextExperiment(Experiment[ContextDesign, StepPlan, ContextItem]):
         run = runner.store.runs.get(runs[0])
         return [
             run_certificate(
-                runner,
                 run,
                 metric.name,
                 metric.version,

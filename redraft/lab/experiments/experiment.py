@@ -18,10 +18,9 @@ from redraft.events import StageStarted
 from redraft.lab.experiments.frames import Frame, as_table, frame_of, spent
 from redraft.lab.experiments.orders import Asked, QaOrder, ReadingOrder
 from redraft.lab.experiments.plan import cost_table, plan_steps
-from redraft.lab.experiments.runner import RunBatch
+from redraft.lab.experiments.runner import Certificate, RunBatch
 from redraft.lab.verdict import verdict
 from redraft.llm.budget import PriceTable
-from redraft.report.history.certificates import Certificate
 from redraft.report.tables import Report, Table, plain, unmarked
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.settings import EXTRACTIVE

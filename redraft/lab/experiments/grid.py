@@ -50,11 +50,12 @@ from redraft.lab.experiments.runner import (
     total_usage,
 )
 from redraft.lab.experiments.sources import ExistingSummaries, read_existing_summaries
+from redraft.order import Compare, Evaluate
 from redraft.prompts.coherence import ASPECTS
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.prepare import RunSpec, check_judging, prepare
-from redraft.settings import STATISTICS, Compare, DraftConfig, Evaluate, JudgeConfig, PackPart
+from redraft.settings import STATISTICS, DraftConfig, JudgeConfig, PackPart
 
 GRID = "grid"
 _TRIGRAMS = "3"

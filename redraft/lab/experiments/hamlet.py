@@ -49,13 +49,13 @@ from redraft.lab.experiments.hamlet_frames import (
 )
 from redraft.lab.experiments.orders import Asked, HamletOrder, ModelsDesign, NamedModel
 from redraft.lab.experiments.plan import DRAFTING, JUDGING, check_models, with_judge
-from redraft.lab.experiments.runner import RunBatch, refuse_if_none_fits, run_certificate, total_usage
-from redraft.report.history.certificates import Certificate
+from redraft.lab.experiments.runner import Certificate, RunBatch, refuse_if_none_fits, run_certificate, total_usage
+from redraft.order import BuildKeyfacts, Evaluate
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.models import tokenizer_of, with_addresses
 from redraft.runs.prepare import RunSpec, prepare
-from redraft.settings import BuildKeyfacts, DraftConfig, Evaluate, JudgeConfig, ModelSettings
+from redraft.settings import DraftConfig, JudgeConfig, ModelSettings
 from redraft.text.sanitizer import one_line
 
 KEYFACTS = "key facts"
@@ -272,7 +272,7 @@ class HamletExperiment(Experiment[HamletDesign, HamletCell, HamletItem]):
                 sum(score.unjudged for score in scores),
             )
             run = runner.store.runs.get(judged_items[0].runs[JUDGING])
-            certificates.append(run_certificate(runner, run, metric.name, metric.version, *counts))
+            certificates.append(run_certificate(run, metric.name, metric.version, *counts))
         return certificates
 
     def writers(self, design: HamletDesign) -> Iterable[str]:

@@ -32,12 +32,13 @@ from redraft.lab.experiments.orders import Asked, Goals, LongSumEvalOrder, Named
 from redraft.lab.experiments.plan import DRAFTING, PublicJudging, build_spec, check_models
 from redraft.lab.experiments.runner import RunBatch, Used, judging_pack, required_parts, total_usage
 from redraft.lab.experiments.sources import ExistingSummaries, read_existing_summaries
+from redraft.order import Refine
 from redraft.report.history.results import Result
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.runs.models import with_addresses
 from redraft.runs.prepare import RunSpec
-from redraft.settings import DraftConfig, FeedbackName, PackPart, PolicyName, Refine, RefineConfig
+from redraft.settings import DraftConfig, FeedbackName, PackPart, PolicyName, RefineConfig
 from redraft.store.store import Store
 from redraft.text.words import count_words
 

@@ -13,6 +13,7 @@ from pydantic import PlainSerializer
 
 from redraft.domain import Document, Usage
 from redraft.llm.budget import PriceTable
+from redraft.order import BuildKeyfacts, BuildQuestions, Compare, Evaluate
 from redraft.prompts.factual import ALIGN_FACTS, SPLIT_FACTS, VERIFY_SENTENCES
 from redraft.report.history.results import Result, read_result
 from redraft.report.tables import Cell, Table
@@ -29,17 +30,7 @@ from redraft.runs.models import (
 )
 from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
 from redraft.runs.roster import known_window
-from redraft.settings import (
-    BuildKeyfacts,
-    BuildQuestions,
-    Compare,
-    DraftConfig,
-    Evaluate,
-    JudgeConfig,
-    Limits,
-    ModelSettings,
-    PackPart,
-)
+from redraft.settings import DraftConfig, JudgeConfig, Limits, ModelSettings, PackPart
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.text.words import count_words
@@ -165,7 +156,6 @@ class DryExperimentRunner(ExperimentRunner):
         result = await super(DryExperimentRunner, self).find_or_run(document, settings, order, watch)
         run, store = result.run.id, self.store
         parts = [chapter.run for chapter in store.chapters.of(run)]
-        parts += [candidate.run for candidate in store.candidates.of(run) if candidate.number > 1]
         self.planned.append(PlannedRun(run, watch.step))
         self.planned += [PlannedRun(part, watch.step, is_part=True) for part in parts if part]
         return self._alike.setdefault(key, result) if judge else result
@@ -174,7 +164,7 @@ class DryExperimentRunner(ExperimentRunner):
         self, document: Document, settings: DraftConfig, order: RunSpec
     ) -> tuple[ModelRole | None, tuple[object, ...]]:
         """Return the only judge of a summary or a pair, and the key of everything that decides how much it is asked."""
-        if not isinstance(order.purpose, Evaluate | Compare):
+        if not isinstance(order.order, Evaluate | Compare):
             return None, ()
         settings, order = await self._settled(settings, order)
         (_, *judges) = assign_models(settings, order.judging, self.limits, self.prices or PriceTable({}, {}))
@@ -183,7 +173,7 @@ class DryExperimentRunner(ExperimentRunner):
         how = judges[0].settings.model_dump_json(exclude=_OF_ITS_PLACE | {"model", "temperature", "top_p"})
         judged_by = order.judging.model_dump_json(exclude={"judges", "models", "base_url"})
         sizes = (round(log(count_words(text or "") + 1, _ALIKE)) for text in (order.given, order.other))
-        return judges[0], (document.id, order.purpose.kind, how, judged_by, *sizes)
+        return judges[0], (document.id, order.order.kind, how, judged_by, *sizes)
 
     async def open_run(self, prepared: PreparedDocument, order: RunSpec) -> Run:
         """Return the run of an experiment's own work. Concurrent calls keep their order."""

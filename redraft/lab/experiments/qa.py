@@ -39,13 +39,14 @@ from redraft.lab.experiments.questioner import BUILDING, TYPED_ANSWER, Questione
 from redraft.lab.experiments.reading import ReadingStep, plan_steps
 from redraft.lab.experiments.runner import GuardedStage, RunBatch, judge_on_document, open_work, refuse_if_none_fits
 from redraft.lab.experiments.typed_questions import THIRDS, TYPES, TypedQuestions, read_typed_questions
+from redraft.order import ExperimentPart
 from redraft.prompts.qa import ANSWER_QUESTIONS, JUDGE_ANSWERS
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, RunWatch
 from redraft.runs.job import reader_of, wording
 from redraft.runs.models import tokenizer_of
 from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
-from redraft.settings import EXTRACTIVE, DraftConfig, ExperimentPart, JudgeConfig, reads_prompts
+from redraft.settings import EXTRACTIVE, DraftConfig, JudgeConfig, reads_prompts
 from redraft.text.chunks import beginning
 from redraft.text.languages import language_context
 from redraft.text.vectors import load_encoder

@@ -16,7 +16,7 @@ from redraft.domain import Document, Evaluation, Totals, content_id
 from redraft.errors import BudgetError, RedraftError, StoreError
 from redraft.evaluators.catalog import metrics, with_rubrics
 from redraft.events import PartDone
-from redraft.report.history.certificates import Certificate, certificate
+from redraft.report.history.judges import judged_by
 from redraft.report.history.results import Result
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch, failure
 from redraft.runs.job import wording
@@ -131,11 +131,25 @@ class RunBatch:
         self.runner.observer(PartDone(what, next(self._numbers), self.of))
 
 
-def run_certificate(
-    runner: ExperimentRunner, run: Run, metric: str, version: int, judged: int, unjudged: int
-) -> Certificate:
-    """Return the certificate of a run's scores by one metric, over all items together."""
-    return certificate(runner.store, run, Evaluation(metric, version, "scored", None, judged, unjudged))
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """Who gave the scores of an experiment by a metric, and the share of items without a verdict."""
+
+    metric: str
+    judged_by: str
+    unjudged_share: float | None
+
+    def line(self) -> str:
+        """Return it in one line."""
+        unjudged = f"; {self.unjudged_share:.0%} without a verdict" if self.unjudged_share else ""
+        return f"{self.judged_by}{unjudged}"
+
+
+def run_certificate(run: Run, metric: str, version: int, judged: int, unjudged: int) -> Certificate:
+    """Return who gave a run's scores by one metric, over all items together."""
+    evaluation = Evaluation(metric, version, "scored", None, judged, unjudged)
+    share = evaluation.judged_share
+    return Certificate(metric, judged_by(run, {metric: evaluation})[metric], None if share is None else 1 - share)
 
 
 async def total_usage(runner: ExperimentRunner, runs: Sequence[str]) -> Totals:

@@ -28,7 +28,7 @@ from redraft.studio.start import KEPT, SentRequest, offer_of, sent_with
 
 _SVG_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 _MAX_COMPARED = 4
-_SHOWN = frozenset({"words", "chunk_tokens", "drafts", "until", "by_chapter"})
+_SHOWN = frozenset({"words", "chunk_tokens", "until", "by_chapter"})
 """Settings that have their own place in the form, or that would make systems differ in more ways than requested."""
 
 

@@ -5,7 +5,7 @@ reads, except for storing links between texts that were not traced before.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -41,7 +41,7 @@ from redraft.text.sentences import is_heading
 from redraft.text.vectors import Encoder
 from redraft.text.words import count
 
-_ORDER: tuple[State, ...] = ("open", "fixed", "set aside")
+_ORDER: tuple[State, ...] = ("open", "fixed", "set aside", "withdrawn")
 PROMPTS_ELSEWHERE = "Prompts and replies are kept in the database, not on this page"
 
 
@@ -60,7 +60,9 @@ def read_dossier(store: Store, key: str, *, source: bool = True, encoder: Encode
     lineage = read_lineage(store, result.run.id, encoder=encoder) if result.draft else None
     with language_context(document):
         traced = tuple(map(without_false_origins, lineage.sentences)) if lineage else ()
-        findings = finding_histories(trace, sentence_numbers(traced))
+        rulings = store.rulings.of(document.id)
+        overruled = {finding for finding, ruling in rulings.items() if ruling.overruled}
+        findings = finding_histories(trace, sentence_numbers(traced), overruled)
         length = f"{len(document.text):,} characters"
         return Dossier(
             holds=f"Includes the full text of the document ({length})."
@@ -96,9 +98,11 @@ def sentence_numbers(sentences: Sequence[TracedSentence]) -> dict[str, int]:
     return {sentence.text: sentence.number for sentence in reversed(sentences)}
 
 
-def finding_histories(trace: RunTrace, numbers: Mapping[str, int]) -> tuple[FindingHistory, ...]:
+def finding_histories(
+    trace: RunTrace, numbers: Mapping[str, int], overruled: Collection[str] = ()
+) -> tuple[FindingHistory, ...]:
     """Return the findings of a run, numbered: those that apply to the result first, in the order of its sentences,
-    whose numbers are given by their text."""
+    whose numbers are given by their text. `overruled` are the ids of findings that were withdrawn."""
     by_draft = {turn.draft.id: turn for turn in trace.rounds}
     result = by_draft.get(trace.run.draft or "")
     findings: dict[str, Finding] = {}
@@ -117,6 +121,8 @@ def finding_histories(trace: RunTrace, numbers: Mapping[str, int]) -> tuple[Find
         turn_or_none = by_draft.get(turn_or_none.round.base or "")
 
     def state(finding: Finding) -> State:
+        if finding.id in overruled:
+            return "withdrawn"
         in_line = [outcome for outcome in outcomes[finding.id] if outcome.round in ancestors]
         came_up = not ancestors.isdisjoint(rounds[finding.id])
         # No metric looks for a request again: it is met only if an accepted round tried it, and did not leave it.

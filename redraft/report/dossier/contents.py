@@ -28,9 +28,10 @@ from redraft.text.sanitizer import one_line, scrubbed, scrubbed_all
 from redraft.text.words import count_words
 
 FORMAT = 4
-State = Literal["open", "fixed", "set aside"]
+State = Literal["open", "fixed", "set aside", "withdrawn"]
 """The state of a finding. `open`: it applies to the result, or is a request that the reviser left; `fixed`: it no
-longer applies; `set aside`: it was about a draft that was rejected."""
+longer applies; `set aside`: it was about a draft that was rejected; `withdrawn`: a second look found that the document
+says so."""
 
 
 def _without_paths(result: Result) -> dict[str, Any]:
@@ -241,7 +242,7 @@ class Dossier(Entry):
     @property
     def offline_check(self) -> bool:
         """Whether the built-in model judged."""
-        return any(certificate.offline_check for certificate in self.result.certificates.values())
+        return bool(self.result.offline_checked & self.result.judged_by.keys())
 
     def findings_on(self, sentence: int) -> tuple[int, ...]:
         """Return the numbers of the findings about a sentence that still apply."""

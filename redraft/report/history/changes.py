@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -130,8 +129,10 @@ def _answering_sentences(turn: RoundTrace) -> dict[str, list[str]]:
 def changes_between(before: str, after: str) -> DraftDiff:
     """Return the sentences added, removed or changed, in the order of the later draft. Takes near-linear time."""
     old, new = sentences_in(before), sentences_in(after)
-    positions = {sentence: position for position, sentence in enumerate(_numbered(new))}
-    same = {n: positions[sentence] for n, sentence in enumerate(_numbered(old)) if sentence in positions}
+    # Numbering equal sentences makes each unique.
+    old_numbered, new_numbered = [*_numbered(old)], [*_numbered(new)]
+    positions = {sentence: position for position, sentence in enumerate(new_numbered)}
+    same = {n: positions[sentence] for n, sentence in enumerate(old_numbered) if sentence in positions}
     removed = [n for n in range(len(old)) if n not in same]
     added = sorted(set(range(len(new))) - set(same.values()))
     pairs = _pairs(old, new, removed, added)
@@ -148,39 +149,36 @@ def changes_between(before: str, after: str) -> DraftDiff:
             following = same[n]
         elif n not in rewritten:
             changes.append(((following, 0, n), SentenceChange("removed", old[n], "")))
-    moved = set(same.values()) - _longest_rise([same[n] for n in sorted(same)])
     changes.sort(key=lambda placed: placed[0])
-    return DraftDiff(tuple(change for _, change in changes), len(same), tuple(new[n] for n in sorted(moved)))
+    blocks = SequenceMatcher(None, old_numbered, new_numbered, autojunk=False).get_matching_blocks()
+    in_order = {n for block in blocks for n in range(block.b, block.b + block.size)}
+    moved = tuple(new[n] for n in sorted(set(same.values()) - in_order))
+    return DraftDiff(tuple(change for _, change in changes), len(same), moved)
 
 
 def _numbered(sentences: Sequence[str]) -> Iterator[tuple[str, int]]:
-    """Yield each sentence with the number of equal ones before it, which distinguishes repeats in linear time."""
+    """Yield each sentence with the number of equal ones before it."""
     counts: Counter[str] = Counter()
     for sentence in sentences:
         yield sentence, counts[sentence]
         counts[sentence] += 1
 
 
-def _longest_rise(numbers: Sequence[int]) -> set[int]:
-    """Return the longest increasing subsequence of distinct numbers: its sentences kept their place."""
-    ends: list[int] = []
-    # Each chain is its last number and the chain before that.
-    chains: list[tuple[int, Any]] = []
-    for number in numbers:
-        n = bisect_left(ends, number)
-        ends[n : n + 1] = [number]
-        chains[n : n + 1] = [(number, chains[n - 1] if n else None)]
-    rise, chain = set[int](), chains[-1] if chains else None
-    while chain is not None:
-        number, chain = chain
-        rise.add(number)
-    return rise
-
-
 def _pairs(old: Sequence[str], new: Sequence[str], removed: Sequence[int], added: Sequence[int]) -> dict[int, int]:
-    """Map added sentences to the removed ones they were changed from: most similar first, each sentence in one pair."""
-    old_words, new_words = {n: _words(old[n]) for n in removed}, {n: _words(new[n]) for n in added}
-    weights = _weights([*old_words.values(), *new_words.values()])
+    """Map added sentences to the removed ones they were changed from: most similar first, each sentence in one pair.
+
+    The similarity is Dice's: twice the words that two sentences share over the words of both, each by its rarity.
+    """
+    old_words, new_words = (
+        {n: Counter(_WORD.findall(sentences[n].casefold())) for n in numbers}
+        for sentences, numbers in ((old, removed), (new, added))
+    )
+    counts = Counter(word for words in (*old_words.values(), *new_words.values()) for word in words)
+    rarity = {word: log(1 + (len(removed) + len(added)) / number) for word, number in counts.items()}
+
+    def weight(words: Mapping[str, int]) -> float:
+        return sum(rarity[word] * number for word, number in words.items())
+
     sentences_with: dict[str, list[int]] = defaultdict(list)
     for n, words in new_words.items():
         for word in words:
@@ -189,7 +187,8 @@ def _pairs(old: Sequence[str], new: Sequence[str], removed: Sequence[int], added
     for n, words in old_words.items():
         lists = (sentences_with[word] for word in words if len(sentences_with[word]) <= _COMMON)
         for m, _ in Counter(m for sentences in lists for m in sentences).most_common(_CANDIDATES):
-            similarities.append((-_similarity(words, new_words[m], weights), abs(n - m), n, m))
+            similarity = 2 * weight(words & new_words[m]) / weight(words + new_words[m])
+            similarities.append((-similarity, abs(n - m), n, m))
     pairs: dict[int, int] = {}
     paired: set[int] = set()
     for similarity, _, n, m in sorted(similarities):
@@ -197,22 +196,6 @@ def _pairs(old: Sequence[str], new: Sequence[str], removed: Sequence[int], added
             pairs[m] = n
             paired.add(n)
     return pairs
-
-
-def _words(sentence: str) -> Counter[str]:
-    return Counter(_WORD.findall(sentence.casefold()))
-
-
-def _weights(sentences: Sequence[Mapping[str, int]]) -> dict[str, float]:
-    """Return the weight of each word: the rarer, the higher."""
-    counts = Counter(word for sentence in sentences for word in sentence)
-    return {word: log(1 + len(sentences) / number) for word, number in counts.items()}
-
-
-def _similarity(first: Counter[str], second: Counter[str], weights: Mapping[str, float]) -> float:
-    """Return the Dice similarity of two weighted sentences: twice their shared words over the words of both."""
-    common = sum(weights[word] * number for word, number in (first & second).items())
-    return 2 * common / sum(weights[word] * number for word, number in (first + second).items())
 
 
 def changed_words(before: str, after: str) -> list[Piece]:

@@ -7,22 +7,23 @@ Text of a document or a summary is never inserted into Markdown as is: its autho
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import Field
+from pydantic.dataclasses import dataclass as record
 
 from redraft.agents.answerer import FoundAnswer
-from redraft.domain import Evaluation, Span, Totals
+from redraft.domain import DEFERRED, Document, Evaluation, Span, Totals, computed
 from redraft.errors import RunCommand, RunError
-from redraft.report.history.lineage import DocumentRead, Lineage, Origin, read_lineage
+from redraft.report.history.lineage import DocumentRead, Lineage, PlacedSpan, place_fields, read_lineage
 from redraft.report.history.quotes import By, basis
 from redraft.report.history.results import Result, document_read, read_result
 from redraft.settings import ANSWER
 from redraft.store.store import Store
-from redraft.text.languages import language_spans_of
-from redraft.text.places import chapter_of, document_of, on_pages, pages_of, place_of
+from redraft.text.languages import LanguageSpan, language_spans_of
+from redraft.text.places import on_pages
 from redraft.text.sanitizer import clean, one_line
 from redraft.text.sentences import is_heading
 from redraft.text.vectors import Encoder
@@ -36,34 +37,43 @@ _LINKS = re.compile(r"([\\`\[\]<>&])")
 _ESCAPED = r"\\\1"
 
 
-@dataclass(frozen=True, slots=True)
-class NumberedPlace:
-    """A place of the document, with the number by which the summary cites it."""
+@record(frozen=True, slots=True, config=DEFERRED)
+class Citation(PlacedSpan):
+    """A place of the document, with the number by which a summary or an answer cites it."""
 
     number: int
-    origin: Origin
+    quote: str
     language: str
     """The language of the document there, such as `de`; empty if unknown."""
-    by: By
-    """Whether a judge quoted it for a sentence, or it was matched by wording."""
+    by: By | None = None
+    """Whether a judge quoted it for a sentence of a summary, or it was matched by wording; None in an answer."""
+
+    @classmethod
+    def of(
+        cls, document: Document, languages: Sequence[LanguageSpan], number: int, span: Span, by: By | None = None
+    ) -> Citation:
+        """Return the citation of a place in a document with these languages."""
+        quote = one_line(document.text[span.start : span.end], _LONGEST_QUOTE)
+        language = document.language or next(name for part, name in languages if span.start < part.end)
+        return cls(number=number, quote=quote, language=language, by=by, **place_fields(document, span))
 
     @property
     def whereabouts(self) -> tuple[str, ...]:
         """The document, chapter, page and percentage, as far as there are any."""
-        document, chapter = (one_line(name, _QUOTE) for name in (self.origin.document, self.origin.chapter))
+        document, chapter = one_line(self.document, _QUOTE), one_line(self.chapter, _QUOTE)
         # The percentage helps to find a place in a single document, not in one of several.
-        percent = "" if document else f"{self.origin.percent}%"
-        return tuple(filter(None, (document, chapter, on_pages(self.origin.pages), percent)))
+        percent = "" if document else f"at {self.percent}% of the document"
+        return tuple(filter(None, (document, chapter, on_pages(self.pages), percent)))
 
-    @property
+    @computed
     def place(self) -> str:
         """The place in words."""
         return ", ".join(self.whereabouts)
 
     @property
-    def quote(self) -> str:
-        """The text of the place, shortened."""
-        return one_line(self.origin.text, _QUOTE)
+    def excerpt(self) -> str:
+        """The quote, shortened."""
+        return one_line(self.quote, _QUOTE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,19 +95,19 @@ class Citations:
     document: DocumentRead
     summary: str
     sentences: tuple[SentenceCitations, ...]
-    places: tuple[NumberedPlace, ...]
+    places: tuple[Citation, ...]
 
     def text(self, form: Literal["footnotes", "markdown"] = "footnotes") -> str:
         """Return the summary with [1] [2] in its text and the places below, or as Markdown with footnotes."""
         if form == "markdown":
             text = self._marked("", "[^{}]", lambda part: _LINKS.sub(_ESCAPED, part))
             notes = [
-                f"[^{place.number}]: {_MARKS.sub(_ESCAPED, place.place)}: “{_MARKS.sub(_ESCAPED, place.quote)}”"
+                f"[^{place.number}]: {_MARKS.sub(_ESCAPED, place.place)}: “{_MARKS.sub(_ESCAPED, place.excerpt)}”"
                 for place in self.places
             ]
         else:
             text = self._marked("" if is_unspaced(self.summary) else " ", "[{}]", str)
-            rows = [f"[{place.number}] {place.place}: “{place.quote}”" for place in self.places]
+            rows = [f"[{place.number}] {place.place}: “{place.excerpt}”" for place in self.places]
             notes = ["\n".join(rows)] if rows else []
         return "\n\n".join([text.strip(), *notes, *([self.basis] if notes else [])])
 
@@ -105,7 +115,7 @@ class Citations:
     def basis(self) -> str:
         """A sentence that says which citations are a judge's quotes and which match by wording; empty without
         citations."""
-        return basis({place.number: place.by for place in self.places}, "citation")
+        return basis({place.number: place.by for place in self.places if place.by}, "citation")
 
     @property
     def without(self) -> tuple[SentenceCitations, ...]:
@@ -130,17 +140,14 @@ def citations_of(store: Store, run: str, *, encoder: Encoder | None = None, draf
 
 def cited(lineage: Lineage) -> Citations:
     """Return the citations of a draft."""
-    places: dict[tuple[Span, By], NumberedPlace] = {}
-    sentences = []
-    languages = language_spans_of(lineage.document)
+    places: dict[tuple[Span, By], Citation] = {}
+    sentences, languages = [], language_spans_of(lineage.document)
     for sentence in lineage.sentences:
         numbers = []
         for origin in () if is_heading(sentence.text) else sentence.places:
             key = origin.span, sentence.by or "words"
             if key not in places:
-                language = next(language for span, language in languages if origin.span.start < span.end)
-                language = lineage.document.language or language
-                places[key] = NumberedPlace(len(places) + 1, origin, language, key[1])
+                places[key] = Citation.of(lineage.document, languages, len(places) + 1, *key)
             numbers.append(places[key].number)
         cites = tuple(dict.fromkeys(numbers))
         sentences.append(SentenceCitations(sentence.number, sentence.text, sentence.span, cites))
@@ -149,27 +156,11 @@ def cited(lineage: Lineage) -> Citations:
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerCitation:
-    """A place of the document that an answer cites."""
-
-    number: int
-    quote: str
-    span: Span
-    """Its character offsets in the document."""
-    place: str
-    """The place in words: chapter, page, and how far into the document it is."""
-    chapter: str
-    pages: str
-    document: str
-    """Which of several documents it is in; empty for a single document."""
-
-
-@dataclass(frozen=True, slots=True)
 class NumberedSentence:
-    """A sentence of an answer with the number of its citation, or None without one."""
+    """A sentence of an answer with the number of its citation."""
 
     text: str
-    citation: int | None
+    citation: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +172,7 @@ class Answer:
     answered: bool
     """Whether the document answers the question."""
     sentences: tuple[NumberedSentence, ...]
-    citations: tuple[AnswerCitation, ...]
+    citations: tuple[Citation, ...]
 
     @property
     def run(self) -> str:
@@ -200,7 +191,7 @@ class Answer:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes on what was dropped from the answer: quotes that are not in the document."""
+        """Notes on what was left out of the answer: sentences that are not found in the document."""
         return self.result.draft.notes if self.result.draft else ()
 
     @property
@@ -214,10 +205,7 @@ class Answer:
         if not self.answered:
             return self.answer
         gap = "" if is_unspaced(self.answer) else " "
-        marked = (
-            f"{sentence.text}{gap}[{sentence.citation}]" if sentence.citation else sentence.text
-            for sentence in self.sentences
-        )
+        marked = (f"{sentence.text}{gap}[{sentence.citation}]" for sentence in self.sentences)
         rows = [f"[{citation.number}] {citation.place}: “{citation.quote}”" for citation in self.citations]
         return "\n\n".join([gap.join(marked), "\n".join(rows)])
 
@@ -234,21 +222,12 @@ def read_answer(store: Store, key: str) -> Answer:
     answer = FoundAnswer.model_validate(dict(evaluation.details))
     document = document_read(store, run)
     spans = [Span(*place) for place in answer.places] if answer.answered else []
-    numbers: dict[tuple[int | None, int | None], int] = {(*span,): number for number, span in enumerate(spans, 1)}
-    citations = [
-        AnswerCitation(
-            number,
-            one_line(document.text[span.start : span.end], _LONGEST_QUOTE),
-            span,
-            place_of(document, span),
-            chapter_of(document, span),
-            pages_of(document, span),
-            document_of(document, span),
-        )
-        for number, span in enumerate(spans, 1)
-    ]
+    numbers = {(span.start, span.end): number for number, span in enumerate(spans, 1)}
+    languages = language_spans_of(document)
+    citations = [Citation.of(document, languages, number, span) for number, span in enumerate(spans, 1)]
     sentences = [
-        NumberedSentence(sentence.text, numbers.get((sentence.start, sentence.end)))
+        NumberedSentence(sentence.text, numbers[sentence.place])
         for sentence in (answer.sentences if answer.answered else ())
+        if sentence.place
     ]
     return Answer(result, run.settings.query or "", answer.answered, tuple(sentences), tuple(citations))

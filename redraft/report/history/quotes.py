@@ -1,5 +1,4 @@
-"""What the judges of a draft quoted from the document for its sentences or did not find there, and which facts they
-find in the draft.
+"""What the judges of a draft quoted from the document for its sentences or did not find there.
 
 A quote counts only if it confirms its sentence and was found in the document when it was judged.
 """
@@ -7,12 +6,11 @@ A quote counts only if it confirms its sentence and was found in the document wh
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from redraft.domain import Document, Evaluation, Span
 from redraft.errors import StoreError
-from redraft.evaluators.metric_info import BAD_VERDICTS, GOOD_VERDICTS
+from redraft.evaluators.metric_info import GOOD_VERDICTS
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
@@ -22,20 +20,8 @@ MAX_PLACES = 3
 By = Literal["judge", "words"]
 """The source of a sentence's place: a judge who quoted it, or the words that sentence and document share."""
 Details = Mapping[str, Any]
-FactKey = tuple[object, ...]
-"""The key of a question in a pack, or of a key fact with its tree."""
-_FACTS = {
-    "coverage": ("pack", "questions", ("id",)),
-    "keyfact_recall": ("keyfacts", "facts", ("chunk", "perspective", "id")),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class StatedFact:
-    """Whether a draft states a fact according to its judges, and the numbers of the sentences that do."""
-
-    holds: bool
-    sentences: tuple[int, ...]
+_YARDSTICKS = {"coverage": "pack", "keyfact_recall": "keyfacts"}
+"""The detail of an evaluation that names what it judged by."""
 
 
 def quotes_of(store: Store, draft: str, document: Document) -> dict[int, tuple[Span, ...]]:
@@ -83,25 +69,9 @@ def _quotes(store: Store, run: Run, evaluations: Mapping[str, Evaluation]) -> It
             yield int(number), evidence.get(int(question["id"]))
 
 
-def stated_facts(evaluations: Mapping[str, Evaluation], metric: str, reference: str) -> dict[FactKey, StatedFact]:
-    """Return whether a draft states each question of a pack, or each key fact, according to its judges. `yardstick` is
-    the id of the pack or key facts; empty if the draft was judged by others."""
-    part, name, key = _FACTS[metric]
-    evaluation = evaluations.get(metric)
-    if evaluation is None or evaluation.details.get(part, reference) != reference:
-        return {}
-    good, bad = GOOD_VERDICTS[metric], BAD_VERDICTS[metric]
-    # Items without a verdict, or on which the judges disagree, are left out.
-    items = [item for item in listed(evaluations, metric, name) if item.get("verdict") in {good, *bad}]
-    return {
-        tuple(item[part] for part in key): StatedFact(item["verdict"] == good, tuple(item.get("sentences", ())))
-        for item in items
-    }
-
-
 def yardstick_of(run: Run, evaluations: Mapping[str, Evaluation], metric: str) -> str | None:
     """Return the id of the pack or key facts that a draft was or will be judged by; None if none is named."""
-    part = _FACTS[metric][0]
+    part = _YARDSTICKS[metric]
     # The evaluation's own id comes first: there may be later packs or key facts.
     key = (evaluations[metric].details.get(part) if metric in evaluations else None) or getattr(run.judging, part, None)
     return str(key) if key else None

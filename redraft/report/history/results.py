@@ -1,4 +1,4 @@
-"""The stored result of a run: summary, scores, chapters, candidates and the outcome of a person's requests."""
+"""The stored result of a run: summary, scores, chapters and the outcome of a person's requests."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from redraft.domain import (
 )
 from redraft.errors import RunCommand, RunError
 from redraft.evaluators.metric_info import PREFERENCE, WithdrawnFinding, goal_status, withdrawn
-from redraft.report.entry import Entry
-from redraft.report.history.certificates import Certificate, certificates, offline_checked
+from redraft.report.entry import RunFacts
+from redraft.report.history.judges import judged_by, offline_checked
 from redraft.report.tables import data_frame
 from redraft.settings import EXTRACTIVE, FIGURES, STATISTICS, DraftConfig
 from redraft.store.runs import Run, damage_named
@@ -44,7 +44,6 @@ from redraft.text.places import pages_of, place_in
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import sentences_in
 from redraft.text.words import count, count_words
-from redraft.text.words import score as shown_score
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,30 +55,6 @@ class ChapterResult:
     pages: str
     """The first and last page as printed; empty if the document has none."""
     result: Result | None
-
-
-@dataclass(frozen=True, slots=True)
-class CandidateResult:
-    """One of several drafts, with its scores and whether it was chosen; None before the choice."""
-
-    number: int
-    run: str
-    """The run that drafted it: the run itself, or one that was made for it."""
-    strategy: str
-    draft: str | None
-    words: int | None
-    scores: Mapping[str, float | None]
-    chosen: bool | None
-    reason: str
-
-    def line(self, number: int) -> str:
-        """Return the candidate, one of `number`, in one line."""
-        scores = [
-            f"{metric} {'no score' if score is None else shown_score(score)}" for metric, score in self.scores.items()
-        ]
-        verdict = "undecided" if self.chosen is None else "chosen" if self.chosen else "not chosen"
-        about = ", ".join([self.strategy, *scores, f"{verdict}{f': {self.reason}' if self.reason else ''}"])
-        return f"candidate {self.number} of {number}: {about}"
 
 
 @record(frozen=True, slots=True, config=DEFERRED)
@@ -142,6 +117,7 @@ class Result:
 
     run: Run
     status: str
+    """The status of the run; `incomplete` if it is done, but a metric has no score since judges could not be read."""
     outline: Document
     """The document without its text: title and structure."""
     tokens: int
@@ -155,14 +131,10 @@ class Result:
     """The evaluations of the draft by metric."""
     initial: Mapping[str, Evaluation] = field(default_factory=dict)
     """The evaluations of the first draft by metric."""
-    certificates: Mapping[str, Certificate] = field(default_factory=dict)
-    """The certificates of the draft's scores by metric."""
     chapters: tuple[ChapterResult, ...] = ()
     """The result of each chapter if they were summarized separately; `usage` covers all of them."""
     sentences: int | None = None
     """The number of sentences of a summary that was given to be judged; None for others."""
-    candidates: tuple[CandidateResult, ...] = ()
-    """The drafts from which the first was chosen, if several were made; `usage` covers all of them."""
     lost: tuple[int, ...] = ()
     """The rounds in which no revision came back and another might have met the goals."""
     oddities: tuple[str, ...] = ()
@@ -195,6 +167,11 @@ class Result:
         return findings_in(self.evaluations)
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What was assumed or could not be kept: for the run, and for its draft."""
+        return (*self.run.notes, *(self.draft.notes if self.draft else ()))
+
+    @property
     def settings(self) -> DraftConfig:
         """The settings of the run."""
         return self.run.settings
@@ -218,6 +195,11 @@ class Result:
     def offline_checked(self) -> frozenset[str]:
         """The metrics by which the built-in model judges its own text, which do not measure quality."""
         return offline_checked(self.run)
+
+    @property
+    def judged_by(self) -> dict[str, str]:
+        """By metric, which models judged and with which prompts."""
+        return judged_by(self.run, self.evaluations)
 
     @property
     def statistics(self) -> Mapping[str, object] | None:
@@ -328,11 +310,10 @@ class Result:
             words=count_words(self.draft.text) if self.draft else None,
             rounds=max((round_.number for round_ in self.rounds), default=0),
             judges=self.run.judging.judges if self.run.judging else (),
-            metrics=metrics_json(self.evaluations, self.certificates),
+            metrics=metrics_json(self.evaluations),
             offline_check=bool(self.offline_checked),
-            certificates={metric: record_json(certificate) for metric, certificate in self.certificates.items()},
             withdrawn={name: findings for name, findings in withdrawals.items() if findings},
-            notes=self.draft.notes if self.draft else (),
+            notes=self.notes,
         )
 
     @classmethod
@@ -346,38 +327,28 @@ class Result:
         return core_schema.json_or_python_schema(contract, either, serialization=serializer)
 
 
-class RunResult(Entry, defer_build=True):
+class RunResult(RunFacts, defer_build=True):
     """The result of a run, as `redraft show --json` prints it. Fields are added, never changed."""
 
-    run: str
     identity: str
-    kind: str
-    parent: str | None
-    status: str
     source: dict[str, Any]
-    strategy: str
     strategy_reason: str
-    model: str
-    judges: tuple[str, ...]
-    """The models that judge; empty for the writer's, or if nothing is judged."""
     tokenizer: str
     settings: dict[str, Any]
     summary: str | None
-    words: int | None
     sentences: int | None
     """The number of sentences of a summary that was given to be judged; None for others."""
     rounds: int
     stop_reason: str | None
     why: str
-    scores: dict[str, float | None]
     initial_scores: dict[str, float | None]
     metrics: dict[str, dict[str, Any]]
-    """The evaluations by metric, each with its findings and its certificate."""
-    offline_check: bool
+    """The evaluations by metric, each with its findings."""
     goals: dict[str, dict[str, Any]]
     unjudged: dict[str, int]
     unscored: dict[str, str]
-    certificates: dict[str, dict[str, Any]]
+    judged_by: dict[str, str]
+    """By metric, which models judged and with which prompts."""
     missing: dict[str, list[str]]
     withdrawn: dict[str, list[WithdrawnFinding]]
     statistics: dict[str, Any] | None
@@ -393,7 +364,6 @@ class RunResult(Entry, defer_build=True):
     """The chapters with their results, if they were summarized separately."""
     unstored: Annotated[str, Field(exclude_if=lambda loss: not loss)] = ""
     """Why the run is not stored: its database was deleted while it was carried out."""
-    candidates: Annotated[tuple[CandidateResult, ...], Field(exclude_if=lambda candidates: not candidates)] = ()
 
 
 UNSCORED = {REVIEW, *FIGURES}
@@ -416,14 +386,9 @@ def figures(evaluations: Mapping[str, Evaluation]) -> Mapping[str, object] | Non
     return dict(evaluation.details) if evaluation and evaluation.outcome == "measured" else None
 
 
-def metrics_json(
-    evaluations: Mapping[str, Evaluation], certificates: Mapping[str, Certificate]
-) -> dict[str, dict[str, Any]]:
-    """Return the evaluations of a draft by metric as JSON, each with its certificate."""
-    content = {name: record_json(evaluation) for name, evaluation in evaluations.items()}
-    for name in content.keys() & certificates.keys():
-        content[name]["certificate"] = record_json(certificates[name])
-    return content
+def metrics_json(evaluations: Mapping[str, Evaluation]) -> dict[str, dict[str, Any]]:
+    """Return the evaluations of a draft by metric as JSON."""
+    return {name: record_json(evaluation) for name, evaluation in evaluations.items()}
 
 
 def read_result(store: Store, key: str) -> Result:
@@ -456,12 +421,11 @@ def _result(store: Store, run: Run) -> Result:
         for chapter in store.chapters.of(run.id)
     ]
     draft = store.runs.draft(run.draft) if run.draft else None
-    candidates = candidates_of(store, run)
+    status, is_unscored = store.status(run), any(part.outcome == "failed" for part in evaluations.values())
     totals = [chapter.result.usage for chapter in chapters if chapter.result]
-    totals += [store.calls.totals(candidate.run) for candidate in candidates if candidate.run != run.id]
     return Result(
         run=run,
-        status=store.status(run),
+        status="incomplete" if status == "done" and is_unscored else status,
         outline=outline,
         tokens=sum(chunk.tokens for chunk in chunks),
         chunks=len(chunks),
@@ -475,9 +439,7 @@ def _result(store: Store, run: Run) -> Result:
         rounds=tuple(rounds),
         evaluations=evaluations,
         initial=_reported(store, run, rounds[0].draft, outline) if rounds else {},
-        certificates=certificates(store, run, evaluations),
         chapters=tuple(chapters),
-        candidates=candidates,
         sentences=count_sentences(store, run, [draft])[0] if draft and run.kind == "evaluate" else None,
         lost=tuple(lost_rounds(store, run)),
         oddities=tuple(store.calls.oddities(run.id)),
@@ -542,29 +504,6 @@ def document_read(store: Store, run: Run) -> Document:
 def outline_of_run(store: Store, run: Run) -> Document:
     """Return the document of a run without its text, which may be long."""
     return with_language(store.documents.outline(run.document), run.settings.source_language)
-
-
-def candidates_of(store: Store, run: Run) -> tuple[CandidateResult, ...]:
-    """Return the candidates of a run in order; empty for a run that makes one draft."""
-    results: list[CandidateResult] = []
-    metrics = run.refinement.goals if run.refinement else run.judging.metrics if run.judging else ()
-    for candidate in store.candidates.of(run.id):
-        draft = store.runs.draft(candidate.draft) if candidate.draft else None
-        scores = scores_in(store.judgments.of(draft.id)) if draft and run.judging else {}
-        settings = store.runs.get(candidate.run).settings if candidate.run else run.settings
-        results.append(
-            CandidateResult(
-                candidate.number,
-                candidate.run or run.id,
-                settings.strategy,
-                candidate.draft or None,
-                draft.words if draft else None,
-                {name: scores[name] for name in metrics if name in scores},
-                candidate.chosen,
-                candidate.reason,
-            )
-        )
-    return tuple(results)
 
 
 def built(store: Store, run: Result | str) -> Pack:

@@ -12,11 +12,12 @@ from redraft.domain import GIVEN, OTHER, Draft, Evaluation, computed
 from redraft.errors import RunCommand, RunError
 from redraft.evaluators.metric_info import PREFERENCE
 from redraft.llm.addresses import shown_name
-from redraft.report.entry import Entry, Line
-from redraft.report.history.certificates import Certificate, offline_checked
+from redraft.order import ExperimentPart
+from redraft.report.entry import Line, RunFacts
+from redraft.report.history.judges import offline_checked
 from redraft.report.history.results import Result, count_sentences, figures, result_of
 from redraft.report.history.trace import pick_scores
-from redraft.settings import GIVEN_STRATEGY, DraftConfig, ExperimentPart, JudgeConfig
+from redraft.settings import GIVEN_STRATEGY, DraftConfig, JudgeConfig
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
@@ -68,9 +69,9 @@ class SummaryComparison:
         return winner_in(self.preference)
 
     @property
-    def certificate(self) -> Certificate:
-        """The certificate of the verdict."""
-        return self.result.certificates[PREFERENCE]
+    def judged_by(self) -> str:
+        """Which models judged, and with which prompts."""
+        return self.result.judged_by[PREFERENCE]
 
 
 def compared(store: Store, of: Result | str) -> SummaryComparison:
@@ -108,39 +109,26 @@ def winner_in(preference: Evaluation) -> str | None:
 _PREVIEW = 160
 
 
-class RunSummary(Entry):
+class RunSummary(RunFacts):
     """A run in one line, for lists and status."""
 
-    run: str
     created: str
     updated: str
-    status: str
-    kind: str
-    parent: str | None
     experiment: str | None
     part: bool
     """Whether it is part of an experiment; only the experiment can resume it."""
     chapter_of: str | None
-    """The run for which it summarizes a chapter or drafts a candidate."""
-    strategy: str
-    """Empty for a summary given by the user."""
-    model: str
-    judges: tuple[str, ...]
+    """The run for which it summarizes a chapter."""
     shown_names: dict[str, str] = Field(default={}, exclude=True)
     """The names of its models for people."""
     document: str
     title: str
     query: Line
-    words: int | None
-    """The length of the summary; None if there is none yet."""
     preview: Line = ""
     """The first words of the summary."""
     limit: int | None
     """The maximum number of words that was asked for."""
     stop_reason: str
-    scores: dict[str, float | None]
-    offline_check: bool
-    """Whether the built-in model judged its own text."""
     preferred: str | None
     """The better of two summaries that were compared."""
     calls: int
@@ -188,7 +176,7 @@ def summaries(store: Store, runs: Sequence[Run]) -> list[RunSummary]:
             run,
             run=run.id,
             status=store.status(run),
-            part=isinstance(run.purpose, ExperimentPart),
+            part=isinstance(run.order, ExperimentPart),
             chapter_of=wholes.get(run.id),
             strategy="" if run.settings.strategy == GIVEN_STRATEGY else run.settings.strategy,
             model=run.settings.model,

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, TypeVar
 
 from pydantic import Field
 
 from redraft.domain import REVIEW, Draft, Evaluation, Finding, Round, computed
 from redraft.errors import RunError
-from redraft.report.history.certificates import Certificate, certificates
 from redraft.report.history.results import (
     UNSCORED,
     Result,
@@ -35,8 +34,6 @@ class RoundTrace:
     draft: Draft
     evaluations: Annotated[Mapping[str, Evaluation], Field(exclude=True)]
     to_fix: tuple[Finding, ...]
-    certificates: Annotated[Mapping[str, Certificate], Field(exclude=True)] = field(default_factory=dict)
-    """The certificates of the draft's scores by metric."""
 
     @computed
     def scores(self) -> dict[str, float | None]:
@@ -45,8 +42,8 @@ class RoundTrace:
 
     @computed
     def metrics(self) -> dict[str, dict[str, Any]]:
-        """The evaluations by metric as JSON, each with its findings and its certificate."""
-        return metrics_json(self.evaluations, self.certificates)
+        """The evaluations by metric as JSON, each with its findings."""
+        return metrics_json(self.evaluations)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -95,11 +92,9 @@ def read_trace(store: Store, key: str) -> RunTrace:
     turns = []
     for round_ in rounds:
         evaluations = _in_order(run, by_draft[round_.draft])
-        scored = {name: evaluations[name] for name in scores_in(evaluations)}
         base = {finding.id: finding for finding in findings_in(by_draft.get(round_.base or "", {}))}
         to_fix = tuple(base[key] for key in round_.findings if key in base)
-        draft = store.runs.draft(round_.draft)
-        turns.append(RoundTrace(round_, draft, evaluations, to_fix, certificates(store, run, scored)))
+        turns.append(RoundTrace(round_, store.runs.draft(round_.draft), evaluations, to_fix))
     return RunTrace(result, tuple(turns))
 
 
@@ -109,7 +104,7 @@ def result_at_round(store: Store, result: Result, number: int) -> Result:
     result.run.drafted()
     turn = trace.turn(number)
     last = trace.rounds[-1].round.number
-    of_round = replace(result, draft=turn.draft, evaluations=turn.evaluations, certificates=turn.certificates)
+    of_round = replace(result, draft=turn.draft, evaluations=turn.evaluations)
     if number == last:
         return of_round
     # What came later, and how the run ended, is no part of this round.

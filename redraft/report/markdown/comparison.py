@@ -31,7 +31,7 @@ def comparison_markdown(comparison: SummaryComparison) -> str:
             table([["aspect", "better", "judgings"], *aspects]),
             table([*_statistics(comparison)]),
             "\n".join(f"- {note}" for note in _notes(comparison)),
-            "" if comparison.same else f"judged by: {line(comparison.certificate.line())}",
+            "" if comparison.same else f"judged by: {line(comparison.judged_by)}",
             section("Judgings", _judgings(comparison)),
         ]
     )

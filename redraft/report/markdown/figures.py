@@ -51,8 +51,8 @@ def panel(evaluation: Evaluation) -> Iterator[str]:
     if isinstance(spread, dict):
         agreed = f"; they agree on {100 * agreement:.0f}% of the verdicts" if isinstance(agreement, float) else ""
         yield (
-            f"- {spread['n']} judgings: mean {spread['mean']:.3f}, sd {spread['sd']:.3f}, from {spread['lowest']:.3f}"
-            f" to {spread['highest']:.3f}{agreed}"
+            f"- {spread['n']} judgings: mean {score(spread['mean'])}, sd {decimal(spread['sd'])}, from"
+            f" {score(spread['lowest'])} to {score(spread['highest'])}{agreed}"
         )
     judges = evaluation.details.get("judges")
     for judge in judges if isinstance(judges, list) else []:

@@ -15,7 +15,7 @@ from redraft.report.markdown.comparison import winner_word
 from redraft.report.markdown.layout import joined, line, section, table
 from redraft.report.markdown.result import OTHERWISE, brief_scores
 from redraft.report.pages.formatting import stage
-from redraft.text.words import count, dollars, spaced
+from redraft.text.words import count, dollars, duration, spaced
 
 _MODEL, _TITLE, _SHORT_ID = 30, 40, 8
 _ROLES = {"user": "prompt", "assistant": "rejected reply", "schema": "schema of the reply"}
@@ -81,7 +81,7 @@ def calls_markdown(calls: Sequence[CallEntry], run: str) -> str:
             "call": str(call.number),
             "what": line(call.label) or spaced(call.prompt),
             "tokens": f"{call.prompt_tokens:,} tokens in, {call.completion_tokens:,} out",
-            "time": "cached" if call.borrowed else f"{call.seconds:.1f} s",
+            "time": "cached" if call.borrowed else duration(call.seconds),
             "outcome": _outcome(call),
         }
         stages[stage(call.prompt)].append(row)
@@ -98,7 +98,7 @@ def call_markdown(call: CallDetails, run: str) -> str:
     tokens = f"{call.prompt_tokens:,} tokens in{cached}, {call.completion_tokens:,} out"
     about = [
         f"prompt {line(call.prompt)} · model {line(call.model)}{attempt}",
-        f"{tokens} · {cost} · {call.seconds:.1f} s · {line(outcome)}",
+        f"{tokens} · {cost} · {duration(call.seconds)} · {line(outcome)}",
     ]
     about += [line(call.error)] if call.error else []
     if call.borrowed:

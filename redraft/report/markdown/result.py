@@ -6,13 +6,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from redraft.domain import SHORTENED, Piece, Totals, why_stopped
 from redraft.evaluators.metric_info import OFFLINE_CHECK
-from redraft.report.history.certificates import UNCHECKED
 from redraft.report.history.results import Result, count_unmet
 from redraft.report.markdown.layout import line, section, table
 from redraft.settings import EXTRACTIVE, JudgeConfig
 from redraft.text.places import on_pages
 from redraft.text.sanitizer import one_line
-from redraft.text.words import count, dollars, score, unanswered
+from redraft.text.words import count, dollars, duration, score, unanswered
 
 _TITLE, _CHAPTER = 60, 50
 BUILDS = {"pack": "questions", "keyfacts": "key facts"}
@@ -55,22 +54,15 @@ def _length(result: Result) -> str:
     return f"{words}{limit} of {first}{title}"
 
 
-def cost_line(result: Result, *, scores: bool = True) -> str:
+def cost_line(result: Result) -> str:
     """Return the models of a run and its usage in one line."""
     judging, model, kind = result.run.judging, result.settings.model, result.run.kind
-    writes = kind in ("summarize", "refine", "ask")
-    parts = [f"run {result.run.id}", *([_model(model)] if writes else [])]
+    writes = {"summarize": "written", "refine": "revised", "ask": "answered"}.get(kind, "")
+    parts = [f"run {result.run.id}", *([f"{writes} by {_model(model, 'the ')}"] if writes else [])]
     if judging:
         names = [_model(with_model(judge, judging), "the ") for judge in judging.judges or (model,)]
         who = "the same model" if writes and not judging.judges else ", ".join(names)
-        agreements = [
-            f"{metric} {certificate.agreement.value:.2f}"
-            for metric, certificate in result.certificates.items()
-            if certificate.agreement
-        ]
-        checked = f"agreement with people: {', '.join(agreements)}" if agreements else UNCHECKED
-        certified = f" ({checked})" if scores and result.certificates else ""
-        parts.append(f"{'asked' if kind in BUILDS else 'judged by'} {who}{certified}")
+        parts.append(f"{'asked' if kind in BUILDS else 'judged by'} {who}")
     return " · ".join([*parts, usage(result.usage)])
 
 
@@ -163,7 +155,7 @@ def usage(totals: Totals) -> str:
     parts.append(f"{totals.prompt_tokens:,} tokens in, {totals.completion_tokens:,} out")
     if totals.cost_usd != 0:
         parts.append("cost unknown" if totals.cost_usd is None else dollars(totals.cost_usd))
-    return " · ".join([*parts, *unanswered_calls(totals), f"{totals.seconds:.1f} s"])
+    return " · ".join([*parts, *unanswered_calls(totals), duration(totals.seconds)])
 
 
 def unanswered_calls(totals: Totals) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from redraft.domain import GIVEN, REVIEW, Document, Evaluation, Finding, Round
 from redraft.evaluators.metric_info import got_no_reply
@@ -12,8 +12,9 @@ from redraft.report.history.results import Result, request_outcome
 from redraft.report.history.trace import RoundTrace, RunTrace
 from redraft.report.markdown.evaluation import (
     brief_finding,
-    certificate_items,
     finding_item,
+    glance,
+    judge_items,
     judgment_markdown,
     places_in,
     withdrawn_items,
@@ -55,7 +56,6 @@ def drafting_lines(result: Result) -> Iterator[str]:
     """Yield why the strategy was chosen, if the user named none, what a found settings file set, and the outcome of
     other drafts."""
     yield from filter(None, [str(result.settings.found or ""), result.settings.chosen])
-    yield from (candidate.line(len(result.candidates)) for candidate in result.candidates)
 
 
 def round_heading(turn: RoundTrace, by_draft: dict[str, RoundTrace], *, forked: bool = False) -> str:
@@ -68,7 +68,7 @@ def round_heading(turn: RoundTrace, by_draft: dict[str, RoundTrace], *, forked: 
     origin = f"from round {base.round.number}" if base else ""
     names = ["your request" if aim == REVIEW else aim for aim in round_.aims]
     aims = f", for {' and '.join(names)}" if names else ""
-    state = f"{'accepted' if round_.accepted else 'rejected'}: {line(round_.reason, 200)}"
+    state = f"{'accepted' if round_.accepted else 'rejected'}: {line(round_.reason, _LONGEST)}"
     verdict = "not judged yet" if round_.accepted is None else state
     return f"round {round_.number} · {origin}{aims} · {words} · {verdict}"
 
@@ -95,14 +95,16 @@ def _round(
         goals = result.goals if is_result else {}
         items += score_items(turn.scores, base.scores if base else {}, goals, result.offline_checked)
     if not in_full:
+        items += [f"- {summary}"] if (summary := glance(turn.evaluations)) else []
         items += [part for evaluation in turn.evaluations.values() for part in _kinds(evaluation)]
     yield section("Judged", items, 3)
     if in_full and turn.evaluations:
-        checked = [name for name, certificate in turn.certificates.items() if certificate.offline_check]
-        judgment = judgment_markdown(turn.evaluations, document, offline_checked=checked, show_all=show_all, level=3)
+        judgment = judgment_markdown(
+            turn.evaluations, document, offline_checked=result.offline_checked, show_all=show_all, level=3
+        )
         yield judgment.rstrip()
     if is_result:
-        yield "\n".join(certificate_items(result.certificates))
+        yield "\n".join(judge_items(result.judged_by))
 
 
 def _first(items: Sequence[str], *, show_all: bool) -> list[str]:
@@ -177,19 +179,24 @@ def _end(trace: RunTrace) -> Iterator[str]:
         yield f"this run compared two summaries: see `redraft show {run.id}`"
     elif run.judging is None:
         yield "this draft was not judged"
-    elif run.refinement and result.status == "done":
+    elif run.refinement and run.status == "done":
         yield f"{end_reason(result)}; the result is the draft of round {trace.number(run.draft)}"
         if run.why:
             yield f"why: {line(run.why)}"
-    elif result.status != "done":
+    elif run.status != "done":
         yield end_reason(result)
     yield from unanswered_calls(result.usage)
 
 
-def diff_markdown(difference: DraftDiff, before: RoundTrace, after: RoundTrace, document: Document) -> str:
+def diff_markdown(
+    difference: DraftDiff,
+    before: RoundTrace,
+    after: RoundTrace,
+    document: Document,
+    offline_checked: Collection[str] = (),
+) -> str:
     """Return the differences of two drafts, sentence by sentence."""
     first, second, where = before.round.number, after.round.number, places_in(document)
-    checked = [name for name, certificate in after.certificates.items() if certificate.offline_check]
     changes = [
         part
         for change in difference.changes
@@ -202,7 +209,7 @@ def diff_markdown(difference: DraftDiff, before: RoundTrace, after: RoundTrace, 
     return joined(
         [
             f"# round {first} ({count(before.draft.words, 'word')}) -> round {second} ({after.draft.words:,})",
-            "\n".join(score_items(after.scores, before.scores, {}, checked)),
+            "\n".join(score_items(after.scores, before.scores, {}, offline_checked)),
             _numbers(difference) if difference.changes or difference.moved else "the drafts are the same",
             "\n".join(changes),
             section(f"Fixed since round {first}, but by no single change", fixed),

@@ -19,7 +19,7 @@ from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY
 from redraft.text.sanitizer import clean, one_line
 
 if TYPE_CHECKING:  # lineage imports NumPy, which a summary without notes does not need
-    from redraft.report.history.citations import Citations, NumberedPlace
+    from redraft.report.history.citations import Citation, Citations
     from redraft.report.history.quotes import By
 
 _HEADING = re.compile(r"(#{1,6})[^\S\n]+(?=\S)")
@@ -43,10 +43,10 @@ class Footnote:
     """A note after a sentence: its number, and the places of the document that the sentence cites."""
 
     number: int
-    places: tuple[NumberedPlace, ...]
+    places: tuple[Citation, ...]
 
     @property
-    def by(self) -> By:
+    def by(self) -> By | None:
         """Whether a judge quoted the places, or they were matched by wording."""
         return self.places[0].by
 
@@ -131,7 +131,7 @@ def paper_of(result: Result, cite: Callable[[str], Citations] | None) -> Paper:
 
 def with_basis(paper: Paper) -> Paper:
     """Return the paper with a sentence on whether a judge or wording gave its notes; unchanged without any."""
-    notes = {footnote.number: footnote.by for footnote in notes_of(paper.blocks)}
+    notes = {footnote.number: footnote.by for footnote in notes_of(paper.blocks) if footnote.by}
     if not notes:
         return paper
     return replace(paper, about=(*paper.about, basis(notes, "footnote")))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from statistics import fmean
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from redraft.evaluators.figures import MIN_VALUES, RESAMPLES
@@ -16,7 +15,7 @@ from redraft.report.dossier.comparison import (
     Standing,
 )
 from redraft.report.dossier.contents import JudgedItem
-from redraft.report.drawings import differences, sources
+from redraft.report.drawings import sources
 from redraft.report.history.lineage import Origin, TracedSentence
 from redraft.report.pages.assets import assets, template
 from redraft.report.pages.dossier import source_shares
@@ -26,8 +25,6 @@ from redraft.text.words import count, count_words, score, spaced
 
 STYLES = ("plots.css", "base.css", "comparison.css")
 SCRIPT = "comparison.js"
-# With more pairs than this, the sentences are clearer than pictures.
-_MAX_PAIRS = 6
 _STANDINGS: dict[Standing, str] = {
     "flipped": "Flipped: some have it, some do not",
     "changed": "In all or in none, with different verdicts",
@@ -46,53 +43,41 @@ def view(
 ) -> dict[str, Any]:
     """Return the variables for the templates of a comparison. `say` words messages for the reader, and `names` are the
     names of models for people."""
-    several, document = len(comparison.documents) > 1, comparison.documents[0].document
-    runs = {run.name: run for run in comparison.runs}
-    on = count(len(comparison.documents), "document")
-    if not several:
-        on = f"one document of {count(count_words(document.text), 'word')}"
+    document, names = comparison.document, names or {}
     pairs = dict[tuple[str, str], list[ScoreDifference]]()
     for difference in comparison.differences:
         pairs.setdefault((difference.first, difference.second), []).append(difference)
-    drawn = [rows for rows in pairs.values() if any(row.interval for row in rows)]
-    labels = {side.letter: label_for_people(side.label, names or {}) for side in comparison.contestants}
-    shares = dict(_shares(comparison, labels))
+    labels = {run.letter: label_for_people(run.label, names) for run in comparison.runs}
+    shares = {
+        f"{run.letter}: {labels[run.letter]}": run_shares
+        for run in comparison.runs
+        if (run_shares := source_shares(run.sentences, len(document.text)))
+    }
     return {
         "sheets": STYLES,
         "c": comparison,
-        "several": several,
-        "line": f"{count(len(comparison.runs), 'run')} on {on}",
-        "runs": runs,
+        "line": f"{count(len(comparison.runs), 'run')} on one document of {count(count_words(document.text), 'word')}",
+        "runs": {run.letter: run for run in comparison.runs},
         "standings": _STANDINGS,
-        "items": [item for document in comparison.documents for item in document.items],
-        "metrics": tuple(dict.fromkeys(metric for side in comparison.contestants for metric in side.scores)),
+        "metrics": tuple(dict.fromkeys(metric for run in comparison.runs for metric in run.scores)),
         "pairs": pairs,
-        "pictures": {
-            "scores": [differences(rows) for rows in drawn[:_MAX_PAIRS]],
-            "places": [sources(shares)] if shares else [],
-        },
+        "sources": sources(shares) if shares else "",
         "labels": labels,
         "aligned": ALIGNED,
         "resamples": RESAMPLES,
-        **{function.__name__: function for function in (mark, presence, mean_score, best, flaws_of)},
-        "of_summary": lambda run: "" if run.result.settings.language else in_language(run.document),
+        **{function.__name__: function for function in (mark, presence, best, flaws_of)},
+        "of_summary": lambda run: "" if run.result.settings.language else in_language(document),
         "say": say,
-        "names": names or {},
+        "names": names,
         "least": MIN_VALUES,
-        "of_document": "" if several else in_language(document),
+        "of_document": in_language(document),
     }
 
 
 def label_for_people(label: str, names: Mapping[str, str]) -> str:
-    """Return the label of a contestant, which begins with its model, with the model's name for people."""
+    """Return the label of a run, which begins with its model, with the model's name for people."""
     model = next((name for name in names if f"{label}, ".startswith((f"{name}, ", f"{name} ("))), "")
     return names[model] + label[len(model) :] if model else label
-
-
-def mean_score(runs: list[ComparedRun], metric: str) -> float | None:
-    """Return the mean score of some runs by a metric; None if none has one."""
-    scores = [run.scores[metric] for run in runs if metric in run.scores]
-    return fmean(scores) if scores else None
 
 
 def best(sentence: TracedSentence) -> Origin | None:
@@ -130,11 +115,3 @@ def presence(item: JudgedItem | None) -> tuple[str, str, str]:
     if 0 < item.value < 1:
         return "odd", "±", f"{verdict}, {score(item.value)}"
     return ("yes", "✓", verdict) if item.value >= HALF else ("no", "✗", verdict)
-
-
-def _shares(comparison: RunComparison, labels: Mapping[str, str]) -> Iterator[tuple[str, list[float]]]:
-    """Yield from where in their documents the summaries of each contestant come."""
-    shares = {run.name: source_shares(run.sentences, len(run.document.text)) for run in comparison.runs}
-    for side in comparison.contestants:
-        if traced := [shares[name] for name in side.runs if shares[name]]:
-            yield f"{side.letter}: {labels[side.letter]}", list(map(fmean, zip(*traced, strict=True)))

@@ -23,7 +23,7 @@ from redraft.report.tables import figure
 from redraft.text.languages import primary
 from redraft.text.places import on_pages, percent_of, place_in
 from redraft.text.sanitizer import clean, one_line, scrubbed
-from redraft.text.words import count, dollars, lasting, score, spaced
+from redraft.text.words import count, dollars, duration, lasting, score, spaced
 
 _QUOTE = 320
 _FILE = re.compile(r"(?:[^:\n]{0,120}?\.\w{1,9}:|\S+\.\w{1,9}\s)")
@@ -167,7 +167,7 @@ def coded(text: str) -> Markup:
 
 
 _OF_TEXT = (one_line, shortened, capitalized, clean, neat, coded, spaced, by_name, on_pages)
-_OF_NUMBERS = (score, cell, signed, setting, dollars, lasting, pace)
+_OF_NUMBERS = (score, cell, signed, setting, dollars, duration, lasting, pace)
 _OF_RECORDS = (kind, sign, standing, certainty, drift, withdrawn, sentence_label, origin_note)
 _OF_DOCUMENTS = (in_language, as_written, chunks_left_out)
 FILTERS: dict[str, Callable[..., object]] = {

@@ -266,54 +266,6 @@ def test_there_is_no_sheet_of_what_was_not_judged(inside: tuple[Inside, ChatServ
         assert hint in done.err
 
 
-@pytest.mark.slow
-def test_a_saved_figure_stands_behind_the_scores_of_that_judge_and_of_no_other(
-    inside: tuple[Inside, ChatServer], tmp_path: Path
-) -> None:
-    command, _ = inside
-    (tmp_path / "book.md").write_text(island().text, "utf-8")
-    (tmp_path / "poor.md").write_text(told(1, 3, 4, wrong={2: "Bob"}), "utf-8")
-    judge = ("evaluate", "book.md", "poor.md", "--metric", "consistency", "-m")
-    assert "not checked against people" in _plain(command.run(*judge, "openai:fair").out)
-    assert "figures stored" in command.run(*JUDGED, "--save", "--title", "Keepers").err
-    done = command.run(*judge, "openai:fair", "--json")
-    behind = json.loads(done.out)["metrics"]["consistency"]["certificate"]
-    assert behind["agrees"] == "agrees with people 1.00 (1.00 to 1.00) on Keepers, 6 summaries"
-    assert {(agreement["level"], agreement["measure"]) for agreement in behind["agreements"]} == {
-        ("summaries", "tau-b"),
-        ("systems", "tau-b"),
-        ("sentences", "balanced accuracy"),
-    }
-    run = json.loads(done.out)["run"]
-    assert "agreement with people: consistency 1.00" in _plain(command.run("show", run).err)
-    assert "agrees with people 1.00" in _plain(command.run("trace", run).out)
-    assert json.loads(command.run("show", run, "--json").out)["certificates"]["consistency"] == behind
-    [turn] = json.loads(command.run("trace", run, "--json").out)["rounds"]
-    assert turn["metrics"]["consistency"]["certificate"] == behind
-    for judge_options in (
-        ("openai:other",),
-        ("openai:fair", "--set", "threshold=0.3"),
-        ("openai:fair", "--prompts", "simple"),
-    ):
-        assert "not checked against people" in _plain(command.run(*judge, *judge_options).out)
-    listed = json.loads(command.run("agree", "list", "--json").out)
-    assert {figure["dataset"] for figure in listed if "fair" in figure["judge"]} == {"Keepers"}
-
-
-def _plain(text: str) -> str:
-    """What is shown, however its lines are broken."""
-    return " ".join(text.split())
-
-
-@pytest.mark.slow
-def test_what_was_stopped_is_not_put_on_record(inside: tuple[Inside, ChatServer]) -> None:
-    command, _ = inside
-    done = command.run(*JUDGED, "--save", "--max-calls", "5", "--concurrency", "1")
-    assert done.code == 3
-    assert "nothing stored" in done.err
-    assert "fair" not in command.run("agree", "list").out
-
-
 DOCUMENTS = 3
 SETS = ("summeval=summaries.jsonl", "qags=qags.jsonl")
 

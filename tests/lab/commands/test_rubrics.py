@@ -13,7 +13,7 @@ from tests.cli.test_rubrics import STATED, VERDICT, folder
 
 
 @pytest.mark.slow
-def test_a_rubric_is_compared_with_people_and_its_judge_certified(tmp_path: Path) -> None:
+def test_a_rubric_is_compared_with_people(tmp_path: Path) -> None:
     texts = [f"The board met at {hour}. It was {'very ' * hour}cold." for hour in range(1, 7)]
     lines = [
         {"document_id": "d", "text": "The board met. It was cold. " * 9, "summary": text, "human": {"plain": at}}
@@ -29,15 +29,12 @@ def test_a_rubric_is_compared_with_people_and_its_judge_certified(tmp_path: Path
     (tmp_path / "labels.jsonl").write_text("\n".join(map(json.dumps, lines)), "utf-8")
     with ChatServer(serve) as server:
         command = Inside(folder(tmp_path), server.base_url, REDRAFT_MODEL="openai:m", COLUMNS="200")
-        compared = command.run("agree", "labels.jsonl", "--rubric", "levels.toml", "--save", "--json", "-q")
-        (tmp_path / "late.md").write_text(texts[-1], "utf-8")
-        levels = command.run("evaluate", "book.md", "late.md", "--rubric", "levels.toml")
-        statement = command.run("evaluate", "book.md", "late.md", "--rubric", stated)
+        compared = command.run("agree", "labels.jsonl", "--rubric", "levels.toml", "--json", "-q")
         idle = command.run("agree", "labels.jsonl", "--rubric", stated, "--metric", "coverage")
 
     assert compared.code == 0, compared.err
-    assert "agrees with people 1.00" in levels.out, levels.err
-    assert "not checked against people" in statement.out
+    (row, *_) = next(table["rows"] for table in compared.json["tables"] if table["name"] == "agreement")
+    assert row["tau-b"] == pytest.approx(1)
     assert "--rubric is not used by --metric coverage" in idle.err
 
 

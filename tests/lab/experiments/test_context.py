@@ -103,7 +103,6 @@ async def test_each_way_to_read_shows_in_the_tables(tmp_path: Path) -> None:
     about = "\n".join(report.about)
     assert r"keyfact_recall is judged by openai:judge" in about
     assert "faithfulness is judged by openai:judge" in about
-    assert "not checked against people" in about
     assert len(report.headline) <= 10
     assert any(line.startswith("openai:even") and "33 / 33 / 33%" in line for line in report.headline)
 

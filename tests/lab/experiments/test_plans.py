@@ -35,6 +35,7 @@ from redraft.prompts.revision import REVISE
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.runs.models import ModelPool, ModelRole
 from redraft.runs.prepare import PreparedDocument
+from redraft.runs.session import runner_of
 from redraft.store.runs import Run
 from redraft.text.words import count_words
 from tests import valley
@@ -153,7 +154,8 @@ def check(experiment: AnyExperiment, documents: Sequence[Document], design: Any,
         with Store(":memory:") as store:
             async with Session(store, judges=human) as session:
                 # Everybody is at hand by name, and has no role beforehand.
-                session.terms.model_roles = replace(session.terms.model_roles, judges=())
+                manager = runner_of(session).manager
+                manager.model_roles = replace(manager.model_roles, judges=())
                 runner = ScriptedRunner(store, Limits(), PRICES, session=session)
                 work: Coroutine[Any, Any, Any] = experiment.run(documents, design, runner)
                 return await work

@@ -4,7 +4,6 @@ export class ItemList {
   constructor(section) {
     this.form = section.querySelector("[data-filter]");
     this.groups = [...section.querySelectorAll("[data-standing]")];
-    this.documents = [...section.querySelectorAll("[data-document]")];
     this.items = [...section.querySelectorAll("[data-item]")];
     this.count = section.querySelector("[data-count]");
     this.form.addEventListener("change", () => this.filter());
@@ -22,7 +21,7 @@ export class ItemList {
       item.hidden = (flips && !item.classList.contains("flipped")) || (metric && item.dataset.metric !== metric) || (has && !by);
       shown += !item.hidden;
     }
-    for (const group of [...this.groups, ...this.documents]) group.hidden = !group.querySelector("[data-item]:not([hidden])");
+    for (const group of this.groups) group.hidden = !group.querySelector("[data-item]:not([hidden])");
     this.count.textContent = `${shown.toLocaleString("en")} of ${this.items.length.toLocaleString("en")} shown`;
     document.getElementById("said").textContent = this.count.textContent;
   }

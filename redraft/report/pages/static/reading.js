@@ -89,11 +89,14 @@ export class Reading {
     const spans = this.data.sentences[number] ?? [];
     spans.forEach((span, at) => this.light(`source-${Math.min(RANKS, at + 1)}`, spans.filter((_, other) => Math.min(RANKS, other + 1) === Math.min(RANKS, at + 1))));
     this.map?.point(spans);
-    reveal(this.root.querySelector(`[data-card="${number}"]`), "start");
+    const card = this.root.querySelector(`[data-card="${number}"]`);
+    reveal(card, "start");
+    // Cards that come into view may have another height than was assumed.
+    requestAnimationFrame(() => { if (this.number === number && !this.root.querySelector(".finding.chosen")) reveal(card, "start"); });
     if (from !== "summary") reveal(document.getElementById(`s${number}`), "center");
     if (from !== "document") {
       this.showSource();
-      uncover(this.root.querySelector(`[data-card="${number}"]`));
+      uncover(card);
     }
     if (!keep) remember(`#s${number}`);
     const sources = spans.length === 1 ? "1 source" : `${spans.length} sources`;

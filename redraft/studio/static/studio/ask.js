@@ -1,76 +1,91 @@
-// Questions to the document of a run: asked here, and answered with links to the places that an answer cites.
+// A conversation about the document of a run: each question knows those before it, and answers link to their places.
 import { element, say } from "./say.js";
 
 const PAUSE = 700;
 const box = document.querySelector("[data-ask]"), run = encodeURIComponent(box.dataset.ask);
-const form = box.querySelector("[data-question]"), told = box.querySelector("[data-told]"), list = box.querySelector("[data-answers]");
+const form = box.querySelector("[data-question]"), status = box.querySelector("[data-ask-status]"), list = box.querySelector("[data-answers]");
+const followUp = form?.querySelector("[data-follow]");
+let answers = [];
 
 form?.addEventListener("submit", async (event) => {
   event.preventDefault();
   const button = form.querySelector("button"), question = form.elements.question;
   button.disabled = true;
-  told.textContent = "Asking…";
-  const begun = await call("ask", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ question: question.value }) });
-  if (begun && await answered(begun.run)) question.value = "";
+  status.textContent = "Asking…";
+  const before = form.elements.follow.checked ? answers.findLast((answer) => answer.answered !== null)?.run : null;
+  const body = JSON.stringify({ question: question.value, follow: before ?? null });
+  const started = await call("ask", { method: "POST", headers: { "Content-Type": "application/json" }, body });
+  if (started && await isAnswered(started.run)) question.value = "";
   button.disabled = false;
 });
 await show();
 document.documentElement.dataset.asked = "yes";
 
-/** Wait until a question is answered; whether it was. */
-async function answered(asked) {
+/** Wait for the answer to a question; return whether there is one. */
+async function isAnswered(started) {
   for (;;) {
-    const shown = await show();
-    const one = shown?.find((each) => each.run === asked);
-    if (!one) return false;
-    if (one.status !== "running") {
-      told.textContent = "";
-      list.firstElementChild?.scrollIntoView({ block: "nearest" });
-      say(one.answered === null ? one.trouble : one.answer);
-      return one.answered !== null;
+    if (!await show()) return false;
+    const answer = answers.find((entry) => entry.run === started);
+    if (!answer) return false;
+    if (answer.status !== "running") {
+      status.textContent = "";
+      say(answer.answered === null ? answer.trouble : answer.answer);
+      return answer.answered !== null;
     }
     await new Promise((done) => setTimeout(done, PAUSE));
   }
 }
 
+/** Show all answers, the latest last; return whether they could be read. */
 async function show() {
-  const found = await call("answers");
-  if (found?.answers.length) list.replaceChildren(...found.answers.map(entry));
-  return found?.answers;
+  const reply = await call("answers");
+  if (!reply) return false;
+  answers = reply.answers.toReversed();
+  if (answers.length) list.replaceChildren(...answers.map(item));
+  if (followUp) followUp.hidden = !answers.some((answer) => answer.answered !== null);
+  list.scrollTop = list.scrollHeight;
+  return true;
 }
 
 async function call(what, options = {}) {
-  const reply = await fetch(`/api/runs/${run}/${what}`, options).catch(() => null);
-  const said = await reply?.json().catch(() => null);
-  if (reply?.ok && said) return said;
-  told.textContent = said?.error ? `${said.error.message}. ${said.error.hint}` : "The studio does not answer.";
+  const response = await fetch(`/api/runs/${run}/${what}`, options).catch(() => null);
+  const content = await response?.json().catch(() => null);
+  if (response?.ok && content) return content;
+  status.textContent = content?.error ? `${content.error.message}. ${content.error.hint}` : "The studio does not answer.";
   return null;
 }
 
-function entry(one) {
-  const item = element("li", "", "answer"), answer = element("p", "", "prose"), cited = element("ul", "", "sources");
-  item.append(line("b", one.question), answer);
-  answer.dir = "auto";
-  if (one.answered === null) answer.append(one.status === "running" ? "…" : one.trouble);
-  else if (!one.answered) answer.append(one.answer);
-  for (const { text, citation } of one.sentences) {
-    answer.append(text, " ");
-    if (citation) answer.append(link(one.citations[citation - 1], `[${citation}]`), " ");
+function item(answer) {
+  const entry = element("li", "", "answer"), text = element("p", "", "prose"), sources = element("ul", "", "sources");
+  const question = line("b", answer.question);
+  if (answer.follows) question.prepend(element("span", "↳ ", "line"));
+  entry.append(question, text);
+  text.dir = "auto";
+  if (answer.answered === null) text.append(answer.status === "running" ? "…" : answer.trouble);
+  else if (!answer.answered) text.append(answer.answer);
+  for (const sentence of answer.sentences) {
+    text.append(sentence.text, " ", link(answer.citations[sentence.citation - 1], `[${sentence.citation}]`), " ");
   }
-  for (const one_ of one.citations) {
-    const row = element("li"), quote = element("q", one_.quote);
+  for (const citation of answer.citations) {
+    const row = element("li"), quote = element("q", citation.quote);
     quote.dir = "auto";
-    row.append(link(one_, `[${one_.number}] ${one_.place}`), " ", quote);
-    cited.append(row);
+    row.append(link(citation, `[${citation.number}] ${citation.place}`), " ", quote);
+    sources.append(row);
   }
-  if (one.citations.length) item.append(cited);
-  const faults = one.findings.map(({ explanation, expected }) => `${explanation} ${expected}`);
-  for (const text of [...one.notes, ...faults]) item.append(line("span", text, "line"));
-  const about = element("p", one.judged ? `${one.judged} · ` : "", "line"), page = element("a", `run ${one.run}`);
-  page.href = `/runs/${one.run}`;
+  if (answer.citations.length) entry.append(sources);
+  const faults = answer.findings.map(({ explanation, expected }) => `${explanation} ${expected}`);
+  for (const note of [...answer.notes, ...faults]) entry.append(line("span", note, "line"));
+  const about = element("p", answer.judged ? `${answer.judged} · ` : "", "line"), page = element("a", `run ${answer.run}`);
+  page.href = `/runs/${answer.run}`;
   about.append(page);
-  item.append(about);
-  return item;
+  if (answer.answered) {
+    const save = element("a", "Save");
+    save.href = `/runs/${answer.run}/download/md`;
+    save.download = "";
+    about.append(" · ", save);
+  }
+  entry.append(about);
+  return entry;
 }
 
 function line(name, text, className = "") {
@@ -82,8 +97,8 @@ function line(name, text, className = "") {
 
 /** A link to a place of the document, which the page itself follows. */
 function link(place, words) {
-  const made = element("a", words, "jump");
-  made.href = `#c${place.span[0]}`;
-  [made.dataset.start, made.dataset.end] = place.span;
-  return made;
+  const anchor = element("a", words, "jump");
+  anchor.href = `#c${place.span[0]}`;
+  [anchor.dataset.start, anchor.dataset.end] = place.span;
+  return anchor;
 }

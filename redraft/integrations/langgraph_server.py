@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -34,7 +35,8 @@ async def _session() -> AsyncIterator[Session]:
     store = await off_loop(Store, os.environ.get("REDRAFT_DB"))
     try:
         traced = os.environ.get("REDRAFT_TRACE_TO_LANGSMITH", "").lower() in _YES
-        async with Session(store, judges=judges, settings=settings, trace_to_langsmith=traced) as session:
+        opening = partial(Session, store, judges=judges, settings=settings, trace_to_langsmith=traced)
+        async with await off_loop(opening) as session:
             yield session
     finally:
         await off_loop(store.close)

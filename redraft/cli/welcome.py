@@ -1,0 +1,80 @@
+"""What `redraft` alone says: what can be done first with the model that is here, in eight lines."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import NamedTuple
+
+from redraft.cli.overview import HelpEntry
+from redraft.fields import EXTRACTIVE
+
+_KEYS = (
+    ("OPENAI_API_KEY", "openai:gpt-5-mini", "langchain_openai"),
+    ("ANTHROPIC_API_KEY", "anthropic:claude-sonnet-4-5", "langchain_anthropic"),
+    ("GOOGLE_API_KEY", "google_genai:gemini-2.5-flash", "langchain_google_genai"),
+)
+"""Variables with keys, a model that each is good for, and the module that this needs."""
+_WIDEST = 64
+
+
+class ModelHere(NamedTuple):
+    """A language model that can be used without further setting up."""
+
+    found: str
+    """Why it can be used, in words."""
+    options: str
+    """The options that name it; empty if it is used by default."""
+    name: str
+
+
+def model_here(default: str) -> ModelHere | None:
+    """Return the first language model that is at hand: the `default` of the settings, one with a key in the
+    environment, or one of a server on this machine."""
+    if default != EXTRACTIVE:
+        return ModelHere(f"{default}, by your settings", "", default)
+    for variable, model, module in _KEYS:
+        if os.environ.get(variable, "").strip() and find_spec(module):
+            return ModelHere(f"a key in {variable}", f" -m {model}", model)
+    from redraft.llm import servers
+
+    for server in servers.local_servers(servers.USUAL):
+        if server.models:
+            name = f"openai:{server.models[0]}"
+            options = f" -m {shlex.quote(name)} --base-url {server.port.url}"
+            return ModelHere(f"{server.port.kind} on this machine, with {server.models[0]}", options, name)
+    return None
+
+
+def welcome(default: str, commands: Mapping[str, HelpEntry], core: Mapping[str, HelpEntry]) -> list[str]:
+    """Return what to do first. `commands` are all commands, of which those in `core` are redraft's own."""
+    model = model_here(default)
+    if model is None:
+        state = "Here: no key and no model server, so the built-in model selects sentences, offline."
+        steps = [
+            ("redraft summarize book.txt", "try it: text, PDF, EPUB, Word, web page"),
+            ("redraft evaluate book.txt summary.md", "check a summary that you have"),
+            ("redraft models", "three ways to a model on this machine, without a key"),
+            ("export OPENAI_API_KEY=...", "or one with a key: then add -m openai:gpt-5-mini"),
+        ]
+    else:
+        state = f"Here: {model.found}."
+        check = f"redraft models --check{model.options}" if model.options else f"redraft models --check {model.name}"
+        steps = [
+            (f"redraft summarize book.txt{model.options} --dry-run", "what it costs"),
+            (f"redraft summarize book.txt{model.options} --refine", "write, judge, revise"),
+            (f'redraft ask book.txt "Who?"{model.options}', "an answer with citations"),
+            (check, "does the model work?"),
+        ]
+    pages = next(((name, entry.does) for name, entry in commands.items() if _serves_pages(name, entry, core)), None)
+    steps += [(f"redraft {pages[0]}", pages[1].rstrip(".").lower())] if pages else []
+    steps += [("redraft --help", "all commands")]
+    widest = min(_WIDEST, max(len(command) for command, _ in steps))
+    lines = ["redraft summarizes long documents, checks a summary against its document, and revises it.", state]
+    return [*lines, *(f"  {command.ljust(widest)}  {what}" for command, what in steps)]
+
+
+def _serves_pages(name: str, entry: HelpEntry, core: Mapping[str, HelpEntry]) -> bool:
+    return entry.group == "Serve" and name not in core

@@ -1,0 +1,87 @@
+"""Who judged a score, in one line, and what must be the same for scores of two runs to be comparable."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from redraft.builtin.facade import IDENTITY
+from redraft.domain import Evaluation, content_id
+from redraft.evaluators.metric_info import OFFLINE_CHECK, WITHOUT_JUDGE, metric_info, offline_checks
+from redraft.settings import EXTRACTIVE, FIGURES, JudgeConfig
+from redraft.store.runs import Run
+from redraft.text.sanitizer import one_line
+
+# The judging settings that affect a metric. For an unknown metric, any of them may.
+_ALWAYS = ("repeat", "confirm")
+_TERMS: Mapping[str, tuple[str, ...]] = {
+    "coverage": ("questions", "stretch_tokens", "top_k", "formula", "evidence", "second_look", "embeddings", *_ALWAYS),
+    "consistency": ("similarity", "threshold", "claims", "top_k", "evidence", "second_look", "embeddings", *_ALWAYS),
+    "keyfact_recall": ("perspective", "validator", "keyfact_chunks", "keyfact_overlap", "embeddings", *_ALWAYS),
+    "faithfulness": ("evidence", "verify_against", "embeddings", *_ALWAYS),
+    "booookscore": ("batch", *_ALWAYS),
+}
+_NEVER = {"metrics", "judges", "models", "base_url", "pack", "keyfacts", "reference"}
+_CONTENT = (
+    f"an {OFFLINE_CHECK} that looks for the document's key sentences in the summary; it cannot tell whether a reworded"
+    " sentence says the same, or what a reader needs"
+)
+_TRUTH = (
+    f"an {OFFLINE_CHECK} that compares names, numbers, dates, opposites and word pairs with the document; it cannot"
+    " tell whether a reworded statement is true"
+)
+_OFFLINE = {"coverage": _CONTENT, "keyfact_recall": _CONTENT, "consistency": _TRUTH, "faithfulness": _TRUTH}
+_LONGEST = 60
+
+
+def judges_of(run: Run) -> tuple[str, ...]:
+    """Return the names of a run's judges as configured, or the writer's if there are none."""
+    return tuple(run.judging.judges if run.judging else ()) or (run.settings.model,)
+
+
+def offline_checked(run: Run) -> frozenset[str]:
+    """Return the metrics that only the built-in model judges by in a run."""
+    return offline_checks(run.settings, run.judging, run.refinement)
+
+
+def judged_by(run: Run, evaluations: Mapping[str, Evaluation]) -> dict[str, str]:
+    """Return by metric which models judged, and with which prompts; figures that no judge gives are left out."""
+    names = judges_of(run)
+    who = " and ".join(one_line(name, _LONGEST) for name in names)
+    prompts = f"{who}; prompts {one_line(str(run.settings.prompts), _LONGEST)}"
+    return {
+        metric: f"{who}, {_OFFLINE.get(metric, f'an {OFFLINE_CHECK}')}" if names == (EXTRACTIVE,) else prompts
+        for metric, evaluation in evaluations.items()
+        if metric not in (*FIGURES, "spread") and WITHOUT_JUDGE not in evaluation.details
+    }
+
+
+def judging_terms(run: Run, metric: str, version: int) -> dict[str, str]:
+    """Return what scores by a metric depend on besides the summary, by the sentence to say of runs that differ in it:
+    the judges with their addresses, the version, the prompts and the settings that matter to the metric."""
+    judging, names, info = run.judging or JudgeConfig(), judges_of(run), metric_info(metric)
+    # A name followed by brackets is a prompt of the user's own set.
+    used = {name: name.partition(" (")[0] for name in run.prompt_hashes}
+    prompts = sorted(
+        f"{name} {run.prompt_hashes[name]}" for name in used if info is None or used[name] in set(info.prompts)
+    )
+    # The settings that differ from the defaults and affect the metric.
+    terms = judging.model_dump(mode="json", exclude=_NEVER, exclude_defaults=True)
+    terms = {name: value for name, value in terms.items() if name in _TERMS.get(metric, terms)}
+    return {
+        "the judges differ": " + ".join(_identity(name, run, judging) for name in names),
+        "the versions of the metric differ": str(version),
+        "the prompts differ": "" if names == (EXTRACTIVE,) else content_id("\n".join(prompts))[:8],
+        "the ways of judging differ": json.dumps(terms, sort_keys=True) if terms else "",
+    }
+
+
+def _identity(name: str, run: Run, judging: JudgeConfig) -> str:
+    """Return an identity of a judge that is stable between reads of a run: the model's name and address."""
+    settings = judging.models.get(name)
+    model = settings.model if settings else name
+    if model == EXTRACTIVE:
+        return IDENTITY
+    writer = run.settings.base_url if name == run.settings.model else None
+    address = settings.base_url if settings else judging.base_url or writer
+    return f"{model}@{address}" if address else model

@@ -1,0 +1,206 @@
+"""Every kind of error that an application handles, raised by the session over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+import socket
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import openai
+import pytest
+
+import redraft
+from redraft.errors import RedraftError, TruncatedReasoning, Usage
+from redraft.events import CallFailed, Event, Notice
+from tests.chatserver import Answer, ChatServer, Fault, Seen
+
+KEY = "sk-test-SECRETSECRETSECRET1234"
+TEXT = "The council met in March. It voted on the budget for the harbour. The repairs begin in May. " * 20
+
+
+@contextmanager
+def closed_port() -> Iterator[str]:
+    """An address at which nothing listens."""
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{holder.getsockname()[1]}/v1"
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+@pytest.fixture
+def report(tmp_path: Path) -> Path:
+    path = tmp_path / "report.txt"
+    path.write_text(TEXT, "utf-8")
+    return path
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Path:
+    path = tmp_path / "book.txt"
+    path.write_text(TEXT * 30, "utf-8")
+    return path
+
+
+def session_at(address: str, **options: Any) -> redraft.Session:
+    return redraft.Session(":memory:", model=redraft.ModelSettings(model="openai:m", base_url=address), **options)
+
+
+async def failure_of(work: Any) -> RedraftError:
+    with pytest.raises(RedraftError) as caught:
+        await work
+    return caught.value
+
+
+def status(number: int, **more: Any) -> Fault:
+    return Fault("status", status=number, **more)
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [
+        (status(401, message=f"Incorrect API key provided: {KEY}."), redraft.KeyRejected),
+        (status(403), redraft.KeyRejected),
+        (status(404, message="The model `m` does not exist"), redraft.UnknownModel),
+        (status(404, message="Not Found", code="none"), redraft.ProviderError),
+        (status(429, code="insufficient_quota"), redraft.QuotaExhausted),
+        (status(402), redraft.QuotaExhausted),
+        (status(429, retry_after=7200), redraft.RateLimited),
+        (status(500), redraft.TransientError),
+        (status(400, message="no such parameter: frobnicate"), redraft.RejectedRequest),
+    ],
+)
+async def test_errors_carry_run_status_and_cause(fault: Fault, kind: type[redraft.ModelError], report: Path) -> None:
+    with ChatServer(lambda seen: fault) as server:
+        async with session_at(server.base_url, limits=redraft.Limits(tries=1)) as session:
+            error = await failure_of(session.summarize(report, words=30))
+            run = await session.result(error.run)
+    assert type(error) is kind
+    assert isinstance(error, redraft.ModelError)
+    assert (error.status, run.run.status) == (fault.status, "failed")
+    assert isinstance(error.__cause__, openai.APIStatusError)
+    assert error.hint or kind is redraft.TransientError
+    printed = traceback.format_exception(error)
+    assert KEY not in "".join(printed) + repr(vars(error.__cause__))
+    own = [line for part in traceback.format_tb(error.__traceback__) for line in part.splitlines() if "redraft" in part]
+    assert len(own) <= 25
+
+
+async def test_server_that_is_down_is_unreachable(report: Path) -> None:
+    with closed_port() as address:
+        async with session_at(address, limits=redraft.Limits(longest_wait=0)) as session:
+            error = await failure_of(session.summarize(report, words=30))
+    assert type(error) is redraft.ServerUnreachable
+    assert error.run
+    assert error.status is None
+    assert error.__cause__ is not None
+
+
+async def test_unreadable_document_and_impossible_plan(tmp_path: Path, report: Path) -> None:
+    picture = tmp_path / "report.docx"
+    picture.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8)
+    with ChatServer(lambda seen: Answer("Nothing.")) as server:
+        async with session_at(server.base_url) as session:
+            unreadable = await failure_of(session.summarize(picture))
+            impossible = await failure_of(session.summarize(report, context_tokens=64))
+        assert server.seen == []
+    assert (type(unreadable), type(impossible)) == (redraft.DocumentError, redraft.PlanError)
+    assert unreadable.run == impossible.run == ""
+
+
+async def test_gathered_errors_name_their_runs(report: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.txt"
+    other.write_text(TEXT.replace("council", "committee"), "utf-8")
+    with ChatServer(lambda seen: status(401)) as server:
+        async with session_at(server.base_url) as session:
+            work = (session.summarize(path, words=30) for path in (report, other))
+            errors = await asyncio.gather(*work, return_exceptions=True)
+            runs = {run.id for run in session.store.runs.latest(5)}
+    assert {error.run for error in errors if isinstance(error, RedraftError)} == runs
+    assert len(runs) == 2
+
+
+async def test_permanent_rate_limit_ends_soon(book: Path) -> None:
+    events: list[Event] = []
+    with ChatServer(lambda seen: status(429)) as server:
+        limits = redraft.Limits(longest_wait=0.01)
+        async with session_at(server.base_url, limits=limits, observer=events.append) as session:
+            error = await failure_of(session.summarize(book, words=100, chunk_tokens=512, context_tokens=4096))
+    assert type(error) is redraft.RateLimited
+    assert "Limits(concurrency=1)" in error.hint
+    assert len(server.seen) <= 30
+    assert [event.again_in for event in events if isinstance(event, CallFailed)][-1] is None
+
+
+async def test_event_tells_the_true_wait(report: Path) -> None:
+    events: list[Event] = []
+    script = [status(429, retry_after=0.7), Answer("The council votes on the harbour budget.")]
+    with ChatServer(script) as server:
+        async with session_at(server.base_url, observer=events.append) as session:
+            await session.summarize(report, words=30)
+    failed = next(event for event in events if isinstance(event, CallFailed))
+    assert 0.5 <= (failed.again_in or 0) <= 0.7
+    assert server.seen[1].start - server.seen[0].end >= (failed.again_in or 0)
+
+
+async def test_deadline_keeps_what_is_there(book: Path) -> None:
+    def script(seen: Seen) -> Answer:
+        return Answer("The council votes on the budget of the harbour.", latency=0.1 if seen.index < 3 else 30.0)
+
+    with ChatServer(script) as server:
+        limits = redraft.Limits(deadline=2.0)
+        async with session_at(server.base_url, limits=limits) as session:
+            began = time.monotonic()
+            result = await session.summarize(book, words=100, chunk_tokens=512, context_tokens=4096)
+    assert time.monotonic() - began < 10
+    assert (result.run.status, result.run.stop_reason) == ("stopped", "deadline")
+    assert "harbour" in (result.summary or "")
+
+
+def test_synchronous_call_has_a_timeout(report: Path) -> None:
+    with ChatServer(lambda seen: Answer("Late.", latency=30.0)) as server, session_at(server.base_url) as session:
+        session.timeout = 1.0
+        with pytest.raises(redraft.DeadlineError, match="longer than 1 s") as caught:
+            session.summarize(report, words=30)
+        session.timeout = None
+        assert session.result(caught.value.run).run.status == "interrupted"
+    assert "resume" in caught.value.hint
+
+
+def test_error_survives_another_process() -> None:
+    error = TruncatedReasoning("too long", text="x", usage=Usage(1, 2), place="part 1", retryable=True)
+    error.run, error.status = "abc", 429
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), str(again), again.run, again.status, again.usage, again.retryable) == (
+        *(TruncatedReasoning, "part 1: too long", "abc", 429, Usage(1, 2), True),
+    )
+
+
+async def test_assumptions_reach_log_notes_and_observer(report: Path, caplog: pytest.LogCaptureFixture) -> None:
+    events: list[Event] = []
+    with ChatServer(lambda seen: Answer("The council votes on the budget for the harbour.")) as server:
+        async with session_at(server.base_url, observer=events.append) as session:
+            result = await session.summarize(report, words=30, metrics=["coverage"])
+            assert (await session.result(result.run.id)).notes == result.notes
+    notices = [event.message for event in events if isinstance(event, Notice)]
+    for phrase in ("the window of openai:m is unknown: 8,192 tokens are assumed", "judges what it has written itself"):
+        assert sum(phrase in note for note in result.notes) == 1
+        assert any(phrase in notice for notice in notices)
+        assert phrase in caplog.text
+
+
+async def test_unreadable_judge_leaves_run_incomplete(report: Path) -> None:
+    with ChatServer(lambda seen: Answer("I would rather not say.")) as server:
+        async with session_at(server.base_url) as session:
+            result = await session.evaluate(report, "The council votes on the harbour.", metrics=["consistency"])
+    assert (result.status, result.complete, result.scores) == ("incomplete", False, {"consistency": None})
+    assert result.model_dump()["status"] == "incomplete"
