@@ -23,7 +23,7 @@ from typing import Any
 
 from benchmarks.common import DATA, fresh, options_of, table, use_vocabulary
 from redraft.agents.evidence import NEAR, EvidenceQuery, EvidenceReader
-from redraft.agents.examiner import Examiner
+from redraft.agents.examiner import answers_from_document
 from redraft.agents.judge import Judge, reply_tokens
 from redraft.domain import Document, content_id
 from redraft.evaluators.faithfulness import verify_sentences
@@ -172,7 +172,7 @@ async def answered(
 ) -> list[bool | None]:
     """Whether the document's answers are those of the summary; None where it is undecided."""
     queries = [EvidenceQuery(claim.question, claim.stated(right=right)) for claim in claims]
-    answers = (await Examiner(judge).answers_from_document(queries, evidence)).verdicts
+    answers = (await answers_from_document(judge, queries, evidence)).verdicts
     verdicts: list[bool | None] = []
     for n, claim in enumerate(claims):
         answer = answers.get(n)

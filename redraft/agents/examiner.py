@@ -57,67 +57,32 @@ class StoredAnswer(CitedPlace):
     """How much of a claim's wording the document has, if the judge measures that."""
 
 
-@dataclass(frozen=True, slots=True)
-class Examiner:
-    """Asks a judge for answers from a document, and for comparisons of answers."""
+async def compare_answers(judge: Judge, pairs: Sequence[Pair]) -> ItemResults[qa.Comparison]:
+    """Return how much of the document's answer the summary's gives, for each pair; undecidable pairs are left out."""
 
-    judge: Judge
+    async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[qa.Comparison]:
+        fields = qa.CompareInput(pairs=[pairs[n].model_copy(update={"id": n + 1}) for n in numbers])
+        reply = await judge.ask_items(qa.COMPARE_ANSWERS, fields, numbers, COMPARISON, "compared", attempt)
+        return Entries.of(reply, ((comparison.id - 1, comparison) for comparison in reply.value.comparisons))
 
-    async def compare_answers(self, pairs: Sequence[Pair]) -> ItemResults[qa.Comparison]:
-        """Return how much of the document's answer the summary's gives, for each pair; undecidable pairs are left
-        out."""
-        entry_tokens = self.judge.entry_tokens(COMPARISON)
+    size = batch_size(judge.reply_tokens, judge.entry_tokens(COMPARISON))
+    results = await judge.verdicts(
+        qa.COMPARE_ANSWERS,
+        qa.Comparison,
+        [[pair.question, pair.document, pair.summary, pair.sentence] for pair in pairs],
+        lambda numbers: ask_all(in_batches(numbers, size), ask),
+    )
+    return results.decided(lambda comparison: comparison.verdict != "unclear")
 
-        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[qa.Comparison]:
-            compare_input = qa.CompareInput(pairs=[pairs[n].model_copy(update={"id": n + 1}) for n in numbers])
-            reply = await self.judge.ask_items(
-                qa.COMPARE_ANSWERS, compare_input, numbers, COMPARISON, "compared", attempt
-            )
-            return Entries.of(reply, ((comparison.id - 1, comparison) for comparison in reply.value.comparisons))
 
-        results = await self.judge.verdicts(
-            qa.COMPARE_ANSWERS,
-            qa.Comparison,
-            [[pair.question, pair.document, pair.summary, pair.sentence] for pair in pairs],
-            lambda numbers: ask_all(in_batches(numbers, batch_size(self.judge.reply_tokens, entry_tokens)), ask),
-        )
-        return results.decided(lambda comparison: comparison.verdict != "unclear")
+async def answers_from_document(
+    judge: Judge, queries: Sequence[EvidenceQuery], reader: EvidenceReader, *, wide: bool = False
+) -> ItemResults[StoredAnswer]:
+    """Return the document's answers. The whole document is read before an answer counts as absent; `wide` reads more
+    windows at first."""
+    entry_tokens = judge.entry_tokens(ANSWER)
 
-    async def answers_from_document(
-        self, queries: Sequence[EvidenceQuery], reader: EvidenceReader, *, wide: bool = False
-    ) -> ItemResults[StoredAnswer]:
-        """Return the document's answers. The whole document is read before an answer counts as absent; `wide` reads
-        more windows at first."""
-        entry_tokens = self.judge.entry_tokens(ANSWER)
-
-        async def ask(reading: EvidenceRequest) -> Entries[StoredAnswer]:
-            return await self._read_document(reading, queries, reader)
-
-        fitting = entries_per_request(self.judge.longest_reply, entry_tokens)
-        plan = ReadingPlan(reader, queries, entry_tokens, min(fitting, _QUESTIONS_NEAR), fitting)
-        search = EvidenceSearch(
-            plan, ask, lambda answer: answer.answered is not True, unsure=lambda answer: answer.answered == UNSURE
-        )
-        # An answer in the document depends neither on what a summary says nor on how it was found.
-        document_key = reader.document.id, language_key(reader.document), reader.reading
-        memory: Memory[StoredAnswer] = Memory(
-            [[*document_key, "answered", query.text] for query in queries],
-            lambda _, text: StoredAnswer.model_validate_json(text),
-            lambda _, answer: answer.model_dump_json() if answer.answered is True else None,
-        )
-        results = await self.judge.verdicts(
-            qa.ANSWER_FROM_DOCUMENT,
-            StoredAnswer,
-            [[*reader.key(query, wide=wide), *(["wide"] if wide else [])] for query in queries],
-            search.closer if wide else search.verdicts,
-            None if wide else memory,
-        )
-        return results.decided(lambda answer: answer.answered != UNSURE)
-
-    async def _read_document(
-        self, reading: EvidenceRequest, queries: Sequence[EvidenceQuery], reader: EvidenceReader
-    ) -> Entries[StoredAnswer]:
-        """Return the answers to some questions from some places of the document."""
+    async def ask(reading: EvidenceRequest) -> Entries[StoredAnswer]:
         spans = reading.spans
         # A second look at the same pages is a new sample, since the first reply is cached.
         attempt = replace(reading.attempt, again=reading.attempt.again != reading.wide)
@@ -129,12 +94,33 @@ class Examiner:
         async def send(chosen: Sequence[int], label: str, *, repeat: bool) -> Reply[qa.DocumentAnswers]:
             items = [QuestionItem(id=n + 1, question=queries[n].text) for n in chosen]
             fields = qa.AnswerFromDocumentInput(**document_fields(reader, spans), questions=items, again=repeat)
-            room = min(len(chosen) * self.judge.entry_tokens(ANSWER), self.judge.longest_reply)
-            return await self.judge.ask(qa.ANSWER_FROM_DOCUMENT, fields, room, label_of(label, chosen), attempt)
+            room = min(len(chosen) * entry_tokens, judge.longest_reply)
+            return await judge.ask(qa.ANSWER_FROM_DOCUMENT, fields, room, label_of(label, chosen), attempt)
 
         entries = await replies.settled(reading.numbers, "read more for" if reading.wide else "looked up", send)
         answers = [(n, _stored(answer, reader, spans) if answer else None) for n, answer in entries.found]
         return Entries(answers, entries.repaired, entries.broken_off)
+
+    fitting = entries_per_request(judge.longest_reply, entry_tokens)
+    plan = ReadingPlan(reader, queries, entry_tokens, min(fitting, _QUESTIONS_NEAR), fitting)
+    search = EvidenceSearch(
+        plan, ask, lambda answer: answer.answered is not True, unsure=lambda answer: answer.answered == UNSURE
+    )
+    # An answer in the document depends neither on what a summary says nor on how it was found.
+    document_key = reader.document.id, language_key(reader.document), reader.reading
+    memory: Memory[StoredAnswer] = Memory(
+        [[*document_key, "answered", query.text] for query in queries],
+        lambda _, text: StoredAnswer.model_validate_json(text),
+        lambda _, answer: answer.model_dump_json() if answer.answered is True else None,
+    )
+    results = await judge.verdicts(
+        qa.ANSWER_FROM_DOCUMENT,
+        StoredAnswer,
+        [[*reader.key(query, wide=wide), *(["wide"] if wide else [])] for query in queries],
+        search.closer if wide else search.verdicts,
+        None if wide else memory,
+    )
+    return results.decided(lambda answer: answer.answered != UNSURE)
 
 
 def entries_per_request(room: int, tokens: float) -> int:
@@ -187,7 +173,7 @@ class AnswerComparison:
 
 
 async def compare_twice(
-    examiner: Examiner,
+    judge: Judge,
     pairs: Sequence[Pair],
     queries: Sequence[EvidenceQuery],
     reader: EvidenceReader,
@@ -196,16 +182,16 @@ async def compare_twice(
 ) -> ItemResults[AnswerComparison]:
     """Return a comparison of each pair. With `confirm`, the question of a contradicting pair is answered from the
     document once more, with more of it in view, and compared again."""
-    first = await examiner.compare_answers(pairs)
+    first = await compare_answers(judge, pairs)
     compared = {n: AnswerComparison(comparison.verdict, comparison.reason) for n, comparison in first.verdicts.items()}
     doubted = [n for n, comparison in sorted(compared.items()) if confirm and comparison.verdict == "contradicts"]
     if not doubted:
         return ItemResults(compared, first.trouble)
-    wider = await examiner.answers_from_document([queries[n] for n in doubted], reader, wide=True)
+    wider = await answers_from_document(judge, [queries[n] for n in doubted], reader, wide=True)
     read = {n: wider.verdicts[at] for at, n in enumerate(doubted) if at in wider.verdicts}
     # Where the second look gave another answer, that is the one to compare.
     changed = [n for n, answer in read.items() if answer.answered and not same_words(answer.answer, pairs[n].document)]
-    second = await examiner.compare_answers([pairs[n].model_copy(update={"document": read[n].answer}) for n in changed])
+    second = await compare_answers(judge, [pairs[n].model_copy(update={"document": read[n].answer}) for n in changed])
     recompared = dict(zip(changed, map(second.verdicts.get, range(len(changed))), strict=True))
     for n in doubted:
         if n not in read or (n in recompared and recompared[n] is None):

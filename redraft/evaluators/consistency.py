@@ -16,8 +16,8 @@ from redraft.agents.evidence import EvidenceQuery, EvidenceReader
 from redraft.agents.examiner import (
     FRAME_TOKENS,
     LAST,
-    Examiner,
     StoredAnswer,
+    answers_from_document,
     antecedents,
     compare_twice,
     entries_per_request,
@@ -184,7 +184,7 @@ class Consistency(Evaluator):
     ) -> JudgeVerdicts[_ScoredAnswer]:
         pack = case.pack.questions if case.pack else ()
         queries = [claim.query(case) for claim in claims]
-        results = await Examiner(judge).answers_from_document(queries, case.reader)
+        results = await answers_from_document(judge, queries, case.reader)
         answers: dict[int, StoredAnswer] = {}
         for n, answer in sorted(results.verdicts.items()):
             answer = answer if answer.answered else claims[n].answer_in(pack) or answer
@@ -204,7 +204,7 @@ class Consistency(Evaluator):
         second_queries = [
             replace(queries[n], cited=(*queries[n].cited, *places[n]), glanced=answers[n].is_glanced) for n in doubtful
         ]
-        compared = await compare_twice(Examiner(judge), pairs, second_queries, case.reader, confirm=self.second_look)
+        compared = await compare_twice(judge, pairs, second_queries, case.reader, confirm=self.second_look)
         read = {n: answer.scope_text for n, answer in answers.items()}
         for at, n in enumerate(doubtful):
             # An answer about something else neither supports nor contradicts the claim.

@@ -20,7 +20,6 @@ from redraft.agents.examiner import (
     FRAME_TOKENS,
     LAST,
     AnswerComparison,
-    Examiner,
     ReplyAnswers,
     antecedents,
     compare_twice,
@@ -210,7 +209,7 @@ class Coverage(Evaluator):
             EvidenceQuery(pair.question, (pair.document,), (place,) if place else ())
             for pair, place in zip(pairs, places, strict=True)
         ]
-        compared = await compare_twice(Examiner(judge), pairs, queries, case.reader, confirm=self.second_look)
+        compared = await compare_twice(judge, pairs, queries, case.reader, confirm=self.second_look)
         for at, (n, answer) in enumerate(open_answers):
             checked[n].append(_CheckedAnswer(answer, compared.verdicts.get(at, _OPEN)))
         return checked, results.trouble or compared.trouble
@@ -373,9 +372,9 @@ async def answers_from_summary(
     return ItemResults(verdicts, first_error(parts))
 
 
-def names_of(statements: Sequence[Statement], antecedents: Mapping[int, Sequence[str]]) -> dict[int, str]:
-    """Return the names by which sentences are known: by their text and the sentences that they refer back to."""
-    return {statement.id: _name_of(*antecedents[statement.id], statement.sentence) for statement in statements}
+def names_of(statements: Sequence[Statement], meant: Mapping[int, Sequence[str]]) -> dict[int, str]:
+    """Return the names by which sentences are known: of their text and the sentences that they refer back to."""
+    return {statement.id: _name_of(*meant[statement.id], statement.sentence) for statement in statements}
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ from itertools import accumulate
 from pydantic import BaseModel
 
 from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all
-from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import EntryBudget, Judge, in_batches
 from redraft.domain import Evaluation, Finding, Span, Task, content_id
 from redraft.evaluators.base import Case, Evaluator
@@ -47,14 +46,14 @@ class NewcomerMetric(Evaluator):
         """Find the stops. What has no readable reply counts as not read, never as clear."""
         if not sentences_of(case.statements):
             return self.not_applicable("the summary has no sentence")
-        newcomer, window = Newcomer(case.panel[0], case.reader, case.query), case.reader.window
-        if window < (required_window := least_window(newcomer.judge.book, case.reader.tokenizer, FIND_STOPS, STOPS)):
+        judge, window = case.panel[0], case.reader.window
+        if window < (required_window := least_window(judge.book, case.reader.tokenizer, FIND_STOPS, STOPS)):
             return self.not_applicable(
                 f"its prompt needs a window of {required_window:,} tokens, and there are {window:,}"
             )
-        parts = newcomer.parts(case.text, case.statements)
-        results = await newcomer.read(parts)
-        read = sum(parts[n].sentences for n in results.verdicts)
+        parts = parts_of(case, judge)
+        results = await stops_in(judge, [part for part, _ in parts])
+        read = sum(parts[n][1] for n in results.verdicts)
         unread = len(case.statements) - read
         if results.undecided:
             return self.not_applicable(_ABSTAINS)
@@ -93,62 +92,38 @@ class PartReading(BaseModel):
     unsure: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SummaryPart:
-    """A part of a summary, or all of it, with the number of its sentences."""
+async def stops_in(judge: Judge, parts: Sequence[FindStopsInput]) -> ItemResults[PartReading]:
+    """Return the stops in each part that has a readable reply, by its index, at most `MAX_STOPS` in each."""
 
-    text: str
-    sentences: int
-    context: str = ""
-    """The part before it."""
-    goes_on: bool = False
-    """Whether another part follows."""
+    async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[PartReading]:
+        (number,) = numbers
+        reply = await judge.ask(FIND_STOPS, parts[number], _reply_tokens(judge), "stops", attempt)
+        # The stops after a cut are not known, so the reply is asked for again with more room.
+        return Entries.of(reply, [(number, None if reply.is_truncated else _reading(reply.value))])
+
+    items = [[content_id(part.context), content_id(part.summary), part.goes_on, part.query] for part in parts]
+    results = await judge.verdicts(FIND_STOPS, PartReading, items, lambda numbers: ask_all(in_batches(numbers, 1), ask))
+    return results.decided(lambda reading: not reading.unsure)
 
 
-@dataclass(frozen=True, slots=True)
-class Newcomer:
-    """Asks a judge where a reader of a summary stops who has never seen the document."""
+def _reply_tokens(judge: Judge) -> int:
+    return min(judge.entry_tokens(STOPS), judge.reply_tokens)
 
-    judge: Judge
-    reader: EvidenceReader
-    query: str | None = None
 
-    async def read(self, parts: Sequence[SummaryPart]) -> ItemResults[PartReading]:
-        """Return the stops in each part that has a readable reply, by its index, at most `MAX_STOPS` in each."""
-
-        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[PartReading]:
-            (number,) = numbers
-            part = parts[number]
-            stops_input = FindStopsInput(
-                context=part.context, summary=part.text, goes_on=part.goes_on, query=self.query
-            )
-            reply = await self.judge.ask(FIND_STOPS, stops_input, self._reply_tokens, "stops", attempt)
-            # The stops after a cut are not known, so the reply is asked for again with more room.
-            return Entries.of(reply, [(number, None if reply.is_truncated else _reading(reply.value))])
-
-        items = [[content_id(part.context), content_id(part.text), part.goes_on, self.query] for part in parts]
-        results = await self.judge.verdicts(
-            FIND_STOPS, PartReading, items, lambda numbers: ask_all(in_batches(numbers, 1), ask)
-        )
-        return results.decided(lambda reading: not reading.unsure)
-
-    def parts(self, summary: str, statements: Sequence[Statement]) -> list[SummaryPart]:
-        """Return the summary, in parts if it does not fit a prompt: then each part is shown with the one before it."""
-        count = self.reader.tokenizer.count
-        around = prompt_tokens(self.judge.book, self.reader.tokenizer, FIND_STOPS) + count(self.query or "")
-        room = self.reader.window - around - self._reply_tokens
-        if count(summary) <= room:
-            return [SummaryPart(summary, len(statements))]
-        parts = self.reader.parts(statements, room // 2)
-        texts = [" ".join(statement.sentence for statement in part) for part in parts]
-        return [
-            SummaryPart(text, len(part), context, number < len(parts))
-            for number, (part, text, context) in enumerate(zip(parts, texts, ["", *texts], strict=False), 1)
-        ]
-
-    @property
-    def _reply_tokens(self) -> int:
-        return min(self.judge.entry_tokens(STOPS), self.judge.reply_tokens)
+def parts_of(case: Case, judge: Judge) -> list[tuple[FindStopsInput, int]]:
+    """Return the summary with the number of its sentences; in parts if it does not fit a prompt, each of which is shown
+    with the one before it."""
+    count = case.reader.tokenizer.count
+    around = prompt_tokens(judge.book, case.reader.tokenizer, FIND_STOPS) + count(case.query or "")
+    room = case.reader.window - around - _reply_tokens(judge)
+    if count(case.text) <= room:
+        return [(FindStopsInput(summary=case.text, query=case.query), len(case.statements))]
+    parts = case.reader.parts(case.statements, room // 2)
+    texts = [" ".join(statement.sentence for statement in part) for part in parts]
+    return [
+        (FindStopsInput(context=before, summary=text, goes_on=number < len(parts), query=case.query), len(part))
+        for number, (part, text, before) in enumerate(zip(parts, texts, ["", *texts], strict=False), 1)
+    ]
 
 
 def _reading(reply: Stops) -> PartReading:

@@ -8,7 +8,7 @@ from typing import Any
 
 from redraft.domain import KeyFacts, Pack
 from redraft.errors import PackError, RunCommand, RunError, StoreError
-from redraft.evaluators.reference.pack_file import keyfacts_json, pack_id, pack_json
+from redraft.evaluators.reference.exchange import keyfacts_json, pack_id, pack_json
 from redraft.store.shelf import QuestionSetEntry
 from redraft.store.store import Store
 from redraft.studio.contracts import PackKind, PackLine, PackList

@@ -22,7 +22,7 @@ from redraft.readers.documents import parse
 from redraft.store.store import Store
 from redraft.text.retrieval import Passages
 from redraft.text.tokens import EstimatingTokenizer
-from tests.judges import UNANSWERABLE, Court, Json, Keepers, Said, Script, Sheet, fact_of, function_model, island, named
+from tests.judges import Court, Json, Keepers, Said, Script, Sheet, fact_of, function_model, island, named
 
 
 def accusation(number: int, name: str = "", **changes: object) -> Finding:
@@ -226,12 +226,6 @@ async def test_second_look_can_clear_a_claim(tmp_path: Path) -> None:
     ]
 
 
-async def test_empty_second_look_leaves_the_first(tmp_path: Path) -> None:
-    evaluation, _ = await judged(tmp_path, Clerk(WAR, later=UNANSWERABLE))
-
-    assert [(finding.kind, finding.expected) for finding in evaluation.findings] == [("inconsistent", "after the war")]
-
-
 @pytest.mark.parametrize("verdict", ["unclear", "unrelated"])
 async def test_incomparable_answers_are_unjudged(tmp_path: Path, verdict: str) -> None:
     evaluation, court = await judged(tmp_path, Clerk(WAR, verdicts=[verdict]))
@@ -264,13 +258,6 @@ def test_none_is_an_answer_with_its_place(answered: bool | None, placed: bool, e
     assert is_answered(answered, "None.", placed=placed) is expected
 
 
-async def test_equal_answers_are_not_compared(tmp_path: Path) -> None:
-    evaluation, court = await judged(tmp_path, Clerk((WAR[0], "After the war", "after a war.")))
-
-    assert evaluation.score == 1.0
-    assert not court.asked("compare_answers")
-
-
 @pytest.mark.parametrize("judging", [{}, {"similarity": "rouge1"}])
 async def test_swapped_roles_are_compared(tmp_path: Path, judging: dict[str, str]) -> None:
     crime = ("Who paid whom?", "the town paid the council", "the council paid the town")
@@ -279,13 +266,6 @@ async def test_swapped_roles_are_compared(tmp_path: Path, judging: dict[str, str
     assert (evaluation.score, [finding.kind for finding in evaluation.findings]) == (0.0, ["inconsistent"])
     assert evaluation.findings[0].value == 0.0
     assert evaluation.findings[0].read.startswith("the whole document (")
-
-
-async def test_the_paper_compares_by_a_measure_alone(tmp_path: Path) -> None:
-    evaluation, court = await judged(tmp_path, Clerk(PRICE), similarity="exact", second_look=False)
-
-    assert [finding.kind for finding in evaluation.findings] == ["inconsistent"]
-    assert not court.asked("compare_answers")
 
 
 async def test_contradicted_summary_answer_is_checked_again(tmp_path: Path) -> None:

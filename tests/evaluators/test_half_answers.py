@@ -171,13 +171,6 @@ async def test_finding_names_its_gap_and_weight(court: Court) -> None:
     assert court.store.judgments.of(str(result.run.draft))["coverage"].findings == coverage.findings
 
 
-async def test_paper_formula_counts_every_answer(court: Court) -> None:
-    coverage, _ = await judged(court, formula="paper")
-
-    assert coverage.score == 3 / 4
-    assert [(finding.kind, finding.weight) for finding in coverage.findings] == [("contradicted", 0), ("unanswered", 0)]
-
-
 async def test_withdrawn_finding_gives_back_its_weight(court: Court) -> None:
     coverage, _ = await judged(court)
     mended = without_overruled(coverage, ruling(coverage.findings[0]))

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from math import isclose
-from pathlib import Path
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from redraft import JudgeConfig, Session
-from redraft.domain import Evaluation
 from redraft.evaluators.coverage import shares
 from redraft.evaluators.faithfulness import by_level
 from redraft.evaluators.keyfact_recall import recalls
@@ -18,7 +15,6 @@ from redraft.evaluators.reference.keyfacts import LEVELS, items_of
 from redraft.evaluators.statistics import Statistics
 from redraft.evaluators.votes import DISPUTED, ItemVotes, JudgeVerdicts, PanelVerdicts, mean_evaluation
 from tests.evaluators.test_keyfacts import GROWN, tree
-from tests.judges import Court, Keepers, function_model, island, told
 
 ITEMS = items_of([tree(GROWN), tree(GROWN, position=0.7)])
 GOOD, BAD, WORSE = "good", "bad", "worse"
@@ -78,18 +74,3 @@ def test_objection_is_the_most_common_one() -> None:
     assert said(GOOD, WORSE, BAD, BAD).objection(GOOD) == BAD
     assert said(GOOD, WORSE, BAD).objection(GOOD) == WORSE
     assert (said(GOOD, BAD).verdict, said(GOOD, BAD, BAD).verdict) == (DISPUTED, BAD)
-
-
-ALL, NONE = range(1, 13), range(0)
-
-
-async def panel(folder: Path, *scripts: Keepers) -> dict[str, Evaluation]:
-    """What judges say of a summary that tells of all twelve keepers."""
-    court = Court(folder)
-    judges = [function_model(script, f"judge {n}") for n, script in enumerate(scripts)]
-    await court.keyfacts()
-    metrics = ("coverage", "consistency", "keyfact_recall", "faithfulness")
-    async with Session(court.store, model=function_model(Keepers()), judges=judges) as session:
-        result = await session.evaluate(island(), told(*ALL), judging=JudgeConfig(metrics=metrics))
-    court.store.close()
-    return {name: evaluation for name, evaluation in result.evaluations.items() if name in metrics}

@@ -17,8 +17,7 @@ import pytest
 from redraft import Store
 from redraft.domain import Document, Pack
 from redraft.errors import PackError, RedraftError, RunError
-from redraft.evaluators.reference.exchange import import_pack
-from redraft.evaluators.reference.pack_file import PackContents, choose, pack_id, pack_json, read_pack_file
+from redraft.evaluators.reference.exchange import PackContents, choose, import_pack, pack_id, pack_json, read_pack_file
 from redraft.readers.documents import parse
 from redraft.report.history.results import built
 from redraft.settings import JudgeConfig
@@ -286,7 +285,7 @@ def test_other_document_is_refused_first(tmp_path: Path) -> None:
             import_pack(store, spoiled, None, "pack.json")
         with pytest.raises(PackError, match="about another document, 'Light'"):
             import_pack(store, spoiled, document, "pack.json")
-        with pytest.raises(PackError, match=r"this is not a pack: questions\.0\.rank"):
+        with pytest.raises(PackError, match="this is not a pack: questions"):
             import_pack(store, spoiled.replace(b"0" * 64, document.id.encode()), document, "pack.json")
 
 

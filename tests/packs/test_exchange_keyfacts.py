@@ -14,8 +14,7 @@ import pytest
 from redraft import Store
 from redraft.domain import Document, KeyFacts
 from redraft.errors import PackError
-from redraft.evaluators.reference.exchange import import_pack
-from redraft.evaluators.reference.pack_file import PackContents, choose, pack_json
+from redraft.evaluators.reference.exchange import PackContents, choose, import_pack, pack_json
 from tests.cli.grove import Grove
 from tests.judges import Court, island
 from tests.packs.test_exchange import Json, build, edit

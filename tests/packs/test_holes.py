@@ -13,8 +13,7 @@ from redraft import Store
 from redraft.domain import Evaluation, Pack, Usage
 from redraft.errors import ProviderError, RefusedReply
 from redraft.evaluators.base import Case, Evaluator
-from redraft.evaluators.reference.exchange import import_pack
-from redraft.evaluators.reference.pack_file import pack_json
+from redraft.evaluators.reference.exchange import import_pack, pack_json
 from redraft.events import Event, Notice
 from redraft.report.history.results import Result, built
 from tests.judges import Court, Keepers, Said, Sheet, asked_of, island, told

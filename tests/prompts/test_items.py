@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from redraft.domain import QuestionType, Task, TextKind
+from redraft.domain import Task, TextKind
 from redraft.prompts import qa, revision
 from redraft.prompts.book import PROMPTS, PromptBook, _fences
+from redraft.prompts.qa import QuestionType
 from redraft.prompts.tags import Tags
 from tests.prompts.samples import (
     BOTH,
@@ -141,10 +142,6 @@ def test_item_has_a_line_per_text(book: PromptBook, name: str, tag: str, fields:
         assert not fields or field_names(lines) == fields
 
 
-def test_item_of_one_text_has_no_names() -> None:
-    assert blocks(rendered(PromptBook(), "align_facts"), "fact")[0][1] == ["Hester sat down."]
-
-
 def line_texts(inputs: BaseModel, field: str) -> list[tuple[str, str]]:
     """What the lines of a field are to be: each item's id and its text, or a text alone."""
     tags = Tags(inputs)
@@ -180,11 +177,6 @@ def test_partial_request_names_its_sentences(book: PromptBook) -> None:
     assert text == "Ann came."
     assert f": {tag}\n\nFor each of " in outside(partial)
     assert "nly these sentences" not in complete
-
-
-def test_an_item_of_several_texts_names_them() -> None:
-    expected = ["question: Who came?", "document: Hester.", "summary: Ann."]
-    assert blocks(rendered(PromptBook(), "compare_answers"), "pair")[0][1] == expected
 
 
 @BOTH
@@ -244,14 +236,6 @@ def test_no_text_changes_the_request(name: str, parts: list[str]) -> None:
     for tag, fields in FIELDS[name].items():
         for _, lines in blocks(text, tag):
             assert not fields or field_names(lines) == fields
-
-
-@BOTH
-def test_revision_without_document_mentions_none(book: PromptBook) -> None:
-    text = rendered(book, "revise", document=None, passages=[], outline=None)
-    assert blocks(text, "document") == []
-    assert text.startswith("<summary>")
-    assert rendered(book, "revise", document="", passages=[], outline="") == text
 
 
 @BOTH

@@ -19,7 +19,7 @@ from redraft.text.sanitizer import one_line
 
 if TYPE_CHECKING:
     from redraft.domain import KeyFacts, Pack
-    from redraft.evaluators.reference.pack_file import PackContents
+    from redraft.evaluators.reference.exchange import PackContents
     from redraft.store.store import Store
 
 
@@ -106,7 +106,7 @@ def export_pack(
     The file has everything needed to use them elsewhere. By default they are those imported last, or else built last.
     """
 
-    from redraft.evaluators.reference.pack_file import choose, pack_json
+    from redraft.evaluators.reference.exchange import choose, pack_json
 
     check_output(output)
     document = parse_options.read_document(sources, quiet=quiet)
@@ -138,7 +138,7 @@ def import_pack(files: tuple[str, ...], db: str | None, as_json: bool, quiet: bo
     SOURCE is the document it is about; leave it out if the document is in the database.
     """
     from redraft.evaluators.reference.exchange import import_pack as store_pack
-    from redraft.evaluators.reference.pack_file import pack_json, read_pack_file
+    from redraft.evaluators.reference.exchange import pack_json, read_pack_file
     from redraft.store.store import Store
 
     if not files:

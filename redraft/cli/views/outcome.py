@@ -15,7 +15,7 @@ from redraft.cli.views.markdown import say_markdown, show_record
 from redraft.domain import record_json
 from redraft.errors import stored_advice
 from redraft.evaluators.metric_info import OFFLINE_CHECK
-from redraft.evaluators.reference.pack_file import keyfacts_json, pack_json
+from redraft.evaluators.reference.exchange import keyfacts_json, pack_json
 from redraft.report.history.results import Result, built, built_keyfacts, document_read
 from redraft.report.history.summaries import compared
 from redraft.report.markdown.comparison import comparison_markdown

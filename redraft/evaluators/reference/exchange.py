@@ -1,169 +1,291 @@
-"""Exporting and importing packs, with checks against the document."""
+"""Packs as files: the records with the hash of their document, exported, and imported after checks against it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import chain, pairwise
-from typing import TypeVar
+import errno
+import json
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
 
-from redraft.domain import (
-    Document,
-    Evidence,
-    KeyFact,
-    KeyFacts,
-    Level,
-    Pack,
-    Tree,
-)
+from pydantic import TypeAdapter, ValidationError
+
+from redraft.domain import Document, Evidence, KeyFact, KeyFacts, Level, Pack, PackQuestion, Tree, content_id
 from redraft.errors import PackError, RunCommand
-from redraft.evaluators.reference.keyfacts import keyfacts_id, middle_of
-from redraft.evaluators.reference.pack_file import (
-    AGAIN,
-    PackContents,
-    PackFile,
-    names,
-    opened,
-    pack_id,
-    shaped,
-)
+from redraft.evaluators.reference.keyfacts import keyfacts_id, middle_of, pruning
+from redraft.fields import MAX_QUESTIONS, error_text
+from redraft.sources import STDIN, read_file, read_stdin, strict_json
 from redraft.store.shelf import QuestionSets
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
-from redraft.text.words import has_words
+from redraft.text.words import count_words, has_words
 
+FORMAT, VERSION = "redraft-pack", 3
 PartT = TypeVar("PartT", Pack, KeyFacts)
 
+_AGAIN = ("export it again with ", RunCommand("pack export"))
+# The key facts of a million tokens take about a third of this.
+_MAX_BYTES = 64_000_000
+# Memory use depends on the number of values rather than on bytes.
+_MAX_PARTS = 2_000_000
+# The most characters or entries of what has this name in a file, and of all else.
+_MAX = {"text": 100_000, "facts": 5_000, "prompt_hashes": 100, "questions": MAX_QUESTIONS}
+_MAX_CHARACTERS, _MAX_ENTRIES = 10_000, 20_000
 _ABOVE: dict[Level, Level] = {"branch": "root", "leaf": "branch"}
 _ROUNDING = 1e-9
 # In characters: a second or two.
 _MAX_SEARCHED = 1_000_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class PackFileChecker:
-    """Checks the file at `place` against its document."""
+class PackContents(NamedTuple):
+    """The available parts of a document's pack: questions and key facts."""
 
     document: Document
-    place: str
+    questions: Pack | None
+    keyfacts: KeyFacts | None
 
-    def check(self, file: PackFile) -> tuple[Pack | None, KeyFacts | None]:
-        """Return the questions and the key facts of the file; raises if any of them does not fit the document."""
-        parts = (self._problems, self._keyfact_problems, self._question_problems)
-        for problem in chain.from_iterable(problems(file) for problems in parts):
-            raise PackError(problem, place=self.place, fix=AGAIN)
-        pack = None
-        if file.questions and file.id and file.model:
-            hashes, missing = file.prompt_hashes, file.missing
-            pack = Pack(file.id, self.document.id, file.model, hashes, file.questions, missing, imported=True)
-        return pack, file.keyfacts
 
-    def _problems(self, file: PackFile) -> Iterator[str]:
-        """Yield what is wrong with the file as a whole. More evidence without a place than can be looked for in the
-        document in a moment is refused."""
-        if not file.questions and not file.keyfacts:
-            yield "there are no questions and no key facts in it"
-        trees = file.keyfacts.trees if file.keyfacts else ()
-        evidences = [question.evidence for question in file.questions]
-        evidences += [fact.evidence for tree in trees for fact in tree.facts]
-        searched = sum(bool(evidence.text) for evidence in evidences if evidence.span is None)
-        if searched * len(self.document.text) > _MAX_SEARCHED:
-            yield f"it has {searched:,} pieces of evidence without their places in the document"
+def pack_json(document: Document, questions: Pack | None, keyfacts: KeyFacts | None) -> dict[str, object]:
+    """Return a pack as JSON with everything needed to judge summaries of the document elsewhere."""
+    content: dict[str, object] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "id": questions.id if questions else None,
+        "document": _about(document),
+        "model": questions.model if questions else None,
+        "prompt_hashes": dict(questions.prompt_hashes) if questions else {},
+        "questions": _alone(questions)["questions"] if questions else [],
+        "missing": list(questions.missing) if questions else [],
+    }
+    if keyfacts:
+        content["keyfacts"] = _alone(keyfacts)
+    return content
 
-    def _question_problems(self, file: PackFile) -> Iterator[str]:
-        pack_name = one_line(file.id or "", 20)
-        if not file.questions:
-            if file.id is not None:
-                yield f"there are no questions in pack {pack_name}"
-            return
-        if file.id is None or file.model is None:
-            yield "it does not say which questions these are, and by whom"
-        for rank, question in enumerate(file.questions, 1):
-            where = f"question {rank}"
-            if question.id != rank:
-                yield f"{where} has the rank {question.id}"
-            if not (has_words(question.text) and has_words(question.answer)):
-                yield f"{where} has no words, or its answer has none"
-            yield from self._evidence_problems(question.evidence, where)
-        if len({one_line(question.text).casefold() for question in file.questions}) < len(file.questions):
-            yield "a question is in it twice"
-        if pack_id(self.document.id, file.questions) != file.id:
-            yield f"its questions are not those of pack {pack_name}: the file was changed"
 
-    def _keyfact_problems(self, file: PackFile) -> Iterator[str]:
-        if (keyfacts := file.keyfacts) is None:
-            return
-        trees = keyfacts.trees
-        for number, tree in enumerate(trees, 1):
-            yield from self._tree_problems(tree, f"tree {number}")
-        # In document order, one per stretch and perspective.
-        if len({(tree.chunk, tree.perspective) for tree in trees}) < len(trees):
-            yield "there are two trees of the same chunk from the same perspective"
-        for number, (before, tree) in enumerate(pairwise(trees), 2):
-            same = tree.chunk == before.chunk and tree.span == before.span
-            if not same and not (tree.chunk > before.chunk and tree.span.start >= before.span.end):
-                yield f"tree {number} is not in its place"
-        if not any(tree.kept for tree in trees):
-            yield "all of its key facts were pruned"
-        if keyfacts_id(self.document.id, trees) != keyfacts.id:
-            yield f"its key facts are not those with the id {one_line(keyfacts.id, 20)}: the file was changed"
+def keyfacts_json(document: Document, keyfacts: KeyFacts) -> dict[str, object]:
+    """Return the JSON of `keyfacts --json`."""
+    more = {"document": _about(document), "imported": keyfacts.imported, "pruning": pruning(keyfacts.trees)}
+    return {name: value for name, value in (_alone(keyfacts) | more).items() if name != "prompt_hashes"}
 
-    def _tree_problems(self, tree: Tree, where: str) -> Iterator[str]:
-        """Yield what is wrong with a tree. Depth first, every fact follows a parent of the level above, which excludes
-        cycles, and no fact survives its parent."""
-        length = len(self.document.text)
-        if not 0 <= tree.span.start < tree.span.end <= length:
-            yield f"{where} is about a place that is not in the document"
-        if abs(tree.position - middle_of(tree.span, length)) > _ROUNDING:
-            yield f"{where} is not at the position {tree.position}"
-        latest: dict[Level, KeyFact] = {}
-        for number, fact in enumerate(tree.facts, 1):
-            fact_name, above = f"fact {number} of {where}", latest.get(_ABOVE.get(fact.level, "leaf"))
-            if fact.id != number:
-                yield f"{fact_name} has the number {fact.id}"
-            if not has_words(fact.text):
-                yield f"{fact_name} has no words"
-            yield from self._evidence_problems(fact.evidence, fact_name)
-            if fact.level == "root":
-                above, latest = None, {}
-            if fact.parent != (above.id if above else None) or (above is None and fact.level != "root"):
-                yield f"{fact_name} is not under a {_ABOVE.get(fact.level, 'tree')}"
-            if above and fact.kept and not above.kept:
-                yield f"{fact_name} was kept, and the {above.level} above it was not"
-            latest[fact.level] = fact
-        if tree.query and not (tree.kept and has_words(tree.query)):
-            yield f"the query of {where} has no words, or nothing that answers it"
 
-    def _evidence_problems(self, evidence: Evidence, where: str) -> Iterator[str]:
-        (text, span), document = (evidence.text, evidence.span), self.document.text
-        valid = span is None or 0 <= span.start < span.end <= len(document)
-        if not valid or (text not in document if span is None else document[slice(*span)] != text):
-            yield f"the evidence of {where} is not at that place in the document"
+def _alone(built: Pack | KeyFacts) -> dict[str, Any]:
+    """Return a record as JSON under its field aliases, without the fields that say where it is from."""
+    exclude: Any = {"document", "imported"}
+    fields: dict[str, Any] = TypeAdapter(type(built)).dump_python(built, mode="json", by_alias=True, exclude=exclude)
+    return fields
+
+
+def _about(document: Document) -> dict[str, object]:
+    return {"id": document.id, "title": document.title, "words": count_words(document.text)}
+
+
+def read_pack_file(source: str) -> bytes:
+    """Return the bytes of the file at `source` or of standard input."""
+    try:
+        return read_stdin(_MAX_BYTES) if source == STDIN else read_file(Path(source).expanduser(), _MAX_BYTES)
+    except OSError as error:
+        if error.errno == errno.EFBIG:
+            raise PackError("the file is too large for a pack", place=source, fix=_AGAIN) from error
+        raise PackError(f"cannot be read: {error.strerror}", place=source, hint="check the path") from error
+
+
+def pack_id(document: str, questions: Sequence[PackQuestion]) -> str:
+    """Return the id of a document's questions, derived from their content."""
+    # Without the weight 1, so that packs exported before there were weights keep their ids.
+    material = [
+        document,
+        *([q.text, q.kind, q.answer, q.evidence.text, *([q.weight] if q.weight > 1 else [])] for q in questions),
+    ]
+    return content_id(json.dumps(material, ensure_ascii=False))[:16]
+
+
+def choose(store: Store, document: Document, questions: str | None = None, keyfacts: str | None = None) -> PackContents:
+    """Return the questions and key facts of a document with these ids, or the default ones."""
+    pack = store.packs.get(questions) if questions else store.packs.latest(document.id)
+    facts = store.keyfacts.get(keyfacts) if keyfacts else store.keyfacts.latest(document.id)
+    for part in (pack, facts):
+        if part is not None and part.document != document.id:
+            raise PackError(f"{part.id} is about another document", fix=(RunCommand("pack list"), " lists them all"))
+    if pack is None and facts is None:
+        files = document.source.replace(", ", " ")
+        fix = (RunCommand("pack build", more=(files,)), ", or ", RunCommand("keyfacts", more=(files,)))
+        raise PackError("it has no pack yet", place=document.source, fix=fix)
+    return PackContents(document, pack, facts)
 
 
 def import_pack(store: Store, data: bytes, document: Document | None, place: str) -> PackContents:
     """Store an exported pack once all of it has been checked; its document is judged by it from then on."""
-    content = opened(data, place)
-    if about := names(content):
-        # Before the other checks, which take time.
-        key, title = about[0], one_line(about[1], 60)
-        if document is not None and document.id != key:
-            hint = "give the file that it was built from: one changed character makes a different document"
-            raise PackError(f"the pack is about another document, {title!r}", place=place, hint=hint)
-        if document is None and not store.documents.has(key):
-            fix = ("give the document too: ", RunCommand("pack import", more=("SOURCE", "PACK")))
-            raise PackError(f"its document, {title!r}, is not in this database", place=place, fix=fix)
-        document = document or store.documents.get(key)
-    file = shaped(content, place)
-    assert document is not None, "a pack without a document has no shape"
-    pack, keyfacts = PackFileChecker(document, place).check(file)
+    if sum(map(data.count, (b"{", b"[", b","))) > _MAX_PARTS:
+        raise PackError("the file has too many parts for a pack", place=place, fix=_AGAIN)
+    try:
+        content = strict_json(data)
+    except (ValueError, RecursionError) as error:
+        raise PackError(f"this is not JSON: {one_line(str(error), 200)}", place=place, fix=_AGAIN) from error
+    key, title = _document_in(content, place)
+    # Before the other checks, which take time.
+    title = one_line(title, 60)
+    if document is not None and document.id != key:
+        hint = "give the file that it was built from: one changed character makes a different document"
+        raise PackError(f"the pack is about another document, {title!r}", place=place, hint=hint)
+    if document is None and not store.documents.has(key):
+        fix = ("give the document too: ", RunCommand("pack import", more=("SOURCE", "PACK")))
+        raise PackError(f"its document, {title!r}, is not in this database", place=place, fix=fix)
+    document = document or store.documents.get(key)
+    _refuse_long(content, place)
+    pack = _record_in(Pack, content, key, place) if content.get("id") or content.get("questions") != [] else None
+    facts = content.get("keyfacts")
+    keyfacts = _record_in(KeyFacts, facts, key, place, "keyfacts") if facts is not None else None
+    contents = PackContents(document, pack, keyfacts)
+    for problem in _problems(contents):
+        raise PackError(problem, place=place, fix=_AGAIN)
     store.documents.add(document)
     _shelve(store.packs, pack)
     _shelve(store.keyfacts, keyfacts)
-    return PackContents(document, pack, keyfacts)
+    return contents
 
 
 def _shelve(shelf: QuestionSets[PartT], part: PartT | None) -> None:
     if part is not None:
         shelf.add(part, "imported")
         shelf.prefer(part.id)
+
+
+def _no_pack(where: str, problem: str, place: str) -> PackError:
+    message = one_line(f"{where}: {problem}" if where else problem, 200)
+    return PackError(f"this is not a pack: {message}", place=place, fix=_AGAIN)
+
+
+def _document_in(content: object, place: str) -> tuple[str, str]:
+    """Return the id and the title of the document that a file is about. Raises for what is no pack of this version."""
+    if not isinstance(content, dict):
+        raise _no_pack("", "must be an object", place)
+    version = content.get("version")
+    if content.get("format") != FORMAT:
+        raise _no_pack("format", f"must be {FORMAT!r}", place)
+    if type(version) is int and version > VERSION:
+        newer = f"the pack has version {version}, and this redraft reads version {VERSION}"
+        raise PackError(newer, place=place, hint="update redraft")
+    if type(version) is not int or version != VERSION:
+        raise _no_pack("version", f"must be {VERSION}", place)
+    document = content.get("document")
+    key, title = (document.get("id"), document.get("title")) if isinstance(document, dict) else (None, None)
+    if not isinstance(key, str) or not isinstance(title, str):
+        raise _no_pack("document", "must have an id and a title", place)
+    return key, title
+
+
+def _record_in(kind: type[PartT], content: object, document: str, place: str, where: str = "") -> PartT:
+    """Return the record of a document that a file has at a place in it; unknown fields, from later versions, are
+    ignored."""
+    if not isinstance(content, dict):
+        raise _no_pack(where, "must be an object", place)
+    own = content | {"document": document, "imported": True}
+    try:
+        return TypeAdapter(kind).validate_json(json.dumps(own), strict=True)
+    except ValidationError as error:
+        first = error.errors()[0]
+        at = ".".join([where] * bool(where) + list(map(str, first["loc"])))
+        raise _no_pack(at, error_text(first), place) from error
+
+
+def _refuse_long(content: object, place: str) -> None:
+    """Raise for a text or list that is longer than any in a pack."""
+    todo: list[tuple[str, str, object]] = [("", "", content)]
+    while todo:
+        where, name, value = todo.pop()
+        if isinstance(value, str | list | dict):
+            usual, unit = (_MAX_CHARACTERS, "characters") if isinstance(value, str) else (_MAX_ENTRIES, "entries")
+            if len(value) > (limit := _MAX.get(name, usual)):
+                raise _no_pack(where, f"must have at most {limit:,} {unit}", place)
+        if isinstance(value, dict):
+            todo += [(f"{where}.{key}" if where else key, key, part) for key, part in value.items()]
+        elif isinstance(value, list):
+            todo += [(f"{where}.{at}", "", part) for at, part in enumerate(value)]
+
+
+def _problems(contents: PackContents) -> Iterator[str]:
+    """Yield what does not fit the document. More evidence without a place than can be looked for in the document in a
+    moment is refused."""
+    document, pack, keyfacts = contents
+    questions = pack.questions if pack else ()
+    trees = keyfacts.trees if keyfacts else ()
+    if not questions and not keyfacts:
+        yield "there are no questions and no key facts in it"
+    evidences = [question.evidence for question in questions]
+    evidences += [fact.evidence for tree in trees for fact in tree.facts]
+    searched = sum(bool(evidence.text) for evidence in evidences if evidence.span is None)
+    if searched * len(document.text) > _MAX_SEARCHED:
+        yield f"it has {searched:,} pieces of evidence without their places in the document"
+    if keyfacts:
+        yield from _keyfact_problems(keyfacts, document)
+    if pack:
+        yield from _question_problems(pack, document)
+
+
+def _question_problems(pack: Pack, document: Document) -> Iterator[str]:
+    name = one_line(pack.id, 20)
+    if not pack.questions:
+        yield f"there are no questions in pack {name}"
+    for rank, question in enumerate(pack.questions, 1):
+        where = f"question {rank}"
+        if question.id != rank:
+            yield f"{where} has the rank {question.id}"
+        if not (has_words(question.text) and has_words(question.answer)):
+            yield f"{where} has no words, or its answer has none"
+        yield from _evidence_problems(question.evidence, where, document)
+    if len({one_line(question.text).casefold() for question in pack.questions}) < len(pack.questions):
+        yield "a question is in it twice"
+    if pack_id(document.id, pack.questions) != pack.id:
+        yield f"its questions are not those of pack {name}: the file was changed"
+
+
+def _keyfact_problems(keyfacts: KeyFacts, document: Document) -> Iterator[str]:
+    trees = keyfacts.trees
+    for number, tree in enumerate(trees, 1):
+        yield from _tree_problems(tree, f"tree {number}", document)
+    # In document order, one per stretch and perspective.
+    if len({(tree.chunk, tree.perspective) for tree in trees}) < len(trees):
+        yield "there are two trees of the same chunk from the same perspective"
+    for number, (before, tree) in enumerate(pairwise(trees), 2):
+        same = tree.chunk == before.chunk and tree.span == before.span
+        if not same and not (tree.chunk > before.chunk and tree.span.start >= before.span.end):
+            yield f"tree {number} is not in its place"
+    if not any(tree.kept for tree in trees):
+        yield "all of its key facts were pruned"
+    if keyfacts_id(document.id, trees) != keyfacts.id:
+        yield f"its key facts are not those with the id {one_line(keyfacts.id, 20)}: the file was changed"
+
+
+def _tree_problems(tree: Tree, where: str, document: Document) -> Iterator[str]:
+    """Yield what is wrong with a tree. Depth first, every fact follows a parent of the level above, which excludes
+    cycles, and no fact survives its parent."""
+    length = len(document.text)
+    if not 0 <= tree.span.start < tree.span.end <= length:
+        yield f"{where} is about a place that is not in the document"
+    if abs(tree.position - middle_of(tree.span, length)) > _ROUNDING:
+        yield f"{where} is not at the position {tree.position}"
+    latest: dict[Level, KeyFact] = {}
+    for number, fact in enumerate(tree.facts, 1):
+        fact_name, above = f"fact {number} of {where}", latest.get(_ABOVE.get(fact.level, "leaf"))
+        if fact.id != number:
+            yield f"{fact_name} has the number {fact.id}"
+        if not has_words(fact.text):
+            yield f"{fact_name} has no words"
+        yield from _evidence_problems(fact.evidence, fact_name, document)
+        if fact.level == "root":
+            above, latest = None, {}
+        if fact.parent != (above.id if above else None) or (above is None and fact.level != "root"):
+            yield f"{fact_name} is not under a {_ABOVE.get(fact.level, 'tree')}"
+        if above and fact.kept and not above.kept:
+            yield f"{fact_name} was kept, and the {above.level} above it was not"
+        latest[fact.level] = fact
+    if tree.query and not (tree.kept and has_words(tree.query)):
+        yield f"the query of {where} has no words, or nothing that answers it"
+
+
+def _evidence_problems(evidence: Evidence, where: str, document: Document) -> Iterator[str]:
+    text, span, source = evidence.text, evidence.span, document.text
+    valid = span is None or 0 <= span.start < span.end <= len(source)
+    if not valid or (text not in source if span is None else source[slice(*span)] != text):
+        yield f"the evidence of {where} is not at that place in the document"

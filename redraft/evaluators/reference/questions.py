@@ -18,8 +18,8 @@ from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import EntryBudget, Judge
 from redraft.domain import Chunk, Pack, PackQuestion, Span, content_id
 from redraft.errors import RejectedRequest, ReplyError
+from redraft.evaluators.reference.exchange import pack_id
 from redraft.evaluators.reference.keyfact_builder import FailedReplies
-from redraft.evaluators.reference.pack_file import pack_id
 from redraft.events import Notice, Observer
 from redraft.prompts.qa import (
     ASK_DOCUMENT,

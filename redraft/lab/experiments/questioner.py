@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all, gather_all
 from redraft.agents.evidence import EvidenceQuery, EvidenceReader
-from redraft.agents.examiner import Examiner, is_answered
+from redraft.agents.examiner import answers_from_document, is_answered
 from redraft.agents.judge import EntryBudget, Judge, batch_size, in_batches, label_of
 from redraft.domain import Document, Span
 from redraft.errors import RejectedRequest, ReplyError
@@ -198,7 +198,7 @@ class TypedQuestionBuilder:
         """Return what is wrong with an unanswerable question: the document answers it, or the check failed."""
         if question.is_answerable:
             return ""
-        results = await Examiner(self.judge).answers_from_document([EvidenceQuery(question.text)], self.reader)
+        results = await answers_from_document(self.judge, [EvidenceQuery(question.text)], self.reader)
         if not results.verdicts:
             return "whether the document has an answer was not judged"
         return "the document has an answer to it" if results.verdicts[0].answered else ""

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from redraft.agents.evidence import EvidenceQuery, EvidenceReader
-from redraft.agents.examiner import Examiner
+from redraft.agents.examiner import answers_from_document
 from redraft.agents.judge import Judge
 from redraft.domain import Document, Span
 from redraft.errors import ProviderError, UsageError
@@ -171,7 +171,7 @@ async def test_verdicts_depend_on_the_language(tmp_path: Path) -> None:
             judge = Judge(model, PromptBook("standard"), store.judgments)
             await Splitter(judge).verify(["The fisher went to the town."], [Span(0, len(text))], reader)
             await verify_sentences(judge, [Statement(id=1, sentence="The water was still.")], reader, None)
-            await Examiner(judge).answers_from_document([EvidenceQuery("Is this so: “The water was still.”?")], reader)
+            await answers_from_document(judge, [EvidenceQuery("Is this so: “The water was still.”?")], reader)
         return [*model.heard]
 
     prompts = [VERIFY_SENTENCES.name, VERIFY_SENTENCES.name, ANSWER_FROM_DOCUMENT.name]
