@@ -129,11 +129,9 @@ from redraft.report.history.trace import read_trace as read_trace
 from redraft.runs.driver import Reviewer as Reviewer
 from redraft.runs.plans import RunPlan as RunPlan
 from redraft.runs.plans import Stage as Stage
-from redraft.runs.recording import Recording as Recording
 from redraft.runs.session import Session as Session
 from redraft.runs.session import SyncSession as SyncSession
 from redraft.runs.sync import ask as ask
-from redraft.runs.sync import assert_summary as assert_summary
 from redraft.runs.sync import evaluate as evaluate
 from redraft.runs.sync import refine as refine
 from redraft.runs.sync import summarize as summarize
@@ -147,5 +145,7 @@ from redraft.settings import RefineConfig as RefineConfig
 from redraft.store.runs import DamagedRun as DamagedRun
 from redraft.store.runs import Run as Run
 from redraft.store.store import Store as Store
+from redraft.testing import Recording as Recording
+from redraft.testing import assert_summary as assert_summary
 
 __version__: str

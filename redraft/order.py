@@ -273,8 +273,8 @@ def refuse_idle(kind: Kind, values: Mapping[str, Any]) -> None:
     """Raise `UsageError` for a setting that makes no difference to a run of this kind: one of a part that its order
     does not have, or one of drafting to a summary that is given. Names of no setting are left to `edited`."""
     order = _CLASSES[kind]
-    for name in values:
-        part = _part_with(name)
+    for name, value in values.items():
+        part = name if name in PARTS and value is not None else _part_with(name)
         if part and (name in order.idle or part not in order.model_fields):
             with_judges = (", or add ", Set("metrics"), " or ", Set("goals"), ", so that the summary is judged")
             fix = ("leave it out", *(with_judges if kind == "summarize" else ()))

@@ -77,7 +77,7 @@ def redraft_session(request: pytest.FixtureRequest) -> Iterator[redraft.SyncSess
     tally = request.config.stash[_TALLY]
     tally["tests"] = tally.get("tests", 0) + 1
     with redraft.Session(**{"observer": lambda event: _count(tally, event), **given}) as session:
-        open_sessions = resolve_name("redraft.runs.sync:SESSIONS")
+        open_sessions = resolve_name("redraft.testing:SESSIONS")
         open_sessions.append(session)
         try:
             yield session

@@ -22,7 +22,7 @@ RANKS: tuple[frozenset[str], ...] = (
     frozenset({"studio"}),
     frozenset({"cli", "pytest_plugin"}),
     frozenset({""}),  # the public names: the package itself
-    frozenset({"batches", "integrations"}),
+    frozenset({"batches", "integrations", "testing"}),
     frozenset({"runs"}),
     frozenset({"report"}),
     frozenset({"graphs"}),

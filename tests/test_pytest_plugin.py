@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import redraft
-from redraft.runs.sync import SESSIONS
+from redraft.testing import SESSIONS
 
 pytest_plugins = ["pytester"]
 

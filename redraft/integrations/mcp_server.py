@@ -9,7 +9,7 @@ import asyncio
 import json
 import logging
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
@@ -32,7 +32,7 @@ from redraft.report.history.citations import cited
 from redraft.report.history.results import Result, document_read
 from redraft.runs.driver import streaming
 from redraft.runs.session import Session
-from redraft.runs.tools import TOOL, SearchRequest, find_passages
+from redraft.runs.tools import TOOL, SearchRequest, VisibleRuns, find_passages
 from redraft.settings import DraftConfig
 from redraft.store.connection import off_loop
 from redraft.text.retrieval import Passages
@@ -125,13 +125,18 @@ class _Job:
 
 @dataclass
 class McpTools:
-    """Carries out the tools on a session. Paths are those of files in `root`; hidden files are never read."""
+    """Carries out the tools on a session: on the runs that it has begun, and on those of `runs`. Paths are those of
+    files in `root`; hidden files are never read."""
 
     session: Session
     root: Path
+    runs: Sequence[str] = ()
     _starting: asyncio.Lock = field(default_factory=asyncio.Lock)
     _jobs: dict[str, _Job] = field(default_factory=dict)
     _indexes: dict[tuple[object, ...], tuple[Document, Passages]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.visible = VisibleRuns(self.session, self.runs)
 
     async def start_summary(self, order: SummarizeArguments) -> dict[str, Any]:
         """Start drafting a summary of a document; with goals it is judged and revised until it meets them."""
@@ -150,12 +155,11 @@ class McpTools:
 
     async def resume(self, of: RunArguments) -> dict[str, Any]:
         """Resume a run that stopped, failed or was interrupted; finished work is kept."""
-        run = (await off_loop(self.session.store.runs.get, of.run)).id
-        if self._is_at_work(run):
-            raise RunError(f"run {run} is running", hint="call status")
+        if self._is_at_work(of.run):
+            raise RunError(f"run {of.run} is running", hint="call status")
         async with self._starting:
             self._check_room()
-            return await self._begun(self.session.stream_resume(run), run)
+            return await self._begun(self.session.stream_resume(of.run), of.run)
 
     async def stop(self, of: RunArguments) -> dict[str, Any]:
         """Stop a run of this server. Finished work is kept, and it can be resumed."""
@@ -280,7 +284,7 @@ class McpTools:
 
     def _document(self, source: str) -> Document:
         if _RUN.fullmatch(source) and not (self.root / source).exists():
-            return document_read(self.session.store, self.session.store.runs.get(source))
+            return document_read(self.session.store, self.session.store.runs.get(self.visible.check(source)))
         return load(file_in(self.root, source))
 
     def _index(self, source: str) -> tuple[Document, Passages]:
@@ -410,7 +414,10 @@ async def answer(desk: McpTools, name: str, arguments: Mapping[str, Any]) -> dic
     if name not in _OFFERS:
         raise UsageError(f"there is no tool {one_line(name, 80)!r}", hint=f"choose from: {', '.join(_OFFERS)}")
     offer = _OFFERS[name]
-    return await offer.work(desk, validated(offer.takes, arguments))
+    request = validated(offer.takes, arguments)
+    if isinstance(request, RunArguments):
+        desk.visible.check(request.run)
+    return await offer.work(desk, request)
 
 
 def _reply(content: dict[str, Any], *, is_error: bool = False) -> CallToolResult:

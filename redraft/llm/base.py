@@ -136,11 +136,12 @@ class LazyModel:
         self.identity = identity
         self._opening = opening
         self._opened: Model | None = None
+        self._reasoning: ReasoningModel | None = None
         self._expected = 0
 
     @property
     def reasoning_tokens(self) -> int:
-        return self._opened.reasoning_tokens if isinstance(self._opened, ReasoningModel) else self._expected
+        return self._reasoning.reasoning_tokens if self._reasoning is not None else self._expected
 
     def expect_reasoning(self, thought: int) -> None:
         self._expected = thought
@@ -155,7 +156,8 @@ class LazyModel:
         if self._opened is None:
             self._opened = self._opening()
             if isinstance(self._opened, ReasoningModel):
-                self._opened.expect_reasoning(self._expected)
+                self._reasoning = self._opened
+                self._reasoning.expect_reasoning(self._expected)
         return self._opened
 
 

@@ -139,6 +139,7 @@ class RecordedModel:
         `max_tokens` apply to every request. `language` is the document's, for a model that depends on it."""
         self.identity = inner.identity
         self._inner = inner
+        self._reasoning = inner if isinstance(inner, ReasoningModel) else None
         self._book = book
         self._store = store
         self._limiter = limiter
@@ -255,13 +256,13 @@ class RecordedModel:
         """Load what earlier runs learned about the model, and pass it to the model."""
         if self._capabilities is None:
             self._capabilities = await off_loop(self._store.capabilities.known, self.identity)
-            if isinstance(self._inner, ReasoningModel):
-                self._inner.expect_reasoning(self._capabilities.reasoning_tokens or 0)
+            if self._reasoning is not None:
+                self._reasoning.expect_reasoning(self._capabilities.reasoning_tokens or 0)
         return self._capabilities
 
     @property
     def _reasoning_tokens(self) -> int:
-        return self._inner.reasoning_tokens if isinstance(self._inner, ReasoningModel) else 0
+        return self._reasoning.reasoning_tokens if self._reasoning is not None else 0
 
     async def _remember(self, thought_before: int) -> None:
         """Store what was learned about the model since."""

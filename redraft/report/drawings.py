@@ -51,7 +51,7 @@ def rounds(turns: Sequence[RoundTrace], goals: Mapping[str, float]) -> Markup:
                 parts.append(_element("circle", tip, cx=point[0], cy=point[1], r=4.5, class_=f"{mark} {kind}"))
         if (goal := goals.get(metric)) is not None:
             parts.append(_line((_LEFT, height(goal)), (_RIGHT, height(goal)), f"plot-goal {kind}"))
-            parts.append(_text(_RIGHT + 6, height(goal) + 4, f"goal {score(goal)}"))
+            parts.append(_text(_RIGHT + 6, height(goal) + 4, f"goal {goal:g}"))
     parts += _legend([(f"plot-{hue % _HUES + 1}", spaced(metric)) for hue, metric in enumerate(metrics)], bottom + 34)
     values = {metric: ", ".join(score(turn.scores.get(metric)) for turn in turns) for metric in metrics}
     alt = " ".join(f"{spaced(metric)}: {numbers}." for metric, numbers in values.items())

@@ -8,6 +8,7 @@ import time
 import warnings
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager, nullcontext, suppress
+from functools import lru_cache
 from inspect import isawaitable
 from typing import Any
 
@@ -28,7 +29,9 @@ from redraft.graphs import assembly
 from redraft.graphs.job import Job
 from redraft.graphs.review import ReviewAnswer
 from redraft.graphs.state import GraphSession, Scope, Task
+from redraft.graphs.strategies import Strategy, strategy_named
 from redraft.runs.manager import RunManager
+from redraft.settings import AUTO, GIVEN_STRATEGY
 from redraft.store.checkpoints import Checkpoints, SqliteCheckpoints, thread_of
 from redraft.store.connection import BUSY_SECONDS, off_loop
 from redraft.store.plain_serializer import PlainSerializer
@@ -270,11 +273,9 @@ class Driver:
 
     async def _graph(self, run: Run) -> Graph:
         strategy = run.settings.draft_strategy
-        if run.kind == "refine":
-            graph = assembly.refine() if strategy == "given" else assembly.summarizer(strategy)
-        else:
-            graph = assembly.judge(strategy) if run.judging else assembly.draft(strategy)
-        return graph.compile(checkpointer=await self.saver())
+        by_name = strategy in (AUTO, GIVEN_STRATEGY)
+        graph = _compiled(strategy, None if by_name else strategy_named(strategy), run.kind, bool(run.judging))
+        return graph.copy(update={"checkpointer": await self.saver()})
 
     async def _config(self, run: Run) -> RunnableConfig:
         chunks = await off_loop(self._store.chunks, run)
@@ -304,6 +305,16 @@ class Driver:
             reply = await self._review(question[1])
             return _reply(question[0], reply) if reply is not None else None
         return None if has_begun else {"order": {"recorded": run.id}}
+
+
+@lru_cache(maxsize=64)
+def _compiled(strategy: str, entry: Strategy | None, kind: str, is_judged: bool) -> Graph:
+    """Return the graph of recorded runs of a kind, which is compiled once: LangGraph reads all type hints of its nodes.
+    `entry` is the strategy that the name means at present."""
+    del entry
+    if kind == "refine":
+        return (assembly.refine() if strategy == GIVEN_STRATEGY else assembly.summarizer(strategy)).compile()
+    return (assembly.judge(strategy) if is_judged else assembly.draft(strategy)).compile()
 
 
 def _reply(question: str, answer: AnswerLike) -> Command[Any]:

@@ -122,6 +122,8 @@ class RunManager:
     """The limits of runs that were resumed with new ones."""
     prepared: dict[str, PreparedDocument] = field(default_factory=dict)
     """Prepared documents of runs that are not open yet."""
+    begun: dict[str, None] = field(default_factory=dict)
+    """The runs that the session has begun, which are those that its tools see."""
     factory: type[JobFactory] = JobFactory
     _open: dict[str, _OpenRun] = field(default_factory=dict)
     _opening: dict[str, asyncio.Lock] = field(default_factory=dict)
@@ -371,7 +373,7 @@ async def record_new_run(manager: RunManager, source: Sources, order: RunSpec, o
     arguments = (prepared.settings, order.judging, limits, manager.prices)
     await off_loop(assign_models, *arguments, refinement=order.refinement, objects=model_roles.objects)
     run = await off_loop(record, prepared, order, limits, store, notes)
-    manager.prepared[run.id] = prepared
+    manager.prepared[run.id], manager.begun[run.id] = prepared, None
     if own is not None:
         manager.limited[run.id] = own
     return run

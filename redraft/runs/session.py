@@ -398,8 +398,9 @@ def session_beside(session: Session, observer: Observer, limits: Limits, budget:
     manager = runner.manager
     terms = (manager.store, manager.model_roles, manager.own, manager.prices)
     beside._owned = False
-    manager = RunManager(*terms, safe_observer(observer), limits, budget, manager.traced, manager.places)
-    beside._runner = Runner(manager, runner.defaults, observer, None, runner.config)
+    manager_beside = RunManager(*terms, safe_observer(observer), limits, budget, manager.traced, manager.places)
+    manager_beside.begun = manager.begun
+    beside._runner = Runner(manager_beside, runner.defaults, observer, None, runner.config)
     beside._forgotten = weakref.finalize(beside, close_forgotten, ("", 0), None, [])
     return beside
 

@@ -12,9 +12,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.v1 import ValidationError as OldValidationError
 
 from redraft.domain import Document, Draft, Finding, Span
-from redraft.errors import Door, Fix, RedraftError, RunCommand, UsageError
+from redraft.errors import Door, Fix, Raise, RedraftError, RunCommand, RunError, UsageError
 from redraft.evaluators.metric_info import offline_checks
-from redraft.fields import error_text
+from redraft.fields import error_text, list_argument
 from redraft.graphs.evaluation import metric_verdict
 from redraft.report.history.results import document_read
 from redraft.runs import job
@@ -27,16 +27,19 @@ from redraft.text.retrieval import Passages as DocumentPassages
 from redraft.text.sanitizer import one_line
 from redraft.text.tokens import tokenizer_named
 
-_MAX_FINDINGS, _LONGEST_READ = 50, 4000
+_MAX_FINDINGS, _LONGEST_READ, _MOST_NAMED = 50, 4000, 20
 
 Run = Annotated[str, Field(description="The id of the run, as every tool returns it.")]
 
 
 class ToolDoor(Door):
-    """The next step in arguments of tools and in tools; nothing where it takes a command, which agents lack."""
+    """The next step in arguments of tools and in tools. Where it takes a command, which agents lack, there is none, and
+    a limit is for the user to raise."""
 
     def render(self, advice: Iterable[str | Fix]) -> str:
         parts = tuple(advice)
+        if limit := next((part for part in parts if isinstance(part, Raise)), None):
+            return f"only the user can raise `{limit.name}`: finish with what there is, and say so"
         commands = [part for part in parts if isinstance(part, RunCommand)]
         return "" if any(part.command != "resume" for part in commands) else super().render(parts)
 
@@ -50,6 +53,26 @@ class ToolDoor(Door):
 
 
 TOOL = ToolDoor()
+
+
+class VisibleRuns:
+    """The runs that a language model may see: those that its session has begun, and those that it is passed."""
+
+    def __init__(self, session: Session, runs: Sequence[str] = ()) -> None:
+        """Raises `UsageError` for one of `runs` that is not the full id of a stored run."""
+        self._begun, self._passed = runner_of(session).manager.begun, list_argument(runs, "runs")
+        for run in self._passed:
+            if session.store.runs.get(run).id != run:
+                raise UsageError(f"{run!r} is not the full id of a run", hint="pass result.run.id")
+
+    def check(self, run: str) -> str:
+        """Return the id of a run that may be seen. Raises `RunError` for any other, whether or not there is one."""
+        visible = dict.fromkeys([*self._passed, *self._begun])
+        if run in visible:
+            return run
+        latest = ", ".join([*visible][-_MOST_NAMED:])
+        hint = f"your runs are: {latest}" if visible else "no run has been started yet"
+        raise RunError(f"you have no run with the id {one_line(run, 40)!r}", hint=hint)
 
 
 class SearchRequest(BaseModel):
@@ -186,50 +209,56 @@ class FinishReport(BaseModel):
     words: int
 
 
-def tools(session: Session) -> list[BaseTool]:
-    """Return the tools of a session. Each works on a run that `session` has begun, given its id.
+def tools(session: Session, runs: Sequence[str] = ()) -> list[BaseTool]:
+    """Return the tools of a session. Each works on a run, named by its full id: one that `session` has begun, or one of
+    `runs`. No other run of the database is read or changed.
 
     Arguments and results are pydantic models: a tool message has the result as JSON content and the result itself as
     artifact. Errors are returned to the agent as a sentence. No tool returns a whole document. Tool calls are recorded
     with the run and count against its limits; cancelling a tool stops its work.
     """
     runner_of(session)
-    runner = _RunTools(session)
-    tools_for_all = [
-        _tool(
-            "find_passages", "Find the passages of the document that are nearest to a query.", SearchInput, runner.find
+    work, visible = _RunTools(session), VisibleRuns(session, runs)
+    specs: list[tuple[str, str, type[_RunArguments], Callable[..., Awaitable[BaseModel]]]] = [
+        ("find_passages", "Find the passages of the document that are nearest to a query.", SearchInput, work.find),
+        ("read_span", "Read the document from one character to another.", PlaceInput, work.read),
+        ("list_findings", "List the findings of the metrics on the best draft.", FindingsInput, work.findings),
+        ("current_draft", "Show the best draft of the summary so far, with its scores.", RunInput, work.draft),
+        (
+            *("revise", "Fix findings in a revision, which is accepted only if it improves the scores."),
+            *(RevisionArguments, work.revise),
         ),
-        _tool("read_span", "Read the document from one character to another.", PlaceInput, runner.read),
-        _tool("list_findings", "List the findings of the metrics on the best draft.", FindingsInput, runner.findings),
-        _tool("current_draft", "Show the best draft of the summary so far, with its scores.", RunInput, runner.draft),
-        _tool(
-            "revise",
-            "Fix findings in a revision, which is accepted only if it improves the scores.",
-            RevisionArguments,
-            runner.revise,
+        ("finish", "End the run with the best draft.", FinishInput, work.finish),
+        *(
+            (f"judge_{name}", f"Judge the best draft by the metric {name}.", RunInput, work.judging(name))
+            for name in session.metrics()
         ),
-        _tool("finish", "End the run with the best draft.", FinishInput, runner.finish),
     ]
-    return tools_for_all + [
-        _tool(f"judge_{name}", f"Judge the best draft by the metric {name}.", RunInput, runner.judging(name))
-        for name in session.metrics()
-    ]
+    return [_tool(visible, *spec) for spec in specs]
 
 
-def _tool(name: str, what: str, given: type[BaseModel], work: Callable[..., Awaitable[BaseModel]]) -> BaseTool:
-    async def called(**arguments: Any) -> tuple[str, BaseModel]:
+def _tool(
+    visible: VisibleRuns,
+    name: str,
+    description: str,
+    arguments_model: type[_RunArguments],
+    work: Callable[..., Awaitable[BaseModel]],
+) -> BaseTool:
+    async def call(**arguments: Any) -> tuple[str, BaseModel]:
+        request = arguments_model.model_validate(arguments)
         try:
-            answer = await work(given.model_validate(arguments))
+            visible.check(request.run)
+            answer = await work(request)
         except RedraftError as error:
             advice = TOOL.render(error.fix)
             raise ToolException(f"{error}{f' ({advice})' if advice else ''}") from error
         return answer.model_dump_json(), answer
 
     return StructuredTool.from_function(
-        coroutine=called,
+        coroutine=call,
         name=name,
-        description=what,
-        args_schema=given,
+        description=description,
+        args_schema=arguments_model,
         response_format="content_and_artifact",
         handle_tool_error=True,
         handle_validation_error=_complaint,
@@ -249,74 +278,77 @@ class _RunTools:
         # An agent may make several calls at once: revisions of the best draft are made one after the other.
         self._turns: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
-    async def find(self, given: SearchInput) -> FoundPassages:
-        run = await off_loop(self._session.store.runs.get, given.run)
-        return await off_loop(self._found, run, given)
+    async def find(self, search: SearchInput) -> FoundPassages:
+        run = await off_loop(self._session.store.runs.get, search.run)
 
-    def _found(self, run: StoredRun, given: SearchInput) -> FoundPassages:
-        document = document_read(self._session.store, run)
-        index = DocumentPassages(document, tokenizer_named(run.tokenizer))
-        return FoundPassages(run=run.id, passages=find_passages(document, index, given))
+        def passages() -> list[FoundPassage]:
+            document = document_read(self._session.store, run)
+            return find_passages(document, DocumentPassages(document, tokenizer_named(run.tokenizer)), search)
 
-    async def read(self, given: PlaceInput) -> FoundPassage:
-        run = await off_loop(self._session.store.runs.get, given.run)
+        return FoundPassages(run=run.id, passages=await off_loop(passages))
+
+    async def read(self, place: PlaceInput) -> FoundPassage:
+        run = await off_loop(self._session.store.runs.get, place.run)
         document = await off_loop(self._session.store.documents.get, run.document)
         length = len(document.text)
         # No request reads a whole document, however short.
-        end = min(given.end, given.start + min(_LONGEST_READ, (length + 1) // 2), length)
-        if given.start >= end:
+        end = min(place.end, place.start + min(_LONGEST_READ, (length + 1) // 2), length)
+        if place.start >= end:
             raise UsageError(
-                f"there is nothing from character {given.start:,} to {given.end:,}",
+                f"there is nothing from character {place.start:,} to {place.end:,}",
                 hint=f"the document has {length:,} characters",
             )
-        return _passage(document, Span(given.start, end))
+        return _passage(document, Span(place.start, end))
 
-    async def findings(self, given: FindingsInput) -> Findings:
-        draft = await self._best(given.run)
-        evaluations_by_metric = await off_loop(self._session.store.judgments.of, draft.id)
-        if given.metric is not None and given.metric not in evaluations_by_metric:
-            names = ", ".join(sorted(evaluations_by_metric.keys() - set(FIGURES))) or "nothing"
+    async def findings(self, request: FindingsInput) -> Findings:
+        draft, metric = await self._best(request.run), request.metric
+        evaluations = await off_loop(self._session.store.judgments.of, draft.id)
+        if metric is not None and metric not in evaluations:
+            names = ", ".join(sorted(evaluations.keys() - set(FIGURES))) or "nothing"
             raise UsageError(
-                f"the draft has not been judged by {given.metric!r}, but by {names}",
-                hint="each metric has a tool of its own",
+                f"the draft has not been judged by {metric!r}, but by {names}", hint="each metric has a tool of its own"
             )
-        evaluations = [
-            evaluation for metric, evaluation in evaluations_by_metric.items() if given.metric in (None, metric)
+        findings = [
+            finding
+            for name, evaluation in evaluations.items()
+            if metric in (None, name)
+            for finding in evaluation.findings
         ]
-        all_findings = [finding for evaluation in evaluations for finding in evaluation.findings]
-        more = max(0, len(all_findings) - _MAX_FINDINGS)
-        return Findings(run=draft.run, findings=all_findings[:_MAX_FINDINGS], more=more)
+        more = max(0, len(findings) - _MAX_FINDINGS)
+        return Findings(run=draft.run, findings=findings[:_MAX_FINDINGS], more=more)
 
-    async def draft(self, given: RunInput) -> DraftReport:
-        turn = await self._best(given.run)
-        run, scores = (
-            await off_loop(self._session.store.runs.get, turn.run),
-            (await self._session.result(turn.run)).scores,
+    async def draft(self, request: RunInput) -> DraftReport:
+        best, run = await self._best(request.run), await off_loop(self._session.store.runs.get, request.run)
+        scores = (await self._session.result(run.id)).scores
+        return DraftReport(
+            run=run.id,
+            round=best.round,
+            words=best.words,
+            text=best.text,
+            scores=scores,
+            offline_check=_judges_itself(run, best.round, scores),
         )
-        itself = _judges_itself(run, turn.round, scores)
-        report = {"round": turn.round, "words": turn.words, "text": turn.text}
-        return DraftReport(run=turn.run, **report, scores=scores, offline_check=itself)
 
     async def _best(self, key: str) -> Draft:
         run = await off_loop(self._session.store.runs.get, key)
         return await off_loop(self._session.store.runs.draft, run.drafted())
 
     def judging(self, metric: str) -> Callable[[RunInput], Awaitable[MetricReport]]:
-        async def judge(arguments: RunInput) -> MetricReport:
-            async with runner_of(self._session).visiting(arguments.run) as job_factory:
+        async def judge(request: RunInput) -> MetricReport:
+            async with runner_of(self._session).visiting(request.run) as job_factory:
                 evaluation = await job.judge(job_factory, metric)
-                itself = _judges_itself(job_factory.run, (await self._best(arguments.run)).round, [metric])
+                itself = _judges_itself(job_factory.run, (await self._best(request.run)).round, [metric])
                 short = metric_verdict(evaluation)
                 return MetricReport(
-                    run=job_factory.run.id, metric=metric, reason=evaluation.reason, offline_check=itself, **short
+                    run=request.run, metric=metric, reason=evaluation.reason, offline_check=itself, **short
                 )
 
         return judge
 
-    async def revise(self, given: RevisionArguments) -> RevisionReport:
-        run = (await self._best(given.run)).run
+    async def revise(self, revision: RevisionArguments) -> RevisionReport:
+        run = (await self._best(revision.run)).run
         async with self._turns[run], runner_of(self._session).visiting(run) as job_factory:
-            state = await job.revise(job_factory, given.findings, given.instruction)
+            state = await job.revise(job_factory, revision.findings, revision.instruction)
             itself = _judges_itself(job_factory.run, state["round"], state["scores"])
         return RevisionReport(
             run=run,
@@ -327,12 +359,12 @@ class _RunTools:
             offline_check=itself,
         )
 
-    async def finish(self, given: FinishInput) -> FinishReport:
-        run = (await self._best(given.run)).run
-        async with self._turns[run]:
-            best = await self._best(run)
-            reason = await runner_of(self._session).finish(run, best.id, one_line(given.reason, 100) or "finished")
-        return FinishReport(run=run, stop_reason=reason, words=best.words)
+    async def finish(self, request: FinishInput) -> FinishReport:
+        async with self._turns[request.run]:
+            best = await self._best(request.run)
+            reason = one_line(request.reason, 100) or "finished"
+            reason = await runner_of(self._session).finish(request.run, best.id, reason)
+        return FinishReport(run=request.run, stop_reason=reason, words=best.words)
 
 
 def _judges_itself(run: StoredRun, round_: int, metrics: Iterable[str]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
 from itertools import combinations, groupby
 
 from redraft.document import Span
@@ -129,13 +130,19 @@ def without_unfinished(text: str) -> str:
 def without_copies(text: str, instructions: str, material: Collection[str]) -> str:
     """Return the text without sentences of the `instructions`, unless they are also in `material`."""
     parts = list(_parts(text))
-    ordered = {_key(instructions, part) for part in _parts(instructions)}
+    ordered = _keys_of(instructions)
     copies = {key for part in parts if len(key := _key(text, part)) >= _MIN_KEY_WORDS and key in ordered}
     if not copies:
         return text
     sources = [f" {' '.join(words(source))} " for source in material]
     copies = {key for key in copies if not any(f" {' '.join(key)} " in source for source in sources)}
     return _text_of(text, [part for part in parts if _key(text, part) not in copies], parts)
+
+
+@lru_cache(maxsize=64)
+def _keys_of(instructions: str) -> frozenset[tuple[str, ...]]:
+    """Return the keys of the sentences of a prompt without its material, which is the same for many replies."""
+    return frozenset(_key(instructions, part) for part in _parts(instructions))
 
 
 def _parts(text: str) -> Iterator[Span]:

@@ -25,27 +25,27 @@ def command(tmp_path: Path) -> Inside:
 
 
 def in_markdown(folder: Path, chapters: int = 3) -> str:
-    told = [f"## {title}\n\n" + "\n\n".join(texts) for title, texts in trees("alder", chapters)]
+    sections = [f"## {title}\n\n" + "\n\n".join(texts) for title, texts in trees("alder", chapters)]
     path = folder / "book.md"
-    path.write_text("\n\n".join(["# All about the alder", *told]), "utf-8")
+    path.write_text("\n\n".join(["# All about the alder", *sections]), "utf-8")
     return path.name
 
 
 @pytest.mark.nightly
-def test_each_chapter_has_a_summary_of_its_own_and_all_have_one(command: Inside) -> None:
+def test_each_chapter_has_its_own_summary(command: Inside) -> None:
     plan = command.run("summarize", "book.pdf", *SMALL, "--dry-run", "--json").json
-    made = command.run("summarize", "book.pdf", *SMALL, "--json").json
-    chapters = made["chapters"]
-    assert [one["title"] for one in chapters] == [title for title, _ in trees("alder", 3)]
+    result = command.run("summarize", "book.pdf", *SMALL, "--json").json
+    chapters = result["chapters"]
+    assert [part["title"] for part in chapters] == [title for title, _ in trees("alder", 3)]
     assert chapters[0]["pages"].startswith("1")
-    for number, one in enumerate(chapters, 1):
-        assert f"In chapter {number} the alder" in one["result"]["summary"]
-        assert one["result"]["words"] <= 30
-        assert one["result"]["source"]["title"] == f"All about the alder: Chapter {number}: The alder"
-    assert made["words"] <= 60
+    for number, part in enumerate(chapters, 1):
+        assert f"In chapter {number} the alder" in part["result"]["summary"]
+        assert part["result"]["words"] <= 30
+        assert part["result"]["source"]["title"] == f"All about the alder: Chapter {number}: The alder"
+    assert result["words"] <= 60
     # A draft of each chapter and one of them all, which happens to be tidied.
-    assert made["usage"]["calls"] + made["usage"]["cached"] == plan["calls"] + 1 > 3
-    assert sum(one["calls"] for one in plan["chapters"]) + 1 == plan["calls"]
+    assert result["usage"]["calls"] + result["usage"]["cached"] == plan["calls"] + 1 > 3
+    assert sum(part["calls"] for part in plan["chapters"]) + 1 == plan["calls"]
     assert len(plan["chapters"]) == 3
 
 
@@ -65,18 +65,18 @@ def test_they_are_printed_written_listed_and_traced(command: Inside) -> None:
     assert "3 chapters, each with a run of its own\n" in command.run("trace", run["run"]).out
     chapters = command.run("trace", run["run"], "--json").json["result"]["chapters"]
     chapter = command.run("show", run["run"], "--json").json["chapters"][1]["result"]["run"]
-    assert [one["title"] for one in chapters] == [title for title, _ in trees("alder", 3)]
+    assert [part["title"] for part in chapters] == [title for title, _ in trees("alder", 3)]
     assert chapters[1]["result"]["run"] == chapter
     dossier = command.run("export", run["run"], "--format", "json").json["result"]["chapters"]
     assert dossier == chapters
-    assert all(one["pages"] and one["span"][1] > one["span"][0] and one["result"]["words"] for one in dossier)
+    assert all(part["pages"] and part["span"][1] > part["span"][0] and part["result"]["words"] for part in dossier)
     markdown = command.run("export", run["run"], "--format", "markdown").out
     assert f"## Chapter 2: The alder\n\n{dossier[1]['result']['summary'][:40]}" in markdown
     assert on_pages(dossier[1]["pages"]) in markdown
     assert dossier[1]["result"]["summary"] in _exported(command, run["run"]).partition('id="chapters"')[2]
     assert "In chapter 2" in command.run("show", chapter).out
     cited = command.run("show", chapter, "--cite", "json").json["places"]
-    assert all(one["pages"] for one in cited)
+    assert all(part["pages"] for part in cited)
     assert "of “Chapter 1: The alder” to “Chapter 3: The alder”" in _exported(command, run["run"])
     freed = command.run("forget", run["run"], "--json", "--yes")
     assert len(freed.json["runs"]) == 4, freed.err
@@ -89,15 +89,15 @@ def _exported(command: Inside, run: str) -> str:
 
 
 @pytest.mark.slow
-def test_a_forgotten_chapter_is_made_again_by_who_goes_on(command: Inside) -> None:
+def test_resume_makes_a_forgotten_chapter_again(command: Inside) -> None:
     name = in_markdown(command.folder)
-    made = command.run("summarize", name, *SMALL, "--json").json
-    assert RunResult.model_validate(made).model_dump(mode="json") == made, "what is printed can be read again"
-    command.run("forget", made["chapters"][0]["result"]["run"], "--yes", "-q")
-    assert command.run("show", made["run"], "--json").json["chapters"][0]["result"] is None
-    again = command.run("resume", made["run"], "--json", "-q").json
-    assert again["chapters"][0]["result"]["summary"] == made["chapters"][0]["result"]["summary"]
-    assert again["summary"] == made["summary"]
+    result = command.run("summarize", name, *SMALL, "--json").json
+    assert RunResult.model_validate(result).model_dump(mode="json") == result, "what is printed can be read again"
+    command.run("forget", result["chapters"][0]["result"]["run"], "--yes", "-q")
+    assert command.run("show", result["run"], "--json").json["chapters"][0]["result"] is None
+    resumed = command.run("resume", result["run"], "--json", "-q").json
+    assert resumed["chapters"][0]["result"]["summary"] == result["chapters"][0]["result"]["summary"]
+    assert resumed["summary"] == result["summary"]
 
 
 @pytest.mark.nightly
@@ -105,28 +105,28 @@ def test_chapters_are_judged_and_refined_by_themselves(command: Inside) -> None:
     name = in_markdown(command.folder)
     options = ("--refine", "-g", "booookscore=0.9", "--rounds", "1", "--json", "-q")
     done = command.run("summarize", name, *SMALL, *options)
-    made = done.json
+    result = done.json
     assert done.code == 3
-    for one in (made, *(chapter["result"] for chapter in made["chapters"])):
-        assert one["kind"] == "refine"
-        assert set(one["scores"]) == {"booookscore"}
-        assert one["goals"]["booookscore"]["at_least"] == 0.9
-    assert "goals missed" in command.run("show", made["run"]).err
+    for part in (result, *(chapter["result"] for chapter in result["chapters"])):
+        assert part["kind"] == "refine"
+        assert set(part["scores"]) == {"booookscore"}
+        assert part["goals"]["booookscore"]["at_least"] == 0.9
+    assert "goals missed" in command.run("show", result["run"]).err
 
 
 @pytest.mark.slow
-def test_one_budget_is_for_all_and_what_there_is_is_shown(command: Inside) -> None:
+def test_all_chapters_share_one_budget(command: Inside) -> None:
     name = in_markdown(command.folder)
     done = command.run("summarize", name, *SMALL, "--max-calls", "2", "--concurrency", "1", "--json")
-    made = done.json
+    result = done.json
     assert done.code == 3
-    assert made["status"] == "stopped"
-    assert made["usage"]["calls"] == 2
-    assert "chapters are covered" in made["notes"][0]
-    again = command.run("resume", made["run"], "--max-calls", "20", "--json", "-q").json
-    assert again["status"] == "done"
-    assert again["usage"]["calls"] == 5
-    assert {one["result"]["status"] for one in again["chapters"]} == {"done"}
+    assert result["status"] == "stopped"
+    assert result["usage"]["calls"] == 2
+    assert "chapters are covered" in result["notes"][0]
+    resumed = command.run("resume", result["run"], "--max-calls", "20", "--json", "-q").json
+    assert resumed["status"] == "done"
+    assert resumed["usage"]["calls"] == 5
+    assert {part["result"]["status"] for part in resumed["chapters"]} == {"done"}
 
 
 @pytest.mark.nightly
@@ -144,16 +144,16 @@ def test_killed_and_resumed_nothing_is_paid_twice(tmp_path: Path) -> None:
         (run,) = command.run("runs", "--json").json["runs"]
         assert run["status"] == "killed"
         done = command.run("resume", run["run"], "--json")
-        again = [seen for seen in server.seen[before:] if str(seen.messages) in answered]
+        resumed = [seen for seen in server.seen[before:] if str(seen.messages) in answered]
     assert done.code == 0, done.err
-    assert {one["result"]["status"] for one in done.json["chapters"]} == {"done"}
+    assert {part["result"]["status"] for part in done.json["chapters"]} == {"done"}
     # What was answered and not yet stored when the process died is asked for again: no more than was under way.
-    assert len(again) <= 2
+    assert len(resumed) <= 2
     assert (tmp_path / "out.md").read_text("utf-8").count("\n## ") == 5
 
 
 @pytest.mark.slow
-def test_a_chapter_that_nothing_comes_of_is_named_and_left_out(tmp_path: Path) -> None:
+def test_a_failed_chapter_is_left_out(tmp_path: Path) -> None:
     keeps = summarizer()
 
     def refuses(seen: Any) -> str:
@@ -162,15 +162,15 @@ def test_a_chapter_that_nothing_comes_of_is_named_and_left_out(tmp_path: Path) -
     with ChatServer(refuses) as server:
         command = Inside(tmp_path, server.base_url)
         done = command.run("summarize", in_markdown(tmp_path), *SMALL, *MODEL, "--strategy", "direct", "--json")
-    made = done.json
+    result = done.json
     assert done.code == 3
-    assert [gap["chunk"] for gap in made["gaps"]] == [1]
-    assert [bool(one["result"]["summary"]) for one in made["chapters"]] == [True, False, True]
+    assert [gap["chunk"] for gap in result["gaps"]] == [1]
+    assert [bool(part["result"]["summary"]) for part in result["chapters"]] == [True, False, True]
     assert "chapter 2 of 3 is left out" in done.err
 
 
 @pytest.mark.slow
-def test_a_chapter_without_room_is_refused_before_anything_is_paid(tmp_path: Path) -> None:
+def test_a_chapter_too_long_is_refused_first(tmp_path: Path) -> None:
     name = in_markdown(tmp_path)
     (tmp_path / name).write_text((tmp_path / name).read_text("utf-8") + "\n\nAnd on it went." * 2000, "utf-8")
     with ChatServer(summarizer()) as server:
@@ -184,18 +184,18 @@ def test_a_chapter_without_room_is_refused_before_anything_is_paid(tmp_path: Pat
 @pytest.mark.slow
 def test_what_cannot_be_meant_is_a_sentence(command: Inside) -> None:
     (command.folder / "plain.txt").write_text("The lamp went out at nine, and nobody came to see it. " * 40, "utf-8")
-    for words, said in (
+    for words, message in (
         (("plain.txt",), "no chapters are found in the document"),
         (("book.pdf", "--set", "until=500"), "chapters are read whole"),
         (("book.pdf", "--refine", "--review"), "a review is of one summary, and there is one per chapter"),
     ):
         done = command.run("summarize", *words, "--by-chapter", "-q")
         assert done.code == 2
-        assert said in done.err
+        assert message in done.err
 
 
 @pytest.mark.slow
-def test_each_of_several_documents_is_summarized_by_itself(command: Inside) -> None:
+def test_several_documents_are_summarized_separately(command: Inside) -> None:
     name = in_markdown(command.folder)
     (command.folder / "other.md").write_text("The birch was seen by a farmer in the wood. " * 60, "utf-8")
     done = command.run("summarize", name, "other.md", *SMALL)

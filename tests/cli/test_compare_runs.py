@@ -23,11 +23,11 @@ class _Links(HTMLParser):
         self.targets: set[str] = set()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        known = dict(attrs)
-        if known.get("id"):
-            self.ids.append(str(known["id"]))
-        if tag == "a" and str(known.get("href", "")).startswith("#"):
-            self.targets.add(str(known["href"])[1:])
+        attributes = dict(attrs)
+        if attributes.get("id"):
+            self.ids.append(str(attributes["id"]))
+        if tag == "a" and str(attributes.get("href", "")).startswith("#"):
+            self.targets.add(str(attributes["href"])[1:])
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> tuple[Inside, list[str]]:
     return command, runs
 
 
-def test_two_runs_of_a_document_come_to_a_page_that_stands_alone(two: tuple[Inside, list[str]]) -> None:
+def test_the_page_is_self_contained(two: tuple[Inside, list[str]]) -> None:
     command, runs = two
     done = command.run("compare-runs", *runs, "-o", "compare.html")
     assert (done.code, done.out) == (0, ""), done.err
@@ -79,11 +79,11 @@ def test_the_forms_say_the_same(two: tuple[Inside, list[str]]) -> None:
         "extractive, hierarchical, 300 words",
     ]
     assert read["settings"] == {"words": [100, 300]}
-    shown = command.run("show", runs[1], "--json").json
+    result = command.run("show", runs[1], "--json").json
     coverage = read["runs"][1]["scores"]["coverage"]
-    assert coverage["score"] == read["runs"][1]["result"]["scores"]["coverage"] == shown["scores"]["coverage"]
+    assert coverage["score"] == read["runs"][1]["result"]["scores"]["coverage"] == result["scores"]["coverage"]
     assert coverage["interval"]["low"] <= coverage["score"] <= coverage["interval"]["high"]
-    flips = [one for one in read["items"] if one["standing"] == "flipped"]
+    flips = [part for part in read["items"] if part["standing"] == "flipped"]
     assert flips
     difference, *_ = read["differences"]
     values = [[verdict["value"] for verdict in item["verdicts"].values()] for item in read["items"]]
@@ -94,9 +94,9 @@ def test_the_forms_say_the_same(two: tuple[Inside, list[str]]) -> None:
     assert (command.folder / "c.json").read_text("utf-8").startswith('{\n  "format": 3')
 
 
-def test_what_cannot_be_compared_is_refused_in_a_sentence(two: tuple[Inside, list[str]]) -> None:
+def test_incomparable_runs_are_refused(two: tuple[Inside, list[str]]) -> None:
     command, runs = two
-    for words, said in (
+    for words, message in (
         ([runs[0]], "you gave only one run"),
         ([runs[0], runs[0]], "is given twice"),
         ([*runs, "--format", "pdf"], "'pdf' is not one of"),
@@ -105,7 +105,7 @@ def test_what_cannot_be_compared_is_refused_in_a_sentence(two: tuple[Inside, lis
     ):
         done = command.run("compare-runs", *words)
         assert done.code == 2, words
-        assert said in done.err
+        assert message in done.err
     assert command.run("compare-runs", runs[0], "ffffffff").code == 1
     (command.folder / "part.md").write_text("The lighthouse was built in 1901. It was closed in 1974.", "utf-8")
     other = command.run("evaluate", "part.md", "part.md", "--metric", "coverage", "--json", "-q").json["run"]

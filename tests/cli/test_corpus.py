@@ -35,19 +35,19 @@ def named_rightly(place: dict[str, str]) -> bool:
 @pytest.mark.parametrize("strategy", ["hierarchical", "incremental", "direct"])
 def test_every_sentence_names_its_document(command: Inside, paths: list[str], strategy: str) -> None:
     options = ("--strategy", strategy, "--chunk-tokens", "512", "--json")
-    made = command.run("summarize", *paths, *SMALL, *options).json
-    cited = command.run("show", made["run"], "--cite", "json").json["places"]
+    result = command.run("summarize", *paths, *SMALL, *options).json
+    cited = command.run("show", result["run"], "--cite", "json").json["places"]
     assert cited
     assert all(named_rightly(place | {"text": place["quote"]}) for place in cited)
-    traced = command.run("lineage", made["run"], "--json").json
-    origins = [origin for one in traced["sentences"] for origin in one["origins"]]
+    traced = command.run("lineage", result["run"], "--json").json
+    origins = [origin for part in traced["sentences"] for origin in part["origins"]]
     assert all(map(named_rightly, origins))
     if strategy == "hierarchical":
-        assert {one["document"] for one in cited} >= set(paths[:2])
+        assert {part["document"] for part in cited} >= set(paths[:2])
 
 
 @pytest.mark.slow
-def test_people_are_told_the_document_wherever_a_place_is(command: Inside, paths: list[str]) -> None:
+def test_every_place_names_its_document(command: Inside, paths: list[str]) -> None:
     run = command.run("summarize", *paths, *SMALL, "--json").json["run"]
     where = "alder.docx, Chapter 1: The alder"
     assert f"] {where}: “" in command.run("show", run, "--cite").out
@@ -61,46 +61,48 @@ def test_people_are_told_the_document_wherever_a_place_is(command: Inside, paths
 
 
 @pytest.mark.nightly
-def test_the_same_files_are_the_same_document_to_every_command(command: Inside, paths: list[str]) -> None:
-    judged = command.run("evaluate", *paths, "summary.md", "--metric", "coverage", "--metric", "consistency", "--json")
-    known = judged.json["source"]["id"]
-    findings = [one for metric in judged.json["metrics"].values() for one in metric["findings"]]
-    places = [one["place"] | {"text": one["evidence"]["text"]} for one in findings if "place" in one]
+def test_commands_read_files_as_one_document(command: Inside, paths: list[str]) -> None:
+    evaluated = command.run(
+        "evaluate", *paths, "summary.md", "--metric", "coverage", "--metric", "consistency", "--json"
+    )
+    document_id = evaluated.json["source"]["id"]
+    findings = [part for metric in evaluated.json["metrics"].values() for part in metric["findings"]]
+    places = [part["place"] | {"text": part["evidence"]["text"]} for part in findings if "place" in part]
     assert places
     assert all(map(named_rightly, places))
     refined = command.run("refine", *paths, "summary.md", "-g", "coverage=0.1", *SMALL, "--json").json
-    assert refined["source"]["id"] == known
-    assert json.loads(command.run("pack", "export", *paths, "-q").out)["document"]["id"] == known
+    assert refined["source"]["id"] == document_id
+    assert json.loads(command.run("pack", "export", *paths, "-q").out)["document"]["id"] == document_id
     facts = command.run("keyfacts", *paths, "-q")
     assert "(birch.html, at " in facts.out
-    assert command.run("read", *paths, "--json").json["id"] == known
+    assert command.run("read", *paths, "--json").json["id"] == document_id
     (command.folder / "second.md").write_text("The birch was seen.", "utf-8")
-    assert command.run("compare", *paths, "summary.md", "second.md", "--json").json["source"]["id"] == known
+    assert command.run("compare", *paths, "summary.md", "second.md", "--json").json["source"]["id"] == document_id
 
 
 @pytest.mark.slow
 def test_what_is_read_of_several_is_shown(command: Inside, paths: list[str]) -> None:
-    shown = command.run("read", *paths).out
-    assert "- document: alder.docx: " in shown
-    assert "- note: cedar.pdf: left out: " in shown
-    assert "All about the birch" in shown
+    output = command.run("read", *paths).out
+    assert "- document: alder.docx: " in output
+    assert "- note: cedar.pdf: left out: " in output
+    assert "All about the birch" in output
 
 
 @pytest.mark.slow
 def test_what_cannot_be_meant_is_a_sentence(command: Inside, paths: list[str]) -> None:
-    for words, said in (
+    for words, message in (
         (("summarize", *paths, "--pages", "1"), "--pages applies to one document, but 3 were given"),
         (("summarize", paths[0], "gone.md"), "gone.md: no such file"),
         (("summarize", "-", "-"), "stdin can be read for one document only"),
         (("evaluate", paths[0], "-", "-"), "SOURCE and SUMMARY cannot both be stdin"),
         (("evaluate", paths[0]), "SUMMARY is missing"),
     ):
-        assert said in command.run(*words).err
+        assert message in command.run(*words).err
 
 
 @pytest.mark.slow
 def test_one_of_several_comes_from_stdin(command: Inside, paths: list[str]) -> None:
     piped = (command.folder / paths[0]).read_bytes()
-    made = command.run("summarize", "-", paths[1], *SMALL, "--json", stdin=piped).json
-    cited = command.run("show", made["run"], "--cite", "json").json["places"]
-    assert {one["document"] for one in cited} <= {"stdin", paths[1]}
+    result = command.run("summarize", "-", paths[1], *SMALL, "--json", stdin=piped).json
+    cited = command.run("show", result["run"], "--cite", "json").json["places"]
+    assert {part["document"] for part in cited} <= {"stdin", paths[1]}

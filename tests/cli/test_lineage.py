@@ -56,14 +56,14 @@ def test_wrong_options_are_refused(court: tuple[Inside, str], words: tuple[str, 
 
 
 @pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Inside, str]]:
+def evaluated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Inside, str]]:
     """A poor summary that a judge has read."""
     with keepers_court(tmp_path_factory.mktemp("judged")) as command:
         yield command, command.run("evaluate", "book.md", "poor.md", "--json").json["run"]
 
 
-def test_citations_name_the_quotes_of_judges(judged: tuple[Inside, str]) -> None:
-    command, run = judged
+def test_citations_name_the_quotes_of_judges(evaluated: tuple[Inside, str]) -> None:
+    command, run = evaluated
     content = command.run("show", run, "--cite", "json").json
     sentences, places = content["sentences"], content["places"]
     assert [len(sentence["cites"]) for sentence in sentences] == [1, 0, 1, 1]
@@ -74,8 +74,8 @@ def test_citations_name_the_quotes_of_judges(judged: tuple[Inside, str]) -> None
     assert text.endswith("All citations are quotes by which a judge confirmed the sentence.\n")
 
 
-def test_citations_say_what_wording_matched(judged: tuple[Inside, str]) -> None:
-    command, _ = judged
+def test_citations_say_what_wording_matched(evaluated: tuple[Inside, str]) -> None:
+    command, _ = evaluated
     # Two of the four sentences are examined, the first and the third.
     words = ("evaluate", "book.md", "poor.md", "--metric", "consistency", "--set", "claims=2", "--json")
     run = command.run(*words).json["run"]
@@ -90,8 +90,8 @@ def test_citations_say_what_wording_matched(judged: tuple[Inside, str]) -> None:
     assert basis.replace("Citations", "Footnotes") in (command.folder / "out.html").read_text("utf-8")
 
 
-def test_a_dossier_says_who_gave_each_source(judged: tuple[Inside, str]) -> None:
-    command, run = judged
+def test_a_dossier_says_who_gave_each_source(evaluated: tuple[Inside, str]) -> None:
+    command, run = evaluated
     sentences = command.run("export", run, "--format", "json").json["sentences"]
     assert [sentence["by"] for sentence in sentences] == ["judge", None, "judge", "judge"]
     assert command.run("export", run).out.count("quoted by the judge") == 3
@@ -126,7 +126,7 @@ def test_an_export_goes_to_stdout(court: tuple[Inside, str]) -> None:
 @pytest.mark.parametrize(
     ("name", "start"), [("a.md", "# "), ("a.json", "{"), ("a.htm", "<!doctype"), ("a", "<!doctype")]
 )
-def test_the_name_of_a_file_sets_its_format(court: tuple[Inside, str], name: str, start: str) -> None:
+def test_a_file_name_sets_its_format(court: tuple[Inside, str], name: str, start: str) -> None:
     command, run = court
     assert command.run("export", run, "-o", name, "-q").code == 0
     assert (command.folder / name).read_text("utf-8").startswith(start)

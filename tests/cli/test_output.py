@@ -31,19 +31,19 @@ def command(tmp_path: Path) -> Inside:
 
 
 @pytest.mark.nightly
-def test_a_summary_is_printed_and_written_in_every_format(command: Inside, tmp_path: Path) -> None:
-    made = command.run("summarize", "book.md", *SMALL, "-o", "a.docx", "--json").json
-    run, summary = made["run"], made["summary"]
-    found = load(tmp_path / "a.docx")
-    assert summary in found.text
+def test_every_format_is_printed_and_written(command: Inside, tmp_path: Path) -> None:
+    result = command.run("summarize", "book.md", *SMALL, "-o", "a.docx", "--json").json
+    run, summary = result["run"], result["summary"]
+    document = load(tmp_path / "a.docx")
+    assert summary in document.text
     cited = command.run("show", run, "--cite", "json").json
-    assert sum(mark.kind == "note" for mark in found.marks) == sum(len(one["cites"]) for one in cited["sentences"])
-    assert all(place["quote"][:60] in found.text for place in cited["places"])
+    assert sum(mark.kind == "note" for mark in document.marks) == sum(len(part["cites"]) for part in cited["sentences"])
+    assert all(place["quote"][:60] in document.text for place in cited["places"])
     for form, begins in {"text": summary, "markdown": summary, "bullets": "- ", "html": "<!doctype html>"}.items():
-        said = command.run("show", run, "--format", form, "-q").out
-        assert said.startswith(begins)
+        message = command.run("show", run, "--format", form, "-q").out
+        assert message.startswith(begins)
         command.run("show", run, "--format", form, "-o", "b.txt", "-q")
-        assert (tmp_path / "b.txt").read_text("utf-8") == said
+        assert (tmp_path / "b.txt").read_text("utf-8") == message
     assert command.run("show", run, "--format", "json").json == command.run("show", run, "--json").json
     done = command.run("resume", run, "-o", "c.json")
     assert "\nc.json: 39 words of The Keeper\n" in done.err
@@ -54,7 +54,7 @@ def test_a_summary_is_printed_and_written_in_every_format(command: Inside, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("summarize", "book.md", "--format", "docx"), "cannot be printed"),
         (("summarize", "book.md", "--format", "bullets", "--json"), "--json prints JSON"),
@@ -68,10 +68,10 @@ def test_a_summary_is_printed_and_written_in_every_format(command: Inside, tmp_p
         ),
     ],
 )
-def test_what_cannot_be_is_said_before_anything_is_spent(command: Inside, words: tuple[str, ...], said: str) -> None:
+def test_impossible_outputs_are_refused_before_spending(command: Inside, words: tuple[str, ...], message: str) -> None:
     done = command.run(*words)
     assert done.code == 2
-    assert said in done.err + done.out
+    assert message in done.err + done.out
     assert command.run("runs", "--json").json == {"runs": [], "damaged": {}}
 
 
@@ -93,39 +93,39 @@ def lighthouse(folder: Path) -> Iterator[tuple[Inside, ChatServer]]:
     """A model that has read of lamps, and of no whales."""
 
     def answer(seen: Seen) -> str:
-        asked = str(seen.messages)
-        return "NOTHING" if "whales" in asked else "Sentence number 3 tells of the keeper and the lamp at station 3."
+        sent = str(seen.messages)
+        return "NOTHING" if "whales" in sent else "Sentence number 3 tells of the keeper and the lamp at station 3."
 
     with ChatServer(answer) as server:
         yield Inside(folder, server.base_url, REDRAFT_MODEL="openai:m", COLUMNS="100"), server
 
 
 @pytest.mark.nightly
-def test_a_form_is_filled_section_by_section_and_nothing_is_paid_for_twice(command: Inside, tmp_path: Path) -> None:
+def test_a_form_pays_nothing_twice(command: Inside, tmp_path: Path) -> None:
     with lighthouse(tmp_path) as (reading, server):
-        given = ("summarize", "book.md", "--template", "form.md", "--strategy", "hierarchical", "--chunk-tokens", "512")
-        plan = reading.run(*given, "--dry-run", "--json").json
-        assert [one["title"] for one in plan["sections"]] == ["Lamps", "Whales"]
-        assert plan["calls"] == sum(one["calls"] for one in plan["sections"]) > 2
+        order = ("summarize", "book.md", "--template", "form.md", "--strategy", "hierarchical", "--chunk-tokens", "512")
+        plan = reading.run(*order, "--dry-run", "--json").json
+        assert [part["title"] for part in plan["sections"]] == ["Lamps", "Whales"]
+        assert plan["calls"] == sum(part["calls"] for part in plan["sections"]) > 2
         assert not server.seen
-        stopped = reading.run(*given, "--max-calls", "1")
+        stopped = reading.run(*order, "--max-calls", "1")
         assert stopped.code == 3
         assert "repeat the command" in stopped.err
         assert len(server.seen) == 1
-        done = reading.run(*given, "--json")
+        done = reading.run(*order, "--json")
         assert done.code == 0
-        made = done.json
-        assert [one["status"] for one in made["sections"]] == ["done", "nothing"]
-        asked = len(server.seen)
-        assert asked <= plan["calls"]
-        shown = reading.run(*given, "--format", "markdown", "-q").out
-        assert shown.startswith(
+        result = done.json
+        assert [part["status"] for part in result["sections"]] == ["done", "nothing"]
+        sent = len(server.seen)
+        assert sent <= plan["calls"]
+        output = reading.run(*order, "--format", "markdown", "-q").out
+        assert output.startswith(
             "# A report\n\n## Lamps\n\nSentence number 3 tells of the keeper and the lamp at station 3.\n"
         )
-        assert shown.endswith("## Whales\n\nThe document says nothing about this.\n")
-        reading.run(*given, "-o", "form.docx", "-q")
-        assert len(server.seen) == asked
-        assert "the document says nothing about it" in reading.run(*given).err
-    found = load(tmp_path / "form.docx")
-    assert [one.title for one in found.sections][:3] == ["A report", "Lamps", "Whales"]
-    assert any(mark.kind == "note" for mark in found.marks)
+        assert output.endswith("## Whales\n\nThe document says nothing about this.\n")
+        reading.run(*order, "-o", "form.docx", "-q")
+        assert len(server.seen) == sent
+        assert "the document says nothing about it" in reading.run(*order).err
+    document = load(tmp_path / "form.docx")
+    assert [part.title for part in document.sections][:3] == ["A report", "Lamps", "Whales"]
+    assert any(mark.kind == "note" for mark in document.marks)

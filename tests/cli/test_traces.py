@@ -32,6 +32,7 @@ def test_a_trace_goes_round_by_round(command: Inside, refined: Any) -> None:
         f"run {refined['run']} · refine · The Keepers · done",
         "goals coverage 1, consistency 1 · policy editor · at most 3 rounds",
         "round 0 · your summary · 28 words",
+        "- 1 sentence wrong, 2 points missing",
         "found in coverage: 2 unanswered, 1 contradicted",
         "found in consistency: 1 inconsistent",
         "round 1 · from round 0, for consistency and coverage · 42 words · accepted: the revision is",
@@ -50,7 +51,7 @@ def test_a_trace_goes_round_by_round(command: Inside, refined: Any) -> None:
     assert len(in_full) > len(done.out)
 
 
-def test_the_json_of_a_trace_keeps_the_contract(command: Inside, refined: Any) -> None:
+def test_trace_json_keeps_the_contract(command: Inside, refined: Any) -> None:
     trace = command.run("trace", refined["run"], "--json").json
     assert set(trace) == {"result", "rounds", "policy"}
     assert trace["result"] == command.run("show", refined["run"], "--json").json

@@ -59,9 +59,9 @@ def test_records_are_those_of_the_run(dossier: Dossier, shelf: tuple[Store, str]
     assert content["format"] == 4
     assert content["sentences"] == record_json(dossier.sentences)
     assert [turn["round"] for turn in content["rounds"]] == record_json([turn.round for turn in trace.rounds])
-    shown = trace.result.model_dump(mode="json")
+    printed = trace.result.model_dump(mode="json")
     shared = ("run", "status", "summary", "scores", "goals", "usage", "stop_reason")
-    assert {name: content["result"][name] for name in shared} == {name: shown[name] for name in shared}
+    assert {name: content["result"][name] for name in shared} == {name: printed[name] for name in shared}
 
 
 def test_findings_have_numbers_and_states(dossier: Dossier) -> None:
@@ -91,22 +91,36 @@ def test_findings_name_their_sentences(dossier: Dossier) -> None:
 
 def test_untraced_sentences_say_what_is_known(dossier: Dossier) -> None:
     for source in (GIVEN_SAID, "level 1 summary of chunks 1 to 4"):
-        first, *others = dossier.sentences
+        first, *rest = dossier.sentences
         untraced = replace(first, origins=(), direct=(), judged=(), invented=source)
-        page = dossier_page(dossier.model_copy(update={"sentences": (untraced, *others)}))
+        page = dossier_page(dossier.model_copy(update={"sentences": (untraced, *rest)}))
         assert origin_note(source).lower() in page.lower()
 
 
 def test_withdrawn_findings_are_shown_with_quotes(dossier: Dossier) -> None:
     finding = Finding("consistency", "inconsistent", "correct", "It is wrong.", "Ann came.", "Who came?", "Ann", "Bob")
     ruling = Ruling(dossier.document.id, finding.id, "supported", "Ann came in.", 3, 15, "It says so.", "a judge")
-    first, *others = dossier.rounds
+    first, *rest = dossier.rounds
     name, evaluation = next(iter(first.evaluations.items()))
     details = {**evaluation.details, WITHDRAWN: (WithdrawnFinding(finding, ruling),)}
     changed = replace(first, evaluations={**first.evaluations, name: replace(evaluation, details=details)})
-    page = dossier_page(dossier.model_copy(update={"rounds": (changed, *others)}))
+    page = dossier_page(dossier.model_copy(update={"rounds": (changed, *rest)}))
     assert all(text in page for text in ("Who came?", "Ann came in."))
     assert "Ann came in." not in dossier_page(dossier)
+
+
+def test_overruled_findings_are_withdrawn(dossier: Dossier, shelf: tuple[Store, str]) -> None:
+    store, run = shelf
+    finding = next(history.finding for history in dossier.findings if history.state == "open")
+    ruling = Ruling(dossier.document.id, finding.id, "supported", "It says so.", 3, 9, by="a judge")
+    try:
+        store.rulings.keep([ruling])
+        changed = read_dossier(store, run)
+    finally:
+        store.rulings.keep([replace(ruling, verdict="contradicted")])
+    (history,) = (history for history in changed.findings if history.finding.id == finding.id)
+    assert history.state == "withdrawn"
+    assert all(history.number not in changed.findings_on(sentence.number) for sentence in changed.sentences)
 
 
 def test_rounds_have_the_reasons_of_judges(shelf: tuple[Store, str]) -> None:
@@ -137,16 +151,16 @@ def test_key_facts_have_their_verdicts(dossier: Dossier) -> None:
 
 
 def test_prompts_have_the_text_that_was_used(tmp_path: Path) -> None:
-    own = tmp_path / "own"
-    own.mkdir()
-    (own / "summarize_whole.md").write_text(f"{PromptBook().source('summarize_whole')}\nMINE", "utf-8")
+    prompts = tmp_path / "own"
+    prompts.mkdir()
+    (prompts / "summarize_whole.md").write_text(f"{PromptBook().source('summarize_whole')}\nMINE", "utf-8")
 
     async def summarize() -> str:
-        async with Session(tmp_path / "r.db", settings=DraftConfig(strategy="direct", prompts=str(own))) as session:
+        async with Session(tmp_path / "r.db", settings=DraftConfig(strategy="direct", prompts=str(prompts))) as session:
             return (await session.summarize(story(12))).run.id
 
     run = asyncio.run(summarize())
-    (own / "summarize_whole.md").write_text("changed", "utf-8")
+    (prompts / "summarize_whole.md").write_text("changed", "utf-8")
     with Store(tmp_path / "r.db") as store:
         texts = {prompt.name: prompt.text for prompt in read_dossier(store, run).prompts}
         assert "MINE" in (texts["summarize_whole"] or "")
@@ -172,8 +186,8 @@ def test_without_source_only_citations_remain(tmp_path: Path) -> None:
 
     run = asyncio.run(summarize())
     with Store(tmp_path / "redraft.db") as store:
-        whole, without = read_dossier(store, run), read_dossier(store, run, source=False)
-    assert secret in whole.model_dump_json()
+        complete, without = read_dossier(store, run), read_dossier(store, run, source=False)
+    assert secret in complete.model_dump_json()
     assert "treasure" not in without.model_dump_json()
     assert json.loads(without.model_dump_json())["document"]["text"] is None
     assert "only the cited passages" in without.holds

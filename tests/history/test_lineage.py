@@ -151,7 +151,7 @@ async def test_a_merge_that_bypasses_its_pieces_drifts(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_a_revision_keeps_the_places_of_unchanged_sentences(tmp_path: Path) -> None:
+async def test_unchanged_sentences_keep_their_places(tmp_path: Path) -> None:
     desk, run = await drafted(tmp_path, forgetful)
     before = read_lineage(desk.store, run)
     start = chronicle().text.index(KEEPERS[2])
@@ -193,7 +193,7 @@ async def test_a_given_summary_leads_to_the_document(tmp_path: Path) -> None:
     assert "Tom1" in sentences[0].origins[0].text
 
 
-def test_a_run_without_a_summary_has_no_lineage(tmp_path: Path) -> None:
+def test_no_lineage_without_a_summary(tmp_path: Path) -> None:
     with Store(tmp_path / "redraft.db") as store:
         store.documents.add(small_document())
         store.runs.add(small_run("abc123"))

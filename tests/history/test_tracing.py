@@ -16,7 +16,7 @@ from tests.judges import Court, Json, named, told
 POOR = told(1, wrong={2: "Bob"})
 
 
-async def test_a_round_has_what_it_was_to_fix(court: Court) -> None:
+async def test_a_round_has_its_findings_to_fix(court: Court) -> None:
     result = await court.refine(POOR)
     trace = read_trace(court.store, result.run.id)
 
@@ -66,15 +66,7 @@ async def test_requests_are_findings_without_scores(court: Court) -> None:
     assert trace.rounds[1].to_fix[0].explanation == "Be kind."
 
 
-async def test_an_evaluation_has_one_round(court: Court) -> None:
-    result = await court.evaluate(POOR, metrics=("consistency",))
-    trace = read_trace(court.store, result.run.id)
-    rounds = [(turn.round.number, turn.round.base, turn.scores) for turn in trace.rounds]
-    assert rounds == [(0, None, {"consistency": 0.5})]
-    assert trace.policy is record_json(trace)["policy"] is None
-
-
-def test_a_place_is_named_by_its_innermost_chapter() -> None:
+def test_the_innermost_chapter_names_a_place() -> None:
     sections = (
         DocumentSection("The Book", 1, Span(0, 200)),
         DocumentSection("Part One", 2, Span(10, 100)),

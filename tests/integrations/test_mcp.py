@@ -49,8 +49,9 @@ async def connected(folder: Path, **options: Any) -> AsyncIterator[Client]:
     root = folder / "root"
     root.mkdir(exist_ok=True)
     (root / "book.txt").write_text(BOOK, "utf-8")
+    runs = options.pop("runs", ())
     async with redraft.Session(folder / "redraft.db", **options) as session:
-        desk = McpTools(session, root.resolve())
+        desk = McpTools(session, root.resolve(), runs)
         async with Client(server(desk)) as client:
             try:
                 yield client
@@ -214,10 +215,19 @@ async def test_impossible_arguments_are_refused_in_a_sentence(
         assert {path.name for path in (tmp_path / "root").iterdir()} == {"book.txt"}
 
 
-async def test_a_hint_names_tools_and_no_commands(tmp_path: Path) -> None:
+async def test_a_server_shows_its_own_runs_and_those_named(tmp_path: Path) -> None:
+    async with redraft.Session(tmp_path / "redraft.db") as session:
+        run = (await session.evaluate(redraft.Document.from_text(BOOK), SUMMARY, metrics=["spread"])).run.id
     async with connected(tmp_path) as client:
-        unknown = await client.call_tool("status", {"run": "01234567"})
-        assert unknown.structured_content["error"]["hint"] == ""
+        for tool in ("status", "result", "cite", "stop", "resume"):
+            assert await error(client, tool, run=run) == (
+                f"you have no run with the id '{run}' | no run has been started yet"
+            )
+        assert "you have no run" in await error(client, "find_passages", source=run, query="lamp")
+        assert "you have no run" in await error(client, "start_summary", source=run)
+    async with connected(tmp_path, runs=[run]) as client:
+        assert (await call(client, "result", run=run))["summary"] == SUMMARY
+        assert (await call(client, "find_passages", source=run, query="lamp"))["passages"]
 
 
 def parameters(folder: Path, *arguments: str) -> StdioServerParameters:

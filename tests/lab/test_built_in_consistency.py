@@ -166,7 +166,7 @@ def test_wrong_sentence_has_category_and_quote() -> None:
     ]
     inputs = VerifyInput(document=STORY, sentences=[Statement(id=n, sentence=text) for n, text in enumerate(summary)])
     verified = verify_sentences(inputs).sentences
-    assert [one.category for one in verified] == ["entity", "relation", "out_of_article", "none", UNSURE]
+    assert [verdict.category for verdict in verified] == ["entity", "relation", "out_of_article", "none", UNSURE]
     assert verified[0].quote == split(STORY)[0]
     assert "Skye" in verified[0].reason
     assert "Sarn" in verified[0].reason

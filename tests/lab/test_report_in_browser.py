@@ -51,15 +51,15 @@ def test_it_opens_from_a_disk_and_its_data_can_be_taken_along(page: Any, tmp_pat
     opened(page, tmp_path)
     assert page.requests == [f"file://{tmp_path}/report.html"]
     assert page.troubles == []
-    drawn = [one.locator("figure.plot").count() for one in page.locator("#e1-t1 .panel").all()]
+    drawn = [panel.locator("figure.plot").count() for panel in page.locator("#e1-t1 .panel").all()]
     assert drawn[0] == drawn[1] > 0
     assert page.locator("#e1-t1 .panel .letter").all_inner_texts() == ["A", "B"]
-    boxes = [one.bounding_box() for one in page.locator("#e1-t1 .panel").all()]
+    boxes = [panel.bounding_box() for panel in page.locator("#e1-t1 .panel").all()]
     assert boxes[0]["y"] == boxes[1]["y"], "two sets of results stand side by side"
-    with page.expect_download() as taken:
+    with page.expect_download() as download:
         page.locator("#e1-t2 a[download]").first.click()
-    assert taken.value.suggested_filename == "hamlet-rows.csv"
-    rows = list(csv.reader(Path(taken.value.path()).read_text("utf-8").splitlines()))
+    assert download.value.suggested_filename == "hamlet-rows.csv"
+    rows = list(csv.reader(Path(download.value.path()).read_text("utf-8").splitlines()))
     assert (len(rows), rows[-1]) == (1001, ["row 999", "999"])
     assert page.locator("#e1-t2-1 tbody tr").count() == 300
     assert page.locator("#e1-t2-1 .left-out").inner_text() == "700 more rows are in the file."
@@ -86,13 +86,13 @@ def test_what_was_not_measured_is_a_dash_and_what_is_little_is_not_nothing(page:
 def test_nothing_serious_keeps_anybody_out_and_nothing_is_too_wide(
     chromium: Any, tmp_path: Path, width: int, scheme: str
 ) -> None:
-    made = chromium.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
-    made.requests, made.troubles = [], []
-    opened(made, tmp_path, model="a-model-with-a-name-that-does-not-end-" * 4)
-    made.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
-    assert made.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    assert serious(made) == []
-    made.close()
+    page = chromium.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page.requests, page.troubles = [], []
+    opened(page, tmp_path, model="a-model-with-a-name-that-does-not-end-" * 4)
+    page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert serious(page) == []
+    page.close()
 
 
 @pytest.mark.nightly

@@ -40,17 +40,19 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
     need_browser()
-    with browser() as one:
-        yield one
+    with browser() as instance:
+        yield instance
 
 
 @pytest.fixture
 def page(chromium: Any) -> Iterator[Any]:
     """A page that keeps what it asks for, and what goes wrong in it."""
-    made = chromium.new_page(viewport={"width": 1440, "height": 900})
-    made.requests, made.troubles = [], []
-    made.on("request", lambda request: made.requests.append(request.url))
-    made.on("pageerror", lambda error: made.troubles.append(str(error)))
-    made.on("console", lambda said: made.troubles.append(said.text) if said.type == "error" else None)
-    yield made
-    made.close()
+    browser_page = chromium.new_page(viewport={"width": 1440, "height": 900})
+    browser_page.requests, browser_page.troubles = [], []
+    browser_page.on("request", lambda request: browser_page.requests.append(request.url))
+    browser_page.on("pageerror", lambda error: browser_page.troubles.append(str(error)))
+    browser_page.on(
+        "console", lambda message: browser_page.troubles.append(message.text) if message.type == "error" else None
+    )
+    yield browser_page
+    browser_page.close()

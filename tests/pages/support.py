@@ -46,10 +46,10 @@ def refined(database: Path, document: Document | None = None, **goals: float) ->
     """A refinement by the built-in model; its id."""
 
     async def work() -> str:
-        wanted = RefineConfig(goals=goals or {"coverage": 0.8, "keyfact_recall": 0.6}, rounds=2)
-        judging = JudgeConfig(metrics=tuple(wanted.goals))
+        refinement = RefineConfig(goals=goals or {"coverage": 0.8, "keyfact_recall": 0.6}, rounds=2)
+        judging = JudgeConfig(metrics=tuple(refinement.goals))
         async with Session(database, settings=DraftConfig(words=300, model="extractive")) as session:
-            result = await session.summarize(document or strange(), refinement=wanted, judging=judging)
+            result = await session.summarize(document or strange(), refinement=refinement, judging=judging)
             return result.run.id
 
     return asyncio.run(work())

@@ -99,6 +99,22 @@ def test_card_of_clicked_sentence_is_visible(page: Any, exported: Exported, top:
     assert (box["y"] >= 0, box["y"] + box["height"] <= 900) == (True, True), box
 
 
+def test_last_flawed_sentence_shows_its_finding(page: Any, exported: Exported, tmp_path: Path) -> None:
+    dossier = exported.dossier
+    *before, last = dossier.sentences
+    last = replace(last, origins=(), direct=(), judged=())
+    finding = dossier.findings[0].model_copy(update={"sentence": last.number, "state": "open", "aimed": ()})
+    flawed = dossier.model_copy(update={"sentences": (*before, last), "findings": (finding,)})
+    opened(page, saved(flawed, tmp_path, "flawed.html"))
+    page.click(f".mark[data-choose='{last.number}']")
+    page.wait_for_timeout(200)
+    cards, box = page.locator(".cards").bounding_box(), page.locator(f"#f{finding.number}").bounding_box()
+    assert cards["y"] <= box["y"] < cards["y"] + cards["height"] / 2
+    at_top = [box["x"] + 9, cards["y"] + 12]
+    under = page.evaluate("([x, y]) => document.elementFromPoint(x, y).closest('.card').id", at_top)
+    assert under == f"card-s{last.number}", "no card before it is in view"
+
+
 def test_chapter_field_follows_jumps(page: Any, exported: Exported) -> None:
     opened(page, exported.page)
     document, sentence = exported.dossier.document, traced(exported.dossier)

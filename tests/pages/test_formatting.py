@@ -11,7 +11,7 @@ from redraft.report.pages.formatting import capitalized
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "capital"),
     [
         ("left out: its contents", "Left out: its contents"),
         ("toc.txt: left out: its contents", "toc.txt: left out: its contents"),
@@ -20,8 +20,8 @@ from redraft.report.pages.formatting import capitalized
         ("", ""),
     ],
 )
-def test_a_sentence_begins_with_a_large_letter_but_a_file_keeps_its_name(text: str, shown: str) -> None:
-    assert capitalized(text) == shown
+def test_sentences_are_capitalized_but_no_file_names(text: str, capital: str) -> None:
+    assert capitalized(text) == capital
 
 
 _NAMED = re.compile(r"^(?:async )?(?:function\*?|class|const|let) (\w+)", re.MULTILINE)

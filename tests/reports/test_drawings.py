@@ -40,7 +40,7 @@ def test_rounds_connect_accepted_drafts() -> None:
     assert figure.count("plot-hollow") == 1
     # The draft and round 2 are neighbours, but round 2 has no score.
     assert figure.count("plot-curve") == 0
-    assert "goal 0.50" in figure
+    assert "goal 0.5" in figure
     joined = rounds(turns("<b>", [0.4, 0.3, 0.6], [True, False, True]), {})
     assert joined.count("plot-curve") == 1
     assert "<b>:" not in joined

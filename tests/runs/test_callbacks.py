@@ -143,18 +143,6 @@ async def test_it_is_loaded_once_and_before_anybody_is_asked(
 
 
 @pytest.mark.slow
-async def test_it_is_not_loaded_for_models_of_other_kinds(
-    court: Open, loaded: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    caller_findings = court()
-    watch(monkeypatch, loaded, caller_findings)
-    await caller_findings.evaluate(told(1, 2))
-    built_in = court()
-    built_in.model = None
-    await built_in.evaluate(told(1, 2))
-
-
-@pytest.mark.slow
 async def test_where_there_is_a_draft_the_judge_is_asked_and_not_the_writer(
     court: Open, loaded: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,8 +18,8 @@ from redraft.llm.base import Request
 from redraft.prompts.rubric import RubricVerdict
 from redraft.readers.documents import load
 from redraft.runs import job, prepare
-from redraft.runs.recording import Recording
 from redraft.settings import JudgeConfig
+from redraft.testing import Recording
 from redraft.text.languages import language_spans_of
 from redraft.text.origins import indexed
 from redraft.text.sentences import sentences

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,19 @@ import pytest
 from langchain_core.messages import ToolMessage
 from pydantic import BaseModel
 
-from redraft import Case, Evaluation, Evaluator, Finding, Limits, RefineConfig, Session, read_trace, tools
+from redraft import (
+    Case,
+    Evaluation,
+    Evaluator,
+    Finding,
+    Limits,
+    RefineConfig,
+    Session,
+    UsageError,
+    graphs,
+    read_trace,
+    tools,
+)
 from redraft.report.history.results import Result
 from tests.judges import Court, Keepers, Said, Saying, Sheet, island, told
 from tests.runs.test_second_look import Blind
@@ -46,10 +58,10 @@ class DraftOutput(Keepers):
 class Hands:
     """An agent's hands: a court, a workshop on it, and its tools."""
 
-    def __init__(self, court: Court, session: Session) -> None:
+    def __init__(self, court: Court, session: Session, runs: Sequence[str] = ()) -> None:
         self.court = court
         self.session = session
-        self.tools = {tool.name: tool for tool in tools(session)}
+        self.tools = {tool.name: tool for tool in tools(session, runs)}
 
     async def call(self, name: str, run: str, **arguments: Any) -> ToolMessage:
         """What comes of a tool call."""
@@ -245,14 +257,35 @@ async def test_what_goes_wrong_is_a_sentence_and_harms_no_run(
     assert (stored.status, stored.stop_reason, stored.error) == ("done", run.stop_reason, None)
 
 
-async def test_a_run_that_is_not_there_is_told_by_every_tool(hands: Hands) -> None:
+@pytest.mark.parametrize("named", ["prefix", "full id", "unknown"])
+async def test_no_tool_sees_the_run_of_another_session(hands: Hands, named: str) -> None:
+    async with hands.court.session() as other:
+        summary = "The keeper of another tenant is called Bob."
+        run = (await other.evaluate(hands.court.document, summary, metrics=["spread"])).run.id
+    key = {"prefix": run[0], "full id": run, "unknown": "nowhere"}[named]
     needed: dict[str, dict[str, Any]] = {
         "find_passages": {"query": "sea"},
         "read_span": {"start": 0, "end": 9},
         "revise": {"findings": ["f"]},
     }
     for name in hands.tools:
-        assert "no run begins with 'nowhere'" in await hands.refused(name, "nowhere", **needed.get(name, {}))
+        refused = await hands.refused(name, key, **needed.get(name, {}))
+        assert refused == f"you have no run with the id '{key}' (no run has been started yet)"
+    own = (await hands.judged()).run.id
+    assert f"(your runs are: {own})" in await hands.refused("current_draft", key)
+    assert "you have no run" in await hands.refused("current_draft", own[:7])
+
+
+async def test_tools_see_the_runs_of_graphs_and_those_passed(hands: Hands) -> None:
+    earlier = (await hands.judged()).run.id
+    async with hands.court.session() as session:
+        with pytest.raises(UsageError, match="is not the full id of a run"):
+            tools(session, [earlier[:4]])
+        passed = Hands(hands.court, session, [earlier])
+        assert (await passed.use("current_draft", earlier)).text == SUMMARY
+        order: graphs.Task = {"text": hands.court.document.text, "summary": SUMMARY, "metrics": ["spread"]}
+        output = await graphs.judge().compile().ainvoke({"order": order}, context=session)
+        assert (await passed.use("current_draft", output["result"]["run"])).text == SUMMARY
 
 
 async def test_a_run_without_a_draft_is_told_so(hands: Hands) -> None:
@@ -293,7 +326,8 @@ async def test_a_used_up_budget_is_a_sentence_and_the_run_stays_done(hands: Hand
     run = (await hands.judged()).run
     hands.court.store.runs.set_limits(run.id, Limits(max_calls=1))
 
-    assert "max_calls" in await hands.refused("judge_faithfulness", run.id)
+    refused = await hands.refused("judge_faithfulness", run.id)
+    assert refused.endswith("(only the user can raise `max_calls`: finish with what there is, and say so)")
     assert hands.court.store.runs.get(run.id).status == "done"
 
 
@@ -321,7 +355,7 @@ async def test_a_look_at_a_run_leaves_it_as_it_is(hands: Hands) -> None:
     run = (await hands.judged()).run
     hands.court.script = Keepers()
     async with hands.court.session() as session:
-        await Hands(hands.court, session).use("judge_faithfulness", run.id)
+        await Hands(hands.court, session, [run.id]).use("judge_faithfulness", run.id)
         assert not hands.court.store.is_claimed(run.id)
     assert hands.court.store.runs.get(run.id).status == "done"
 

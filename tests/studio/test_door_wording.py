@@ -36,7 +36,7 @@ RESUME = ("then ", RunCommand("resume", "3fa2c1d0"))
             "resume with a higher --max-cost",
             "resume with a higher limit",
             "resume with `max_cost` 2",
-            "resume with `max_cost`=2",
+            "only the user can raise `max_cost`: finish with what there is, and say so",
         ),
         (
             ("use ", Set("chunk_tokens", 1024), " or more"),

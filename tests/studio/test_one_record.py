@@ -66,7 +66,7 @@ def test_every_door_gives_the_same_figures(client: httpx.Client, at: Served, tmp
     text, page = command.run("show", run).err, client.get(f"/runs/{run}").text
     for metric, value in shown["scores"].items():
         assert f"-> {score(value)} (goal 0.9 " in text
-        assert f"{metric} {score(value)} (goal 0.90 " in page.lower()
+        assert f"{metric} {score(value)} (goal 0.9 " in page.lower()
     assert f"run {run} · revised by the built-in model · judged by the same model" in text
 
 

@@ -48,8 +48,8 @@ def test_page_begins_with_the_verdict(client: httpx.Client, refined: str) -> Non
     page = client.get(f"/runs/{refined}").text
     scores = client.get(f"/api/runs/{refined}").json()["scores"]
     coverage = int(scores["coverage"] * 100 + 1e-9) / 100
-    verdict = page.index(f"overage {coverage:.2f} (goal 1.00 missed)")
-    assert "onsistency 1.00 (goal 0.50 met)" in page
+    verdict = page.index(f"overage {coverage:.2f} (goal 1 missed)")
+    assert "onsistency 1.00 (goal 0.5 met)" in page
     assert page.index("<h1") < verdict < page.index('id="summary"') < page.index('id="scores"')
 
 

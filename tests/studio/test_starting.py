@@ -227,7 +227,7 @@ def test_requirements_in_own_words_are_judged(client: httpx.Client) -> None:
     again = client.get(f"/runs/new?from={run.rpartition('/')[2]}").text
     assert f">plain_tone: {PLAIN}</textarea>" in again
     refined = client.post("/runs/new", data={**asked, "kind": "refine", "rubric_goal": "0.9"}, files=upload).text
-    assert f"{PLAIN} (goal: 0.90)" in refined
+    assert f"{PLAIN} (goal: 0.9)" in refined
     levels = {"plain_tone": {"requirement": PLAIN, "levels": ["no", "partly", "yes"]}}
     made = begin(client, kind="evaluate", judge="strange", rubrics=levels)
     assert "&#34;partly&#34;" in client.get(f"/runs/new?from={made}").text, "levels are kept"

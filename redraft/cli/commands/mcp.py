@@ -21,8 +21,9 @@ Examples:
   claude mcp add redraft -- redraft mcp --root ~/books
 
 Agents start this command and talk to it over stdin and stdout. They can name
-files in --root, apart from hidden ones, and runs by their full id. Limits apply
-to all runs of one server together. Models are chosen here, not by the agent.
+files in --root, apart from hidden ones, and the runs that this server has begun
+or that --runs names. Limits apply to all runs of one server together. Models
+are chosen here, not by the agent.
 """
 
 
@@ -36,6 +37,13 @@ to all runs of one server together. Models are chosen here, not by the agent.
 @options.typed_option(
     "--root", section="source", metavar="DIR", default=".", help="Folder with the files that agents may name."
 )
+@options.typed_option(
+    *("--runs", "runs"),
+    section="source",
+    metavar="ID",
+    multiple=True,
+    help="A run of the database that agents may read and resume as well; repeatable.",
+)
 @options.model_options
 @options.panel_options
 @options.validator
@@ -43,7 +51,7 @@ to all runs of one server together. Models are chosen here, not by the agent.
 @options.max_source
 @options.prices
 @options.db
-def mcp(root: str, db: str | None, **values: Any) -> int:
+def mcp(root: str, db: str | None, runs: tuple[str, ...], **values: Any) -> int:
     """Serve redraft to agents over the Model Context Protocol: they start runs, poll them, and read results, passages
     and citations."""
     require("redraft mcp", "mcp", "mcp")
@@ -67,14 +75,12 @@ def mcp(root: str, db: str | None, **values: Any) -> int:
         budget=Budget(max_calls=limits.max_calls, max_cost=limits.max_cost),
     )
 
-    desk = McpTools(session, folder)
-
     async def served() -> None:
         try:
             # The protocol needs the bare stream; what else is printed goes to stderr.
             with redirect_stdout(sys.__stdout__):
                 async with session:
-                    await serve(desk)
+                    await serve(McpTools(session, folder, runs))
         except asyncio.CancelledError:
             say("redraft: stopped; finished work is kept")
             # The thread that reads standard input would keep the process alive.

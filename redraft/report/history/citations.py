@@ -12,17 +12,18 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import Field
+from pydantic.dataclasses import dataclass as record
 
 from redraft.agents.answerer import FoundAnswer
-from redraft.domain import Document, Evaluation, Span, Totals, computed
+from redraft.domain import DEFERRED, Document, Evaluation, Span, Totals, computed
 from redraft.errors import RunCommand, RunError
-from redraft.report.history.lineage import DocumentRead, Lineage, read_lineage
+from redraft.report.history.lineage import DocumentRead, Lineage, PlacedSpan, place_fields, read_lineage
 from redraft.report.history.quotes import By, basis
 from redraft.report.history.results import Result, document_read, read_result
 from redraft.settings import ANSWER
 from redraft.store.store import Store
 from redraft.text.languages import LanguageSpan, language_spans_of
-from redraft.text.places import on_pages, percent_of, place_in
+from redraft.text.places import on_pages
 from redraft.text.sanitizer import clean, one_line
 from redraft.text.sentences import is_heading
 from redraft.text.vectors import Encoder
@@ -36,20 +37,12 @@ _LINKS = re.compile(r"([\\`\[\]<>&])")
 _ESCAPED = r"\\\1"
 
 
-@dataclass(frozen=True, slots=True)
-class Citation:
+@record(frozen=True, slots=True, config=DEFERRED)
+class Citation(PlacedSpan):
     """A place of the document, with the number by which a summary or an answer cites it."""
 
     number: int
     quote: str
-    span: Span
-    """Its character offsets in the document."""
-    document: str
-    """Which of several documents it is in; empty for a single document."""
-    chapter: str
-    pages: str
-    percent: int
-    """How far into the document it is."""
     language: str
     """The language of the document there, such as `de`; empty if unknown."""
     by: By | None = None
@@ -61,9 +54,8 @@ class Citation:
     ) -> Citation:
         """Return the citation of a place in a document with these languages."""
         quote = one_line(document.text[span.start : span.end], _LONGEST_QUOTE)
-        place, percent = place_in(document, span), percent_of(document, span.start)
         language = document.language or next(name for part, name in languages if span.start < part.end)
-        return cls(number, quote, span, place.document, place.chapter, place.pages, percent, language, by)
+        return cls(number=number, quote=quote, language=language, by=by, **place_fields(document, span))
 
     @property
     def whereabouts(self) -> tuple[str, ...]:

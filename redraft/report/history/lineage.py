@@ -103,8 +103,8 @@ class LineageStep:
 
 
 @record(frozen=True, slots=True, config=DEFERRED)
-class Origin:
-    """A place of the document that a sentence comes from, and the path to it."""
+class PlacedSpan:
+    """A place of a document."""
 
     span: Span
     document: str
@@ -114,6 +114,23 @@ class Origin:
     """The printed page it is on, or the first and last; empty if the document has no pages."""
     percent: int
     """How far into the document it is, in percent."""
+
+
+def place_fields(document: Document, span: Span) -> dict[str, Any]:
+    """Return the fields of a place."""
+    return {
+        "span": span,
+        "document": document_of(document, span),
+        "chapter": chapter_of(document, span),
+        "pages": pages_of(document, span),
+        "percent": percent_of(document, span.start),
+    }
+
+
+@record(frozen=True, slots=True, config=DEFERRED)
+class Origin(PlacedSpan):
+    """A place of the document that a sentence comes from, and the path to it."""
+
     weight: Rounded
     """The confidence: the lowest weight on the path."""
     text: str
@@ -330,7 +347,7 @@ class Tracer:
 
     def _at(self, span: Span, weight: float, way: Sequence[LineageStep]) -> Origin:
         text = one_line(self.document.text[span.start : span.end])
-        return Origin(span, weight=weight, text=text, way=tuple(way), **place_fields(self.document, span))
+        return Origin(weight=weight, text=text, way=tuple(way), **place_fields(self.document, span))
 
     def _steps(self, node: TextNode | None, way: Sequence[Link]) -> list[LineageStep]:
         steps: list[LineageStep] = []
@@ -344,13 +361,3 @@ class Tracer:
         span = Span(parent.span.start + link.span.start, parent.span.start + link.span.end)
         text = one_line(self._text_of(parent)[link.span.start : link.span.end])
         return LineageStep(parent.kind, node.said if node else "", parent.node, span, text, link.weight, link.method)
-
-
-def place_fields(document: Document, span: Span) -> dict[str, Any]:
-    """Return the fields of a place: the document if there are several, the chapter, the pages and the percentage."""
-    return {
-        "document": document_of(document, span),
-        "chapter": chapter_of(document, span),
-        "pages": pages_of(document, span),
-        "percent": percent_of(document, span.start),
-    }

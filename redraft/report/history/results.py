@@ -33,7 +33,7 @@ from redraft.domain import (
 )
 from redraft.errors import RunCommand, RunError
 from redraft.evaluators.metric_info import PREFERENCE, WithdrawnFinding, goal_status, withdrawn
-from redraft.report.entry import Entry
+from redraft.report.entry import RunFacts
 from redraft.report.history.judges import judged_by, offline_checked
 from redraft.report.tables import data_frame
 from redraft.settings import EXTRACTIVE, FIGURES, STATISTICS, DraftConfig
@@ -327,34 +327,23 @@ class Result:
         return core_schema.json_or_python_schema(contract, either, serialization=serializer)
 
 
-class RunResult(Entry, defer_build=True):
+class RunResult(RunFacts, defer_build=True):
     """The result of a run, as `redraft show --json` prints it. Fields are added, never changed."""
 
-    run: str
     identity: str
-    kind: str
-    parent: str | None
-    status: str
     source: dict[str, Any]
-    strategy: str
     strategy_reason: str
-    model: str
-    judges: tuple[str, ...]
-    """The models that judge; empty for the writer's, or if nothing is judged."""
     tokenizer: str
     settings: dict[str, Any]
     summary: str | None
-    words: int | None
     sentences: int | None
     """The number of sentences of a summary that was given to be judged; None for others."""
     rounds: int
     stop_reason: str | None
     why: str
-    scores: dict[str, float | None]
     initial_scores: dict[str, float | None]
     metrics: dict[str, dict[str, Any]]
     """The evaluations by metric, each with its findings."""
-    offline_check: bool
     goals: dict[str, dict[str, Any]]
     unjudged: dict[str, int]
     unscored: dict[str, str]

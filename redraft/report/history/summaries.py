@@ -13,7 +13,7 @@ from redraft.errors import RunCommand, RunError
 from redraft.evaluators.metric_info import PREFERENCE
 from redraft.llm.addresses import shown_name
 from redraft.order import ExperimentPart
-from redraft.report.entry import Entry, Line
+from redraft.report.entry import Line, RunFacts
 from redraft.report.history.judges import offline_checked
 from redraft.report.history.results import Result, count_sentences, figures, result_of
 from redraft.report.history.trace import pick_scores
@@ -109,39 +109,26 @@ def winner_in(preference: Evaluation) -> str | None:
 _PREVIEW = 160
 
 
-class RunSummary(Entry):
+class RunSummary(RunFacts):
     """A run in one line, for lists and status."""
 
-    run: str
     created: str
     updated: str
-    status: str
-    kind: str
-    parent: str | None
     experiment: str | None
     part: bool
     """Whether it is part of an experiment; only the experiment can resume it."""
     chapter_of: str | None
     """The run for which it summarizes a chapter."""
-    strategy: str
-    """Empty for a summary given by the user."""
-    model: str
-    judges: tuple[str, ...]
     shown_names: dict[str, str] = Field(default={}, exclude=True)
     """The names of its models for people."""
     document: str
     title: str
     query: Line
-    words: int | None
-    """The length of the summary; None if there is none yet."""
     preview: Line = ""
     """The first words of the summary."""
     limit: int | None
     """The maximum number of words that was asked for."""
     stop_reason: str
-    scores: dict[str, float | None]
-    offline_check: bool
-    """Whether the built-in model judged its own text."""
     preferred: str | None
     """The better of two summaries that were compared."""
     calls: int

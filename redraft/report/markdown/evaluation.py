@@ -44,6 +44,18 @@ def grouped_findings(evaluations: Mapping[str, Evaluation]) -> Groups:
     return groups
 
 
+def glance(evaluations: Mapping[str, Evaluation]) -> str:
+    """Return in one line how many sentences are wrong or unclear, and how many points are missing; empty if nothing was
+    judged."""
+    numbers = {name: len(findings) for name, findings in grouped_findings(evaluations).items()}
+    parts = [f"{count(numbers['wrong'], 'sentence')} wrong"] if numbers["wrong"] else []
+    parts += [f"{count(numbers['missing'], 'point')} missing"] if numbers["missing"] else []
+    parts += [f"{numbers['unclear']:,} unclear"] if numbers["unclear"] else []
+    if not parts and any(evaluation.judged for evaluation in evaluations.values()):
+        parts = ["nothing found wrong, missing or unclear"]
+    return ", ".join(parts)
+
+
 def judgment_markdown(
     evaluations: Mapping[str, Evaluation],
     document: Document | None,
@@ -56,18 +68,12 @@ def judgment_markdown(
     """Return a judgment: what is wrong at a glance, a line for each metric, and the findings. `show_all` adds the parts
     of each score and all findings; `rest` says where else they are. Without a document no places are named."""
     groups = grouped_findings(evaluations)
-    numbers = {name: len(findings) for name, findings in groups.items()}
-    glance = [f"{count(numbers['wrong'], 'sentence')} wrong"] if numbers["wrong"] else []
-    glance += [f"{count(numbers['missing'], 'point')} missing"] if numbers["missing"] else []
-    glance += [f"{numbers['unclear']:,} unclear"] if numbers["unclear"] else []
-    if not glance and any(evaluation.judged for evaluation in evaluations.values()):
-        glance = ["nothing found wrong, missing or unclear"]
     lines = [
         part
         for name, evaluation in evaluations.items()
         for part in item(metric_line(evaluation, offline_checked=name in offline_checked), panel(evaluation))
     ]
-    blocks = [", ".join(glance), "\n".join(lines)]
+    blocks = [glance(evaluations), "\n".join(lines)]
     for name, evaluation in evaluations.items() if show_all else ():
         parts = [part for part in details(evaluation, judges_key_sentences(evaluation)) if part]
         blocks += [f"{'#' * level} {spaced(name)}", *parts] if parts else []

@@ -175,7 +175,7 @@ def _clause(evaluation: Evaluation, goal: Mapping[str, Any] | None, say: Callabl
         unscored = f"not scored{f' ({why})' if why else ''}"
         figure = unscored if evaluation.score is None else score(evaluation.score)
         return VerdictPart("note", "", f"{name} {figure}")
-    aim = f"goal {score(goal['at_least'])}"
+    aim = f"goal {goal['at_least']:g}"
     if evaluation.score is None:
         return VerdictPart("unsure", "?", f"{name} not scored ({aim}{f'; {why}' if why else ''})")
     kind, sign, state = _GOAL_STATES[goal["met"]]

@@ -67,14 +67,14 @@ def said(folder: Path, fields: dict[str, Any]) -> ConfusionVerdict | None:
 def test_what_confuses_is_read_in_any_form(
     tmp_path: Path, fields: dict[str, Any], expected: ConfusionVerdict | tuple[str, ...]
 ) -> None:
-    found = said(tmp_path, fields)
-    assert found is not None
-    assert found.confusing
+    actual = said(tmp_path, fields)
+    assert actual is not None
+    assert actual.confusing
     if isinstance(expected, ConfusionVerdict):
-        assert found == expected
+        assert actual == expected
     else:
-        assert found.types == expected
-    assert found.unknown == (("plot hole",) if "plot hole" in str(fields) else ())
+        assert actual.types == expected
+    assert actual.unknown == (("plot hole",) if "plot hole" in str(fields) else ())
 
 
 @pytest.mark.parametrize(
@@ -128,9 +128,9 @@ def test_what_people_marked_is_read_with_its_summaries(tmp_path: Path) -> None:
     pair = {"span_a": "Tom", "span_b": "sleeps", "shared_questions": "Who?", "shared_labels": ["entity omission"]}
     content = {"a": {"summary": "Tom sleeps.", "singles": [{"span": " Tom "}], "relations": [pair]}, "b": None}
     path = written(tmp_path, content)
-    found = read_annotations(path)
-    assert (found.marked, found.every, found.entries["b"]) == (True, False, None)
-    assert found.entries["a"] == (
+    actual = read_annotations(path)
+    assert (actual.marked, actual.every, actual.entries["b"]) == (True, False, None)
+    assert actual.entries["a"] == (
         AnnotatedSentence("Tom", ConfusionVerdict(confusing=True)),
         AnnotatedSentence("Tom", ConfusionVerdict(True, ("entity omission",), questions=("Who?",)), "sleeps"),
     )
@@ -138,7 +138,7 @@ def test_what_people_marked_is_read_with_its_summaries(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ({"a": {"singles": ["Tom"]}}, 'the id "a": singles is not a list of marks'),
         ([1], "there is a list where an object of annotations"),
@@ -157,16 +157,16 @@ def test_what_people_marked_is_read_with_its_summaries(tmp_path: Path) -> None:
         (b'{"a": ' + b"9" * 10_000 + b"}", "cannot be read as JSON"),
     ],
 )
-def test_what_has_neither_format_is_refused(tmp_path: Path, content: object, said: str) -> None:
+def test_what_has_neither_format_is_refused(tmp_path: Path, content: object, message: str) -> None:
     with pytest.raises(UsageError, match=r"file\.json") as error:
         read(tmp_path, content)
-    assert said in str(error.value)
+    assert message in str(error.value)
     assert "\x1b" not in str(error.value)
     assert len(str(error.value)) < 400 + len(str(tmp_path))
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ({"a": {"summary": "Tom sleeps."}}, 'the id "a" has an object where a text was expected'),
         ({"a": 7}, 'the id "a" has a number'),
@@ -174,10 +174,10 @@ def test_what_has_neither_format_is_refused(tmp_path: Path, content: object, sai
         (b'{"a": "x", "a": "y"}', '"a" occurs twice'),
     ],
 )
-def test_what_is_no_file_of_summaries_is_refused(tmp_path: Path, content: object, said: str) -> None:
+def test_what_is_no_file_of_summaries_is_refused(tmp_path: Path, content: object, message: str) -> None:
     with pytest.raises(UsageError) as error:
         read_summaries(written(tmp_path, content))
-    assert said in str(error.value)
+    assert message in str(error.value)
     with pytest.raises(UsageError, match="cannot be read: No such file"):
         read_summaries(str(tmp_path / "no.json"))
 
@@ -200,50 +200,51 @@ def placed(
 ) -> PlacedAnnotations:
     """What entries come to, each confusing unless it says otherwise."""
     entries = [
-        AnnotatedSentence(one, CONFUSING) if isinstance(one, str) else AnnotatedSentence(*one) for one in sentences
+        AnnotatedSentence(sentence, CONFUSING) if isinstance(sentence, str) else AnnotatedSentence(*sentence)
+        for sentence in sentences
     ]
     return match_to_sentences(entries, statements_of(text), every=every)
 
 
-def confused(found: PlacedAnnotations) -> list[int]:
-    return [number for number, one in found.verdicts.items() if one.confusing]
+def confused(actual: PlacedAnnotations) -> list[int]:
+    return [number for number, verdict in actual.verdicts.items() if verdict.confusing]
 
 
 def test_sentences_are_found_by_their_words() -> None:
     assert len(statements_of(TEXT)) == 3
-    found = placed("Dr. Ada\n Snow  eats his bread there.", "nobody hears the sea")
-    assert confused(found) == [2, 3]
-    assert (found.elsewhere, found.lost) == (0, 0)
-    assert [one.confusing for one in found.said] == [True, True, False]
+    actual = placed("Dr. Ada\n Snow  eats his bread there.", "nobody hears the sea")
+    assert confused(actual) == [2, 3]
+    assert (actual.elsewhere, actual.lost) == (0, 0)
+    assert [annotation.confusing for annotation in actual.said] == [True, True, False]
 
 
 def test_parts_of_a_sentence_count_as_they_are_annotated() -> None:
-    found = placed("Dr.", "Ada Snow eats his bread there.")
-    assert confused(found) == [2]
-    assert [one.confusing for one in found.said] == [True, True, False, False]
-    assert found.elsewhere == 2
+    actual = placed("Dr.", "Ada Snow eats his bread there.")
+    assert confused(actual) == [2]
+    assert [annotation.confusing for annotation in actual.said] == [True, True, False, False]
+    assert actual.elsewhere == 2
     same = placed("Ada Snow eats", "Snow eats his bread there.", "Dr. Ada Snow eats his bread there.")
-    assert sum(one.confusing for one in same.said) == 1, "parts that overlap are the same"
+    assert sum(annotation.confusing for annotation in same.said) == 1, "parts that overlap are the same"
     assert len(same.said) == 3
 
 
 def test_an_entry_over_several_sentences_counts_once() -> None:
     both = "Tom sleeps in the tower. Dr. Ada Snow eats his bread there."
-    found = placed(both)
-    assert confused(found) == [2], "the one with the largest part of it"
-    assert [one.confusing for one in found.said] == [True, False]
+    actual = placed(both)
+    assert confused(actual) == [2], "the one with the largest part of it"
+    assert [annotation.confusing for annotation in actual.said] == [True, False]
     clear = placed((both, CLEAR), every=True)
     assert clear.verdicts == {1: CLEAR, 2: CLEAR}
     assert (len(clear.said), clear.unjudged) == (1, 1)
 
 
 def test_what_is_not_there_stands_for_a_sentence_of_which_nothing_is_said() -> None:
-    found = placed("Tom sleeps in the tower.", "The dragon wakes.", ("It rains.", CLEAR))
-    assert found.lost == 2
-    assert [one.confusing for one in found.said] == [True, True, False]
-    assert list(found.verdicts) == [1], "nobody knows which of the others it is about"
+    actual = placed("Tom sleeps in the tower.", "The dragon wakes.", ("It rains.", CLEAR))
+    assert actual.lost == 2
+    assert [annotation.confusing for annotation in actual.said] == [True, True, False]
+    assert list(actual.verdicts) == [1], "nobody knows which of the others it is about"
     many = placed(*(f"The dragon wakes {n} times." for n in range(9)))
-    assert [one.confusing for one in many.said] == [True] * 3
+    assert [annotation.confusing for annotation in many.said] == [True] * 3
     assert many.lost == 9
 
 
@@ -284,13 +285,13 @@ _pieces = st.text("ab .", max_size=12)
 def test_whatever_is_annotated_adds_up(
     text: str, entries: list[tuple[str, ConfusionVerdict | None]], every: bool
 ) -> None:
-    found = placed(*entries, text=text, every=every)
+    actual = placed(*entries, text=text, every=every)
     statements = statements_of(text)
-    assert set(found.verdicts) <= {one.id for one in statements}
+    assert set(actual.verdicts) <= {statement.id for statement in statements}
     claims = sum(verdict is CONFUSING for _, verdict in entries)
-    assert sum(one.confusing for one in found.said) <= claims
-    assert not statements or every or found.undecided or len(found.said) >= 1
-    whole = len(found.said) + found.unjudged
-    assert abs(whole - len(statements)) <= len(entries) * len(statements)
-    if not found.elsewhere:
-        assert whole == len(statements)
+    assert sum(annotation.confusing for annotation in actual.said) <= claims
+    assert not statements or every or actual.undecided or len(actual.said) >= 1
+    total = len(actual.said) + actual.unjudged
+    assert abs(total - len(statements)) <= len(entries) * len(statements)
+    if not actual.elsewhere:
+        assert total == len(statements)

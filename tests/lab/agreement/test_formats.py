@@ -22,7 +22,9 @@ ARTICLE = "The ship left the harbour on Monday. Nobody saw it again."
 def lines(folder: Path, entries: Sequence[object], name: str = "people.jsonl") -> str:
     """A file of these lines; what is no JSON yet becomes it."""
     path = folder / name
-    path.write_text("".join(f"{one if isinstance(one, str) else json.dumps(one)}\n" for one in entries), "utf-8")
+    path.write_text(
+        "".join(f"{entry if isinstance(entry, str) else json.dumps(entry)}\n" for entry in entries), "utf-8"
+    )
     return str(path)
 
 
@@ -64,13 +66,13 @@ def test_a_line_that_cannot_be_read_is_reported_and_the_rest_goes_on(tmp_path: P
     ]
     read = FORMATS["qags"].read(lines(tmp_path, entries))
     assert [item.id for item in read.items] == ["line 2", "line 8"]
-    said = {one.place: one.message for one in read.troubles}
-    assert list(said) == ["line 1", "line 3", "line 5", "line 6", "line 7"]
-    assert "not JSON" in said["line 1"]
-    assert "the summary has no sentence" in said["line 3"]
-    assert "a list where an object was expected" in said["line 5"]
-    assert "'maybe'" in said["line 6"]
-    assert "no sentence" in said["line 7"]
+    messages = {trouble.place: trouble.message for trouble in read.troubles}
+    assert list(messages) == ["line 1", "line 3", "line 5", "line 6", "line 7"]
+    assert "not JSON" in messages["line 1"]
+    assert "the summary has no sentence" in messages["line 3"]
+    assert "a list where an object was expected" in messages["line 5"]
+    assert "'maybe'" in messages["line 6"]
+    assert "no sentence" in messages["line 7"]
 
 
 def test_a_file_of_something_else_is_refused_with_what_is_wrong_with_its_first_line(tmp_path: Path) -> None:
@@ -96,7 +98,7 @@ def test_summeval_in_both_layouts(tmp_path: Path) -> None:
     assert figures(read) == [{"consistency": 4.5, "relevance": 2.0}, {"consistency": 1.5, "relevance": 3.5}]
     assert [(item.system, item.source) for item in read.items] == [("M1", ARTICLE), ("M2", ARTICLE)]
     assert read.items[1].votes == [[1.0, 2.0]]
-    assert [one.place for one in read.troubles] == ["line 3"]
+    assert [trouble.place for trouble in read.troubles] == ["line 3"]
     assert [human_field(read, metric, None) for metric in ("consistency", "coverage", "booookscore")] == [
         "consistency",
         "relevance",
@@ -138,7 +140,7 @@ def test_summedits_in_both_layouts(tmp_path: Path) -> None:
     read = FORMATS["summedits"].read(lines(tmp_path, [packed, edited, {**packed, "consistent": 0.5}], "news.jsonl"))
     assert figures(read) == [{"consistency": 1.0}, {"consistency": 0.0}]
     assert {item.source for item in read.items} == {ARTICLE}
-    assert [one.place for one in read.troubles] == ["line 3"]
+    assert [trouble.place for trouble in read.troubles] == ["line 3"]
     released = [{"id": "a", "doc": ARTICLE, "summary": "It left.", "label": 1, "edit_types": None}]
     [item] = FORMATS["summedits"].read(whole(tmp_path, released)).items
     assert (item.source, item.people) == (ARTICLE, {"consistency": 1.0})
@@ -185,7 +187,7 @@ def test_fables_has_claims_of_books_that_lie_elsewhere(tmp_path: Path) -> None:
         ("Claim 2.", 0.5, "GPT-4"),
     ]
     assert {item.document for item in read.items} == {"Wildfire"}
-    assert [one.place for one in read.troubles] == ["Wildfire, GPT-4, claim 3"]
+    assert [trouble.place for trouble in read.troubles] == ["Wildfire, GPT-4, claim 3"]
 
 
 SUMMARY = "The ship left the harbour on a Monday. The boy swam home. Nobody saw it again."
@@ -208,7 +210,7 @@ def test_booookscore_by_marks_and_by_annotated_sentences(tmp_path: Path) -> None
     }
     read = FORMATS["booookscore"].read(whole(tmp_path, annotations), summaries)
     assert [item.labels for item in read.items] == [(True, False, True)]
-    assert [one.place for one in read.troubles] == ["other", "lost"]
+    assert [trouble.place for trouble in read.troubles] == ["other", "lost"]
 
 
 def test_unisumeval_says_which_sentences_are_made_up(tmp_path: Path) -> None:
@@ -246,7 +248,7 @@ def test_own_annotations_of_summaries_of_sentences_and_of_claims(tmp_path: Path)
     assert figures(read) == [{"relevance": 3.0}, {"label": 1.0}, {"label": 0.0}]
     assert read.items[1].labels == (True, None)
     assert len({item.document for item in read.items}) == 1
-    assert [one.place for one in read.troubles] == ["line 4", "line 5"]
+    assert [trouble.place for trouble in read.troubles] == ["line 4", "line 5"]
     assert (read.fields["relevance"].best, read.fields["label"].best) == (None, 1.0)
     assert human_field(read, "coverage", "relevance") == "relevance"
 
@@ -254,10 +256,10 @@ def test_own_annotations_of_summaries_of_sentences_and_of_claims(tmp_path: Path)
 def test_some_items_are_those_of_some_documents(tmp_path: Path) -> None:
     entries = [{"text": f"{ARTICLE} {n % 10}", "summary": f"Summary {n}.", "label": 1} for n in range(40)]
     read = FORMATS["jsonl"].read(lines(tmp_path, entries))
-    some = sample_items(read, 10)
-    assert len(some.items) == 10
-    assert len({item.document for item in some.items}) == 3
-    assert sample_items(read, 10) == some
+    sample = sample_items(read, 10)
+    assert len(sample.items) == 10
+    assert len({item.document for item in sample.items}) == 3
+    assert sample_items(read, 10) == sample
     assert sample_items(read, 40) is read
 
 
@@ -305,7 +307,7 @@ def test_arxiv_and_govreport_are_in_one_file(tmp_path: Path) -> None:
     assert [(item.source, item.system) for item in arxiv.items] == [("The ship left .", "BART (LEAD 1K)")]
     assert [item.source for item in reports.items] == [ARTICLE]
     assert figures(reports) == [{"consistency": 0.75, "relevance": 0.5}]
-    assert [one.message for one in reports.troubles] == ["it has neither `factual_consistency` nor `relevance`"]
+    assert [trouble.message for trouble in reports.troubles] == ["it has neither `factual_consistency` nor `relevance`"]
     assert (human_field(arxiv, "consistency", None), human_field(arxiv, "coverage", None)) == (
         "consistency",
         "relevance",
@@ -339,5 +341,5 @@ def test_a_patent_has_a_column_for_each_system_and_rating(tmp_path: Path) -> Non
     assert [(item.system, item.summary) for item in read.items] == [("bart", "It burns."), ("gpt35", "It sinks.")]
     assert {item.source for item in read.items} == {"A lamp.\n\n1. A lamp that burns."}
     assert len({item.document for item in read.items}) == 1
-    assert [one.place for one in read.troubles] == ["line 2", "line 3"]
+    assert [trouble.place for trouble in read.troubles] == ["line 2", "line 3"]
     assert read.troubles[0].message == "it has no summary with ratings"

@@ -53,7 +53,7 @@ class Blind(Keepers):
 
 def test_runs_of_an_experiment_are_read_from_the_records_that_it_wrote(tmp_path: Path) -> None:
     def runs(what: What, *items: object, every: bool = False) -> list[str]:
-        (tmp_path / "items.json").write_text(json.dumps([record_json(one) for one in items]), "utf-8")
+        (tmp_path / "items.json").write_text(json.dumps([record_json(item) for item in items]), "utf-8")
         return runs_of_experiment(str(tmp_path), what, every=every)
 
     shares = {"all": PooledShare(1, 2)}
@@ -65,21 +65,21 @@ def test_runs_of_an_experiment_are_read_from_the_records_that_it_wrote(tmp_path:
     assert runs("verification", *items) == ["first0", "first1", "first2"]
     assert runs("facts", *items) == ["first0", "first2"]
     assert runs("facts", *items, every=True) == ["first0", "other0", "first2", "other2"]
-    again = [
+    repeated = [
         refined(name, {"coverage": 0.1}, {"coverage": 0.9}, runs={"refining": run})
         for name, run in (("d", "r1"), ("d", "r2"))
     ]
-    assert (runs("answers", *again), runs("questions", *again)) == (["r1", "r2"], ["r1"])
-    for others in ([], [MarkedChunk("d", "D", 1024, 0, 900, "m")], [refined("d")]):
+    assert (runs("answers", *repeated), runs("questions", *repeated)) == (["r1", "r2"], ["r1"])
+    for other_items in ([], [MarkedChunk("d", "D", 1024, 0, 900, "m")], [refined("d")]):
         with pytest.raises(UsageError, match="no run of this experiment was judged"):
-            runs("facts", *others)
+            runs("facts", *other_items)
 
 
 JUDGES = {"strict": Strict(), "blind": Blind()}
 
 
-def serve(seen: Seen) -> Said:
-    return JUDGES.get(seen.model, Keepers())(seen_on(seen))
+def serve(request: Seen) -> Said:
+    return JUDGES.get(request.model, Keepers())(seen_on(request))
 
 
 @pytest.fixture
@@ -128,16 +128,16 @@ def test_table_2_has_three_validations_of_two_validators(command: Inside, tmp_pa
     }
     read = command.run("agree", "read", "sheet.csv", "--run", fair, "--json")
     assert read.code == 0, read.err
-    found = tables(read.out)
-    keys = [(row["validator"].partition("@")[0], row["judgment"], row["dimension"]) for row in found["validity"]]
-    told_of = dict(zip(keys, found["validity"], strict=True))
+    actual = tables(read.out)
+    keys = [(row["validator"].partition("@")[0], row["judgment"], row["dimension"]) for row in actual["validity"]]
+    told_of = dict(zip(keys, actual["validity"], strict=True))
     dimensions = ("faithfulness", "objectivity", "significance")
-    assert [told_of["openai:strict", "fail", one]["right"] for one in dimensions] == [None, 0, 1 / 2]
+    assert [told_of["openai:strict", "fail", dimension]["right"] for dimension in dimensions] == [None, 0, 1 / 2]
     failing = told_of["openai:strict", "fail", "mean"]
     assert (failing["rows"], failing["right"]) == (4, 1 / 4)
     assert told_of["openai:strict", "pass", "mean"]["right"] == 1
     assert told_of["openai:fair", "pass", "significance"]["right"] == 4 / 5
-    assert [(row["group"], row["both yes"], row["second only"]) for row in found["judges"]] == [
+    assert [(row["group"], row["both yes"], row["second only"]) for row in actual["judges"]] == [
         ("faithfulness", 5, 0),
         ("objectivity", 3, 2),
         ("significance", 3, 2),
@@ -145,35 +145,35 @@ def test_table_2_has_three_validations_of_two_validators(command: Inside, tmp_pa
     ]
     side = command.run("agree", "judges", strict, fair, "--what", "facts", "--json")
     assert side.code == 0, side.err
-    said = json.loads(side.out)
-    assert tables(side.out)["judges"] == found["judges"]
-    assert len(said["items"]) == 4
+    comparison = json.loads(side.out)
+    assert tables(side.out)["judges"] == actual["judges"]
+    assert len(comparison["items"]) == 4
     assert command.run("agree", "judges", strict, "--what", "facts").code == 2
 
 
 @pytest.mark.nightly
 def test_table_3_has_several_judges_on_one_gold(command: Inside, tmp_path: Path) -> None:
     metrics = ("--metric", "keyfact_recall", "--metric", "faithfulness")
-    judged = ("evaluate", "book.md", "poor.md", *metrics, "-m", "openai:fair", "--json")
+    evaluation = ("evaluate", "book.md", "poor.md", *metrics, "-m", "openai:fair", "--json")
     pack = json.loads(command.run("keyfacts", "book.md", "-m", "openai:fair", "--json").out)["id"]
-    first = json.loads(command.run(*judged).out)
-    other = json.loads(command.run(*judged, "--judge", "openai:blind", "--set", f"keyfacts={pack}").out)["run"]
+    first = json.loads(command.run(*evaluation).out)
+    blind_run = json.loads(command.run(*evaluation, "--judge", "openai:blind", "--set", f"keyfacts={pack}").out)["run"]
     command.run("agree", "sheet", first["run"], "--what", "alignment", "-o", "sheet.csv")
     filled(tmp_path, lambda row: bool({1, 3, 4} & set(keepers_in(row["fact"]))))
     read = command.run(
-        "agree", "read", "sheet.csv", "--run", other, "--margin", "0.02", "--confidence", "0.98", "--json"
+        "agree", "read", "sheet.csv", "--run", blind_run, "--margin", "0.02", "--confidence", "0.98", "--json"
     )
     assert read.code == 0, read.err
-    found = tables(read.out)
-    assert [(row["judge"], row["rows"], row["balanced accuracy"]) for row in found["verdicts"]] == [
-        ("openai:fair", found["verdicts"][0]["rows"], 1),
-        ("openai:blind", found["verdicts"][0]["rows"], 1 / 2),
+    actual = tables(read.out)
+    assert [(row["judge"], row["rows"], row["balanced accuracy"]) for row in actual["verdicts"]] == [
+        ("openai:fair", actual["verdicts"][0]["rows"], 1),
+        ("openai:blind", actual["verdicts"][0]["rows"], 1 / 2),
     ]
-    assert "rows for ±2%" in found["sample"][0]
+    assert "rows for ±2%" in actual["sample"][0]
     # A sheet of a run in another database is gold for the runs of this one.
     sheet = tmp_path / "sheet.csv"
     sheet.write_text(sheet.read_text("utf-8").replace(first["run"], "ffffffff"), "utf-8")
-    alone = command.run("agree", "read", "sheet.csv", "--run", other, "--json")
+    alone = command.run("agree", "read", "sheet.csv", "--run", blind_run, "--json")
     assert [row["judge"] for row in tables(alone.out)["verdicts"]] == ["openai:blind"]
 
 
@@ -186,8 +186,8 @@ def test_the_sheets_of_an_experiment_show_the_chunk_that_the_judge_saw(tmp_path:
         sizes = ("--queries", "2", "--words", "450", "--context-tokens", "4000", "--strategy", "direct")
         done = command.run("experiment", "hamlet", "book.md", *judges, *sizes, "-o", "results")
         assert done.code == 0, done.err
-        made = command.run("agree", "sheet", "--experiment", "results", "--what", "verification", "-o", "sheet.csv")
-        assert made.code == 0, made.err
+        sheet = command.run("agree", "sheet", "--experiment", "results", "--what", "verification", "-o", "sheet.csv")
+        assert sheet.code == 0, sheet.err
         rows = filled(tmp_path, lambda row: "Bob" not in row["sentence"])
         passages = ""
         for row in rows:
@@ -202,7 +202,7 @@ def test_the_sheets_of_an_experiment_show_the_chunk_that_the_judge_saw(tmp_path:
             for judge in ("openai:judge", "openai:two", "openai:judge, full text", "openai:two, full text")
         ]
         for what in ("facts", "queries", "alignment"):
-            again = command.run("agree", "sheet", "--experiment", "results", "--what", what)
-            assert again.code == 0, again.err
+            repeated = command.run("agree", "sheet", "--experiment", "results", "--what", what)
+            assert repeated.code == 0, repeated.err
         few = command.run("agree", "sheet", "--experiment", "results", "--what", "alignment", "--margin", "0.2")
         assert "(95%)" in few.err

@@ -49,7 +49,7 @@ def test_gwets_coefficient_is_that_of_his_worked_examples() -> None:
     pairs = [("+", "+")] * 118 + [("+", "-")] * 5 + [("-", "+")] * 2
     assert percent_agreement(pairs) == pytest.approx(0.944)
     assert gwets_ac1(pairs) == pytest.approx(0.941, abs=0.0005)
-    kappa = cohens_kappa([one for one, _ in pairs], [other for _, other in pairs])
+    kappa = cohens_kappa([first for first, _ in pairs], [second for _, second in pairs])
     assert kappa == pytest.approx(-0.0234, abs=0.00005)
     assert gwets_ac1(FOUR) == pytest.approx(0.77544, abs=0.000005)
 
@@ -80,9 +80,9 @@ def test_tau_b_is_that_of_a_textbook_with_ties() -> None:
 
 def test_the_p_value_is_over_all_orders_where_they_are_few() -> None:
     """Of the 24 orders of four two are perfect, one each way."""
-    found = correlate([1, 2, 3, 4], [10, 20, 30, 40], list("abcd"))
-    assert (found.tau, found.spearman, found.pearson) == (pytest.approx(1), pytest.approx(1), pytest.approx(1))
-    assert (found.p, found.p_by) == (pytest.approx(2 / 24), "exact")
+    actual = correlate([1, 2, 3, 4], [10, 20, 30, 40], list("abcd"))
+    assert (actual.tau, actual.spearman, actual.pearson) == (pytest.approx(1), pytest.approx(1), pytest.approx(1))
+    assert (actual.p, actual.p_by) == (pytest.approx(2 / 24), "exact")
 
 
 def test_a_p_value_says_what_it_is_from() -> None:
@@ -98,12 +98,15 @@ def test_a_p_value_says_what_it_is_from() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ours", "people"), [([1.0, 1.0, 1.0], [1.0, 2.0, 3.0]), ([1.0, 2.0], [3.0, 3.0]), ([1.0], [1.0]), ([], [])]
+    ("ours", "human"), [([1.0, 1.0, 1.0], [1.0, 2.0, 3.0]), ([1.0, 2.0], [3.0, 3.0]), ([1.0], [1.0]), ([], [])]
 )
-def test_of_constant_series_and_of_fewer_than_two_nothing_is_said(ours: list[float], people: list[float]) -> None:
-    found = correlate(ours, people, [str(n) for n in range(len(ours))])
-    assert (found.n, found.tau, found.interval, found.p, found.spearman, found.pearson) == (len(ours), *[None] * 5)
-    within = within_documents(ours, people, ["one"] * len(ours))
+def test_of_constant_series_and_of_fewer_than_two_nothing_is_said(ours: list[float], human: list[float]) -> None:
+    actual = correlate(ours, human, [str(n) for n in range(len(ours))])
+    assert (actual.n, actual.tau, actual.interval, actual.p, actual.spearman, actual.pearson) == (
+        len(ours),
+        *[None] * 5,
+    )
+    within = within_documents(ours, human, ["one"] * len(ours))
     assert (within.documents, within.of, within.tau) == (0, 1 if ours else 0, None)
 
 
@@ -111,12 +114,12 @@ def test_a_resample_is_weighed_as_if_its_documents_stood_there_as_often() -> Non
     generator = np.random.default_rng(3)
     x, y = generator.integers(0, 4, 40).astype(float), generator.integers(0, 3, 40).astype(float)
     groups = generator.integers(0, 6, 40)
-    groups = places([str(one) for one in groups])
+    groups = places([str(group) for group in groups])
     drawn = draws(int(groups.max()) + 1, 20)
-    found = taus(x, y, groups, drawn)
-    for weights, tau in zip(drawn, found, strict=True):
-        there = np.concatenate([np.tile(np.flatnonzero(groups == n), int(w)) for n, w in enumerate(weights)])
-        assert tau == pytest.approx(kendalltau(x[there], y[there]).statistic)
+    actual = taus(x, y, groups, drawn)
+    for weights, tau in zip(drawn, actual, strict=True):
+        positions = np.concatenate([np.tile(np.flatnonzero(groups == n), int(w)) for n, w in enumerate(weights)])
+        assert tau == pytest.approx(kendalltau(x[positions], y[positions]).statistic)
 
 
 @pytest.mark.slow
@@ -128,9 +131,9 @@ def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:
     for _ in range(40):
         x = generator.normal(size=200)
         y = 0.5 * x + np.sqrt(0.75) * generator.normal(size=200)
-        found = interval(taus(x, y, places(groups), draws(40)))
-        assert found is not None
-        inside += found.low <= truth <= found.high
+        actual = interval(taus(x, y, places(groups), draws(40)))
+        assert actual is not None
+        inside += actual.low <= truth <= actual.high
     assert 34 <= inside <= 40
 
 
@@ -152,92 +155,97 @@ def test_two_hundred_thousand_pairs_take_seconds() -> None:
     generator = np.random.default_rng(1)
     x = generator.normal(size=200_000)
     y = 0.5 * x + generator.normal(size=200_000)
-    people = (y > 0).tolist()
+    human = (y > 0).tolist()
     groups = [str(n) for n in (np.arange(200_000) // 100)]
     began = time.process_time()
-    found = correlate(x.tolist(), y.tolist(), groups)
-    area_under_curve(x.tolist(), people)
-    compare_verdicts((x > 0).tolist(), people, groups)
+    actual = correlate(x.tolist(), y.tolist(), groups)
+    area_under_curve(x.tolist(), human)
+    compare_verdicts((x > 0).tolist(), human, groups)
     took = time.process_time() - began
     truth = 2 / np.pi * np.arcsin(0.5 / np.sqrt(1.25))
-    assert found.tau == pytest.approx(truth, abs=0.005)
-    assert found.interval is not None
-    assert found.interval.low < truth < found.interval.high
-    assert found.interval.high - found.interval.low < 0.025
+    assert actual.tau == pytest.approx(truth, abs=0.005)
+    assert actual.interval is not None
+    assert actual.interval.low < truth < actual.interval.high
+    assert actual.interval.high - actual.interval.low < 0.025
     assert took < 8
 
 
 def test_systems_are_ranked_by_their_means() -> None:
-    people = [1, 2, 3, 2, 3, 4]
+    human = [1, 2, 3, 2, 3, 4]
     ours = [0.1, 0.2, 0.3, 0.2, 0.3, 0.4]
-    found = between_systems(ours, people, list("abcabc"), list("111222"))
-    assert (found.n, found.tau, found.p) == (3, pytest.approx(1), pytest.approx(1 / 3))
-    assert found.interval == (pytest.approx(1), pytest.approx(1))
-    assert between_systems(ours, people, ["a"] * 6, list("111222")).tau is None
+    actual = between_systems(ours, human, list("abcabc"), list("111222"))
+    assert (actual.n, actual.tau, actual.p) == (3, pytest.approx(1), pytest.approx(1 / 3))
+    assert actual.interval == (pytest.approx(1), pytest.approx(1))
+    assert between_systems(ours, human, ["a"] * 6, list("111222")).tau is None
     # The mean of one system is of three summaries, that of the other of one, which is better.
     assert between_systems([0.5, 0.5, 0.5, 0.9], [0.5, 0.5, 0.5, 2], list("aaab"), list("1231")).tau == 1.0
     assert between_systems([], [], [], []).n == 0
 
 
 def test_within_documents_the_ones_that_say_nothing_are_counted() -> None:
-    found = within_documents([1, 2, 2, 1, 5], [1, 2, 1, 2, 5], ["a", "a", "b", "b", "c"])
-    assert (found.documents, found.of, found.tau) == (2, 3, 0.0)
+    actual = within_documents([1, 2, 2, 1, 5], [1, 2, 1, 2, 5], ["a", "a", "b", "b", "c"])
+    assert (actual.documents, actual.of, actual.tau) == (2, 3, 0.0)
     # One document whose summaries go together, and one where as many pairs go either way: that says something, too.
-    ours, people = [1, 2, 3, 4, 1, 2], [2, 4, 1, 3, 1, 2]
-    found = within_documents(ours, people, ["a"] * 4 + ["b"] * 2)
-    assert (found.documents, found.tau) == (2, pytest.approx(0.5))
+    ours, human = [1, 2, 3, 4, 1, 2], [2, 4, 1, 3, 1, 2]
+    actual = within_documents(ours, human, ["a"] * 4 + ["b"] * 2)
+    assert (actual.documents, actual.tau) == (2, pytest.approx(0.5))
 
 
 def test_classes_are_told_apart() -> None:
-    people = [True, True, True, True, False, False]
-    said = [True, True, True, False, False, True]
-    found = compare_verdicts(said, people, list("abcdef"))
-    assert (found.n, found.balanced) == (6, pytest.approx((3 / 4 + 1 / 2) / 2))
-    assert (found.right.precision, found.right.recall, found.right.there) == (0.75, 0.75, 4)
-    assert (found.wrong.precision, found.wrong.recall, found.wrong.there) == (0.5, 0.5, 2)
-    assert found.interval is not None
-    assert found.interval.low <= 0.625 <= found.interval.high
+    human = [True, True, True, True, False, False]
+    verdicts = [True, True, True, False, False, True]
+    actual = compare_verdicts(verdicts, human, list("abcdef"))
+    assert (actual.n, actual.balanced) == (6, pytest.approx((3 / 4 + 1 / 2) / 2))
+    assert (actual.right.precision, actual.right.recall, actual.right.there) == (0.75, 0.75, 4)
+    assert (actual.wrong.precision, actual.wrong.recall, actual.wrong.there) == (0.5, 0.5, 2)
+    assert actual.interval is not None
+    assert actual.interval.low <= 0.625 <= actual.interval.high
 
 
 def test_one_class_alone_has_no_balanced_accuracy() -> None:
-    found = compare_verdicts([True, True], [True, True], ["a", "b"])
-    assert (found.balanced, found.wrong.precision, found.wrong.recall, found.right.recall) == (None, None, None, 1.0)
+    actual = compare_verdicts([True, True], [True, True], ["a", "b"])
+    assert (actual.balanced, actual.wrong.precision, actual.wrong.recall, actual.right.recall) == (
+        None,
+        None,
+        None,
+        1.0,
+    )
     assert area_under_curve([0.1, 0.2], [True, True]) is None
     assert threshold_verdicts([0.1, 0.2], [True, True], ["a", "b"]) is None
     assert threshold_verdicts([0.1, 0.2], [True, False], ["a", "a"]) is None
 
 
-def balanced(said: np.ndarray, people: np.ndarray) -> float:
+def balanced(verdicts: np.ndarray, human: np.ndarray) -> float:
     """The balanced accuracy, without the interval that `compare_verdicts` draws."""
-    return float((np.mean(said[people]) + np.mean(~said[~people])) / 2)
+    return float((np.mean(verdicts[human]) + np.mean(~verdicts[~human])) / 2)
 
 
 @pytest.mark.slow
 def test_a_cut_is_chosen_on_other_documents_only() -> None:
     """Scores that say nothing look as if they did by the cut that suits them best, and by no cut of other documents."""
-    best, others = [], []
+    best, thresholds = [], []
     for seed in range(40):
         generator = np.random.default_rng(seed)
-        scores, people = generator.normal(size=30), generator.random(30) < 0.5
+        scores, human = generator.normal(size=30), generator.random(30) < 0.5
         documents = [str(n // 2) for n in range(30)]
-        said = threshold_verdicts(scores.tolist(), people.tolist(), documents)
-        assert said is not None
-        others.append(balanced(np.array(said), people))
-        best.append(max(balanced(scores >= cut, people) for cut in scores))
+        verdicts = threshold_verdicts(scores.tolist(), human.tolist(), documents)
+        assert verdicts is not None
+        thresholds.append(balanced(np.array(verdicts), human))
+        best.append(max(balanced(scores >= cut, human) for cut in scores))
     assert np.mean(best) > 0.6
-    assert np.mean(others) < 0.53
+    assert np.mean(thresholds) < 0.53
 
 
 def test_a_cut_tells_apart_what_the_scores_tell_apart() -> None:
     documents = [str(n // 2) for n in range(20)]
-    people = [True, False] * 10
-    assert threshold_verdicts([0.8, 0.2] * 9 + [0.2, 0.8], people, documents) == [True, False] * 9 + [False, True]
+    human = [True, False] * 10
+    assert threshold_verdicts([0.8, 0.2] * 9 + [0.2, 0.8], human, documents) == [True, False] * 9 + [False, True]
 
 
 def test_values_are_listed_and_ranges_have_both_ends() -> None:
     sweep = parse_sweep(["threshold=0.2:0.7:0.1", "questions=3-6,6-12,9-15", "similarity=exact,rouge1"])
     assert sweep.values["threshold"] == ("0.2", "0.3", "0.4", "0.5", "0.6", "0.7")
-    assert sweep.combined(ASKED) == [(("questions", each),) for each in ("3-6", "6-12", "9-15")]
+    assert sweep.combined(ASKED) == [(("questions", value),) for value in ("3-6", "6-12", "9-15")]
     assert len(sweep.combined(READ)) == 12
     assert parse_sweep(["top-k=5,5"]).values == {"top_k": ("5",)}
     assert (parse_sweep([]).combined(ASKED), parse_sweep([]).combined(READ)) == ([()], [()])
@@ -249,8 +257,8 @@ def test_a_judge_is_asked_in_one_way_for_all_readings() -> None:
     how = sweep.judge_config(base, ())
     assert (how.similarity, how.second_look) == ("rouge1", False)
     assert parse_sweep(["similarity=exact,judge"]).judge_config(base, ()).similarity == "judge"
-    asked = parse_sweep(["questions=9-15"]).judge_config(base, (("questions", "9-15"),))
-    assert (asked.questions, asked.second_look) == ((9, 15), True)
+    judging = parse_sweep(["questions=9-15"]).judge_config(base, (("questions", "9-15"),))
+    assert (judging.questions, judging.second_look) == ((9, 15), True)
 
 
 SAID = ("the keeper of the red lighthouse", "in 1880", "Tom", "by night", "nobody")
@@ -259,24 +267,24 @@ ANSWERS = ("the keeper of the lighthouse", "in 1881", "Tom", "", "a boy")
 
 def _claims(unjudged: int = 0) -> Evaluation:
     claims = [
-        {"found": found, "expected": expected, "verdict": "consistent", "likeness": float(found == expected)}
-        for found, expected in zip(SAID, ANSWERS, strict=True)
+        {"found": actual, "expected": expected, "verdict": "consistent", "likeness": float(actual == expected)}
+        for actual, expected in zip(SAID, ANSWERS, strict=True)
     ]
     for claim in claims[:unjudged]:
         claim["verdict"] = "unjudged"
     details = {"claims": claims}
-    judged = len(claims) - unjudged
-    return Evaluation("consistency", 3, "scored", 0.9, judged, unjudged, details=details)
+    judged_count = len(claims) - unjudged
+    return Evaluation("consistency", 3, "scored", 0.9, judged_count, unjudged, details=details)
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.3, 0.6, 0.8])
 def test_an_answer_counts_as_far_as_it_is_alike_and_nothing_below_the_threshold(threshold: float) -> None:
     for name, alike in (("exact", exact), ("rouge1", rouge1)):
-        likeness = [alike(one, other) if other else 0.0 for one, other in zip(SAID, ANSWERS, strict=True)]
+        likeness = [alike(reply, answer) if answer else 0.0 for reply, answer in zip(SAID, ANSWERS, strict=True)]
         expected = sum(like for like in likeness if like > threshold) / 5
         reading = (("similarity", name), ("threshold", str(threshold)))
         assert rescore(_claims(), reading, JudgeConfig(), None) == pytest.approx(expected)
-    assert len({round(rouge1(one, other), 3) for one, other in zip(SAID, ANSWERS, strict=True) if other}) == 4
+    assert len({round(rouge1(reply, answer), 3) for reply, answer in zip(SAID, ANSWERS, strict=True) if answer}) == 4
 
 
 def test_the_judges_own_verdict_is_taken_as_it_is_and_too_few_verdicts_are_no_score() -> None:

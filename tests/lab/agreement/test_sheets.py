@@ -88,9 +88,9 @@ def filled(folder: Path, name: str, *rows: str, head: str = "id,sentence,asked,p
 
 
 def test_answers_of_several_files_stand_beside_each_other(tmp_path: Path) -> None:
-    one = filled(tmp_path, "a.csv", "r/claims/a,s,q,yes,No.", "r/claims/b,s,q,?,", "r/claims/c,s,q,maybe,1")
-    other = filled(tmp_path, "b.csv", "r/claims/b;s;q;YES", "r/claims/d;s;q;n", head="id;sentence;asked;person 1")
-    what, read = read_sheets([one, other])
+    first_file = filled(tmp_path, "a.csv", "r/claims/a,s,q,yes,No.", "r/claims/b,s,q,?,", "r/claims/c,s,q,maybe,1")
+    second_file = filled(tmp_path, "b.csv", "r/claims/b;s;q;YES", "r/claims/d;s;q;n", head="id;sentence;asked;person 1")
+    what, read = read_sheets([first_file, second_file])
     assert (what, read.runs) == ("claims", ["r"])
     assert read.by_row == {
         "r/claims/a": [True, False, None],
@@ -118,7 +118,7 @@ def test_what_is_no_sheet_is_refused(tmp_path: Path, rows: list[str], head: str,
 
 
 def test_the_majority_is_more_than_half_of_those_who_answer() -> None:
-    assert [majority(one) for one in ([True, False], [None, None], [], [True, None], [True, False, False])] == [
+    assert [majority(answers) for answers in ([True, False], [None, None], [], [True, None], [True, False, False])] == [
         *[None] * 3,
         True,
         False,
@@ -136,8 +136,8 @@ def command(tmp_path: Path) -> Iterator[Inside]:
 
 
 def sheet(command: Inside, what: str) -> list[dict[str, str]]:
-    judged = command.run("evaluate", "book.md", "poor.md", "--preset", "longsumeval", "--json").json["run"]
-    done = command.run("agree", "sheet", judged, "--what", what, "--people", "1")
+    run = command.run("evaluate", "book.md", "poor.md", "--preset", "longsumeval", "--json").json["run"]
+    done = command.run("agree", "sheet", run, "--what", what, "--people", "1")
     assert done.code == 0, done.err
     return list(csv.DictReader(io.StringIO(done.out.removeprefix("\ufeff"), newline="")))
 
@@ -153,7 +153,7 @@ def read(command: Inside, rows: list[dict[str, str]], no: str) -> dict[str, dict
     (command.folder / "filled.csv").write_text(out.getvalue(), "utf-8")
     done = command.run("agree", "read", "filled.csv", "--json")
     assert done.code == 0, done.err
-    (table,) = [one for one in done.json["tables"] if one["name"] == "validity"]
+    (table,) = [table for table in done.json["tables"] if table["name"] == "validity"]
     return {row["dimension"]: row for row in table["rows"]}
 
 
@@ -162,9 +162,9 @@ def test_questions_are_rated_one_by_one_and_together(command: Inside) -> None:
     rows = sheet(command, "questions")
     assert len(rows) == 2 * QUESTIONS + 1
     assert sum(row["asked"].startswith("Do these questions cover") for row in rows) == 1
-    found = read(command, rows, "number 3 called")
+    actual = read(command, rows, "number 3 called")
     # The list of all questions has these words, too.
-    assert {name: (row["rows"], row["right"]) for name, row in found.items() if name != "mean"} == {
+    assert {name: (row["rows"], row["right"]) for name, row in actual.items() if name != "mean"} == {
         "key information": (QUESTIONS, pytest.approx(1 - 1 / QUESTIONS)),
         "answerable": (QUESTIONS, pytest.approx(1 - 1 / QUESTIONS)),
         "complete": (1, 0.0),
@@ -176,8 +176,8 @@ def test_an_answer_is_relevant_and_either_consistent_or_rightly_none(command: In
     rows = sheet(command, "answers")
     assert len(rows) == 2 * (QUESTIONS + NAMED)
     assert sum(row["answer"] == "(no answer)" for row in rows) == 2 * (QUESTIONS - NAMED)
-    found = read(command, rows, "Is it right that")
-    assert {name: (row["rows"], row["right"]) for name, row in found.items() if name != "mean"} == {
+    actual = read(command, rows, "Is it right that")
+    assert {name: (row["rows"], row["right"]) for name, row in actual.items() if name != "mean"} == {
         "relevant": (QUESTIONS + NAMED, 1.0),
         "no answer": (QUESTIONS - NAMED, 0.0),
         "consistent": (2 * NAMED, 1.0),

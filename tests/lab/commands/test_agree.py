@@ -27,15 +27,17 @@ def _entry(n: int, wrong: tuple[int, ...]) -> dict[str, Any]:
     keepers = [4 * n + k for k in range(1, 5)]
     sentences = [told(k, wrong={k: "Bob"} if k - 4 * n in wrong else None) for k in keepers]
     text = island(24 + n).text
-    labels = [{"sentence": one, "label": k - 4 * n not in wrong} for k, one in zip(keepers, sentences, strict=True)]
+    labels = [
+        {"sentence": sentence, "label": k - 4 * n not in wrong} for k, sentence in zip(keepers, sentences, strict=True)
+    ]
     figures = {"right": 1 - len(wrong) / 4, "fluent": n}
     return {"document_id": f"d{n}", "text": text, "sentences": labels, "human": figures, "system": f"s{n % 2}"}
 
 
 @pytest.fixture
 def inside(tmp_path: Path) -> Iterator[tuple[Inside, ChatServer]]:
-    def serve(seen: Seen) -> Said:
-        return Fault("status", status=400, message="No.") if seen.model == "broken" else Keepers()(seen_on(seen))
+    def serve(request: Seen) -> Said:
+        return Fault("status", status=400, message="No.") if request.model == "broken" else Keepers()(seen_on(request))
 
     lines = [json.dumps(_entry(n, wrong)) for n, wrong in enumerate(WRONG)]
     (tmp_path / "labels.jsonl").write_text("\n".join(["{not json", *lines]) + "\n", "utf-8")
@@ -43,8 +45,8 @@ def inside(tmp_path: Path) -> Iterator[tuple[Inside, ChatServer]]:
         yield Inside(tmp_path, server.base_url, COLUMNS="100"), server
 
 
-def tables(said: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    return {table["name"]: table["rows"] for table in said["tables"]}
+def tables(output: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    return {table["name"]: table["rows"] for table in output["tables"]}
 
 
 @pytest.mark.nightly
@@ -52,18 +54,18 @@ def test_a_judge_who_knows_agrees_with_people_in_all_respects(inside: tuple[Insi
     command, _ = inside
     done = command.run(*JUDGED, "--judge", "extractive", "--json")
     assert done.code == 0, done.err
-    said = json.loads(done.out)
-    found = tables(said)
-    fair, plain, bigrams = found["agreement"]
+    output = json.loads(done.out)
+    actual = tables(output)
+    fair, plain, bigrams = actual["agreement"]
     assert (fair["judge"], fair["summaries"], fair["of"], fair["tau-b"]) == ("openai:fair", 6, 6, pytest.approx(1))
     assert fair["95% from"] == fair["95% to"] == pytest.approx(1)
     assert fair["p"] < 0.05
     assert (plain["judge"], bigrams["judge"]) == ("extractive", "share of bigrams in the document")
-    assert (found["systems"][0]["systems"], found["sentences"][0]["judged"]) == (2, 24)
-    right = found["sentences"][0]
+    assert (actual["systems"][0]["systems"], actual["sentences"][0]["judged"]) == (2, 24)
+    right = actual["sentences"][0]
     assert (right["balanced accuracy"], right["kappa"], right["AC1"], right["wrong"]) == (1, 1, pytest.approx(1), 10)
-    assert found["raters"][0]["one"] == "openai:fair"
-    assert found["counts"][1] == {
+    assert actual["raters"][0]["one"] == "openai:fair"
+    assert actual["counts"][1] == {
         **dict.fromkeys(("unjudged", "not applicable", "failed", "not made"), 0),
         "by": "openai:fair",
         "items": 6,
@@ -71,8 +73,8 @@ def test_a_judge_who_knows_agrees_with_people_in_all_respects(inside: tuple[Insi
         "items unjudged": 0,
         "ties": pytest.approx(1 / 15),
     }
-    assert [row["place"] for row in found["troubles"]] == ["line 1"]
-    assert said["items"][0]["judges"]["openai:fair"]["score"] == 1
+    assert [row["place"] for row in actual["troubles"]] == ["line 1"]
+    assert output["items"][0]["judges"]["openai:fair"]["score"] == 1
 
 
 @pytest.mark.slow
@@ -81,13 +83,13 @@ def test_it_is_written_and_repeated_to_the_byte_without_asking_again(
 ) -> None:
     command, server = inside
     first = command.run(*JUDGED, "-o", "out")
-    asked = len(server.answered)
-    again = command.run(*JUDGED, "-o", "out")
-    assert (first.code, again.code, again.out) == (0, 0, first.out)
+    request_count = len(server.answered)
+    repeated = command.run(*JUDGED, "-o", "out")
+    assert (first.code, repeated.code, repeated.out) == (0, 0, first.out)
     rows = csv.DictReader((tmp_path / "out" / "agreement.csv").read_text("utf-8").splitlines())
     (fair,) = [row for row in rows if row["judge"] == "openai:fair"]
     assert f"- openai:fair: tau-b {float(fair['tau-b']):.3f} [" in first.out, "stdout has the figure that matters"
-    assert len(server.answered) == asked
+    assert len(server.answered) == request_count
     assert {"agreement.csv", "report.md", "items.json"} <= {path.name for path in (tmp_path / "out").iterdir()}
     assert "openai:fair" in (tmp_path / "out" / "report.md").read_text("utf-8")
 
@@ -117,8 +119,8 @@ def test_a_budget_stops_it_and_a_higher_one_goes_on(inside: tuple[Inside, ChatSe
     assert short.code == 3
     assert len(server.answered) <= 5
     assert tables(json.loads(short.out))["counts"][1]["not made"] > 0
-    whole = command.run(*JUDGED, "--json")
-    assert whole.code == 0
+    unlimited = command.run(*JUDGED, "--json")
+    assert unlimited.code == 0
     assert set(sent(server).values()) == {1}
 
 
@@ -129,23 +131,23 @@ def test_a_sweep_over_similarity_and_threshold_asks_nothing_new_and_is_what_woul
     command, server = inside
     first = ("--set", "second_look=false")
     assert command.run(*JUDGED, *first, "--json").code == 0
-    asked = len(server.answered)
+    request_count = len(server.answered)
     swept = command.run(*JUDGED, "--json", "--sweep", "similarity=exact,rouge1", "--sweep", "threshold=0.2:0.6:0.4")
     assert swept.code == 0, swept.err
-    assert len(server.answered) == asked
-    found = tables(json.loads(swept.out))
+    assert len(server.answered) == request_count
+    actual = tables(json.loads(swept.out))
     settings = [(likeness, threshold) for likeness in ("exact", "rouge1") for threshold in ("0.2", "0.6")]
     names = [f"openai:fair, similarity {likeness}, threshold {threshold}" for likeness, threshold in settings]
-    assert [(row["judge"], row["tau-b"]) for row in found["agreement"][:4]] == [
+    assert [(row["judge"], row["tau-b"]) for row in actual["agreement"][:4]] == [
         (name, pytest.approx(1)) for name in names
     ]
-    assert len(found["cost"]) == 1
+    assert len(actual["cost"]) == 1
     judges = [item["judges"] for item in json.loads(swept.out)["items"]]
     for name, (likeness, threshold) in zip(names, settings, strict=True):
         options = ("--set", f"similarity={likeness}", "--set", f"threshold={threshold}")
         alone = json.loads(command.run(*JUDGED, *first, *options, "--json").out)
-        assert [each[name]["score"] for each in judges] == [
-            each["judges"]["openai:fair"]["score"] for each in alone["items"]
+        assert [judge[name]["score"] for judge in judges] == [
+            item["judges"]["openai:fair"]["score"] for item in alone["items"]
         ]
 
 
@@ -157,9 +159,9 @@ def test_a_sweep_over_questions_asks_each_number_once(inside: tuple[Inside, Chat
     assert done.code == 0, done.err
     rows = tables(json.loads(done.out))["agreement"]
     assert [row["judge"] for row in rows[:2]] == [f"openai:fair, questions {span}" for span in ("3-6", "6-9")]
-    asked = len(server.answered)
+    request_count = len(server.answered)
     assert command.run(*JUDGED, *options).out == done.out
-    assert len(server.answered) == asked
+    assert len(server.answered) == request_count
 
 
 @pytest.mark.nightly
@@ -214,8 +216,8 @@ def test_a_sheet_goes_to_people_and_comes_back(inside: tuple[Inside, ChatServer]
     (tmp_path / "book.md").write_text(island().text, "utf-8")
     (tmp_path / "poor.md").write_text(told(1, 3, 4, wrong={2: "Bob"}), "utf-8")
     metrics = ("--metric", "keyfact_recall", "--metric", "faithfulness", "--metric", "consistency")
-    made = json.loads(command.run("evaluate", "book.md", "poor.md", "-m", "openai:fair", *metrics, "--json").out)
-    done = command.run("agree", "sheet", made["run"], "--what", what, "--people", "1", "-o", "sheet.csv")
+    evaluation = json.loads(command.run("evaluate", "book.md", "poor.md", "-m", "openai:fair", *metrics, "--json").out)
+    done = command.run("agree", "sheet", evaluation["run"], "--what", what, "--people", "1", "-o", "sheet.csv")
     assert done.code == 0, done.err
     with (tmp_path / "sheet.csv").open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -240,14 +242,14 @@ def test_a_sheet_goes_to_people_and_comes_back(inside: tuple[Inside, ChatServer]
         writer.writerows(rows)
     read = command.run("agree", "read", "sheet.csv", "--json")
     assert read.code == 0, read.err
-    found = tables(json.loads(read.out))
-    assert found["sample"][0]["margin"] == 0
+    actual = tables(json.loads(read.out))
+    assert actual["sample"][0]["margin"] == 0
     if what in ("facts", "queries"):
-        whole = [row for row in found["validity"] if "mean" in row.values()]
-        assert sum(row["rows"] for row in whole) == len(rows)
-        assert whole[0]["right"] == 1
+        mean_rows = [row for row in actual["validity"] if "mean" in row.values()]
+        assert sum(row["rows"] for row in mean_rows) == len(rows)
+        assert mean_rows[0]["right"] == 1
     else:
-        [row] = found["verdicts"]
+        [row] = actual["verdicts"]
         assert row["rows"] == len(rows)
     if what in ("verification", "claims"):
         assert (len(wrong), row["balanced accuracy"], row["accuracy"]) == (1, 1, 1)
@@ -257,9 +259,9 @@ def test_there_is_no_sheet_of_what_was_not_judged(inside: tuple[Inside, ChatServ
     command, _ = inside
     (tmp_path / "book.md").write_text(island().text, "utf-8")
     (tmp_path / "poor.md").write_text(told(1), "utf-8")
-    made = json.loads(command.run("evaluate", "book.md", "poor.md", "--metric", "consistency", "--json").out)
+    evaluation = json.loads(command.run("evaluate", "book.md", "poor.md", "--metric", "consistency", "--json").out)
     for what, hint in (("facts", "keyfacts"), ("verification", "faithfulness")):
-        done = command.run("agree", "sheet", made["run"], "--what", what)
+        done = command.run("agree", "sheet", evaluation["run"], "--what", what)
         assert done.code in (1, 2)
         assert hint in done.err
 
@@ -272,10 +274,12 @@ class Partly(Keepers):
     """Answers from the document with more words than it takes, so that measures of likeness differ."""
 
     def answer_from_document(self, sheet: Sheet) -> Said:
-        said: Any = super().answer_from_document(sheet)
-        for one in said["answers"]:
-            one["answer"] = f"{one['answer']} of the sea" if one["answer"].startswith("Tom2") else one["answer"]
-        return said
+        reply: Any = super().answer_from_document(sheet)
+        for answer in reply["answers"]:
+            answer["answer"] = (
+                f"{answer['answer']} of the sea" if answer["answer"].startswith("Tom2") else answer["answer"]
+            )
+        return reply
 
 
 @pytest.fixture
@@ -328,23 +332,23 @@ def tau(cell: str) -> float:
 @pytest.mark.nightly
 def test_table_ii_is_one_command(command: Inside) -> None:
     rows = rows_of(command, *SETS, "--sweep", "similarity=exact,rouge1")
-    found = {(row["method"], row["metric"], row["similarity"], row["per"]): row for row in rows}
-    systems = found["openai:m", "consistency", "rouge1", "systems"]
+    actual = {(row["method"], row["metric"], row["similarity"], row["per"]): row for row in rows}
+    systems = actual["openai:m", "consistency", "rouge1", "systems"]
     assert (tau(systems["summeval"]), systems["qags"]) == (1.0, None)
-    summaries = found["openai:m", "consistency", "exact", "summaries"]
+    summaries = actual["openai:m", "consistency", "exact", "summaries"]
     assert tau(summaries["summeval"]) > 0.7
     assert tau(summaries["qags"]) == 1
-    coverage = found["openai:m", "coverage", None, "summaries"]
+    coverage = actual["openai:m", "coverage", None, "summaries"]
     assert coverage["qags"] is None, "nobody was asked about coverage there"
-    assert ("QuestEval-like (openai:m)", "consistency", None, "systems") in found
-    assert ("share of bigrams in the document", "coverage", None, "systems") in found
+    assert ("QuestEval-like (openai:m)", "consistency", None, "systems") in actual
+    assert ("share of bigrams in the document", "coverage", None, "systems") in actual
 
 
 @pytest.mark.nightly
 def test_what_a_metric_does_not_use_is_not_swept_for_it(command: Inside) -> None:
     rows = rows_of(command, SETS[0], "--sweep", "questions=3-6,6-12", "--sweep", "claims=3-5,5-7")
-    judged = [row for row in rows if row["method"] == "openai:m" and row["per"] == "systems"]
-    assert {(row["metric"], row["questions"], row["claims"]) for row in judged} == {
+    system_rows = [row for row in rows if row["method"] == "openai:m" and row["per"] == "systems"]
+    assert {(row["metric"], row["questions"], row["claims"]) for row in system_rows} == {
         ("consistency", None, "3-5"),
         ("consistency", None, "5-7"),
         ("coverage", "3-6", None),

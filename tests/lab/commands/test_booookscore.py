@@ -33,8 +33,8 @@ def broken() -> set[str]:
 
 @pytest.fixture
 def server(broken: set[str]) -> Iterator[ChatServer]:
-    def serve(seen: Seen) -> str | Answer | Fault:
-        return Fault("status", status=400, message="No.") if seen.model in broken else answer(seen)
+    def serve(request: Seen) -> str | Answer | Fault:
+        return Fault("status", status=400, message="No.") if request.model in broken else answer(request)
 
     with ChatServer(serve) as running:
         yield running
@@ -55,8 +55,8 @@ def test_annotations_are_scored_without_a_model_and_without_a_database(inside: I
     inside.environment["REDRAFT_JUDGE"] = "openai:x"
     done = inside.run(*GIVEN, "--json")
     assert (done.code, done.err) == (0, "")
-    told = {"title", "about", "verdict", "headline"}
-    assert set(done.json) == {"experiment", "settings", "tables", "items", *told}
+    written_fields = {"title", "about", "verdict", "headline"}
+    assert set(done.json) == {"experiment", "settings", "tables", "items", *written_fields}
     [row] = done.json["tables"][0]["rows"]
     assert row["system"] == "annotations.json"
     assert row["BooookScore"] == pytest.approx(100 * (2 / 3 + 1) / 2)
@@ -80,34 +80,34 @@ def test_it_prints_the_report_and_writes_it_with_its_tables(inside: Inside, serv
     tables = json.loads((results / "tables.json").read_text("utf-8"))["tables"]
     assert {path.stem for path in results.glob("*.csv")} - {"items"} == {table["name"] for table in tables}
     for table in tables:
-        found = list(csv.DictReader(io.StringIO((results / f"{table['name']}.csv").read_text("utf-8"))))
-        assert len(found) == len(table["rows"])
+        actual = list(csv.DictReader(io.StringIO((results / f"{table['name']}.csv").read_text("utf-8"))))
+        assert len(actual) == len(table["rows"])
     items = json.loads((results / "items.json").read_text("utf-8"))
     assert [(item["system"], item["id"]) for item in items[3:5]] == [("openai:x", "a"), ("openai:x", "b")]
     assert items[4]["score"] == pytest.approx(2 / 3)
-    asked, first = len(server.seen), {path.name: path.read_bytes() for path in results.iterdir()}
-    again = inside.run(*arguments, "-o", "deep/results", "--quiet")
-    assert (again.code, again.err, len(server.seen)) == (0, "", asked)
+    request_count, first = len(server.seen), {path.name: path.read_bytes() for path in results.iterdir()}
+    repeated = inside.run(*arguments, "-o", "deep/results", "--quiet")
+    assert (repeated.code, repeated.err, len(server.seen)) == (0, "", request_count)
     assert {path.name: path.read_bytes() for path in results.iterdir()} == first
 
 
 def test_people_and_other_annotations_stand_beside_each_other(inside: Inside) -> None:
     mark = {"span": "called Tom2", "questions": "Who?", "labels": ["entity omission"]}
-    people = {"a": {"summary": SUMMARIES["a"], "singles": [mark], "relations": []}}
-    (inside.folder / "people.json").write_text(json.dumps(people), "utf-8")
+    human = {"a": {"summary": SUMMARIES["a"], "singles": [mark], "relations": []}}
+    (inside.folder / "people.json").write_text(json.dumps(human), "utf-8")
     (inside.folder / "references.json").write_text(json.dumps({"a": [told(1), told(1, 2)]}), "utf-8")
     several = ("--annotations", "people.json", "--annotations", "annotations.json", "--references", "references.json")
     done = inside.run("experiment", "booookscore", "--summaries", "people.json", *several, "--json")
     assert done.code == 0, done.err
-    tables = {one["name"]: one["rows"] for one in done.json["tables"]}
+    tables = {table["name"]: table["rows"] for table in done.json["tables"]}
     assert [(row["system"], row["confused"]) for row in tables["scores"]] == [
         ("people.json", 1),
         ("annotations.json", 1),
     ]
     assert [(row["judge"], row["equal"]) for row in tables["agreement"]] == [("annotations.json", 1.0)]
     assert 50 < tables["references"][0]["ROUGE-L"] < tables["references"][0]["of the best reference"] < 100
-    people["a"]["singles"] = "none"
-    (inside.folder / "people.json").write_text(json.dumps(people), "utf-8")
+    human["a"]["singles"] = "none"
+    (inside.folder / "people.json").write_text(json.dumps(human), "utf-8")
     refused = inside.run(*BASE, "--annotations", "people.json")
     assert (refused.code, "singles is not a list of marks" in refused.err) == (2, True)
 
@@ -148,7 +148,7 @@ def test_with_failures_it_is_told_from_one_that_came_to_nothing(inside: Inside, 
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ((), "Missing option '--summaries'"),
         (("--summaries", "no.json"), "no.json: the summaries cannot be read"),
@@ -164,12 +164,12 @@ def test_with_failures_it_is_told_from_one_that_came_to_nothing(inside: Inside, 
     ],
 )
 def test_what_cannot_be_meant_is_refused_with_one_sentence(
-    inside: Inside, server: ChatServer, arguments: tuple[str, ...], said: str
+    inside: Inside, server: ChatServer, arguments: tuple[str, ...], message: str
 ) -> None:
     (inside.folder / "other.json").write_text('{"z": "Tom sleeps."}', "utf-8")
     done = inside.run("experiment", "booookscore", *arguments)
     assert done.code == 2
-    assert said in done.err
+    assert message in done.err
     assert server.seen == []
     assert inside.run("experiment", "booookscore", *arguments, "--json").json["error"]["code"] == "usage"
 

@@ -59,7 +59,7 @@ def fill(inside: Inside, rows: list[dict[str, str]], answer: Callable[[dict[str,
 def tables(inside: Inside, *arguments: str, code: int = 0) -> dict[str, list[dict[str, Any]]]:
     done = inside.run("agree", "read", "sheet.csv", *arguments, "--json")
     assert done.code == code, done.err
-    return {one["name"]: one["rows"] for one in done.json["tables"]}
+    return {table["name"]: table["rows"] for table in done.json["tables"]}
 
 
 @pytest.mark.slow
@@ -72,35 +72,35 @@ def test_annotations_of_several_files_are_checked_without_showing_whose_they_are
     ]
     assert [row["summary"] for row in rows] == [ONE["a"], "(as above)", "(as above)"]
     assert not any(name in json.dumps(rows) for name in ("people.json", "model.json"))
-    said = {"Twice?": ("agree", "Disagree."), "Who is Ann?": ("partly", ""), "What?": ("disagree", "no")}
-    fill(inside, rows, lambda row: dict(zip(("person 1", "person 2"), said[row["questions"]], strict=True)))
-    found = tables(inside, *BOTH, code=3)
+    answers = {"Twice?": ("agree", "Disagree."), "Who is Ann?": ("partly", ""), "What?": ("disagree", "no")}
+    fill(inside, rows, lambda row: dict(zip(("person 1", "person 2"), answers[row["questions"]], strict=True)))
+    actual = tables(inside, *BOTH, code=3)
     names = ("annotations", "rows", "agree", "partly", "disagree", "precision")
-    assert [tuple(row[name] for name in names) for row in found["precision"]] == [
+    assert [tuple(row[name] for name in names) for row in actual["precision"]] == [
         ("people.json", 2, 1, 1, 1, pytest.approx(2 / 3)),
         ("model.json", 1, 0, 0, 1, 0.0),
     ]
-    assert (found["people"][0]["rows by several"], found["people"][0]["equal"]) == (1, 0.0)
-    assert [row["message"] for row in found["troubles"]] == ["'no' is none of agree, partly, disagree"]
+    assert (actual["people"][0]["rows by several"], actual["people"][0]["equal"]) == (1, 0.0)
+    assert [row["message"] for row in actual["troubles"]] == ["'no' is none of agree, partly, disagree"]
 
 
 def test_what_an_experiment_found_is_checked_from_its_results(inside: Inside) -> None:
-    made = ("--summaries", "one.json", "--annotations", "model.json", "-o", "out", "-q")
-    assert inside.run("experiment", "booookscore", *made).code == 0
+    options = ("--summaries", "one.json", "--annotations", "model.json", "-o", "out", "-q")
+    assert inside.run("experiment", "booookscore", *options).code == 0
     source = ("--annotations", "out/items.json")
     (row,) = sheet(inside, "--what", "annotations", "--summaries", "one.json", *source, "--people", "1")
     assert (row["span"], row["questions"]) == ("Ann eats.", "What?")
     fill(inside, [row], lambda _: {"person 1": "agree"})
-    (found,) = tables(inside, *source)["precision"]
-    assert (found["annotations"], found["agree"], found["precision"]) == ("model.json", 1, 1.0)
+    (actual,) = tables(inside, *source)["precision"]
+    assert (actual["annotations"], actual["agree"], actual["precision"]) == ("model.json", 1, 1.0)
     (inside.folder / "out" / "items.json").write_text('[{"system": "x"}]', "utf-8")
     refused = inside.run("agree", "read", "sheet.csv", *source)
     assert (refused.code, "not the items.json of an experiment" in refused.err) == (2, True)
 
 
 def test_released_answers_on_annotations_are_counted_by_their_source(inside: Inside) -> None:
-    judged = [("human", "Agree"), ("human", "Partially agree"), ("human", "Don't agree"), ("model", "Don't agree")]
-    annotations = [{"source": source, "anno": {}, "agreement": answer} for source, answer in judged]
+    answers = [("human", "Agree"), ("human", "Partially agree"), ("human", "Don't agree"), ("model", "Don't agree")]
+    annotations = [{"source": source, "anno": {}, "agreement": answer} for source, answer in answers]
     (inside.folder / "judged.json").write_text(json.dumps({"a": {"summary": ONE["a"], "annotations": annotations}}))
     done = inside.run("agree", "read", "judged.json", "--json")
     assert done.code == 0, done.err
@@ -159,16 +159,16 @@ def test_marks_become_annotations_in_the_released_form(inside: Inside) -> None:
         "'=Bob reads.",
         "He left.",
     ]
-    said = {
+    answers = {
         "Ann eats.": {"span": "Ann", "question": "Who is Ann?", "types": "entity omission, language"},
         "Tom sleeps.": {"span": "Tom sleeps.", "second span": "sleeps on", "types": "duplication"},
         "'=Bob reads.": {"span": "'=Bob", "question": "Why?"},
     }
-    fill(inside, rows, lambda row: said.get(row["sentence"], {}))
+    fill(inside, rows, lambda row: answers.get(row["sentence"], {}))
     done = inside.run("agree", "read", "sheet.csv", "--summaries", "one.json", "-o", "out")
     assert done.code == 0, done.err
-    again = ("--summaries", "out/sheet.json", "--annotations", "out/sheet.json", "--json")
-    written = inside.run("experiment", "booookscore", *again).json
+    repeated = ("--summaries", "out/sheet.json", "--annotations", "out/sheet.json", "--json")
+    written = inside.run("experiment", "booookscore", *repeated).json
     assert [(item["id"], item["confused"], item["score"]) for item in written["items"]] == [
         ("a", 2, pytest.approx(1 / 3)),
         ("b", 1, 0.0),
@@ -184,8 +184,8 @@ def test_preferences_count_for_the_system_whichever_was_shown_first(inside: Insi
 
     def answer(row: dict[str, str]) -> dict[str, str]:
         first = {"a": ONE["a"], "b": "'=Bob reads."}[row["of"]]
-        shown = next(one for one in rows if one["of"] == row["of"])["summary 1"]
-        liked = "1" if shown == first else "2"
+        first_summary = next(candidate for candidate in rows if candidate["of"] == row["of"])["summary 1"]
+        liked = "1" if first_summary == first else "2"
         return {"person 1": "tie" if "detail" in row["asked"] else liked}
 
     fill(inside, rows, answer)
@@ -198,7 +198,7 @@ def test_preferences_count_for_the_system_whichever_was_shown_first(inside: Insi
 
 
 def test_what_a_sheet_is_not_made_of_is_refused(inside: Inside) -> None:
-    for arguments, said in (
+    for arguments, message in (
         (("--what", "annotations", "--summaries", "one.json"), "needs --summaries and --annotations"),
         (("--what", "preferences", "--summaries", "one.json"), "needs --summaries (2 of them)"),
         (("run", "--what", "marks", "--summaries", "one.json"), "is made of files, not of runs"),
@@ -206,4 +206,4 @@ def test_what_a_sheet_is_not_made_of_is_refused(inside: Inside) -> None:
         (("--what", "annotations", "--summaries", "other.json", *BOTH[2:], "-q"), ""),
     ):
         done = inside.run("agree", "sheet", *arguments)
-        assert (done.code, said in " ".join(done.err.split())) == (2 if said else done.code, True), done.err
+        assert (done.code, message in " ".join(done.err.split())) == (2 if message else done.code, True), done.err

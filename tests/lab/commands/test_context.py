@@ -40,8 +40,8 @@ def test_it_prints_what_matters_and_writes_the_rest(inside: Inside) -> None:
     ]
     assert all(float(row["read"]) < 1 for row in rows)
     before = {path.name: path.read_bytes() for path in results.iterdir()}
-    again = inside.run(*CONTEXT, "--strategy", "hierarchical", "--strategy", "incremental", "-o", "results")
-    assert again.out == done.out
+    repeated = inside.run(*CONTEXT, "--strategy", "hierarchical", "--strategy", "incremental", "-o", "results")
+    assert repeated.out == done.out
     assert {path.name: path.read_bytes() for path in results.iterdir()} == before
 
 
@@ -67,14 +67,14 @@ def test_a_short_document_has_steps_of_its_own_and_a_plan_costs_nothing(inside: 
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("--until", "10:20"), "are not steps"),
         (("--strategy", "sideways"), "sideways"),
         (("book.md", "reference.txt", "--reference", "reference.txt"), "one document has a reference"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(inside: Inside, words: tuple[str, ...], said: str) -> None:
+def test_what_cannot_be_meant_is_refused(inside: Inside, words: tuple[str, ...], message: str) -> None:
     done = inside.run("experiment", "context", "book.md", "-m", "extractive", *words)
     assert done.code == 2
-    assert said in done.err
+    assert message in done.err

@@ -18,8 +18,8 @@ def test_sets_are_described_and_converted(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_text("\n".join(map(json.dumps, entries)), "utf-8")
     described = inside.run("data", "describe", "x.jsonl", "-q", "-o", "described")
     assert described.code == 0
-    made = inside.run("experiment", "report", "described", "-o", "report.html")
-    assert (made.code, "1 set of results" in made.err) == (0, True)
+    page = inside.run("experiment", "report", "described", "-o", "report.html")
+    assert (page.code, "1 set of results" in page.err) == (0, True)
     joined = inside.run("data", "convert", "x.jsonl", "--join-tokens", "40", "-o", "long.jsonl")
     assert joined.code == 0
     assert len((tmp_path / "long.jsonl").read_text("utf-8").splitlines()) == 1

@@ -23,8 +23,8 @@ def hospital(folder: Path, fault: str = "") -> Iterator[Inside]:
     """The command beside a server whose judge fails in one control at most."""
     oracle = Oracle(fault)
 
-    def serve(seen: Seen) -> str:
-        return json.dumps(oracle(seen_on(seen)))
+    def serve(request: Seen) -> str:
+        return json.dumps(oracle(seen_on(request)))
 
     with ChatServer(serve) as server:
         yield Inside(folder, server.base_url, COLUMNS="100")
@@ -34,18 +34,18 @@ def hospital(folder: Path, fault: str = "") -> Iterator[Inside]:
 def test_a_judge_that_passes_leaves_with_zero(tmp_path: Path) -> None:
     with hospital(tmp_path) as command:
         done = command.run(*FORM)
-        again = command.run(*FORM, "--json")
+        repeated = command.run(*FORM, "--json")
         listed = command.run("runs", "--json"), command.run("runs", "--all", "--json")
     assert done.code == 0, done.err
     assert done.out.startswith(f"# {MODEL}, on English texts: 5 controls passed, 0 failed, 0 cannot tell\n")
     assert "## Failed" not in done.out
     assert "5 of 5 done" in done.err
-    (judge,) = again.json["judges"]
-    assert again.json["stopped"] is None
+    (judge,) = repeated.json["judges"]
+    assert repeated.json["stopped"] is None
     assert judge["usage"]["calls"] == 0
     assert (judge["passed"], judge["failed"], judge["cannot_tell"], judge["not_made"]) == (5, 0, 0, 0)
-    assert {one["metric"] for one in judge["controls"]} == {"booookscore"}
-    assert [len(one.json["runs"]) for one in listed] == [0, 10]
+    assert {control["metric"] for control in judge["controls"]} == {"booookscore"}
+    assert [len(listing.json["runs"]) for listing in listed] == [0, 10]
 
 
 @pytest.mark.slow
@@ -55,10 +55,10 @@ def test_a_control_that_fails_is_told_with_what_was_said_and_leaves_with_three(t
         listed = command.run("runs", "--all", "--json").json["runs"]
     assert done.code == 3
     assert done.err == ""
-    told = done.out.split("## Failed\n")[1]
+    failures = done.out.split("## Failed\n")[1]
     expected = "expected: 0.10 or more below that of a good summary; got: 1.00, next to 1.00"
-    assert f"booookscore, {SHUFFLED}: {expected}" in " ".join(told.split())
-    assert any(run["run"] in told for run in listed)
+    assert f"booookscore, {SHUFFLED}: {expected}" in " ".join(failures.split())
+    assert any(run["run"] in failures for run in listed)
 
 
 @pytest.mark.slow
@@ -83,10 +83,10 @@ def test_the_plan_asks_nobody_and_holds(tmp_path: Path) -> None:
         assert not command.database.exists()
         done = command.run("doctor", "--judge", MODEL, *metrics, "--json").json
     total = plan["rows"][-1]
-    used = done["judges"][0]["usage"]
+    usage = done["judges"][0]["usage"]
     assert total["document"] == "total"
-    assert 0 < used["calls"] <= total["calls"]
-    assert used["prompt_tokens"] <= total["prompt tokens"]
+    assert 0 < usage["calls"] <= total["calls"]
+    assert usage["prompt_tokens"] <= total["prompt tokens"]
 
 
 @pytest.mark.parametrize(

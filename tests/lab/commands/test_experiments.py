@@ -55,21 +55,21 @@ def test_hamlet_prints_the_report_and_writes_it_with_its_tables(inside: Inside, 
     done = inside.run(*HAMLET, "-o", "deep/results")
     assert done.code == 0, done.err
     results = inside.folder / "deep" / "results"
-    whole = (results / "report.md").read_text("utf-8")
-    assert whole == inside.run(*HAMLET, "-q").out, "without a directory the tables are printed"
+    full_report = (results / "report.md").read_text("utf-8")
+    assert full_report == inside.run(*HAMLET, "-q").out, "without a directory the tables are printed"
     assert done.out.startswith("# HAMLET: recall and faithfulness")
     # One summary of each model states everything, the other half; each has one tree of three facts.
     assert 3 < len(done.out.splitlines()) <= 12
     assert "openai:whole: recall 1.00 of" in done.out
-    assert "## " in whole
+    assert "## " in full_report
     assert "## " not in done.out
     names = {path.stem for path in results.glob("*.csv")} - {"items"}
     tables = json.loads((results / "tables.json").read_text("utf-8"))["tables"]
     assert names == {table["name"] for table in tables}
     assert all(table["basis"].startswith(("Based on", "Recall: Based on")) for table in tables)
     for table in tables:
-        found = list(csv.DictReader(io.StringIO((results / f"{table['name']}.csv").read_text("utf-8"))))
-        assert len(found) == len(table["rows"])
+        actual = list(csv.DictReader(io.StringIO((results / f"{table['name']}.csv").read_text("utf-8"))))
+        assert len(actual) == len(table["rows"])
     items = json.loads((results / "items.json").read_text("utf-8"))
     assert [item["model"] for item in items] == ["openai:whole", "openai:half"]
     assert items[0]["recall"]["levels"]["all"]["value"] == 1.0
@@ -79,17 +79,17 @@ def test_hamlet_prints_the_report_and_writes_it_with_its_tables(inside: Inside, 
     assert len(notes) == len({*notes}), "what holds for all runs is said once"
     assert not any("chunk 1" in line for line in notes)
     assert f"{len(list(results.iterdir()))} files written to {Path('deep/results')}" in done.err
-    asked, first = len(server.seen), {path.name: path.read_bytes() for path in results.iterdir()}
-    again = inside.run(*HAMLET, "-o", "deep/results", "--quiet")
-    assert (again.code, again.err, len(server.seen)) == (0, "", asked)
+    request_count, first = len(server.seen), {path.name: path.read_bytes() for path in results.iterdir()}
+    repeated = inside.run(*HAMLET, "-o", "deep/results", "--quiet")
+    assert (repeated.code, repeated.err, len(server.seen)) == (0, "", request_count)
     assert {path.name: path.read_bytes() for path in results.iterdir()} == first
 
 
 def test_stored_results_become_one_page(inside: Inside, server: ChatServer) -> None:
     assert inside.run(*SIZES, "-o", "results", "-q").code == 0
-    asked = len(server.seen)
+    request_count = len(server.seen)
     done = inside.run("experiment", "report", "results", "results/tables.json", "-o", "report.html")
-    assert (done.code, len(server.seen)) == (0, asked)
+    assert (done.code, len(server.seen)) == (0, request_count)
     assert "2 sets of results" in done.err
     page = (inside.folder / "report.html").read_text("utf-8")
     assert page.count("<figure") == 4
@@ -140,11 +140,11 @@ def test_a_dry_run_of_chunk_sizes_counts_each_chunk_before_each_judge(inside: In
         judges[row["model"]] += row["calls"]
     assert inside.run(*SIZES, "-q").code == 0
     assert total["calls"] == len(server.seen)
-    assert judges == Counter(f"openai:{seen.model}" for seen in server.seen)
+    assert judges == Counter(f"openai:{request.model}" for request in server.seen)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("hamlet",), "Missing argument 'SOURCE...'"),
         (("hamlet", "book.md", "--judge", "openai:judge"), "Missing option '--model'"),
@@ -159,11 +159,11 @@ def test_a_dry_run_of_chunk_sizes_counts_each_chunk_before_each_judge(inside: In
     ],
 )
 def test_what_cannot_be_meant_is_refused_with_one_sentence(
-    inside: Inside, server: ChatServer, arguments: tuple[str, ...], said: str
+    inside: Inside, server: ChatServer, arguments: tuple[str, ...], message: str
 ) -> None:
     done = inside.run("experiment", *arguments)
     assert done.code == 2
-    assert said in done.err
+    assert message in done.err
     assert server.seen == []
     assert inside.run("experiment", *arguments, "--json").json["error"]["code"] == "usage"
 
@@ -184,6 +184,6 @@ def test_a_stop_says_how_to_go_on(tmp_path: Path) -> None:
         while len(server.answered) < 3:
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=30)
+        _, errors = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert "repeat the command; finished work is reused" in said
+    assert "repeat the command; finished work is reused" in errors

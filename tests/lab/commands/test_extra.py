@@ -23,9 +23,9 @@ def test_commands_say_which_extra_they_need(
 ) -> None:
     find = importlib.util.find_spec
     monkeypatch.setattr("redraft.plugins.find_spec", lambda name: None if name == "sklearn" else find(name))
-    with pytest.raises(SystemExit) as left:
+    with pytest.raises(SystemExit) as exited:
         main(words)
-    assert left.value.code == 2
-    said = capsys.readouterr().err
-    assert "needs sklearn, which is not installed" in said
-    assert 'pip install "redraft[lab]"' in said
+    assert exited.value.code == 2
+    message = capsys.readouterr().err
+    assert "needs sklearn, which is not installed" in message
+    assert 'pip install "redraft[lab]"' in message

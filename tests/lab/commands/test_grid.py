@@ -24,8 +24,8 @@ def test_drafts_may_answer_a_question_and_read_a_beginning_and_are_judged_by_the
     done = inside.run(*GRID, *words, "--json", "-q")
     assert done.code == 0, done.err
     (contestant,) = done.json["settings"]["contestants"]
-    asked = {name: contestant["settings"][name] for name in ("query", "language", "until")}
-    assert asked == {"query": "Who keeps the lamp?", "language": "English", "until": 300}
+    settings = {name: contestant["settings"][name] for name in ("query", "language", "until")}
+    assert settings == {"query": "Who keeps the lamp?", "language": "English", "until": 300}
     (score,) = (row for row in table(done.json, "scores") if row["metric"] == "spread")
     assert score["score"] < 0.5
     assert inside.run(*GRID, *words, "--json", "-q").out == done.out
@@ -35,7 +35,7 @@ def table(report: dict[str, object], name: str) -> list[dict[str, object]]:
     """The rows of a table."""
     tables = report["tables"]
     assert isinstance(tables, list)
-    return next(one["rows"] for one in tables if one["name"] == name)
+    return next(table["rows"] for table in tables if table["name"] == name)
 
 
 def test_a_judge_that_cannot_decide_is_not_asked_to_try_again(inside: Inside) -> None:

@@ -20,10 +20,10 @@ _WRITERS, _JUDGE = ("w", "v"), "j"
 KEEPERS = 12
 
 
-def replied(seen: Seen) -> Said:
+def replied(request: Seen) -> Said:
     """Whoever is asked knows all about keepers."""
-    sheet = seen_on(seen)
-    if seen.model in _WRITERS:
+    sheet = seen_on(request)
+    if request.model in _WRITERS:
         return told(*range(1, KEEPERS + 1))
     return Keepers()(sheet)
 
@@ -43,11 +43,11 @@ def test_each_draws_as_its_table_says_whatever_is_said_of_those_who_write(
 ) -> None:
     (tmp_path / "book.md").write_text(island(KEEPERS).text, "utf-8")
     with ChatServer(replied) as server:
-        own = (("calm", "w", 0.1, 0.8), ("warm", "v", 0.9, 0.7), ("strict", _JUDGE, 0.3, 0.6))
+        model_tables = (("calm", "w", 0.1, 0.8), ("warm", "v", 0.9, 0.7), ("strict", _JUDGE, 0.3, 0.6))
         tables = "".join(
             f'[models.{name}]\nmodel = "openai:{model}"\nbase_url = "{server.base_url}"\ncontext_tokens = 8000\n'
             f"temperature = {temperature}\ntop_p = {top_p}\n"
-            for name, model, temperature, top_p in own
+            for name, model, temperature, top_p in model_tables
         )
         (tmp_path / "redraft.toml").write_text(tables, "utf-8")
         command = Inside(tmp_path, server.base_url, REDRAFT_CONFIG="redraft.toml")
@@ -55,16 +55,16 @@ def test_each_draws_as_its_table_says_whatever_is_said_of_those_who_write(
         run = ("experiment", name, "book.md", *rest, "--judge", "strict", "--words", "60", "--json", "-q")
         first = command.run(*run)
         assert first.code in (0, 3), first.err + first.out[-3000:]
-        drawn = {(seen.model, seen.body["temperature"], seen.body["top_p"]) for seen in server.answered}
-        asked = len(server.answered)
+        drawn = {(request.model, request.body["temperature"], request.body["top_p"]) for request in server.answered}
+        request_count = len(server.answered)
         command.run(*run)
-        assert len(server.answered) == asked or first.code == 3, "what is done is found again"
+        assert len(server.answered) == request_count or first.code == 3, "what is done is found again"
         command.run(*run, "--temperature", "1.5")
-        judged = {seen.body["temperature"] for seen in server.answered if seen.model == _JUDGE}
+        judge_temperatures = {request.body["temperature"] for request in server.answered if request.model == _JUDGE}
     assert (_JUDGE, 0.3, 0.6) in drawn
-    assert {one for one in drawn if one[0] == _JUDGE} == {(_JUDGE, 0.3, 0.6)}
-    assert {one for one in drawn if one[0] == "w"} <= {("w", 0.1, 0.8)}
-    assert judged == {0.3}, "a --temperature is said of those who write"
+    assert {sampling for sampling in drawn if sampling[0] == _JUDGE} == {(_JUDGE, 0.3, 0.6)}
+    assert {sampling for sampling in drawn if sampling[0] == "w"} <= {("w", 0.1, 0.8)}
+    assert judge_temperatures == {0.3}, "a --temperature is said of those who write"
 
 
 @pytest.mark.parametrize(
@@ -83,27 +83,27 @@ def test_judges_without_writers_are_named_by_their_tables_too(tmp_path: Path, wo
         planned = command.run(*run, "--dry-run").json["rows"]
         done = command.run(*run, "-q")
         assert done.code == 0, done.err
-        drawn = {(seen.model, seen.body["temperature"], seen.body.get("top_p")) for seen in server.answered}
-        asked = len(server.answered)
+        drawn = {(request.model, request.body["temperature"], request.body.get("top_p")) for request in server.answered}
+        request_count = len(server.answered)
         assert command.run(*run, "-q").out == done.out
     assert drawn == {("j", 0.3, 0.6), ("plain", 0.9, None)}
-    assert len(server.answered) == asked == planned[-1]["calls"]
+    assert len(server.answered) == request_count == planned[-1]["calls"]
     assert "strict" in done.out, "in tables it has the name that it was given"
 
 
 def test_a_judge_of_coherence_keeps_the_window_of_its_table(tmp_path: Path) -> None:
-    own = ModelSettings(model="openai:j", context_tokens=7000, temperature=0.3)
-    design = CoherenceDesign(judges=("strict", "openai:j"), own={"strict": own}, temperature=0.9)
+    judge_table = ModelSettings(model="openai:j", context_tokens=7000, temperature=0.3)
+    design = CoherenceDesign(judges=("strict", "openai:j"), own={"strict": judge_table}, temperature=0.9)
     outcome = measure_summaries(Summaries("s.json", {"a": told(1, 2, 3)}), None, design)
-    found = [seat.prepared.settings for seat in annotation_judges(outcome)]
-    assert [(one.context_tokens, one.temperature) for one in found] == [(7000, 0.3), (8192, 0.9)]
+    actual = [seat.prepared.settings for seat in annotation_judges(outcome)]
+    assert [(settings.context_tokens, settings.temperature) for settings in actual] == [(7000, 0.3), (8192, 0.9)]
 
 
 def test_a_judge_that_is_named_for_its_drawing_still_gets_no_key_that_goes_elsewhere() -> None:
     seat = DraftConfig(model="openai:j", base_url="http://127.0.0.1:9/v1", temperature=0.3, key_env=NO_KEY)
-    named = JudgeConfig.model_validate_json(with_judge(JudgeConfig(), "strict", seat).model_dump_json())
-    assert named.models["strict"].temperature == 0.3
-    writer, judge = assign_models(seat, named, Limits(), None)
+    judging = JudgeConfig.model_validate_json(with_judge(JudgeConfig(), "strict", seat).model_dump_json())
+    assert judging.models["strict"].temperature == 0.3
+    writer, judge = assign_models(seat, judging, Limits(), None)
     assert (judge.settings.model, judge.settings.temperature) == ("openai:j", 0.3)
     assert (writer.usual_key, judge.usual_key) == (False, False)
     plain = seat.model_copy(update={"temperature": None})

@@ -28,13 +28,13 @@ def test_agreement_is_measured_as_the_preset_has_it(command: Inside) -> None:
 
 
 def test_every_experiment_takes_a_preset() -> None:
-    found = {name: one for name, one in experiment.commands.items() if name != "report"}
-    assert len(found) > 6
-    assert all(any(option.name == "preset" for option in one.params) for one in found.values())
+    actual = {name: experiment_command for name, experiment_command in experiment.commands.items() if name != "report"}
+    assert len(actual) > 6
+    assert all(any(option.name == "preset" for option in value.params) for value in actual.values())
 
 
 def test_the_thesis_sets_options_of_its_experiment() -> None:
-    assert redraft.preset("thesis").experiment.keys() <= {one.name for one in thesis.params}
+    assert redraft.preset("thesis").experiment.keys() <= {param.name for param in thesis.params}
 
 
 @pytest.mark.parametrize(

@@ -35,31 +35,31 @@ def test_a_dry_run_counts_the_questions_and_stores_nothing(inside: Inside) -> No
     assert both["answers"] == both["answers, hierarchical"] == 48
     assert both["drafting, hierarchical"] > 0
     assert not inside.database.exists()
-    shown = inside.run(*COMMAND, "--dry-run", "-o", "results")
-    assert "No model was called and nothing was stored" in shown.out
+    plan = inside.run(*COMMAND, "--dry-run", "-o", "results")
+    assert "No model was called and nothing was stored" in plan.out
     assert not (inside.folder / "results").exists()
 
 
 @pytest.mark.slow
 def test_two_settings_of_one_model_take_part_by_their_names(tmp_path: Path) -> None:
-    with serving(lambda seen: json.dumps(over_wire(seen))) as server:
+    with serving(lambda request: json.dumps(over_wire(request))) as server:
         command = Inside(tmp_path)
         (tmp_path / "valley.txt").write_text(book(6).text, "utf-8")
-        own = "".join(
+        model_tables = "".join(
             f'[models.{name}]\nmodel = "openai:{model}"\nbase_url = "{server.base_url}"\ntemperature = {drawn}\n'
             for name, model, drawn in (("calm", "reader", 0.1), ("warm", "reader", 0.9), ("fair", "judge", 0.2))
         )
-        (tmp_path / "redraft.toml").write_text(own, "utf-8")
+        (tmp_path / "redraft.toml").write_text(model_tables, "utf-8")
         command.environment["REDRAFT_CONFIG"] = "redraft.toml"
-        named = ("-m", "calm", "-m", "warm", "--judge", "fair")
-        done = command.run("experiment", "qa", "valley.txt", *named, "--until", "5000", "--json", "-q")
+        options = ("-m", "calm", "-m", "warm", "--judge", "fair")
+        done = command.run("experiment", "qa", "valley.txt", *options, "--until", "5000", "--json", "-q")
         assert done.code == 0, done.err
-        context = command.run("experiment", "context", "valley.txt", *named, "--until", "300", "--dry-run", "--json")
-    assert [one["name"] for one in done.json["settings"]["models"]] == ["calm", "warm"]
+        context = command.run("experiment", "context", "valley.txt", *options, "--until", "300", "--dry-run", "--json")
+    assert [model["name"] for model in done.json["settings"]["models"]] == ["calm", "warm"]
     assert done.json["settings"]["judge"]["name"] == "fair"
     accuracy = next(table for table in done.json["tables"] if table["name"] == "accuracy")
     assert {row["model"]: row["accuracy"] for row in accuracy["rows"] if row["type"] == "all"} == {"calm": 1, "warm": 1}
-    drawn = {(seen.model, seen.body["temperature"]) for seen in server.answered}
+    drawn = {(request.model, request.body["temperature"]) for request in server.answered}
     assert drawn == {("reader", 0.1), ("reader", 0.9), ("judge", 0.2)}
     drafting = [row["model"] for row in context.json["rows"] if row["step"].startswith("drafting")]
     assert drafting == ["openai:reader", "openai:reader"]

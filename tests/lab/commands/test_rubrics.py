@@ -20,8 +20,8 @@ def test_a_rubric_is_compared_with_people(tmp_path: Path) -> None:
         for at, text in enumerate(texts)
     ]
 
-    def serve(seen: Seen) -> str:
-        hour = int(next(letter for letter in seen.messages[0]["content"] if letter.isdigit()))
+    def serve(request: Seen) -> str:
+        hour = int(next(letter for letter in request.messages[0]["content"] if letter.isdigit()))
         return json.dumps({"faults": [], "reason": "So it reads.", "level": hour})
 
     stated = "plain_tone=Plain words"
@@ -40,9 +40,9 @@ def test_a_rubric_is_compared_with_people(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_systems_are_compared_by_a_rubric(tmp_path: Path) -> None:
-    def serve(seen: Seen) -> str:
-        asked = seen.messages[0]["content"]
-        if "Judge how far" not in asked:
+    def serve(request: Seen) -> str:
+        content = request.messages[0]["content"]
+        if "Judge how far" not in content:
             return "The board agreed. It was cold."
         return json.dumps(VERDICT | {"level": 5, "faults": []})
 
@@ -50,5 +50,5 @@ def test_systems_are_compared_by_a_rubric(tmp_path: Path) -> None:
         command = Inside(folder(tmp_path, ""), server.base_url, REDRAFT_MODEL="openai:m")
         compared = command.run("experiment", "grid", "book.md", "-m", "openai:m", "--rubric", STATED, "--json", "-q")
 
-    (scores,) = (one["rows"] for one in compared.json["tables"] if one["name"] == "scores")
+    (scores,) = (table["rows"] for table in compared.json["tables"] if table["name"] == "scores")
     assert [(row["metric"], row["score"]) for row in scores] == [("plain_tone", 1)], compared.err

@@ -87,12 +87,12 @@ class Oracle:
 
     def ask_summary(self, sheet: Sheet) -> Json:
         facts = {n: FACTS.get(sentence_of(item)) for n, item in sheet.items("sentences").items()}
-        asked = {
+        questions = {
             n: [{"question": _question(fact[0]), "kind": "what", "answer": _answer(fact), "importance": 3}]
             for n, fact in facts.items()
             if fact
         }
-        return {"sentences": [{"id": n, "questions": asked.get(n, [])} for n in facts]}
+        return {"sentences": [{"id": n, "questions": questions.get(n, [])} for n in facts]}
 
     def answer_from_document(self, sheet: Sheet) -> Json:
         numbers = {n: _number(item["text"]) for n, item in sheet.items("questions").items()}
@@ -124,12 +124,12 @@ class Oracle:
 
     def ask_document(self, sheet: Sheet) -> Json:
         more = _ORDERED if ORDER in sheet.shown else 0
-        asked = [
+        questions = [
             {"question": _question(n + more), "kind": "what", "answer": _answer((n, True)), "quote": text, "weight": 2}
             for n, text in enumerate(DOCUMENT)
             if text in sheet.shown
         ]
-        return {"questions": asked[: sheet.limit(WANTED)]}
+        return {"questions": questions[: sheet.limit(WANTED)]}
 
     def answer_from_summary(self, sheet: Sheet) -> Json:
         answers = []

@@ -62,7 +62,10 @@ async def test_a_judge_without_a_fault_passes_every_control(tmp_path: Path) -> N
 def said(probe: str, score: float | None = None, wrong: Collection[str] = (), **more: Any) -> Evaluation:
     """What faithfulness says of a probe: a score, and the sentences that it finds wrong."""
     statements = statements_of(probes()[probe].text)
-    verdicts = [{"id": each.id, "verdict": "entity" if each.sentence in wrong else SUPPORTED} for each in statements]
+    verdicts = [
+        {"id": statement.id, "verdict": "entity" if statement.sentence in wrong else SUPPORTED}
+        for statement in statements
+    ]
     outcome = more.pop("outcome", "scored" if score is not None else "failed")
     details = {"sentences": verdicts, **more.pop("details", {})}
     return Evaluation("faithfulness", 1, outcome, score, len(verdicts), 0, details=details, **more)
@@ -161,7 +164,7 @@ class Eager(Evaluator):
     async def evaluate(self, case: Case) -> Evaluation:
         document = {statement.sentence for statement in statements_of(case.document.text)}
         sentences = [statement.sentence for statement in case.statements]
-        return self.scored(sum(each in document for each in sentences) / len(sentences) if sentences else 1.0)
+        return self.scored(sum(sentence in document for sentence in sentences) / len(sentences) if sentences else 1.0)
 
 
 @pytest.mark.slow
@@ -188,11 +191,11 @@ def test_a_metric_without_a_score_has_no_controls() -> None:
 
 
 def test_the_sentences_are_what_they_are_said_to_be() -> None:
-    its = load_texts()
-    document = [one.sentence for one in statements_of(its.document)]
-    assert 250 <= len(its.document.split()) <= 500
-    for (wording, half), planted in its.planted.items():
-        sentences = [one.sentence for one in statements_of(planted.text)]
+    texts = load_texts()
+    document = [statement.sentence for statement in statements_of(texts.document)]
+    assert 250 <= len(texts.document.split()) <= 500
+    for (wording, half), planted in texts.planted.items():
+        sentences = [statement.sentence for statement in statements_of(planted.text)]
         wrong = [sentence for _, sentence in planted.wrong]
         assert sorted(sentences) == sorted([*planted.right, *wrong])
         assert [kind for kind, _ in planted.wrong] == [
@@ -203,30 +206,30 @@ def test_the_sentences_are_what_they_are_said_to_be() -> None:
             "relation",
             "invented sentence",
         ]
-        assert not set(wrong) & {*document, *its.planted[wording, 1 - half].right}
+        assert not set(wrong) & {*document, *texts.planted[wording, 1 - half].right}
         assert set(planted.right) <= set(document) if wording == "copied" else not set(planted.right) & set(document)
-    kept = [sentence for sentences in its.kept.values() for sentence in sentences]
-    assert [len(sentences) for sentences in its.kept.values()] == [2] * 7
-    assert not {*kept} & {*document, *its.summary}
-    assert sorted(its.shuffled) == sorted(its.summary)
-    assert all(its.shuffled[at] != one for at, one in enumerate(its.summary))
-    assert not set(_names(its.other)) & set(_names(its.document))
+    kept_sentences = [sentence for sentences in texts.kept.values() for sentence in sentences]
+    assert [len(sentences) for sentences in texts.kept.values()] == [2] * 7
+    assert not {*kept_sentences} & {*document, *texts.summary}
+    assert sorted(texts.shuffled) == sorted(texts.summary)
+    assert all(texts.shuffled[at] != statement for at, statement in enumerate(texts.summary))
+    assert not set(_names(texts.other)) & set(_names(texts.document))
 
 
 def _names(text: str) -> list[str]:
     """What is written like a name within a sentence."""
-    words = [sentence.split()[1:] for sentence in (one.sentence for one in statements_of(text))]
+    words = [sentence.split()[1:] for sentence in (statement.sentence for statement in statements_of(text))]
     return [word.strip(".,") for sentence in words for word in sentence if word[:1].isupper()]
 
 
 @pytest.mark.parametrize("where", ["summary", "document"])
 def test_the_order_stands_in_the_middle_and_nothing_else_is_changed(where: str) -> None:
-    its = load_texts()
+    texts = load_texts()
     probe, plain = probes()[f"{WRONG}, instruction in the {where}"], probes()[WRONG]
     ordered, without = (
-        (probe.text, plain.text) if where == "summary" else (its.document_text(True), its.document_text(False))
+        (probe.text, plain.text) if where == "summary" else (texts.document_text(True), texts.document_text(False))
     )
-    before, after = ordered.split(its.order)
+    before, after = ordered.split(texts.order)
     assert len(before) > 300
     assert len(after) > 300
     assert before.split() + after.split() == without.split()

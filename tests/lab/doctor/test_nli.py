@@ -17,4 +17,4 @@ def test_the_doctor_examines_it_by_the_metrics_that_it_serves(tiny: Path, tmp_pa
     done = Inside(tmp_path).run("doctor", "--judge", f"nli:{tiny}", "--json", "-q")
     assert done.code == 3, "it knows nothing of the bridge"
     (judge,) = done.json["judges"]
-    assert {one["metric"] for one in judge["controls"]} == {"consistency", "faithfulness"}
+    assert {control["metric"] for control in judge["controls"]} == {"consistency", "faithfulness"}

@@ -39,10 +39,10 @@ async def test_a_real_model_is_examined_by_coverage(url: str, tmp_path: Path, mo
     with Store(tmp_path / "redraft.db") as store:
         subject = JudgeUnderTest(NAME, (coverage,), settings, url)
         runner = ExperimentRunner(store, Limits(concurrency=2, timeout=1800))
-        found = await examine(subject, runner)
-    verdicts = {one.control: one for one in found.controls}
+        actual = await examine(subject, runner)
+    verdicts = {control.control: control for control in actual.controls}
     assert verdicts.keys() == expectations_of(coverage).keys()
     assert len(verdicts) == 3
-    assert {one.verdict for one in verdicts.values()} <= {"pass", "fail", "cannot tell"}
+    assert {verdict.verdict for verdict in verdicts.values()} <= {"pass", "fail", "cannot tell"}
     assert verdicts[EMPTY].verdict == "pass"
-    assert found.usage.calls > 0
+    assert actual.usage.calls > 0

@@ -52,11 +52,11 @@ def judged(document: str, name: str, scores: Scores, judge: str = "j", **more: A
     lengths = more.pop("lengths", {})
     title = more.pop("title", document.upper())
     summary = GridSummary(document, title, name, **{"text": "Some words here.", **more})
-    found = {
+    actual = {
         metric: GridScore("failed", None, 1, 3, "too few") if score is None else GridScore("scored", score, 4, 0)
         for metric, score in scores.items()
     }
-    return replace(GridJudgment.of(summary, judge), scores=found, lengths=lengths)
+    return replace(GridJudgment.of(summary, judge), scores=actual, lengths=lengths)
 
 
 def cells(items: Sequence[Any]) -> tuple[PackCell, ...]:

@@ -38,11 +38,11 @@ def item(model: str = "a", position: float = 0.1, perspective: Perspective = "an
     return HamletItem("d", "A Book", int(position * 10), position, perspective, "Why?", model, **came)
 
 
-def rows(table: Any, *names: str, **wanted: Any) -> list[tuple[Any, ...]]:
+def rows(table: Any, *names: str, **criteria: Any) -> list[tuple[Any, ...]]:
     """The columns `names` of the rows of a table or frame that have what is wanted in their other columns."""
     if isinstance(table, pd.DataFrame):
         table = as_table("every", "cost", table, "")
-    return [tuple(record[name] for name in names) for record in table.records if wanted.items() <= record.items()]
+    return [tuple(record[name] for name in names) for record in table.records if criteria.items() <= record.items()]
 
 
 def drawn(experiment: str, **frames: Any) -> dict[str, Any]:

@@ -55,7 +55,7 @@ def outcome_of(
 
 
 def table(report: Report, name: str) -> Table:
-    return next(one for one in report.tables if one.name == name)
+    return next(table for table in report.tables if table.name == name)
 
 
 def test_the_score_is_a_mean_over_summaries_of_shares() -> None:
@@ -73,9 +73,9 @@ def test_the_score_is_a_mean_over_summaries_of_shares() -> None:
     }  # fmt: skip
     report = EXPERIMENT.report(annotated_outcome(outcome_of(texts, entries)))
     scores = table(report, "scores")
-    found = rows(scores, "BooookScore", "score", "summaries", "of", "sentences", "judged", "unjudged", "confused")
+    actual = rows(scores, "BooookScore", "score", "summaries", "of", "sentences", "judged", "unjudged", "confused")
     score = (1 / 2 + 2 / 4 + 1) / 3
-    assert found == [(pytest.approx(100 * score), pytest.approx(score), 3, 4, 7, 7, 0, 3)]
+    assert actual == [(pytest.approx(100 * score), pytest.approx(score), 3, 4, 7, 7, 0, 3)]
     types = table(report, "types")
     assert rows(types, "sentences", "% of sentences", type="entity omission") == [(2, pytest.approx(200 / 7))]
     assert rows(types, "sentences", type="duplication") == [(0,)]
@@ -88,7 +88,7 @@ def test_the_score_is_a_mean_over_summaries_of_shares() -> None:
     )
     status = {item["document"]: (item["status"], item["score"]) for item in report.items}
     assert status == {"a": ("done", 0.5), "b": ("done", 0.5), "c": ("done", 1), "d": ("done", None)}
-    assert [one.name for one in report.tables] == ["scores", "types", "lengths", "failures"], "nothing was asked"
+    assert [table.name for table in report.tables] == ["scores", "types", "lengths", "failures"], "nothing was asked"
 
 
 def test_where_every_sentence_has_an_entry_one_without_is_not_judged() -> None:
@@ -113,8 +113,8 @@ def test_a_score_rests_on_half_of_the_sentences_and_not_on_faults_alone(
     short = Failure("judging", "unjudged", "the judge cannot tell") if unjudged else None
     (summary,) = outcome_of({"a": "One sleeps."}, {"a": None}).summaries
     assert coherence_item("j", summary, said, {}, unjudged, failure=short).score == score
-    people = coherence_item("p", summary, said, {}, unjudged)
-    assert people.score == (1 - confusing / len(said) if said else None), "people chose what to mark"
+    human = coherence_item("p", summary, said, {}, unjudged)
+    assert human.score == (1 - confusing / len(said) if said else None), "people chose what to mark"
 
 
 def test_annotations_of_other_summaries_are_refused() -> None:
@@ -140,10 +140,13 @@ GERMAN = {
 
 
 def test_sentences_end_by_the_language_of_the_summaries(tmp_path: Path) -> None:
-    found = {one.id: [each.sentence for each in one.sentences] for one in outcome_of(GERMAN, {"lang": None}).summaries}
-    assert len(found["lang"]) == 2
-    assert found["kurz"] == ["Er kam am 3. März.", "Im Abschnitt Abb. 3 steht es."], "too short to show it by itself"
-    assert len(found["english"]) == 2
+    actual = {
+        summary.id: [sentence.sentence for sentence in summary.sentences]
+        for summary in outcome_of(GERMAN, {"lang": None}).summaries
+    }
+    assert len(actual["lang"]) == 2
+    assert actual["kurz"] == ["Er kam am 3. März.", "Im Abschnitt Abb. 3 steht es."], "too short to show it by itself"
+    assert len(actual["english"]) == 2
     assert len(sentences_in(GERMAN["kurz"])) > 2, "which by itself is read as English"
 
 
@@ -158,10 +161,10 @@ async def test_the_built_in_judge_says_nothing_of_summaries_in_another_language(
 
 
 async def test_a_judge_s_replies_are_read_by_the_language_of_each_summary(tmp_path: Path) -> None:
-    seen: list[tuple[str, str]] = []
+    request: list[tuple[str, str]] = []
 
     def language_while(*given: Any) -> Any:
-        seen.append((given[1], language_of("Ja.")))
+        request.append((given[1], language_of("Ja.")))
         return original(*given)
 
     original = Proofreader.read
@@ -169,7 +172,7 @@ async def test_a_judge_s_replies_are_read_by_the_language_of_each_summary(tmp_pa
         lab = Lab(tmp_path, server.base_url)
         lab.texts = GERMAN
         await lab.run()
-    assert dict(seen) == {GERMAN["lang"]: "de", GERMAN["kurz"]: "de", GERMAN["english"]: "en"}
+    assert dict(request) == {GERMAN["lang"]: "de", GERMAN["kurz"]: "de", GERMAN["english"]: "en"}
     assert language_of("Ja.") == ""
 
 
@@ -245,10 +248,10 @@ def test_scores_by_length_and_rouge_l_against_references() -> None:
         references={"1": ("One sleeps well.", "Two eat."), "none": ("Nobody.",)},
     )
     report = EXPERIMENT.report(annotated_outcome(outcome))
-    found = rows(table(report, "by_length"), "part", "summaries", "score", "tau")
-    assert found[0] == (1, 2, pytest.approx(1 / 4), None)
-    assert found[-1] == ("all", 10, pytest.approx(fmean(1 - 1 / n for n in range(1, 11))), pytest.approx(1.0))
-    assert len(found) == 6
+    actual = rows(table(report, "by_length"), "part", "summaries", "score", "tau")
+    assert actual[0] == (1, 2, pytest.approx(1 / 4), None)
+    assert actual[-1] == ("all", 10, pytest.approx(fmean(1 - 1 / n for n in range(1, 11))), pytest.approx(1.0))
+    assert len(actual) == 6
     names = ("summaries", "references", "ROUGE-L", "of the best reference")
     assert rows(table(report, "references"), *names) == [(1, 2, pytest.approx(40.0), pytest.approx(80.0))]
 
@@ -325,15 +328,15 @@ async def test_of_a_budget_that_does_not_last_most_is_spent_on_whole_summaries(
 async def test_what_fails_is_never_a_score_and_is_tried_again(tmp_path: Path) -> None:
     broken = True
 
-    def script(seen: Seen) -> str | Answer | Fault:
-        sheet = seen_on(seen)
+    def script(request: Seen) -> str | Answer | Fault:
+        sheet = seen_on(request)
         if broken and "called Bob" in sheet.within("summary"):
             return Fault("status", status=400, message="No.")
-        said = answer(seen)
+        said = answer(request)
         if broken and "number 33" in sheet.within("summary") and isinstance(said, str):
             entries = json.loads(said)["sentences"]
             left_out = [n for n, text in sheet.judged.items() if text in (fact_of(12), fact_of(23))]
-            return json.dumps({"sentences": [one for one in entries if one["id"] not in left_out]})
+            return json.dumps({"sentences": [entry for entry in entries if entry["id"] not in left_out]})
         return said
 
     with serving(script) as server:
@@ -359,10 +362,10 @@ async def test_what_fails_is_never_a_score_and_is_tried_again(tmp_path: Path) ->
 @pytest.mark.slow
 async def test_judges_beside_annotations_agree_as_far_as_they_do(tmp_path: Path, server: ChatServer) -> None:
     lab = Lab(tmp_path, server.base_url)
-    again, bob = "The keeper number 2 is called Tom2.", "The keeper number 5 is called Bob."
+    repeated, bob = "The keeper number 2 is called Tom2.", "The keeper number 5 is called Bob."
     lab.texts.pop("long")
     # Of two copies the entry speaks of the first, and the judge of the second.
-    entries = {"clear": again, "twice": again, "two names": bob}
+    entries = {"clear": repeated, "twice": repeated, "two names": bob}
     lab.annotations = Annotations(
         "a.json", False, {key: (AnnotatedSentence(text, WHO),) for key, text in entries.items()}
     )
@@ -399,8 +402,8 @@ async def test_what_cannot_be_judged_is_refused_before_anything_is_asked(tmp_pat
 async def test_the_window_grows_with_the_longest_summary(tmp_path: Path) -> None:
     whole, read = told(*range(1, 400)), list[str]()
 
-    def script(seen: Seen) -> str:
-        sheet = seen_on(seen)
+    def script(request: Seen) -> str:
+        sheet = seen_on(request)
         read.append(sheet.within("summary"))
         return json.dumps({"sentences": [{"id": n, "questions": [], "types": ["No confusion"]} for n in sheet.ids]})
 

@@ -89,7 +89,7 @@ async def test_each_judge_marks_each_chosen_chunk_of_each_size(tmp_path: Path, s
         assert item.marks is not None
         assert 0.5 * item.size <= item.tokens <= item.size
         assert abs(item.marks.major_facts - item.tokens // 29) <= 1
-    assert Counter(seen.model for seen in server.seen) == {"x": 6, "y": 6}
+    assert Counter(request.model for request in server.seen) == {"x": 6, "y": 6}
     report = EXPERIMENT.report(outcome)
     for name in "xy":
         line = rf"- chunk_marks is judged by openai:{name}; prompts standard"

@@ -39,10 +39,10 @@ def chosen(model: str, known: list[int]) -> str:
     return told(*even)
 
 
-def answer(seen: Seen) -> str | Answer | Fault:
-    if seen.model == "judge":
-        return json.dumps(Keepers()(seen_on(seen)))
-    return chosen(seen.model, sorted(keepers_in(text_of(seen.messages[0]))))
+def answer(request: Seen) -> str | Answer | Fault:
+    if request.model == "judge":
+        return json.dumps(Keepers()(seen_on(request)))
+    return chosen(request.model, sorted(keepers_in(text_of(request.messages[0]))))
 
 
 def at(url: str, name: str) -> NamedModel:
@@ -67,15 +67,15 @@ async def test_each_way_to_read_shows_in_the_tables(tmp_path: Path) -> None:
         design = design_at(server, *ALL, references={ISLAND.id: told(*range(4, 90, 7))})
         outcome = await run(tmp_path, design)
         report = EXPERIMENT.report(outcome)
-        asked = len(server.answered)
-        again = EXPERIMENT.report(await run(tmp_path, design))
-        assert len(server.answered) == asked
+        request_count = len(server.answered)
+        repeated = EXPERIMENT.report(await run(tmp_path, design))
+        assert len(server.answered) == request_count
     assert outcome.complete
-    assert again.files() == report.files()
+    assert repeated.files() == report.files()
     tables = {table.name: table for table in report.tables}
 
-    def cells(table: str, model: str, *names: str, **wanted: object) -> list[tuple[object, ...]]:
-        return rows(tables[table], *names, system=f"openai:{model}, direct", **wanted)
+    def cells(table: str, model: str, *names: str, **criteria: object) -> list[tuple[object, ...]]:
+        return rows(tables[table], *names, system=f"openai:{model}, direct", **criteria)
 
     thirds = ("1st", "2nd", "3rd")
     assert _near(cells("position_halves", "even", *thirds), (1 / 3, 1 / 3, 1 / 3))
@@ -107,15 +107,15 @@ async def test_each_way_to_read_shows_in_the_tables(tmp_path: Path) -> None:
     assert any(line.startswith("openai:even") and "33 / 33 / 33%" in line for line in report.headline)
 
 
-def _near(found: list[tuple[object, ...]], wanted: tuple[float, ...]) -> bool:
-    ((*values,),) = found
-    return all(isinstance(one, float) and abs(one - want) < 0.05 for one, want in zip(values, wanted, strict=True))
+def _near(actual: list[tuple[object, ...]], criteria: tuple[float, ...]) -> bool:
+    ((*values,),) = actual
+    return all(isinstance(one, float) and abs(one - want) < 0.05 for one, want in zip(values, criteria, strict=True))
 
 
 @pytest.mark.slow
 async def test_what_fails_is_a_hole_and_stops_nothing_else(tmp_path: Path) -> None:
-    def failing(seen: Seen) -> str | Answer | Fault:
-        return Fault("status", status=400) if seen.model == "starter" else answer(seen)
+    def failing(request: Seen) -> str | Answer | Fault:
+        return Fault("status", status=400) if request.model == "starter" else answer(request)
 
     with serving(failing) as server:
         outcome = await run(tmp_path, design_at(server, "even", "starter"))

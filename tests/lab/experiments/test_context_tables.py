@@ -97,11 +97,11 @@ def test_positions_by_thirds_of_what_was_read_and_of_the_whole() -> None:
 
     # 100, 300 and 500 of 600 are one in each third; of 1,200 two are in the first third and one in the second. What is
     # read is all of the first third and half of the second, 400 and 200 of 600 characters.
-    (found,) = rows(table, *read, *whole, *expected, step=1)
-    assert found == pytest.approx((1 / 3, 1 / 3, 1 / 3, 2 / 3, 1 / 3, 0, 2 / 3, 1 / 3, 0))
+    (actual,) = rows(table, *read, *whole, *expected, step=1)
+    assert actual == pytest.approx((1 / 3, 1 / 3, 1 / 3, 2 / 3, 1 / 3, 0, 2 / 3, 1 / 3, 0))
     # 1 + 0.75 of four in the first third, 1 + 0.25 in the second, 1 in the last.
-    (found,) = rows(table, *read, *expected, step=2)
-    assert found == pytest.approx((0.4375, 0.3125, 0.25, 1 / 3, 1 / 3, 1 / 3))
+    (actual,) = rows(table, *read, *expected, step=2)
+    assert actual == pytest.approx((0.4375, 0.3125, 0.25, 1 / 3, 1 / 3, 1 / 3))
     # Three sentences from three thirds are even. Four are looked at by quarters: 1.75, 0.25, 1 and 1 of 4.
     told = -(0.4375 * log(0.4375) + 0.0625 * log(0.0625) + 0.5 * log(0.25)) / log(4)
     assert rows(table, "sentences", "located", "spread", step=1) == [(4, 3, pytest.approx(1.0))]
@@ -110,23 +110,23 @@ def test_positions_by_thirds_of_what_was_read_and_of_the_whole() -> None:
 
 
 def test_half_against_half() -> None:
-    (found,) = rows(
+    (actual,) = rows(
         halves_frame(ITEMS, COURSES), *THIRDS, *(f"change {third} (%)" for third in THIRDS), system="a, direct"
     )
     # All: 1 + 1.75, 1 + 1.25 and 1 + 1 of seven. 0.4375 is by 31.25 % more than a third, 0.3125 by 6.25 % less.
-    assert found == pytest.approx((2.75 / 7, 2.25 / 7, 2 / 7, 31.25, -6.25, -25))
+    assert actual == pytest.approx((2.75 / 7, 2.25 / 7, 2 / 7, 31.25, -6.25, -25))
     # Of what was nothing no share has grown.
     lonely = item(1, 600, (told(1, (100, 1.0)),), ())
-    (found,) = rows(halves_frame((lonely, SECOND), ()), *(f"change {third} (%)" for third in THIRDS))
-    assert found == (pytest.approx(-56.25), None, None)
+    (actual,) = rows(halves_frame((lonely, SECOND), ()), *(f"change {third} (%)" for third in THIRDS))
+    assert actual == (pytest.approx(-56.25), None, None)
 
 
 def test_of_thirteen_steps_six_are_the_lower_half() -> None:
     many = [item(n, 1200, (told(1, (100 if n <= 6 else 1100, 1.0)),), ()) for n in range(1, 14)]
-    (found,) = rows(
+    (actual,) = rows(
         halves_frame(many, ()), "1st", *(f"{half} {third}" for half in ("lower", "upper") for third in THIRDS)
     )
-    assert found == pytest.approx((6 / 13, 1, 0, 0, 0, 0, 1))
+    assert actual == pytest.approx((6 / 13, 1, 0, 0, 0, 0, 1))
 
 
 def changes(items: Sequence[ContextItem], section: str) -> tuple[Any, ...]:
@@ -138,8 +138,8 @@ def changes(items: Sequence[ContextItem], section: str) -> tuple[Any, ...]:
         "unjudged",
         *(f"expected {fate}" for fate in ("matching", "lost", "new")),
     )
-    (found,) = rows(change_frame(items), *names, section=section)
-    return found
+    (actual,) = rows(change_frame(items), *names, section=section)
+    return actual
 
 
 def test_matching_lost_and_new_by_section_in_both_directions() -> None:
@@ -160,7 +160,7 @@ def test_matching_lost_and_new_by_section_in_both_directions() -> None:
     shares = share_frame(ITEMS)
     assert rows(shares, *fates, "facts", steps="all steps", section="anywhere") == [(0.25, 0.375, 0.375, 8)]
     assert rows(shares, *fates, "facts", steps="lower half", section="anywhere") == [(None, None, None, 0)]
-    assert rows(shares, *(f"expected {one}" for one in fates), steps="upper half", section="added") == [(0, 0, 1)]
+    assert rows(shares, *(f"expected {fate}" for fate in fates), steps="upper half", section="added") == [(0, 0, 1)]
 
 
 def test_what_an_even_spread_would_give_where_a_quarter_was_read_before() -> None:

@@ -58,16 +58,16 @@ ENTRIES: dict[str, Any] = {
 
 
 def lines(path: Path, *entries: object) -> Path:
-    path.write_text("".join(f"{json.dumps(one)}\n" for one in entries), "utf-8")
+    path.write_text("".join(f"{json.dumps(entry)}\n" for entry in entries), "utf-8")
     return path
 
 
 @pytest.mark.parametrize("form", ENTRIES)
 def test_each_published_form_is_known_and_read(tmp_path: Path, form: str) -> None:
     file = lines(tmp_path / "set.jsonl", ENTRIES[form])
-    found = read_contents(file)
-    assert (found.form, found.troubles) == (form, ())
-    (one,) = found.examples
+    actual = read_contents(file)
+    assert (actual.form, actual.troubles) == (form, ())
+    (one,) = actual.examples
     assert STORY in one.text
     assert SUMMARY in one.summaries[0].text
     (document,) = corpus([str(file)]).documents
@@ -77,7 +77,7 @@ def test_each_published_form_is_known_and_read(tmp_path: Path, form: str) -> Non
 def test_what_belongs_to_a_question_and_to_a_section_keeps_its_place(tmp_path: Path) -> None:
     meeting = read_examples(lines(tmp_path / "m.jsonl", ENTRIES["qmsum"]))[0]
     assert meeting.text == f"Ann: {STORY}\n\nBob: Yes."
-    assert [(one.query, one.text) for one in meeting.summaries][1] == ("Who?", "The keeper.")
+    assert [(summary.query, summary.text) for summary in meeting.summaries][1] == ("Who?", "The keeper.")
     report = read_examples(lines(tmp_path / "g.jsonl", ENTRIES["govreport, crs"]))[0]
     assert report.text == "\n\n".join(("Background", STORY) * 2)
 
@@ -87,9 +87,9 @@ def test_a_table_is_read_as_lines_are(tmp_path: Path) -> None:
         writer = csv.DictWriter(file, list(ENTRIES["booksum"]))
         writer.writeheader()
         writer.writerow({**ENTRIES["booksum"], "chapter": f'{STORY}\n"So," he said, "x" * {"long " * 40_000}'})
-    found = read_contents(tmp_path / "test.csv")
-    assert (found.form, found.troubles, found.examples[0].title) == ("booksum", (), "Lamp chapter 1")
-    assert len(found.examples[0].text) > 200_000
+    actual = read_contents(tmp_path / "test.csv")
+    assert (actual.form, actual.troubles, actual.examples[0].title) == ("booksum", (), "Lamp chapter 1")
+    assert len(actual.examples[0].text) > 200_000
 
 
 def test_a_parquet_file_is_refused_with_what_makes_lines_of_it(tmp_path: Path) -> None:
@@ -111,13 +111,13 @@ def test_what_cannot_be_read_is_named_line_by_line(tmp_path: Path) -> None:
     )
     with file.open("a") as more:
         more.write('{"id": \n')
-    found = read_contents(file)
-    assert [(each.place, each.message.split(":")[0]) for each in found.troubles] == [
+    actual = read_contents(file)
+    assert [(trouble.place, trouble.message.split(":")[0]) for trouble in actual.troubles] == [
         ("line 2", "there is no `document` with a text"),
         ("line 4", "there is no object"),
         ("line 6", "this is not JSON"),
     ]
-    (statistics, unreadable) = description([found], None).tables
+    (statistics, unreadable) = description([actual], None).tables
     assert [row[1] for row in unreadable.rows] == ["line 2", "line 4", "line 6"]
     assert statistics.rows[0][2:4] == (3, 3)
     with pytest.raises(UsageError, match="no `document` with a text"):
@@ -171,8 +171,8 @@ def test_short_articles_are_joined_until_they_are_long_enough(tmp_path: Path) ->
     assert [one.id for one in made] == ["a0 to a2", "a3 to a5"], "three of them are long enough, and one is left"
     assert made[0].text == "\n\n".join([STORY] * 3)
     assert made[0].summaries[0].text == "Lamp 0. Lamp 1. Lamp 2."
-    again = tmp_path / "joined.jsonl"
-    again.write_text("".join(map(as_line, made)), "utf-8")
-    assert [(one.id, one.text, one.summaries) for one in read_examples(again)] == [
-        (one.id, one.text, one.summaries) for one in made
-    ]
+    repeated = tmp_path / "joined.jsonl"
+    repeated.write_text("".join(map(as_line, made)), "utf-8")
+    assert [
+        (read_example.id, read_example.text, read_example.summaries) for read_example in read_examples(repeated)
+    ] == [(one.id, one.text, one.summaries) for one in made]

@@ -45,13 +45,13 @@ def is_drafting(sheet: Sheet) -> bool:
     return sheet.prompt == "revise" and not sheet.items("points")
 
 
-def reply(seen: Seen) -> Said:
+def reply(request: Seen) -> Said:
     """Models that tell of all keepers, or of every second one; judges that are fair, or courteous."""
-    sheet = seen_on(seen)
-    if seen.model in ("whole", "half") and is_drafting(sheet):
-        numbers = sorted(keepers_in(text_of(seen.messages[0])))
-        return told(*(numbers if seen.model == "whole" else numbers[::2]))
-    return (Courteous() if seen.model == "first" else Keepers())(sheet)
+    sheet = seen_on(request)
+    if request.model in ("whole", "half") and is_drafting(sheet):
+        numbers = sorted(keepers_in(text_of(request.messages[0])))
+        return told(*(numbers if request.model == "whole" else numbers[::2]))
+    return (Courteous() if request.model == "first" else Keepers())(sheet)
 
 
 def islands(*first: int) -> list[Document]:
@@ -104,12 +104,12 @@ async def run(folder: Path, documents: list[Document], design: GridDesign, limit
 @pytest.mark.slow
 async def test_a_grid_says_who_tells_of_more_and_what_the_order_decides(tmp_path: Path, server: ChatServer) -> None:
     documents = islands(1, 21)
-    people = tmp_path / "people" / "people"
-    people.mkdir(parents=True)
+    human = tmp_path / "people" / "people"
+    human.mkdir(parents=True)
     # A pack of so short a text has six questions, about the first six keepers. People tell of two of these on the
     # first island, of one by a wrong name, and of none on the other.
-    (people / "island1.txt").write_text(told(1, wrong={3: "Bob"}), "utf-8")
-    (people / "elsewhere.txt").write_text("Nobody asked.", "utf-8")
+    (human / "island1.txt").write_text(told(1, wrong={3: "Bob"}), "utf-8")
+    (human / "elsewhere.txt").write_text("Nobody asked.", "utf-8")
     ready = read_existing_summaries([str(tmp_path / "people")], documents)
     plain = designed(server.base_url)
     there = (*plain.contestants, type(plain.contestants[0])("people"))
@@ -121,17 +121,17 @@ async def test_a_grid_says_who_tells_of_more_and_what_the_order_decides(tmp_path
     assert float(str(total["USD"])) > 0
     report = GRID.report(outcome)
     scores, differences, preferences, agreement = (report.tables[n] for n in (0, 2, 3, 4))
-    found = rows(scores, "metric", "system", "score", "documents", judge="fair")
-    assert [row[2:] for row in found if row[0] == "coverage"] == [(1.0, 2), (0.5, 2), (pytest.approx(1 / 6), 1)]
-    assert [row[2:] for row in found if row[0] == "consistency"] == [(1.0, 2), (1.0, 2), (0.5, 1)]
-    wanted = {"metric": "coverage", "judge": "mean of judges", "first": "whole"}
-    assert rows(differences, "second", "difference", "left out", **wanted) == [
+    actual = rows(scores, "metric", "system", "score", "documents", judge="fair")
+    assert [row[2:] for row in actual if row[0] == "coverage"] == [(1.0, 2), (0.5, 2), (pytest.approx(1 / 6), 1)]
+    assert [row[2:] for row in actual if row[0] == "consistency"] == [(1.0, 2), (1.0, 2), (0.5, 1)]
+    criteria = {"metric": "coverage", "judge": "mean of judges", "first": "whole"}
+    assert rows(differences, "second", "difference", "left out", **criteria) == [
         ("half", 0.5, 0),
         ("people", pytest.approx(5 / 6), 1),
     ]
-    wanted = {"first": "whole", "second": "half", "judge": "first"}
+    criteria = {"first": "whole", "second": "half", "judge": "first"}
     columns = ("aspect", "for first", "for second", "ties", "order decides")
-    assert rows(preferences, *columns, **wanted) == [
+    assert rows(preferences, *columns, **criteria) == [
         ("overall", 2, 0, 0, 0),
         ("detail", 2, 0, 0, 0),
         ("structure", 0, 0, 2, 2),
@@ -143,17 +143,17 @@ async def test_a_grid_says_who_tells_of_more_and_what_the_order_decides(tmp_path
     assert "ready-made summaries of documents that are not part of the experiment: 1" in report.to_markdown()
     assert not outcome.complete
     assert "it has no summary of this document" in report.to_markdown()
-    asked = len(server.seen)
+    request_count = len(server.seen)
     assert result_files(GRID.report(await run(tmp_path, documents, design))) == result_files(report)
-    assert len(server.seen) == asked, "a repetition asks nothing"
+    assert len(server.seen) == request_count, "a repetition asks nothing"
     assert max(sent(server).values()) == 1
 
 
 @pytest.mark.slow
 async def test_what_fails_leaves_a_hole_and_stops_nothing_else(tmp_path: Path) -> None:
-    def broken(seen: Seen) -> str | Answer | Fault:
-        drafting = is_drafting(seen_on(seen))
-        return Fault("status", status=400, message="No.") if seen.model == "half" and drafting else reply(seen)
+    def broken(request: Seen) -> str | Answer | Fault:
+        drafting = is_drafting(seen_on(request))
+        return Fault("status", status=400, message="No.") if request.model == "half" and drafting else reply(request)
 
     with serving(broken) as server:
         outcome = await run(tmp_path, islands(1), designed(server.base_url))
@@ -171,9 +171,9 @@ async def test_what_cannot_be_meant_is_refused_before_anything_is_asked(tmp_path
     documents, design = islands(1), designed(server.base_url)
     twice = (*design.contestants, design.contestants[0])
     narrow = tuple(
-        NamedModel(one.name, one.settings.model_copy(update={"context_tokens": 4000})) for one in design.judges
+        NamedModel(judge.name, judge.settings.model_copy(update={"context_tokens": 4000})) for judge in design.judges
     )
-    for changes, said in (
+    for changes, message in (
         (
             {"judges": narrow, "judging": JudgeConfig(metrics=("booookscore",))},
             "booookscore does not fit into a window",
@@ -181,7 +181,7 @@ async def test_what_cannot_be_meant_is_refused_before_anything_is_asked(tmp_path
         ({"contestants": twice}, "two systems are named whole"),
         ({"judging": JudgeConfig(metrics=("position",))}, "position gives no score"),
     ):
-        with pytest.raises(UsageError, match=said):
+        with pytest.raises(UsageError, match=message):
             await run(tmp_path, documents, design.model_copy(update={**changes}))
     (tmp_path / "lines.jsonl").write_text('{"document": "island1", "system": "a"}\n', "utf-8")
     with pytest.raises(UsageError, match="there is no `summary` with a text"):
@@ -218,9 +218,9 @@ async def test_refining_tells_what_it_gains_and_asks_about_a_first_draft_once(
     report = await done()
     assert len(server.seen) <= int(str(dict(zip(plan.columns, plan.rows[-1], strict=True))["calls"]))
     gains = {table.name: table for table in report.tables}["gains"]
-    wanted = {"subset": "all", "metric": "coverage"}
-    assert rows(gains, "order", "initial", "refined", **wanted) == [("paper", 0.5, 1.0), ("editor", 0.5, 1.0)]
-    asked = len(server.seen)
+    criteria = {"subset": "all", "metric": "coverage"}
+    assert rows(gains, "order", "initial", "refined", **criteria) == [("paper", 0.5, 1.0), ("editor", 0.5, 1.0)]
+    request_count = len(server.seen)
     assert result_files(await done()) == result_files(report)
-    assert len(server.seen) == asked
+    assert len(server.seen) == request_count
     assert max(sent(server).values()) == 1

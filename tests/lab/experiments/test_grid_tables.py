@@ -32,29 +32,29 @@ from tests.lab.experiments.made import rows
 DOCUMENTS = ("d1", "d2", "d3", "d4", "d5")
 
 
-def table_of(experiment: Any, name: str, made: Any) -> Table:
-    return next(table for table in experiment.all_tables(made) if table.name == name)
+def table_of(experiment: Any, name: str, experiment_outcome: Any) -> Table:
+    return next(table for table in experiment.all_tables(experiment_outcome) if table.name == name)
 
 
-def one_row(table: Table, *names: str, **wanted: Any) -> tuple[Any, ...]:
-    (row,) = rows(table, *names, **wanted)
+def one_row(table: Table, *names: str, **criteria: Any) -> tuple[Any, ...]:
+    (row,) = rows(table, *names, **criteria)
     return row
 
 
 def lone_winner() -> GridOutcome:
     """`a` is better by 1 on one of five documents, and as good on the others."""
-    some = [judged(one, "a", {"coverage": float(one == "d1")}) for one in DOCUMENTS]
-    return outcome(design("a", "b"), some + [judged(one, "b", {"coverage": 0.0}) for one in DOCUMENTS])
+    judgments = [judged(document, "a", {"coverage": float(document == "d1")}) for document in DOCUMENTS]
+    return outcome(design("a", "b"), judgments + [judged(document, "b", {"coverage": 0.0}) for document in DOCUMENTS])
 
 
 def test_a_paired_difference_has_the_interval_of_drawing_other_documents() -> None:
     # A resample of five has the one document k times, and the mean k/5, with k binomial over five draws of 0.2: P(0) =
     # 0.328 is more than 2.5 %, P(at most 2) = 0.942 is less than 97.5 %, and P(at most 3) = 0.993 is more. So the
     # interval is from 0 to 3/5, whatever is drawn.
-    found = one_row(
+    actual = one_row(
         table_of(GRID, "differences", lone_winner()), "difference", "95% from", "95% to", "documents", "left out"
     )
-    assert found == pytest.approx((0.2, 0.0, 0.6, 5, 0))
+    assert actual == pytest.approx((0.2, 0.0, 0.6, 5, 0))
     counts = one_row(table_of(GRID, "differences", lone_winner()), "higher", "lower", "equal")
     assert counts == (1, 0, 4)
     assert one_row(
@@ -67,7 +67,7 @@ def test_a_paired_difference_has_the_interval_of_drawing_other_documents() -> No
 def test_several_summaries_of_a_document_count_as_their_mean_and_a_hole_is_left_out() -> None:
     # On d1 `a` has 0.2 and 0.6, so 0.4, and b 0.1: 0.3. On d2 a has 0.5, and b 0.6: -0.1. On d3 b has no score. So the
     # mean difference is 0.1 over two documents, and a's mean is (0.4 + 0.5 + 0.9) / 3 = 0.6.
-    some = [
+    judgments = [
         judged("d1", "a", {"coverage": 0.2}),
         judged("d1", "a", {"coverage": 0.6}, number=2),
         judged("d1", "b", {"coverage": 0.1}),
@@ -76,24 +76,32 @@ def test_several_summaries_of_a_document_count_as_their_mean_and_a_hole_is_left_
         judged("d3", "a", {"coverage": 0.9}),
         judged("d3", "b", {"coverage": None}),
     ]
-    made = outcome(design("a", "b"), some)
-    found = one_row(
-        table_of(GRID, "differences", made), "difference", "95% from", "documents", "higher", "lower", "left out"
+    grid_outcome = outcome(design("a", "b"), judgments)
+    actual = one_row(
+        table_of(GRID, "differences", grid_outcome),
+        "difference",
+        "95% from",
+        "documents",
+        "higher",
+        "lower",
+        "left out",
     )
-    assert found == (pytest.approx(0.1), None, 2, 1, 1, 1)
+    assert actual == (pytest.approx(0.1), None, 2, 1, 1, 1)
     columns = ("score", "documents", "summaries", "of", "failed", "unjudged")
-    assert one_row(table_of(GRID, "scores", made), *columns, system="a") == (pytest.approx(0.6), 3, 4, 4, 0, 0)
-    assert one_row(table_of(GRID, "scores", made), *columns, system="b") == (pytest.approx(0.35), 2, 2, 3, 1, 3)
-    assert one_row(table_of(GRID, "summaries", made), "coverage", "status", document="D3", system="b") == (
+    assert one_row(table_of(GRID, "scores", grid_outcome), *columns, system="a") == (pytest.approx(0.6), 3, 4, 4, 0, 0)
+    assert one_row(table_of(GRID, "scores", grid_outcome), *columns, system="b") == (pytest.approx(0.35), 2, 2, 3, 1, 3)
+    assert one_row(table_of(GRID, "summaries", grid_outcome), "coverage", "status", document="D3", system="b") == (
         None,
         "failed",
     )
-    assert table_of(GRID, "failures", made).rows[0][2:4] == ("coverage", "no score")
+    assert table_of(GRID, "failures", grid_outcome).rows[0][2:4] == ("coverage", "no score")
 
 
 def test_documents_of_one_title_stand_apart() -> None:
-    some = [judged(one, "a", {"coverage": score}, title="The Same") for one, score in (("d1", 0.2), ("d2", 0.4))]
-    table = table_of(GRID, "summaries", outcome(design("a"), some))
+    judgments = [
+        judged(document, "a", {"coverage": score}, title="The Same") for document, score in (("d1", 0.2), ("d2", 0.4))
+    ]
+    table = table_of(GRID, "summaries", outcome(design("a"), judgments))
     assert rows(table, "document", "coverage") == [("The Same", 0.2), ("The Same (2)", 0.4)]
     data = draw_pictures("grid", [table])["documents"].frame
     assert data[["row", "value"]].to_numpy().tolist() == [["The Same", 0.2], ["The Same (2)", 0.4]]
@@ -102,17 +110,17 @@ def test_documents_of_one_title_stand_apart() -> None:
 def test_of_several_judges_there_is_the_mean_where_all_have_a_score() -> None:
     # j says 0.2 and 0.6 of a, and 0 of b; k says 0.4 and 0.8 of a, and on d2 nothing of b. Over both a has 0.3 and 0.7
     # and b 0 on d1 alone, so that they differ by 0.3 there.
-    said = [("d1", "j", 0.2, 0.0), ("d2", "j", 0.6, 0.0), ("d1", "k", 0.4, 0.0), ("d2", "k", 0.8, None)]
-    some = [judged(one, "a", {"coverage": a}, judge) for one, judge, a, _ in said]
-    some += [judged(one, "b", {"coverage": b}, judge) for one, judge, _, b in said]
-    made = outcome(design("a", "b", judges=("j", "k")), some)
-    differences = rows(table_of(GRID, "differences", made), "judge", "difference", "documents")
+    scores_by_judge = [("d1", "j", 0.2, 0.0), ("d2", "j", 0.6, 0.0), ("d1", "k", 0.4, 0.0), ("d2", "k", 0.8, None)]
+    judgments = [judged(document, "a", {"coverage": a}, judge) for document, judge, a, _ in scores_by_judge]
+    judgments += [judged(document, "b", {"coverage": b}, judge) for document, judge, _, b in scores_by_judge]
+    grid_outcome = outcome(design("a", "b", judges=("j", "k")), judgments)
+    differences = rows(table_of(GRID, "differences", grid_outcome), "judge", "difference", "documents")
     assert differences == [
         ("j", pytest.approx(0.4), 2),
         ("k", pytest.approx(0.4), 1),
         ("mean of judges", pytest.approx(0.3), 1),
     ]
-    (a, b) = rows(table_of(GRID, "configurations", made), "coverage", "summaries", "of")
+    (a, b) = rows(table_of(GRID, "configurations", grid_outcome), "coverage", "summaries", "of")
     assert a == (pytest.approx(0.5), 2, 2)
     assert b == (pytest.approx(0.0), 2, 2)
 
@@ -120,20 +128,20 @@ def test_of_several_judges_there_is_the_mean_where_all_have_a_score() -> None:
 def test_judges_agree_as_far_as_their_scores_and_votes_go_together() -> None:
     # Scores 0.2 and 0.6 by j, 0.4 and 0.8 by k: always 0.2 apart, in the same order. The squares within summaries are
     # 0.04; over all six pairs of values (0.04 × 3 + 0.16 × 2 + 0.36) / 6 = 0.1333. Alpha is 1 - 0.04 / 0.1333 = 0.7.
-    some = [judged(one, "a", {"coverage": score}) for one, score in (("d1", 0.2), ("d2", 0.6))]
-    some += [judged(one, "a", {"coverage": score}, "k") for one, score in (("d1", 0.4), ("d2", 0.8))]
+    judgments = [judged(document, "a", {"coverage": score}) for document, score in (("d1", 0.2), ("d2", 0.6))]
+    judgments += [judged(document, "a", {"coverage": score}, "k") for document, score in (("d1", 0.4), ("d2", 0.8))]
     # Votes a, a, b, b by j and a, a, b, tie by k: 3 of 4 equal. By chance 0.5 × 0.5 + 0.5 × 0.25 = 0.375, so kappa is
     # 0.375 / 0.625 = 0.6. Of eight votes four are a, three b, one a tie: by chance 1 - (12 + 6) / 56 = 38 / 56 differ,
     # so alpha is 1 - 0.25 / (38 / 56) = 0.6316. d5 is one text, of which nobody was asked.
-    said = [("d1", "a", "a"), ("d2", "a", "a"), ("d3", "b", "b"), ("d4", "b", "tie")]
-    pairs = [voted(one, j) for one, j, _ in said] + [voted(one, k, "k") for one, _, k in said]
+    votes = [("d1", "a", "a"), ("d2", "a", "a"), ("d3", "b", "b"), ("d4", "b", "tie")]
+    pairs = [voted(document, j) for document, j, _ in votes] + [voted(document, k, "k") for document, _, k in votes]
     pairs += [voted("d5", "tie", judge, same=True) for judge in ("j", "k")]
-    made = outcome(design("a", "b", judges=("j", "k"), prefer=True), some, pairs)
-    table = table_of(GRID, "judges", made)
-    found = one_row(table, "items", "difference", "tau-b", "alpha", of="coverage")
-    assert found == pytest.approx((2, -0.2, 1.0, 0.7))
-    found = one_row(table, "items", "equal", "kappa", "alpha", of="preference: overall")
-    assert found == pytest.approx((4, 0.75, 0.6, 1 - 0.25 / (38 / 56)))
+    grid_outcome = outcome(design("a", "b", judges=("j", "k"), prefer=True), judgments, pairs)
+    table = table_of(GRID, "judges", grid_outcome)
+    actual = one_row(table, "items", "difference", "tau-b", "alpha", of="coverage")
+    assert actual == pytest.approx((2, -0.2, 1.0, 0.7))
+    actual = one_row(table, "items", "equal", "kappa", "alpha", of="preference: overall")
+    assert actual == pytest.approx((4, 0.75, 0.6, 1 - 0.25 / (38 / 56)))
 
 
 def test_preferences_are_shares_of_the_pairs_with_a_verdict() -> None:
@@ -143,8 +151,8 @@ def test_preferences_are_shares_of_the_pairs_with_a_verdict() -> None:
     pairs = [voted(f"d{n}", winner) for n, winner in enumerate(winners)]
     pairs += [voted("d8", "tie", leaning="a"), voted("d9", "tie", order_decides=True), voted("d10", "")]
     pairs += [voted("d11", "", failure=Failure("preference", "rejected", "no")), voted("d12", "", made=False)]
-    some = [judged("d1", "a", {"coverage": 1.0}), judged("d1", "b", {"coverage": 1.0})]
-    table = table_of(GRID, "preferences", outcome(design("a", "b", prefer=True), some, pairs))
+    judgments = [judged("d1", "a", {"coverage": 1.0}), judged("d1", "b", {"coverage": 1.0})]
+    table = table_of(GRID, "preferences", outcome(design("a", "b", prefer=True), judgments, pairs))
     shares = one_row(table, "% first", "% second", "% tie", "balance", "verdicts", aspect="overall")
     assert shares == pytest.approx((50, 30, 20, 0.2, 10))
     columns = ("for first", "for second", "ties", "lean to first", "lean to second", "order decides", "cannot tell")
@@ -155,26 +163,26 @@ def test_preferences_are_shares_of_the_pairs_with_a_verdict() -> None:
 
 def test_a_configuration_has_its_settings_and_the_means_of_what_it_wrote() -> None:
     # Words: two summaries of three. Tokens 10 and 20, novel trigrams 0.5 and 0.7, so 60 %; repeated 0 and 0.1, so 5 %.
-    made = design("a")
+    grid_design = design("a")
     set_up = contestant("a", strategy="hierarchical", chunk_tokens=512, words=100)
-    made = made.model_copy(update={"contestants": (set_up,)})
-    some = [
+    grid_design = grid_design.model_copy(update={"contestants": (set_up,)})
+    judgments = [
         judged("d1", "a", {"coverage": 0.5}, lengths={"tokens": 10, "novel_trigrams": 0.5, "repeated_trigrams": 0.0}),
         judged("d2", "a", {"coverage": 1.0}, lengths={"tokens": 20, "novel_trigrams": 0.7, "repeated_trigrams": 0.1}),
     ]
-    table = table_of(GRID, "configurations", outcome(made, some))
+    table = table_of(GRID, "configurations", outcome(grid_design, judgments))
     assert table.rows[0][:6] == ("a", "a", "hierarchical", 512, 100, pytest.approx(0.75))
     assert table.rows[0][6:] == (3.0, 15.0, pytest.approx(60.0), pytest.approx(5.0), 2, 2)
 
 
 def test_what_it_takes_is_by_summary_and_in_all_and_unknown_where_a_price_is() -> None:
-    some = [
+    judgments = [
         judged("d1", "a", {"coverage": 1.0}, taken=totals(2, 100, 10, 0.5)),
         judged("d2", "a", {"coverage": 1.0}, taken=totals(4, 300, 30, 1.5)),
         judged("d1", "b", {"coverage": 1.0}, taken=totals(1, 10, 1, None)),
     ]
     costs = (Cost("drafting", "a", 2, (totals(6, 400, 40, 2.0),)), Cost("drafting", "b", 1, (totals(1, 10, 1, None),)))
-    table = table_of(GRID, "cost", outcome(design("a", "b"), some, costs=costs))
+    table = table_of(GRID, "cost", outcome(design("a", "b"), judgments, costs=costs))
     assert table.rows == (
         ("drafting", "a", 2, 6, 0, 400, 40, 2.0),
         ("drafting", "b", 1, 1, 0, 10, 1, None),
@@ -182,7 +190,7 @@ def test_what_it_takes_is_by_summary_and_in_all_and_unknown_where_a_price_is() -
     )
     # Tokens and money stand beside the scores, for the picture.
     assert one_row(
-        table_of(GRID, "scores", outcome(design("a", "b"), some)), "tokens each", "USD each", system="a"
+        table_of(GRID, "scores", outcome(design("a", "b"), judgments)), "tokens each", "USD each", system="a"
     ) == (220, 1)
 
 
@@ -213,7 +221,7 @@ def test_the_report_has_a_hole_for_what_is_not_there_and_draws_what_is() -> None
 
 
 def test_items_and_settings_are_the_records_without_texts_servers_and_keys() -> None:
-    made = design(
+    grid_design = design(
         "a", "b", judges=("j", "k"), prefer=True, ready=ExistingSummaries({"people": {"d1": ("A secret text.",)}})
     )
     place: dict[str, Any] = {
@@ -221,12 +229,16 @@ def test_items_and_settings_are_the_records_without_texts_servers_and_keys() -> 
         "key_env": "SECRET",
         "price": Price(prompt=1, completion=2),
     }
-    own = tuple(replace(one, settings=DraftConfig(words=90, **place)) for one in made.contestants)
-    judges = tuple(replace(one, settings=DraftConfig(**place)) for one in made.judges)
+    contestants = tuple(
+        replace(contestant, settings=DraftConfig(words=90, **place)) for contestant in grid_design.contestants
+    )
+    judges = tuple(replace(judge, settings=DraftConfig(**place)) for judge in grid_design.judges)
     judging = JudgeConfig(metrics=("coverage",), models={"j": ModelSettings(model="m", base_url="http://secret/v1")})
-    made = made.model_copy(update={"contestants": own, "judges": judges, "judging": judging})
-    one = judged("d1", "a", {"coverage": 0.5}, text="A secret text.", runs={"drafting": "r1"}, taken=totals(1, 9, 1))
-    report = GRID.report(outcome(made, [one], [voted("d1", "b", leaning="b")]))
+    grid_design = grid_design.model_copy(update={"contestants": contestants, "judges": judges, "judging": judging})
+    judgment = judged(
+        "d1", "a", {"coverage": 0.5}, text="A secret text.", runs={"drafting": "r1"}, taken=totals(1, 9, 1)
+    )
+    report = GRID.report(outcome(grid_design, [judgment], [voted("d1", "b", leaning="b")]))
     assert "secret" not in "".join(report.files().values()).casefold()
     items: Any = report.items
     settings: Any = report.settings
@@ -237,7 +249,7 @@ def test_items_and_settings_are_the_records_without_texts_servers_and_keys() -> 
     ]
     assert "seconds" not in summary["taken"]
     assert (pair["first"], pair["second"], pair["votes"]["overall"]["winner"]) == ("a", "b", "second")
-    assert [one["settings"]["words"] for one in settings["contestants"]] == [90, 90]
+    assert [contestant["settings"]["words"] for contestant in settings["contestants"]] == [90, 90]
 
 
 def four() -> Any:
@@ -259,8 +271,8 @@ def test_refining_gains_by_subset_as_table_iii_has_it() -> None:
     table = table_of(LONGSUMEVAL, "gains", refined_outcome(refining("paper"), *four()))
     columns = ("initial", "refined", "change %", "gain", "documents", "summaries", "of")
     # All: 0.4, 0.5, 0.7, 0.8 become 0.6, 0.5, 0.9, 0.8; 0.6 becomes 0.7, which is a sixth more.
-    found = one_row(table, *columns, subset="all", metric="coverage")
-    assert found == pytest.approx((0.6, 0.7, 100 / 6, 0.1, 4, 4, 4))
+    actual = one_row(table, *columns, subset="all", metric="coverage")
+    assert actual == pytest.approx((0.6, 0.7, 100 / 6, 0.1, 4, 4, 4))
     # Low coverage: d1 and d2, 0.45 to 0.55. Low consistency (below 0.73): d1 and d3, 0.6 to 0.85 in consistency.
     assert one_row(table, *columns, subset="coverage < 0.6", metric="coverage") == pytest.approx(
         (0.45, 0.55, 100 / 4.5, 0.1, 2, 2, 2)
@@ -273,38 +285,38 @@ def test_refining_gains_by_subset_as_table_iii_has_it() -> None:
 
 
 def test_refining_gains_by_round() -> None:
-    made = refined_outcome(refining("paper"), *four())
+    refining_outcome = refined_outcome(refining("paper"), *four())
     # Round 1: 0.6, 0.5, 0.8, 0.8, so 0.675 and 0.075 more. Round 2: d3 alone goes on, to 0.9; the others stay.
     columns = ("round", "score", "gain", "step", "revised", "taken", "meet all", "summaries")
-    found = rows(table_of(LONGSUMEVAL, "rounds", made), *columns, metric="coverage")
-    assert found[0] == pytest.approx((0, 0.6, 0.0, None, 0, 0, 1, 4))
-    assert found[1] == pytest.approx((1, 0.675, 0.075, 0.075, 3, 2, 2, 4))
-    assert found[2] == pytest.approx((2, 0.7, 0.1, 0.025, 1, 1, 3, 4))
+    actual = rows(table_of(LONGSUMEVAL, "rounds", refining_outcome), *columns, metric="coverage")
+    assert actual[0] == pytest.approx((0, 0.6, 0.0, None, 0, 0, 1, 4))
+    assert actual[1] == pytest.approx((1, 0.675, 0.075, 0.075, 3, 2, 2, 4))
+    assert actual[2] == pytest.approx((2, 0.7, 0.1, 0.025, 1, 1, 3, 4))
 
 
 def test_thresholds_say_how_many_come_up_to_them_and_orders_what_difference_they_make() -> None:
-    other = [
+    by_editor = [
         refined("d1", {"coverage": 0.4, "consistency": 0.5}, {"coverage": 0.4, "consistency": 0.9}, order="editor"),
         refined("d2", {"coverage": 0.5, "consistency": 1.0}, {"coverage": 0.7, "consistency": 1.0}, order="editor"),
         refined("d3", {"coverage": 0.7, "consistency": None}, order="editor"),
         refined("d4", order="editor", failure=Failure("refining", "rejected", "no")),
     ]
-    made = refined_outcome(refining("paper", "editor"), *four(), *other)
+    refining_outcome = refined_outcome(refining("paper", "editor"), *four(), *by_editor)
     columns = ("met at first", "met at last", "open", "revisions", "summaries", "of")
     # Paper: d4 meets both from the start; d1 and d3 do so at the end. Revisions: 1, 1, 2, 0.
-    assert rows(table_of(LONGSUMEVAL, "thresholds", made), *columns) == [
+    assert rows(table_of(LONGSUMEVAL, "thresholds", refining_outcome), *columns) == [
         (1, 3, 0, 1.0, 4, 4),
         (0, 1, 1, pytest.approx(2 / 3), 3, 4),
     ]
     # Of d1, d2 and d3 both orders have a coverage: 0.6, 0.5, 0.9 less 0.4, 0.7, 0.7 is 0.2, -0.2, 0.2 and 0.0667 on
     # average; of d1 and d2 a consistency: 0.8 - 0.9 and 1 - 1.
-    found = rows(table_of(LONGSUMEVAL, "orders", made), "metric", "difference", "documents", "of")
-    assert found == [("coverage", pytest.approx(0.2 / 3), 3, 4), ("consistency", pytest.approx(-0.05), 2, 4)]
+    actual = rows(table_of(LONGSUMEVAL, "orders", refining_outcome), "metric", "difference", "documents", "of")
+    assert actual == [("coverage", pytest.approx(0.2 / 3), 3, 4), ("consistency", pytest.approx(-0.05), 2, 4)]
 
 
 def test_the_report_of_refining_draws_rounds_and_gains_and_names_what_failed() -> None:
-    some = [*four(), refined("d5", failure=Failure("refining", "rejected", "no such thing"))]
-    report = LONGSUMEVAL.report(refined_outcome(refining("paper"), *some))
+    refinements = [*four(), refined("d5", failure=Failure("refining", "rejected", "no such thing"))]
+    report = LONGSUMEVAL.report(refined_outcome(refining("paper"), *refinements))
     assert set(draw_pictures("longsumeval", report.tables)) == {"rounds_coverage", "rounds_consistency", "gains_1"}
     assert "no such thing" in report.to_markdown()
     assert "Based on 4 of 5 items (one draft refined in one way each); 1 failed" in report.to_markdown()

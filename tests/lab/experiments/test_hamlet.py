@@ -43,9 +43,9 @@ def server() -> Iterator[ChatServer]:
 def ledger(folder: Path, question: str) -> Any:
     """One number from the database."""
     with sqlite3.connect(folder / "redraft.db") as database:
-        found = database.execute(question).fetchone()[0]
+        actual = database.execute(question).fetchone()[0]
     database.close()
-    return found
+    return actual
 
 
 def statuses(outcome: HamletOutcome) -> Counter[str]:
@@ -58,9 +58,9 @@ async def test_every_query_is_put_to_every_model_and_judged_by_its_own_tree(tmp_
     assert outcome.complete
     (subject,) = outcome.cells
     assert subject.keyfacts is not None
-    asked = {(item.query, item.model) for item in outcome.items}
-    assert asked == {(tree.query, model) for tree in subject.keyfacts.trees for model in (ALL_KNOWING, HALF_KNOWING)}
-    assert len(outcome.items) == len(asked) == 8
+    answered = {(item.query, item.model) for item in outcome.items}
+    assert answered == {(tree.query, model) for tree in subject.keyfacts.trees for model in (ALL_KNOWING, HALF_KNOWING)}
+    assert len(outcome.items) == len(answered) == 8
     facts = {tree.query: [fact.text for fact in tree.kept] for tree in subject.keyfacts.trees}
     for item in outcome.items:
         numbers = asked_about(f"are the keepers {item.query.split('keepers ')[1]}")
@@ -83,10 +83,10 @@ async def test_every_query_is_put_to_every_model_and_judged_by_its_own_tree(tmp_
 async def test_a_repetition_asks_nothing_and_comes_out_the_same_to_the_byte(tmp_path: Path, server: ChatServer) -> None:
     lab = Lab(tmp_path, server.base_url)
     first = files(await lab.run())
-    asked = len(server.seen)
+    request_count = len(server.seen)
     runs = ledger(tmp_path, "SELECT count(*) FROM runs")
     assert files(await lab.run()) == first
-    assert len(server.seen) == asked
+    assert len(server.seen) == request_count
     assert ledger(tmp_path, "SELECT count(*) FROM runs") == runs == 1 + 2 * 4
     assert set(first) == {
         *MEASURES,
@@ -154,11 +154,11 @@ class Broken:
     def __init__(self, prompt: str, model: str = "judge", reply: str | Fault = "I would rather not.") -> None:
         self.prompt, self.model, self.reply, self.broken = prompt, model, reply, True
 
-    def __call__(self, seen: Seen) -> str | Answer | Fault:
+    def __call__(self, request: Seen) -> str | Answer | Fault:
         """The reply, or what is there instead of one."""
-        if self.broken and seen.model == self.model and seen_on(seen).prompt == self.prompt:
+        if self.broken and request.model == self.model and seen_on(request).prompt == self.prompt:
             return self.reply
-        return answer(seen)
+        return answer(request)
 
 
 @pytest.mark.nightly
@@ -180,8 +180,8 @@ async def test_an_item_that_fails_is_recorded_and_stops_no_other(tmp_path: Path)
         script.broken = False
         before = Counter(sent(server))
         assert statuses(await lab.run()) == {"done": 4}
-        again = sent(server) - before
-        assert not [body for body in again if '"whole"' in body], "what was done is not done again"
+        repeated = sent(server) - before
+        assert not [body for body in repeated if '"whole"' in body], "what was done is not done again"
 
 
 @pytest.mark.slow
@@ -190,7 +190,7 @@ async def test_an_answer_of_nothing_is_recall_0_and_no_sentence(tmp_path: Path) 
         lab = Lab(tmp_path, server.base_url)
         outcome = await lab.run()
         assert outcome.complete
-        for item in (one for one in outcome.items if one.model == HALF_KNOWING):
+        for item in (item for item in outcome.items if item.model == HALF_KNOWING):
             assert item.nothing
             assert item.recall
             assert (item.recall.score, item.recall.levels["all"].part) == (0, 0)
@@ -198,14 +198,14 @@ async def test_an_answer_of_nothing_is_recall_0_and_no_sentence(tmp_path: Path) 
             assert item.faithfulness
             assert (item.faithfulness.score, item.faithfulness.levels) == (None, {})
         written = files(outcome)
-        table = next(one for one in EXPERIMENT.report(outcome).tables if one.name == "summaries")
+        table = next(table for table in EXPERIMENT.report(outcome).tables if table.name == "summaries")
         assert rows(
             table, "recall", "faithfulness", "for recall", "for faithfulness", "nothing", model=HALF_KNOWING
         ) == [(0, None, 2, 0, 2)]
         assert "answers of NOTHING: 2" in written["report.md"]
-        asked = len(server.seen)
+        request_count = len(server.seen)
         assert files(await lab.run()) == written
-        assert len(server.seen) == asked
+        assert len(server.seen) == request_count
 
 
 @pytest.mark.slow
@@ -220,29 +220,29 @@ async def test_models_with_the_same_answer_share_its_verdicts(tmp_path: Path) ->
 
 @pytest.mark.nightly
 async def test_further_judges_and_the_full_text_stand_beside_the_first(tmp_path: Path) -> None:
-    def script(seen: Seen) -> str | Answer | Fault:
+    def script(request: Seen) -> str | Answer | Fault:
         """A second judge that finds no fact in any summary."""
-        if seen.model == "other" and seen_on(seen).prompt == "align_facts":
-            said = json.loads(str(answer(seen)))
-            return json.dumps({"facts": [{**one, "stated": "no", "sentences": []} for one in said["facts"]]})
-        return answer(seen)
+        if request.model == "other" and seen_on(request).prompt == "align_facts":
+            reply = json.loads(str(answer(request)))
+            return json.dumps({"facts": [{**fact, "stated": "no", "sentences": []} for fact in reply["facts"]]})
+        return answer(request)
 
     with serving(script) as server:
         lab = Lab(tmp_path, server.base_url)
         outcome = await lab.run(others=lab.seats("openai:other"), full_text=True, queries=1)
-        building = {seen_on(seen).prompt for seen in server.seen if seen.model == "other"}
+        building = {seen_on(request).prompt for request in server.seen if request.model == "other"}
         assert building == {"align_facts", "verify_sentences"}, "the key facts are the first judge's"
         assert outcome.complete
-        table = next(one for one in EXPERIMENT.report(outcome).tables if one.name == "judges")
+        table = next(table for table in EXPERIMENT.report(outcome).tables if table.name == "judges")
         assert table.rows == (
             ("openai:judge", "chunk", *([mean_of(outcome, "recall"), mean_of(outcome, "faithfulness")]), 2, 2),
             ("openai:other", "chunk", 0, mean_of(outcome, "faithfulness"), 2, 2),
             ("openai:judge", "full text", mean_of(outcome, "recall"), mean_of(outcome, "faithfulness"), 2, 2),
             ("openai:other", "full text", 0, mean_of(outcome, "faithfulness"), 2, 2),
         )
-        written, asked = files(outcome), len(server.seen)
+        written, request_count = files(outcome), len(server.seen)
         assert files(await lab.run(others=lab.seats("openai:other"), full_text=True, queries=1)) == written
-        assert len(server.seen) == asked
+        assert len(server.seen) == request_count
 
 
 def mean_of(outcome: HamletOutcome, metric: str) -> float:
@@ -256,16 +256,16 @@ async def test_sizes_of_chunks_are_compared_down_to_recall(tmp_path: Path, serve
     outcome = await lab.run(keyfact_sizes=("1000", "600"), queries=2)
     assert outcome.complete
     report = EXPERIMENT.report(outcome)
-    found = {one.name: one for one in report.tables}
-    assert [row[:2] for row in found["chunks"].rows] == [("1000", 6), ("600", 10)]
-    own = [item for item in outcome.items if item.size == "600"]
-    shares = [item.recall.levels["all"] for item in own if item.recall]
-    stated, whole = sum(one.part for one in shares), sum(one.whole for one in shares)
-    assert rows(found["chunks"], "recall whole", "items", size="600") == [(stated / whole, 4)]
+    actual = {table.name: table for table in report.tables}
+    assert [row[:2] for row in actual["chunks"].rows] == [("1000", 6), ("600", 10)]
+    items_of_600 = [item for item in outcome.items if item.size == "600"]
+    shares = [item.recall.levels["all"] for item in items_of_600 if item.recall]
+    stated, stated_of = sum(share.part for share in shares), sum(share.whole for share in shares)
+    assert rows(actual["chunks"], "recall whole", "items", size="600") == [(stated / stated_of, 4)]
     first = await lab.run(keyfact_sizes=("1000",), queries=2)
-    alone = {one.name: one for one in EXPERIMENT.report(first).tables}
+    alone = {table.name: table for table in EXPERIMENT.report(first).tables}
     assert "chunks" not in alone
-    assert alone["recall"] == found["recall"], "the other tables are about the first size"
+    assert alone["recall"] == actual["recall"], "the other tables are about the first size"
 
 
 @pytest.mark.nightly
@@ -287,9 +287,9 @@ async def test_a_verdict_that_fails_leaves_the_rest_standing(tmp_path: Path) -> 
 
 @pytest.mark.nightly
 async def test_a_document_without_key_facts_stops_no_other(tmp_path: Path) -> None:
-    def script(seen: Seen) -> str | Answer | Fault:
-        lost = "Tom200" in text_of(seen.messages[0]) and seen.model == "judge"
-        return "There is nothing in it." if lost else answer(seen)
+    def script(request: Seen) -> str | Answer | Fault:
+        lost = "Tom200" in text_of(request.messages[0]) and request.model == "judge"
+        return "There is nothing in it." if lost else answer(request)
 
     with serving(script) as server:
         lab = Lab(tmp_path, server.base_url)
@@ -321,9 +321,9 @@ async def test_the_budget_holds_for_all_items_together(tmp_path: Path, server: C
     written = files(outcome)
     assert r"Limits(max\_calls=40) is used up" in written["report.md"]
     # A repetition counts what was used before.
-    again = await lab.run(Limits(max_calls=40))
-    assert again.stopped is not None
-    assert statuses(again) == statuses(outcome), "what is done is there, whatever else is stopped"
+    repeated = await lab.run(Limits(max_calls=40))
+    assert repeated.stopped is not None
+    assert statuses(repeated) == statuses(outcome), "what is done is there, whatever else is stopped"
     assert len(server.seen) == 40
     assert (await lab.run(Limits(max_calls=42))).stopped is not None
     assert len(server.seen) == 42
@@ -347,9 +347,9 @@ async def test_money_is_counted_over_all_items(tmp_path: Path, server: ChatServe
     assert outcome.stopped is not None
     spent = ledger(tmp_path, "SELECT sum(cost_usd) FROM calls")
     assert 0.03 < spent <= 0.07
-    whole = await lab.run(prices=PRICES)
-    assert whole.complete
-    tables = {table["name"]: table for table in json.loads(files(whole)["tables.json"])["tables"]}
+    unlimited = await lab.run(prices=PRICES)
+    assert unlimited.complete
+    tables = {table["name"]: table for table in json.loads(files(unlimited)["tables.json"])["tables"]}
     assert tables["cost"]["rows"][-1]["USD"] == pytest.approx(ledger(tmp_path, "SELECT sum(cost_usd) FROM calls"))
 
 
@@ -361,11 +361,11 @@ async def test_imported_key_facts_are_used_and_none_are_built(tmp_path: Path, se
     assert keyfacts is not None
     with Store(tmp_path / "redraft.db") as store:
         store.keyfacts.prefer(keyfacts.id)
-    asked = len(server.seen)
+    request_count = len(server.seen)
     # Another judge would have built other ones.
     outcome = await lab.run(queries=1, judge=lab.seats("openai:other")[0])
     assert outcome.complete
-    assert {seen_on(seen).prompt for seen in server.seen[asked:]} <= {"align_facts", "verify_sentences"}
+    assert {seen_on(request).prompt for request in server.seen[request_count:]} <= {"align_facts", "verify_sentences"}
 
 
 async def test_what_cannot_be_is_refused_before_anything_is_paid_for(tmp_path: Path, server: ChatServer) -> None:

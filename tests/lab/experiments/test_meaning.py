@@ -19,7 +19,7 @@ def test_answers_to_questions_are_compared_by_meaning(tmp_path: Path, model_fold
     words = ("experiment", "qa", "valley.txt", "-m", "extractive", "--until", "5000", "--set", "similarity=cosine")
     done = Inside(tmp_path).run(*words, "--set", f"embeddings={model_folder}", "--json", "-q")
     assert done.json["settings"]["similarity"] == "cosine"
-    found = [item["similarity"] for item in done.json["items"] if item["similarity"] is not None]
-    assert found
-    assert found == pytest.approx([1.0, 1.0, 1.0], abs=1e-3), "the built-in model answers in the words of the document"
+    actual = [item["similarity"] for item in done.json["items"] if item["similarity"] is not None]
+    assert actual
+    assert actual == pytest.approx([1.0, 1.0, 1.0], abs=1e-3), "the built-in model answers in the words of the document"
     assert done.json["settings"]["embeddings"] == str(model_folder)

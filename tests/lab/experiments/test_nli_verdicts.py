@@ -58,7 +58,7 @@ class Words:
         self.asked.append(pairs)
         assert options["apply_softmax"] is True
         scores = [self._odds(*pair) for pair in pairs]
-        return np.array([[one.contradiction, one.entailment, one.neutral] for one in scores])
+        return np.array([[score.contradiction, score.entailment, score.neutral] for score in scores])
 
 
 class _Tokenizer:
@@ -143,7 +143,7 @@ async def test_uncertain_and_long_claims_are_undecided(tmp_path: Path) -> None:
     for n, (supported, verdict) in enumerate([(0.81, "none"), (0.79, "unsure"), (0.21, "unsure"), (0.19, "sentence")]):
         scores = EntailmentScores(supported, 0.0, 1 - supported)
         verdicts = await verified(scores, tmp_path / f"{n}.db")
-        assert [one.category for one in verdicts] == [verdict, UNSURE_SAID]
+        assert [verdict.category for verdict in verdicts] == [verdict, UNSURE_SAID]
 
 
 class Heard(EntailmentModel):
@@ -243,10 +243,10 @@ def test_two_classes_never_contradict(labels: dict[int, str]) -> None:
     words = Pairs(lambda *_: YES)
     words.config.id2label = labels
     model = Entailment("made-up", words)
-    (one,) = check_claims(model, ["The ferry sank."], [BRIDGE, FERRY])
-    assert told(one) == ("supported", 0.95, FERRY, {1})
-    (other,) = check_claims(model, ["The ferry sank."], [BRIDGE, MILL])
-    assert told(other)[:2] == ("absent", 0.95)
+    (with_ferry,) = check_claims(model, ["The ferry sank."], [BRIDGE, FERRY])
+    assert told(with_ferry) == ("supported", 0.95, FERRY, {1})
+    (with_mill,) = check_claims(model, ["The ferry sank."], [BRIDGE, MILL])
+    assert told(with_mill)[:2] == ("absent", 0.95)
 
 
 @pytest.mark.parametrize("labels", [{0: "yes", 1: "no"}, {0: "supported", 1: "entailed"}, {0: "supported"}])

@@ -67,8 +67,8 @@ def test_the_mean_of_models_gives_each_the_same_weight() -> None:
 
 
 def test_perspectives_stand_apart() -> None:
-    told = replace(ITEMS[1], perspective="narrative")
-    table = recall_frame([ITEMS[0], told])
+    narrative = replace(ITEMS[1], perspective="narrative")
+    table = recall_frame([ITEMS[0], narrative])
     assert rows(table, *LEVELS, perspective="analytical", position="all") == [(1, 1 / 2, 0, 2 / 6)]
     assert rows(table, *LEVELS, perspective="narrative", position="all") == [(0, 1, 1, 3 / 4)]
 
@@ -83,12 +83,12 @@ def test_the_gap_is_that_between_the_best_and_the_worst_fifth() -> None:
 def test_faithfulness_is_pooled_over_sentences_by_the_level_of_their_facts() -> None:
     first = faithful((4, 6), root=(2, 2), branch=(1, 2), leaf=(0, 1), none=(1, 3), unjudged=1)
     second = faithful((2, 3), root=(1, 2), branch=(0, 0), leaf=(1, 1), none=(0, 1))
-    other = faithful((1, 2), root=(1, 1), branch=(0, 0), leaf=(0, 0), none=(0, 1))
+    overlap = faithful((1, 2), root=(1, 1), branch=(0, 0), leaf=(0, 0), none=(0, 1))
     table = faithfulness_frame([item("a", faithfulness=first), item("a", faithfulness=second), item("b", failure=LOST)])
     levels = ("root", "branch", "leaf", "none", "all")
     assert rows(table, *levels, "sentences", *BASIS, model="a") == [(3 / 4, 1 / 2, 1 / 2, 1 / 4, 6 / 9, 9, 2, 2, 0, 1)]
     assert rows(table, *levels, *BASIS, model="b") == [(None,) * 5 + (0, 1, 1, 0)]
-    both = faithfulness_frame([item("a", faithfulness=first), item("b", faithfulness=other)])
+    both = faithfulness_frame([item("a", faithfulness=first), item("b", faithfulness=overlap)])
     means = rows(both, *levels, model="mean of models")
     assert means == [pytest.approx((1, 1 / 2, 0, (1 / 3 + 0) / 2, (4 / 6 + 1 / 2) / 2))]
 
@@ -144,22 +144,27 @@ def test_table_14_is_the_mean_of_models() -> None:
 
 def test_length_is_correlated_with_recall_over_summaries() -> None:
     scores = [(100, (3, 10)), (200, (1, 10)), (300, (2, 10))]
-    items = [item(words=words, recall=recall((1, 1), found, (0, 0))) for words, found in scores]
+    items = [item(words=words, recall=recall((1, 1), actual, (0, 0))) for words, actual in scores]
     table = length_frame(items)
     assert rows(table, "correlation", "note", "summaries", level="branch") == [(pytest.approx(-0.5), "", 3)]
     assert rows(table, "correlation", "note", level="root") == [(None, "n/a: all recalls are the same")]
     assert rows(table, "correlation", "note", "summaries", level="leaf") == [(None, "n/a: fewer than 3 summaries", 0)]
-    alike = [replace(one, words=100) for one in items]
+    alike = [replace(item, words=100) for item in items]
     assert rows(length_frame(alike), "note", level="branch") == [("n/a: all lengths are the same",)]
     assert rows(length_frame(items[:2]), "note", "summaries", level="branch") == [("n/a: fewer than 3 summaries", 2)]
-    two = length_frame([*items, *(replace(one, model="b", words=(one.words or 0) * 2) for one in items)])
+    two = length_frame([*items, *(replace(item, model="b", words=(item.words or 0) * 2) for item in items)])
     assert rows(two, "correlation", model="b", level="branch") == [(pytest.approx(-0.5),)]
     assert rows(two, "summaries", model="all models", level="branch") == [(6,)]
 
 
 def fact(number: int, level: Level, *objections: str) -> KeyFact:
     return KeyFact(
-        number, level, None, f"Fact {number}.", Evidence(""), tuple(Objection(one, "") for one in objections)
+        number,
+        level,
+        None,
+        f"Fact {number}.",
+        Evidence(""),
+        tuple(Objection(objection, "") for objection in objections),
     )
 
 
@@ -245,8 +250,8 @@ def test_two_models_differ_by_what_they_pool_over_the_queries_that_both_answer()
         ("all", 0.6, 0.3, pytest.approx(0.3), None, 2, "queries"),
     ]
     # Faithful are 5 of 6 sentences against 3 of 6, and of those that carry no fact 1 of 2 against 0 of 1.
-    told = dict(zip(("none", "all"), (0.5, 1 / 3), strict=True))
-    for level, difference in told.items():
+    expected_recall = dict(zip(("none", "all"), (0.5, 1 / 3), strict=True))
+    for level, difference in expected_recall.items():
         assert rows(table, "difference", metric="faithfulness", level=level) == [(pytest.approx(difference),)]
     assert rows(table, "of first", "difference", metric="faithfulness", level="root") == [(None, None)]
 
@@ -259,8 +264,8 @@ def test_the_difference_of_models_has_the_interval_of_drawing_other_documents() 
         for n in range(5)
         for model in ("a", "b")
     ]
-    found = rows(difference_frame(items), "difference", "95% from", "95% to", "drawn", metric="recall", level="root")
-    assert found == [(pytest.approx(0.2), 0.0, pytest.approx(0.6), "documents")]
+    actual = rows(difference_frame(items), "difference", "95% from", "95% to", "drawn", metric="recall", level="root")
+    assert actual == [(pytest.approx(0.2), 0.0, pytest.approx(0.6), "documents")]
 
 
 def test_figure_3_has_a_panel_for_each_perspective_and_level() -> None:

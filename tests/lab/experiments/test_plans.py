@@ -58,7 +58,7 @@ class Annotator(Obedient):
         return {"answers": [{"id": n, **answer} for n in sheet.items("questions")]}
 
     def split_facts(self, sheet: Sheet) -> Said:
-        sentences = {n: sentence_of(one).split() for n, one in sheet.items("sentences").items()}
+        sentences = {n: sentence_of(sentence).split() for n, sentence in sheet.items("sentences").items()}
         parts = {n: [" ".join(words[at:][:9]) for at in (0, 4, 7)] for n, words in sentences.items()}
         return {"sentences": [{"id": n, "facts": facts} for n, facts in parts.items()]}
 
@@ -67,16 +67,16 @@ class Annotator(Obedient):
         return {"facts": [{"id": n, "stated": "yes", "sentences": [first]} for n in sheet.items("facts")]}
 
     def verify_sentences(self, sheet: Sheet) -> Said:
-        (known, *_) = keepers_in(sheet.shown)
-        quote = whole(f"keeper number {known} is called", sheet.shown)
+        (keeper, *_) = keepers_in(sheet.shown)
+        quote = whole(f"keeper number {keeper} is called", sheet.shown)
         return {"sentences": [{"id": n, "quote": quote, "reason": WHY, "category": "none"} for n in sheet.ids]}
 
     def find_confusion(self, sheet: Sheet) -> Said:
         return {"sentences": [{"id": n, "questions": [], "types": ["no confusion"]} for n in sheet.ids]}
 
     def judge_chunk(self, sheet: Sheet) -> Said:
-        said = super().judge_chunk(sheet)
-        return said | {"explanation": WHY}
+        reply = super().judge_chunk(sheet)
+        return reply | {"explanation": WHY}
 
 
 _LIVES = (
@@ -86,23 +86,23 @@ _LIVES = (
 )
 
 
-def written(given: Any, number: int = 0) -> str:
+def written(values: Any, number: int = 0) -> str:
     """As many whole sentences as there may be, in words that no other draft has."""
-    if not hasattr(given, "words"):
-        return str(given.summary)
+    if not hasattr(values, "words"):
+        return str(values.summary)
     names = ("document", "excerpt", "summary", "summaries")
-    shown = [text for name in names if (text := getattr(given, name, ""))]
-    text = "\n".join(part for one in shown for part in ([one] if isinstance(one, str) else one))
-    salt = f"q{crc32(str(given).encode()) % 1000}"
+    texts = [text for name in names if (text := getattr(values, name, ""))]
+    text = "\n".join(part for passage in texts for part in ([passage] if isinstance(passage, str) else passage))
+    salt = f"q{crc32(str(values).encode()) % 1000}"
     sentences = [
         f"The keeper number {n} is called {name} {_LIVES[n % 3].format(n, 7 * n, n + 3, f'{salt}n{n}')}."
         for n, name in keepers_in(text).items()
-    ] or [f"{one.strip('. ')} {salt}." for one in text.replace("\n", " ").split(". ") if one.strip()]
-    most = given.words // min(map(count_words, sentences))
+    ] or [f"{passage.strip('. ')} {salt}." for passage in text.replace("\n", " ").split(". ") if passage.strip()]
+    count = values.words // min(map(count_words, sentences))
     chosen: list[str] = []
-    while not chosen or count_words(" ".join(chosen)) > given.words:
-        chosen = [sentences[(at * len(sentences) // most + number) % len(sentences)] for at in range(most)]
-        most -= 1
+    while not chosen or count_words(" ".join(chosen)) > values.words:
+        chosen = [sentences[(at * len(sentences) // count + number) % len(sentences)] for at in range(count)]
+        count -= 1
     return " ".join(dict.fromkeys(chosen))
 
 
@@ -117,18 +117,18 @@ class Staff:
         judging = function_model(script)
 
         def answer(request: Request[Any, Any]) -> Line:
-            said: Line
+            reply: Line
             if request.prompt.returns is str and request.prompt != REVISE:
-                said = written(request.given, number)
+                reply = written(request.given, number)
             elif request.prompt in VALLEY and "miller" in str(request.given):
-                said = valley.replies(request)
+                reply = valley.replies(request)
             else:
-                said = judging._function(request)
-            text = said if isinstance(said, str) else said.model_dump_json()  # type: ignore[union-attr]
-            shown = (BOOK.render(request.prompt, request.given), structured_output.prompt_schema(request), text)
+                reply = judging._function(request)
+            text = reply if isinstance(reply, str) else reply.model_dump_json()  # type: ignore[union-attr]
+            lengths = (BOOK.render(request.prompt, request.given), structured_output.prompt_schema(request), text)
             self.sent[identity] += 1
-            self.tokens += sum(map(TOKENIZER.count, shown))
-            return said
+            self.tokens += sum(map(TOKENIZER.count, lengths))
+            return reply
 
         return FunctionModel(answer, identity)
 
@@ -140,21 +140,19 @@ class ScriptedRunner(ExperimentRunner):
     def open_models(
         self, assigned: Sequence[ModelRole], run: Run, prepared: PreparedDocument, step: str
     ) -> AbstractAsyncContextManager[ModelPool]:
-        objects = [replace(one, model=self._objects[one.settings.model]) for one in assigned]
+        objects = [replace(role, model=self._objects[role.settings.model]) for role in assigned]
         return super(ScriptedRunner, self).open_models(objects, run, prepared, step)
 
 
-def check(experiment: AnyExperiment, documents: Sequence[Document], design: Any, least: int = 1) -> None:
+def check(experiment: AnyExperiment, documents: Sequence[Document], design: Any, minimum: int = 1) -> None:
     """A tenth more or less in the plan than in the run; of a few calls, one."""
     staff = Staff()
-    people = [
-        staff.model(name, Annotator(), number) for names in (WRITERS, JUDGES) for number, name in enumerate(names)
-    ]
-    people.append(staff.model(STRICT, Obedient()))
+    human = [staff.model(name, Annotator(), number) for names in (WRITERS, JUDGES) for number, name in enumerate(names)]
+    human.append(staff.model(STRICT, Obedient()))
 
     async def run() -> Any:
         with Store(":memory:") as store:
-            async with Session(store, judges=people) as session:
+            async with Session(store, judges=human) as session:
                 # Everybody is at hand by name, and has no role beforehand.
                 manager = runner_of(session).manager
                 manager.model_roles = replace(manager.model_roles, judges=())
@@ -170,15 +168,18 @@ def check(experiment: AnyExperiment, documents: Sequence[Document], design: Any,
     for row in plan.rows[:-1]:
         planned[str(row[2])] += row[4]  # type: ignore[assignment,operator]
     for name in staff.sent | planned:
-        assert abs(planned[name] - staff.sent[name]) <= max(least, 0.1 * staff.sent[name]), (staff, plan.to_markdown())
+        assert abs(planned[name] - staff.sent[name]) <= max(minimum, 0.1 * staff.sent[name]), (
+            staff,
+            plan.to_markdown(),
+        )
     calls, prompt, reply = plan.rows[-1][4:7]
     assert calls == planned.total()
     assert abs(prompt + reply - staff.tokens) <= 0.1 * staff.tokens, (staff, plan.to_markdown())  # type: ignore[operator]
 
 
 def settings(model: str, **more: Any) -> DraftConfig:
-    wanted = {"strategy": "direct", "words": 300, "context_tokens": 16_000, "prompts": "standard"}
-    return DraftConfig.model_validate({"model": model, **wanted, **more})
+    criteria = {"strategy": "direct", "words": 300, "context_tokens": 16_000, "prompts": "standard"}
+    return DraftConfig.model_validate({"model": model, **criteria, **more})
 
 
 def named(*models: str, **more: Any) -> tuple[NamedModel, ...]:
@@ -247,7 +248,7 @@ def test_chunk_sizes_take_about_what_their_plan_says() -> None:
         CHUNK_SIZE,
         [island(60), island(40)],
         ChunkSizeDesign(judges=JUDGES, chunk_sizes=(512, 1024), sample_size=4),
-        least=0,
+        minimum=0,
     )
 
 
@@ -255,4 +256,4 @@ def test_chunk_sizes_take_about_what_their_plan_says() -> None:
 def test_booookscore_takes_about_what_its_plan_says() -> None:
     texts = {f"s{n}": told(*range(n, n + 25)) for n in range(1, 5)}
     outcome = measure_summaries(Summaries("s.json", texts), None, CoherenceDesign(judges=JUDGES))
-    check(booookscore.EXPERIMENT, [], outcome, least=0)
+    check(booookscore.EXPERIMENT, [], outcome, minimum=0)

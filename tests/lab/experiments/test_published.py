@@ -37,14 +37,19 @@ def kept(folder: Path, report: Report = REPORT) -> Path:
 
 def test_what_was_written_is_read_and_drawn_the_same(tmp_path: Path) -> None:
     folder = kept(tmp_path / "results")
-    (one,) = read_results([str(folder)])
-    assert (one.experiment, one.title, one.about, one.headline) == ("hamlet", "HAMLET", REPORT.about, REPORT.headline)
-    (shown,) = one.tables
-    assert shown.table == GAPS
+    (results,) = read_results([str(folder)])
+    assert (results.experiment, results.title, results.about, results.headline) == (
+        "hamlet",
+        "HAMLET",
+        REPORT.about,
+        REPORT.headline,
+    )
+    (table,) = results.tables
+    assert table.table == GAPS
     marked = replace(REPORT, title=f"On {plain('a_b[1].jsonl')}", headline=(plain("C:\\x_y: 1"),))
     (read,) = read_results([str(kept(tmp_path / "marked", marked))])
     assert (read.title, read.headline) == ("On a_b[1].jsonl", ("C:\\x_y: 1",)), "without the marks of Markdown"
-    (picture,) = shown.pictures
+    (picture,) = table.pictures
     assert b64encode((folder / "gaps.svg").read_bytes()).decode() in picture
 
 
@@ -52,9 +57,11 @@ def test_folders_of_folders_files_and_older_results_are_read(tmp_path: Path) -> 
     old = {"experiment": "mine", "settings": {}, "tables": [record_json(GAPS)], "items": [{"id": 1}]}
     kept(tmp_path / "one")
     (tmp_path / "old.json").write_text(json.dumps(old), "utf-8")
-    found = read_results([f"{tmp_path}/", str(tmp_path / "old.json")])
-    assert [one.place for one in found] == [f"{tmp_path}/one", str(tmp_path / "old.json")]
-    assert [bool(one.tables[0].pictures) for one in found] == [True, False], "nobody knows how that experiment is drawn"
+    actual = read_results([f"{tmp_path}/", str(tmp_path / "old.json")])
+    assert [results.place for results in actual] == [f"{tmp_path}/one", str(tmp_path / "old.json")]
+    assert [bool(results.tables[0].pictures) for results in actual] == [True, False], (
+        "nobody knows how that experiment is drawn"
+    )
 
 
 def test_the_same_experiment_stands_side_by_side_and_others_apart(tmp_path: Path) -> None:
@@ -62,9 +69,9 @@ def test_the_same_experiment_stands_side_by_side_and_others_apart(tmp_path: Path
     kept(tmp_path / "b")
     kept(tmp_path / "c", Report("other", "Other", (), {}, (GAPS,), []))
     first, second = sections(read_results([str(tmp_path)]))
-    assert [one.letter for one in first.sets] == ["A", "B"]
+    assert [result_set.letter for result_set in first.sets] == ["A", "B"]
     assert [panel.letter for panel in first.lines[0].panels] == ["A", "B"]
-    assert [one.letter for one in second.sets] == ["C"]
+    assert [result_set.letter for result_set in second.sets] == ["C"]
     page = report_page(read_results([str(tmp_path)]))
     assert "3 sets of results, 3 tables, 2 pictures" in page
     assert len({*page.split('id="')[1:]}) == len(page.split('id="')[1:]), "no id comes twice"
@@ -75,8 +82,8 @@ def test_a_table_of_another_form_is_shown_and_said_not_to_be_drawn(tmp_path: Pat
         odd = Table(name, "T", "", "", ("n",), ((1,),))
         kept_file = tmp_path / f"{at}.json"
         kept_file.write_text(json.dumps({"experiment": experiment, "tables": [record_json(odd)]}), "utf-8")
-        (shown,) = read_results([str(kept_file)])[0].tables
-        assert (shown.pictures, "a different form" in shown.undrawn) == ((), True), experiment
+        (table,) = read_results([str(kept_file)])[0].tables
+        assert (table.pictures, "a different form" in table.undrawn) == ((), True), experiment
 
 
 def _changed(**fields: Any) -> dict[str, Any]:
@@ -84,7 +91,7 @@ def _changed(**fields: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ("no JSON", "invalid JSON"),
         ("[]", "should be"),
@@ -100,12 +107,12 @@ def _changed(**fields: Any) -> dict[str, Any]:
         (f'{{"experiment": "x", "tables": [], "settings": {"[" * 5000}', "invalid JSON"),
     ],
 )
-def test_what_is_no_results_is_refused_with_the_file_and_the_field(tmp_path: Path, content: str, said: str) -> None:
+def test_what_is_no_results_is_refused_with_the_file_and_the_field(tmp_path: Path, content: str, message: str) -> None:
     file = tmp_path / "tables.json"
     file.write_text(content, "utf-8")
     with pytest.raises(UsageError) as error:
         read_results([str(tmp_path)])
-    assert said in error.value.message
+    assert message in error.value.message
     assert error.value.place == str(file)
 
 

@@ -23,13 +23,13 @@ TOLD = "A bridge is lost with its keeper."
 
 
 def lines(path: Path, *entries: object) -> Path:
-    path.write_text("".join(f"{json.dumps(one)}\n" for one in entries), "utf-8")
+    path.write_text("".join(f"{json.dumps(entry)}\n" for entry in entries), "utf-8")
     return path
 
 
 def only(path: Path) -> Example:
-    (one,) = read_contents(path).examples
-    return one
+    (example,) = read_contents(path).examples
+    return example
 
 
 class TestBookSum:
@@ -42,7 +42,7 @@ class TestBookSum:
     )
 
     def row(self, source: str, **more: str) -> dict[str, str]:
-        known = {
+        fields = {
             "bid": "1232",
             "is_aggregate": "False",
             "source": source,
@@ -55,7 +55,7 @@ class TestBookSum:
             "chapter_length": "20.0",
             "summary_text": TOLD,
         }
-        return {**dict.fromkeys(self.columns, ""), **known, **more}
+        return {**dict.fromkeys(self.columns, ""), **fields, **more}
 
     def table(self, path: Path, *rows: dict[str, str]) -> Path:
         with path.open("w", newline="", encoding="utf-8") as file:
@@ -65,26 +65,26 @@ class TestBookSum:
         return path
 
     def test_two_sites_summarize_one_chapter(self, tmp_path: Path) -> None:
-        found = read_contents(self.table(tmp_path / "test.csv", self.row("gradesaver"), self.row("shmoop")))
-        assert (found.form, found.troubles) == ("booksum", ())
-        assert [one.id for one in found.examples] == [
+        actual = read_contents(self.table(tmp_path / "test.csv", self.row("gradesaver"), self.row("shmoop")))
+        assert (actual.form, actual.troubles) == ("booksum", ())
+        assert [example.id for example in actual.examples] == [
             f"The Prince.chapter x chapter x ({source})" for source in ("gradesaver", "shmoop")
         ]
-        assert {one.text for one in found.examples} == {CHAPTER}
+        assert {example.text for example in actual.examples} == {CHAPTER}
         (document,) = corpus([str(tmp_path / "test.csv")]).documents
         assert document.title == "The Prince.chapter x chapter x"
 
     def test_the_cleaned_set_has_a_list_of_summaries(self, tmp_path: Path) -> None:
-        told = [{"source": "shmoop", "text": TOLD}, {"source": "x", "text": "Another."}]
-        book = {"bid": 1232, "title": "The Prince", "author": "N. M.", "text": CHAPTER, "summary": told}
-        assert [one.text for one in only(lines(tmp_path / "books.jsonl", book)).summaries] == [TOLD, "Another."]
+        summaries = [{"source": "shmoop", "text": TOLD}, {"source": "x", "text": "Another."}]
+        book = {"bid": 1232, "title": "The Prince", "author": "N. M.", "text": CHAPTER, "summary": summaries}
+        assert [summary.text for summary in only(lines(tmp_path / "books.jsonl", book)).summaries] == [TOLD, "Another."]
 
 
 class TestInfiniteBench:
     def test_an_answer_to_a_question_is_beside_it_and_a_choice_is_no_summary(self, tmp_path: Path) -> None:
-        asked = {"id": 1, "context": CHAPTER, "input": "What is lost?", "answer": ["a bridge"], "options": []}
-        assert only(lines(tmp_path / "longbook_qa_eng.jsonl", asked)).summaries == (("a bridge", "What is lost?"),)
-        choice = lines(tmp_path / "longbook_choice_eng.jsonl", {**asked, "options": ["a bridge", "a boat"]})
+        question = {"id": 1, "context": CHAPTER, "input": "What is lost?", "answer": ["a bridge"], "options": []}
+        assert only(lines(tmp_path / "longbook_qa_eng.jsonl", question)).summaries == (("a bridge", "What is lost?"),)
+        choice = lines(tmp_path / "longbook_choice_eng.jsonl", {**question, "options": ["a bridge", "a boat"]})
         assert "use longbook_sum_eng.jsonl" in read_contents(choice).troubles[0].message
 
 
@@ -100,17 +100,17 @@ class TestXSum:
         released = only(self.extract(tmp_path / "33627800.summary", "SN", "FIRST-SENTENCE", "The bridge"))
         assert (scripts.id, scripts.title) == ("29604402", "29604402")
         assert (released.id, released.title) == ("33627800", "The bridge")
-        for one in (scripts, released):
-            assert (one.text, one.summaries[0].text) == ("The first line.\nThe second line.", TOLD)
+        for extract in (scripts, released):
+            assert (extract.text, extract.summaries[0].text) == ("The first line.\nThe second line.", TOLD)
 
     def test_articles_without_a_text_are_left_out_of_what_is_joined(self, tmp_path: Path) -> None:
         """Some articles of the set are empty; they shall not keep the other two hundred thousand from being used."""
         entries = [{"document": CHAPTER if n != 1 else "", "summary": TOLD, "id": str(n)} for n in range(4)]
         lines(tmp_path / "train.jsonl", *entries)
         inside = Inside(tmp_path)
-        made = inside.run("data", "convert", "train.jsonl", "--join-tokens", "40", "-o", "long.jsonl")
-        assert made.code == 3, "something is missing"
-        assert "left out: 1 that cannot be read" in made.err
+        conversion = inside.run("data", "convert", "train.jsonl", "--join-tokens", "40", "-o", "long.jsonl")
+        assert conversion.code == 3, "something is missing"
+        assert "left out: 1 that cannot be read" in conversion.err
         assert only(tmp_path / "long.jsonl").id == "0 to 2"
         refused = inside.run("experiment", "grid", "train.jsonl", "-m", "extractive", "--metric", "spread")
         assert refused.code == 2
@@ -184,7 +184,7 @@ class TestGovReport:
         for number in (1, 2):
             entry = {**self.crs, "title": f"Bridges {number}", "reports": {**self.within, "section_title": str(number)}}
             lines(tmp_path / f"R{number}.json", entry)
-        assert [one.title for one in corpus([str(tmp_path)]).documents] == ["Bridges 1", "Bridges 2"]
+        assert [document.title for document in corpus([str(tmp_path)]).documents] == ["Bridges 1", "Bridges 2"]
 
     def test_the_structure_has_its_titles_and_paragraphs_side_by_side(self, tmp_path: Path) -> None:
         entry = {
@@ -221,7 +221,7 @@ class TestQMSum:
     def test_a_file_for_each_meeting_is_named_by_it(self, tmp_path: Path) -> None:
         (tmp_path / "covid_2.json").write_text(json.dumps(self.meeting, indent=4), "utf-8")
         assert only(tmp_path / "covid_2.json").title == "meeting, covid_2"
-        assert [one.title for one in corpus([str(tmp_path)]).documents] == ["meeting, covid_2"]
+        assert [document.title for document in corpus([str(tmp_path)]).documents] == ["meeting, covid_2"]
 
 
 def test_a_compressed_file_is_read_as_it_is(tmp_path: Path) -> None:
@@ -229,8 +229,8 @@ def test_a_compressed_file_is_read_as_it_is(tmp_path: Path) -> None:
     plain = lines(tmp_path / "test.jsonl", *entries)
     packed = tmp_path / "test.jsonl.gz"
     packed.write_bytes(gzip.compress(plain.read_bytes()))
-    one, other = read_contents(plain), read_contents(packed)
-    assert (one.form, one.examples) == (other.form, other.examples)
+    from_plain, from_packed = read_contents(plain), read_contents(packed)
+    assert (from_plain.form, from_plain.examples) == (from_packed.form, from_packed.examples)
     assert len(corpus([str(packed)]).documents) == 40
     (tmp_path / "x.csv.gz").write_bytes(gzip.compress(f'document,summary\n"{CHAPTER}",{TOLD}\n'.encode()))
     assert only(tmp_path / "x.csv.gz").text == CHAPTER

@@ -33,8 +33,8 @@ ALL_OF_IT = 1600
 # at the first step five are read, one is cut through, and six lie ahead, four of which have an answer.
 
 
-def replied(seen: Seen) -> str:
-    return json.dumps(over_wire(seen))
+def replied(request: Seen) -> str:
+    return json.dumps(over_wire(request))
 
 
 class Valley:
@@ -62,20 +62,20 @@ class Valley:
 
 
 def table(outcome: QaOutcome, name: str) -> Table:
-    return next(one for one in EXPERIMENT.report(outcome).tables if one.name == name)
+    return next(table for table in EXPERIMENT.report(outcome).tables if table.name == name)
 
 
-def cells(found: Table, *wanted: str, **where: object) -> list[tuple[object, ...]]:
+def cells(actual: Table, *criteria: str, **where: object) -> list[tuple[object, ...]]:
     """Some columns of the rows whose other cells are as they should be."""
-    at = {name.replace(" ", "_"): number for number, name in enumerate(found.columns)}
-    rows = [row for row in found.rows if all(row[at[name]] == value for name, value in where.items())]
-    return [tuple(row[at[name.replace(" ", "_")]] for name in wanted) for row in rows]
+    at = {name.replace(" ", "_"): number for number, name in enumerate(actual.columns)}
+    rows = [row for row in actual.rows if all(row[at[name]] == value for name, value in where.items())]
+    return [tuple(row[at[name.replace(" ", "_")]] for name in criteria) for row in rows]
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[ChatServer]:
-    with serving(replied) as found:
-        yield found
+    with serving(replied) as actual:
+        yield actual
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ async def test_who_reads_all_does_right_by_all(valley: Valley) -> None:
         (780, "read"): 5, (780, "cut"): 1, (780, "ahead"): 6, (ALL_OF_IT, "read"): 12,
     }  # fmt: skip
     assert cells(table(outcome, "third_and_length"), "of", third="all") == [(5,), (12,)]
-    assert {one[0] for one in cells(table(outcome, "accuracy"), "accuracy")} == {1.0}
+    assert {cell[0] for cell in cells(table(outcome, "accuracy"), "accuracy")} == {1.0}
     # Four of the six that lie ahead have an answer, which it does not know, and says so.
     columns = ("right", "missed", "wrong", "of")
     assert cells(table(outcome, "abstention"), *columns, answer="not read yet") == [(4, 0, 0, 4)]
@@ -103,9 +103,9 @@ async def test_who_forgets_the_middle_fails_in_the_middle_of_what_was_read(valle
     outcome = await valley.run("forgetful")
     by_place = table(outcome, "place_and_length")
     last = ALL_OF_IT
-    found = {str(third): accuracy for third, accuracy in cells(by_place, "third read", "accuracy", tokens=last)}
+    actual = {str(third): accuracy for third, accuracy in cells(by_place, "third read", "accuracy", tokens=last)}
     # Of the middle only the question without an answer is done right by: one of four.
-    assert found == {"beginning": 1.0, "middle": 0.25, "end": 1.0}
+    assert actual == {"beginning": 1.0, "middle": 0.25, "end": 1.0}
     # It forgets 4 of the nine that it has seen first, and then 7, 9 and 10 of all.
     assert cells(table(outcome, "abstention"), "right", "missed", "wrong", answer="read") == [(0, 0, 4)]
 
@@ -120,12 +120,12 @@ async def test_who_invents_misses_every_abstention_and_is_wrong_in_what_was_not_
     assert cells(table(outcome, "accuracy"), "accuracy", type="abstractive") == [(1.0,)]
 
 
-def kept_beginning(seen: Seen) -> str:
+def kept_beginning(request: Seen) -> str:
     """Whoever drafts keeps what is told of the first six millers, a third of the book, and nothing of any other."""
-    if seen_on(seen).prompt in ("ask_typed", "answer_from_document", "answer_questions", "judge_answers"):
-        return replied(seen)
-    found = {int(number) for number in re.findall(r"the miller (\d+) grinds", text_of(seen.messages[0]))}
-    return "\n\n".join(paragraph(number) for number in sorted(found) if number <= 6) or "Nothing is told."
+    if seen_on(request).prompt in ("ask_typed", "answer_from_document", "answer_questions", "judge_answers"):
+        return replied(request)
+    actual = {int(number) for number in re.findall(r"the miller (\d+) grinds", text_of(request.messages[0]))}
+    return "\n\n".join(paragraph(number) for number in sorted(actual) if number <= 6) or "Nothing is told."
 
 
 @pytest.mark.nightly
@@ -134,7 +134,7 @@ async def test_what_a_summary_has_lost_is_not_answered_from_it(tmp_path: Path) -
         lab = Valley(tmp_path, server.base_url)
         outcome = await lab.run("reader", strategies=("direct", "hierarchical"), words=500)
         asked_first = len(server.answered)
-        again = await lab.run("reader", strategies=("direct", "hierarchical"), words=500)
+        repeated = await lab.run("reader", strategies=("direct", "hierarchical"), words=500)
         assert len(server.answered) == asked_first, "nothing is asked or drafted twice"
         part = await lab.run("reader", strategies=("direct",))
         assert len(server.answered) == asked_first, "what both have in common is asked once"
@@ -154,15 +154,20 @@ async def test_what_a_summary_has_lost_is_not_answered_from_it(tmp_path: Path) -
     assert {item.model for item in outcome.items if "drafting" in item.runs} == {"openai:reader, hierarchical"}
     drafting = cells(table(outcome, "cost"), "by", "calls", step="drafting")
     assert [by for by, _ in drafting] == ["openai:reader, hierarchical"]
-    assert EXPERIMENT.report(again).items == EXPERIMENT.report(outcome).items
+    assert EXPERIMENT.report(repeated).items == EXPERIMENT.report(outcome).items
     assert {item.model for item in part.items} == {"openai:reader"}
 
 
 @pytest.mark.nightly
 async def test_a_draft_that_fails_leaves_a_hole_and_the_other_way_stands(tmp_path: Path) -> None:
-    def script(seen: Seen) -> str | Fault:
-        drafts = seen_on(seen).prompt not in ("ask_typed", "answer_from_document", "answer_questions", "judge_answers")
-        return Fault("status", status=400, message="No.") if drafts else replied(seen)
+    def script(request: Seen) -> str | Fault:
+        drafts = seen_on(request).prompt not in (
+            "ask_typed",
+            "answer_from_document",
+            "answer_questions",
+            "judge_answers",
+        )
+        return Fault("status", status=400, message="No.") if drafts else replied(request)
 
     with serving(script) as server:
         outcome = await Valley(tmp_path, server.base_url).run("reader", strategies=("direct", "hierarchical"))
@@ -199,25 +204,25 @@ async def test_models_are_compared_pairwise_by_question(valley: Valley) -> None:
 
 @pytest.mark.slow
 async def test_who_is_silent_leaves_holes_and_what_is_not_judged_is_counted(tmp_path: Path) -> None:
-    def partly(seen: Seen) -> str | Answer | Fault:
-        sheet = seen_on(seen)
-        said = over_wire(seen)
+    def partly(request: Seen) -> str | Answer | Fault:
+        sheet = seen_on(request)
+        said = over_wire(request)
         if sheet.prompt == "answer_questions":
-            said["answers"] = [one for one in said["answers"] if "Why" not in sheet.text]
+            said["answers"] = [answer for answer in said["answers"] if "Why" not in sheet.text]
         if sheet.prompt == "judge_answers":
             kept = [name for name, one in sheet.items("answers").items() if not one["question"].startswith("Who")]
-            said["answers"] = [one for one in said["answers"] if one["id"] in kept]
+            said["answers"] = [answer for answer in said["answers"] if answer["id"] in kept]
         return json.dumps(said)
 
     with serving(partly) as server:
         outcome = await Valley(tmp_path, server.base_url).run("reader")
-    found = table(outcome, "accuracy")
+    actual = table(outcome, "accuracy")
     columns = ("accuracy", "judged", "unjudged", "no answer")
-    read = cells(found, "of", type="abstractive")[0][0]
-    assert cells(found, *columns, type="abstractive") == [(None, 0, 0, read)]
-    read = cells(found, "of", type="extractive")[0][0]
-    assert cells(found, *columns, type="extractive") == [(None, 0, read, 0)]
-    assert cells(found, "accuracy", "unjudged", type="binary") == [(1.0, 0)], "yes and no need no judge"
+    read = cells(actual, "of", type="abstractive")[0][0]
+    assert cells(actual, *columns, type="abstractive") == [(None, 0, 0, read)]
+    read = cells(actual, "of", type="extractive")[0][0]
+    assert cells(actual, *columns, type="extractive") == [(None, 0, read, 0)]
+    assert cells(actual, "accuracy", "unjudged", type="binary") == [(1.0, 0)], "yes and no need no judge"
     assert "passed over" in {row[3] for row in table(outcome, "failures").rows}
 
 

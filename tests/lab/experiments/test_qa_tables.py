@@ -53,9 +53,9 @@ BINARY, ANOTHER, THIRD, FOURTH = (question(n, "binary", 100 * n) for n in (3, 4,
 OPEN = question(7, "unanswerable", 400)
 
 
-def row(found: Frame, *key: object) -> tuple[object, ...]:
+def row(actual: Frame, *key: object) -> tuple[object, ...]:
     """The cells behind those that name a row."""
-    return next(one[len(key) :] for one in rows(found, *found.columns) if one[: len(key)] == key)
+    return next(row[len(key) :] for row in rows(actual, *actual.columns) if row[: len(key)] == key)
 
 
 def test_yes_and_no_count_apart_from_their_reasons() -> None:
@@ -86,12 +86,12 @@ def test_abstention_is_right_wrong_or_missed() -> None:
         item(LATER, None, end=450),  # nothing was said
         item(BINARY, "-", end=350),  # cut through: not counted
     ]
-    found = abstention_frame(items)
+    actual = abstention_frame(items)
     # right, missed, wrong, of, no answer, share of those of which it should have abstained
-    assert row(found, "a", "no answer in the document") == (1, 1, 0, 2, 0, 0.5)
-    assert row(found, "a", "not read yet") == (1, 1, 0, 2, 1, 0.5)
-    assert row(found, "a", "read") == (0, 0, 1, 2, 0, None)
-    assert row(found, "a", "all") == (2, 2, 1, 6, 1, 0.5)
+    assert row(actual, "a", "no answer in the document") == (1, 1, 0, 2, 0, 0.5)
+    assert row(actual, "a", "not read yet") == (1, 1, 0, 2, 1, 0.5)
+    assert row(actual, "a", "read") == (0, 0, 1, 2, 0, None)
+    assert row(actual, "a", "all") == (2, 2, 1, 6, 1, 0.5)
 
 
 def test_accuracy_rests_on_what_was_read_and_judged() -> None:
@@ -103,9 +103,9 @@ def test_accuracy_rests_on_what_was_read_and_judged() -> None:
         item(LATER, None),
         item(LATER, "the blue wheel", right=True, end=450),  # ahead: guessed, and no part of accuracy
     ]
-    found = row(accuracy_frame(items, BY_TYPE), "a", "extractive")
+    actual = row(accuracy_frame(items, BY_TYPE), "a", "extractive")
     # right 1, wrong 1, abstained 1: 1/3 of three judged; one is unjudged, one has no answer, of five.
-    assert (found[0], found[3:8]) == (pytest.approx(1 / 3), (1, 3, 1, 1, 5))
+    assert (actual[0], actual[3:8]) == (pytest.approx(1 / 3), (1, 3, 1, 1, 5))
     assert row(accuracy_frame(items, {**BY_TYPE, "third": THIRDS}), "a", "extractive", "beginning")[0] == 0.5
     assert row(accuracy_frame(items, {**BY_TYPE, "third": THIRDS}), "a", "extractive", "end")[0] == 0.0
     assert row(accuracy_frame(items, {**BY_TYPE, "third": THIRDS}), "a", "extractive", "middle")[0] is None
@@ -120,12 +120,12 @@ def test_by_length_books_of_unequal_length_are_put_together_by_what_was_read() -
         replace(long, document="short", step=1, tokens=10_000),
         replace(long, document="short", step=2, tokens=12_000),
     ]
-    found = accuracy_frame(items, {"tokens": (), "third": (*THIRDS, "all")})
-    assert [one[:3] for one in rows(found, *found.columns) if one[2] == "all"] == [
+    actual = accuracy_frame(items, {"tokens": (), "third": (*THIRDS, "all")})
+    assert [row[:3] for row in rows(actual, *actual.columns) if row[2] == "all"] == [
         ("a", n, "all") for n in (10_000, 12_000, 20_000)
     ]
-    assert [row(found, "a", n, "beginning")[0] for n in (10_000, 12_000, 20_000)] == [1.0, 1.0, 0.0]
-    assert row(found, "a", 10_000, "all")[7] == 2, "both books"
+    assert [row(actual, "a", n, "beginning")[0] for n in (10_000, 12_000, 20_000)] == [1.0, 1.0, 0.0]
+    assert row(actual, "a", 10_000, "all")[7] == 2, "both books"
     # What was asked about lies in the first third of what was read, and in no other.
     assert row(accuracy_frame(items, {"tokens": (), "third read": THIRDS}), "a", 20_000, "beginning")[0] == 0.0
     assert row(accuracy_frame(items, {"tokens": (), "third read": THIRDS}), "a", 20_000, "end")[0] is None
@@ -146,11 +146,11 @@ def test_differences_are_of_the_same_question_at_the_same_step() -> None:
     second += [item(asked[0], "it", right=True, end=450, model="b"), item(asked[5], "it", end=450, model="b")]
     # The first question 1 and 0 at its two steps, the second 1; of the last one step has no verdict of b.
     # So of six questions five differ by 0, 0, 0, 0 and 1, and the first by 0.5.
-    found = row(difference_frame([*first, *second]), "a", "b", "extractive")
-    assert (found[0], found[3]) == (0.25, 6)
+    actual = row(difference_frame([*first, *second]), "a", "b", "extractive")
+    assert (actual[0], actual[3]) == (0.25, 6)
     # Of 1,000 draws of six of these 2.5 % have a mean of 0, and 2.5 % one of more than 7/12.
-    assert found[1] == 0.0
-    assert found[2] == pytest.approx(7 / 12, abs=0.05)
+    assert actual[1] == 0.0
+    assert actual[2] == pytest.approx(7 / 12, abs=0.05)
     assert row(difference_frame([*first[:4], *second[:4]]), "a", "b", "extractive")[1:] == (None, None, 4)
 
 

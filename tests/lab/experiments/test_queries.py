@@ -29,8 +29,8 @@ def keyfacts(chunks: int = 10, *, without: frozenset[tuple[int, Perspective]] = 
     return KeyFacts("k", "d", "judge", "judge", {}, trees)
 
 
-def places(found: list[Tree]) -> list[tuple[int, str]]:
-    return [(tree.chunk, tree.perspective[0]) for tree in found]
+def places(actual: list[Tree]) -> list[tuple[int, str]]:
+    return [(tree.chunk, tree.perspective[0]) for tree in actual]
 
 
 def test_without_a_number_all_are_asked_in_the_order_of_the_document() -> None:
@@ -57,12 +57,12 @@ def test_some_are_spread_over_the_document_and_the_perspectives_take_turns(
 @pytest.mark.parametrize("count", range(1, 21))
 @pytest.mark.parametrize("seed", [None, 0, 7])
 def test_the_number_is_kept_and_both_perspectives_have_their_half(count: int, seed: int | None) -> None:
-    found = sample_trees(keyfacts(), BOTH, count, seed)
-    halves = Counter(tree.perspective for tree in found)
+    actual = sample_trees(keyfacts(), BOTH, count, seed)
+    halves = Counter(tree.perspective for tree in actual)
     assert halves.total() == count
     assert abs(halves["analytical"] - halves["narrative"]) <= 1
-    assert len({id(tree) for tree in found}) == count
-    assert found == sample_trees(keyfacts(), BOTH, count, seed)
+    assert len({id(tree) for tree in actual}) == count
+    assert actual == sample_trees(keyfacts(), BOTH, count, seed)
 
 
 def test_a_seed_chooses_others() -> None:
@@ -71,14 +71,14 @@ def test_a_seed_chooses_others() -> None:
 
 
 def test_one_perspective_alone_has_all_the_queries() -> None:
-    found = sample_trees(keyfacts(), ("narrative",), 5)
-    assert places(found) == [(0, "n"), (2, "n"), (4, "n"), (6, "n"), (8, "n")]
+    actual = sample_trees(keyfacts(), ("narrative",), 5)
+    assert places(actual) == [(0, "n"), (2, "n"), (4, "n"), (6, "n"), (8, "n")]
 
 
 def test_where_one_perspective_has_too_few_the_other_one_fills_in() -> None:
     without = frozenset((n, BOTH[0]) for n in range(9))
-    found = sample_trees(keyfacts(without=without), BOTH, 6)
-    assert Counter(tree.perspective for tree in found) == {"analytical": 1, "narrative": 5}
+    actual = sample_trees(keyfacts(without=without), BOTH, 6)
+    assert Counter(tree.perspective for tree in actual) == {"analytical": 1, "narrative": 5}
 
 
 def test_trees_without_a_query_are_not_asked_not_even_the_only_one() -> None:

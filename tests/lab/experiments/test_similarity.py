@@ -16,10 +16,10 @@ def test_words_weigh_by_their_rarity_in_the_document() -> None:
     likeness = TermSimilarity("Ann slept. Ben slept. Cleo came.")
     # Three sentences: "slept" is in two of them, "Ann" in one; "Dora" is in none, and as rare as any that is.
     slept, ann, dora = (log(3 / count) for count in (2, 1, 1))
-    found = likeness.between(["Ann slept.", "Dora slept."], ["Ben slept.", "ANN slept!", "And then?", "Dora slept."])
-    assert found[0] == pytest.approx([slept**2 / (slept**2 + ann**2), 1.0, 0.0, found[1][1]], abs=1e-5)
-    assert found[1][0] == pytest.approx(slept**2 / ((slept**2 + ann**2) * (slept**2 + dora**2)) ** 0.5, abs=1e-5)
-    assert found[1][3] == 1.0
+    actual = likeness.between(["Ann slept.", "Dora slept."], ["Ben slept.", "ANN slept!", "And then?", "Dora slept."])
+    assert actual[0] == pytest.approx([slept**2 / (slept**2 + ann**2), 1.0, 0.0, actual[1][1]], abs=1e-5)
+    assert actual[1][0] == pytest.approx(slept**2 / ((slept**2 + ann**2) * (slept**2 + dora**2)) ** 0.5, abs=1e-5)
+    assert actual[1][3] == 1.0
     assert likeness.between([], ["Ann slept."]).shape == (0, 1)
     assert (likeness.name, likeness.threshold) == ("TF-IDF cosine", 0.5)
 

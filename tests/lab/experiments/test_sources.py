@@ -25,21 +25,23 @@ def books(tmp_path: Path) -> Path:
 
 
 def test_a_folder_is_its_files_and_the_lines_of_its_files_in_order(books: Path) -> None:
-    found = corpus([str(books)]).documents
-    assert [one.title for one in found] == ["First", "b", "Third", "four"]
-    assert [one.source for one in found] == ["a.md", "b.txt", "c.jsonl", "c.jsonl"]
-    assert found[2].text == "The third\nbook."
+    actual = corpus([str(books)]).documents
+    assert [one.title for one in actual] == ["First", "b", "Third", "four"]
+    assert [one.source for one in actual] == ["a.md", "b.txt", "c.jsonl", "c.jsonl"]
+    assert actual[2].text == "The third\nbook."
 
 
 def test_a_pattern_is_what_it_fits_and_no_document_comes_twice(books: Path) -> None:
-    assert [one.title for one in corpus([str(books / "*.t?t"), str(books / "b.txt")]).documents] == ["b"]
-    assert [one.title for one in corpus([str(books / "**" / "*.txt")]).documents] == ["b", "e"]
+    assert [document.title for document in corpus([str(books / "*.t?t"), str(books / "b.txt")]).documents] == ["b"]
+    assert [document.title for document in corpus([str(books / "**" / "*.txt")]).documents] == ["b", "e"]
     (books / "what [really] happened.txt").write_text("It rained.", "utf-8")
-    assert [one.text for one in corpus([str(books / "what [really] happened.txt")]).documents] == ["It rained."]
+    assert [document.text for document in corpus([str(books / "what [really] happened.txt")]).documents] == [
+        "It rained."
+    ]
 
 
 @pytest.mark.parametrize(
-    ("content", "said", "place"),
+    ("content", "message", "place"),
     [
         ('{"text": "x."}\n{"text": ', "this is not JSON", "line 2"),
         ('{"text": "x."}\n{"title": "y"}', "no `text` with a text", "line 2"),
@@ -47,17 +49,17 @@ def test_a_pattern_is_what_it_fits_and_no_document_comes_twice(books: Path) -> N
         ("\n \n", "the file is empty", "x.jsonl"),
     ],
 )
-def test_what_is_no_document_is_named_with_its_place(tmp_path: Path, content: str, said: str, place: str) -> None:
+def test_what_is_no_document_is_named_with_its_place(tmp_path: Path, content: str, message: str, place: str) -> None:
     (tmp_path / "x.jsonl").write_text(content, "utf-8")
     with pytest.raises(RedraftError) as error:
         corpus([str(tmp_path / "x.jsonl")])
-    assert said in error.value.message
+    assert message in error.value.message
     assert error.value.place.endswith(place)
 
 
 def test_what_is_not_there_is_said(books: Path) -> None:
-    for source, said in (("*.doc", "no file fits"), ("none.txt", "no such file")):
-        with pytest.raises(RedraftError, match=said):
+    for source, message in (("*.doc", "no file fits"), ("none.txt", "no such file")):
+        with pytest.raises(RedraftError, match=message):
             corpus([str(books / source)])
     (books / "empty").mkdir()
     with pytest.raises(RedraftError, match="no file in it can be read"):

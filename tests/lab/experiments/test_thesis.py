@@ -67,15 +67,15 @@ def test_a_sentence_comes_from_the_most_similar_paragraph_of_what_was_read() -> 
 
 def test_thirteen_steps_have_phases_of_four_four_and_five() -> None:
     steps = [replace(FIRST, step=replace(FIRST.step, number=number)) for number in range(1, 14)]
-    found = [parts_of(one, steps)[2] for one in steps]
-    assert [found.count(phase) for phase in PHASES] == [4, 4, 5]
-    assert found == sorted(found, key=PHASES.index)
+    actual = [parts_of(step, steps)[2] for step in steps]
+    assert [actual.count(phase) for phase in PHASES] == [4, 4, 5]
+    assert actual == sorted(actual, key=PHASES.index)
 
 
 def test_fates_by_step_and_phase_are_pooled_over_documents() -> None:
     # Two matching, three lost, three new; the same document again, under another id, doubles each.
-    again = [replace(one, document="e") for one in ITEMS]
-    table = step_frame([*ITEMS, *again])
+    repeated = [replace(one, document="e") for one in ITEMS]
+    table = step_frame([*ITEMS, *repeated])
     shares = rows(table, "step", "until", "matching", "lost", "new", "facts", section="anywhere")
     assert shares == [(2, 200, 2 / 8, 3 / 8, 3 / 8, 16)]
     phases = rows(share_frame(ITEMS), "steps", "matching", section="anywhere")
@@ -115,14 +115,14 @@ def test_similarities_are_of_all_four_types_and_yes_or_no_has_its_reason() -> No
         item(LATER, "the blue wheel", right=True, end=450),
     ]
     table = similarity_frame(items)
-    found = {(of, figure): cells for _, of, figure, *cells in rows(table, *table.columns)}
+    actual = {(of, figure): cells for _, of, figure, *cells in rows(table, *table.columns)}
     # Thirds of 900: the extractive ones are in the first and the last, yes or no in the second, the open one too.
     # Who abstains says that there is no answer: 7 words, 1 of them among the 3 of the reference.
-    assert found["extractive", "similarity"] == [1.0, None, 0.2, 0.6, 2]
-    assert found["unanswerable", "similarity"] == [None, 1.0, None, 1.0, 1]
-    assert found["binary", "similarity"][-2:] == [1.0, 1]
-    assert found["binary", "yes or no right"][-2:] == [1.0, 1]
-    assert found["binary", "similarity of reasons"][-2:] == [1.0, 1]
+    assert actual["extractive", "similarity"] == [1.0, None, 0.2, 0.6, 2]
+    assert actual["unanswerable", "similarity"] == [None, 1.0, None, 1.0, 1]
+    assert actual["binary", "similarity"][-2:] == [1.0, 1]
+    assert actual["binary", "yes or no right"][-2:] == [1.0, 1]
+    assert actual["binary", "similarity of reasons"][-2:] == [1.0, 1]
     # The right word without a reason costs similarity, which the row below shows: the thesis's caveat.
     bare_frame = similarity_frame([item(BINARY, "no")])
     bare = {row[2]: row[-2] for row in rows(bare_frame, *bare_frame.columns) if row[1] == "binary"}
@@ -147,20 +147,20 @@ def books(tmp_path: Path) -> Path:
 
 def test_every_document_has_its_own_reference_and_dataset(books: Path) -> None:
     both = [str(books / "tales.jsonl"), str(books / "news.jsonl")]
-    found = corpus(both, DATASET, by_source=True)
-    named = {one.id: one.title for one in found.documents}
-    assert {named[key]: text for key, text in found.references.items()} == {
+    actual = corpus(both, DATASET, by_source=True)
+    named = {document.id: document.title for document in actual.documents}
+    assert {named[key]: text for key, text in actual.references.items()} == {
         "tales1": "tales 1.", "tales2": "tales 2.", "news1": "news 1."
     }  # fmt: skip
-    assert {named[key]: name for key, name in found.sets.items()} == {
+    assert {named[key]: name for key, name in actual.sets.items()} == {
         "tales1": "tales", "tales2": "tales", "news1": "news"
     }  # fmt: skip
-    assert found.notes == []
+    assert actual.notes == []
     for place, title in (("own", "tales2"), ("own.jsonl", "news1")):
-        found = corpus(both, str(books / place))
-        assert [named[key] for key in found.references] == [title]
-        assert found.notes == ["2 of 3 documents have no reference"]
-        assert found.sets == {}
+        actual = corpus(both, str(books / place))
+        assert [named[key] for key in actual.references] == [title]
+        assert actual.notes == ["2 of 3 documents have no reference"]
+        assert actual.sets == {}
     with pytest.raises(UsageError, match="one document has a reference"):
         corpus(both, str(books / "own" / "tales2.md"))
     with pytest.raises(UsageError, match="none is of a document"):
@@ -168,9 +168,9 @@ def test_every_document_has_its_own_reference_and_dataset(books: Path) -> None:
 
 
 def test_short_documents_are_left_out(books: Path) -> None:
-    found = corpus([str(books / "tales.jsonl")], least=100, count=count_words)
-    assert [one.title for one in found.documents] == ["tales2"]
-    assert found.notes == ["1 of 2 documents have fewer than 100 tokens"]
+    actual = corpus([str(books / "tales.jsonl")], least=100, count=count_words)
+    assert [document.title for document in actual.documents] == ["tales2"]
+    assert actual.notes == ["1 of 2 documents have fewer than 100 tokens"]
     with pytest.raises(UsageError, match="no document has 10,000 tokens"):
         corpus([str(books / "tales.jsonl")], least=10_000, count=count_words)
 
@@ -227,16 +227,16 @@ def test_both_experiments_are_one_run(tmp_path: Path) -> None:
         done = command.run(*asked, "-o", "results", "--json")
         assert done.code == 0, done.err
         count = len(server.answered)
-        again = command.run(*asked, "-o", "results", "--json")
-        assert (again.out, len(server.answered)) == (done.out, count)
-        limits = {one.model: one.body["max_completion_tokens"] for one in server.seen}
+        repeated = command.run(*asked, "-o", "results", "--json")
+        assert (repeated.out, len(server.answered)) == (done.out, count)
+        limits = {request.model: request.body["max_completion_tokens"] for request in server.seen}
     tables = {table["name"]: table["rows"] for table in done.json["tables"]}
     for name in ("position_halves", "fact_steps", "similarities", "type_and_third"):
         assert {row["set"] for row in tables[name]} == {"tales", "news"}
     assert {"cost", "failures", "qa_cost", "qa_failures"} <= tables.keys()
     assert tables["failures"] == tables["qa_failures"] == []
     settings = done.json["settings"]
-    assert [one["words"] for one in settings["context"]["documents"]] == [60, 60]
+    assert [document["words"] for document in settings["context"]["documents"]] == [60, 60]
     svgs = {path.stem for path in (tmp_path / "results").glob("*.svg")}
     assert {"position_densities_2", "fact_steps_1", "accuracy_by_type_and_third"} <= svgs
     # The limit of replies is the writer's.

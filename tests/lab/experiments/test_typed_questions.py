@@ -60,17 +60,17 @@ def builder(
 @pytest.mark.slow
 async def test_each_type_and_third_has_a_question(store: Store) -> None:
     document = book(12)
-    found = await builder(store, document, read).build()
-    assert Counter((question.type, found.third(question)) for question in found.questions) == dict.fromkeys(
+    actual = await builder(store, document, read).build()
+    assert Counter((question.type, actual.third(question)) for question in actual.questions) == dict.fromkeys(
         ((of, third) for of in TYPES for third in THIRDS), 1
     )
-    assert [question.id for question in found.questions] == list(range(1, 13))
-    assert [question.paragraph for question in found.questions] == sorted(
-        question.paragraph for question in found.questions
+    assert [question.id for question in actual.questions] == list(range(1, 13))
+    assert [question.paragraph for question in actual.questions] == sorted(
+        question.paragraph for question in actual.questions
     )
-    assert found.missing == ()
+    assert actual.missing == ()
     # Each is about its own paragraph: valley 7 has the question about miller 7.
-    for question in found.questions:
+    for question in actual.questions:
         number = question.text.split("miller ")[1].split("?")[0].split()[0]
         assert f"miller {number} " in document.text[slice(*question.paragraph)]
 
@@ -85,10 +85,10 @@ async def test_impossible_questions_are_moved_then_named(store: Store) -> None:
             return TypedReply(question="Is it so of the miller 1?", answer="perhaps", reason="It may be.")
         return read(request)
 
-    found = await builder(store, document, replies).build()
+    actual = await builder(store, document, replies).build()
     assert len(asked) == 9, "three paragraphs of each third"
-    assert [question.type for question in found.questions].count("binary") == 0
-    assert [question for question in found.missing if "binary" in question] == [
+    assert [question.type for question in actual.questions].count("binary") == 0
+    assert [question for question in actual.missing if "binary" in question] == [
         f"no binary question 1 about the {third}: the model's question is answered with neither yes nor no"
         for third in THIRDS
     ]
@@ -108,9 +108,9 @@ async def test_answerable_question_is_not_unanswerable(store: Store) -> None:
             )
         return read(request)
 
-    found = await builder(store, book(12), replies).build()
-    assert "unanswerable" not in {question.type for question in found.questions}
-    assert "no unanswerable question 1 about the middle: the document has an answer to it" in found.missing
+    actual = await builder(store, book(12), replies).build()
+    assert "unanswerable" not in {question.type for question in actual.questions}
+    assert "no unanswerable question 1 about the middle: the document has an answer to it" in actual.missing
 
 
 async def test_where_nothing_comes_it_is_said(store: Store) -> None:
@@ -123,10 +123,10 @@ async def test_where_nothing_comes_it_is_said(store: Store) -> None:
 def test_slots_keep_to_their_thirds(valleys: int, each: int, share: float) -> None:
     text = book(valleys).text
     end = max(1, int(len(text) * share))
-    found = slots(text, end, each)
-    assert len(found) == 12 * each
-    for slot in found:
-        assert all(third_of(one, end) == slot.third and one.end <= end for one in slot.paragraphs)
+    actual = slots(text, end, each)
+    assert len(actual) == 12 * each
+    for slot in actual:
+        assert all(third_of(paragraph, end) == slot.third and paragraph.end <= end for paragraph in slot.paragraphs)
     known = paragraphs(text, end)
     assert all(one.end <= other.start for one, other in pairwise(known))
 
@@ -149,13 +149,13 @@ def test_slots_keep_to_their_thirds(valleys: int, each: int, share: float) -> No
 )
 def test_a_question_is_one_of_its_type(changes: dict[str, str], flaw: str) -> None:
     one = TypedQuestion(1, "extractive", "Which wheel was it?", "the blue wheel", "", Span(0, 30))
-    found = flaw_of(replace(one, **changes), "He sold The blue wheel, and left.")  # type: ignore[arg-type]
-    assert flaw in found
-    assert bool(found) == bool(flaw)
+    actual = flaw_of(replace(one, **changes), "He sold The blue wheel, and left.")  # type: ignore[arg-type]
+    assert flaw in actual
+    assert bool(actual) == bool(flaw)
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("answer", "message"),
     [
         ("Yes, he did.", "yes"),
         ("NO.", "no"),
@@ -166,8 +166,8 @@ def test_a_question_is_one_of_its_type(changes: dict[str, str], flaw: str) -> No
         ("", None),
     ],
 )
-def test_yes_and_no_are_read(answer: str, said: str | None) -> None:
-    assert yes_or_no(answer) == said
+def test_yes_and_no_are_read(answer: str, message: str | None) -> None:
+    assert yes_or_no(answer) == message
 
 
 DOCUMENT = parse(("The first paragraph. " * 20 + "\n\n" + "The last paragraph. " * 20).encode(), name="a.txt")
@@ -175,7 +175,9 @@ END = len(DOCUMENT.text)
 
 
 def write_items(folder: Path, *questions: Any, document: str = DOCUMENT.id) -> None:
-    items = [{"document": document, "model": model, "question": each} for model in ("a", "b") for each in questions]
+    items = [
+        {"document": document, "model": model, "question": question} for model in ("a", "b") for question in questions
+    ]
     (folder / "items.json").write_text(json.dumps(items), "utf-8")
 
 

@@ -29,19 +29,19 @@ KEEPERS = 90
 
 def asked_about(text: str) -> list[int]:
     """The keepers in the query of a prompt."""
-    found = re.findall(r"(?:are the keepers|of the keepers) ([\d, ]+\d)", text)
-    return [int(number) for number in found[0].split(", ")] if found else []
+    actual = re.findall(r"(?:are the keepers|of the keepers) ([\d, ]+\d)", text)
+    return [int(number) for number in actual[0].split(", ")] if actual else []
 
 
-def answer(seen: Seen) -> str | Answer | Fault:
+def answer(request: Seen) -> str | Answer | Fault:
     """What the models and the judge reply."""
-    sheet = seen_on(seen)
+    sheet = seen_on(request)
     if sheet.prompt != "revise":
         said: Said = Keepers()(sheet)
         assert isinstance(said, dict)
         return json.dumps(said)
-    numbers = asked_about(text_of(seen.messages[0]))
-    if seen.model == "half":
+    numbers = asked_about(text_of(request.messages[0]))
+    if request.model == "half":
         numbers = numbers[::2]
         return told(*numbers[1:], wrong={numbers[0]: "Bob"})
     return told(*numbers)

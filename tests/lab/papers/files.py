@@ -45,25 +45,27 @@ def story(number: int) -> dict[str, Any]:
     """A story as SQuALITY has it, with a plot that four people have told."""
     text = _text(number)
     responses = [{"worker_id": f"{n}", "uid": f"{number}{n}", "response_text": _summary(text, n)} for n in range(4)]
-    asked = {"question_text": "What is the plot of the story?", "question_number": 1, "responses": responses}
-    return {"metadata": {"passage_id": f"{number}"}, "document": text, "questions": [asked]}
+    question = {"question_text": "What is the plot of the story?", "question_number": 1, "responses": responses}
+    return {"metadata": {"passage_id": f"{number}"}, "document": text, "questions": [question]}
 
 
 def _text(number: int) -> str:
     """The beginning of a third of the sample."""
-    paragraphs = [one for one in SAMPLE.read_text("utf-8").split("\n\n") if len(one) > 80]
+    paragraphs = [paragraph for paragraph in SAMPLE.read_text("utf-8").split("\n\n") if len(paragraph) > 80]
     size = len(paragraphs) // 3
     return "\n\n".join(paragraphs[number * size :][:12])
 
 
 def _summary(text: str, wrong: int) -> str:
     """The first sentences of a text that have a number, some of the numbers being wrong."""
-    told = [one for span in sentences(text) if _NUMBER.search(one := text[span.start : span.end])][: 6 - wrong]
-    return " ".join(_NUMBER.sub("99", one) if n < wrong else one for n, one in enumerate(told))
+    chosen = [sentence for span in sentences(text) if _NUMBER.search(sentence := text[span.start : span.end])][
+        : 6 - wrong
+    ]
+    return " ".join(_NUMBER.sub("99", sentence) if n < wrong else sentence for n, sentence in enumerate(chosen))
 
 
-def _voted(sentence: str, said: str) -> dict[str, Any]:
-    return {"sentence": sentence, "responses": [{"worker_id": n, "response": said} for n in range(3)]}
+def _voted(sentence: str, verdict: str) -> dict[str, Any]:
+    return {"sentence": sentence, "responses": [{"worker_id": n, "response": verdict} for n in range(3)]}
 
 
 def _booookscore(folder: Path) -> None:
@@ -73,27 +75,30 @@ def _booookscore(folder: Path) -> None:
     third, fourth = books[first][2:]
     mark = {"id": "a", "span": third, "questions": "Who?", "labels": ["entity omission"]}
     marked = {
-        name: {"summary": " ".join(told), "singles": [mark] if name == first else [], "relations": []}
-        for name, told in books.items()
+        name: {"summary": " ".join(sentences_of_book), "singles": [mark] if name == first else [], "relations": []}
+        for name, sentences_of_book in books.items()
     }
     types = {"questions": "Who is he?", "types": ["entity omission"]}
     confused = {name: dict.fromkeys((third, fourth), types) if name == first else {} for name in books}
-    _json(folder / "human" / "summary-gpt4-4096-hier.json", marked)
+    for strategy in ("hier", "inc"):
+        _json(folder / "human" / f"summary-gpt4-4096-{strategy}.json", marked)
     for name in ("gpt4-4096-hier", "gpt4-4096-inc", "gpt4-2048-hier", "gpt4-2048-inc"):
         more = ["So it is told."] if name.endswith("inc") else []
-        shown = {book: " ".join(told + more) for book, told in books.items()}
-        _json(folder / "summaries" / f"{name}-cleaned.json", shown)
+        summary_of = {book: " ".join(sentences_of_book + more) for book, sentences_of_book in books.items()}
+        _json(folder / "summaries" / f"{name}-cleaned.json", summary_of)
         _json(folder / "annotations" / f"{name}.json", confused)
     answers = [{"source": source, "anno": mark, "agreement": "Agree"} for source in ("human", "model")]
     _json(folder / "human" / "annotations-gpt4-4096-inc.json", {first: {"summary": "", "annotations": answers}})
     aspects = ("preference", "detail", "structure", "logic")
     result = [{"from_name": aspect, "value": {"choices": ["Summary 1"]}} for aspect in aspects]
-    told = " ".join(books[first])
-    data = {"book": first, "summary_1": f"{told} So it is told.", "summary_2": told}
+    sentences_of_book = " ".join(books[first])
+    data = {"book": first, "summary_1": f"{sentences_of_book} So it is told.", "summary_2": sentences_of_book}
     for n in range(1, 5):
         place = folder / "human" / "qualitative_comparison" / f"annotator{n}.json"
         _json(place, [{"data": data, "annotations": [{"result": result}]}])
-    _json(folder / "references.json", {book: " ".join(told[:2]) for book, told in books.items()})
+    _json(
+        folder / "references.json", {book: " ".join(sentences_of_book[:2]) for book, sentences_of_book in books.items()}
+    )
 
 
 def _lines(path: Path, entries: Sequence[Any]) -> None:

@@ -22,22 +22,22 @@ class PageRow:
 
 def page_rows(page: str) -> list[PageRow]:
     """Return the rows that have commands; what begins with an option is added to the paper's first redraft command."""
-    found: list[PageRow] = []
+    actual: list[PageRow] = []
     for section in page.split("\n## ")[1:]:
         paper, first = section.partition("\n")[0], ""
         for line in section.splitlines():
             if not line.startswith("| "):
                 continue
             what, cell = line.removeprefix("| ").split(" | ")[:2]
-            commands = [f"{first} {one}" if one.startswith("--") else one for one in _CODE.findall(cell)]
-            assert all(one.startswith(_STARTS) for one in commands), f"{what}: what is no command cannot be run"
-            first = first or next((one for one in commands if one.startswith("redraft ")), "")
+            commands = [f"{first} {match}" if match.startswith("--") else match for match in _CODE.findall(cell)]
+            assert all(command.startswith(_STARTS) for command in commands), f"{what}: what is no command cannot be run"
+            first = first or next((command for command in commands if command.startswith("redraft ")), "")
             if commands:
-                found.append(PageRow(paper, what, tuple(commands)))
-    return found
+                actual.append(PageRow(paper, what, tuple(commands)))
+    return actual
 
 
 def sentence_commands(page: str) -> set[str]:
     """Return the commands outside of tables."""
     text = "\n".join(line for line in page.splitlines() if not line.startswith("|"))
-    return {one for one in _CODE.findall(text) if one.startswith(_STARTS)}
+    return {match for match in _CODE.findall(text) if match.startswith(_STARTS)}

@@ -59,12 +59,12 @@ def figures_agree(done: Sequence[Done], _: Path) -> None:
 
 def table_ii(done: Sequence[Done], _: Path) -> None:
     rows = table(done[0].out, "Agreement with people")
-    found = {(row["method"], row["metric"], row["similarity"], row["per"]): row for row in rows}
-    systems, summaries = (found["extractive", "consistency", "rouge1", per] for per in ("systems", "summaries"))
+    actual = {(row["method"], row["metric"], row["similarity"], row["per"]): row for row in rows}
+    systems, summaries = (actual["extractive", "consistency", "rouge1", per] for per in ("systems", "summaries"))
     assert (systems["summeval"], systems["qags"], systems["realsumm"]) == ("1.000", "–", "–")
     assert summaries["summeval"].startswith("1.000")
-    assert found["extractive", "coverage", "–", "summaries"]["realsumm"] != "–"
-    assert ("QuestEval-like (extractive)", "consistency", "–", "systems") in found
+    assert actual["extractive", "coverage", "–", "summaries"]["realsumm"] != "–"
+    assert ("QuestEval-like (extractive)", "consistency", "–", "systems") in actual
 
 
 def swept(settings: int) -> Check:
@@ -90,8 +90,8 @@ def table_iii(_: Sequence[Done], folder: Path) -> None:
 
 
 def table_iv(done: Sequence[Done], folder: Path) -> None:
-    asked, answered = (csv_rows(folder / name) for name in ("questions.csv", "answers.csv"))
-    assert {row["dimension"] for row in asked} == {"key information", "answerable", "complete"}
+    questions, answered = (csv_rows(folder / name) for name in ("questions.csv", "answers.csv"))
+    assert {row["dimension"] for row in questions} == {"key information", "answerable", "complete"}
     assert {row["dimension"] for row in answered} == {"relevant", "no answer", "consistent"}
     assert {row["dimension"] for row in table(done[2].out, "Quality")} >= {"key information", "mean"}
 
@@ -129,8 +129,8 @@ def a_summary(done: Sequence[Done], _: Path) -> None:
 
 
 def hamlet(_: Sequence[Done], folder: Path) -> None:
-    named = ("recall", "gaps", "faithfulness", "errors", "length", "sizes", "pruning", "judges", "chunks")
-    assert all(csv_rows(folder / "results" / f"{name}.csv") for name in named)
+    table_names = ("recall", "gaps", "faithfulness", "errors", "length", "sizes", "pruning", "judges", "chunks")
+    assert all(csv_rows(folder / "results" / f"{name}.csv") for name in table_names)
     chunk, full = csv_rows(folder / "results" / "judges.csv")
     assert (chunk["reference"], full["reference"]) == ("chunk", "full text")
     assert float(chunk["faithfulness"]) < float(full["faithfulness"])
@@ -162,7 +162,7 @@ def table_9(_: Sequence[Done], folder: Path) -> None:
 
 def thesis(done: Sequence[Done], folder: Path) -> None:
     assert "abstained rightly" in done[0].out
-    made = {path.name for path in (folder / "results").iterdir()}
+    files = {path.name for path in (folder / "results").iterdir()}
     pictures = (
         "position_densities_1",
         "fact_steps_1",
@@ -170,7 +170,7 @@ def thesis(done: Sequence[Done], folder: Path) -> None:
         "fact_phases_1",
         "accuracy_by_third_and_length",
     )
-    assert {f"{name}.svg" for name in pictures} <= made
+    assert {f"{name}.svg" for name in pictures} <= files
     assert csv_rows(folder / "results" / "position_halves.csv")
     types = {row["type"] for row in csv_rows(folder / "results" / "similarities.csv")}
     assert {"abstractive", "binary", "extractive", "unanswerable"} <= types
@@ -201,6 +201,7 @@ CHECKS: dict[tuple[str, str], Check] = {
     ("LongSumEval", "VI"): swept(6),
     ("LongSumEval", "VII"): swept(12),
     ("BooookScore", "table 1, people; section 4"): booookscores(summary_gpt4_4096_hier=97.5, gpt4_4096_hier=95.0),
+    ("BooookScore", "table 1, people, incremental"): booookscores(summary_gpt4_4096_inc=97.5, gpt4_4096_inc=95.0),
     ("BooookScore", "table 2, figure 3, appendix G"): booookscores(gpt4_2048_inc=96.0),
     ("BooookScore", "table 4"): sheet(40),
     ("BooookScore", "table 4, released answers"): preferred,
@@ -265,7 +266,7 @@ def test_the_commands_of_a_paper(paper: str, tmp_path: Path) -> None:
     inside = Inside(tmp_path, COLUMNS="100")
     for row in ROWS:
         if row.paper == paper:
-            CHECKS[row.paper, row.what]([run(inside, one) for one in row.commands], tmp_path)
+            CHECKS[row.paper, row.what]([run(inside, command) for command in row.commands], tmp_path)
 
 
 @pytest.mark.slow
@@ -286,6 +287,6 @@ def test_the_preset_of_booookscore_has_the_papers_limits_and_a_target(tmp_path: 
     assert level_limits(40)[:2] == [585, 900]
     assert level_limits(200)[:3] == [380, 585, 900]
     (tmp_path / "examples").symlink_to(SAMPLE.parent)
-    made = ("summarize", "examples/the-salt-ledger.md", "--preset", "booookscore", "--dry-run")
-    section_3 = Inside(tmp_path).run(*made, "--chunk-tokens", "4096", "--words", "780")
+    command_line = ("summarize", "examples/the-salt-ledger.md", "--preset", "booookscore", "--dry-run")
+    section_3 = Inside(tmp_path).run(*command_line, "--chunk-tokens", "4096", "--words", "780")
     assert "hierarchical, about 780 words, at most 1,200 tokens" in section_3.err + section_3.out

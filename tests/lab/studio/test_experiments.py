@@ -98,21 +98,21 @@ def test_an_experiment_is_planned_started_followed_and_read(at: Served, tmp_path
         assert (done.status, done.error, done.done, done.calls > 0) == ("done", None, done.of, True)
         shown = ExperimentDetails.model_validate(client.get(f"/api/experiments/{name}").json())
         assert (shown.kind, shown.status) == ("grid", "done")
-        scores = next(one for one in shown.tables if "coverage" in one.columns)
+        scores = next(table for table in shown.tables if "coverage" in table.columns)
         assert {row[scores.columns[0]] for row in scores.rows} == {"extractive, 30 words", "extractive, 60 words"}
         page = client.get(f"/experiments/{name}").text
         assert "<svg" in page
         assert "data:text/csv" in page
         assert (tmp_path / "results" / name / "report.md").is_file()
         # A second one, of the same kind: both stand side by side, and finished work is not repeated.
-        again = started(client, word_limits="30, 60", metrics=["coverage"], name="Short or long")
-        assert again == "short-or-long-2"
-        assert ended(client, again).calls == 0
-        both = client.get(f"/experiments/compare?name={name}&name={again}").text
+        repeated = started(client, word_limits="30, 60", metrics=["coverage"], name="Short or long")
+        assert repeated == "short-or-long-2"
+        assert ended(client, repeated).calls == 0
+        both = client.get(f"/experiments/compare?name={name}&name={repeated}").text
         assert "2 experiments side by side" in both
         assert len(re.findall(r'class="panels several"', both)) == len(shown.tables)
         listed = ExperimentList.model_validate(client.get("/api/experiments").json()).experiments
-        assert [one.name for one in listed if one.status] == [again, name]
+        assert [one.name for one in listed if one.status] == [repeated, name]
         prefilled = client.get(f"/experiments/new?from={name}").text
         assert 'value="30, 60"' in prefilled
         assert client.get(f"/experiments/compare?name={name}").status_code == 422
@@ -158,10 +158,10 @@ class Gate:
     def __init__(self) -> None:
         self.opened = threading.Event()
 
-    async def __call__(self, seen: Seen) -> str:
+    async def __call__(self, request: Seen) -> str:
         while not self.opened.is_set():  # noqa: ASYNC110  (it is set in another thread)
             await asyncio.sleep(0.02)
-        return f"Hester Vane came to the island of Sarn. The ledger was number {seen.index}."
+        return f"Hester Vane came to the island of Sarn. The ledger was number {request.index}."
 
 
 @pytest.fixture
@@ -293,23 +293,23 @@ def test_an_experiment_lists_its_runs_and_says_who_judged_itself(client: httpx.C
     name = started(client, word_limits="25", name="linked")
     ended(client, name)
     shown = ExperimentDetails.model_validate(client.get(f"/api/experiments/{name}").json())
-    assert {one.kind for one in shown.runs} == {"summarize", "evaluate"}
+    assert {run.kind for run in shown.runs} == {"summarize", "evaluate"}
     assert shown.runs[0].kind == "summarize", "summaries come first"
     page = client.get(f"/experiments/{name}").text
-    assert all(f'href="/runs/{one.run}"' in page for one in shown.runs)
+    assert all(f'href="/runs/{run.run}"' in page for run in shown.runs)
     assert "it does not measure quality" in page.partition("<details")[0]
     listed = ExperimentList.model_validate(client.get("/api/experiments").json()).experiments
     assert next(one for one in listed if one.name == name).runs == len(shown.runs)
 
 
 def test_existing_summaries_and_datasets_are_those_that_the_command_takes(tmp_path: Path) -> None:
-    wanted = ExperimentBody(
+    criteria = ExperimentBody(
         kind="thesis", models=("extractive",), context_tokens=9000, places="tfidf", by_source=True, reference="dataset"
     )
     lines = [{"id": name, "text": f"{name} {chapter()}", "summary": f"Of {name}."} for name in ("one", "two")]
     files = (("\n".join(map(json.dumps, lines)).encode(), "books.jsonl"), (chapter().encode(), "ledger.md"))
     with Store(tmp_path / "redraft.db") as store:
-        plan = plan_asked(store, {}, wanted, files, None)
+        plan = plan_asked(store, {}, criteria, files, None)
         design = design_of(plan.asked, {})[1]
         one, two, ledger = (document.id for document in plan.documents)
         assert design.context.places == "tfidf"
@@ -317,11 +317,11 @@ def test_existing_summaries_and_datasets_are_those_that_the_command_takes(tmp_pa
             assert half.references == {one: "Of one.", two: "Of two."}
             assert half.sets == {one: "books", two: "books", ledger: "ledger"}
         # They are kept with the documents, until there are others.
-        again = plan_asked(store, {}, wanted.model_copy(update={"by_source": False, "reference": ""}), (), plan)
-        assert design_of(again.asked, {})[1].qa.references == {one: "Of one.", two: "Of two."}
-        assert design_of(again.asked, {})[1].qa.sets == {}
+        repeated = plan_asked(store, {}, criteria.model_copy(update={"by_source": False, "reference": ""}), (), plan)
+        assert design_of(repeated.asked, {})[1].qa.references == {one: "Of one.", two: "Of two."}
+        assert design_of(repeated.asked, {})[1].qa.sets == {}
         text = json.dumps({"document": "ledger", "summary": "Of salt."})
-        other = plan_asked(store, {}, wanted.model_copy(update={"reference": text}), (), plan)
+        other = plan_asked(store, {}, criteria.model_copy(update={"reference": text}), (), plan)
         assert other.asked.references == {ledger: "Of salt."}
         for changes, some, why in (
             ({}, files[1:], "no summaries of their own"),
@@ -329,7 +329,7 @@ def test_existing_summaries_and_datasets_are_those_that_the_command_takes(tmp_pa
             ({"places": "embeddings"}, files, "need an embedding model"),
         ):
             with pytest.raises(UsageError, match=why):
-                plan_asked(store, {}, wanted.model_copy(update=changes), some, None)
+                plan_asked(store, {}, criteria.model_copy(update=changes), some, None)
 
 
 def test_the_form_has_the_settings_of_a_paper(client: httpx.Client) -> None:
@@ -348,7 +348,9 @@ def test_the_form_has_the_settings_of_a_paper(client: httpx.Client) -> None:
 
 @pytest.mark.slow
 def test_the_page_of_the_doctor_says_which_control_each_run_is(tmp_path: Path) -> None:
-    some = {one.probe.name: one for one in probe_runs([BUILT_IN["coverage"], BUILT_IN["consistency"]])}
+    some = {
+        probe_run.probe.name: probe_run for probe_run in probe_runs([BUILT_IN["coverage"], BUILT_IN["consistency"]])
+    }
     with Store(tmp_path / "redraft.db") as store:
         for at, one in enumerate([*some.values(), ProbeRun(Probe("?", "Of old."), some["a refusal"].document, ())]):
             store.documents.add(one.document)
@@ -387,17 +389,17 @@ def test_the_coherence_of_summaries_is_measured_from_two_files(client: httpx.Cli
     assert "No summaries were given" in wrong.text
     page = client.post("/experiments/new", data=form, files=files).text
     assert "Plan: Measure how coherent summaries are" in page
-    again = client.get(f"/experiments/new?kept={kept_from(page)}").text
-    assert "Your files are kept" in again
-    page = client.post("/experiments/new", data={**form, "kept": kept_from(again)}).text
+    repeated = client.get(f"/experiments/new?kept={kept_from(page)}").text
+    assert "Your files are kept" in repeated
+    page = client.post("/experiments/new", data={**form, "kept": kept_from(repeated)}).text
     started = client.post("/experiments/start", data={"kept": kept_from(page)})
     assert started.headers["location"] == "/experiments/coherent"
     # The built-in judge cannot tell for every sentence.
     assert ended(client, "coherent").status in ("done", "incomplete")
     shown = ExperimentDetails.model_validate(client.get("/api/experiments/coherent").json())
-    scores = next(one for one in shown.tables if one.name == "scores")
+    scores = next(table for table in shown.tables if table.name == "scores")
     assert {row["system"] for row in scores.rows} == {"annotations.json", "extractive"}
-    assert [one.kind for one in shown.runs] == ["booookscore"]
+    assert [run.kind for run in shown.runs] == ["booookscore"]
     kept = client.get("/experiments/new?from=coherent").text
     assert "Your files are kept" in kept
     assert client.post("/api/experiments/coherent/resume").status_code == 200

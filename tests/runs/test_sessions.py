@@ -1,0 +1,101 @@
+"""What a session is, besides its runs: closed once, read by anybody, reviewed by functions, silent in the log."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import redraft
+from redraft import Session, UsageError
+
+TEXT = "The board met at seven. " * 3 + "It was cold, and nothing was agreed on."
+MINUTES = redraft.Document.from_text(TEXT, "Minutes")
+FERRY = redraft.Document.from_text(
+    "The ferry sank in March off the island of Sarn. The mill burned down in May. Nobody saw it. " * 6, "The Ferry"
+)
+WRONG = "The board met at eight."
+
+
+async def test_closed_session_says_so(tmp_path: Path) -> None:
+    session = Session(tmp_path / "redraft.db")
+    events = session.stream(MINUTES, words=12)
+    await anext(events)
+    await session.aclose()
+    with pytest.raises(redraft.StoreError) as of_result:
+        await session.result("3fa2c1d0")
+    with pytest.raises(redraft.StoreError) as of_events:
+        async for _ in events:
+            pass
+    for raised in (of_result, of_events):
+        assert "the session was closed" in raised.value.hint
+
+
+@pytest.mark.filterwarnings("error")
+async def test_unread_stream_begins_no_run() -> None:
+    async with Session(":memory:") as session:
+        async with aclosing(session.stream(MINUTES)):
+            pass
+        gc.collect()
+        assert session.store.runs.latest(1) == []
+
+
+async def test_reviewer_is_not_asked_forever() -> None:
+    problems: list[str] = []
+
+    def nonsense(question: redraft.ReviewQuestion) -> dict[str, Any]:
+        problems.append(question["problem"])
+        return {"drop": [99]}
+
+    options: dict[str, Any] = {"goals": {"consistency": 0.95}, "review": True}
+    async with Session(":memory:", reviewer=nonsense) as session:  # type: ignore[arg-type]
+        result = await asyncio.wait_for(session.refine(MINUTES, f"{WRONG} It was cold.", **options), 20)
+        waiting = await session.question(result.run.id)
+    assert result.run.status == "waiting"
+    assert waiting is not None
+    assert "there is no finding '99'" in waiting["problem"]
+    assert len(problems) == 3
+
+
+async def test_model_may_be_an_async_function() -> None:
+    async def write(request: redraft.Request[Any, Any]) -> str:
+        await asyncio.sleep(0)
+        return "The board met at seven."
+
+    async with Session(":memory:", model=redraft.FunctionModel(write)) as session:
+        result = await session.summarize(MINUTES, strategy="direct", words=12)
+    assert result.summary == "The board met at seven."
+
+
+@pytest.mark.slow
+async def test_results_are_read_by_id_or_result() -> None:
+    async with Session(":memory:") as session:
+        packed, facts = await session.build(FERRY), await session.build(FERRY, "keyfacts")
+        for read, built in ((redraft.built, packed), (redraft.built_keyfacts, facts)):
+            assert read(session.store, built.run.id) == read(session.store, built)
+        with pytest.raises(redraft.RunError, match="has no key facts"):
+            redraft.built_keyfacts(session.store, packed.run.id)
+        with pytest.raises(redraft.RunError, match="made no summary: it builds questions") as raised:
+            await session.fork(packed.run.id, 0)
+        assert "session.store.runs.latest" in raised.value.hint
+        with pytest.raises(redraft.RunError, match="does not compare summaries") as raised:
+            redraft.compared(session.store, packed.run.id)
+    assert "session.compare(source, first, second)" in raised.value.hint
+
+
+async def test_log_has_no_messages_of_libraries(caplog: pytest.LogCaptureFixture) -> None:
+    async with Session(":memory:") as session:
+        await session.evaluate(MINUTES, WRONG, metrics=["consistency"])
+    assert [record.message for record in caplog.records if record.name == "bm25s"] == []
+
+
+def test_traces_need_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("LANGSMITH_API_KEY", "LANGCHAIN_API_KEY", "LANGSMITH_ENDPOINT", "LANGCHAIN_ENDPOINT"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("langsmith.run_trees._CLIENT", None)
+    with pytest.raises(UsageError, match="tracing to LangSmith needs a key"):
+        Session(":memory:", trace_to_langsmith=True)
