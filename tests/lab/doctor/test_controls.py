@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from redraft.agents.fact_checker import SUPPORTED
 from redraft.domain import Evaluation
 from redraft.errors import UnreadableReply, UsageError
 from redraft.evaluators.base import Case, Evaluator, statements_of
 from redraft.evaluators.catalog import BUILT_IN
+from redraft.evaluators.faithfulness import SUPPORTED
 from redraft.lab.doctor.checkup import ControlCheck, JudgeUnderTest, check_metrics, examine
 from redraft.lab.doctor.controls import (
     ANOTHER,

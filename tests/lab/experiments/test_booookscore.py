@@ -14,8 +14,8 @@ from unittest.mock import patch
 import pytest
 
 from redraft import Limits, Store
-from redraft.agents.proofreader import Proofreader
 from redraft.errors import UsageError
+from redraft.evaluators.booookscore import Proofreader
 from redraft.lab.agreement.annotations import (
     CLEAR,
     AnnotatedSentence,
