@@ -24,6 +24,8 @@ from tests.readers.test_corpus import trees
 from tests.support import story
 
 ASSUMED = "8,192 tokens are assumed"
+LIGHT = "The keeper kept the light. "
+HERE, AWAY = "http://localhost:8001/v1", "http://judges.example/v1"
 
 
 @pytest.fixture(autouse=True)
@@ -31,97 +33,89 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-own-01234567")
 
 
-def windows(settings: DraftConfig, judging: JudgeConfig) -> tuple[int, list[int], list[str]]:
-    found, order, notes = with_windows(settings, RunSpec(Evaluate(judging=judging)), known_window)
-    return found.context_tokens, [one.context_tokens for one in judge_settings_of(found, order.judging)], notes
+def _windows(judging: JudgeConfig, model: str = "openai:gpt-5", **settings: int) -> tuple[int, list[int], list[str]]:
+    """The windows of the writer and the judges, and notes on them."""
+    writer, order, notes = with_windows(
+        DraftConfig(model=model, **settings), RunSpec(Evaluate(judging=judging)), known_window
+    )
+    return writer.context_tokens, [judge.context_tokens for judge in judge_settings_of(writer, order.judging)], notes
 
 
-def test_each_role_has_its_own() -> None:
-    own = ModelSettings(model="openai:q", base_url="http://127.0.0.1:9/v1", context_tokens=4000)
-    judging = JudgeConfig(judges=("near", "openai:gpt-4o", "extractive"), models={"near": own})
-    assert windows(DraftConfig(model="openai:gpt-5"), judging) == (272_000, [4000, 128_000, 8192], [])
-    # What is given is the writer's.
-    assert windows(DraftConfig(model="openai:gpt-5", context_tokens=9000), judging)[:2] == (9000, [4000, 128_000, 8192])
+def test_each_role_has_its_own_window() -> None:
+    near = ModelSettings(model="openai:q", base_url="http://127.0.0.1:9/v1", context_tokens=4000)
+    judging = JudgeConfig(judges=("near", "openai:gpt-4o", "extractive"), models={"near": near})
+    assert _windows(judging) == (272_000, [4000, 128_000, 8192], [])
+    # A window in the settings is the writer's.
+    assert _windows(judging, context_tokens=9000)[:2] == (9000, [4000, 128_000, 8192])
+
+
+@pytest.mark.parametrize("tokens", [9000, 128_000])
+def test_unknown_window_of_a_judge_is_the_writers(tokens: int) -> None:
     judging = JudgeConfig(judges=("openai:who",), base_url="http://127.0.0.1:9/v1")
-    for given in (9000, 128_000):
-        of_writer, judges, notes = windows(DraftConfig(model="openai:gpt-5", context_tokens=given), judging)
-        assert (of_writer, judges, len(notes)) == (given, [given], 1)
-        assert notes[0].startswith(
-            f"the window of openai:who is unknown: {given:,} tokens, as many as the writer's, are"
-        )
-    spare = JudgeConfig(
-        judges=("spare",), models={"spare": ModelSettings(model="openai:m", base_url="http://localhost:9")}
-    )
-    assert windows(DraftConfig(model="openai:gpt-4.1", context_tokens=128_000), spare)[1] == [128_000]
-    # One model has one window.
-    assert windows(DraftConfig(model="openai:m", context_tokens=9000), JudgeConfig(judges=("openai:m",))) == (
-        9000,
-        [9000],
-        [],
-    )
+    writer, judges, notes = _windows(judging, context_tokens=tokens)
+    assert (writer, judges, len(notes)) == (tokens, [tokens], 1)
+    assert notes[0].startswith(f"the window of openai:who is unknown: {tokens:,} tokens, as many as the writer's, are")
+    spare = ModelSettings(model="openai:m", base_url="http://localhost:9")
+    judging = JudgeConfig(judges=("spare",), models={"spare": spare})
+    assert _windows(judging, "openai:gpt-4.1", context_tokens=tokens)[1] == [tokens]
 
 
-def test_judges_look_things_up_in_the_least_of_their_windows() -> None:
-    judges = [
-        DraftConfig(model="openai:a", context_tokens=9000),
-        DraftConfig(context_tokens=100),
-        DraftConfig(model="openai:b"),
-    ]
+def test_one_model_has_one_window() -> None:
+    assert _windows(JudgeConfig(judges=("openai:m",)), "openai:m", context_tokens=9000) == (9000, [9000], [])
+
+
+def test_judges_read_within_the_least_window() -> None:
+    models = (("openai:a", 9000), ("extractive", 100), ("openai:b", 8192))
+    judges = [DraftConfig(model=model, context_tokens=tokens) for model, tokens in models]
     assert least_window(judges) == 8192
-    assert least_window([DraftConfig(context_tokens=100)]) == 100
+    assert least_window(judges[1:2]) == 100
+
+
+@pytest.mark.parametrize(("address", "notes"), [(AWAY, 1), (HERE, 0)])
+def test_a_model_elsewhere_without_key_is_noted(address: str, notes: int) -> None:
+    judging = JudgeConfig(judges=("openai:gpt-4o",), base_url=address)
+    texts = _windows(judging, context_tokens=9000)[2]
+    assert len(texts) == notes
+    assert all(text.startswith(f"openai:gpt-4o at {address} gets no key") for text in texts)
 
 
 def test_a_run_asks_the_server_and_a_plan_does_not(tmp_path: Path) -> None:
-    (tmp_path / "book.md").write_text("The keeper kept the light. " * 40, "utf-8")
+    (tmp_path / "book.md").write_text(LIGHT * 40, "utf-8")
     pages = {"/v1/models": {"data": [{"id": "m", "max_model_len": 12_345}]}}
-    with ChatServer(lambda _: "The keeper kept the light.", pages=pages) as server:
+    with ChatServer(lambda _: LIGHT, pages=pages) as server:
         command = Inside(tmp_path, server.base_url)
-        run = ("summarize", "book.md", "-m", "openai:m", "-w", "60")
-        planned = command.run(*run, "--dry-run")
-        assert ASSUMED in planned.err
+        summarize = ("summarize", "book.md", "-m", "openai:m", "-w", "60")
+        assert ASSUMED in command.run(*summarize, "--dry-run").err
         assert server.looked == []
-        done = command.run(*run)
+        done = command.run(*summarize)
         assert done.code == 0, done.err
         assert ASSUMED not in done.err
-        shown = command.run("runs", "--json").json["runs"][0]["run"]
-        assert command.run("show", shown, "--json").json["settings"]["context_tokens"] == 12_345
+        run = command.run("runs", "--json").json["runs"][0]["run"]
+        assert command.run("show", run, "--json").json["settings"]["context_tokens"] == 12_345
 
 
-def test_a_server_that_says_nothing_leaves_the_assumption(tmp_path: Path) -> None:
-    (tmp_path / "book.md").write_text("The keeper kept the light. " * 40, "utf-8")
-    with ChatServer(lambda _: "The keeper kept the light.") as server:
+def test_a_silent_server_leaves_the_assumption(tmp_path: Path) -> None:
+    (tmp_path / "book.md").write_text(LIGHT * 40, "utf-8")
+    with ChatServer(lambda _: LIGHT) as server:
         done = Inside(tmp_path, server.base_url).run("summarize", "book.md", "-m", "openai:m", "-w", "60")
         assert done.err.count(ASSUMED) == 1
-        settled, _, _ = with_windows(
-            DraftConfig(model="openai:gpt-4o", base_url=server.base_url), RunSpec(), server_window
-        )
-        assert settled.context_tokens == 128_000
-
-
-def test_who_gets_no_key_is_said_unless_they_are_on_this_machine() -> None:
-    away, here = "http://judges.example/v1", "http://localhost:8001/v1"
-    writer = DraftConfig(model="openai:gpt-5", context_tokens=9000)
-    for address, said in ((away, 1), (here, 0)):
-        _, _, notes = windows(writer, JudgeConfig(judges=("openai:gpt-4o",), base_url=address))
-        assert len(notes) == said
-    assert notes == []
-    _, _, notes = windows(writer, JudgeConfig(judges=("openai:gpt-4o",), base_url=away))
-    assert notes[0].startswith(f"openai:gpt-4o at {away} gets no key")
+        settings = DraftConfig(model="openai:gpt-4o", base_url=server.base_url)
+        assert with_windows(settings, RunSpec(), server_window)[0].context_tokens == 128_000
 
 
 @pytest.mark.slow
-def test_show_names_everybody_with_their_place(tmp_path: Path) -> None:
-    (tmp_path / "book.md").write_text("The keeper kept the light. " * 40, "utf-8")
-    with ChatServer(lambda _: "The keeper kept the light.") as server:
+def test_show_names_all_models_with_their_place(tmp_path: Path) -> None:
+    (tmp_path / "book.md").write_text(LIGHT * 40, "utf-8")
+    with ChatServer(lambda _: LIGHT) as server:
         (tmp_path / "redraft.toml").write_text(
             f'[models.near]\nmodel = "openai:j"\nbase_url = "{server.base_url}"\ncontext_tokens = 5000\n', "utf-8"
         )
         command = Inside(tmp_path, server.base_url, REDRAFT_CONFIG="redraft.toml", REDRAFT_MODEL="openai:w")
         command.run("summarize", "book.md", "-w", "60", "--refine", "--judge", "near", "--max-calls", "4")
         run = command.run("runs", "--json").json["runs"][0]["run"]
-        shown = command.run("show", run).err
-    assert f"writer: openai:w at {server.base_url}, window 8,192 tokens" in shown
-    assert f"judge: near (openai:j) at {server.base_url}, window 5,000 tokens" in shown
+        output = command.run("show", run).err
+    assert f"writer: openai:w at {server.base_url}, window 8,192 tokens" in output
+    assert f"judge: near (openai:j) at {server.base_url}, window 5,000 tokens" in output
 
 
 SECRET = "Nobody but the two of them knew of it"
@@ -129,10 +123,11 @@ TEXTS = (
     f"{SECRET}.\nIt was long ago.",
     f"{SECRET}, and so it stayed for all the years to come. And then.",
     SECRET * 40,
+    "A\0B",
 )
 
 
-def test_a_text_gets_sections_and_a_clean_title_when_it_is_used(store: Store) -> None:
+def test_a_text_gets_sections_and_a_clean_title(store: Store) -> None:
     text = "# One\r\n\r\nIt \x1b[31mbegan\x1b[0m.\x07\n\n## Two\n\nIt ended."
     document = document_of(store, Document.from_text(text, title="Minutes\n of \x1b]0;x\x07 May"))
     assert document.text == "# One\n\nIt began. \n\n## Two\n\nIt ended."
@@ -142,7 +137,7 @@ def test_a_text_gets_sections_and_a_clean_title_when_it_is_used(store: Store) ->
 
 
 @pytest.mark.parametrize(("text", "title"), [("# One\n\nIt began.", "One"), ("It began. It ended.", "text")])
-def test_a_text_without_a_title_is_called_by_its_heading(store: Store, text: str, title: str) -> None:
+def test_a_text_without_title_has_its_heading(store: Store, text: str, title: str) -> None:
     assert document_of(store, Document.from_text(text)).title == title
 
 
@@ -150,7 +145,7 @@ def test_a_text_without_a_title_is_called_by_its_heading(store: Store, text: str
     ("text", "message"),
     [("A\0B", "the text contains NUL characters"), ("", "the document is empty"), (" \x07\n", "the document is empty")],
 )
-def test_a_text_that_is_none_is_refused(store: Store, text: str, message: str) -> None:
+def test_a_text_without_words_is_refused(store: Store, text: str, message: str) -> None:
     with pytest.raises(DocumentError, match=message) as caught:
         document_of(store, Document.from_text(text, title="Minutes"))
     assert caught.value.place == "Minutes"
@@ -160,24 +155,22 @@ def test_a_surrogate_can_be_stored(store: Store) -> None:
     assert document_of(store, Document.from_text("It began \ud800 and ended.")).text == "It began ? and ended."
 
 
-@pytest.mark.parametrize("text", [*TEXTS, "A\0B"])
-async def test_a_text_in_place_of_a_path_is_not_quoted(store: Store, text: str) -> None:
+@pytest.mark.parametrize("text", TEXTS)
+async def test_a_text_for_a_path_is_not_quoted(store: Store, text: str) -> None:
     async with Session(store) as session:
         with pytest.raises(UsageError) as caught:
             await session.summarize(text)
-    assert str(caught.value) == f"a text of {len(text)} characters was given where a path was expected".replace(
-        f"{len(text)}", f"{len(text):,}"
-    )
+    assert str(caught.value) == f"a text of {len(text):,} characters was given where a path was expected"
     assert "redraft.Document.from_text(text, title=...)" in caught.value.hint
 
 
-@pytest.mark.parametrize("text", [*TEXTS, "A\0B"])
-async def test_the_summary_in_the_input_of_a_graph_may_be_its_text(store: Store, tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize("text", TEXTS)
+async def test_a_graph_takes_a_summary_as_text(store: Store, tmp_path: Path, text: str) -> None:
     (tmp_path / "book.md").write_text(story(30).text, "utf-8")
     task: graphs.Task = {"source": str(tmp_path / "book.md"), "summary": text, "metrics": ["statistics"]}
     async with Session(store) as session:
-        left = (await graphs.judge().compile().ainvoke({"order": task}, context=session))["result"]
-    assert left["summary"] == clean(text).strip()
+        state = (await graphs.judge().compile().ainvoke({"order": task}, context=session))["result"]
+    assert state["summary"] == clean(text).strip()
 
 
 def test_a_path_of_many_words_is_a_path(store: Store, tmp_path: Path) -> None:
@@ -186,44 +179,43 @@ def test_a_path_of_many_words_is_a_path(store: Store, tmp_path: Path) -> None:
     assert document_of(store, path).text == "It began. It ended."
 
 
-def book() -> Document:
-    told = [f"## {title}\n\n" + "\n\n".join(texts) for title, texts in trees("alder", 3)]
-    return Document.from_text("\n\n".join(["# All about the alder", *told]))
+def _book() -> Document:
+    chapters = [f"## {title}\n\n" + "\n\n".join(texts) for title, texts in trees("alder", 3)]
+    return Document.from_text("\n\n".join(["# All about the alder", *chapters]))
 
 
 @pytest.mark.nightly
-async def test_chapters_are_results_and_the_events_are_those_of_the_whole(tmp_path: Path) -> None:
+async def test_chapters_are_results_and_events_the_wholes(tmp_path: Path) -> None:
     async with Session(tmp_path / "redraft.db") as session:
-        seen = [event async for event in session.stream(book(), words=60, by_chapter=True)]
-        assert isinstance(seen[0], RunStarted)
-        assert isinstance(seen[-1], RunDone)
-        result = await session.result(seen[0].run)
-        assert [one.result.summary is not None for one in result.chapters if one.result] == [True] * 3
-        assert [event.run for event in seen if isinstance(event, RunStarted | RunDone)] == [seen[0].run] * 2
-        assert sorted(event.number for event in seen if isinstance(event, PartDone)) == [1, 2, 3]
-        judged = await session.summarize(book(), words=60, by_chapter=True, metrics=["coverage"])
-        assert all(one.result and one.result.run.kind == "evaluate" for one in judged.chapters)
-        assert judged.summary == result.summary
-        # What is handed over has no chapters to be drafted.
-        given = await session.refine(
-            book(),
-            "The alder was seen.",
-            goals={"coverage": 0.1},
-            settings=DraftConfig(by_chapter=True),
-        )
-        assert given.chapters == ()
+        events = [event async for event in session.stream(_book(), words=60, by_chapter=True)]
+        assert isinstance(events[0], RunStarted)
+        assert isinstance(events[-1], RunDone)
+        result = await session.result(events[0].run)
+        assert [chapter.result.summary is not None for chapter in result.chapters if chapter.result] == [True] * 3
+        assert [event.run for event in events if isinstance(event, RunStarted | RunDone)] == [events[0].run] * 2
+        assert sorted(event.number for event in events if isinstance(event, PartDone)) == [1, 2, 3]
+        evaluated = await session.summarize(_book(), words=60, by_chapter=True, metrics=["coverage"])
+        assert all(chapter.result and chapter.result.run.kind == "evaluate" for chapter in evaluated.chapters)
+        assert evaluated.summary == result.summary
+        # A given summary has no chapters to be drafted.
+        settings = DraftConfig(by_chapter=True)
+        refined = await session.refine(_book(), "The alder was seen.", goals={"coverage": 0.1}, settings=settings)
+        assert refined.chapters == ()
 
 
 @pytest.mark.slow
 async def test_several_documents_are_one_source(tmp_path: Path) -> None:
     (tmp_path / "other.md").write_text("The birch was seen by a farmer in the wood. " * 60, "utf-8")
     async with Session(tmp_path / "redraft.db") as session:
-        result = await session.summarize([book(), tmp_path / "other.md"], words=60)
-        found = {origin.document for one in (await session.lineage(result.run.id)).sentences for origin in one.origins}
-        assert found == {"All about the alder", "other.md"}
-        key = await session.add(book())
-        again = await session.summarize([key, tmp_path / "other.md"], words=60)
-        assert again.run.document == result.run.document
+        result = await session.summarize([_book(), tmp_path / "other.md"], words=60)
+        sentences = (await session.lineage(result.run.id)).sentences
+        assert {origin.document for sentence in sentences for origin in sentence.origins} == {
+            "All about the alder",
+            "other.md",
+        }
+        key = await session.add(_book())
+        repeated = await session.summarize([key, tmp_path / "other.md"], words=60)
+        assert repeated.run.document == result.run.document
 
 
 async def test_a_graph_drafts_no_chapters(tmp_path: Path) -> None:
@@ -233,6 +225,6 @@ async def test_a_graph_drafts_no_chapters(tmp_path: Path) -> None:
             await graph.ainvoke({"order": {"source": "book.md", "by_chapter": True}}, context=session)
 
 
-def test_a_run_that_goes_by_chapter_is_another_one() -> None:
+def test_drafting_by_chapter_is_another_run() -> None:
     plain, chapters = (DraftConfig(by_chapter=by).identity("d", "t", {}) for by in (False, True))
     assert plain != chapters
