@@ -180,9 +180,9 @@ class RecordedModel:
         key = self._key(request)
         # One task at a time asks the same; the others find the answer in the cache.
         locks = _locks.setdefault(asyncio.get_running_loop(), WeakValueDictionary())
-        left = None if self._ends_at is None else self._ends_at - time.monotonic()
+        seconds_left = None if self._ends_at is None else self._ends_at - time.monotonic()
         try:
-            async with asyncio.timeout(left) as deadline, locks.setdefault(key, asyncio.Lock()):
+            async with asyncio.timeout(seconds_left) as deadline, locks.setdefault(key, asyncio.Lock()):
                 return await self._cached(request, key) or await self._asked(request, key, bytes_of(request.text))
         except TimeoutError:
             if not deadline.expired():

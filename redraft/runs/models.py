@@ -334,9 +334,11 @@ async def open_models(
 ) -> AsyncIterator[ModelPool]:
     """Open every model, one that is named twice only once. A `budget` is shared with other runs."""
     limits, language = run.limits, undetected_language(document) or known_language(document)
-    own = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost, budget_key=run.id, deadline=limits.deadline)
-    ends = [shared.ends_at for shared in (own, budget) if shared is not None and shared.ends_at is not None]
-    budget = budget or own
+    run_budget = Budget(
+        max_calls=limits.max_calls, max_cost=limits.max_cost, budget_key=run.id, deadline=limits.deadline
+    )
+    ends = [shared.ends_at for shared in (run_budget, budget) if shared is not None and shared.ends_at is not None]
+    budget = budget or run_budget
     opened: dict[tuple[object, ...], Model] = {}
     recorded: dict[tuple[object, ...], Model] = {}
     workers: list[OpenModel] = []
