@@ -355,7 +355,7 @@ class RecordedModel:
         elif isinstance(error, _UNBILLED):
             call = replace(call, lost_tokens=0, booked_usd=0.0)
         if isinstance(error, RateLimited):
-            self._limiter.record_rate_limit(pending.began, error.retry_after, self._limits.longest_wait)
+            self._limiter.record_rate_limit(pending.began, error.retry_after, self._limits)
         elif isinstance(error, TimedOut):
             # A server that answers a few at a time lets the others wait.
             self._limiter.record_throttling(pending.began, None)
