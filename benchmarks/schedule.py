@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import heapq
 import math
+import resource
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -47,6 +48,7 @@ def main() -> None:
         book, database = folder / "book.txt", folder / "redraft.db"
         book.write_text(prose(600_000), "utf-8")
         with server(folder, *LATENCY) as chat:
+            before = children_seconds()
             result, process_seconds = redraft(
                 *("summarize", str(book), "--model", "openai:gpt-4o-mini", "--words", str(WORDS)),
                 *("--chunk-tokens", str(CHUNK_TOKENS), "--context-tokens", str(WINDOW)),
@@ -54,11 +56,19 @@ def main() -> None:
                 url=chat.url,
                 database=database,
             )
+            processor_seconds = children_seconds() - before
             served = [one for one in chat.served() if one.answered]
         with Store(database) as store:
             pieces = store.runs.pieces(result["run"])
         chunk_tokens = result["source"]["tokens"]
     report(served, pieces, chunk_tokens, result["usage"]["seconds"], process_seconds)
+    print(f"processor time a call: {1000 * processor_seconds / len(served):.1f} ms, of the whole process")
+
+
+def children_seconds() -> float:
+    """Return the processor time of the processes that have ended, of which the server is none."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def report(

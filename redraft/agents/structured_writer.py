@@ -297,8 +297,7 @@ class StructuredWriter:
         # A rule, or a row of stars, is not text.
         text = prose if has_words(prose) else ""
         if self.instructions is not None:
-            instructions = await off_loop(self.instructions, prompt, prompt_input)
-            text = without_copies(text, instructions, list(_texts(prompt_input)))
+            text = without_copies(text, self.instructions(prompt, prompt_input), list(_texts(prompt_input)))
         cut = reply.finish_reason == "length" and not has_whole_text(reply.value)
         distinct = strip_loops(text)
         if has_words(prose) and 2 * count_words(text) < count_words(prose):

@@ -1,12 +1,14 @@
-"""Normalizes chat completions of OpenAI-compatible servers: author, finish reason, usage and text."""
+"""Reads chat completions of OpenAI-compatible servers, and the messages of LangChain's models: text, usage, finish."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, TypeGuard
 
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, InvalidToolCall, ToolCall
+from langchain_core.messages.ai import UsageMetadata
 
 from redraft.domain import Usage
 
@@ -15,7 +17,9 @@ IRREGULARITIES = "redraft_odd"
 _ASSISTANT = "assistant"
 # No model reads or writes more at once, so a larger count is wrong.
 _MAX_TOKENS = 1_000_000_000
-_DETAILS = {"prompt_tokens": "cached_tokens", "completion_tokens": "reasoning_tokens"}
+_COUNTS = ("prompt_tokens", "completion_tokens")
+THOUGHTS = ("reasoning_content", "reasoning")
+"""The fields in which servers return reasoning apart from a reply."""
 _LONGEST = 60
 # Other providers' finish reasons in OpenAI's terms.
 _FINISHES = {
@@ -29,19 +33,50 @@ _FINISHES = {
 _TEXT_PARTS = frozenset({None, "text", "output_text"})
 
 
-def normalized_completion(response: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Return a chat completion with all fields as in the protocol, and its irregularities; one without a reply is left
-    unchanged."""
+class NoCompletionError(ValueError):
+    """The server's answer has no reply in any form."""
+
+
+def completion_message(response: object) -> AIMessage:
+    """Return the reply in a chat completion, in whichever of their forms a server sends it. Raises `NoCompletionError`
+    if there is none."""
     odd: list[str] = []
-    completion = {name: response[name] for name in ("error", "choices") if name in response}
-    for name in ("id", "model", "service_tier", "system_fingerprint"):
-        if (value := _text(response, name, odd)) is not None:
-            completion[name] = value
-    if isinstance(choices := completion.get("choices"), list):
-        completion["choices"] = [_choice(choice, odd) for choice in choices if isinstance(choice, Mapping)]
-    if (usage := _usage(response.get("usage"), odd)) is not None:
-        completion["usage"] = usage
-    return completion, odd
+    completion: Mapping[str, Any] = response if isinstance(response, Mapping) else {}
+    choices = completion.get("choices")
+    choice = next((part for part in choices if isinstance(part, Mapping)), {}) if isinstance(choices, list) else {}
+    message = choice.get("message")
+    if isinstance(message, str) or (message is None and isinstance(choice.get("text"), str)):
+        odd.append("the message is a text")
+        message = {"role": _ASSISTANT, "content": message or choice["text"]}
+    if not isinstance(message, Mapping):
+        raise NoCompletionError(_shown(completion.get("error") or response))
+    role, calls = message.get("role"), message.get("tool_calls")
+    if role != _ASSISTANT:
+        odd.append("there is no role" if role is None else f"role is {_shown(role)}")
+    valid_calls = [call for call in calls if _is_call(call)] if isinstance(calls, list) else []
+    if calls is not None and calls != valid_calls:
+        odd.append(f"tool_calls is {_shown(calls)}")
+    read_calls = [_read_call(call) for call in valid_calls]
+    refusal = _text(message, "refusal", odd)
+    usage = completion.get("usage")
+    usage_metadata = _usage(usage)
+    if usage_metadata is None and usage not in (None, {}):
+        odd.append(f"usage is {_shown(usage)}")
+    return AIMessage(
+        content=_content(message.get("content"), odd),
+        additional_kwargs={
+            **({"refusal": refusal} if refusal else {}),
+            **{name: message[name] for name in THOUGHTS if isinstance(message.get(name), str)},
+        },
+        tool_calls=[call for call in read_calls if call["type"] == "tool_call"],
+        invalid_tool_calls=[call for call in read_calls if call["type"] == "invalid_tool_call"],
+        usage_metadata=usage_metadata,
+        response_metadata={
+            "finish_reason": _text(choice, "finish_reason", odd),
+            "model_name": _text(completion, "model", odd),
+            IRREGULARITIES: odd,
+        },
+    )
 
 
 def _text(holder: Mapping[str, Any], name: str, odd: list[str]) -> str | None:
@@ -53,41 +88,24 @@ def _text(holder: Mapping[str, Any], name: str, odd: list[str]) -> str | None:
     return value
 
 
-def _choice(choice: Mapping[str, Any], odd: list[str]) -> dict[str, Any]:
-    message = choice.get("message")
-    if isinstance(message, str) or (message is None and isinstance(choice.get("text"), str)):
-        odd.append("the message is a text")
-        message = {"role": _ASSISTANT, "content": message or choice["text"]}
-    normalized: dict[str, Any] = {"finish_reason": _text(choice, "finish_reason", odd)}
-    return normalized | ({"message": _message(message, odd)} if isinstance(message, Mapping) else {})
-
-
-def _message(message: Mapping[str, Any], odd: list[str]) -> dict[str, Any]:
-    omitted = ("function_call", "audio", *(name for name in ("name", "id") if not isinstance(message.get(name), str)))
-    role, calls = message.get("role"), message.get("tool_calls")
-    if role != _ASSISTANT:
-        odd.append("there is no role" if role is None else f"role is {_shown(role)}")
-    valid_calls = [call for call in calls if _is_call(call)] if isinstance(calls, list) else None
-    if calls is not None and calls != valid_calls:
-        odd.append(f"tool_calls is {_shown(calls)}")
-    return {
-        **{str(name): value for name, value in message.items() if name not in omitted},
-        "role": _ASSISTANT,
-        "content": _content(message.get("content"), odd),
-        "refusal": _text(message, "refusal", odd),
-        "tool_calls": valid_calls,
-    }
-
-
 def _is_call(call: object) -> bool:
     function = call.get("function") if isinstance(call, Mapping) else None
     return isinstance(function, Mapping) and all(isinstance(function.get(name), str) for name in ("name", "arguments"))
 
 
-def _content(content: object, odd: list[str]) -> str | None:
+def _read_call(call: Mapping[str, Any]) -> ToolCall | InvalidToolCall:
+    function = call["function"]
+    name, text, call_id = function["name"], function["arguments"], str(call.get("id") or "")
+    with suppress(ValueError, RecursionError):
+        if isinstance(values := json.loads(text, strict=False), dict):
+            return ToolCall(name=name, args=values, id=call_id, type="tool_call")
+    return InvalidToolCall(name=name, args=text, id=call_id, error="not a JSON object", type="invalid_tool_call")
+
+
+def _content(content: object, odd: list[str]) -> str:
     """Return the text of a reply, which some servers send in parts."""
     if content is None or isinstance(content, str):
-        return content
+        return content or ""
     parts = content if isinstance(content, list) else [content]
     texts = [
         part.get("text") if isinstance(part, Mapping) and part.get("type") in _TEXT_PARTS else part for part in parts
@@ -99,20 +117,27 @@ def _content(content: object, odd: list[str]) -> str | None:
     return "".join(text for text in texts if isinstance(text, str))
 
 
-def _usage(usage: object, odd: list[str]) -> dict[str, Any] | None:
+def _usage(usage: object) -> UsageMetadata | None:
     """Return the usage; None if there is none, or an implausible one."""
-    if usage is None or usage == {}:
+    if not isinstance(usage, Mapping) or not all(_is_count(usage.get(name)) for name in _COUNTS):
         return None
-    if not isinstance(usage, Mapping) or not all(_is_count(usage.get(name)) for name in _DETAILS):
-        odd.append(f"usage is {_shown(usage)}")
-        return None
-    counts = {name: usage[name] for name in _DETAILS}
-    normalized: dict[str, Any] = {**counts, "total_tokens": sum(counts.values())}
-    for name, detail in _DETAILS.items():
-        details = usage.get(f"{name}_details")
-        if isinstance(details, Mapping) and _is_count(count := details.get(detail)):
-            normalized[f"{name}_details"] = {detail: min(count, counts[name])}
-    return normalized
+    prompt, completion = (usage[name] for name in _COUNTS)
+    cached, reasoning = (
+        _count(usage.get(f"{name}_details"), part)
+        for name, part in zip(_COUNTS, ("cached_tokens", "reasoning_tokens"), strict=True)
+    )
+    return UsageMetadata(
+        input_tokens=prompt,
+        output_tokens=completion,
+        total_tokens=prompt + completion,
+        input_token_details={"cache_read": cached},
+        output_token_details={"reasoning": reasoning},
+    )
+
+
+def _count(details: object, name: str) -> int:
+    count = details.get(name) if isinstance(details, Mapping) else 0
+    return count if _is_count(count) else 0
 
 
 def _is_count(value: object) -> TypeGuard[int]:

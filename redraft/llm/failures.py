@@ -31,6 +31,7 @@ from redraft.errors import (
     UsageError,
 )
 from redraft.llm.addresses import REDACTED, plain_address, redacted
+from redraft.llm.envelope import NoCompletionError
 
 _SECRET = re.compile(r"\b(?:sk|key|pk|rk)-[A-Za-z0-9_\-*.]{6,}|(?i:bearer)\s+\S+|(?<=//)[^/@\s]+:[^/@\s]+@")
 _STATUS_AT_START = re.compile(r"^Error code: \d+( - )?")
@@ -137,6 +138,8 @@ def translate(
 def _is_no_completion(error: Exception) -> bool:
     """Return whether LangChain or OpenAI's client could not parse a 200 response, as opposed to a programming error,
     judging by where it was raised."""
+    if isinstance(error, NoCompletionError):
+        return True
     if not isinstance(error, (IndexError, KeyError, TypeError, AttributeError, ValueError)):
         return False
     if isinstance(error, TypeError) and _ARGUMENTS.search(str(error)):

@@ -95,17 +95,18 @@ class Limiter:
         self.allowed = min(float(self.ceiling), self.allowed + 1 / max(1.0, self.allowed))
         self._admit()
 
-    def record_rate_limit(self, began: float, retry_after: float | None, longest_wait: float) -> None:
-        """Record a 429 of a request that began at `began`, and hold everyone back: for as long as the provider asks, if
-        that is no longer than the longest wait, or else for longer each time."""
+    def record_rate_limit(self, began: float, retry_after: float | None, limits: Limits) -> None:
+        """Record a 429 of a request that began at `began`, and hold everyone back: for as long as the provider asks, or
+        else for longer each time. Nobody is held back for longer than the limits allow, or when no try is left."""
         is_first = began >= self._lowered_at
         self.throttled += is_first
         wait = retry_after
         if (wait is None or wait < FIRST_PAUSE) and is_first:
             # Jitter keeps processes that failed together from retrying together.
             wait = FIRST_PAUSE * _GROWTH ** (self.throttled - 1) * random.uniform(0.6, 1.4)
-            wait = min(wait, longest_wait)
-        self.record_throttling(began, None if wait is None or wait > longest_wait else wait)
+            wait = min(wait, limits.longest_wait)
+        is_over = wait is None or wait > limits.longest_wait or self.throttled >= limits.tries
+        self.record_throttling(began, None if is_over else wait)
         if is_first:
             self.allowed = max(1.0, self.allowed * _BACK_OFF) if self.throttled == 1 else 1.0
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from redraft.domain import Usage
 from redraft.errors import Set, TruncatedReasoning
 from redraft.llm.base import Request
+from redraft.llm.envelope import THOUGHTS
 from redraft.text.reasoning import strip_reasoning
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ START = 8_192
 """The first room for a model that is known to reason."""
 MAX_ROOM = 32_768
 """The most room that is given without being requested."""
-THOUGHTS = ("reasoning_content", "reasoning")
-"""The fields in which servers return reasoning apart from a reply."""
 _FIRST = 1_024
 # Reasoning may be half as long again as the longest before it.
 _SLACK = 1.5

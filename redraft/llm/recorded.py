@@ -180,9 +180,9 @@ class RecordedModel:
         key = self._key(request)
         # One task at a time asks the same; the others find the answer in the cache.
         locks = _locks.setdefault(asyncio.get_running_loop(), WeakValueDictionary())
-        left = None if self._ends_at is None else self._ends_at - time.monotonic()
+        seconds_left = None if self._ends_at is None else self._ends_at - time.monotonic()
         try:
-            async with asyncio.timeout(left) as deadline, locks.setdefault(key, asyncio.Lock()):
+            async with asyncio.timeout(seconds_left) as deadline, locks.setdefault(key, asyncio.Lock()):
                 return await self._cached(request, key) or await self._asked(request, key, bytes_of(request.text))
         except TimeoutError:
             if not deadline.expired():
@@ -361,7 +361,7 @@ class RecordedModel:
         elif isinstance(error, _UNBILLED):
             call = replace(call, lost_tokens=0, booked_usd=0.0)
         if isinstance(error, RateLimited):
-            self._limiter.record_rate_limit(pending.began, error.retry_after, self._limits.longest_wait)
+            self._limiter.record_rate_limit(pending.began, error.retry_after, self._limits)
         elif isinstance(error, TimedOut):
             # A server that answers a few at a time lets the others wait.
             self._limiter.record_throttling(pending.began, None)

@@ -10,6 +10,7 @@ from itertools import combinations, groupby
 
 from redraft.document import Span
 from redraft.lazy import pattern
+from redraft.text.languages import language_of
 from redraft.text.sentences import ends_sentence, sentences
 from redraft.text.units import ngrams, words
 from redraft.text.words import count_words, has_words
@@ -129,20 +130,28 @@ def without_unfinished(text: str) -> str:
 
 def without_copies(text: str, instructions: str, material: Collection[str]) -> str:
     """Return the text without sentences of the `instructions`, unless they are also in `material`."""
-    parts = list(_parts(text))
-    ordered = _keys_of(instructions)
-    copies = {key for part in parts if len(key := _key(text, part)) >= _MIN_KEY_WORDS and key in ordered}
+    reply = _spaced(text)
+    copies = {sentence for sentence in _instructed(instructions, language_of(instructions)) if sentence in reply}
     if not copies:
         return text
-    sources = [f" {' '.join(words(source))} " for source in material]
-    copies = {key for key in copies if not any(f" {' '.join(key)} " in source for source in sources)}
-    return _text_of(text, [part for part in parts if _key(text, part) not in copies], parts)
+    sources = [_spaced(source) for source in material]
+    copies = {sentence for sentence in copies if not any(sentence in source for source in sources)}
+    parts = list(_parts(text))
+    remaining = [part for part in parts if _spaced(text[part.start : part.end]) not in copies]
+    return _text_of(text, remaining, parts) if len(remaining) < len(parts) else text
 
 
 @lru_cache(maxsize=64)
-def _keys_of(instructions: str) -> frozenset[tuple[str, ...]]:
-    """Return the keys of the sentences of a prompt without its material, which is the same for many replies."""
-    return frozenset(_key(instructions, part) for part in _parts(instructions))
+def _instructed(instructions: str, language: str) -> frozenset[str]:
+    """Return the words of each sentence of a prompt without its material, which is the same for many replies. Short
+    ones occur in any text."""
+    del language
+    keys = (_key(instructions, part) for part in _parts(instructions))
+    return frozenset(f" {' '.join(key)} " for key in keys if len(key) >= _MIN_KEY_WORDS)
+
+
+def _spaced(text: str) -> str:
+    return f" {' '.join(words(text))} "
 
 
 def _parts(text: str) -> Iterator[Span]:

@@ -92,10 +92,6 @@ def _folded(text: str) -> str:
     return unicodedata.normalize("NFC", _STACK.sub(rf"\g<0>{_JOINER}", folded)).replace(_JOINER, "")
 
 
-# A text is quoted if this share of it is in runs of at least this many units.
-_QUOTED, _SHORTEST_RUN = 0.75, 3
-
-
 class ExtractiveStats(NamedTuple):
     """The share of the summary in copied fragments, and the mean fragment length per unit."""
 
@@ -157,20 +153,6 @@ def _common_run(
         same = rank[np.minimum(ones + length, last)] == rank[np.minimum(nearest + length, last)]
         length += width * (same & (ones + length < last) & (nearest + length <= last))
     return length
-
-
-def are_quoted(texts: Sequence[Sequence[str]], source: UnitIndex) -> list[bool]:
-    """Return which of some texts are nearly quoted from the source: most of each is in copied runs."""
-    matches = longest_matches([unit for text in texts for unit in text], source)
-    quoted: list[bool] = []
-    start = 0
-    for text in texts:
-        end = start + len(text)
-        runs = [min(match, end - at) for at, match in enumerate(matches[start:end], start)]
-        copied = sum(run for run in _fragments(runs) if run >= _SHORTEST_RUN)
-        quoted.append(copied >= _QUOTED * len(text))
-        start = end
-    return quoted
 
 
 def extractive(matches: Sequence[int]) -> ExtractiveStats | None:

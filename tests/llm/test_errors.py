@@ -80,7 +80,7 @@ def status(number: int, **more: Any) -> Fault:
     ],
 )
 async def test_errors_carry_run_status_and_cause(fault: Fault, kind: type[redraft.ModelError], report: Path) -> None:
-    with ChatServer(lambda seen: fault) as server:
+    with ChatServer(lambda request: fault) as server:
         async with session_at(server.base_url, limits=redraft.Limits(tries=1)) as session:
             error = await failure_of(session.summarize(report, words=30))
             run = await session.result(error.run)
@@ -91,8 +91,10 @@ async def test_errors_carry_run_status_and_cause(fault: Fault, kind: type[redraf
     assert error.hint or kind is redraft.TransientError
     printed = traceback.format_exception(error)
     assert KEY not in "".join(printed) + repr(vars(error.__cause__))
-    own = [line for part in traceback.format_tb(error.__traceback__) for line in part.splitlines() if "redraft" in part]
-    assert len(own) <= 25
+    lines = [
+        line for part in traceback.format_tb(error.__traceback__) for line in part.splitlines() if "redraft" in part
+    ]
+    assert len(lines) <= 25
 
 
 async def test_server_that_is_down_is_unreachable(report: Path) -> None:
@@ -108,7 +110,7 @@ async def test_server_that_is_down_is_unreachable(report: Path) -> None:
 async def test_unreadable_document_and_impossible_plan(tmp_path: Path, report: Path) -> None:
     picture = tmp_path / "report.docx"
     picture.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8)
-    with ChatServer(lambda seen: Answer("Nothing.")) as server:
+    with ChatServer(lambda request: Answer("Nothing.")) as server:
         async with session_at(server.base_url) as session:
             unreadable = await failure_of(session.summarize(picture))
             impossible = await failure_of(session.summarize(report, context_tokens=64))
@@ -120,7 +122,7 @@ async def test_unreadable_document_and_impossible_plan(tmp_path: Path, report: P
 async def test_gathered_errors_name_their_runs(report: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.txt"
     other.write_text(TEXT.replace("council", "committee"), "utf-8")
-    with ChatServer(lambda seen: status(401)) as server:
+    with ChatServer(lambda request: status(401)) as server:
         async with session_at(server.base_url) as session:
             work = (session.summarize(path, words=30) for path in (report, other))
             errors = await asyncio.gather(*work, return_exceptions=True)
@@ -131,7 +133,7 @@ async def test_gathered_errors_name_their_runs(report: Path, tmp_path: Path) -> 
 
 async def test_permanent_rate_limit_ends_soon(book: Path) -> None:
     events: list[Event] = []
-    with ChatServer(lambda seen: status(429)) as server:
+    with ChatServer(lambda request: status(429)) as server:
         limits = redraft.Limits(longest_wait=0.01)
         async with session_at(server.base_url, limits=limits, observer=events.append) as session:
             error = await failure_of(session.summarize(book, words=100, chunk_tokens=512, context_tokens=4096))
@@ -153,8 +155,8 @@ async def test_event_tells_the_true_wait(report: Path) -> None:
 
 
 async def test_deadline_keeps_what_is_there(book: Path) -> None:
-    def script(seen: Seen) -> Answer:
-        return Answer("The council votes on the budget of the harbour.", latency=0.1 if seen.index < 3 else 30.0)
+    def script(request: Seen) -> Answer:
+        return Answer("The council votes on the budget of the harbour.", latency=0.1 if request.index < 3 else 30.0)
 
     with ChatServer(script) as server:
         limits = redraft.Limits(deadline=2.0)
@@ -167,7 +169,7 @@ async def test_deadline_keeps_what_is_there(book: Path) -> None:
 
 
 def test_synchronous_call_has_a_timeout(report: Path) -> None:
-    with ChatServer(lambda seen: Answer("Late.", latency=30.0)) as server, session_at(server.base_url) as session:
+    with ChatServer(lambda request: Answer("Late.", latency=30.0)) as server, session_at(server.base_url) as session:
         session.timeout = 1.0
         with pytest.raises(redraft.DeadlineError, match="longer than 1 s") as caught:
             session.summarize(report, words=30)
@@ -179,15 +181,15 @@ def test_synchronous_call_has_a_timeout(report: Path) -> None:
 def test_error_survives_another_process() -> None:
     error = TruncatedReasoning("too long", text="x", usage=Usage(1, 2), place="part 1", retryable=True)
     error.run, error.status = "abc", 429
-    again = pickle.loads(pickle.dumps(error))
-    assert (type(again), str(again), again.run, again.status, again.usage, again.retryable) == (
+    unpickled = pickle.loads(pickle.dumps(error))
+    assert (type(unpickled), str(unpickled), unpickled.run, unpickled.status, unpickled.usage, unpickled.retryable) == (
         *(TruncatedReasoning, "part 1: too long", "abc", 429, Usage(1, 2), True),
     )
 
 
 async def test_assumptions_reach_log_notes_and_observer(report: Path, caplog: pytest.LogCaptureFixture) -> None:
     events: list[Event] = []
-    with ChatServer(lambda seen: Answer("The council votes on the budget for the harbour.")) as server:
+    with ChatServer(lambda request: Answer("The council votes on the budget for the harbour.")) as server:
         async with session_at(server.base_url, observer=events.append) as session:
             result = await session.summarize(report, words=30, metrics=["coverage"])
             assert (await session.result(result.run.id)).notes == result.notes
@@ -199,7 +201,7 @@ async def test_assumptions_reach_log_notes_and_observer(report: Path, caplog: py
 
 
 async def test_unreadable_judge_leaves_run_incomplete(report: Path) -> None:
-    with ChatServer(lambda seen: Answer("I would rather not say.")) as server:
+    with ChatServer(lambda request: Answer("I would rather not say.")) as server:
         async with session_at(server.base_url) as session:
             result = await session.evaluate(report, "The council votes on the harbour.", metrics=["consistency"])
     assert (result.status, result.complete, result.scores) == ("incomplete", False, {"consistency": None})

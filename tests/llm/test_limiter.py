@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from redraft.llm import rate_limiter as module
 from redraft.llm.rate_limiter import Limiter, shared_limiter
+from redraft.settings import Limits
 
 
 class Clockwork(asyncio.SelectorEventLoop):
@@ -80,7 +81,7 @@ class Crowd:
         if end == "answered":
             limiter.record_answer()
         elif end == "turned away":
-            limiter.record_rate_limit(began, self.rng.choice([None, 0.0, 0.001]), 0.002)
+            limiter.record_rate_limit(began, self.rng.choice([None, 0.0, 0.001]), Limits(longest_wait=0.002))
         elif end == "failed":
             raise ValueError
         elif end == "cancelled":
@@ -154,6 +155,20 @@ async def test_burst_of_429s_counts_once() -> None:
     for _ in range(100):
         limiter.record_answer()
     assert limiter.allowed == 10
+
+
+async def test_last_rate_limit_holds_nobody_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "FIRST_PAUSE", 0.01)
+    limiter, limits, holds = Limiter(8), Limits(tries=3), list[float]()
+    for _ in range(3):
+        async with limiter.slot(1) as began:
+            limiter.record_rate_limit(began, None, limits)
+        holds.append(limiter.hold)
+    assert 0 < holds[0] < holds[1]
+    assert holds[2] == 0
+    assert limiter.allowed == 1
+    limiter.record_answer()
+    assert limiter.throttled == 0
 
 
 async def test_lowered_limit_holds() -> None:
