@@ -319,7 +319,7 @@ def _goals(words: Collection[str]) -> dict[str, float]:
         if (goal := goals[metric.strip()]) > 1:
             # 85 is a percentage, and 1.5 is none.
             example = f"did you mean {metric.strip()}={goal / 100:g}?" if 10 <= goal <= 100 else "such as coverage=0.8"
-            raise UsageError("must be a score from 0 to 1", field=f"goals.{metric.strip()}", hint=example)
+            raise UsageError("must be at most 1", field=f"goals.{metric.strip()}", hint=example)
     if len(goals) < len(words):
         raise UsageError("a metric has two goals", field="goals", hint="give one for each metric")
     return goals
