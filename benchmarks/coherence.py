@@ -19,10 +19,9 @@ from typing import Any
 from benchmarks.common import fresh, options_of, prose, shared_prefix, table, use_vocabulary
 from redraft import Store
 from redraft.agents.judge import Judge, reply_tokens
-from redraft.agents.proofreader import Proofreader
 from redraft.builtin.stand_in import TYPICAL, StandIn
 from redraft.evaluators.base import statements_of
-from redraft.evaluators.booookscore import sentences_of
+from redraft.evaluators.booookscore import Proofreader, sentences_of
 from redraft.llm.base import Reply, Request, Sampling
 from redraft.prompts.book import PromptBook
 from redraft.text.tokens import tokenizer_named

@@ -24,9 +24,9 @@ from typing import Any
 from benchmarks.common import DATA, fresh, options_of, table, use_vocabulary
 from redraft.agents.evidence import NEAR, EvidenceQuery, EvidenceReader
 from redraft.agents.examiner import Examiner
-from redraft.agents.fact_checker import FactChecker
 from redraft.agents.judge import Judge, reply_tokens
 from redraft.domain import Document, content_id
+from redraft.evaluators.faithfulness import verify_sentences
 from redraft.llm.base import FunctionModel, Line, Request
 from redraft.prompts import factual, qa
 from redraft.prompts.book import PromptBook
@@ -189,7 +189,7 @@ async def verified(
 ) -> list[bool | None]:
     """Whether the sentences are supported; None where it is undecided."""
     statements = [Statement(id=n, sentence=claim.stated(right=right)[1]) for n, claim in enumerate(claims, 1)]
-    verdicts = (await FactChecker(judge).verify(statements, evidence, None)).verdicts
+    verdicts = (await verify_sentences(judge, statements, evidence, None)).verdicts
     categories = [verdicts[n].category if n in verdicts else None for n in range(len(claims))]
     meanings = {None: None, "none": True, "out_of_article": False if right else None}
     return [meanings.get(category, False) for category in categories]

@@ -30,7 +30,7 @@ Kind = Literal["summarize", "evaluate", "refine", "ask", "compare", "pack", "key
 JUDGES_ADDRESS = "judge_base_url"
 """The name in an order of the judges' address, as `base_url` is the writer's."""
 # The settings of a new draft: they make no difference to a run that makes none.
-_OF_DRAFTS = frozenset({"strategy", "by_chapter", "until", "merge"})
+_OF_DRAFTS = frozenset({"strategy", "by_chapter", "until"})
 # Of each of these a text that is written anew is judged by at least one metric.
 _EDITORS_METRICS = (("coverage", "keyfact_recall"), ("consistency", "faithfulness"), (NEWCOMER,))
 

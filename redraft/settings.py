@@ -46,8 +46,6 @@ Chunking = Literal["natural", "fixed"]
 """Whether chunks end at chapters, scenes and paragraphs and skip surrounding matter, or are as large as possible."""
 WordsAs = Literal["limit", "target"]
 """Whether `words` are the most that a summary has, or what is asked for, with a cap in tokens."""
-Merging = Literal["summaries", "source"]
-"""Whether a merge sees only the summaries, or also the paragraphs that they are based on."""
 Role = Literal["writer", "judge", "validator", "decider"]
 PolicyName = Literal["editor", "paper", "agent"]
 FeedbackName = Literal["findings", "questions", "generic"]
@@ -179,12 +177,6 @@ class DraftConfig(Settings):
         "natural",
         "natural: chunks end at chapters, scenes or paragraphs, and front and back matter (thanks, notes on the author,"
         " references) is left out; fixed: the whole text, in chunks of full size.",
-        "summary",
-    )
-    merge: Merging = unusual(
-        "summaries",
-        "What a merge reads: only summaries, or also the paragraphs of the document behind them, in a third of the"
-        " window.",
         "summary",
     )
     context_tokens: int = harmless(

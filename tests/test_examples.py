@@ -20,8 +20,10 @@ import httpx
 import pytest
 
 import redraft
+import redraft.evaluators
 import redraft.graphs
 from tests import warm
+from tests.chatserver import ChatServer, Reply, Seen
 from tests.command import Command, Done
 from tests.support import SAMPLE
 
@@ -33,7 +35,8 @@ TEXT = SAMPLE.read_text("utf-8").split("## Chapter 3")[0]
 
 def foreign(source: str) -> list[str]:
     """What a program takes from redraft that is not among its public names."""
-    public = {"redraft": {*redraft.__all__}, "redraft.graphs": {*redraft.graphs.__all__}}
+    modules = (redraft, redraft.graphs, redraft.evaluators)
+    public = {module.__name__: {*module.__all__} for module in modules}
     names = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
@@ -53,7 +56,9 @@ def foreign(source: str) -> list[str]:
     return names
 
 
-@pytest.mark.parametrize("path", sorted([*EMBED.glob("*.py"), *TESTING.glob("*.py")]), ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path", sorted([*EMBED.parent.glob("*.py"), *EMBED.glob("*.py"), *TESTING.glob("*.py")]), ids=lambda path: path.name
+)
 def test_an_example_uses_nothing_but_public_names(path: Path) -> None:
     assert foreign(path.read_text("utf-8")) == []
 
@@ -164,6 +169,38 @@ def test_a_metric_and_a_model_of_ones_own(tmp_path: Path) -> None:
 
     assert done.out == "The harbour board met on Tuesday at the Customs House. Edith Marlow was in the chair.\n"
     assert done.err == "round 1, for names_the_chair: the policy accepts every revision\n"
+
+
+def density_step(seen: Seen) -> Reply:
+    """The first summary; and denser ones, the second of them cut off."""
+    if "lacks and a reader would miss" not in json.dumps(seen.messages):
+        return "Hester came to the island."
+    step = json.dumps(seen.messages).count("Denser")
+    return {"missing": ["the bank"], "summary": f"Hester came to the island. {'Denser still. ' * (step + 1)}".strip()}
+
+
+async def test_chain_of_density_is_cached_budgeted_and_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = runpy.run_path(str(EMBED.parent / "chain_of_density.py"))
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
+    monkeypatch.setattr("redraft.graphs.strategies._objects", {})
+    strategy, document = program["CHAIN_OF_DENSITY"], redraft.Document.from_text(TEXT)
+    with ChatServer(density_step) as server:
+        settings = redraft.DraftConfig(model="openai:m", base_url=server.base_url, context_tokens=30_000)
+        database, options = tmp_path / "redraft.db", {"settings": settings, "strategies": [strategy]}
+        async with redraft.Session(database, limits=redraft.Limits(max_calls=3), **options) as session:
+            with pytest.raises(redraft.BudgetError):
+                await session.summarize(document, strategy=strategy, words=80)
+            (run,) = session.store.runs.latest(1)
+        assert len(server.seen) == 3
+        async with redraft.Session(database, **options) as session:
+            resumed = await session.resume(run.id, limits=redraft.Limits())
+            calls = session.store.calls.of(run.id)
+            again = await session.summarize(document, strategy=strategy, words=80)
+            assert (await session.plan(document, strategy=strategy, words=70)).calls == 1 + program["STEPS"]
+        assert len(server.seen) == 1 + program["STEPS"]
+    assert resumed.summary == f"Hester came to the island. {'Denser still. ' * program['STEPS']}".strip()
+    assert {call.prompt for call in calls} == {"summarize_whole", "denser"}
+    assert (again.summary, again.usage.calls) == (resumed.summary, 0)
 
 
 @pytest.mark.slow

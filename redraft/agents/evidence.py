@@ -157,6 +157,7 @@ class EvidenceReader:
 
     @property
     def windows(self) -> Windows:
+        """Return the windows of the document that are searched."""
         return self.passages.windows
 
     @property
@@ -499,7 +500,7 @@ class EvidenceSearch(Generic[Verdict]):
         whole_read = {n for look in first if look.windows is None for n in look.numbers}
         # Items without any window were not asked about.
         unread = set(numbers).difference(n for look in first for n in look.numbers if look.spans)
-        silent = {n for n, one in near.verdicts.items() if self.silent(one) and n not in whole_read}
+        silent = {n for n, verdict in near.verdicts.items() if self.silent(verdict) and n not in whole_read}
         open_ = sorted(unread | silent)
         if not open_:
             return near
@@ -549,7 +550,9 @@ class EvidenceSearch(Generic[Verdict]):
         for n in numbers:
             of_parts = [part.verdicts[n] for part in read if n in part.verdicts]
             telling = [verdict for verdict in of_parts if not self.silent(verdict)]
-            if len({_says(verdict) for verdict in telling}) > 1:
+            # Verdicts without their places and wording.
+            contents = (verdict.model_dump(exclude=_BESIDES).values() for verdict in telling)
+            if len({words_key(" ".join(map(str, values))) for values in contents}) > 1:
                 disputed[n] = telling
             elif telling:
                 verdicts[n] = telling[0]
@@ -595,8 +598,3 @@ class EvidenceSearch(Generic[Verdict]):
     @property
     def _all(self) -> Scope:
         return Scope(tokens=self.looks.all_tokens, passages=1 if self.looks.within else None)
-
-
-def _says(verdict: CitedPlace) -> str:
-    """Return a verdict without its place and wording."""
-    return words_key(" ".join(map(str, verdict.model_dump(exclude=_BESIDES).values())))

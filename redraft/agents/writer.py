@@ -18,8 +18,9 @@ from redraft.agents.structured_writer import (
 )
 from redraft.domain import Span, TextKind
 from redraft.errors import RefusedReply, RejectedRequest, ReplyError
+from redraft.llm.base import Request, Sampling
 from redraft.prompts import summarization
-from redraft.prompts.contract import Prompt
+from redraft.prompts.contract import InputT, Prompt, ValueT
 from redraft.prompts.silence import after_sign, is_answer, is_sign
 from redraft.prompts.summarization import (
     MAX_NAMES,
@@ -45,6 +46,8 @@ _TIDY_KEEPS = 0.6
 _TIDY_TRIES = 2
 
 
+# What a reply to a prompt of a strategy has room for besides its words; and how often that room is doubled.
+_ASKED_WORDS, _REPLY_FRAME, _DOUBLED = 600, 128, 3
 _LONGEST = 400
 """The longest reply, in characters, that may mean there is nothing to say."""
 
@@ -70,6 +73,31 @@ class Writer:
         """Return whether a text is the sign that there is nothing to say to the question."""
         return self._sign is not None and self._sign(text)
 
+    async def ask(
+        self, prompt: Prompt[InputT, ValueT], inputs: InputT, label: str, *, words: int = _ASKED_WORDS
+    ) -> ValueT:
+        """Ask a prompt of your own, such as one of a strategy, and return its value: a text, or the model that it
+        `returns`.
+
+        `label` names the call in the ledger and in errors; `words` is what a reply needs, and one that is cut off gets
+        more. A known reply comes from the cache; any other call is recorded and counts against the budget. Raises
+        `ReplyError` for a reply that cannot be used, and `BudgetError` where no call is left.
+        """
+        writer = self._structured_writer
+        temperature = prompt.temperature if writer.temperature is None else writer.temperature
+        room, last = writer.tokens(words) + _REPLY_FRAME, _DOUBLED
+        for turn in range(_DOUBLED + 1):
+            request = Request(prompt, inputs, Sampling(temperature, room << turn, writer.sample), label)
+            try:
+                reply = await writer.model.ask(request)
+            except ReplyError as error:
+                if turn == last or not error.needs_more_tokens:
+                    raise
+            else:
+                if turn == last or not reply.is_truncated:
+                    return reply.value
+        raise AssertionError("the last turn returns or raises")
+
     async def summarize_chunk(
         self, excerpt: str, words: int, label: str, maximum: int = 0, *, place: str = "", before: str = "", cap: int = 0
     ) -> Completion:
@@ -92,13 +120,12 @@ class Writer:
         maximum: int = 0,
         *,
         outline: Outline | None = None,
-        sources: Sequence[str] = (),
         cap: int = 0,
     ) -> Completion:
         """Merge consecutive summaries within `words`, or `most` if that is more, or `cap` tokens. `context` is the
-        merged summary before them; `sources` are the paragraphs that each is based on, if they are shown."""
-        source = "\n".join([context, *summaries, *sources])
-        fields: dict[str, Any] = {"summaries": list(summaries), "sources": list(sources)}
+        merged summary before them."""
+        source = "\n".join([context, *summaries])
+        fields: dict[str, Any] = {"summaries": list(summaries)}
         if outline is not None:
             fields |= {"outline": outline_text(outline), "kind": outline.kind}
         prompt: Prompt[Any, str] = summarization.MERGE

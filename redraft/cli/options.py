@@ -222,9 +222,8 @@ chunk_tokens = of_field(DraftConfig, "chunk_tokens")
 chunking = of_field(DraftConfig, "chunking")
 until = of_field(DraftConfig, "until")
 by_chapter = of_field(DraftConfig, "by_chapter")
-merge = of_field(DraftConfig, "merge")
 drafting_options = grouped(
-    *(strategy, length_options, of_field(DraftConfig, "words_as"), chunk_tokens, chunking, until, merge),
+    *(strategy, length_options, of_field(DraftConfig, "words_as"), chunk_tokens, chunking, until),
 )
 
 

@@ -7,25 +7,47 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
+from pydantic import BaseModel
 from typing_extensions import override
 
+from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all
 from redraft.agents.evidence import EvidenceReader
-from redraft.agents.judge import Judge
-from redraft.agents.proofreader import Proofreader, SentenceConfusion, least_window
-from redraft.domain import Evaluation, Evidence, Finding, Span, Task
+from redraft.agents.judge import USUAL, EntryBudget, Judge, batch_size
+from redraft.domain import Evaluation, Evidence, Finding, Span, Task, content_id
 from redraft.errors import Set, UsageError
 from redraft.evaluators.base import Case, Evaluator
 from redraft.evaluators.votes import JudgeVerdicts, mean_evaluation, panel_verdicts
 from redraft.prompts.book import PromptBook
-from redraft.prompts.coherence import ERROR_TYPES, FIND_CONFUSION, StopType
+from redraft.prompts.coherence import (
+    ERROR_TYPES,
+    FIND_CONFUSION,
+    Confusion,
+    ConfusionInput,
+    ErrorType,
+    StopType,
+    SummarySentence,
+)
+from redraft.prompts.contract import Prompt
 from redraft.prompts.qa import Statement
+from redraft.prompts.tags import NO_ITEM
 from redraft.settings import JudgeConfig
+from redraft.text.sanitizer import one_line
 from redraft.text.sentences import is_heading
 from redraft.text.tokens import Tokenizer
 from redraft.text.vectors import Encoder
 
 CLEAR, CONFUSING = "clear", "confusing"
+CONFUSION = EntryBudget(frame=50, words=26)
+"""What one entry of a reply may hold."""
+# Tokens of the reply schema and the numbering.
+_FRAME = 300
+# The fewest tokens of a stretch that are of any use.
+_MIN_STRETCH = 500
+# How many sentences after those judged are shown if the summary is too long.
+_AFTER = 3
+LONGEST_QUESTION = 300
 UNTYPED = "untyped"
 """The kind of a finding whose confusion the judges do not classify."""
 
@@ -49,6 +71,14 @@ _NAME = re.compile(rf"(?<=[\w,;] )(?:(?:Dr|Mrs?|Ms|St)\. )?{_WORD}(?: (?:of |the
 _PRONOUN = re.compile(r"[\"'“‘](?:he|him|his|she|hers?|they|them|theirs?|its?)[\"'”’]", re.IGNORECASE)
 # Types whose answer has to be looked up in the document.
 _LOOKED_UP: frozenset[Task] = frozenset({"clarify", "correct", "connect"})
+
+
+class SentenceConfusion(BaseModel):
+    """The stored verdict on a sentence; None if the judge cannot tell."""
+
+    confusing: bool | None
+    questions: tuple[str, ...] = ()
+    types: tuple[ErrorType, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,3 +205,86 @@ def _looked_up(confusion: SentenceConfusion, statement: Statement, reader: Evide
         if near := reader.evidence(text, 1):
             return reader.place(near[0])
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class Proofreader:
+    """Asks a judge about `batch` sentences at once; `window` is the token limit of a prompt and its reply."""
+
+    judge: Judge
+    tokenizer: Tokenizer
+    window: int
+    batch: int
+
+    async def read(self, summary: str, statements: Sequence[Statement]) -> ItemResults[SentenceConfusion]:
+        """Return what is confusing in each sentence, by its index among the statements. All requests begin with the
+        summary, and the first goes ahead so that a provider can cache that prefix."""
+        size = min(self.batch, batch_size(self.judge.reply_tokens, self.judge.entry_tokens(CONFUSION)))
+        room = self.room(size, statements)
+        fits = self.tokenizer.count(summary) <= room
+
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceConfusion]:
+            shown_text = summary if fits else self._stretch(statements, numbers, room)
+            sentences = [_numbered(statements, n) for n in numbers]
+            confusion_input = ConfusionInput(summary=shown_text, sentences=sentences)
+            reply = await self.judge.ask_items(
+                FIND_CONFUSION, confusion_input, numbers, CONFUSION, "coherence", attempt
+            )
+            place = {statements[n].id: n for n in numbers}
+            entries = ((place.get(entry.id, NO_ITEM), _verdict_of(entry)) for entry in reply.value.sentences)
+            return Entries.of(reply, entries)
+
+        # The verdict depends on how much of the summary is shown.
+        beside_it = [content_id(summary)] if fits else [content_id(summary), room, size]
+        results = await self.judge.verdicts(
+            FIND_CONFUSION,
+            SentenceConfusion,
+            [[*beside_it, statement.id, statement.sentence] for statement in statements],
+            lambda numbers: ask_all([numbers[at : at + size] for at in range(0, len(numbers), size)], ask, ahead=True),
+        )
+        return results.decided(lambda verdict: verdict.confusing is not None)
+
+    def room(self, size: int, statements: Sequence[Statement]) -> int:
+        """Return the tokens of a summary that fit next to its `size` longest sentences."""
+        longest = sorted((self.tokenizer.count(statement.sentence) for statement in statements), reverse=True)[:size]
+        frame = prompt_tokens(self.judge.book, self.tokenizer, FIND_CONFUSION)
+        return self.window - frame - sum(longest) - size * self.judge.entry_tokens(CONFUSION)
+
+    def _stretch(self, statements: Sequence[Statement], numbers: Sequence[int], tokens_left: int) -> str:
+        """Return as much of the summary around these sentences as fits, most of it before them."""
+        texts = list[str]()
+        for statement in reversed(statements[: numbers[-1] + 1 + _AFTER]):
+            tokens_left -= self.tokenizer.count(statement.sentence) + 1
+            if tokens_left < 0 and statement.id < statements[numbers[0]].id:
+                break
+            texts.append(statement.sentence)
+        return " ".join(reversed(texts))
+
+
+def _numbered(statements: Sequence[Statement], n: int) -> SummarySentence:
+    """Return a sentence to be judged, with its position among identical ones."""
+    statement, place = statements[n], ""
+    alike = [candidate.id for candidate in statements if candidate.sentence == statement.sentence]
+    if len(alike) > 1:
+        place = f"number {alike.index(statement.id) + 1} of {len(alike)} sentences with these words"
+    return SummarySentence(id=statement.id, place=place, sentence=statement.sentence)
+
+
+def least_window(
+    book: PromptBook, tokenizer: Tokenizer, prompt: Prompt[Any, Any] = FIND_CONFUSION, reply: EntryBudget = CONFUSION
+) -> int:
+    """Return the smallest window in which a summary can be read, if need be in parts, with room for this reply."""
+    return prompt_tokens(book, tokenizer, prompt) + _MIN_STRETCH + reply.tokens(USUAL)
+
+
+def prompt_tokens(book: PromptBook, tokenizer: Tokenizer, prompt: Prompt[Any, Any]) -> int:
+    """Return the tokens of a prompt without the summary."""
+    return tokenizer.count(book.source(prompt.name)) + _FRAME
+
+
+def _verdict_of(entry: Confusion) -> SentenceConfusion | None:
+    """Return the verdict of an entry; None if it gives none, or contradicts itself."""
+    if entry.is_confusing is None and not entry.is_left_open:
+        return None
+    questions = tuple(one_line(question, LONGEST_QUESTION) for question in entry.asked)
+    return SentenceConfusion(confusing=entry.is_confusing, questions=questions, types=tuple(entry.errors))

@@ -10,8 +10,17 @@ from typing import Literal
 
 from typing_extensions import override
 
-from redraft.agents.fact_checker import NOT_SAID, SUPPORTED, FactChecker, SentenceVerdict
-from redraft.agents.judge import Judge
+from redraft.agents.accounts import Attempt, Entries, ItemResults
+from redraft.agents.evidence import (
+    CitedPlace,
+    EvidenceQuery,
+    EvidenceReader,
+    EvidenceRequest,
+    EvidenceSearch,
+    ReadingPlan,
+    document_fields,
+)
+from redraft.agents.judge import EntryBudget, Judge, batch_size
 from redraft.domain import Evaluation, Finding, Span
 from redraft.evaluators.base import Case, Evaluator
 from redraft.evaluators.figures import mean, total
@@ -19,11 +28,22 @@ from redraft.evaluators.keyfact_recall import align, stating
 from redraft.evaluators.metric_info import NONE
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ListedFact, items_of
 from redraft.evaluators.votes import DISPUTED, JudgeVerdicts, PanelVerdicts, mean_evaluation, panel_verdicts
-from redraft.prompts.factual import FACT_PROMPTS
+from redraft.prompts.contract import UNSURE, Unsure
+from redraft.prompts.factual import FACT_PROMPTS, VERIFY_SENTENCES, Category, VerifyInput
 from redraft.prompts.qa import Statement
 from redraft.settings import JudgeConfig
+from redraft.text.sanitizer import one_line
 from redraft.text.vectors import Encoder
 
+SUPPORTED = "none"
+"""The category of a sentence without errors."""
+NOT_SAID = "out_of_article"
+"""The category of a sentence that the document does not mention."""
+VERIFICATION = EntryBudget(frame=38, words=36, sentences=1)
+"""What an entry of a reply needs."""
+# Sentences are checked against shared passages: fewer at once leave less to read past.
+_SENTENCES_NEAR = 12
+_LONGEST_REASON = 400
 _WHAT_IS_WRONG = {
     NOT_SAID: "The document does not say this.",
     "entity": "A name, number or pronoun differs from the document.",
@@ -31,6 +51,13 @@ _WHAT_IS_WRONG = {
     "sentence": "The document contradicts all of this.",
 }
 _OTHERWISE = "The judges do not agree on what is wrong with this."
+
+
+class SentenceVerdict(CitedPlace):
+    """The error of a sentence, as stored, with the closest place in the document."""
+
+    category: Category | Unsure
+    reason: str
 
 
 _Verdicts = PanelVerdicts[SentenceVerdict]
@@ -92,7 +119,7 @@ def by_level(values: Mapping[int, float], levels: Mapping[int, set[str]]) -> dic
 async def _verdicts(
     case: Case, within: Span | None, judge: Judge, statements: Sequence[Statement]
 ) -> JudgeVerdicts[SentenceVerdict]:
-    results = await FactChecker(judge).verify(statements, case.reader, within)
+    results = await verify_sentences(judge, statements, case.reader, within)
     # The paper compares an answer to a query only with the chunk of the query.
     if within is None or case.reader.reading != "whole":
         # "Not in the document" is a verdict only after the whole document was read.
@@ -150,3 +177,54 @@ def _shown(n: int, statement: Statement, panel: _Verdicts, levels: Mapping[int, 
     if levels is not None:
         entry["levels"] = [level for level in LEVELS if level in levels[n]] or [NONE]
     return entry
+
+
+async def verify_sentences(
+    judge: Judge, statements: Sequence[Statement], reader: EvidenceReader, within: Span | None
+) -> ItemResults[SentenceVerdict]:
+    """Return the error of each sentence according to the document, or to the part `within` it."""
+
+    async def ask(reading: EvidenceRequest) -> Entries[SentenceVerdict]:
+        batch = [statements[n].model_copy(update={"id": n + 1}) for n in reading.numbers]
+        label = "read more for" if reading.wide else "verified"
+        return await verify_batch(judge, reader, reading.spans, batch, label, reading.attempt)
+
+    fitting = batch_size(judge.reply_tokens, judge.entry_tokens(VERIFICATION))
+    sought = [EvidenceQuery(f"{statement.before} “{statement.sentence}”") for statement in statements]
+    looks = ReadingPlan(
+        reader, sought, judge.entry_tokens(VERIFICATION), min(fitting, _SENTENCES_NEAR), fitting, within
+    )
+    search = EvidenceSearch(
+        looks,
+        ask,
+        lambda verdict: verdict.category != SUPPORTED,
+        objects=lambda verdict: bool(verdict.evidence) and verdict.category not in (SUPPORTED, NOT_SAID, UNSURE),
+        unsure=lambda verdict: verdict.category == UNSURE,
+    )
+    results = await judge.verdicts(
+        VERIFY_SENTENCES,
+        SentenceVerdict,
+        [[reader.name, within, statement.before, statement.sentence] for statement in statements],
+        search.verdicts,
+    )
+    return results.decided(lambda verdict: verdict.category != UNSURE)
+
+
+async def verify_batch(
+    judge: Judge,
+    reader: EvidenceReader,
+    spans: Sequence[Span],
+    sentences: list[Statement],
+    label: str,
+    attempt: Attempt,
+) -> Entries[SentenceVerdict]:
+    """Ask for the errors of some sentences according to some places of the document."""
+    verify_input = VerifyInput(**document_fields(reader, spans), sentences=sentences)
+    numbers = [statement.id - 1 for statement in sentences]
+    reply = await judge.ask_items(VERIFY_SENTENCES, verify_input, numbers, VERIFICATION, label, attempt)
+    entries: list[tuple[int, SentenceVerdict]] = []
+    for entry in reply.value.sentences:
+        fields = CitedPlace.fields_of(reader.quoted(entry.quote, spans))
+        fields |= {"category": entry.category, "reason": one_line(entry.reason, _LONGEST_REASON)}
+        entries.append((entry.id - 1, SentenceVerdict.model_validate(fields)))
+    return Entries.of(reply, entries)

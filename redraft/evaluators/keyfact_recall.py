@@ -5,18 +5,68 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from redraft.agents.accounts import ItemResults
-from redraft.agents.fact_checker import FactAlignment, FactChecker
-from redraft.agents.judge import Judge
+from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all, first_error, gather_all
+from redraft.agents.evidence import EvidenceReader
+from redraft.agents.judge import EntryBudget, Judge
 from redraft.domain import Evaluation, Finding
 from redraft.evaluators.base import Case, Evaluator, conciseness
 from redraft.evaluators.figures import mean, total
-from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ListedFact, items_of
+from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ListedFact, fact_batches, items_of
 from redraft.evaluators.votes import JudgeVerdicts, PanelVerdicts, mean_evaluation, panel_verdicts
-from redraft.prompts.factual import FACT_PROMPTS
+from redraft.prompts.contract import UNSURE
+from redraft.prompts.factual import ALIGN_FACTS, FACT_PROMPTS, AlignInput, Alignment, Fact
+from redraft.prompts.qa import Statement
 from redraft.text.words import words_key
 
 STATED, MISSING = "stated", "missing"
+ALIGNMENT = EntryBudget(frame=48)
+"""What an entry of a reply needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class FactAlignment:
+    """Whether a summary states a fact, and the numbers of the sentences that do."""
+
+    stated: bool | None
+    """None if the judge cannot tell."""
+    sentences: frozenset[int]
+
+
+async def align_facts(
+    judge: Judge, statements: Sequence[Statement], facts: Sequence[str], reader: EvidenceReader
+) -> ItemResults[FactAlignment]:
+    """Return whether the summary states each fact, and in which sentences; a long summary is read in parts."""
+    parts = await gather_all(_align_with(judge, part, facts) for part in reader.parts(statements))
+    verdicts: dict[int, FactAlignment] = {}
+    undecided: dict[int, FactAlignment] = {}
+    for n in range(len(facts)):
+        alignments = [part.verdicts[n] for part in parts if n in part.verdicts]
+        stated = any(fact_alignment.stated for fact_alignment in alignments)
+        sentences = frozenset[int]().union(*(fact_alignment.sentences for fact_alignment in alignments))
+        settled = stated or (
+            len(alignments) == len(parts) and all(fact_alignment.stated is False for fact_alignment in alignments)
+        )
+        (verdicts if settled else undecided)[n] = FactAlignment(stated, sentences)
+    return ItemResults(verdicts, first_error(parts), undecided)
+
+
+async def _align_with(
+    judge: Judge, statements: Sequence[Statement], facts: Sequence[str]
+) -> ItemResults[FactAlignment]:
+    ids = {statement.id for statement in statements}
+
+    def aligned(alignment: Alignment) -> FactAlignment:
+        """Return the alignment. Only the answer counts, as in the paper; the sentences are optional."""
+        stated = None if alignment.stated == UNSURE else alignment.stated == "yes"
+        return FactAlignment(stated, frozenset(ids.intersection(alignment.sentences) if stated else ()))
+
+    async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[FactAlignment]:
+        listed = [Fact(id=n + 1, fact=facts[n]) for n in numbers]
+        align_input = AlignInput(sentences=list(statements), facts=listed)
+        reply = await judge.ask_items(ALIGN_FACTS, align_input, numbers, ALIGNMENT, "aligned", attempt)
+        return Entries.of(reply, ((alignment.id - 1, aligned(alignment)) for alignment in reply.value.facts))
+
+    return await ask_all(fact_batches(judge, len(facts), ALIGNMENT), ask)
 
 
 async def align(case: Case, items: Sequence[ListedFact]) -> PanelVerdicts[FactAlignment]:
@@ -26,7 +76,7 @@ async def align(case: Case, items: Sequence[ListedFact]) -> PanelVerdicts[FactAl
         texts = [listed.fact.text for listed in facts]
         # A fact that several trees share is asked about once.
         place = {text: n for n, text in enumerate(dict.fromkeys(texts))}
-        results = await FactChecker(judge).align(case.statements, list(place), case.reader)
+        results = await align_facts(judge, case.statements, list(place), case.reader)
         aligned = {n: results.verdicts[place[text]] for n, text in enumerate(texts) if place[text] in results.verdicts}
         alignments = ItemResults(aligned, results.trouble)
         return JudgeVerdicts.of(judge, alignments, lambda fact: STATED if fact.stated else MISSING, STATED)

@@ -7,15 +7,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
-from redraft.agents.proofreader import STOPS, Newcomer, least_window
-from redraft.domain import Evaluation, Finding, Span, Task
+from pydantic import BaseModel
+
+from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all
+from redraft.agents.evidence import EvidenceReader
+from redraft.agents.judge import EntryBudget, Judge, in_batches
+from redraft.domain import Evaluation, Finding, Span, Task, content_id
 from redraft.evaluators.base import Case, Evaluator
-from redraft.evaluators.booookscore import WHAT_TO_DO, sentences_of
-from redraft.prompts.coherence import FIND_STOPS, Stop, StopType
+from redraft.evaluators.booookscore import LONGEST_QUESTION, WHAT_TO_DO, least_window, prompt_tokens, sentences_of
+from redraft.prompts.coherence import FIND_STOPS, MAX_STOPS, FindStopsInput, Stop, Stops, StopType
 from redraft.prompts.qa import Statement
 from redraft.settings import NEWCOMER
 from redraft.text.quotes import locate, source_of
+from redraft.text.sanitizer import one_line
 
+STOPS = EntryBudget(frame=40 * MAX_STOPS, words=36 * MAX_STOPS)
+"""What a reply with as many stops as possible may hold."""
 _ABSTAINS = "the built-in judge cannot tell where a newcomer stops: name a language model as judge"
 _TASKS: Mapping[StopType, tuple[Task, str]] = {
     **WHAT_TO_DO,
@@ -77,3 +84,79 @@ def _findings(stops: Sequence[Stop], statements: Sequence[Statement]) -> list[Fi
             finding = replace(finding, sentence=sentence, found=text[span.start : span.end] if span else "")
         findings.append(finding)
     return findings
+
+
+class PartReading(BaseModel):
+    """The stored stops in a part of a summary; `unsure` if the judge cannot read as a newcomer does."""
+
+    stops: tuple[Stop, ...] = ()
+    unsure: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryPart:
+    """A part of a summary, or all of it, with the number of its sentences."""
+
+    text: str
+    sentences: int
+    context: str = ""
+    """The part before it."""
+    goes_on: bool = False
+    """Whether another part follows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Newcomer:
+    """Asks a judge where a reader of a summary stops who has never seen the document."""
+
+    judge: Judge
+    reader: EvidenceReader
+    query: str | None = None
+
+    async def read(self, parts: Sequence[SummaryPart]) -> ItemResults[PartReading]:
+        """Return the stops in each part that has a readable reply, by its index, at most `MAX_STOPS` in each."""
+
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[PartReading]:
+            (number,) = numbers
+            part = parts[number]
+            stops_input = FindStopsInput(
+                context=part.context, summary=part.text, goes_on=part.goes_on, query=self.query
+            )
+            reply = await self.judge.ask(FIND_STOPS, stops_input, self._reply_tokens, "stops", attempt)
+            # The stops after a cut are not known, so the reply is asked for again with more room.
+            return Entries.of(reply, [(number, None if reply.is_truncated else _reading(reply.value))])
+
+        items = [[content_id(part.context), content_id(part.text), part.goes_on, self.query] for part in parts]
+        results = await self.judge.verdicts(
+            FIND_STOPS, PartReading, items, lambda numbers: ask_all(in_batches(numbers, 1), ask)
+        )
+        return results.decided(lambda reading: not reading.unsure)
+
+    def parts(self, summary: str, statements: Sequence[Statement]) -> list[SummaryPart]:
+        """Return the summary, in parts if it does not fit a prompt: then each part is shown with the one before it."""
+        count = self.reader.tokenizer.count
+        around = prompt_tokens(self.judge.book, self.reader.tokenizer, FIND_STOPS) + count(self.query or "")
+        room = self.reader.window - around - self._reply_tokens
+        if count(summary) <= room:
+            return [SummaryPart(summary, len(statements))]
+        parts = self.reader.parts(statements, room // 2)
+        texts = [" ".join(statement.sentence for statement in part) for part in parts]
+        return [
+            SummaryPart(text, len(part), context, number < len(parts))
+            for number, (part, text, context) in enumerate(zip(parts, texts, ["", *texts], strict=False), 1)
+        ]
+
+    @property
+    def _reply_tokens(self) -> int:
+        return min(self.judge.entry_tokens(STOPS), self.judge.reply_tokens)
+
+
+def _reading(reply: Stops) -> PartReading:
+    """Return the stops of a reply, each once."""
+    stops = [
+        Stop(words=one_line(stop.words), question=one_line(stop.question, LONGEST_QUESTION), type=stop.type)
+        for stop in reply.stops
+    ]
+    distinct = {(stop.words, stop.question): stop for stop in reversed(stops)}
+    first_stops = [stop for stop in stops if distinct[stop.words, stop.question] is stop]
+    return PartReading(stops=tuple(first_stops[:MAX_STOPS]), unsure=reply.unsure)

@@ -204,6 +204,6 @@ def _ranked(text: str, tongues: Sequence[LanguageSpan]) -> tuple[list[Span], Wei
         if count_words(text[sentence.start : sentence.end]) >= _SHORTEST
     ]
     vectors = SentenceVectors(
-        [text[one.start : one.end] for one, _ in informative], [language for _, language in informative]
+        [text[span.start : span.end] for span, _ in informative], [language for _, language in informative]
     )
-    return [one for one, _ in informative], rank(vectors)
+    return [span for span, _ in informative], rank(vectors)

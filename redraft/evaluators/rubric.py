@@ -129,7 +129,13 @@ class Rubric(Evaluator):
         problems: dict[int, dict[int, str]] = {}
         for number, verdict in enumerate(verdicts):
             for fault in verdict.faults if verdict.level < self.highest else ():
-                if (at := _sentence_with(fault.quote, statements)) is not None:
+                # The first sentence that has the words of the quote, or is quoted whole.
+                places = (
+                    at
+                    for at, statement in enumerate(statements)
+                    if locate(statement.sentence, fault.quote) or locate(fault.quote, statement.sentence)
+                )
+                if (at := next(places, None)) is not None:
                     problems.setdefault(at, {}).setdefault(number, one_line(fault.problem, _LONGEST_REASON))
         order = sorted(problems, key=lambda at: (-len(problems[at]), at))
         finding_value = 1 - (1 - value) / max(1, len(order))
@@ -163,14 +169,6 @@ class Rubric(Evaluator):
             )
             for at in order
         ]
-
-
-def _sentence_with(quote: str, statements: Sequence[Statement]) -> int | None:
-    """Return the index of the first sentence that has the words of a quote, or is quoted whole."""
-    for at, statement in enumerate(statements):
-        if locate(statement.sentence, quote) or locate(quote, statement.sentence):
-            return at
-    return None
 
 
 def rubrics_of(judging: JudgeConfig) -> tuple[Rubric, ...]:

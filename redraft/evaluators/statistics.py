@@ -60,10 +60,10 @@ class Statistics(Evaluator):
 
 def measures(document: str, summary: str, texts: Sequence[str], tokens: tuple[int, int]) -> dict[str, Any]:
     """Return the figures of a summary with these sentences; `tokens` are those of the document and of the summary."""
-    source, found = _source(document, language_spans_in(document)), units(summary)
+    source, summary_units = _source(document, language_spans_in(document)), units(summary)
     of_summary = _lengths(tokens[1], count_words(summary), len(texts))
     of_source = _lengths(tokens[0], source.words, source.sentences)
-    matches = longest_matches(found, source.indexed)
+    matches = longest_matches(summary_units, source.indexed)
     copied = extractive(matches)
     return {
         "summary": of_summary,
@@ -72,10 +72,10 @@ def measures(document: str, summary: str, texts: Sequence[str], tokens: tuple[in
             unit: of_source[unit] / of_summary[unit] if of_summary[unit] else None for unit in ("tokens", "sentences")
         },
         "extractive": {"coverage": copied.coverage if copied else None, "density": copied.density if copied else None},
-        "novel_ngrams": {str(size): novel(found, matches, size) for size in _SIZES},
-        "repeated_ngrams": {str(size): repeated(found, size) for size in _SIZES},
+        "novel_ngrams": {str(size): novel(summary_units, matches, size) for size in _SIZES},
+        "repeated_ngrams": {str(size): repeated(summary_units, size) for size in _SIZES},
         "redundancy": redundancy([words(text) for text in texts]),
-        "uniformity": uniformity(found, source.indexed, language_of(summary)),
+        "uniformity": uniformity(summary_units, source.indexed, language_of(summary)),
     }
 
 

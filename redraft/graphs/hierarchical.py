@@ -9,15 +9,12 @@ from collections import deque
 from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from enum import Enum
-from functools import cached_property
-from itertools import zip_longest
 from typing import Any
 
-import numpy as np
 from langgraph.graph import START, StateGraph
 
 from redraft.agents.structured_writer import MIN_WORDS, Stage, max_intermediate_words
-from redraft.domain import SHORTENED, Chunk, Document, Parent, Piece, Span, Usage
+from redraft.domain import SHORTENED, Chunk, Parent, Piece, Span, Usage
 from redraft.errors import (
     EmptyReply,
     IncompleteError,
@@ -34,10 +31,7 @@ from redraft.graphs.state import DraftState, SessionProtocol, Update, node
 from redraft.prompts.summarization import Outline, outline_text
 from redraft.settings import LEVEL_RATIO
 from redraft.store.connection import off_loop
-from redraft.text.languages import language_spans_of
-from redraft.text.retrieval import Ranker
-from redraft.text.sentences import paragraphs, sentences
-from redraft.text.tokens import Meter, Tokenizer
+from redraft.text.sentences import sentences
 from redraft.text.words import count_words
 
 
@@ -92,93 +86,6 @@ class MergeScheduler:
                 slot.set_result(None)
 
 
-# A longer paragraph is shown in parts of this many tokens that end with a sentence.
-_LONGEST = 300
-# How many of the paragraphs nearest to a sentence are considered.
-_NEAREST = 8
-# The least share of the nearest paragraph's score that counts as related.
-_NEAR_ENOUGH = 0.5
-# The separator between two paragraphs.
-_BETWEEN = 2
-
-
-class SourceParagraphs:
-    """The paragraphs of one document, found by the summaries of its chunks."""
-
-    def __init__(self, document: Document, tokenizer: Tokenizer) -> None:
-        self._document, self._tokenizer = document, tokenizer
-
-    def under(self, summaries: Sequence[tuple[str, Span]], room: int) -> list[list[Span]]:
-        """Return, for each summary, the paragraphs at its place that it is based on, in document order, as far as they
-        fit."""
-        chosen: list[list[Span]] = [[] for _ in summaries]
-        for row in zip_longest(*(self._nearest(summary, within) for summary, within in summaries)):
-            for spans, place in zip(chosen, row, strict=True):
-                if place is None:
-                    continue
-                needed = self._meter.tokens(*place) + _BETWEEN
-                if needed <= room:
-                    spans.append(place)
-                    room -= needed
-        return [sorted(chosen_spans) for chosen_spans in chosen]
-
-    def _nearest(self, summary: str, within: Span) -> list[Span]:
-        """Return the paragraphs that share a summary's rarest words: the nearest to each sentence, then the second
-        nearest."""
-        places = list(self._paragraphs(within))
-        if not places:
-            return []
-        text = self._document.text
-        tongues = language_spans_of(self._document)
-        languages = [
-            next((span.language for span in tongues if place.start < span.span.end), tongues[-1].language)
-            for place in places
-        ]
-        ranker = Ranker([text[place.start : place.end] for place in places], languages)
-        orders = [self._order(ranker, summary[span.start : span.end]) for span in sentences(summary)]
-        return [places[at] for at in dict.fromkeys(at for row in zip_longest(*orders) for at in row if at is not None)]
-
-    def text(self, places: Sequence[Span]) -> str:
-        """Return the text at some places, joined."""
-        return "\n\n".join(self._document.text[place.start : place.end] for place in places)
-
-    def _order(self, ranker: Ranker, sentence: str) -> list[int]:
-        scores = ranker.scores(sentence)
-        threshold = max(scores, default=0.0) * _NEAR_ENOUGH
-        return [
-            int(at)
-            for at in np.argsort(-scores, kind="stable")[:_NEAREST]
-            if scores[at] > 0 and scores[at] >= threshold
-        ]
-
-    @cached_property
-    def _meter(self) -> Meter:
-        return self._tokenizer.measure(self._document.text)
-
-    def _paragraphs(self, within: Span) -> Iterator[Span]:
-        text = self._document.text[within.start : within.end]
-        for span in paragraphs(text):
-            stripped = text[span.start : span.end].strip()
-            if not stripped:
-                continue
-            start = within.start + text.index(stripped, span.start)
-            yield from self._parts(Span(start, start + len(stripped)))
-
-    def _parts(self, paragraph: Span) -> Iterator[Span]:
-        """Yield the paragraph, or parts of its sentences if it is long."""
-        if self._meter.tokens(*paragraph) <= _LONGEST:
-            yield paragraph
-            return
-        begin = end = paragraph.start
-        for span in sentences(self._document.text, paragraph):
-            if end > begin and self._meter.tokens(begin, span.end) > _LONGEST:
-                yield Span(begin, end)
-                begin = span.start
-            end = span.end
-        if end > begin:
-            yield Span(begin, end)
-
-
 # The most words of a merge, as a share of what is merged.
 _MERGE_RATIO = 0.9
 # Tokens that introduce an outline in a prompt.
@@ -202,7 +109,6 @@ class SummaryTree:
         self._job = job
         self._top: asyncio.Future[Piece] = asyncio.get_running_loop().create_future()
         self._tasks: list[asyncio.Task[None]] = []
-        self._source = SourceParagraphs(job.document, job.tokenizer)
         self._scheduler = MergeScheduler(job.run.limits.concurrency)
         self._totals: dict[int, int] = {-1: job.plan.document_words}
         self._leaf_texts: list[tuple[Span, str]] = []
@@ -394,15 +300,11 @@ class SummaryTree:
         limit = min(words, max(MIN_WORDS, int(total * _MERGE_RATIO)))
         place = f"level {level} merge {index + 1}"
         before = self._shortened(previous, self._limits(level)) if previous else ""
-        paragraphs_shown = await asyncio.to_thread(self._shown, group, self._limits(level))
-        sources = [self._source.text(spans) for spans in paragraphs_shown]
         maximum = self._most(limit, "merge")
         with self._scheduler.merging():
             texts = [piece.text for piece in group]
             cap = job.run.settings.token_cap(words)
-            completion = await job.writer.merge(
-                texts, before, limit, place, maximum, outline=outline, sources=sources, cap=cap
-            )
+            completion = await job.writer.merge(texts, before, limit, place, maximum, outline=outline, cap=cap)
         if not completion.text:
             raise IncompleteError(
                 "every reply to a merge was empty",
@@ -414,24 +316,11 @@ class SummaryTree:
             job.observe(Notice(f"{place}: chunks {first} to {last} do not help to answer the question"))
             return None
         context = [Parent.of_piece(previous, "context", len(before))] if previous and before else []
-        read = [Parent("evidence", job.document.id, span) for spans in paragraphs_shown for span in spans]
-        parents: list[Parent | Piece] = [*context, *group, *read]
+        parents: list[Parent | Piece] = [*context, *group]
         piece = await job.piece(completion, level, index, (group[0].first_chunk, group[-1].last_chunk), limit, parents)
         self._totals[level] = self._totals.get(level, 0) + piece.words
         self._count(level)
         return piece
-
-    def _shown(self, group: Sequence[Piece], limits: Level) -> list[list[Span]]:
-        """Return the paragraphs that each summary of a merge is based on, as far as they fit; empty if they are not
-        shown."""
-        room, chunks = limits.sources - len(group) * self._job.plan.label_tokens, self._job.chunks
-        if room <= 0:
-            return []
-        within = [Span(chunks[piece.first_chunk].span.start, chunks[piece.last_chunk].span.end) for piece in group]
-        paragraphs_shown = self._source.under(
-            [(piece.text, place) for piece, place in zip(group, within, strict=True)], room
-        )
-        return paragraphs_shown if any(paragraphs_shown) else []
 
     def _most(self, limit: int, stage: Stage) -> int:
         """Return the most words of a summary with this limit, never more than the result may have."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from redraft.agents.answerer import Answerer
 from redraft.agents.arbiter import Arbiter
 from redraft.agents.decider import Decider
-from redraft.agents.referee import Referee
 from redraft.agents.reviser import Reviser
 from redraft.agents.structured_writer import Completion
 from redraft.agents.writer import Outliner, Writer
@@ -29,6 +28,7 @@ from redraft.domain import (
 )
 from redraft.errors import Advice, IncompleteError, NoAnswerError, RedraftError, RunError, Set, TruncatedReasoning
 from redraft.evaluators.panel import Panel
+from redraft.evaluators.preference import Referee
 from redraft.events import Notice, Observer, PieceDone
 from redraft.graphs.plan import LINES_BEFORE, Plan
 from redraft.prompts.summarization import Outline

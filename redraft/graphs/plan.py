@@ -25,8 +25,6 @@ from redraft.text.words import count, count_words
 # Tokens that a chat protocol adds to a prompt, and the slack between our count and the provider's.
 MARGIN = 20
 CONTEXT_SHARE = 0.2
-SOURCE_SHARE = 1 / 3
-"""The share of a merge's room for the paragraphs that its summaries are based on, if these are shown."""
 MAX_LEVELS = 12
 # A running summary may exceed the limit by this factor before it is cut, so that it can be compressed.
 OVERFLOW = 1.5
@@ -65,8 +63,6 @@ class Level:
     """Tokens for summaries and context in one merge prompt; for level 0, for the chunk."""
     pieces: int
     """The number of summaries if all below use their whole limits."""
-    sources: int = 0
-    """Tokens for the paragraphs that the summaries of one merge are based on, in addition to its room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +133,6 @@ class Planner:
         """Return a prompt with hardly any text, and the longest place that a chunk of the document has."""
         fields, settings, values = prompt.given.model_fields, self.settings, dict(_SAMPLE)
         values |= {"query": settings.query, "language": settings.language, "summaries": [_TEXT] * summaries}
-        values["sources"] = [_TEXT] if settings.merge == "source" else []
         if "place" in fields:
             chunks = self.chunks
             places = (part_of(self._document, chunk.span, chunk.index + 1, len(chunks)) for chunk in chunks)
@@ -286,9 +281,7 @@ class Planner:
     def _level(self, words: int, pieces: int) -> Level:
         reply_tokens = self.reply(min(max_intermediate_words(words, "merge"), self.words))
         room = self.settings.context_tokens - self._merge - reply_tokens - MARGIN
-        shows_sources = self.settings.merge == "source" and reads_prompts(self.settings.model)
-        sources = max(0, int(room * SOURCE_SHARE)) if shows_sources else 0
-        return Level(words, self.reply(words), room - sources, pieces, sources)
+        return Level(words, self.reply(words), room, pieces)
 
     def _merged(self, pieces: int, size: int, reply: int, room: int) -> int:
         """Return how many merges this many summaries need; 0 if two do not fit into one."""

@@ -66,7 +66,6 @@ class Options(TypedDict, total=False):
     until: int | None
     chunk_tokens: int
     chunking: str
-    merge: str
     context_tokens: int
     temperature: float | None
     top_p: float | None

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from redraft.agents.fact_checker import SUPPORTED
 from redraft.domain import Evaluation
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.booookscore import CLEAR, Booookscore
 from redraft.evaluators.consistency import CONSISTENT, Consistency
-from redraft.evaluators.faithfulness import Faithfulness
+from redraft.evaluators.faithfulness import SUPPORTED, Faithfulness
 from redraft.evaluators.votes import OPEN
 
 LISTED: Mapping[str, tuple[str, str, str]] = {

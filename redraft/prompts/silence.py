@@ -1,6 +1,6 @@
 """Recognizes phrases by which a model says that a text holds no answer, in nine languages. Such a phrase consists only
 of words for the text, for saying, for "not" and their connectives; one word more makes it an answer: "He did not
-mention the letter". Whatever they miss is left to the checks of `redraft.agents.answers`."""
+mention the letter". Whatever they miss is left to the checks of `redraft.agents.examiner`."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator
 
 from redraft.domain import Span, TextKind
 from redraft.prompts.contract import (
@@ -104,7 +104,6 @@ OUTLINE = Prompt("outline", OutlineInput, Outline, "the document's line, turning
 Place = Annotated[str, Fence("place")]
 """Where a chunk stands: the document, the chapter, and the part's number."""
 Before = Annotated[str, Fence("before")]
-Sources = Annotated[list[str], Fence("source")]
 NOTHING = "NOTHING"
 """The reply for a part of a document that has nothing to say to the question."""
 
@@ -136,12 +135,10 @@ class BeginInput(_WritingInput):
 
 
 class MergeInput(_WritingInput):
-    """Consecutive summaries to merge; optionally the outline of the whole, and the paragraphs that each of them rests
-    on."""
+    """Consecutive summaries to merge, and optionally the outline of the whole."""
 
     summaries: SummaryTexts
     outline: OutlineText = None
-    sources: Sources = Field(default_factory=list)
 
 
 class MergeOnwardInput(MergeInput):

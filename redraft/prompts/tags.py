@@ -143,12 +143,8 @@ class TaggedItem(PromptInput):
 
 def has_tag(text: object) -> bool:
     """Return whether a text contains a tag, of whatever request."""
-    return isinstance(text, str) and any(map(_is_tag, _WORD.findall(text.casefold())))
-
-
-def _is_tag(word: str) -> bool:
-    letters = word[:-1]
-    return len(letters) >= _MIN and set(word) <= set(_LETTERS) and word[-1] == _check(letters)
+    words = _WORD.findall(text.casefold()) if isinstance(text, str) else []
+    return any(len(word) > _MIN and set(word) <= set(_LETTERS) and word[-1] == _check(word[:-1]) for word in words)
 
 
 def asked_about(inputs: BaseModel, field: str) -> list[int]:

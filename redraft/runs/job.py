@@ -14,7 +14,6 @@ from redraft.agents.arbiter import Arbiter
 from redraft.agents.decider import Decider
 from redraft.agents.evidence import EvidenceReader, tokens_in
 from redraft.agents.judge import USUAL, Judge, TokenRates, longest_reply, reply_tokens, wording_of
-from redraft.agents.referee import Referee
 from redraft.agents.reviser import Reviser
 from redraft.agents.structured_writer import StructuredWriter
 from redraft.agents.writer import Outliner, Writer
@@ -23,6 +22,7 @@ from redraft.errors import RunError, UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import evaluators
 from redraft.evaluators.panel import Panel
+from redraft.evaluators.preference import Referee
 from redraft.evaluators.reference.library import Reference
 from redraft.events import Observer
 from redraft.graphs.evaluation import metric

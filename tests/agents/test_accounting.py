@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import pytest
 from hypothesis import given
@@ -62,14 +63,14 @@ def looping() -> ReplyError:
     return error
 
 
-def begun(*said: tuple[int, str | None]) -> Entries[str]:
-    return Entries(said, broken_off=True)
+def begun(*entries: tuple[int, str | None]) -> Entries[str]:
+    return Entries(entries, broken_off=True)
 
 
 def agreed(entries: Said, item: int) -> str | None:
     """The one thing that a reply says of an item, None where it says nothing or two things."""
-    said = {verdict for number, verdict in entries if number == item and verdict is not None}
-    return said.pop() if len(said) == 1 else None
+    verdicts = {verdict for number, verdict in entries if number == item and verdict is not None}
+    return verdicts.pop() if len(verdicts) == 1 else None
 
 
 @pytest.mark.slow
@@ -79,93 +80,17 @@ def test_verdicts_never_move_to_another_item(first: Said, second: Said, items: l
     results = settle(judge, items)
 
     verdicts: dict[int, str] = {}
-    asked: list[tuple[list[int], bool]] = []
+    requests: list[tuple[list[int], bool]] = []
     missing = items
     for reply in (first, second, []):
-        asked.append((missing, bool(asked)))
-        said = {item: verdict for item in missing if (verdict := agreed(reply, item)) is not None}
-        verdicts, missing = verdicts | said, [item for item in missing if item not in said]
-        if not missing or (len(asked) > 1 and not said):
+        requests.append((missing, bool(requests)))
+        settled = {item: verdict for item in missing if (verdict := agreed(reply, item)) is not None}
+        verdicts, missing = verdicts | settled, [item for item in missing if item not in settled]
+        if not missing or (len(requests) > 1 and not settled):
             break
-    assert (results.verdicts, judge.asked) == (verdicts, asked)
+    assert (results.verdicts, judge.asked) == (verdicts, requests)
     assert results.open(items) == missing
     assert bool(results.trouble) is bool(missing)
-
-
-def test_single_verdict_replies_are_asked_until_complete() -> None:
-    judge = Judge([(1, "yes")], [(0, "no")], [(3, "yes")], [(2, "no")])
-    assert settle(judge, [0, 1, 2, 3]).verdicts == {0: "no", 1: "yes", 2: "no", 3: "yes"}
-    assert judge.asked == [([0, 1, 2, 3], False), ([0, 2, 3], True), ([2, 3], True), ([2], True)]
-
-
-def test_skipped_twice_is_left_open() -> None:
-    judge = Judge([(1, "yes")], [(1, "yes")])
-    assert settle(judge, [0, 1]).open([0, 1]) == [0]
-    assert len(judge.asked) == 2
-
-
-def test_repaired_reply_is_not_repeated() -> None:
-    judge = Judge([(0, "yes")], repaired=True)
-    results = settle(judge, [0, 1])
-
-    assert (results.verdicts, results.open([0, 1])) == ({0: "yes"}, [1])
-    assert "skipped 1 of the items" in results.trouble
-    assert len(judge.asked) == 1
-
-
-def test_entries_that_name_no_item_are_counted() -> None:
-    results = settle(Judge([(0, "yes"), (7, "yes"), (-1, "no")], [(9, "yes")]), [0, 1])
-
-    assert results.verdicts == {0: "yes"}
-    assert results.trouble == "the judge skipped 1 of the items, twice; 3 of its entries named no existing item"
-
-
-@pytest.mark.parametrize(
-    "failure",
-    [RefusedReply("would not", text="no", usage=Usage()), UnreadableReply("would not", text="no", usage=Usage())],
-    ids=lambda failure: type(failure).__name__,
-)
-@pytest.mark.parametrize("at_first", [True, False])
-def test_useless_reply_leaves_items_open(failure: Exception, at_first: bool) -> None:
-    judge = Judge(failure) if at_first else Judge([(0, "yes")], failure)
-    results = settle(judge, [0, 1])
-
-    assert results.verdicts == ({} if at_first else {0: "yes"})
-    assert results.trouble == "would not"
-
-
-@pytest.mark.parametrize("failure", [TransientError("down"), BudgetError("used up")])
-def test_what_the_judge_cannot_help_ends_it(failure: Exception) -> None:
-    with pytest.raises(type(failure)):
-        settle(Judge(failure), [0, 1])
-
-
-def test_reply_without_room_is_asked_in_halves() -> None:
-    judge = Judge(too_long(), [(0, "yes"), (1, "no")], too_long(), [(2, "yes")], [(3, "no")])
-    results = settle(judge, [0, 1, 2, 3])
-
-    assert [numbers for numbers, _ in judge.asked] == [[0, 1, 2, 3], [0, 1], [2, 3], [2], [3]]
-    # Each half has as much room as the whole had.
-    assert judge.rooms == [4] * 5
-    assert results == ItemResults({0: "yes", 1: "no", 2: "yes", 3: "no"})
-
-
-def test_cut_reply_leaves_the_rest_to_ask() -> None:
-    judge = Judge(begun((0, "yes")), [(1, "no"), (2, "no")], begun((3, "yes")), [(4, "yes")])
-    results = settle(judge, [0, 1, 2, 3, 4])
-
-    assert [numbers for numbers, _ in judge.asked] == [[0, 1, 2, 3, 4], [1, 2], [3, 4], [4]]
-    assert judge.rooms == [5, 4, 4, 4], "each with twice the room of the one before"
-    assert results == ItemResults({0: "yes", 1: "no", 2: "no", 3: "yes", 4: "yes"})
-
-
-def test_nameless_replies_are_asked_one_by_one() -> None:
-    judge = Judge(nameless(), [(0, "yes")], nameless(), [(2, "no")])
-    results = settle(judge, [0, 1, 2])
-
-    assert [numbers for numbers, _ in judge.asked] == [[0, 1, 2], [0], [1], [2]]
-    assert (results.verdicts, results.open([0, 1, 2])) == ({0: "yes", 2: "no"}, [1])
-    assert results.trouble == "it names none"
 
 
 def nameless() -> UnreadableReply:
@@ -174,18 +99,110 @@ def nameless() -> UnreadableReply:
     return error
 
 
-def test_repeatedly_cut_reply_leaves_the_rest_open() -> None:
-    judge = Judge(*[begun((0, "yes"))] * 4)
+def refused() -> RefusedReply:
+    return RefusedReply("would not", text="no", usage=Usage())
+
+
+TOO_LARGE = RejectedRequest("too large")
+BLANK = UnreadableReply("too large", text=" ", usage=Usage())
+GARBLED = UnreadableReply("would not", text="no", usage=Usage())
+REASONING = TruncatedReasoning("ended during the reasoning", text="", usage=Usage())
+YES, NO = "yes", "no"
+SKIPPED = "the judge skipped 1 of the items, twice"
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """The replies of a judge to questions about the first items, and what comes of them."""
+
+    replies: Sequence[Said | Entries[str] | Exception]
+    asked: str
+    """The items of each request; an exclamation mark says that it is a repeat."""
+    verdicts: dict[int, str]
+    trouble: str = ""
+    rooms: Sequence[int] = ()
+    """The room of each request, where that matters."""
+
+
+EXCHANGES = {
+    "single verdicts": Exchange(
+        [[(1, YES)], [(0, NO)], [(3, YES)], [(2, NO)]], "0123 023! 23! 2!", {0: NO, 1: YES, 2: NO, 3: YES}
+    ),
+    "skipped twice": Exchange(
+        [[(1, YES)], [(1, YES)]], "01 0!", {1: YES}, f"{SKIPPED}; 1 of its entries named no existing item"
+    ),
+    "names no item": Exchange(
+        [[(0, YES), (7, YES), (-1, NO)], [(9, YES)]],
+        "01 1!",
+        {0: YES},
+        f"{SKIPPED}; 3 of its entries named no existing item",
+    ),
+    "refused at first": Exchange([refused()], "01", {}, "would not"),
+    "refused later": Exchange([[(0, YES)], refused()], "01 1!", {0: YES}, "would not"),
+    "unreadable at first": Exchange([GARBLED], "01", {}, "would not"),
+    "unreadable later": Exchange([[(0, YES)], GARBLED], "01 1!", {0: YES}, "would not"),
+    # Each half has as much room as the whole had.
+    "too long": Exchange(
+        [too_long(), [(0, YES), (1, NO)], too_long(), [(2, YES)], [(3, NO)]],
+        "0123 01 23 2 3",
+        {0: YES, 1: NO, 2: YES, 3: NO},
+        rooms=[4] * 5,
+    ),
+    # Each with twice the room of the one before.
+    "cut": Exchange(
+        [begun((0, YES)), [(1, NO), (2, NO)], begun((3, YES)), [(4, YES)]],
+        "01234 12 34 4",
+        {0: YES, 1: NO, 2: NO, 3: YES, 4: YES},
+        rooms=[5, 4, 4, 4],
+    ),
+    "cut again and again": Exchange(
+        [begun((0, YES))] * 4, "01 1 1", {0: YES}, "the reply was cut off at the token limit", [2, 2, 4]
+    ),
+    "nameless": Exchange(
+        [nameless(), [(0, YES)], nameless(), [(2, NO)]], "012 0 1 2", {0: YES, 2: NO}, "it names none"
+    ),
+    "one item, twice cut": Exchange([too_long(), too_long(), [(0, YES)]], "0 0 0", {0: YES}, rooms=[1, 2, 4]),
+    "one item, always cut": Exchange([too_long()] * 3, "0 0 0", {}, "cut off"),
+    "skipped, then too long": Exchange(
+        [[(0, YES)], too_long(), [(1, NO)], [(2, YES)]], "012 12! 1! 2!", {0: YES, 1: NO, 2: YES}
+    ),
+    "endless reasoning": Exchange([REASONING], "01", {}, "ended during the reasoning"),
+    "rejected": Exchange(
+        [TOO_LARGE, [(0, YES)], TOO_LARGE, [(1, NO)], TOO_LARGE, TOO_LARGE],
+        "012 0 12 1 2 2!",
+        {0: YES, 1: NO},
+        "too large",
+    ),
+    "without a reply": Exchange(
+        [BLANK, [(0, YES)], BLANK, [(1, NO)], BLANK, BLANK], "012 0 12 1 2 2!", {0: YES, 1: NO}, "too large"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EXCHANGES)
+def test_items_are_asked_about_until_settled(name: str) -> None:
+    exchange = EXCHANGES[name]
+    judge = Judge(*exchange.replies)
+    results = settle(judge, [int(number) for number in exchange.asked.partition(" ")[0]])
+
+    requests = ["".join(map(str, numbers)) + "!" * is_repeat for numbers, is_repeat in judge.asked]
+    assert " ".join(requests) == exchange.asked
+    assert results == ItemResults(exchange.verdicts, exchange.trouble)
+    assert not exchange.rooms or judge.rooms == list(exchange.rooms)
+
+
+def test_repaired_reply_is_not_repeated() -> None:
+    judge = Judge([(0, YES)], repaired=True)
     results = settle(judge, [0, 1])
 
-    assert (results.verdicts, results.open([0, 1])) == ({0: "yes"}, [1])
-    assert "cut off" in results.trouble
-    assert judge.rooms == [2, 2, 4]
+    assert (results.verdicts, results.open([0, 1])) == ({0: YES}, [1])
+    assert "skipped 1 of the items" in results.trouble
+    assert len(judge.asked) == 1
 
 
 def test_looping_reply_is_sampled_loosely_once() -> None:
-    judge = Judge(looping(), [(0, "yes")], [(1, "no")])
-    assert settle(judge, [0, 1]) == ItemResults({0: "yes", 1: "no"})
+    judge = Judge(looping(), [(0, YES)], [(1, NO)])
+    assert settle(judge, [0, 1]) == ItemResults({0: YES, 1: NO})
     assert judge.loosely == [False, True, True]
     assert judge.rooms == [2, 1, 1]
 
@@ -194,48 +211,14 @@ def test_looping_reply_is_sampled_loosely_once() -> None:
     assert judge.loosely == [False, True]
 
 
-def test_single_item_gets_double_room_twice() -> None:
-    judge = Judge(too_long(), too_long(), [(0, "yes")])
-
-    assert settle(judge, [0]) == ItemResults({0: "yes"})
-    assert judge.rooms == [1, 2, 4]
-
-
-def test_item_beyond_all_room_is_left_open() -> None:
-    judge = Judge(*[too_long()] * 3)
-    results = settle(judge, [0])
-
-    assert (results.open([0]), results.trouble) == ([0], "cut off")
-    assert len(judge.asked) == 3
-
-
-def test_skipped_items_are_asked_in_halves() -> None:
-    judge = Judge([(0, "yes")], too_long(), [(1, "no")], [(2, "yes")])
-
-    assert settle(judge, [0, 1, 2]) == ItemResults({0: "yes", 1: "no", 2: "yes"})
-    assert judge.asked == [([0, 1, 2], False), ([1, 2], True), ([1], True), ([2], True)]
-
-
-def test_endless_reasoning_is_not_asked_in_halves() -> None:
-    judge = Judge(TruncatedReasoning("ended during the reasoning", text="", usage=Usage()))
-    results = settle(judge, [0, 1])
-
-    assert (results.open([0, 1]), results.trouble) == ([0, 1], "ended during the reasoning")
-
-
-@pytest.mark.parametrize(
-    "rejected", [RejectedRequest("too large"), UnreadableReply("too large", text=" ", usage=Usage())], ids=type
-)
-def test_unanswered_request_is_halved_and_repeated(rejected: Exception) -> None:
-    judge = Judge(rejected, [(0, "yes")], rejected, [(1, "no")], rejected, rejected)
-    results = settle(judge, [0, 1, 2])
-
-    assert judge.asked == [([0, 1, 2], False), ([0], False), ([1, 2], False), ([1], False), ([2], False), ([2], True)]
-    assert results == ItemResults({0: "yes", 1: "no"}, "too large")
+@pytest.mark.parametrize("failure", [TransientError("down"), BudgetError("used up")])
+def test_what_the_judge_cannot_help_ends_it(failure: Exception) -> None:
+    with pytest.raises(type(failure)):
+        settle(Judge(failure), [0, 1])
 
 
 def test_failing_batch_does_not_harm_others() -> None:
-    judge = Judge(RefusedReply("would not", text="no", usage=Usage()), [(1, "yes")])
+    judge = Judge(refused(), [(1, "yes")])
     results = settle(judge, [0], [1])
 
     assert (results.verdicts, results.trouble) == ({1: "yes"}, "would not")

@@ -28,7 +28,7 @@ from tests.judges import UNANSWERABLE, Court, Json, Keepers, Said, Script, Sheet
 def accusation(number: int, name: str = "", **changes: object) -> Finding:
     """A finding that says that the document does not call a keeper so."""
     name = name or f"Tom{number}"
-    made = Finding(
+    finding = Finding(
         "consistency",
         "unsupported",
         "remove",
@@ -37,7 +37,7 @@ def accusation(number: int, name: str = "", **changes: object) -> Finding:
         question=named(number),
         found=name,
     )
-    return replace(made, **changes)
+    return replace(finding, **changes)
 
 
 class Sheets:
@@ -70,8 +70,8 @@ def says(verdict: str, quote: str = "") -> Sheets:
     """A judge that says the same of every point."""
 
     def script(sheet: Sheet) -> Json:
-        said = {"reason": "So it is.", "quote": quote, "verdict": verdict}
-        return {"points": [{"id": tag, **said} for tag in sheet.items("points")]}
+        reply = {"reason": "So it is.", "quote": quote, "verdict": verdict}
+        return {"points": [{"id": tag, **reply} for tag in sheet.items("points")]}
 
     return Sheets(script)
 
@@ -129,9 +129,11 @@ async def test_nothing_else_overrules(store: Store, judge: Sheets) -> None:
 
 
 async def test_that_passages_are_silent_is_no_verdict(store: Store) -> None:
-    (whole,) = await ruled(store, says("absent"), RulingRequest(accusation(3)))
-    (part,) = await ruled(store, says("absent"), RulingRequest(accusation(3)), document=island(300), window=2500)
-    assert (whole.verdict, part.verdict) == ("absent", "unclear")
+    (from_document,) = await ruled(store, says("absent"), RulingRequest(accusation(3)))
+    (from_passages,) = await ruled(
+        store, says("absent"), RulingRequest(accusation(3)), document=island(300), window=2500
+    )
+    assert (from_document.verdict, from_passages.verdict) == ("absent", "unclear")
 
 
 async def test_findings_are_ruled_on_in_dozens(store: Store) -> None:
@@ -174,8 +176,8 @@ class Clerk(Keepers):
 
     def ask_summary(self, sheet: Sheet) -> Said:
         question, _, answer = self.claim
-        asked = [{"question": question, "answer": answer, "search": "lamp", "importance": 3}]
-        return {"sentences": [{"id": n, "questions": asked} for n in sheet.ids]}
+        questions = [{"question": question, "answer": answer, "search": "lamp", "importance": 3}]
+        return {"sentences": [{"id": n, "questions": questions} for n in sheet.ids]}
 
     def answer_from_document(self, sheet: Sheet) -> Said:
         answer, self.claim = self.claim[1], (self.claim[0], self.later or self.claim[1], self.claim[2])
@@ -256,10 +258,10 @@ async def test_answer_about_something_else_is_none(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answered", "placed", "found"), [(True, True, True), (True, False, False), (None, True, False)]
+    ("answered", "placed", "expected"), [(True, True, True), (True, False, False), (None, True, False)]
 )
-def test_none_is_an_answer_with_its_place(answered: bool | None, placed: bool, found: bool) -> None:
-    assert is_answered(answered, "None.", placed=placed) is found
+def test_none_is_an_answer_with_its_place(answered: bool | None, placed: bool, expected: bool) -> None:
+    assert is_answered(answered, "None.", placed=placed) is expected
 
 
 async def test_equal_answers_are_not_compared(tmp_path: Path) -> None:
@@ -303,7 +305,7 @@ async def test_contradicted_summary_answer_is_checked_again(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "doubtful"),
+    ("first", "second", "doubtful"),
     [
         ("before the war", "after the war", True),
         ("the ship sank off the cape", "the ship sank off the cape in 1902", True),
@@ -315,5 +317,5 @@ async def test_contradicted_summary_answer_is_checked_again(tmp_path: Path) -> N
         ("the old keeper of the light", "the old keeper of the light at the far end of the cape", False),
     ],
 )
-def test_doubtful_pairs_go_by_form(one: str, other: str, doubtful: bool) -> None:
-    assert is_doubtful(one, other) is is_doubtful(other, one) is doubtful
+def test_doubtful_pairs_go_by_form(first: str, second: str, doubtful: bool) -> None:
+    assert is_doubtful(first, second) is is_doubtful(second, first) is doubtful

@@ -40,8 +40,8 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def passages(sheet: Sheet) -> list[str]:
-    whole = sheet.within("document")
-    return [whole] if whole else [item["text"] for item in sheet.items("passages").values()]
+    document = sheet.within("document")
+    return [document] if document else [item["text"] for item in sheet.items("passages").values()]
 
 
 @pytest.mark.slow
@@ -66,13 +66,13 @@ def test_parts_of_a_summary_keep_references() -> None:
     reader = EvidenceReader(island(9), Passages(island(9), tokenizer), tokenizer, 500, 300)
     parts = reader.parts(statements)
 
-    assert [one.id for part in parts for one in part] == list(range(1, 121))
+    assert [statement.id for part in parts for statement in part] == list(range(1, 121))
     assert {part[0].before for part in parts} > {""}
     for part in parts:
-        first, *others = part
+        first, *rest = part
         assert first == statements[first.id - 1]
-        assert all(one.before == "" for one in others)
-        assert sum(tokenizer.count(one.sentence) for one in part) < reader.room
+        assert all(statement.before == "" for statement in rest)
+        assert sum(tokenizer.count(statement.sentence) for statement in part) < reader.room
 
 
 @pytest.mark.slow
@@ -80,11 +80,11 @@ async def test_fitting_document_begins_every_prompt(tmp_path: Path) -> None:
     court = Court(tmp_path, document=island(80))
     await court.evaluate(told(*range(1, 50), 99), metrics=("consistency", "faithfulness"))
 
-    asked = court.asked("answer_from_document", "verify_sentences")
-    assert len({sheet.prompt for sheet in asked}) == 2
-    assert len(asked) > 4
+    sheets = court.asked("answer_from_document", "verify_sentences")
+    assert len({sheet.prompt for sheet in sheets}) == 2
+    assert len(sheets) > 4
     beginning = f"<document>\n{court.document.text.strip()}\n</document>\n"
-    assert [sheet.text[:40] for sheet in asked if not sheet.text.startswith(beginning)] == []
+    assert [sheet.text[:40] for sheet in sheets if not sheet.text.startswith(beginning)] == []
 
 
 @pytest.mark.slow
@@ -92,10 +92,10 @@ async def test_fitting_document_is_read_in_equal_batches(tmp_path: Path) -> None
     court = Court(tmp_path, document=island(400))
     result = await court.evaluate(told(*range(1, 401, 4)), metrics=("consistency",), settings={"context_tokens": 32768})
 
-    asked = court.asked("answer_from_document")
+    sheets = court.asked("answer_from_document")
     assert result.scores == {"consistency": 1.0}
-    assert {text for sheet in asked for text in passages(sheet)} == {court.document.text.strip()}
-    batches = [len(sheet.items("questions")) for sheet in asked]
+    assert {text for sheet in sheets for text in passages(sheet)} == {court.document.text.strip()}
+    batches = [len(sheet.items("questions")) for sheet in sheets]
     assert 1 < len(batches) < 4
     assert max(batches) - min(batches) <= 1
 
@@ -167,14 +167,14 @@ class Judged:
 
     async def ask(self, reading: EvidenceRequest) -> Entries[Said]:
         self.readings.append(reading)
-        shown = "\n".join(self.reader.text(span) for span in reading.spans)
-        found: list[tuple[int, Said | None]] = []
+        text = "\n".join(self.reader.text(span) for span in reading.spans)
+        entries: list[tuple[int, Said | None]] = []
         for n in reading.numbers:
-            word = self.says(n, shown)
+            word = self.says(n, text)
             at = TEXT.find(f"Port{word}") if word else -1
             placed = {"start": at, "end": at + 4} if at >= 0 else {}
-            found.append((n, Said(word=word, **placed) if word else None))
-        return Entries(found, repaired=True)
+            entries.append((n, Said(word=word, **placed) if word else None))
+        return Entries(entries, repaired=True)
 
     async def verdicts(self, items: list[EvidenceQuery], new: Sequence[int] | None = None) -> ItemResults[Said]:
         return await self.search(items).verdicts(range(len(items)) if new is None else new)
@@ -182,7 +182,10 @@ class Judged:
     def search(self, items: list[EvidenceQuery]) -> EvidenceSearch[Said]:
         looks = ReadingPlan(self.reader, items, 100, 8, 16)
         return EvidenceSearch(
-            looks, self.ask, lambda one: one.word in (NOTHING, UNSURE), unsure=lambda one: one.word == UNSURE
+            looks,
+            self.ask,
+            lambda verdict: verdict.word in (NOTHING, UNSURE),
+            unsure=lambda verdict: verdict.word == UNSURE,
         )
 
 
@@ -190,10 +193,10 @@ ITEMS = [EvidenceQuery(f"Where did the keeper of lamp {n} sail?") for n in (40, 
 
 
 async def test_whole_document_is_read_once_for_all() -> None:
-    judged = Judged(lambda *_: NOTHING, reader(64_000))
-    results = await judged.verdicts(ITEMS)
+    judge = Judged(lambda *_: NOTHING, reader(64_000))
+    results = await judge.verdicts(ITEMS)
 
-    assert [(list(reading.numbers), list(reading.spans)) for reading in judged.readings] == [
+    assert [(list(reading.numbers), list(reading.spans)) for reading in judge.readings] == [
         ([0, 1, 2], [Span(0, len(TEXT))])
     ]
     assert [reading.word for reading in results.verdicts.values()] == [NOTHING] * 3
@@ -204,14 +207,14 @@ async def test_whole_document_is_read_once_for_all() -> None:
 
 @pytest.mark.parametrize("settled", [True, False])
 async def test_few_new_items_are_looked_up_first(*, settled: bool) -> None:
-    judged = Judged(lambda n, _: "found" if n == 0 or settled else NOTHING, reader(64_000))
-    results = await judged.verdicts([*ITEMS, EvidenceQuery("Whale?")], [0, 1])
+    judge = Judged(lambda n, _: "found" if n == 0 or settled else NOTHING, reader(64_000))
+    results = await judge.verdicts([*ITEMS, EvidenceQuery("Whale?")], [0, 1])
 
-    near = [reading for reading in judged.readings if not reading.wide]
+    near = [reading for reading in judge.readings if not reading.wide]
     assert sorted(n for reading in near for n in reading.numbers) == [0, 1]
     assert sum(span.end - span.start for reading in near for span in reading.spans) < len(TEXT) / 2
-    whole = [(list(reading.numbers), list(reading.spans)) for reading in judged.readings if reading.wide]
-    assert whole == ([] if settled else [([0, 1], [Span(0, len(TEXT))])])
+    readings = [(list(reading.numbers), list(reading.spans)) for reading in judge.readings if reading.wide]
+    assert readings == ([] if settled else [([0, 1], [Span(0, len(TEXT))])])
     assert {n: reading.word for n, reading in results.verdicts.items()} == {
         0: "found",
         1: "found" if settled else NOTHING,
@@ -221,35 +224,35 @@ async def test_few_new_items_are_looked_up_first(*, settled: bool) -> None:
 
 @pytest.mark.parametrize("reading", ["auto", "whole"])
 async def test_half_a_document_is_not_looked_up(reading: EvidenceName) -> None:
-    judged = Judged(lambda *_: NOTHING, replace(reader(64_000), reading=reading))
+    judge = Judged(lambda *_: NOTHING, replace(reader(64_000), reading=reading))
     items = [EvidenceQuery(f"Where did the keeper of lamp {n} sail?") for n in range(0, 600, 12)]
-    await judged.verdicts(items, range(49) if reading == "auto" else [0])
-    assert {one.spans for one in judged.readings} == {(Span(0, len(TEXT)),)}
+    await judge.verdicts(items, range(49) if reading == "auto" else [0])
+    assert {request.spans for request in judge.readings} == {(Span(0, len(TEXT)),)}
 
 
 async def test_second_look_reads_the_whole_document() -> None:
-    judged = Judged(lambda *_: "found", reader(64_000))
+    judge = Judged(lambda *_: "found", reader(64_000))
     items = [replace(ITEMS[0], glanced=True), ITEMS[1]]
-    await judged.search(items).closer([0, 1])
+    await judge.search(items).closer([0, 1])
 
-    whole, closer = judged.readings
-    assert (list(whole.numbers), list(whole.spans)) == ([0], [Span(0, len(TEXT))])
+    entire, closer = judge.readings
+    assert (list(entire.numbers), list(entire.spans)) == ([0], [Span(0, len(TEXT))])
     assert list(closer.numbers) == [1]
     assert sum(span.end - span.start for span in closer.spans) < len(TEXT) / 2
 
 
 async def test_open_items_are_asked_of_every_part() -> None:
-    judged = Judged(lambda n, shown: "found" if n == 0 and "Port40 " in shown else NOTHING, reader())
-    results = await judged.verdicts(ITEMS)
+    judge = Judged(lambda n, text: "found" if n == 0 and "Port40 " in text else NOTHING, reader())
+    results = await judge.verdicts(ITEMS)
 
-    near = [reading for reading in judged.readings if not reading.wide]
-    parts = [reading for reading in judged.readings if reading.wide]
+    near = [reading for reading in judge.readings if not reading.wide]
+    parts = [reading for reading in judge.readings if reading.wide]
     assert sorted(n for reading in near for n in reading.numbers) == [0, 1, 2]
     assert {tuple(reading.numbers) for reading in parts} == {(1, 2)}
     spans = sorted(reading.spans[0] for reading in parts)
     assert spans[0].start == 0
     assert spans[-1].end == len(TEXT)
-    assert all(other.start < reading.end for reading, other in pairwise(spans))
+    assert all(following.start < reading.end for reading, following in pairwise(spans))
     assert {n: reading.word for n, reading in results.verdicts.items()} == {0: "found", 1: NOTHING, 2: NOTHING}
     assert results.verdicts[0].scope is not None
     assert results.verdicts[0].scope.description.endswith(" passages")
@@ -257,47 +260,47 @@ async def test_open_items_are_asked_of_every_part() -> None:
 
 
 async def test_statement_of_a_part_outweighs_silence() -> None:
-    judged = Judged(lambda _, shown: "found" if "Port590 " in shown and "Port580 " in shown else NOTHING, reader())
-    results = await judged.verdicts([EvidenceQuery("Whale?")])
+    judge = Judged(lambda _, text: "found" if "Port590 " in text and "Port580 " in text else NOTHING, reader())
+    results = await judge.verdicts([EvidenceQuery("Whale?")])
     assert [verdict.word for verdict in results.verdicts.values()] == ["found"]
 
 
 @pytest.mark.parametrize("settled", [True, False])
 async def test_disagreeing_parts_are_read_together(*, settled: bool) -> None:
-    def says(_: int, shown: str) -> str:
-        first, second = "Port3 " in shown, "Port590 " in shown
+    def says(_: int, text: str) -> str:
+        first, second = "Port3 " in text, "Port590 " in text
         both = first and second
         return ("590" if settled else NOTHING) if both else "3" if first else "590" if second else NOTHING
 
-    judged = Judged(says, reader())
-    results = await judged.verdicts([EvidenceQuery("Whale?")])
+    judge = Judged(says, reader())
+    results = await judge.verdicts([EvidenceQuery("Whale?")])
 
-    last = "\n".join(judged.reader.text(span) for span in judged.readings[-1].spans)
+    last = "\n".join(judge.reader.text(span) for span in judge.readings[-1].spans)
     assert "Port3 " in last
     assert "Port590 " in last
     assert [verdict.word for verdict in results.verdicts.values()] == (["590"] if settled else [])
 
 
 async def test_item_without_a_parts_verdict_is_open() -> None:
-    judged = Judged(lambda _, shown: None if "Port300 " in shown and "Port310 " in shown else NOTHING, reader())
-    results = await judged.verdicts([EvidenceQuery("Whale?")])
+    judge = Judged(lambda _, text: None if "Port300 " in text and "Port310 " in text else NOTHING, reader())
+    results = await judge.verdicts([EvidenceQuery("Whale?")])
     assert results.verdicts == {}
     assert results.trouble
 
 
 async def test_undecided_part_outweighs_silence() -> None:
-    judged = Judged(lambda _, shown: UNSURE if "Port300 " in shown else NOTHING, reader())
-    results = await judged.verdicts([EvidenceQuery("Whale?")])
+    judge = Judged(lambda _, text: UNSURE if "Port300 " in text else NOTHING, reader())
+    results = await judge.verdicts([EvidenceQuery("Whale?")])
     assert [verdict.word for verdict in results.verdicts.values()] == [UNSURE]
 
 
 async def test_retrieved_passages_leave_silent_items_open() -> None:
-    judged = Judged(lambda n, _: "found" if n == 0 else NOTHING, replace(reader(64_000), reading="retrieved"))
-    results = await judged.verdicts(ITEMS)
+    judge = Judged(lambda n, _: "found" if n == 0 else NOTHING, replace(reader(64_000), reading="retrieved"))
+    results = await judge.verdicts(ITEMS)
 
     assert {n: verdict.word for n, verdict in results.verdicts.items()} == {0: "found"}
     assert "do not settle it" in results.trouble
-    assert [sorted(verdict.numbers) for verdict in judged.readings if verdict.wide] == [[1, 2]]
+    assert [sorted(verdict.numbers) for verdict in judge.readings if verdict.wide] == [[1, 2]]
 
 
 def test_cited_places_are_always_read() -> None:

@@ -13,14 +13,12 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from redraft.agents.fact_checker import facts_per_request
-from redraft.domain import Document, KeyFacts
+from redraft.domain import KeyFacts
 from redraft.errors import JudgingError
-from redraft.evaluators.reference.keyfacts import UNJUDGED
+from redraft.evaluators.reference.keyfacts import UNJUDGED, facts_per_request
 from redraft.events import Event, Notice
 from redraft.llm.replies import NoValueError, read_value
 from redraft.prompts.factual import FactTree, Query, Verifications
-from redraft.readers.documents import parse
 from redraft.report.history.results import Result
 from tests.agents.test_holes import FREE, Fault, Holey, spoiled
 from tests.chatserver import Answer, text_of
@@ -70,12 +68,12 @@ def opposite(entry: Json) -> Json:
 
 
 def fault(name: str) -> Callable[[Json], Said]:
-    own: dict[str, Fault] = {
+    faults: dict[str, Fault] = {
         "one short": lambda entries: entries[:-1],
         "contradicts itself": lambda entries: [*entries, opposite(entries[0])],
     }
-    if name in own:
-        return lambda said: {key: own[name](entries) for key, entries in said.items()}
+    if name in faults:
+        return lambda reply: {key: faults[name](entries) for key, entries in reply.items()}
     return spoiled(name)
 
 
@@ -210,25 +208,25 @@ def test_what_is_no_category_is_refused(spelt: object) -> None:
 # Trees.
 
 
-def stump(said: Json) -> Json:
-    return {"roots": [{"fact": root["fact"]} for root in said["roots"]]}
+def stump(reply: Json) -> Json:
+    return {"roots": [{"fact": root["fact"]} for root in reply["roots"]]}
 
 
-def bald(said: Json) -> Json:
-    return {"roots": [root | {"branches": []} for root in said["roots"]]}
+def bald(reply: Json) -> Json:
+    return {"roots": [root | {"branches": []} for root in reply["roots"]]}
 
 
-def wordless(said: Json) -> Json:
-    return {"roots": [root | {"fact": " – "} for root in said["roots"]]}
+def wordless(reply: Json) -> Json:
+    return {"roots": [root | {"fact": " – "} for root in reply["roots"]]}
 
 
 MALFORMED: dict[str, Callable[[Json], Said]] = {
     "no branches": stump,
     "empty branches": bald,
-    "no roots": lambda said: {"roots": []},
+    "no roots": lambda reply: {"roots": []},
     "a fact without words": wordless,
-    "a list of facts": lambda said: json.dumps([root["fact"] for root in said["roots"]]),
-    "prose": lambda said: "The excerpt is about keepers, and there are a great many of them.",
+    "a list of facts": lambda reply: json.dumps([root["fact"] for root in reply["roots"]]),
+    "prose": lambda reply: "The excerpt is about keepers, and there are a great many of them.",
 }
 
 
@@ -255,9 +253,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[KeyFacts, Court]:
 
 @pytest.mark.parametrize("name", MALFORMED)
 def test_a_malformed_tree_cannot_be_read(name: str) -> None:
-    said = MALFORMED[name](tree_of([(n, f"Tom{n}") for n in range(1, 9)]))
+    reply = MALFORMED[name](tree_of([(n, f"Tom{n}") for n in range(1, 9)]))
     with pytest.raises(NoValueError):
-        read_value(said if isinstance(said, str) else json.dumps(said), FactTree)
+        read_value(reply if isinstance(reply, str) else json.dumps(reply), FactTree)
 
 
 MALFORMED_ON_THE_WIRE = pytest.mark.parametrize("name", ["empty branches", "prose"])
@@ -290,7 +288,7 @@ async def test_recall_without_trees_pays_nothing_twice(tmp_path: Path) -> None:
     court = Court(tmp_path, Mute())
     with court.served() as server:
         result = await court.evaluate(SUMMARY, metrics=METRICS, settings={"replies": "plain"})
-        sent = Counter(json.dumps(seen.body) for seen in server.seen)
+        sent = Counter(json.dumps(request.body) for request in server.seen)
 
     recall, faithfulness = (result.evaluations[metric] for metric in METRICS)
     assert recall.outcome == "failed"
@@ -299,8 +297,8 @@ async def test_recall_without_trees_pays_nothing_twice(tmp_path: Path) -> None:
     assert (faithfulness.outcome, faithfulness.details["by_level"]) == ("scored", None)
     assert (result.status, result.complete) == ("done", False)
     # Two trees, though two metrics have wanted them, each asked for and complained of once.
-    asked = Counter(sheet.prompt for sheet in court.sheets if sheet.prompt.startswith("keyfacts"))
-    assert sorted(asked.values()) == [2, 2]
+    requests = Counter(sheet.prompt for sheet in court.sheets if sheet.prompt.startswith("keyfacts"))
+    assert sorted(requests.values()) == [2, 2]
     assert max(sent.values()) == 1
 
 
@@ -336,39 +334,34 @@ async def test_repeated_facts_are_validated_once(tmp_path: Path, whole: tuple[Ke
 
     assert keyfacts.trees == perfect.trees
     # What stands in both trees is judged once where it has the same level in both: each is judged at its level.
-    once = {(tree.chunk, fact.level, fact.text) for tree in perfect.trees for fact in tree.facts}
-    assert LONG < len(once) < 2 * LONG
+    distinct = {(tree.chunk, fact.level, fact.text) for tree in perfect.trees for fact in tree.facts}
+    assert LONG < len(distinct) < 2 * LONG
     for prompt in VETTING:
-        assert court.items(prompt) == before.items(prompt) == len(once)
-
-
-def roll(keepers: int) -> Document:
-    """A document that says of each keeper no more than the name."""
-    return parse("\n\n".join(fact_of(n) for n in range(1, keepers + 1)).encode(), name="roll.txt")
+        assert court.items(prompt) == before.items(prompt) == len(distinct)
 
 
 @pytest.mark.parametrize("context", [2048, 4096, 8192, 32768])
 def test_batch_of_facts_leaves_room_for_text(context: int) -> None:
     room = min(3000, int(0.3 * context))
     for tokens in (30, 45, 90):
-        most = facts_per_request(room, tokens)
-        assert 1 <= most <= 60
-        assert most * tokens <= room
-        assert min(4096, context // 2) + most * (40 + tokens) + 450 <= context
+        count = facts_per_request(room, tokens)
+        assert 1 <= count <= 60
+        assert count * tokens <= room
+        assert min(4096, context // 2) + count * (40 + tokens) + 450 <= context
 
 
 class Breathless(Keepers):
     """Is cut off whenever it is asked for a tree of more than so many keepers, or about more than seven facts."""
 
-    def __init__(self, most: int) -> None:
-        self.most = most
+    def __init__(self, limit: int) -> None:
+        self.most = limit
 
     def __call__(self, sheet: Sheet) -> Said:
         reply = super().__call__(sheet)
-        whole = json.dumps(reply)
+        text = json.dumps(reply)
         long = len(keepers_in(sheet.within("excerpt"))) > self.most if sheet.prompt.startswith("keyfacts") else False
         long = long or (sheet.prompt in (*VETTING, "align_facts") and len(sheet.ids) > 7)
-        return Answer(whole[: len(whole) // 2], "length") if long else reply
+        return Answer(text[: len(text) // 2], "length") if long else reply
 
 
 @pytest.mark.slow
@@ -402,10 +395,10 @@ async def test_looping_tree_is_sampled_loosely_once(tmp_path: Path) -> None:
     court = Court(tmp_path, Looping(1), document=island(24))
     with court.served() as server:
         keyfacts = await court.keyfacts()
-        drawn = [seen.body for seen in server.seen if "owned" not in text_of(seen.messages[0])]
-    asked = [body for body, sheet in zip(drawn, court.sheets, strict=True) if sheet.prompt == "keyfacts_analytical"]
-    assert [body["temperature"] for body in asked] == [0.0, 0.7]
-    assert len({body["max_completion_tokens"] for body in asked}) == 1
+        drawn = [request.body for request in server.seen if "owned" not in text_of(request.messages[0])]
+    bodies = [body for body, sheet in zip(drawn, court.sheets, strict=True) if sheet.prompt == "keyfacts_analytical"]
+    assert [body["temperature"] for body in bodies] == [0.0, 0.7]
+    assert len({body["max_completion_tokens"] for body in bodies}) == 1
     assert len(keyfacts.trees) == 2
     assert keyfacts.missing == ()
     court.store.close()
@@ -472,11 +465,6 @@ async def test_validators_see_levels_and_excerpt(tmp_path: Path) -> None:
     assert {level for level, _ in levels} == {"root", "branch", "leaf"}
     for prompt in ("facts_faithful", "facts_objective", "facts_significant", "query_analytical", "query_narrative"):
         sheets = court.asked(prompt)
-        shown = {(item["level"], item["fact"]) for sheet in sheets for item in sheet.items("facts").values()}
-        assert shown == levels if prompt.startswith("facts") else shown < levels, prompt
+        facts = {(item["level"], item["fact"]) for sheet in sheets for item in sheet.items("facts").values()}
+        assert facts == levels if prompt.startswith("facts") else facts < levels, prompt
         assert {sheet.within("excerpt") for sheet in sheets} == {court.document.text.strip()}, prompt
-
-
-@pytest.mark.parametrize("query", ["Who kept the light?", "What is key to the facts of the case?", "Which tree fell?"])
-def test_a_query_about_the_document_is_one(query: str) -> None:
-    assert Query(query=query).query == query

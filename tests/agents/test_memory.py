@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,7 +21,6 @@ from tests.judges import (
     Said,
     Sheet,
     asked_of,
-    function_model,
     island,
     named,
     seen_on,
@@ -36,9 +34,9 @@ CHANGED = told(*(n for n in range(1, 61) if n not in (20, 40)), wrong={20: "Bob"
 
 @pytest.fixture
 def court(tmp_path: Path) -> Iterator[Court]:
-    made = Court(tmp_path, document=island(61))
-    yield made
-    made.store.close()
+    court = Court(tmp_path, document=island(61))
+    yield court
+    court.store.close()
 
 
 @pytest.mark.slow
@@ -52,8 +50,10 @@ async def test_only_changed_sentences_are_asked_about(court: Court, monkeypatch:
         server.seen.clear()
         second = await court.evaluate(CHANGED, metrics=("consistency",))
 
-    asked = {sentence_of(item) for sheet in court.asked("ask_summary") for item in sheet.items("sentences").values()}
-    assert asked == {told(wrong={20: "Bob"}), told(wrong={40: "Jim"})}
+    sentences = {
+        sentence_of(item) for sheet in court.asked("ask_summary") for item in sheet.items("sentences").values()
+    }
+    assert sentences == {told(wrong={20: "Bob"}), told(wrong={40: "Jim"})}
     # Their questions are those that were asked about the sentences before, and the document's answers are known; that
     # these are others is confirmed.
     assert court.items("compare_answers") == court.items("answer_from_document") == 2
@@ -63,21 +63,7 @@ async def test_only_changed_sentences_are_asked_about(court: Court, monkeypatch:
 
 
 def prompt_tokens(server: ChatServer) -> int:
-    return sum(seen.prompt_tokens for seen in server.answered)
-
-
-async def test_questions_see_the_whole_summary(court: Court) -> None:
-    summary = told(*range(1, 41))
-    await court.evaluate(summary, metrics=("consistency",), settings={"context_tokens": 4096})
-
-    asked = court.asked("ask_summary")
-    assert len(asked) > 1
-    (shown,) = {sheet.within("sentences") for sheet in asked}
-    assert " ".join(line.partition(": ")[2] for line in shown.splitlines()) == summary
-    # What stays the same comes first.
-    assert all(sheet.text.startswith(f"<summary>\n{shown}\n</summary>\n") for sheet in asked)
-    # Each is asked about once.
-    assert sorted(n for sheet in asked for n in sheet.items("sentences")) == sorted(re.findall(r"(?m)^\w+", shown))
+    return sum(request.prompt_tokens for request in server.answered)
 
 
 @pytest.mark.slow
@@ -108,8 +94,8 @@ async def test_search_words_are_asked_only_when_searching(
 
     (sheet,) = court.asked("ask_summary")
     schema = next(request.body["response_format"] for request in server.seen if seen_on(request) == sheet)
-    wanted = keepers > 12
-    assert ("search: a few words" in sheet.text, '"search"' in json.dumps(schema)) == (wanted, wanted)
+    is_searched = keepers > 12
+    assert ("search: a few words" in sheet.text, '"search"' in json.dumps(schema)) == (is_searched, is_searched)
     court.store.close()
 
 
@@ -132,7 +118,7 @@ async def test_contradiction_is_confirmed_by_a_quote(tmp_path: Path, script: typ
     court = Court(tmp_path, script())
     for metric in ("consistency", "coverage"):
         result = await court.evaluate(told(1, wrong={2: "Bob"}), metrics=(metric,))
-        (finding,) = [one for one in result.evaluations[metric].findings if one.task == "correct"]
+        (finding,) = [correction for correction in result.evaluations[metric].findings if correction.task == "correct"]
         assert finding.is_confirmed == (script is Keepers)
         assert (", and again " in finding.read) == (script is Keepers)
     court.store.close()
@@ -173,8 +159,8 @@ async def test_known_answer_serves_another_sentence(tmp_path: Path) -> None:
     court = Court(tmp_path, document=island(400))
     await court.evaluate(told(1, wrong={2: "Bob"}), metrics=("consistency",), settings={"context_tokens": 4096})
     court.forget()
-    other = f"{told(1)[:-1]} by the others. The others say that t{told(2)[1:]} {told(3)}"
-    result = await court.evaluate(other, metrics=("consistency",), settings={"context_tokens": 4096})
+    reworded = f"{told(1)[:-1]} by the others. The others say that t{told(2)[1:]} {told(3)}"
+    result = await court.evaluate(reworded, metrics=("consistency",), settings={"context_tokens": 4096})
 
     assert (court.items("ask_summary"), court.items("answer_from_document")) == (3, 1)
     assert result.scores == {"consistency": 1.0}
@@ -197,9 +183,9 @@ async def test_a_detail_that_changes_takes_nothing_along(
         """Asks who left, by name."""
 
         def ask_summary(self, sheet: Sheet) -> Said:
-            said = {"question": "What did Hester leave?", "answer": "the tower", "search": "left", "importance": 3}
-            left = [(n, "left" in sentence_of(sentence)) for n, sentence in sheet.items("sentences").items()]
-            return {"sentences": [{"id": n, "questions": [said] if is_so else []} for n, is_so in left]}
+            question = {"question": "What did Hester leave?", "answer": "the tower", "search": "left", "importance": 3}
+            sentences = [(n, "left" in sentence_of(sentence)) for n, sentence in sheet.items("sentences").items()]
+            return {"sentences": [{"id": n, "questions": [question] if is_so else []} for n, is_so in sentences]}
 
     court = Court(tmp_path, Naming())
     before = "Hester the keeper saw the lamp go out on that dark night. She left the tower."
@@ -234,30 +220,15 @@ async def test_the_same_evaluation_asks_nothing(court: Court) -> None:
 
 
 @pytest.mark.slow
-async def test_another_judge_gives_verdicts_of_his_own(court: Court) -> None:
-    await court.evaluate(told(1, wrong={2: "Bob"}))
-    court.forget()
-    await court.evaluate(told(1, wrong={2: "Bob"}), judges=[function_model(court.hear, "another")])
-
-    assert {sheet.prompt for sheet in court.sheets} == {
-        "ask_document",
-        "answer_from_summary",
-        "compare_answers",
-        "ask_summary",
-        "answer_from_document",
-    }
-
-
-@pytest.mark.slow
 async def test_another_template_means_new_verdicts(court: Court, tmp_path: Path) -> None:
     summary = told(1, wrong={2: "Bob"})
     await court.evaluate(summary)
     for prompt in ("ask_summary", "answer_from_document", "compare_answers"):
         court.forget()
-        own = tmp_path / prompt
-        own.mkdir()
-        (own / f"{prompt}.md").write_text(PromptBook().source(prompt) + "\nThink twice.", "utf-8")
-        await court.evaluate(summary, settings={"prompts": str(own)})
+        folder = tmp_path / prompt
+        folder.mkdir()
+        (folder / f"{prompt}.md").write_text(PromptBook().source(prompt) + "\nThink twice.", "utf-8")
+        await court.evaluate(summary, settings={"prompts": str(folder)})
 
         # FunctionModel renders with the standard set: what counts here is what is asked at all.
         assert {sheet.prompt for sheet in court.sheets} == {prompt}
@@ -269,8 +240,8 @@ async def test_judge_temperature_means_new_verdicts(court: Court, monkeypatch: p
 
     async def asked(judge: float | None, writer: float | None) -> list[str]:
         court.forget()
-        own = ModelSettings(model="openai:m", base_url=server.base_url, temperature=judge)
-        judging = JudgeConfig(metrics=("consistency",), judges=("careful",), models={"careful": own})
+        careful = ModelSettings(model="openai:m", base_url=server.base_url, temperature=judge)
+        judging = JudgeConfig(metrics=("consistency",), judges=("careful",), models={"careful": careful})
         async with court.session() as session:
             await session.evaluate(
                 court.document, told(1), settings=court.settings({"temperature": writer}), judging=judging
@@ -285,10 +256,10 @@ async def test_judge_temperature_means_new_verdicts(court: Court, monkeypatch: p
 
 @pytest.mark.nightly
 async def test_stop_between_batches_repeats_none(tmp_path: Path) -> None:
-    whole = Court(tmp_path / "whole", document=island(60))
+    unlimited = Court(tmp_path / "whole", document=island(60))
     narrow = {"context_tokens": 4096}
-    expected = await whole.evaluate(SIXTY, metrics=("consistency",), settings=narrow)
-    assert len(whole.asked("ask_summary")) > 2
+    expected = await unlimited.evaluate(SIXTY, metrics=("consistency",), settings=narrow)
+    assert len(unlimited.asked("ask_summary")) > 2
     for calls in (1, 3, 6):
         stopped = Court(tmp_path / f"stopped {calls}", document=island(60))
         with pytest.raises(BudgetError):
@@ -296,5 +267,5 @@ async def test_stop_between_batches_repeats_none(tmp_path: Path) -> None:
         done = await stopped.resume(stopped.store.runs.latest(1)[0].id, Limits())
 
         assert done.evaluations == expected.evaluations
-        assert sorted(sheet.text for sheet in stopped.sheets) == sorted(sheet.text for sheet in whole.sheets)
+        assert sorted(sheet.text for sheet in stopped.sheets) == sorted(sheet.text for sheet in unlimited.sheets)
         assert count_words(done.summary or "") == count_words(SIXTY)

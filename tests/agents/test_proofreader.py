@@ -12,12 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from redraft.agents.judge import Judge, TokenRates
-from redraft.agents.proofreader import CONFUSION, Proofreader, SentenceConfusion, least_window
 from redraft.domain import Usage
 from redraft.evaluators.base import statements_of
+from redraft.evaluators.booookscore import CONFUSION, Proofreader, SentenceConfusion
 from redraft.llm.base import FunctionModel, Line, Reply, Request, Sampling
 from redraft.prompts.book import PromptBook
-from redraft.prompts.coherence import FIND_CONFUSION, ConfusionInput, Confusions
+from redraft.prompts.coherence import ConfusionInput, Confusions
 from redraft.store.store import Store
 from redraft.text.tokens import EstimatingTokenizer
 
@@ -31,8 +31,8 @@ _ids = st.lists(st.integers(-1, 12), max_size=14)
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    with Store(tmp_path_factory.mktemp("proofreader") / "redraft.db") as made:
-        yield made
+    with Store(tmp_path_factory.mktemp("proofreader") / "redraft.db") as opened:
+        yield opened
 
 
 class Reader:
@@ -54,19 +54,19 @@ class Reader:
 
 def heard(replies: list[list[int]]) -> set[int]:
     """What of the nine items is spoken of until all are, or until a reply to being asked again has none that is new."""
-    found: set[int] = set()
+    numbers: set[int] = set()
     for turn in count():
-        fresh = {n - 1 for n in replies[min(turn, len(replies) - 1)] if 1 <= n <= 9} - found
-        found |= fresh
-        if len(found) == 9 or (turn and not fresh):
-            return found
+        fresh = {n - 1 for n in replies[min(turn, len(replies) - 1)] if 1 <= n <= 9} - numbers
+        numbers |= fresh
+        if len(numbers) == 9 or (turn and not fresh):
+            return numbers
     raise AssertionError
 
 
-def entries(ids: list[int], **said: object) -> Confusions:
+def entries(ids: list[int], **fields: object) -> Confusions:
     """An entry on each, with a question that names its number, unless something else is said."""
     return Confusions.model_validate(
-        {"sentences": [{"id": n, "questions": [f"Who is Tom{n}?"], "types": ["entity omission"]} | said for n in ids]}
+        {"sentences": [{"id": n, "questions": [f"Who is Tom{n}?"], "types": ["entity omission"]} | fields for n in ids]}
     )
 
 
@@ -94,15 +94,15 @@ def test_contradictory_verdicts_are_asked_again(
     reader = Reader(store, both, batch=batch)
     verdicts = reader.read()
 
-    one, other = ({n - 1 for n in ids if 1 <= n <= 9} for ids in (confusing, fine))
-    assert {n for n, verdict in verdicts.items() if verdict.confusing} == one - other
-    assert {n for n, verdict in verdicts.items() if not verdict.confusing} == other - one
+    confusing_items, clear_items = ({n - 1 for n in ids if 1 <= n <= 9} for ids in (confusing, fine))
+    assert {n for n, verdict in verdicts.items() if verdict.confusing} == confusing_items - clear_items
+    assert {n for n, verdict in verdicts.items() if not verdict.confusing} == clear_items - confusing_items
     # Each batch is asked once, and once more where something is left open.
     assert len(reader.given) <= 2 * -(-9 // batch)
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("reply", "expected"),
     [
         ({"questions": ["Who?"], "types": []}, (True, ("Who?",), ())),
         ({"questions": [], "types": ["Causal_Omission"]}, (True, (), ("causal omission",))),
@@ -111,20 +111,20 @@ def test_contradictory_verdicts_are_asked_again(
         ({"questions": None, "types": "None"}, (False, (), ())),
     ],
 )
-def test_verdicts_are_read_in_any_form(store: Store, said: dict[str, object], expected: object) -> None:
-    reader = Reader(store, entries([1], **said))
+def test_verdicts_are_read_in_any_form(store: Store, reply: dict[str, object], expected: object) -> None:
+    reader = Reader(store, entries([1], **reply))
     verdicts = reader.read("Tom came to the light.")[0]
     assert (verdicts.confusing, verdicts.questions, verdicts.types) == expected
     assert len(reader.given) == 1
 
 
-@pytest.mark.parametrize("said", [{"questions": [], "types": []}, {"questions": ["Who?"], "types": ["no confusion"]}])
-def test_silence_and_contradiction_are_no_verdicts(store: Store, said: dict[str, object]) -> None:
-    reader = Reader(store, entries([1], **said))
+@pytest.mark.parametrize("reply", [{"questions": [], "types": []}, {"questions": ["Who?"], "types": ["no confusion"]}])
+def test_silence_and_contradiction_are_no_verdicts(store: Store, reply: dict[str, object]) -> None:
+    reader = Reader(store, entries([1], **reply))
     assert reader.read("Tom came to the light.") == {}
     assert len(reader.given) == 2
 
-    mended = Reader(store, entries([1], **said), clear([1]))
+    mended = Reader(store, entries([1], **reply), clear([1]))
     assert mended.read("Tom came to the light.") == {0: SentenceConfusion(confusing=False)}
 
 
@@ -147,12 +147,12 @@ def test_the_same_sentence_twice_is_two_sentences(store: Store) -> None:
 def test_sentences_are_read_beside_the_summary(store: Store) -> None:
     reader = Reader(store, clear(list(range(1, 10))), batch=4)
     reader.read()
-    assert sorted([sentence.id for sentence in given.sentences] for given in reader.given) == [
+    assert sorted([sentence.id for sentence in inputs.sentences] for inputs in reader.given) == [
         [1, 2, 3, 4],
         [5, 6, 7, 8],
         [9],
     ]
-    assert {given.summary for given in reader.given} == {TEXT}
+    assert {inputs.summary for inputs in reader.given} == {TEXT}
 
 
 class _Slow:
@@ -187,26 +187,7 @@ def test_a_reply_has_room_for_every_sentence(store: Store) -> None:
     text = " ".join(f"Tom{n} came." for n in range(1, 101))
     reader = Reader(store, clear(list(range(1, 101))), batch=100, window=100_000)
     reader.read(text)
-    assert max(len(given.sentences) for given in reader.given) == 3000 // CONFUSION.tokens(TokenRates())
-
-
-@pytest.mark.nightly
-def test_long_summary_is_read_with_preceding_text(store: Store) -> None:
-    last = 60
-    text = " ".join(f"Keeper Tom{n} came to the light in the winter of that year." for n in range(1, last + 1))
-    reader = Reader(store, clear(list(range(1, last + 1))), window=least_window(BOOK, TOKENIZER), batch=1)
-    verdicts = reader.read(text)
-
-    assert len(verdicts) == len(reader.given) == last
-    for prompt_input in reader.given:
-        (asked,) = prompt_input.sentences
-        shown = [statement.sentence for statement in statements_of(prompt_input.summary)]
-        assert asked.sentence in shown
-        assert shown.index(asked.sentence) == min(asked.id - 1, len(shown) - 1 - min(3, last - asked.id))
-        assert len(shown) > 10 or asked.id < 10
-        assert TOKENIZER.count(prompt_input.summary) <= reader.reader.room(1, statements_of(text))
-        tokens = TOKENIZER.count(BOOK.render(FIND_CONFUSION, prompt_input))
-        assert tokens + CONFUSION.tokens(TokenRates()) <= reader.reader.window
+    assert max(len(inputs.sentences) for inputs in reader.given) == 3000 // CONFUSION.tokens(TokenRates())
 
 
 def test_a_question_is_cut_and_made_harmless(store: Store) -> None:

@@ -86,11 +86,11 @@ async def test_translation_keeps_names_and_numbers(language: str) -> None:
     assert (await revised(SUMMARY, TRANSLATIONS[language])).flaw, "nobody asked for it"
 
 
-@pytest.mark.parametrize("asked", [*TRANSLATIONS, "English"])
+@pytest.mark.parametrize("requested", [*TRANSLATIONS, "English"])
 @pytest.mark.parametrize("language", EXCUSES)
-async def test_excuses_are_no_translations(language: str, asked: str) -> None:
-    summary = SUMMARY if asked != language else TRANSLATIONS.get(asked, SUMMARY)
-    assert (await revised(summary, EXCUSES[language], language=asked)).flaw == NO_REVISION
+async def test_excuses_are_no_translations(language: str, requested: str) -> None:
+    summary = SUMMARY if requested != language else TRANSLATIONS.get(requested, SUMMARY)
+    assert (await revised(summary, EXCUSES[language], language=requested)).flaw == NO_REVISION
 
 
 async def test_evidence_may_replace_a_wrong_summary() -> None:
@@ -101,13 +101,13 @@ async def test_evidence_may_replace_a_wrong_summary() -> None:
     assert (await revised("Nobody ever wrote a book.", says)).flaw
 
 
-@pytest.mark.parametrize("told", [point_to_fix, _point], ids=["the reviser", "the decider"])
-def test_reason_of_a_judge_is_no_answer(told: Callable[[int, Finding], Any]) -> None:
+@pytest.mark.parametrize("point_of", [point_to_fix, _point], ids=["the reviser", "the decider"])
+def test_reason_of_a_judge_is_no_answer(point_of: Callable[[int, Finding], Any]) -> None:
     reason = Finding("faithfulness", "entity", "correct", "Not so.", sentence="Bob came.", expected="It was Tom.")
     answer = Finding("consistency", "entity", "correct", "Not so.", sentence="B.", question="Who?", expected="Tom")
     missing = Finding("keyfact_recall", "missing", "add", "Say it.", expected="Tom came.")
-    points = [told(1, one) for one in (reason, answer, missing)]
-    assert [(one.answer, one.why) for one in points] == [("", "It was Tom."), ("Tom", ""), ("Tom came.", "")]
+    points = [point_of(1, point) for point in (reason, answer, missing)]
+    assert [(point.answer, point.why) for point in points] == [("", "It was Tom."), ("Tom", ""), ("Tom came.", "")]
 
 
 def test_requests_read_the_ends_of_sections() -> None:
@@ -118,9 +118,9 @@ def test_requests_read_the_ends_of_sections() -> None:
     document, tokenizer = parse(text.encode(), name="book.txt", markdown=False), EstimatingTokenizer()
     reader = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 4000, tokenizer.count(text))
     reviser = Reviser(StructuredWriter(FunctionModel(str), 2.0), reader)
-    shown = reviser._near([request("Say how the story ends.")], 3000)
-    read = " ".join(reader.text(span) for span in shown)
-    assert sum(tokenizer.count(reader.text(span)) for span in shown) <= 3000
+    spans = reviser._near([request("Say how the story ends.")], 3000)
+    read = " ".join(reader.text(span) for span in spans)
+    assert sum(tokenizer.count(reader.text(span)) for span in spans) <= 3000
     for part in (2, 3, 4):
         assert f"In year 149 keeper {part} wrote" in read
     worded = [
@@ -143,7 +143,7 @@ def editing(room: int | None) -> tuple[Reviser, RevisionRequest]:
     text = " ".join(f"In year {number} the keeper wrote about ship {number} and the storm." for number in range(400))
     document, tokenizer = Document.from_text(text), EstimatingTokenizer()
     reader = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 4000, tokenizer.count(text))
-    spare = None if room is None else lambda _, given: room - 100 * len(given.must_know)
+    spare = None if room is None else lambda _, inputs: room - 100 * len(inputs.must_know)
     writer = StructuredWriter(FunctionModel(str), 2.0, spare=spare)
     at = text.index("In year 300 ")
     missing = Finding("coverage", "unanswered", "add", "Say it.", evidence=Evidence("x", Span(at, at + 5)))
@@ -159,34 +159,34 @@ def editing(room: int | None) -> tuple[Reviser, RevisionRequest]:
 @pytest.mark.parametrize("room", [None, 30_000])
 async def test_an_editor_sees_a_document_that_fits(room: int | None) -> None:
     reviser, request = editing(room)
-    given = (await reviser.brief(request)).given
+    inputs = (await reviser.brief(request)).given
 
-    assert isinstance(given, EditInput)
-    assert (given.document, given.outline) == (reviser.reader.document.text, "Ships.")
-    assert (given.parts, given.passages, given.may_go) == ([], [], ["It rained."])
+    assert isinstance(inputs, EditInput)
+    assert (inputs.document, inputs.outline) == (reviser.reader.document.text, "Ships.")
+    assert (inputs.parts, inputs.passages, inputs.may_go) == ([], [], ["It rained."])
 
 
 async def test_an_editor_sees_parts_outline_and_passages() -> None:
     reviser, request = editing(3000)
     brief = await reviser.brief(request)
 
-    given = brief.given
-    assert isinstance(given, EditInput)
-    assert (given.document, given.outline) == (None, "Ships.")
-    assert given.parts == ["Storms.", "Ships."], "the most detailed level that leaves room for passages"
-    assert "In year 300 the keeper" in " ".join(given.passages)
-    assert [item.quote for item in given.must_know] == ["ship 3", "ship 2", "ship 1"]
+    inputs = brief.given
+    assert isinstance(inputs, EditInput)
+    assert (inputs.document, inputs.outline) == (None, "Ships.")
+    assert inputs.parts == ["Storms.", "Ships."], "the most detailed level that leaves room for passages"
+    assert "In year 300 the keeper" in " ".join(inputs.passages)
+    assert [item.quote for item in inputs.must_know] == ["ship 3", "ship 2", "ship 1"]
     assert brief.places[-1].end < len(reviser.reader.document.text)
 
 
 async def test_without_room_the_least_weighty_goes() -> None:
     reviser, request = editing(800)
-    given = (await reviser.brief(request)).given
+    inputs = (await reviser.brief(request)).given
 
-    assert isinstance(given, EditInput)
-    assert not given.may_go
-    assert 0 < len(given.must_know) < 3
-    assert [item.weight for item in given.must_know] == [3, 2, 1][: len(given.must_know)]
+    assert isinstance(inputs, EditInput)
+    assert not inputs.may_go
+    assert 0 < len(inputs.must_know) < 3
+    assert [item.weight for item in inputs.must_know] == [3, 2, 1][: len(inputs.must_know)]
 
 
 async def test_an_excuse_is_no_shortened_text() -> None:
@@ -259,7 +259,9 @@ def test_reply_in_two_sections_is_split() -> None:
 def test_it_is_read_leniently(reply: str) -> None:
     revision = read_reply(reply)
     assert revision.text.strip() == TEXT
-    assert {tag: became for tag, (became, _) in revision.points.items()} == {tag: one[0] for tag, one in POINTS.items()}
+    assert {tag: became for tag, (became, _) in revision.points.items()} == {
+        tag: point[0] for tag, point in POINTS.items()
+    }
     assert revision.points["ghjk"][1] == "words of the document"
 
 
@@ -279,8 +281,8 @@ def test_a_reply_without_sections_is_the_text(text: str) -> None:
 @given(st.dictionaries(TAGS, SAID, max_size=8), BODIES)
 def test_every_point_and_every_character_comes_back(points: dict[str, tuple[str, str]], text: str) -> None:
     lines = "\n".join(
-        f"{tag}: {became}: “{said}”" if became == "kept" else f"{tag}: {became}{': ' if said else ''}{said}"
-        for tag, (became, said) in points.items()
+        f"{tag}: {became}: “{words}”" if became == "kept" else f"{tag}: {became}{': ' if words else ''}{words}"
+        for tag, (became, words) in points.items()
     )
     revision = read_reply(f"<points>\n{lines}\n</points>\n<revision>\n{text}\n</revision>")
 
@@ -292,6 +294,6 @@ def test_every_point_and_every_character_comes_back(points: dict[str, tuple[str,
 @settings(max_examples=30)
 @given(st.text(max_size=300))
 def test_any_reply_is_read_safely(reply: str) -> None:
-    said = {became for became, _ in read_reply(f"<points>{reply}").points.values()}
-    assert said <= {"fixed", "kept", "left"}
+    outcomes = {became for became, _ in read_reply(f"<points>{reply}").points.values()}
+    assert outcomes <= {"fixed", "kept", "left"}
     assert read_reply(reply).text in reply

@@ -43,13 +43,13 @@ O200K = tokenizer_named("o200k_base")
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("form", FORMS)
 def test_twelve_questions_fit_their_room(language: str, form: str) -> None:
-    asked = LANGUAGES[language]
-    found = sizes(asked, O200K, FORMS[form], 20, longer=False) + sizes(asked, O200K, FORMS[form], 20, longer=True)
-    assert max(found) <= tracing_budget(asked, O200K)
+    samples = LANGUAGES[language]
+    tokens = sizes(samples, O200K, FORMS[form], 20, longer=False) + sizes(samples, O200K, FORMS[form], 20, longer=True)
+    assert max(tokens) <= tracing_budget(samples, O200K)
 
 
 def test_room_follows_the_language() -> None:
-    rooms = {language: tracing_budget(asked, O200K) for language, asked in LANGUAGES.items()}
+    rooms = {language: tracing_budget(samples, O200K) for language, samples in LANGUAGES.items()}
     assert rooms["English"] < rooms["German"] < rooms["Russian"] < rooms["Japanese"] < 2 * rooms["English"]
 
 
@@ -62,8 +62,8 @@ def test_endless_line_takes_limited_room() -> None:
 class Wordy(Keepers):
     """Is cut off whenever it is asked for more than so many questions at once."""
 
-    def __init__(self, most: int, error: type[TruncatedReply] = TruncatedReply) -> None:
-        self.most, self.error = most, error
+    def __init__(self, limit: int, error: type[TruncatedReply] = TruncatedReply) -> None:
+        self.most, self.error = limit, error
         self.counts: list[int] = []
 
     def ask_document(self, sheet: Sheet) -> Said:
@@ -81,11 +81,11 @@ IN_STRETCHES = JudgeConfig(questions=(9, 9))
 async def test_cut_questions_are_asked_in_halves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deaf: bool) -> None:
     class Breathless(Wordy):
         def ask_document(self, sheet: Sheet) -> Said:
-            said = json.dumps(Keepers.ask_document(self, sheet))
+            reply = json.dumps(Keepers.ask_document(self, sheet))
             self.counts.append(sheet.limit(WANTED))
             if deaf and len(self.counts) > 1:
                 return Answer(refusal="Not again.")
-            return Answer(said[: len(said) // 2], "length") if self.counts[-1] > self.most else said
+            return Answer(reply[: len(reply) // 2], "length") if self.counts[-1] > self.most else reply
 
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     script = Breathless(3)
@@ -97,22 +97,22 @@ async def test_cut_questions_are_asked_in_halves(tmp_path: Path, monkeypatch: py
             )
     court.store.close()
 
-    whole = script.counts[0]
-    assert sorted(script.counts[1:3]) == [whole // 2, (whole + 1) // 2]
+    total = script.counts[0]
+    assert sorted(script.counts[1:3]) == [total // 2, (total + 1) // 2]
     if deaf:
-        assert 1 < len(pack.questions) < whole
+        assert 1 < len(pack.questions) < total
         assert len(pack.missing) == 2
         assert pack.questions[0].text == named(1)
     else:
-        assert len(pack.questions) == whole
+        assert len(pack.questions) == total
         assert pack.missing == ()
 
 
 async def test_whole_document_gets_more_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Breathless(Keepers):
         def ask_document(self, sheet: Sheet) -> Said:
-            said = json.dumps(super().ask_document(sheet))
-            return Answer(said[: len(said) // 2], "length")
+            reply = json.dumps(super().ask_document(sheet))
+            return Answer(reply[: len(reply) // 2], "length")
 
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     court = Court(tmp_path, Breathless(), document=island(24))
@@ -121,9 +121,9 @@ async def test_whole_document_gets_more_room(tmp_path: Path, monkeypatch: pytest
             pack = built(court.store, await session.build(court.document, settings=court.settings()))
     court.store.close()
 
-    asked = court.asked("ask_document")
-    assert [sheet.within("document") for sheet in asked] == [court.document.text.strip()] * 3
-    rooms = [sheet.wanted for sheet in asked]
+    sheets = court.asked("ask_document")
+    assert [sheet.within("document") for sheet in sheets] == [court.document.text.strip()] * 3
+    rooms = [sheet.wanted for sheet in sheets]
     assert rooms[0] < rooms[1] < rooms[2]
     assert [asked_of(question.text) for question in pack.questions] == [1, 2, 3, 4]
     assert pack.missing == ()
@@ -152,7 +152,7 @@ async def test_endless_reasoning_names_the_next_step(tmp_path: Path) -> None:
 
 def asks(judge: Judge, room: int) -> Decision:
     """What it decides on an empty board."""
-    given = DecideInput(
+    inputs = DecideInput(
         summary="A.",
         scoreboard=[],
         findings=[],
@@ -162,7 +162,7 @@ def asks(judge: Judge, room: int) -> Decision:
         words=123,
         at_most=1,
     )
-    return asyncio.run(judge.ask(DECIDE, given, room, "deciding")).value
+    return asyncio.run(judge.ask(DECIDE, inputs, room, "deciding")).value
 
 
 def test_looping_reply_is_repeated_once(tmp_path: Path) -> None:
@@ -204,9 +204,9 @@ NONE = "UNANSWERABLE"
 
 @pytest.fixture
 def court(tmp_path: Path) -> Iterator[Court]:
-    made = Court(tmp_path, document=island(24))
-    yield made
-    made.store.close()
+    court = Court(tmp_path, document=island(24))
+    yield court
+    court.store.close()
 
 
 def put(court: Court) -> list[tuple[set[int], set[int]]]:
@@ -222,9 +222,9 @@ def put(court: Court) -> list[tuple[set[int], set[int]]]:
 
 async def fresh(folder: Path, court: Court, draft: str) -> object:
     """What is said of a draft by who has seen no other."""
-    other = Court(folder, court.script, document=court.document)
-    evaluation = (await other.evaluate(draft, metrics=METRICS)).evaluations["coverage"]
-    other.store.close()
+    unused = Court(folder, court.script, document=court.document)
+    evaluation = (await unused.evaluate(draft, metrics=METRICS)).evaluations["coverage"]
+    unused.store.close()
     return evaluation.score, [(finding.kind, finding.question) for finding in evaluation.findings]
 
 
@@ -235,7 +235,7 @@ async def judged(court: Court, draft: str) -> object:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("draft", "asked"),
+    ("draft", "expected"),
     [
         (told(1, 2, 3, 4, 5, 6, 7, 8), {9, 10, 11, 12, 8}),
         (told(1, 2, 3, 4, 5, 6), {7, 8, 9, 10, 11, 12}),
@@ -245,12 +245,14 @@ async def judged(court: Court, draft: str) -> object:
     ],
     ids=["one more", "one less", "one changed", "in another order", "all new"],
 )
-async def test_second_draft_is_judged_like_a_first(tmp_path: Path, court: Court, draft: str, asked: set[int]) -> None:
+async def test_second_draft_is_judged_like_a_first(
+    tmp_path: Path, court: Court, draft: str, expected: set[int]
+) -> None:
     await judged(court, told(1, 2, 3, 4, 5, 6, 7))
     court.forget()
 
     assert await judged(court, draft) == await fresh(tmp_path / "fresh", court, draft)
-    assert {number for numbers, _ in put(court) for number in numbers} <= asked
+    assert {number for numbers, _ in put(court) for number in numbers} <= expected
 
 
 @pytest.mark.slow
@@ -278,11 +280,13 @@ async def test_lost_answer_is_searched_everywhere(tmp_path: Path) -> None:
         """Names one sentence, the last one that holds the answer."""
 
         def answer_from_summary(self, sheet: Sheet) -> Said:
-            there = {n: keepers_in(sentence_of(sentence)) for n, sentence in sheet.items("sentences").items()}
+            keepers_by_sentence = {
+                n: keepers_in(sentence_of(sentence)) for n, sentence in sheet.items("sentences").items()
+            }
             answers = []
             for n, sentence in sheet.items("questions").items():
-                places = [place for place, names in there.items() if asked_of(sentence["text"]) in names]
-                answer = there[places[-1]][asked_of(sentence["text"])] if places else NONE
+                places = [place for place, names in keepers_by_sentence.items() if asked_of(sentence["text"]) in names]
+                answer = keepers_by_sentence[places[-1]][asked_of(sentence["text"])] if places else NONE
                 answers.append({"id": n, "answer": answer, "sentences": places[-1:]})
             return {"answers": answers}
 
@@ -306,6 +310,6 @@ async def test_sentence_after_a_new_one_is_new(court: Court) -> None:
     await judged(court, f"{rest} Eve came. She sat. She slept.")
 
     (sheet,) = court.asked("answer_from_summary")
-    shown = [sentence_of(sentence) for sentence in sheet.items("sentences").values()]
-    assert shown[-3:] == ["Eve came.", "She sat.", "She slept."]
-    assert len(shown) < 27
+    sentences = [sentence_of(sentence) for sentence in sheet.items("sentences").values()]
+    assert sentences[-3:] == ["Eve came.", "She sat.", "She slept."]
+    assert len(sentences) < 27

@@ -58,12 +58,12 @@ def test_first_valid_or_closest_reply_is_taken(lengths: list[int], limit: int, b
     written = asyncio.run(author.summarize_chunk("The keeper tells of the lamp at his station.", limit, "chunk 1/1"))
 
     good = [at for at, length in enumerate(lengths) if valid(length, limit, broken)]
-    asked = [request.given.words for request in model.asked]
-    heard = lengths[: len(asked)]
-    assert asked[0] == limit
-    assert asked == sorted(asked, reverse=True)
-    if good and good[0] < len(asked):
-        assert written.attempts == len(asked) == good[0] + 1
+    limits = [request.given.words for request in model.asked]
+    heard = lengths[: len(limits)]
+    assert limits[0] == limit
+    assert limits == sorted(limits, reverse=True)
+    if good and good[0] < len(limits):
+        assert written.attempts == len(limits) == good[0] + 1
         assert written.words == lengths[good[0]]
         assert not written.flaw
         return
@@ -104,14 +104,14 @@ def test_tidying_takes_only_what_lost_little(words: int) -> None:
     assert bool(written.flaw) is not (60 <= words <= 100)
 
 
-@pytest.mark.parametrize("said", ["NOTHING", "Nothing.", "**NOTHING**", ' "nothing" '])
-def test_sign_of_nothing_has_many_forms(said: str) -> None:
-    assert is_no_answer(said)
-    assert not is_no_answer(f"{said} is said of the lamp.")
+@pytest.mark.parametrize("reply", ["NOTHING", "Nothing.", "**NOTHING**", ' "nothing" '])
+def test_sign_of_nothing_has_many_forms(reply: str) -> None:
+    assert is_no_answer(reply)
+    assert not is_no_answer(f"{reply} is said of the lamp.")
 
 
 @pytest.mark.parametrize(
-    "said",
+    "reply",
     [
         "The excerpt does not mention who drowned.",
         "The question cannot be answered from the excerpt.",
@@ -142,13 +142,13 @@ def test_sign_of_nothing_has_many_forms(said: str) -> None:
         "要約はそのままです。",
     ],
 )
-def test_words_for_nothing_are_no_summary(said: str) -> None:
-    assert is_no_answer(said)
-    assert not is_no_answer(f"{said} Hester keeps the lamp at the harbour, and in 1924 the bank fails.")
+def test_words_for_nothing_are_no_summary(reply: str) -> None:
+    assert is_no_answer(reply)
+    assert not is_no_answer(f"{reply} Hester keeps the lamp at the harbour, and in 1924 the bank fails.")
 
 
 @pytest.mark.parametrize(
-    "said",
+    "reply",
     [
         "Nothing survives of the house that Hester kept.",
         "NOTHING grows on the island after 1924.",
@@ -159,8 +159,8 @@ def test_words_for_nothing_are_no_summary(said: str) -> None:
         "Nothing came of the bank that Hester kept.",
     ],
 )
-def test_summary_may_begin_with_nothing(said: str) -> None:
-    assert not is_no_answer(said)
+def test_summary_may_begin_with_nothing(reply: str) -> None:
+    assert not is_no_answer(reply)
 
 
 EMPTY = EmptyReply("the reply is empty", text="", usage=Usage())
@@ -200,7 +200,7 @@ def test_empty_reply_is_never_requested_identically() -> None:
     assert told(model) == ["", "it is empty", "it is empty"]
     assert [request.given.words for request in model.asked] == [50, 50, 45]
     written(model := Model([EMPTY] * (MAX_TRIES + 1)))
-    words = {(one.given, one.complaint) for one in model.asked}
+    words = {(request.given, request.complaint) for request in model.asked}
     assert len(words) == len(model.asked)
 
 
@@ -211,8 +211,8 @@ def test_cut_reply_gets_room_then_other_words(cut: Any) -> None:
     assert written(model).text == prose(30)
     assert [request.sampling.max_tokens for request in model.asked] == [101, 202, 404, 808, 1616, 1616, 1616]
     assert [request.given.words for request in model.asked] == [50, 50, 50, 50, 50, 45, 40]
-    assert [bool(one) for one in told(model)] == [False] * 5 + [True] * 2
-    assert len({(one.given, one.sampling.max_tokens, one.complaint) for one in model.asked}) == 7, (
+    assert [bool(request) for request in told(model)] == [False] * 5 + [True] * 2
+    assert len({(request.given, request.sampling.max_tokens, request.complaint) for request in model.asked}) == 7, (
         "never the same again"
     )
 
@@ -220,12 +220,12 @@ def test_cut_reply_gets_room_then_other_words(cut: Any) -> None:
 def test_cut_reply_without_room_is_reworded() -> None:
     for spare in (101, 110):
         model = Model([CUT, prose(40)])
-        assert not written(model, spare=lambda prompt, given, spare=spare: spare).flaw
+        assert not written(model, spare=lambda prompt, inputs, spare=spare: spare).flaw
         assert [request.sampling.max_tokens for request in model.asked] == [101, 101]
         assert [request.given.words for request in model.asked] == [50, 45]
         assert told(model) == ["", "it breaks off before its end; write at most 45 words"]
     model = Model([CUT, CUT, prose(40)])
-    assert not written(model, spare=lambda prompt, given: 350).flaw
+    assert not written(model, spare=lambda prompt, inputs: 350).flaw
     assert [request.sampling.max_tokens for request in model.asked] == [101, 202, 230], "and the complaint has room"
 
 
@@ -242,8 +242,8 @@ def test_slight_excess_lowers_the_limit_by_itself() -> None:
 def test_slight_excess_is_taken_at_worst() -> None:
     async def ask(model: Model) -> Completion:
         structured_writer = StructuredWriter(model, tokens_per_word=2.0)
-        given = lambda limit: ChunkInput(excerpt="It is so.", words=limit)  # noqa: E731
-        return await structured_writer.within(SUMMARIZE_CHUNK, given, 50, "revision", 52, at_worst=55)
+        input_within = lambda limit: ChunkInput(excerpt="It is so.", words=limit)  # noqa: E731
+        return await structured_writer.within(SUMMARIZE_CHUNK, input_within, 50, "revision", 52, at_worst=55)
 
     assert asyncio.run(ask(Model([prose(56), prose(54), prose(55)]))) == Completion(prose(54), 54, 3)
     assert asyncio.run(ask(Model([prose(54), prose(52)]))) == Completion(prose(52), 52, 2)
@@ -286,7 +286,7 @@ def test_unfinished_last_sentence_is_told() -> None:
 
 def test_complaint_without_room_omits_the_reply() -> None:
     model = Model([prose(53), prose(40)])
-    written(model, spare=lambda prompt, given: 250)
+    written(model, spare=lambda prompt, inputs: 250)
 
     assert sent_back(model) == ""
     assert "53 words" in told(model)[1]
@@ -295,12 +295,6 @@ def test_complaint_without_room_omits_the_reply() -> None:
 def test_intermediate_text_may_exceed_its_limit() -> None:
     assert written(Model([prose(52)]), most=52) == Completion(prose(52), 52, 1)
     assert written(Model([prose(53), prose(40)]), most=52).words == 40
-
-
-def test_missing_replies_are_repeated_a_few_times() -> None:
-    model = Model([EMPTY] * (MAX_TRIES + 1))
-
-    assert written(model) == Completion("", 0, MAX_TRIES + 1, "empty")
 
 
 TURN = "The sea took the village in one night."
@@ -315,18 +309,18 @@ def test_looping_text_is_cut_at_its_repetition() -> None:
     assert sent_back(model) == f"It began with rain. {TURN}"
     assert model.asked[1].sampling.max_tokens == 101, "it is not the room that it lacks"
 
-    kept = written(Model([loop] * (MAX_TRIES + 1)))
-    assert (kept.text, kept.words) == (f"It began with rain. {TURN}", 12)
-    assert kept.flaw == "says the same over and over, kept up to its first repetition"
+    completion = written(Model([loop] * (MAX_TRIES + 1)))
+    assert (completion.text, completion.words) == (f"It began with rain. {TURN}", 12)
+    assert completion.flaw == "says the same over and over, kept up to its first repetition"
 
 
 @pytest.mark.parametrize(
-    ("said", "complaint"),
+    ("reply", "complaint"),
     [("The excerpt is: \n" * 20 + "The excerpt", "over and over"), (f"{prose(60)} And then the", "too many")],
     ids=["a loop of openings", "too long, and breaks off"],
 )
-def test_sufficient_room_is_not_enlarged(said: str, complaint: str) -> None:
-    model = Model([said, prose(40)])
+def test_sufficient_room_is_not_enlarged(reply: str, complaint: str) -> None:
+    model = Model([reply, prose(40)])
 
     assert not written(model).flaw
     assert [request.sampling.max_tokens for request in model.asked] == [101, 101]
@@ -346,19 +340,19 @@ def test_a_text_without_a_word_is_none(stars: str) -> None:
 
 def test_whole_sentences_of_cut_texts_are_kept() -> None:
     cut = f"{prose(40)} And then the"
-    kept = written(Model([cut] * (MAX_TRIES + 1)))
+    completion = written(Model([cut] * (MAX_TRIES + 1)))
 
-    assert (kept.text, kept.words) == (prose(40), 40)
-    assert kept.flaw == "breaks off before its end, kept without its unfinished last sentence"
+    assert (completion.text, completion.words) == (prose(40), 40)
+    assert completion.flaw == "breaks off before its end, kept without its unfinished last sentence"
     mostly = "It rained. But then all of the others went away to the"
     assert written(Model([mostly] * (MAX_TRIES + 1))).text == mostly, "less than half would be left"
 
 
 def test_long_cut_text_names_both_flaws() -> None:
-    kept = written(Model([f"{prose(60)} And then the"] * (MAX_TRIES + 1)))
+    completion = written(Model([f"{prose(60)} And then the"] * (MAX_TRIES + 1)))
 
-    assert kept.text == prose(60)
-    assert kept.flaw == "kept without its unfinished last sentence, 60 words, over the limit of 50"
+    assert completion.text == prose(60)
+    assert completion.flaw == "kept without its unfinished last sentence, 60 words, over the limit of 50"
 
 
 def test_whole_text_beats_a_closer_one() -> None:
@@ -371,7 +365,7 @@ class TestEchoes:
 
     def written(self, model: Model, excerpt: str = "It is so.") -> Completion:
         structured_writer = StructuredWriter(
-            model, 2.0, instructions=lambda prompt, given: f"Read this.\n\n{self.order} Use few words."
+            model, 2.0, instructions=lambda prompt, inputs: f"Read this.\n\n{self.order} Use few words."
         )
         return asyncio.run(
             structured_writer.within(SUMMARIZE_CHUNK, lambda n: ChunkInput(excerpt=excerpt, words=n), 50, "chunk")
@@ -390,8 +384,8 @@ class TestEchoes:
         assert told(model)[1] == "it repeats the instructions; write the text that they ask for, in at most 50 words"
 
     def test_echo_alone_is_never_the_summary(self) -> None:
-        kept = self.written(Model([f"{self.order} It is so."] * (MAX_TRIES + 1)))
-        assert (kept.text, kept.flaw) == ("It is so.", "repeats the instructions")
+        completion = self.written(Model([f"{self.order} It is so."] * (MAX_TRIES + 1)))
+        assert (completion.text, completion.flaw) == ("It is so.", "repeats the instructions")
 
 
 @pytest.mark.parametrize("opening", ["Here is a summary:\n\n", "Sure! Here's the summary:\n", "Summary: "])

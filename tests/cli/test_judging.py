@@ -425,7 +425,7 @@ def test_a_failed_metric_stands_with_the_scores(tmp_path: Path) -> None:
     outcomes = {name: metric["outcome"] for name, metric in content["metrics"].items()}
     assert outcomes == {"keyfact_recall": "failed", "coverage": "scored", "statistics": "measured"}
     assert "no key fact could be built" in content["metrics"]["keyfact_recall"]["reason"]
-    assert (result["status"], result["stop_reason"]) == ("done", "unsure")
+    assert (result["status"], result["stop_reason"]) == ("incomplete", "unsure")
     assert result["summary"].strip() == told(1, 2, 3, 4) == refined.out.strip(), "what is wrong is corrected"
     assert refined.code == 3
     for text in (

@@ -43,9 +43,9 @@ SUMMARY = f"# The Keepers\n\n{told(1, 2)} {STRANGER}\n\n- {fact_of(3)}\n- {STRAN
 class Reader(Keepers):
     """Is confused by sentences in which certain words occur, and replies as it is told to."""
 
-    def __init__(self, said: Mapping[str, Json] | None = None) -> None:
-        asked = {"questions": ["Who is the stranger?"], "types": ["entity omission"]}
-        self.said = said if said is not None else {"stranger": asked}
+    def __init__(self, replies: Mapping[str, Json] | None = None) -> None:
+        stranger = {"questions": ["Who is the stranger?"], "types": ["entity omission"]}
+        self.said = replies if replies is not None else {"stranger": stranger}
 
     def find_confusion(self, sheet: Sheet) -> Said:
         return {
@@ -53,7 +53,7 @@ class Reader(Keepers):
         }
 
     def verdict(self, sentence: str) -> Json:
-        return next((said for word, said in self.said.items() if word in sentence), CLEAR)
+        return next((reply for word, reply in self.said.items() if word in sentence), CLEAR)
 
     def prefer_summary(self, sheet: Sheet) -> Said:
         """Reads more gladly what confuses it less."""
@@ -81,12 +81,12 @@ async def result_of(
     """What comes of judging a summary by these scripts, the first of them behind a server where there is a wire."""
     court = Court(folder, scripts[0] if scripts else Reader())
     judges = [function_model(script, f"judge-{n}") for n, script in enumerate(scripts)] if len(scripts) > 1 else []
-    asked = {"metrics": METRICS, **judging}
+    judging_options = {"metrics": METRICS, **judging}
     if wired:
         with court.served():
-            result = await court.evaluate(summary, **asked)
+            result = await court.evaluate(summary, **judging_options)
     else:
-        result = await court.evaluate(summary, judges=judges, **asked)
+        result = await court.evaluate(summary, judges=judges, **judging_options)
     court.store.close()
     return result, court
 
@@ -99,12 +99,12 @@ async def judged(folder: Path, *args: Any, **judging: Any) -> Evaluation:
 @pytest.mark.parametrize("wired", [False, True], ids=["at hand", "at a server"])
 async def test_score_is_the_share_of_clear_sentences(tmp_path: Path, wired: bool) -> None:
     result, court = await result_of(tmp_path, wired=wired)
-    one = result.evaluations["booookscore"]
+    evaluation = result.evaluations["booookscore"]
 
-    assert (one.outcome, one.score, one.judged, one.unjudged) == ("scored", 3 / 5, 5, 0)
-    assert one.details["headings"] == 1
-    assert one.details["types"] == {kind: 2 * (kind == "entity omission") for kind in ERROR_TYPES}
-    sentences: Any = one.details["sentences"]
+    assert (evaluation.outcome, evaluation.score, evaluation.judged, evaluation.unjudged) == ("scored", 3 / 5, 5, 0)
+    assert evaluation.details["headings"] == 1
+    assert evaluation.details["types"] == {kind: 2 * (kind == "entity omission") for kind in ERROR_TYPES}
+    sentences: Any = evaluation.details["sentences"]
     assert [(sentence["id"], sentence["verdict"]) for sentence in sentences] == [
         (2, "clear"),
         (3, "clear"),
@@ -114,15 +114,17 @@ async def test_score_is_the_share_of_clear_sentences(tmp_path: Path, wired: bool
     ]
     assert sentences[2]["questions"] == ["Who is the stranger?"]
     # All sentences are asked about at once, and nothing but the summary is read.
-    (asked,) = court.asked("find_confusion")
-    assert list(asked.judged.values()) == SENTENCES
-    assert asked.within("summary") == SUMMARY
+    (sheet,) = court.asked("find_confusion")
+    assert list(sheet.judged.values()) == SENTENCES
+    assert sheet.within("summary") == SUMMARY
     assert {sheet.prompt for sheet in court.sheets} == {"find_confusion"}
 
 
 async def test_finding_holds_questions_and_their_place(tmp_path: Path) -> None:
-    said = {"stranger": {"questions": ["Who lives at station 49?", "Why?"], "types": ["entity omission", "salience"]}}
-    (finding, _) = (await judged(tmp_path, SUMMARY, Reader(said))).findings
+    replies = {
+        "stranger": {"questions": ["Who lives at station 49?", "Why?"], "types": ["entity omission", "salience"]}
+    }
+    (finding, _) = (await judged(tmp_path, SUMMARY, Reader(replies))).findings
 
     assert (finding.kind, finding.task, finding.sentence) == ("entity omission, salience", "clarify", STRANGER)
     assert finding.question == "Who lives at station 49? Why?"
@@ -138,8 +140,8 @@ async def test_finding_holds_questions_and_their_place(tmp_path: Path) -> None:
 async def test_pronouns_are_looked_up_near_the_sentence(tmp_path: Path) -> None:
     summary = "He is called Tom7 and lives at station 49 by the cold sea."
     for question, place in (('Who is meant by "he"?', "station 49"), ("Who is meant at station 21?", "station 21")):
-        said = {"He": {"questions": [question], "types": ["entity omission"]}}
-        (finding,) = (await judged(tmp_path / place, summary, Reader(said))).findings
+        replies = {"He": {"questions": [question], "types": ["entity omission"]}}
+        (finding,) = (await judged(tmp_path / place, summary, Reader(replies))).findings
         assert finding.evidence is not None
         assert place in finding.evidence.text
 
@@ -147,9 +149,9 @@ async def test_pronouns_are_looked_up_near_the_sentence(tmp_path: Path) -> None:
 async def test_names_are_looked_up_where_first_mentioned(tmp_path: Path) -> None:
     first = "Old Tobias Wren was the carrier of the island, and had the only cart that could cross the sands."
     later = ("Tobias Wren came. " * 9 + "Nobody else did so on that day, or on the next. " * 4).strip()
-    other = "The sea was cold, and the gulls went out over it in the grey light of the morning. " * 20
+    filler = "The sea was cold, and the gulls went out over it in the grey light of the morning. " * 20
     court = Court(tmp_path, Reader({"Wren": {"questions": ["Who is Tobias Wren?"], "types": ["entity omission"]}}))
-    document = parse(f"{other}\n\n{first}\n\n{other}\n\n{later}".encode(), name="sands.txt")
+    document = parse(f"{filler}\n\n{first}\n\n{filler}\n\n{later}".encode(), name="sands.txt")
     result = await court.evaluate("Wren waits for the tide.", document=document, metrics=METRICS)
 
     (finding,) = result.evaluations["booookscore"].findings
@@ -175,8 +177,12 @@ TASKS: Sequence[tuple[list[str], list[str], Task, bool]] = [
 
 async def test_headings_alone_are_no_summary(tmp_path: Path) -> None:
     result, court = await result_of(tmp_path, "# The Keepers\n\n## The Storm\n\nChapter Two")
-    one = result.evaluations["booookscore"]
-    assert (one.outcome, one.score, one.reason) == ("not_applicable", None, "the summary has no sentence")
+    evaluation = result.evaluations["booookscore"]
+    assert (evaluation.outcome, evaluation.score, evaluation.reason) == (
+        "not_applicable",
+        None,
+        "the summary has no sentence",
+    )
     assert court.sheets == []
 
 
@@ -198,29 +204,18 @@ SAID: Sequence[tuple[Json, str, dict[str, int]]] = [
 ]
 
 
-@pytest.mark.parametrize(("said", "verdict", "types"), SAID)
+@pytest.mark.parametrize(("reply", "verdict", "types"), SAID)
 async def test_odd_types_and_verdicts_are_settled(
-    tmp_path: Path, said: Json, verdict: str, types: dict[str, int]
+    tmp_path: Path, reply: Json, verdict: str, types: dict[str, int]
 ) -> None:
-    one = await judged(tmp_path, SUMMARY, Reader({"stranger": said}))
-    sentences: Any = one.details["sentences"]
+    evaluation = await judged(tmp_path, SUMMARY, Reader({"stranger": reply}))
+    sentences: Any = evaluation.details["sentences"]
 
     assert [sentence["verdict"] for sentence in sentences] == ["clear", "clear", verdict, "clear", verdict]
-    assert {kind: n for kind, n in one.details["types"].items() if n} == types  # type: ignore[attr-defined]
+    assert {kind: n for kind, n in evaluation.details["types"].items() if n} == types  # type: ignore[attr-defined]
     expected = {"confusing": (3 / 5, 5, 0), "clear": (1.0, 5, 0), "unjudged": (1.0, 3, 2)}
-    assert (one.score, one.judged, one.unjudged) == expected[verdict]
-    assert len(one.findings) == 2 * (verdict == "confusing")
-
-
-async def test_a_judge_without_any_verdict_fails(tmp_path: Path) -> None:
-    class Mute(Reader):
-        def find_confusion(self, sheet: Sheet) -> Said:
-            return "I would rather not."
-
-    result, _ = await result_of(tmp_path, SUMMARY, Mute(), wired=True)
-    one = result.evaluations["booookscore"]
-    assert (one.outcome, one.score, one.findings) == ("failed", None, ())
-    assert not result.complete
+    assert (evaluation.score, evaluation.judged, evaluation.unjudged) == expected[verdict]
+    assert len(evaluation.findings) == 2 * (verdict == "confusing")
 
 
 class Unsure(Reader):
@@ -228,30 +223,35 @@ class Unsure(Reader):
 
     def verdict(self, sentence: str) -> Json:
         return next(
-            (said for word, said in self.said.items() if word in sentence), {"questions": [], "types": [UNSURE]}
+            (reply for word, reply in self.said.items() if word in sentence), {"questions": [], "types": [UNSURE]}
         )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("words", [["stranger"], ["stranger", "Tom2", "Tom3"]])
 async def test_judge_without_clear_sentences_gives_no_score(tmp_path: Path, words: list[str]) -> None:
-    asked = {"questions": ["Who is that?"], "types": ["entity omission"]}
-    result, court = await result_of(tmp_path, SUMMARY, Unsure(dict.fromkeys(words, asked)), wired=True)
-    one = result.evaluations["booookscore"]
+    confusion = {"questions": ["Who is that?"], "types": ["entity omission"]}
+    result, court = await result_of(tmp_path, SUMMARY, Unsure(dict.fromkeys(words, confusion)), wired=True)
+    evaluation = result.evaluations["booookscore"]
     confusing = 1 + len(words)
-    assert (one.outcome, one.score, one.judged, one.unjudged) == ("failed", None, confusing, 5 - confusing)
-    assert one.reason == f"{confusing} sentences are confusing, and {5 - confusing} have no verdict"
-    assert [finding.sentence for finding in one.findings if "stranger" in finding.sentence] == [
+    assert (evaluation.outcome, evaluation.score, evaluation.judged, evaluation.unjudged) == (
+        "failed",
+        None,
+        confusing,
+        5 - confusing,
+    )
+    assert evaluation.reason == f"{confusing} sentences are confusing, and {5 - confusing} have no verdict"
+    assert [finding.sentence for finding in evaluation.findings if "stranger" in finding.sentence] == [
         SENTENCES[2],
         SENTENCES[4],
     ]
-    assert len(one.findings) == confusing
+    assert len(evaluation.findings) == confusing
     assert len(court.asked("find_confusion")) == 1, "what have no verdict is not asked for again"
 
-    whole = await judged(tmp_path / "whole", SUMMARY, Unsure(dict.fromkeys(["e"], asked)))
-    assert (whole.outcome, whole.score) == ("scored", 0.0)
-    beside = await judged(tmp_path / "beside", SUMMARY, Unsure({"stranger": asked}), Reader({}))
-    assert (beside.outcome, beside.judged) == ("scored", 5)
+    all_confusing = await judged(tmp_path / "whole", SUMMARY, Unsure(dict.fromkeys(["e"], confusion)))
+    assert (all_confusing.outcome, all_confusing.score) == ("scored", 0.0)
+    with_second_judge = await judged(tmp_path / "beside", SUMMARY, Unsure({"stranger": confusion}), Reader({}))
+    assert (with_second_judge.outcome, with_second_judge.judged) == ("scored", 5)
 
 
 async def test_built_in_model_abstains_with_a_hint(tmp_path: Path) -> None:
@@ -264,12 +264,12 @@ async def test_built_in_model_abstains_with_a_hint(tmp_path: Path) -> None:
 
 
 async def test_judges_vote_and_join_their_questions(tmp_path: Path) -> None:
-    other = {"stranger": {"questions": ["Why does he come?"], "types": ["causal omission"]}}
-    one = await judged(tmp_path, SUMMARY, Reader(), Reader(other), Reader({}))
+    causal = {"stranger": {"questions": ["Why does he come?"], "types": ["causal omission"]}}
+    evaluation = await judged(tmp_path, SUMMARY, Reader(), Reader(causal), Reader({}))
 
-    assert one.score == pytest.approx((3 / 5 + 3 / 5 + 1) / 3)
-    assert [finding.question for finding in one.findings] == ["Who is the stranger? Why does he come?"] * 2
-    assert {finding.kind for finding in one.findings} == {"entity omission, causal omission"}
+    assert evaluation.score == pytest.approx((3 / 5 + 3 / 5 + 1) / 3)
+    assert [finding.question for finding in evaluation.findings] == ["Who is the stranger? Why does he come?"] * 2
+    assert {finding.kind for finding in evaluation.findings} == {"entity omission, causal omission"}
 
     divided = await judged(tmp_path / "two", SUMMARY, Reader(), Reader({}))
     assert divided.score == pytest.approx(4 / 5)
@@ -309,8 +309,8 @@ async def test_window_too_small_is_refused_at_once(tmp_path: Path) -> None:
         await court.evaluate(SUMMARY, metrics=METRICS, settings={"context_tokens": 1000})
     assert court.sheets == []
 
-    least = re.search(r"context_tokens=(\d+)", refused.value.hint)
-    assert least is not None
-    result = await court.evaluate(SUMMARY, metrics=METRICS, settings={"context_tokens": int(least[1])})
+    smallest = re.search(r"context_tokens=(\d+)", refused.value.hint)
+    assert smallest is not None
+    result = await court.evaluate(SUMMARY, metrics=METRICS, settings={"context_tokens": int(smallest[1])})
     assert result.scores["booookscore"] == 3 / 5
     court.store.close()

@@ -96,9 +96,9 @@ async def test_split_judges_give_a_disputed_finding(tmp_path: Path) -> None:
 
 
 async def test_first_judge_asks_and_all_answer(tmp_path: Path) -> None:
-    _, asked = await panel(tmp_path, Blind(1), Blind(2))
+    _, prompts = await panel(tmp_path, Blind(1), Blind(2))
     both = ["answer_from_summary", "compare_answers"]
-    assert asked == [sorted([*both, "ask_document"]), both]
+    assert prompts == [sorted([*both, "ask_document"]), both]
 
 
 @pytest.mark.slow
@@ -119,8 +119,8 @@ async def test_repeated_judge_samples_anew(tmp_path: Path, monkeypatch: pytest.M
     with court.served():
         result = await court.evaluate(told(1, 2, 3, 4, 5, 6), metrics=("coverage",), repeat=3)
 
-    asked = Counter(sheet.prompt for sheet in court.sheets if sheet.prompt != "compare_answers")
-    assert asked == {"ask_document": 1, "answer_from_summary": 3}
+    requests = Counter(sheet.prompt for sheet in court.sheets if sheet.prompt != "compare_answers")
+    assert requests == {"ask_document": 1, "answer_from_summary": 3}
     details: Any = result.evaluations["coverage"].details
     assert sorted(judge["score"] for judge in details["judges"]) == pytest.approx([4 / 6, 5 / 6, 1.0])
     assert details["spread"] == {

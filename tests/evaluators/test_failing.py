@@ -41,9 +41,9 @@ class Slow(Mute):
 
 @pytest.fixture
 def court(tmp_path: Path) -> Iterator[Court]:
-    made = Court(tmp_path, Mute("keyfacts"))
-    yield made
-    made.store.close()
+    court = Court(tmp_path, Mute("keyfacts"))
+    yield court
+    court.store.close()
 
 
 @pytest.mark.slow

@@ -34,7 +34,7 @@ WHO = wrong("Who shot Crane?", "Hester Vane", "Ruth Lee", (10, 40))
 
 
 @pytest.mark.parametrize(
-    "other",
+    "second",
     [
         wrong("Who fired at him?", "Hester Vane.", "Ruth", (90, 99)),
         wrong("Whom did Vane shoot?", "Crane", "not Crane but Ruth Lee did", (30, 60)),
@@ -43,13 +43,13 @@ WHO = wrong("Who shot Crane?", "Hester Vane", "Ruth Lee", (10, 40))
     ],
     ids=["the same answer", "the same words of the document", "without a place", "another metric"],
 )
-def test_same_claim_makes_one_finding(other: Finding) -> None:
-    (finding,) = distinct_errors([WHO, other])
+def test_same_claim_makes_one_finding(second: Finding) -> None:
+    (finding,) = distinct_errors([WHO, second])
 
     assert (finding.question, finding.found, finding.expected) == (WHO.question, WHO.found, WHO.expected)
     assert finding.id == WHO.id
     # It counts for its own metric alone.
-    assert (finding.counts, finding.weight) == (1 + (other.metric == WHO.metric), other.weight)
+    assert (finding.counts, finding.weight) == (1 + (second.metric == WHO.metric), second.weight)
     assert distinct_errors([finding]) == [finding]
 
 
@@ -67,7 +67,7 @@ def test_nothing_that_the_document_corrects_is_lost() -> None:
 
 
 @pytest.mark.parametrize(
-    "other",
+    "second",
     [
         wrong("In which year?", "1901", "1903", (40, 60)),
         replace(WHO, sentence="Hester Vane came."),
@@ -76,8 +76,8 @@ def test_nothing_that_the_document_corrects_is_lost() -> None:
     ],
     ids=["another claim", "another sentence", "a metric of sentences", "what is missing"],
 )
-def test_other_findings_stay_apart(other: Finding) -> None:
-    assert distinct_errors([WHO, other]) == [WHO, other]
+def test_other_findings_stay_apart(second: Finding) -> None:
+    assert distinct_errors([WHO, second]) == [WHO, second]
 
 
 class Thorough(Keepers):
@@ -87,8 +87,8 @@ class Thorough(Keepers):
         reply = super().ask_summary(sheet)
         for entry in reply["sentences"]:
             entry["questions"] = [
-                {**asked, "question": f"{way} {asked['question']}"}
-                for asked in entry["questions"]
+                {**question, "question": f"{way} {question['question']}"}
+                for question in entry["questions"]
                 for way in ("First:", "Second:", "Third:")
             ]
         return reply

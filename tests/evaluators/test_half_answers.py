@@ -102,8 +102,8 @@ class Clerk(Keepers):
         return {"answers": [self._answer(n, item["text"], sheet) for n, item in sheet.items("questions").items()]}
 
     def _answer(self, name: str, question: str, sheet: Sheet) -> Json:
-        asked = [text for text, *_ in _QUESTIONS]
-        words, answer = self.answers.get(asked.index(question), ("", ""))
+        questions = [text for text, *_ in _QUESTIONS]
+        words, answer = self.answers.get(questions.index(question), ("", ""))
         cited = [n for n, item in sheet.items("sentences").items() if words and words in item["text"]]
         return {"id": name, "sentences": cited, "answered": bool(cited), "answer": answer if cited else ""}
 
@@ -117,8 +117,8 @@ class Clerk(Keepers):
 
     def answer_from_document(self, sheet: Sheet) -> Said:
         by_question = {text: {"answer": answer, "quote": quote} for text, answer, quote, _ in _QUESTIONS}
-        asked = {n: item["text"] for n, item in sheet.items("questions").items()}
-        return {"answers": [{"id": n, "answered": True, **by_question[text]} for n, text in asked.items()]}
+        questions = {n: item["text"] for n, item in sheet.items("questions").items()}
+        return {"answers": [{"id": n, "answered": True, **by_question[text]} for n, text in questions.items()]}
 
 
 SUMMARY = "Crane is cleared. He was blamed to hide the sale of the pumps. The dam broke in 1931."
@@ -128,12 +128,12 @@ VERDICTS = {"Crane is cleared": "part", "to hide the sale": "full", "in 1931": "
 
 @pytest.fixture
 def court(tmp_path: Path) -> Iterator[Court]:
-    made = Court(tmp_path, Clerk(ANSWERS, VERDICTS), document=DAM)
-    made.store.documents.add(DAM)
-    made.store.packs.add(dam_pack(), "by hand")
-    with made.served():
-        yield made
-    made.store.close()
+    court = Court(tmp_path, Clerk(ANSWERS, VERDICTS), document=DAM)
+    court.store.documents.add(DAM)
+    court.store.packs.add(dam_pack(), "by hand")
+    with court.served():
+        yield court
+    court.store.close()
 
 
 async def judged(court: Court, summary: str = SUMMARY, **judging: Any) -> tuple[Evaluation, Result]:
@@ -187,16 +187,18 @@ async def test_withdrawn_finding_gives_back_its_weight(court: Court) -> None:
 
 async def test_addition_to_a_half_answer_is_read(court: Court) -> None:
     first, _ = await judged(court)
-    whole = "Crane is cleared: he gave the alarm and died at the sluice"
-    court.script = Clerk({**ANSWERS, 0: ("alarm", whole)}, {**VERDICTS, whole: "full"})
+    full_answer = "Crane is cleared: he gave the alarm and died at the sluice"
+    court.script = Clerk({**ANSWERS, 0: ("alarm", full_answer)}, {**VERDICTS, full_answer: "full"})
     court.forget()
     second, _ = await judged(court, f"{SUMMARY} He gave the alarm and died opening the sluice.")
 
     questions: Any = second.details["questions"]
-    assert (first.score, questions[0]["value"], questions[0]["found"]) == (pytest.approx(0.5), 1.0, whole)
+    assert (first.score, questions[0]["value"], questions[0]["found"]) == (pytest.approx(0.5), 1.0, full_answer)
     # What has a full answer is not asked about again.
-    asked = {item["text"] for sheet in court.asked("answer_from_summary") for item in sheet.items("questions").values()}
-    assert _QUESTIONS[1][0] not in asked
+    questions_asked = {
+        item["text"] for sheet in court.asked("answer_from_summary") for item in sheet.items("questions").values()
+    }
+    assert _QUESTIONS[1][0] not in questions_asked
     court.forget()
     evaluation, _ = await judged(court, f"{SUMMARY} He gave the alarm and died opening the sluice.")
     assert (evaluation.details, court.sheets) == (second.details, [])
@@ -206,8 +208,8 @@ def test_pairs_show_cited_sentences_with_their_context() -> None:
     statements = statements_of("Crane kept the sluice. He died there. The council sold pumps. Vane signed. Rain fell.")
 
     def shown(answer: str, *sentences: int) -> str:
-        given = SummaryAnswer(id=1, sentences=list(sentences), answered=True, answer=answer)
-        return cited_text(statements, "What was it?", given)
+        summary_answer = SummaryAnswer(id=1, sentences=list(sentences), answered=True, answer=answer)
+        return cited_text(statements, "What was it?", summary_answer)
 
     assert shown("He died", 2) == "Crane kept the sluice. He died there."
     assert shown("Vane signed", 4) == "Vane signed."
@@ -220,11 +222,11 @@ class Author(Clerk):
     """Asks the questions about the dam."""
 
     def ask_document(self, sheet: Sheet) -> Said:
-        asked = [
+        questions = [
             {"question": question, "kind": "what", "answer": answer, "quote": quote, "weight": weight}
             for question, answer, quote, weight in _QUESTIONS
         ]
-        return {"questions": asked}
+        return {"questions": questions}
 
 
 @pytest.mark.slow
@@ -240,9 +242,11 @@ def test_half_answers_are_shown_in_all_views(tmp_path: Path) -> None:
             exported = command.run("export", run["run"], "-o", name)
             assert exported.code == 0, exported.err
 
-    said = " ".join(done.out.split())
-    assert "partly answered: Was Crane guilty? - summary says: Crane is cleared - document says: No: he gave" in said
-    assert "- missing: That he died is missing." in said
+    terminal = " ".join(done.out.split())
+    assert (
+        "partly answered: Was Crane guilty? - summary says: Crane is cleared - document says: No: he gave" in terminal
+    )
+    assert "- missing: That he died is missing." in terminal
     for name in ("dam.html", "dam-dossier.md"):
         page = (tmp_path / name).read_text("utf-8")
         assert "partly answered" in page

@@ -16,7 +16,6 @@ from redraft.evaluators.reference.keyfacts import (
     flatten,
     items_of,
     keyfacts_id,
-    middle_of,
     pruned,
     pruning,
     trees_for,
@@ -40,7 +39,7 @@ def reply(roots: Reply) -> FactTree:
 
 
 def listed(*roots: Reply) -> list[tuple[int, Level, int | None, str]]:
-    return [(fact.id, fact.level, fact.parent, fact.text) for fact in flatten([reply(one) for one in roots])]
+    return [(fact.id, fact.level, fact.parent, fact.text) for fact in flatten([reply(root) for root in roots])]
 
 
 def tree(
@@ -89,13 +88,13 @@ def test_a_tree_becomes_a_list_depth_first() -> None:
     ids=["a leaf twice", "in two branches", "as a branch or a root", "a root twice", "its branch too", "in two roots"],
 )
 def test_repeated_facts_are_listed_once(roots: list[Reply], facts: str) -> None:
-    found = flatten([reply(one) for one in roots])
+    flat = flatten([reply(root) for root in roots])
 
-    assert letters(found) == facts
-    assert [fact.id for fact in found] == list(range(1, len(facts) + 1))
-    levels = {fact.id: fact.level for fact in found}
+    assert letters(flat) == facts
+    assert [fact.id for fact in flat] == list(range(1, len(facts) + 1))
+    levels = {fact.id: fact.level for fact in flat}
     above = {"branch": "root", "leaf": "branch"}
-    assert all(fact.parent is None or levels[fact.parent] == above[fact.level] for fact in found)
+    assert all(fact.parent is None or levels[fact.parent] == above[fact.level] for fact in flat)
 
 
 def test_fact_is_one_short_line() -> None:
@@ -109,22 +108,24 @@ def test_fact_is_one_short_line() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "kept"),
+    ("wrong", "remaining"),
     [("", "ABCDEFGHI"), ("C", "ABDEFGHI"), ("B", "AEFGHI"), ("A", "GHI"), ("BI", "AEFGH"), ("AG", "")],
 )
-def test_descendants_of_failed_facts_are_pruned(wrong: str, kept: str) -> None:
-    assert letters(tree(GROWN, *wrong).kept) == kept
+def test_descendants_of_failed_facts_are_pruned(wrong: str, remaining: str) -> None:
+    assert letters(tree(GROWN, *wrong).kept) == remaining
 
 
 def test_pruned_facts_stay_with_their_reasons() -> None:
-    found = tree(GROWN, "A", "C").facts
+    pruned_facts = tree(GROWN, "A", "C").facts
 
-    assert letters(found) == "ABCDEFGHI"
-    said = {fact.text: [(objection.dimension, objection.reason) for objection in fact.objections] for fact in found}
-    assert said["A"] == said["C"] == [("objectivity", "That is an opinion.")]
-    assert said["B"] == said["E"] == [("orphaned", "the root above it was pruned")]
-    assert said["D"] == said["F"] == [("orphaned", "the branch above it was pruned")]
-    assert said["G"] == said["H"] == said["I"] == []
+    assert letters(pruned_facts) == "ABCDEFGHI"
+    reasons = {
+        fact.text: [(objection.dimension, objection.reason) for objection in fact.objections] for fact in pruned_facts
+    }
+    assert reasons["A"] == reasons["C"] == [("objectivity", "That is an opinion.")]
+    assert reasons["B"] == reasons["E"] == [("orphaned", "the root above it was pruned")]
+    assert reasons["D"] == reasons["F"] == [("orphaned", "the branch above it was pruned")]
+    assert reasons["G"] == reasons["H"] == reasons["I"] == []
 
 
 def test_rates_of_pruning_by_level() -> None:
@@ -151,31 +152,31 @@ BOTH: tuple[Perspective, ...] = ("analytical", "narrative")
 
 def test_summary_is_judged_by_its_query_tree() -> None:
     why, who = tree(GROWN, query="Why did she leave?"), tree(GROWN, perspective="narrative", query="Who left?")
-    known = keyfacts(why, who)
+    both_trees = keyfacts(why, who)
 
-    assert trees_for(known, None, BOTH) == (why, who)
-    assert trees_for(known, None, ("narrative",)) == (who,)
-    assert trees_for(known, "who LEFT", BOTH) == (who,)
-    assert trees_for(known, "Who left?", ("analytical",)) == ()
-    assert trees_for(known, "Who came?", BOTH) == ()
+    assert trees_for(both_trees, None, BOTH) == (why, who)
+    assert trees_for(both_trees, None, ("narrative",)) == (who,)
+    assert trees_for(both_trees, "who LEFT", BOTH) == (who,)
+    assert trees_for(both_trees, "Who left?", ("analytical",)) == ()
+    assert trees_for(both_trees, "Who came?", BOTH) == ()
 
 
 def test_id_follows_from_the_trees() -> None:
-    one = tree(GROWN, "C")
-    others = [
+    original = tree(GROWN, "C")
+    variants = [
         tree(GROWN),
         tree(GROWN, "D"),
         tree({**GROWN, "G": {"H": ["J"]}}, "C"),
-        replace(one, query="Who?"),
-        replace(one, perspective="narrative"),
-        replace(one, span=Span(0, 11)),
-        replace(one, facts=(replace(one.facts[0], evidence=Evidence("A", Span(3, 4))), *one.facts[1:])),
+        replace(original, query="Who?"),
+        replace(original, perspective="narrative"),
+        replace(original, span=Span(0, 11)),
+        replace(original, facts=(replace(original.facts[0], evidence=Evidence("A", Span(3, 4))), *original.facts[1:])),
     ]
 
-    assert keyfacts_id("d", [one]) == keyfacts_id("d", [tree(GROWN, "C")])
-    ids = {keyfacts_id("d", [other]) for other in [one, *others]}
-    ids |= {keyfacts_id("e", [one]), keyfacts_id("d", [one, one]), keyfacts_id("d", [])}
-    assert len(ids) == len(others) + 4
+    assert keyfacts_id("d", [original]) == keyfacts_id("d", [tree(GROWN, "C")])
+    ids = {keyfacts_id("d", [variant]) for variant in [original, *variants]}
+    ids |= {keyfacts_id("e", [original]), keyfacts_id("d", [original, original]), keyfacts_id("d", [])}
+    assert len(ids) == len(variants) + 4
 
 
 # Equation 1.
@@ -187,19 +188,7 @@ def told(items: list[ListedFact], *, stated: str, open_: str = "") -> dict[int, 
 
 
 def counts(shares: Shares) -> dict[str, tuple[Any, ...]]:
-    return {level: (one["stated"], one["judged"], one["recall"]) for level, one in shares.items()}
-
-
-def test_recall_by_hand() -> None:
-    items = items_of([tree(GROWN)])
-    verdicts = told(items, stated="ABEC")
-
-    assert counts(recalls(items, verdicts, range(9))) == {
-        "all": (4, 9, 4 / 9),
-        "root": (1, 2, 1 / 2),
-        "branch": (2, 3, 2 / 3),
-        "leaf": (1, 4, 1 / 4),
-    }
+    return {level: (entry["stated"], entry["judged"], entry["recall"]) for level, entry in shares.items()}
 
 
 def test_pruned_and_unjudged_facts_do_not_count() -> None:
@@ -233,10 +222,6 @@ def test_five_bins(position: float, fifth: str) -> None:
     assert items_of([tree(GROWN, position=position)])[0].bin == fifth
 
 
-def test_a_position_is_where_the_middle_is() -> None:
-    assert (middle_of(Span(0, 100), 100), middle_of(Span(20, 40), 200), middle_of(Span(0, 0), 0)) == (0.5, 0.15, 0.0)
-
-
 def test_gap_is_between_best_and_worst_fifth() -> None:
     first = tree(GROWN, position=0.1)
     second = tree({"A": {"B": ["C"]}}, position=0.5)
@@ -257,30 +242,6 @@ def test_gap_is_between_best_and_worst_fifth() -> None:
 
 
 # Equation 2.
-
-
-def test_faithfulness_by_hand() -> None:
-    # Six sentences: the first carries a root and a branch, the next a branch and a leaf, then a leaf, and three none.
-    levels: dict[int, set[str]] = {
-        0: {"root", "branch"},
-        1: {"branch", "leaf"},
-        2: {"leaf"},
-        3: set(),
-        4: set(),
-        5: set(),
-    }
-    values = {0: 1.0, 1: 0.0, 2: 1.0, 3: 0.0, 4: 1.0, 5: 0.5}
-
-    found = {
-        level: (one["faithful"], one["judged"], one["faithfulness"]) for level, one in by_level(values, levels).items()
-    }
-    assert found == {
-        "all": (3.5, 6, 3.5 / 6),
-        "root": (1, 1, 1.0),
-        "branch": (1, 2, 1 / 2),
-        "leaf": (1, 2, 1 / 2),
-        "none": (1.5, 3, 1 / 2),
-    }
 
 
 def test_unjudged_sentences_count_at_no_level() -> None:

@@ -30,10 +30,10 @@ DARK = {"words": "The light on Skarn stays dark", "question": "What becomes of A
 @contextmanager
 def judge(*replies: Reply, **options: Any) -> Iterator[ChatServer]:
     """A server that gives these replies in turn, the last one again and again."""
-    left = list(replies)
+    remaining = list(replies)
 
     def reply(_: Seen) -> Reply:
-        return left.pop(0) if len(left) > 1 else left[0]
+        return remaining.pop(0) if len(remaining) > 1 else remaining[0]
 
     with ChatServer(reply, **options) as server:
         yield server
@@ -69,12 +69,12 @@ def test_newcomer_sees_nothing_of_the_document(query: str | None) -> None:
         judged(server, **({"query": query} if query else {}))
 
     (request,) = server.seen
-    shown = "\n".join(map(text_of, request.messages))
-    assert f"<summary>\n{SUMMARY}\n</summary>" in shown
-    assert "great flood" not in shown
-    assert "The Keeper" not in shown
-    assert ("<question>" in shown) == (query is not None)
-    assert query is None or f"<question>\n{query}\n</question>" in shown
+    text = "\n".join(map(text_of, request.messages))
+    assert f"<summary>\n{SUMMARY}\n</summary>" in text
+    assert "great flood" not in text
+    assert "The Keeper" not in text
+    assert ("<question>" in text) == (query is not None)
+    assert query is None or f"<question>\n{query}\n</question>" in text
     assert request.body["temperature"] == 0
 
 
@@ -122,7 +122,7 @@ def finding(words: str, kind: str = "language") -> Finding:
 
 
 @pytest.mark.parametrize(
-    ("words", "sentence", "found"),
+    ("words", "sentence", "quoted"),
     [
         ("“AFTER the quarrel”", "One night, after the quarrel, she rows out alone.", "after the quarrel"),
         ("on Skarn. One night", "Ada keeps the light on Skarn.", "on Skarn. One night"),
@@ -132,14 +132,14 @@ def finding(words: str, kind: str = "language") -> Finding:
     ],
     ids=["other case", "two sentences", "most of the words", "not there", "none"],
 )
-def test_only_words_of_the_summary_are_quoted(words: str, sentence: str, found: str) -> None:
+def test_only_words_of_the_summary_are_quoted(words: str, sentence: str, quoted: str) -> None:
     stop = finding(words)
-    assert (stop.sentence, stop.found, stop.question) == (sentence, found, "What is it?")
+    assert (stop.sentence, stop.found, stop.question) == (sentence, quoted, "What is it?")
 
 
 def test_repeated_words_are_searched_in_order() -> None:
-    again = {"words": "light on Skarn", "question": "Why is the light dark?", "type": "causal omission"}
-    with judge({"stops": [QUARREL, again]}) as server:
+    repeated = {"words": "light on Skarn", "question": "Why is the light dark?", "type": "causal omission"}
+    with judge({"stops": [QUARREL, repeated]}) as server:
         evaluation = judged(server)
     assert evaluation.findings[1].sentence == "The light on Skarn stays dark."
 
@@ -188,11 +188,11 @@ def test_long_summary_is_read_part_by_part() -> None:
     ) as server:
         evaluation = judged(server, LONG, context_tokens=4000)
 
-    shown = ["\n".join(map(text_of, request.messages)) for request in server.seen]
-    assert len(shown) > 2
-    parts = sorted((text.partition("<summary>\n")[2].partition("\n</summary>")[0] for text in shown), key=LONG.index)
+    texts = ["\n".join(map(text_of, request.messages)) for request in server.seen]
+    assert len(texts) > 2
+    parts = sorted((text.partition("<summary>\n")[2].partition("\n</summary>")[0] for text in texts), key=LONG.index)
     assert " ".join(parts) == LONG
-    for text in shown:
+    for text in texts:
         part = text.partition("<summary>\n")[2].partition("\n</summary>")[0]
         at = parts.index(part)
         assert (f"<context>\n{parts[at - 1]}\n</context>" in text) == (at > 0)
@@ -201,8 +201,8 @@ def test_long_summary_is_read_part_by_part() -> None:
 
 
 def test_part_without_reply_counts_as_unread() -> None:
-    def reply(seen: Seen) -> Reply:
-        return "What?" if "<context>" not in text_of(seen.messages[-1]) else {"stops": []}
+    def reply(request: Seen) -> Reply:
+        return "What?" if "<context>" not in text_of(request.messages[-1]) else {"stops": []}
 
     with ChatServer(reply) as server:
         evaluation = judged(server, LONG, context_tokens=4000)

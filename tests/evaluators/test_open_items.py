@@ -32,7 +32,7 @@ class Choosy(Keepers):
 
     def __call__(self, sheet: Sheet) -> Said:
         if sheet.prompt == "answer_from_summary" and any(
-            one in text for one in self.rejected for text in sheet.judged.values()
+            keeper in text for keeper in self.rejected for text in sheet.judged.values()
         ):
             return RejectedRequest("Request entity too large.")
         return super().__call__(sheet)
@@ -40,29 +40,29 @@ class Choosy(Keepers):
 
 @pytest.fixture
 def court(tmp_path: Path) -> Iterator[Court]:
-    made = Court(tmp_path, document=island(12))
-    yield made
-    made.store.close()
+    court = Court(tmp_path, document=island(12))
+    yield court
+    court.store.close()
 
 
 @pytest.mark.slow
 async def test_resuming_mends_an_item_without_verdict(court: Court) -> None:
     choosy = court.script = Choosy()
-    judged = await court.evaluate(SUMMARY, metrics=("coverage",))
-    coverage = judged.evaluations["coverage"]
-    assert (coverage.unjudged, judged.status) == (1, "done")
+    first = await court.evaluate(SUMMARY, metrics=("coverage",))
+    coverage = first.evaluations["coverage"]
+    assert (coverage.unjudged, first.status) == (1, "done")
     assert coverage.judged == 5
     assert "too large" in str(coverage.details["trouble"])
     # The whole batch, then ever smaller parts of it, and in the end the one item once more.
-    asked = [sheet.judged.values() for sheet in court.asked("answer_from_summary")]
-    sizes = [len(texts) for texts in asked if "keeper number 2 " in " ".join(texts)]
+    batches = [sheet.judged.values() for sheet in court.asked("answer_from_summary")]
+    sizes = [len(texts) for texts in batches if "keeper number 2 " in " ".join(texts)]
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[-2:] == [1, 1]
 
-    in_vain = await court.resume(judged.run.id)
+    in_vain = await court.resume(first.run.id)
     assert in_vain.evaluations["coverage"].unjudged == 1
     choosy.rejected.clear()
-    mended = await court.resume(judged.run.id)
+    mended = await court.resume(first.run.id)
     assert mended.evaluations["coverage"].unjudged == 0
     assert mended.evaluations["coverage"].judged == coverage.judged + 1
 
@@ -119,8 +119,8 @@ SAID = Evaluation("consistency", 1, "scored", 0.5, judged=4, findings=(ONE, OTHE
 
 
 def ruling(finding: Finding, **changes: object) -> dict[str, Ruling]:
-    made = Ruling("document", finding.id, "supported", "Ann came in.", 3, 15, "It says so.", "judge")
-    return {finding.id: replace(made, **changes)}
+    supporting = Ruling("document", finding.id, "supported", "Ann came in.", 3, 15, "It says so.", "judge")
+    return {finding.id: replace(supporting, **changes)}
 
 
 def test_withdrawal_raises_the_score_by_the_loss() -> None:
@@ -129,7 +129,7 @@ def test_withdrawal_raises_the_score_by_the_loss() -> None:
     both = without_overruled(SAID, ruling(ONE) | ruling(OTHER))
     assert both.score == pytest.approx(0.9375)
     assert both.findings == ()
-    assert [one.finding.sentence for one in withdrawn(both)] == ["Ann came.", "Bob left."]
+    assert [entry.finding.sentence for entry in withdrawn(both)] == ["Ann came.", "Bob left."]
     assert both.details["claims"] == 4
 
 
@@ -162,15 +162,15 @@ def judged(*findings: Finding) -> dict[str, Evaluation]:
     coverage = Evaluation(
         "coverage", 1, "scored", 0.5, 2, 0, tuple(finding for finding in findings if finding.task == "add")
     )
-    others = tuple(finding for finding in findings if finding.task != "add")
-    return {"coverage": coverage, "consistency": Evaluation("consistency", 1, "scored", 0.75, 4, 0, others)}
+    remaining = tuple(finding for finding in findings if finding.task != "add")
+    return {"coverage": coverage, "consistency": Evaluation("consistency", 1, "scored", 0.75, 4, 0, remaining)}
 
 
 def test_wanted_additions_are_not_removed() -> None:
-    other = replace(REMOVE, question="Who came?", found="Ann")
-    changed = without_conflicts(judged(ADD, REMOVE, other))
+    unrelated = replace(REMOVE, question="Who came?", found="Ann")
+    changed = without_conflicts(judged(ADD, REMOVE, unrelated))
     assert list(changed) == ["consistency"]
-    assert changed["consistency"].findings == (other,)
+    assert changed["consistency"].findings == (unrelated,)
     assert changed["consistency"].score == 1.0
 
 
@@ -189,12 +189,12 @@ def test_whatever_is_not_about_the_same_stays(add: Finding, remove: Finding) -> 
 
 def test_wanted_key_facts_are_not_removed() -> None:
     fact = Finding("keyfact_recall", "missing root", "add", "x", expected="Crane hid it.", evidence=QUOTE)
-    said = Finding("faithfulness", "out_of_article", "remove", "x", sentence="Crane hid it.", value=0.5)
-    assert without_conflicts(judged(fact, said))["consistency"].score == 0.875
+    objection = Finding("faithfulness", "out_of_article", "remove", "x", sentence="Crane hid it.", value=0.5)
+    assert without_conflicts(judged(fact, objection))["consistency"].score == 0.875
 
 
 def test_contradiction_names_the_wrong_sentence() -> None:
-    told = ("Ruth came to Sarn.", "She found the ledger in the brewery.")
-    statements = tuple(Statement(id=n, sentence=text) for n, text in enumerate(told, 1))
+    sentences = ("Ruth came to Sarn.", "She found the ledger in the brewery.")
+    statements = tuple(Statement(id=n, sentence=text) for n, text in enumerate(sentences, 1))
     answer = SummaryAnswer(id=1, sentences=[1, 2], answered=True, answer="in the brewery")
-    assert wrong_sentence(statements, answer) == told[1]
+    assert wrong_sentence(statements, answer) == sentences[1]

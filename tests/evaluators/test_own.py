@@ -72,8 +72,8 @@ class Liked(Evaluator):
     aim = "form"
 
     async def evaluate(self, case: Case) -> Evaluation:
-        said = [await judge.ask(LIKING, PosedGiven(text=case.text), 20, "liking") for judge in case.panel]
-        return self.scored(sum(one.value.likes for one in said) / 10 / len(said), judged=len(said))
+        replies = [await judge.ask(LIKING, PosedGiven(text=case.text), 20, "liking") for judge in case.panel]
+        return self.scored(sum(reply.value.likes for reply in replies) / 10 / len(replies), judged=len(replies))
 
 
 class Mentions(Evaluator):
@@ -83,14 +83,14 @@ class Mentions(Evaluator):
     aim: MetricAim | None = "content"
 
     async def evaluate(self, case: Case) -> Evaluation:
-        wanted = [n for n in (1, 2, 3) if f"number {n} " not in case.text]
+        missing = [n for n in (1, 2, 3) if f"number {n} " not in case.text]
         findings = [
             Finding(
                 self.name, "missing", "add", "Name the keeper.", expected=f"The keeper number {n} is called Tom{n}."
             )
-            for n in wanted
+            for n in missing
         ]
-        return self.scored(1 - len(wanted) / 3, judged=3, findings=findings, held=[case.statements[0].sentence])
+        return self.scored(1 - len(missing) / 3, judged=3, findings=findings, held=[case.statements[0].sentence])
 
 
 def raising(error: BaseException) -> Evaluator:
@@ -104,13 +104,13 @@ def raising(error: BaseException) -> Evaluator:
     return Raising()
 
 
-def giving(given: Any) -> Evaluator:
+def giving(result: Any) -> Evaluator:
     class Giving(Evaluator):
         name = "giving"
 
         async def evaluate(self, case: Case) -> Evaluation:
-            found: Evaluation = given(self) if callable(given) else given
-            return found
+            evaluation: Evaluation = result(self) if callable(result) else result
+            return evaluation
 
     return Giving()
 
@@ -124,16 +124,16 @@ def install(tmp_path: Path) -> Iterator[Any]:
         )
 
 
-def panel(court: Court, *own: Evaluator, model: Any = None, events: list[Event] | None = None) -> Panel:
+def panel(court: Court, *metrics: Evaluator, model: Any = None, events: list[Event] | None = None) -> Panel:
     """A jury that judges by these metrics, and by nothing else."""
     tokenizer, document = EstimatingTokenizer(), court.document
     passages, tokens = Passages(document, tokenizer), tokenizer.count(document.text)
     reader = EvidenceReader(document, passages, tokenizer, 8192, tokens)
     judge = Judge(model or function_model(court.hear), PromptBook(), court.store.judgments)
-    judging = JudgeConfig(metrics=tuple(metric.name for metric in own))
+    judging = JudgeConfig(metrics=tuple(metric.name for metric in metrics))
     observer = events.append if events is not None else lambda event: None
     reference = Reference(court.store, reader, (judge,), judge, judging, observer)
-    return Panel(court.store, reader, (judge,), evaluators(judging, None, own)[:-1], observer, reference)
+    return Panel(court.store, reader, (judge,), evaluators(judging, None, metrics)[:-1], observer, reference)
 
 
 def begun(court: Court, *own: Evaluator, metrics: tuple[str, ...] = (), **refinement: Any) -> tuple[Run, RunSpec]:
@@ -145,19 +145,19 @@ def begun(court: Court, *own: Evaluator, metrics: tuple[str, ...] = (), **refine
     return record(prepared, order, Limits(), court.store), order
 
 
-async def judged(court: Court, *own: Evaluator, **options: Any) -> dict[str, Evaluation]:
-    run, _ = begun(court, *own)
-    return await judged_by(panel(court, *own, **options), run)
+async def judged(court: Court, *metrics: Evaluator, **options: Any) -> dict[str, Evaluation]:
+    run, _ = begun(court, *metrics)
+    return await judged_by(panel(court, *metrics, **options), run)
 
 
 async def judged_by(judges: Panel, run: Run) -> dict[str, Evaluation]:
     """What all the metrics say of a run's draft, side by side."""
     draft = run.draft
     assert draft is not None
-    said = await asyncio.gather(*(judges.judge_by(one.name, draft) for one in judges.evaluators))
-    kept = judges.store.judgments.of(draft)
-    assert kept == {one.metric: one for one in said}
-    return kept
+    evaluations = await asyncio.gather(*(judges.judge_by(evaluator.name, draft) for evaluator in judges.evaluators))
+    stored = judges.store.judgments.of(draft)
+    assert stored == {evaluation.metric: evaluation for evaluation in evaluations}
+    return stored
 
 
 async def test_metric_needs_a_name_and_a_method(court: Court) -> None:
@@ -170,21 +170,21 @@ async def test_metric_needs_a_name_and_a_method(court: Court) -> None:
 async def test_prompts_of_metrics_are_asked_and_recorded(court: Court) -> None:
     model = FunctionModel(lambda request: Posed(likes=7))
     evaluation = (await judged(court, Liked(), model=model))["liked"]
-    (asked,) = model.asked
+    (request,) = model.asked
     run, _ = begun(court, Liked())
 
     assert (evaluation.score, evaluation.version) == (0.7, 3)
-    assert PromptBook().render(asked.prompt, asked.given) == f"Do you like it?\n\n<story>\n{SUMMARY}\n</story>"
+    assert PromptBook().render(request.prompt, request.given) == f"Do you like it?\n\n<story>\n{SUMMARY}\n</story>"
     assert run.prompt_hashes["liking"] == PromptBook().hash(LIKING)
     assert run.prompt_hashes["liking"] != PromptBook().hash(replace(LIKING, template="Like it?\n\n{{ text }}\n"))
 
 
 def test_changed_prompt_refuses_a_resume(court: Court) -> None:
     run, _ = begun(court, Liked())
-    other = replace(LIKING, template="Like it?\n\n{{ text }}\n")
+    changed = replace(LIKING, template="Like it?\n\n{{ text }}\n")
 
     class Otherwise(Liked):
-        prompts = (other,)
+        prompts = (changed,)
 
     assert restore(court.store, run, (Liked(),)).document == court.document
     with pytest.raises(Exception, match="have changed since it began: liking"):
@@ -213,7 +213,7 @@ def test_dry_run_counts_prompts_of_metrics(court: Court) -> None:
 ERRORS = [KeyError("x"), AssertionError("no"), UsageError("never"), RuntimeError("<b>\nodd")]
 
 
-@pytest.mark.parametrize("error", ERRORS, ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
 async def test_raising_metric_fails_alone(court: Court, error: Exception) -> None:
     events: list[Event] = []
     evaluation = await judged(court, raising(error), SaysTom(), events=events)
@@ -236,7 +236,7 @@ async def test_raising_metric_fails_alone(court: Court, error: Exception) -> Non
         ScriptError("x"),
         asyncio.CancelledError(),
     ],
-    ids=lambda one: type(one).__name__,
+    ids=lambda error: type(error).__name__,
 )
 async def test_fatal_errors_end_the_run(court: Court, error: BaseException) -> None:
     run, _ = begun(court, raising(error), SaysTom())
@@ -249,22 +249,24 @@ async def test_fatal_errors_end_the_run(court: Court, error: BaseException) -> N
 
 FINDING = Finding("giving", "odd", "drop", "Leave it out.", sentence=SENTENCE)
 UNSOUND: dict[str, Any] = {
-    "1.7, which is not from 0 to 1": lambda one: one.scored(1.7),
-    "nan, which is not from 0 to 1": lambda one: one.scored(float("nan")),
+    "1.7, which is not from 0 to 1": lambda metric: metric.scored(1.7),
+    "nan, which is not from 0 to 1": lambda metric: metric.scored(float("nan")),
     "-0.1, which is not from 0 to 1": Evaluation("giving", 1, "scored", -0.1),
     "returned None instead of an Evaluation": None,
     "returned 0.5 instead of an Evaluation": 0.5,
     "of the metric coverage": Evaluation("coverage", 1, "scored", 0.5),
     "the score None with the outcome scored": Evaluation("giving", 1, "scored"),
     "the score 0.5 with the outcome failed": Evaluation("giving", 1, "failed", 0.5),
-    "judged -1 items": lambda one: one.scored(0.5, judged=-1),
-    "a finding of the metric coverage": lambda one: one.scored(0.5, findings=[replace(FINDING, metric="coverage")]),
-    "task: must be 'add', 'correct'": lambda one: one.scored(0.5, findings=[replace(FINDING, task="burn")]),
-    "sentence: must be text": lambda one: one.scored(0.5, findings=[replace(FINDING, sentence=None)]),
-    "findings.0: must be an object": lambda one: one.scored(0.5, findings=["bad"]),
-    "held.0: must be text": lambda one: one.scored(0.5, held=[3]),
-    "details that are not JSON": lambda one: one.scored(0.5, details={"x": object()}),
-    "Out of range float": lambda one: one.measured({"x": float("inf")}),
+    "judged -1 items": lambda metric: metric.scored(0.5, judged=-1),
+    "a finding of the metric coverage": lambda metric: metric.scored(
+        0.5, findings=[replace(FINDING, metric="coverage")]
+    ),
+    "task: must be 'add', 'correct'": lambda metric: metric.scored(0.5, findings=[replace(FINDING, task="burn")]),
+    "sentence: must be text": lambda metric: metric.scored(0.5, findings=[replace(FINDING, sentence=None)]),
+    "findings.0: must be an object": lambda metric: metric.scored(0.5, findings=["bad"]),
+    "held.0: must be text": lambda metric: metric.scored(0.5, held=[3]),
+    "details that are not JSON": lambda metric: metric.scored(0.5, details={"x": object()}),
+    "Out of range float": lambda metric: metric.measured({"x": float("inf")}),
 }
 
 
@@ -278,10 +280,12 @@ async def test_invalid_evaluation_is_refused(court: Court, complaint: str) -> No
 
 
 async def test_whatever_it_finds_is_kept(court: Court) -> None:
-    given = giving(
-        lambda one: one.scored(1, findings=[FINDING], held=[SENTENCE], details={"x": [1]}, judged=2, unjudged=2)
+    metric = giving(
+        lambda evaluator: evaluator.scored(
+            1, findings=[FINDING], held=[SENTENCE], details={"x": [1]}, judged=2, unjudged=2
+        )
     )
-    evaluation = (await judged(court, given))["giving"]
+    evaluation = (await judged(court, metric))["giving"]
 
     assert (evaluation.score, evaluation.findings, evaluation.held, evaluation.unjudged) == (
         1.0,
@@ -307,11 +311,11 @@ async def test_shared_questions_are_built_once(court: Court) -> None:
         needs = None
         uses = "questions"
 
-    own = (Asked(), Known(), BUILT_IN["coverage"])
+    metrics = (Asked(), Known(), BUILT_IN["coverage"])
     run, _ = begun(court, Asked(), Known())
-    found = await judged_by(replace(panel(court, Asked(), Known()), evaluators=own), run)
+    evaluations = await judged_by(replace(panel(court, Asked(), Known()), evaluators=metrics), run)
 
-    assert found["asked"].details == found["known"].details != {"questions": 0}
+    assert evaluations["asked"].details == evaluations["known"].details != {"questions": 0}
     assert len(court.asked("ask_document")) == 1
 
 
@@ -346,12 +350,12 @@ async def test_installed_metric_is_a_goal(
 def test_unknown_metric_lists_the_known_ones(install: Any) -> None:
     with pytest.raises(UsageError) as caught:
         evaluators(JudgeConfig(metrics=("beauty",)), None, (SaysTom(),))
-    there = (
+    choices = (
         "coverage, consistency, keyfact_recall, faithfulness, booookscore, newcomer, spread, position,"
         " statistics, says_tom"
     )
     assert caught.value.message == "there is no metric 'beauty'"
-    assert caught.value.hint == f"choose from: {there}"
+    assert caught.value.hint == f"choose from: {choices}"
 
     install("mentions", f"{__name__}:Mentions")
     assert names() == (*BUILT_IN, "mentions")
@@ -359,12 +363,12 @@ def test_unknown_metric_lists_the_known_ones(install: Any) -> None:
 
 
 def test_a_goal_needs_a_score() -> None:
-    known = evaluators(JudgeConfig(metrics=("coverage",)), None)
-    check_goals(["coverage"], known)
+    metrics = evaluators(JudgeConfig(metrics=("coverage",)), None)
+    check_goals(["coverage"], metrics)
     with pytest.raises(UsageError, match="says_tom gives no score, so it cannot be a goal"):
-        check_goals(["coverage", "says_tom"], [*known, SaysTom()])
+        check_goals(["coverage", "says_tom"], [*metrics, SaysTom()])
     with pytest.raises(UsageError, match=r"there is no metric .beauty.\nchoose from: coverage, liked$"):
-        check_goals(["beauty"], [*known, Liked()])
+        check_goals(["beauty"], [*metrics, Liked()])
 
 
 def test_installed_metric_cannot_take_a_builtin_name(install: Any) -> None:
@@ -377,14 +381,14 @@ def test_installed_metric_cannot_take_a_builtin_name(install: Any) -> None:
 def test_installed_metric_works_in_all_commands(install: Any, tmp_path: Path) -> None:
     install("mentions", f"{__name__}:Mentions")
     with keepers_court(tmp_path) as command:
-        judged = command.run("evaluate", "book.md", "poor.md", "--metric", "mentions", "--json").json
+        evaluation = command.run("evaluate", "book.md", "poor.md", "--metric", "mentions", "--json").json
         better = command.run("refine", "book.md", "poor.md", "--goal", "mentions=0.9", "--words", "100", "--json").json
         planned = command.run("evaluate", "book.md", "poor.md", "--metric", "mentions", "--dry-run", "--json").json
         wrong = command.run("refine", "book.md", "poor.md", "--goal", "beauty=1", "--json").json
         query = command.run("evaluate", "book.md", "poor.md", "--metric", "mentions", "--query", "Who?", "--json").json
         helped = " ".join(command.run("help", "evaluate").out.split())
 
-    assert judged["metrics"]["mentions"]["score"] == 1.0
+    assert evaluation["metrics"]["mentions"]["score"] == 1.0
     assert better["goals"] == {"mentions": {"at_least": 0.9, "met": True, "judged_share": 1.0}}
     assert planned["stages"] == []
     assert wrong["error"]["hint"].endswith("faithfulness, booookscore, spread, mentions")
@@ -413,13 +417,13 @@ def test_faulty_installed_metric_is_named(install: Any, name: str, target: str, 
 
 
 def unnamed(name: Any) -> Evaluator:
-    made = SaysTom()
-    made.name = name
-    return made
+    metric = SaysTom()
+    metric.name = name
+    return metric
 
 
 @pytest.mark.parametrize(
-    ("own", "complaint"),
+    ("metrics", "complaint"),
     [
         ((SaysTom(), SaysTom()), "there are two metrics named says_tom"),
         ((unnamed("coverage"),), "there are two metrics named coverage"),
@@ -430,9 +434,9 @@ def unnamed(name: Any) -> Evaluator:
         ((SaysTom,), "is not a metric"),
     ],
 )
-def test_metric_objects_need_valid_names(own: Any, complaint: str) -> None:
+def test_metric_objects_need_valid_names(metrics: Any, complaint: str) -> None:
     with pytest.raises(UsageError) as caught:
-        names(own)
+        names(metrics)
     assert complaint in caught.value.message
     assert REVIEW in RESERVED_NAMES
 

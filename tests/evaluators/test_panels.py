@@ -37,8 +37,8 @@ def panels(draw: st.DrawFn) -> list[JudgeVerdicts]:
 
 def weighted(parts: Any, name: str) -> float:
     """What the parts of a breakdown come to together."""
-    judged = sum(part["judged"] for part in parts)
-    return sum(part[name] * part["judged"] for part in parts if part["judged"]) / judged
+    total = sum(part["judged"] for part in parts)
+    return sum(part[name] * part["judged"] for part in parts if part["judged"]) / total
 
 
 @settings(max_examples=40)

@@ -35,13 +35,13 @@ def book() -> Document:
 
 @pytest.fixture
 def court(tmp_path: Path) -> Iterator[Court]:
-    made = Court(tmp_path, document=book())
-    yield made
-    made.store.close()
+    court = Court(tmp_path, document=book())
+    yield court
+    court.store.close()
 
 
-async def judged(court: Court, summary: str, metric: str = "position", **given: Any) -> Evaluation:
-    result = await court.evaluate(summary, metrics=(metric,), **given)
+async def judged(court: Court, summary: str, metric: str = "position", **options: Any) -> Evaluation:
+    result = await court.evaluate(summary, metrics=(metric,), **options)
     assert result.usage.calls == 0
     assert court.sheets == []
     return result.evaluations[metric]

@@ -23,11 +23,11 @@ FAULT = {"quote": "aforementioned parties", "problem": "legal wording"}
 
 def judge(*verdicts: dict[str, Any] | Exception, name: str = "judge") -> FunctionModel:
     """A judge that gives these verdicts in turn, the last one again and again."""
-    left = list(verdicts)
+    remaining = list(verdicts)
 
     def answer(request: Request[Any, Any]) -> Any:
-        said = left.pop(0) if len(left) > 1 else left[0]
-        return said if isinstance(said, Exception) else RubricVerdict.model_validate({"reason": "", **said})
+        verdict = remaining.pop(0) if len(remaining) > 1 else remaining[0]
+        return verdict if isinstance(verdict, Exception) else RubricVerdict.model_validate({"reason": "", **verdict})
 
     return FunctionModel(answer, name)
 
@@ -48,19 +48,19 @@ def test_levels_are_scores_and_quotes_findings() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "score"), [("5", 1.0), ("Level 4", 0.75), ("2 of 5", 0.25), ("1/5", 0.0), (4.0, 0.75)]
+    ("level", "score"), [("5", 1.0), ("Level 4", 0.75), ("2 of 5", 0.25), ("1/5", 0.0), (4.0, 0.75)]
 )
-def test_levels_are_read_however_they_are_written(said: Any, score: float) -> None:
-    assert judged(judge({"level": said, "faults": []})).score == score
+def test_levels_are_read_however_they_are_written(level: Any, score: float) -> None:
+    assert judged(judge({"level": level, "faults": []})).score == score
 
 
-@pytest.mark.parametrize("said", ["good", "3.5", True, "4,5", None])
-def test_invalid_levels_are_refused(said: Any) -> None:
+@pytest.mark.parametrize("level", ["good", "3.5", True, "4,5", None])
+def test_invalid_levels_are_refused(level: Any) -> None:
     reply = (
-        f'{{"faults": [], "reason": "", "level": {"null" if said is None else repr(said).replace(chr(39), chr(34))}}}'
+        f'{{"faults": [], "reason": "", "level": {"null" if level is None else repr(level).replace(chr(39), chr(34))}}}'
     )
     reply = reply.replace("True", "true")
-    if said is None:
+    if level is None:
         assert RubricVerdict.model_validate_json(reply).level == 0
     else:
         with pytest.raises(ValueError, match="level"):
@@ -127,7 +127,7 @@ def test_prompt_holds_requirement_levels_and_summary() -> None:
 
 
 @pytest.mark.parametrize(
-    ("made", "message"),
+    ("make", "message"),
     [
         (lambda: Rubric("x", ""), "requirement: must not be empty"),
         (lambda: Rubric("x", "y", levels=1), "levels"),
@@ -137,9 +137,9 @@ def test_prompt_holds_requirement_levels_and_summary() -> None:
         (lambda: judged(judge({"level": 1}), metric=Rubric("coverage", "y")), "there are two metrics named coverage"),
     ],
 )
-def test_senseless_rubric_is_refused(made: Any, message: str) -> None:
+def test_senseless_rubric_is_refused(make: Any, message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        made()
+        make()
 
 
 def test_built_in_judge_is_refused_at_once() -> None:
@@ -171,8 +171,8 @@ def writer(request: Request[Any, Any]) -> Any:
     if request.prompt.name != "plain_tone":
         return "The board met. Everybody agreed. It was cold."
     fine = "aforementioned" not in request.given.summary
-    said = {"level": 5 if fine else 1, "faults": [] if fine else [FAULT], "reason": ""}
-    return RubricVerdict.model_validate(said)
+    verdict = {"level": 5 if fine else 1, "faults": [] if fine else [FAULT], "reason": ""}
+    return RubricVerdict.model_validate(verdict)
 
 
 @pytest.mark.slow

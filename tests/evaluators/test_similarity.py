@@ -43,12 +43,12 @@ class Letters:
         return [*counts, 0 if any(counts) else 1]
 
 
-def alike(name: SimilarityName, one: str, other: str) -> float:
-    return similarity(name, Letters())(one, other)
+def alike(name: SimilarityName, first: str, second: str) -> float:
+    return similarity(name, Letters())(first, second)
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "expected"),
+    ("first", "second", "expected"),
     [
         ("Ruth Crane", "the ruth  crane.", 1),
         ("“Ruth Crane!”", "Crane, Ruth", 1),
@@ -65,12 +65,12 @@ def alike(name: SimilarityName, one: str, other: str) -> float:
         ("?!", "?!", 0),
     ],
 )
-def test_exact_by_hand(one: str, other: str, expected: float) -> None:
-    assert alike("exact", one, other) == pytest.approx(expected)
+def test_exact_by_hand(first: str, second: str, expected: float) -> None:
+    assert alike("exact", first, second) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "expected"),
+    ("first", "second", "expected"),
     [
         ("Ruth Crane", "ruth crane", 1),
         ("the cat sat on the mat", "the cat sat", 2 * 1 * 0.5 / 1.5),  # all of three words, three of six
@@ -85,12 +85,12 @@ def test_exact_by_hand(one: str, other: str, expected: float) -> None:
         ("", "", 0),
     ],
 )
-def test_rouge1_by_hand(one: str, other: str, expected: float) -> None:
-    assert alike("rouge1", one, other) == pytest.approx(expected)
+def test_rouge1_by_hand(first: str, second: str, expected: float) -> None:
+    assert alike("rouge1", first, second) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "expected"),
+    ("first", "second", "expected"),
     [
         ("abc", "abc", 1),
         ("ab", "cd", 0),
@@ -100,32 +100,32 @@ def test_rouge1_by_hand(one: str, other: str, expected: float) -> None:
         ("...", "...", 0),
     ],
 )
-def test_cosine_by_hand(one: str, other: str, expected: float) -> None:
-    assert alike("cosine", one, other) == pytest.approx(expected)
+def test_cosine_by_hand(first: str, second: str, expected: float) -> None:
+    assert alike("cosine", first, second) == pytest.approx(expected)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", get_args(SimilarityName))
 @settings(max_examples=60, deadline=None)
-@given(one=answers, other=answers)
-def test_what_holds_for_every_measure(name: Literal["exact", "rouge1", "cosine"], one: str, other: str) -> None:
+@given(first=answers, second=answers)
+def test_what_holds_for_every_measure(name: Literal["exact", "rouge1", "cosine"], first: str, second: str) -> None:
     measure = similarity(name, Letters())
-    score = measure(one, other)
+    score = measure(first, second)
     assert math.isfinite(score)
     assert 0 <= score <= 1
-    assert score == measure(other, one)
-    assert measure(one, one) == (1 if words(one) else 0)
-    assert measure("", one) == measure(one, "") == 0
+    assert score == measure(second, first)
+    assert measure(first, first) == (1 if words(first) else 0)
+    assert measure("", first) == measure(first, "") == 0
 
 
 @pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(st.one_of(ascii_texts, ascii_prose), st.one_of(ascii_texts, ascii_prose))
-def test_ascii_scores_equal_rouge_score(one: str, other: str) -> None:
-    expected = RougeScorer(["rouge1"], use_stemmer=True).score(one, other)["rouge1"].fmeasure
-    assert f1(words(one), words(other), "en") == expected
-    if not language_of("\n".join(sorted((one, other)))):
-        assert alike("rouge1", one, other) == expected
+def test_ascii_scores_equal_rouge_score(first: str, second: str) -> None:
+    expected = RougeScorer(["rouge1"], use_stemmer=True).score(first, second)["rouge1"].fmeasure
+    assert f1(words(first), words(second), "en") == expected
+    if not language_of("\n".join(sorted((first, second)))):
+        assert alike("rouge1", first, second) == expected
 
 
 # Of each language answers that say the same in other forms of their words, and two that do not though they look it.
@@ -140,11 +140,11 @@ READ = {name: (LANGUAGES / f"{name}.md").read_text("utf-8") for name in (*INFLEC
 
 @pytest.mark.parametrize("language", INFLECTED)
 def test_answers_are_stemmed_by_language(language: str) -> None:
-    one, other, like, unlike = INFLECTED[language]
+    first, second, like, unlike = INFLECTED[language]
     threshold = JudgeConfig().threshold
-    assert alike("rouge1", one, other) <= threshold, "which as English are not alike"
+    assert alike("rouge1", first, second) <= threshold, "which as English are not alike"
     with language_context(Document.from_text(READ[language])):
-        assert alike("rouge1", one, other) > threshold
+        assert alike("rouge1", first, second) > threshold
         assert alike("rouge1", like, unlike) <= threshold
 
 

@@ -24,13 +24,13 @@ def document(text: str = SOURCE) -> Document:
 
 @pytest.fixture
 def court(tmp_path: Path) -> Iterator[Court]:
-    made = Court(tmp_path, document=document())
-    yield made
-    made.store.close()
+    court = Court(tmp_path, document=document())
+    yield court
+    court.store.close()
 
 
-async def measured(court: Court, summary: str, **given: Any) -> Evaluation:
-    return (await court.evaluate(summary, metrics=("statistics",), **given)).evaluations["statistics"]
+async def measured(court: Court, summary: str, **options: Any) -> Evaluation:
+    return (await court.evaluate(summary, metrics=("statistics",), **options)).evaluations["statistics"]
 
 
 async def test_the_figures_of_a_summary(court: Court) -> None:

@@ -24,10 +24,12 @@ VERSIONS = {"coverage": 8, "consistency": 9, "faithfulness": 5}
 def test_reading_goes_with_the_metric_version() -> None:
     source, tokenizer = load(str(SAMPLE)), EstimatingTokenizer()
     reader = EvidenceReader(source, Passages(source, tokenizer), tokenizer, 8192, tokenizer.count(source.text))
-    items = [source.text[one.start : one.end] for one in sentences(source.text)][::25]
-    asked = [f"Who was it of whom this is said: {one.split(',')[0]}?" for one in items]
-    looks = ReadingPlan(reader, [EvidenceQuery(one) for one in (*items, *asked)], each=100, near=8, far=16)
+    items = [source.text[sentence.start : sentence.end] for sentence in sentences(source.text)][::25]
+    questions = [f"Who was it of whom this is said: {sentence.split(',')[0]}?" for sentence in items]
+    looks = ReadingPlan(
+        reader, [EvidenceQuery(sentence) for sentence in (*items, *questions)], each=100, near=8, far=16
+    )
     numbers = range(len(looks.items))
     read = [looks.first(numbers), looks.wider(numbers), looks.closer(numbers), *looks.parts(numbers)]
-    found = hashlib.sha256(str([look.spans for some in read for look in some]).encode()).hexdigest()[:12]
-    assert (found, {name: BUILT_IN[name].version for name in VERSIONS}) == (READ, VERSIONS)
+    digest = hashlib.sha256(str([look.spans for batches in read for look in batches]).encode()).hexdigest()[:12]
+    assert (digest, {name: BUILT_IN[name].version for name in VERSIONS}) == (READ, VERSIONS)

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from redraft.agents import fact_checker
 from redraft.domain import Document, Evaluation, Evidence, Pack, PackQuestion, Span
-from redraft.evaluators import consistency, coverage, keyfact_recall
+from redraft.evaluators import consistency, coverage, faithfulness, keyfact_recall
 from redraft.evaluators.metric_info import GOOD_VERDICTS
 from redraft.report.history.quotes import By, basis, quotes_of
 from redraft.store.store import Store
@@ -40,7 +39,7 @@ def test_verdicts_are_those_of_the_metrics() -> None:
         "coverage": coverage.ANSWERED,
         "consistency": consistency.CONSISTENT,
         "keyfact_recall": keyfact_recall.STATED,
-        "faithfulness": fact_checker.SUPPORTED,
+        "faithfulness": faithfulness.SUPPORTED,
     }
 
 

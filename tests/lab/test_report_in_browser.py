@@ -47,7 +47,7 @@ def opened(page: Any, folder: Path, model: str = "a", experiment: str = "hamlet"
 
 
 @pytest.mark.nightly
-def test_it_opens_from_a_disk_and_its_data_can_be_taken_along(page: Any, tmp_path: Path) -> None:
+def test_the_page_opens_offline_and_downloads_data(page: Any, tmp_path: Path) -> None:
     opened(page, tmp_path)
     assert page.requests == [f"file://{tmp_path}/report.html"]
     assert page.troubles == []
@@ -67,7 +67,7 @@ def test_it_opens_from_a_disk_and_its_data_can_be_taken_along(page: Any, tmp_pat
     page.wait_for_url("**#e1-t2")
 
 
-def test_what_was_not_measured_is_a_dash_and_what_is_little_is_not_nothing(page: Any, tmp_path: Path) -> None:
+def test_unmeasured_is_a_dash_small_is_visible(page: Any, tmp_path: Path) -> None:
     opened(page, tmp_path)
     page.locator("#e1-t1-1 .data > summary").click()
     first = page.locator("#e1-t1-1 .data tbody tr").first.locator("td").all_inner_texts()
@@ -83,9 +83,7 @@ def test_what_was_not_measured_is_a_dash_and_what_is_little_is_not_nothing(page:
         pytest.param(360, "light", marks=pytest.mark.nightly),
     ],
 )
-def test_nothing_serious_keeps_anybody_out_and_nothing_is_too_wide(
-    chromium: Any, tmp_path: Path, width: int, scheme: str
-) -> None:
+def test_the_page_is_accessible_and_fits(chromium: Any, tmp_path: Path, width: int, scheme: str) -> None:
     page = chromium.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page.requests, page.troubles = [], []
     opened(page, tmp_path, model="a-model-with-a-name-that-does-not-end-" * 4)

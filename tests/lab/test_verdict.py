@@ -55,24 +55,22 @@ def said(*rows: tuple[Cell, ...]) -> str:
         ),
     ],
 )
-def test_the_sentence_says_which_is_better_by_how_much_and_whether_to_trust_it(
-    rows: list[tuple[Cell, ...]], sentence: str
-) -> None:
+def test_the_verdict_names_winner_gap_and_certainty(rows: list[tuple[Cell, ...]], sentence: str) -> None:
     assert said(*rows) == sentence
 
 
-def test_of_many_clear_differences_the_largest_are_named_and_chance_is_mentioned() -> None:
+def test_many_differences_are_shortened_with_a_caution() -> None:
     sentence = said(*(row(0.01 * at, (0.005, 0.5), f"m{at}") for at in range(1, 12)))
     assert findall(r"in (m\d+) than", sentence) == ["m11", "m10", "m9"]
     assert sentence.endswith("and 8 more differences; of 11 such intervals, one in twenty excludes 0 by chance.")
 
 
-def test_the_mean_of_all_judges_counts_and_a_name_with_a_comma_is_quoted() -> None:
+def test_the_verdict_uses_the_judges_mean() -> None:
     first_row, mean = row(0.5, (0.4, 0.6)), ("coverage", "A, 30 words", "B", "mean of judges", 0.1, 0.05, 0.2, 6)
     assert said(first_row, mean) == "“A, 30 words” scores 0.10 higher in coverage than B (95% interval 0.05 to 0.20)."
 
 
-def test_the_thesis_is_read_by_its_questions_and_experiments_without_systems_say_nothing() -> None:
+def test_the_thesis_verdict_uses_its_questions() -> None:
     accuracy = Table(
         *("differences", "", "", ""),
         ("set", "first", "second", "type", "difference", "95% from", "95% to", "questions"),

@@ -32,22 +32,22 @@ def test_classes_are_read_in_any_order(tiny: Path, tmp_path: Path) -> None:
     assert [odd.index(max(odd)) for odd in odds] == [0, 2, 1]
     assert all(max(odd) >= HIGH and abs(sum(odd) - 1) < 1e-5 for odd in odds)
     # The same weights under another order of names say something else: it is the names that are gone by.
-    other = tmp_path / "other"
-    shutil.copytree(tiny, other)
-    config = json.loads((other / "config.json").read_text())
+    folder = tmp_path / "other"
+    shutil.copytree(tiny, folder)
+    config = json.loads((folder / "config.json").read_text())
     config["id2label"] = {"0": "Neutral", "1": "CONTRADICTION", "2": "entailment"}
-    (other / "config.json").write_text(json.dumps(config))
-    assert [odd.index(max(odd)) for odd in load_entailment(str(other)).odds(pairs)] == [2, 1, 0]
+    (folder / "config.json").write_text(json.dumps(config))
+    assert [odd.index(max(odd)) for odd in load_entailment(str(folder)).odds(pairs)] == [2, 1, 0]
 
 
 @pytest.mark.parametrize("labels", [{"0": "LABEL_0", "1": "LABEL_1", "2": "LABEL_2"}, {"0": "entailment", "1": "not"}])
 def test_model_without_named_classes_is_refused(labels: dict[str, str], tiny: Path, tmp_path: Path) -> None:
-    other = tmp_path / "other"
-    shutil.copytree(tiny, other)
-    config = json.loads((other / "config.json").read_text())
-    (other / "config.json").write_text(json.dumps(config | {"id2label": labels}))
+    folder = tmp_path / "other"
+    shutil.copytree(tiny, folder)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"id2label": labels}))
     with pytest.raises(UsageError, match=r"classes must be entailment, neutral, contradiction|cannot be loaded"):
-        load_entailment(str(other))
+        load_entailment(str(folder))
 
 
 @pytest.fixture(autouse=True)
@@ -124,7 +124,7 @@ async def test_imported_facts_are_aligned(tiny: Path, tmp_path: Path) -> None:
     assert (recall.score, recall.judged) == (0.5, 2)
     stated = recall.details["facts"]
     assert isinstance(stated, list)
-    assert [(one["verdict"], one["sentences"]) for one in stated] == [("stated", [1]), ("missing", [])]
+    assert [(fact["verdict"], fact["sentences"]) for fact in stated] == [("stated", [1]), ("missing", [])]
 
 
 def test_other_metrics_and_roles_are_refused(tiny: Path, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ _STEPS, _BATCH, _LEARNED = 1_000, 128, 0.001
 
 def there_are(*animals: str, but_no: tuple[str, ...] = ()) -> str:
     """The sentences that tell which animals there are, and which there are not."""
-    return " ".join(f"There are {one}." for one in (*animals, *(f"no-{lacking}" for lacking in but_no)))
+    return " ".join(f"There are {noun}." for noun in (*animals, *(f"no-{lacking}" for lacking in but_no)))
 
 
 def pairs(seed: int) -> Iterator[tuple[str, str, int]]:
@@ -87,8 +87,8 @@ def make(folder: Path) -> float:
 
     def batch(size: int) -> tuple[object, object]:
         rows = [next(source) for _ in range(size)]
-        read = tokenizer([one[0] for one in rows], [one[1] for one in rows], padding=True, return_tensors="pt")
-        return read, torch.tensor([one[2] for one in rows])
+        read = tokenizer([row[0] for row in rows], [row[1] for row in rows], padding=True, return_tensors="pt")
+        return read, torch.tensor([row[2] for row in rows])
 
     for _ in range(_STEPS):
         read, labels = batch(_BATCH)

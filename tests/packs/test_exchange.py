@@ -36,10 +36,10 @@ def elsewhere(tmp_path: Path) -> Iterator[Store]:
 @pytest.fixture(scope="module")
 def exporter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Court]:
     """Where the pack was built that is exported."""
-    made = Court(tmp_path_factory.mktemp("exporter"))
-    asyncio.run(build(made))
-    yield made
-    made.store.close()
+    court = Court(tmp_path_factory.mktemp("exporter"))
+    asyncio.run(build(court))
+    yield court
+    court.store.close()
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_exported_pack_is_used_elsewhere(exporter: Court, elsewhere: Store, expo
 
 
 def test_weights_travel_with_a_pack(exporter: Court, elsewhere: Store, exported: Json) -> None:
-    weighed = [{**one, "weight": 3} for one in exported["questions"]]
+    weighed = [{**question, "weight": 3} for question in exported["questions"]]
     ((pack, _),) = exporter.store.packs.all()
     questions = tuple(replace(question, weight=3) for question in pack.questions)
     key = pack_id(exporter.document.id, questions)
@@ -102,7 +102,9 @@ def test_weights_travel_with_a_pack(exporter: Court, elsewhere: Store, exported:
 
     # As exported before there were weights.
     plain = tuple(replace(question, weight=1) for question in pack.questions)
-    without = [{name: value for name, value in one.items() if name != "weight"} for one in exported["questions"]]
+    without = [
+        {name: value for name, value in question.items() if name != "weight"} for question in exported["questions"]
+    ]
     key = pack_id(exporter.document.id, plain)
     brought = bring(elsewhere, {**exported, "id": key, "questions": without}, exporter.document).questions
     assert brought is not None
@@ -118,12 +120,12 @@ def test_missing_pack_names_the_next_step(court: Court) -> None:
 def test_a_pack_of_another_document_is_refused(elsewhere: Store, exported: Json, exporter: Court) -> None:
     with pytest.raises(PackError, match="not in this database"):
         bring(elsewhere, exported, None)
-    other = parse((exporter.document.text + " ").encode(), name="other.md")
+    changed = parse((exporter.document.text + " ").encode(), name="other.md")
     with pytest.raises(PackError, match="about another document, 'The Keepers'"):
-        bring(elsewhere, exported, other)
-    exporter.store.documents.add(other)
+        bring(elsewhere, exported, changed)
+    exporter.store.documents.add(changed)
     with pytest.raises(PackError, match="about another document"):
-        choose(exporter.store, other, exported["id"])
+        choose(exporter.store, changed, exported["id"])
 
 
 def edit(path: str, value: object) -> Callable[[Json], Json]:
@@ -261,18 +263,18 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
 @pytest.mark.parametrize("kind", LARGE)
 def test_large_file_takes_little_memory(tmp_path: Path, kind: str) -> None:
     began = time.monotonic()
-    told = subprocess.run(
+    output = subprocess.run(
         [sys.executable, "-c", _IMPORT, str(tmp_path / "x.db")], input=LARGE[kind](), capture_output=True, check=True
     ).stdout.decode()
-    refused, used = told.splitlines()
+    refused, memory = output.splitlines()
     assert "the file has too many parts for a pack" in refused
-    assert int(used) < 2 * SIZE
+    assert int(memory) < 2 * SIZE
     assert time.monotonic() - began < 20
 
 
 def pack(document: str, **parts: Any) -> bytes:
-    shown = {"format": "redraft-pack", "version": 3, "id": None, "document": {"id": document, "title": "Light"}}
-    return json.dumps({**shown, "model": None, "prompt_hashes": {}, "questions": [], **parts}).encode()
+    content = {"format": "redraft-pack", "version": 3, "id": None, "document": {"id": document, "title": "Light"}}
+    return json.dumps({**content, "model": None, "prompt_hashes": {}, "questions": [], **parts}).encode()
 
 
 @pytest.mark.slow

@@ -89,7 +89,7 @@ def keep_all_below(content: Json) -> Json:
     """A fact under one that was pruned is kept."""
     for tree in content["keyfacts"]["trees"]:
         for fact in tree["facts"]:
-            fact["pruned"] = [one for one in fact["pruned"] if one["dimension"] != "orphaned"]
+            fact["pruned"] = [objection for objection in fact["pruned"] if objection["dimension"] != "orphaned"]
     return content
 
 
@@ -186,16 +186,16 @@ def test_whatever_is_changed_changes_the_id(
 async def test_last_import_counts(tmp_path: Path) -> None:
     court = Court(tmp_path, Grove())
     try:
-        made = [await court.keyfacts(perspective=perspective) for perspective in ("narrative", "analytical")]
-        assert choose(court.store, court.document).keyfacts == made[1]
-        assert choose(court.store, court.document, keyfacts=made[0].id[:8]).keyfacts == made[0]
-        for wanted in (made[0], made[1], made[0]):
-            bring(court.store, pack_json(court.document, None, wanted), court.document)
-            known = court.store.keyfacts.imported(court.document.id)
-            assert known is not None
-            assert known.id == wanted.id
-            assert choose(court.store, court.document).keyfacts == known
+        built = [await court.keyfacts(perspective=perspective) for perspective in ("narrative", "analytical")]
+        assert choose(court.store, court.document).keyfacts == built[1]
+        assert choose(court.store, court.document, keyfacts=built[0].id[:8]).keyfacts == built[0]
+        for keyfacts in (built[0], built[1], built[0]):
+            bring(court.store, pack_json(court.document, None, keyfacts), court.document)
+            imported = court.store.keyfacts.imported(court.document.id)
+            assert imported is not None
+            assert imported.id == keyfacts.id
+            assert choose(court.store, court.document).keyfacts == imported
         with pytest.raises(PackError, match="about another document"):
-            choose(court.store, island(3), keyfacts=made[0].id)
+            choose(court.store, island(3), keyfacts=built[0].id)
     finally:
         court.store.close()

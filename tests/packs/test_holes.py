@@ -41,9 +41,9 @@ class Squeamish(Keepers):
 
 @pytest.fixture
 def court(tmp_path: Path) -> Iterator[Court]:
-    made = Court(tmp_path, Squeamish("ask_document"), document=island(LAST))
-    yield made
-    made.store.close()
+    court = Court(tmp_path, Squeamish("ask_document"), document=island(LAST))
+    yield court
+    court.store.close()
 
 
 async def build(court: Court) -> tuple[Pack, Result]:
@@ -75,17 +75,17 @@ class Asker(Evaluator):
 async def test_missing_parts_are_on_record(court: Court) -> None:
     events: list[Event] = []
     first = await court.evaluate(POOR, settings=SMALL, metrics=("coverage", "consistency"), observer=events.append)
-    (pack, _), *others = court.store.packs.all()
+    (pack, _), *rest = court.store.packs.all()
     async with court.session() as session:
-        own = await session.evaluate(court.document, POOR, settings=court.settings(SMALL), metrics=[Asker()])
+        asked_result = await session.evaluate(court.document, POOR, settings=court.settings(SMALL), metrics=[Asker()])
 
-    assert others == []
+    assert rest == []
     assert pack.missing == (HOLE,)
     assert Notice(HOLE) in events
     assert first.missing == {"coverage": [HOLE]}
     assert first.evaluations["coverage"].details["missing"] == [HOLE]
     assert first.evaluations["consistency"].missing == ()
-    assert (own.evaluations["asker"].details["pack"], own.missing) == (pack.id, {"asker": [HOLE]})
+    assert (asked_result.evaluations["asker"].details["pack"], asked_result.missing) == (pack.id, {"asker": [HOLE]})
     assert first.record().missing == first.missing
     # It is as frozen as any other: nobody was asked for it again.
     assert len(court.asked("ask_document")) == 3
@@ -94,37 +94,37 @@ async def test_missing_parts_are_on_record(court: Court) -> None:
 @pytest.mark.slow
 async def test_rebuilding_asks_only_for_gaps(court: Court) -> None:
     holed, _ = await build(court)
-    again, _ = await build(court)
+    rebuilt, _ = await build(court)
     heal(court)
-    whole, _ = await build(court)
-    judged = await court.evaluate(POOR, settings=SMALL, metrics=("coverage",))
+    complete, _ = await build(court)
+    result = await court.evaluate(POOR, settings=SMALL, metrics=("coverage",))
 
-    assert again == holed
-    assert max(stations(holed)) < LAST * 2 // 3 < max(stations(whole))
-    assert (whole.missing, judged.missing) == ((), {})
+    assert rebuilt == holed
+    assert max(stations(holed)) < LAST * 2 // 3 < max(stations(complete))
+    assert (complete.missing, result.missing) == ((), {})
     (sheet,) = court.asked("ask_document")
     assert f"keeper number {LAST} " in sheet.text
-    assert judged.evaluations["coverage"].details["pack"] == whole.id
+    assert result.evaluations["coverage"].details["pack"] == complete.id
 
 
 @pytest.mark.slow
 async def test_resuming_retries_the_missing_parts(court: Court) -> None:
-    holed, made = await build(court)
-    judged = await court.evaluate(POOR, settings=SMALL, metrics=("coverage", "consistency"))
-    in_vain = await court.resume(judged.run.id)
-    assert (in_vain.evaluations, in_vain.status) == (judged.evaluations, "done")
+    holed, building = await build(court)
+    first = await court.evaluate(POOR, settings=SMALL, metrics=("coverage", "consistency"))
+    in_vain = await court.resume(first.run.id)
+    assert (in_vain.evaluations, in_vain.status) == (first.evaluations, "done")
     heal(court)
-    mended = await court.resume(judged.run.id)
+    mended = await court.resume(first.run.id)
 
     assert mended.status == "done"
     assert mended.missing == {}
-    assert mended.evaluations["coverage"].judged > judged.evaluations["coverage"].judged - 2
+    assert mended.evaluations["coverage"].judged > first.evaluations["coverage"].judged - 2
     assert mended.evaluations["coverage"].details["pack"] != holed.id
-    assert mended.evaluations["consistency"] == judged.evaluations["consistency"]
+    assert mended.evaluations["consistency"] == first.evaluations["consistency"]
     assert len(court.asked("ask_document")) == 1
     assert court.asked("ask_summary", "answer_from_document") == []
     court.forget()
-    rebuilt = await court.resume(made.run.id)
+    rebuilt = await court.resume(building.run.id)
     assert built(court.store, rebuilt).missing == ()
     assert built(court.store, rebuilt).id == mended.evaluations["coverage"].details["pack"]
     assert court.sheets == []
@@ -151,34 +151,34 @@ async def test_run_keeps_its_first_pack(court: Court) -> None:
     assert run.draft is not None
     began = court.store.judgments.of(run.draft)["coverage"].details["pack"]
     heal(court)
-    whole, _ = await build(court)
+    complete, _ = await build(court)
     metric.broken = False
     async with court.session(metrics=[metric]) as session:
         result = await session.resume(run.id)
 
-    assert whole.id != began
+    assert complete.id != began
     assert [evaluation.details.get("pack") for evaluation in result.evaluations.values()] == [began, began, None]
 
 
 @pytest.mark.slow
 async def test_file_carries_what_is_missing(court: Court, tmp_path: Path) -> None:
     holed, _ = await build(court)
-    shown = json.loads(json.dumps(pack_json(court.document, holed, None)))
-    assert shown["missing"] == [HOLE]
-    for name, content in {"now": shown, "before": {k: v for k, v in shown.items() if k != "missing"}}.items():
+    exported = json.loads(json.dumps(pack_json(court.document, holed, None)))
+    assert exported["missing"] == [HOLE]
+    for name, content in {"now": exported, "before": {k: v for k, v in exported.items() if k != "missing"}}.items():
         with Store(tmp_path / f"{name}.db") as elsewhere:
-            found = import_pack(elsewhere, json.dumps(content).encode(), court.document, "pack.json").questions
-            assert found is not None
-            assert elsewhere.packs.get(holed.id) == found
-            assert found.missing == ((HOLE,) if name == "now" else ())
+            imported = import_pack(elsewhere, json.dumps(content).encode(), court.document, "pack.json").questions
+            assert imported is not None
+            assert elsewhere.packs.get(holed.id) == imported
+            assert imported.missing == ((HOLE,) if name == "now" else ())
     # Whoever imports it has chosen it: it is not tried again.
     with Store(tmp_path / "now.db") as elsewhere:
         court.store.close()
         court.store = elsewhere
         heal(court)
-        judged = await court.evaluate(POOR, settings=SMALL, metrics=("coverage",))
-        assert judged.missing == {"coverage": [HOLE]}
-        assert (await court.resume(judged.run.id)).missing == judged.missing
+        result = await court.evaluate(POOR, settings=SMALL, metrics=("coverage",))
+        assert result.missing == {"coverage": [HOLE]}
+        assert (await court.resume(result.run.id)).missing == result.missing
         assert court.asked("ask_document") == []
 
 
@@ -186,13 +186,13 @@ def test_most_complete_pack_is_kept(tmp_path: Path) -> None:
     with Store(tmp_path / "redraft.db") as store:
         document = island()
         store.documents.add(document)
-        made = replace(some_pack(), document=document.id)
-        for missing, kept in [(("a", "b"), 2), (("c",), 1), (("d", "e"), 1), ((), 0), (("f",), 0)]:
-            store.packs.add(replace(made, missing=missing), "key")
-            assert len(store.packs.get(made.id).missing) == kept
-        other = replace(made, id="other", missing=("a very long reason",))
-        store.packs.add(other, "key")
-        found = store.packs.find(document.id, "key")
-        assert found is not None
-        assert found.id == made.id
-        assert store.packs.get("other") == other
+        pack = replace(some_pack(), document=document.id)
+        for missing, gaps in [(("a", "b"), 2), (("c",), 1), (("d", "e"), 1), ((), 0), (("f",), 0)]:
+            store.packs.add(replace(pack, missing=missing), "key")
+            assert len(store.packs.get(pack.id).missing) == gaps
+        second = replace(pack, id="other", missing=("a very long reason",))
+        store.packs.add(second, "key")
+        chosen = store.packs.find(document.id, "key")
+        assert chosen is not None
+        assert chosen.id == pack.id
+        assert store.packs.get("other") == second

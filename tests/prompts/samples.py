@@ -18,7 +18,7 @@ from redraft.prompts.tags import TaggedItem, Tags
 _DARK, _YEAR = "The lamp went out.", "It was 1924."
 _PASSAGES = [_DARK, _YEAR]
 _PART = {"words": 120, "place": "The Keeper\npart 2 of 3"}
-_MERGED: dict[str, Any] = {"words": 120, "outline": "Line: she came.", "sources": ["She came in."]}
+_MERGED: dict[str, Any] = {"words": 120, "outline": "Line: she came."}
 _QUESTIONS = [qa.QuestionItem(id=7, question="Who came?"), qa.QuestionItem(id=3, question="Who left?")]
 _STATEMENTS = [
     qa.Statement(id=7, before="Hester came.", sentence="She sat down."),
@@ -180,7 +180,7 @@ GIVEN: dict[str, BaseModel] = {
 TAGS = (
     "attempt", "before", "context", "document", "earlier", "errors", "excerpt", "fact", "finding", "first", "keep",
     "may-go", "metric", "must-know", "outline", "pair", "part", "passage", "passages", "place", "point", "question",
-    "questions", "second", "sentence", "source", "stops", "summary",
+    "questions", "second", "sentence", "stops", "summary",
 )  # fmt: skip
 """Every tag around a text from outside."""
 

@@ -60,13 +60,13 @@ def test_no_tag_names_two_items() -> None:
 
 
 def test_tags_do_not_depend_on_numbers() -> None:
-    other = [pair.model_copy(update={"id": pair.id + 100}) for pair in PAIRS.pairs]
-    assert [Tags(PAIRS.model_copy(update={"pairs": other})).tag("pairs", n) for n in range(101, 141)] == OWN
+    renumbered = [pair.model_copy(update={"id": pair.id + 100}) for pair in PAIRS.pairs]
+    assert [Tags(PAIRS.model_copy(update={"pairs": renumbered})).tag("pairs", n) for n in range(101, 141)] == OWN
 
 
 def test_miswritten_tag_is_no_other() -> None:
-    for one, other in combinations(OWN, 2):
-        assert sum(a != b for a, b in zip(one, other, strict=True)) >= 2
+    for first, second in combinations(OWN, 2):
+        assert sum(a != b for a, b in zip(first, second, strict=True)) >= 2
     for tag in OWN:
         swapped = [tag[:at] + tag[at + 1] + tag[at] + tag[at + 2 :] for at in range(len(tag) - 1)]
         assert not [name for name in swapped if name != tag and name in OWN]
@@ -86,9 +86,9 @@ def test_other_words_name_no_item(name: object) -> None:
 
 
 def test_tag_is_read_in_any_wording() -> None:
-    one, other = OWN[4], OWN[7]
-    assert read(one.upper(), f' "{one}" ', f"[{one}]", f'id="{one}"', f"pair {one}.") == [5] * 5
-    assert read(f"{one} {other}", f"{one}{other}") == [NO_ITEM] * 2
+    first, second = OWN[4], OWN[7]
+    assert read(first.upper(), f' "{first}" ', f"[{first}]", f'id="{first}"', f"pair {first}.") == [5] * 5
+    assert read(f"{first} {second}", f"{first}{second}") == [NO_ITEM] * 2
 
 
 def test_every_tag_is_recognized() -> None:
@@ -119,7 +119,7 @@ def test_sentences_have_their_own_tags() -> None:
         {"id": places[0], "answer": "Ann.", "sentences": []},
     ]
     entries = read_value(json.dumps({"answers": answers}), SummaryAnswers, inputs).answers
-    assert [(one.id, one.sentences) for one in entries] == [(7, [2]), (NO_ITEM, [])]
+    assert [(entry.id, entry.sentences) for entry in entries] == [(7, [2]), (NO_ITEM, [])]
 
 
 def test_rankings_and_decisions_use_tags() -> None:
@@ -169,7 +169,7 @@ def test_only_named_items_have_tags(name: str) -> None:
     tagged = {
         field
         for field in type(inputs).model_fields
-        if isinstance(value := getattr(inputs, field), list) and any(isinstance(one, TaggedItem) for one in value)
+        if isinstance(value := getattr(inputs, field), list) and any(isinstance(item, TaggedItem) for item in value)
     }
     in_prose = {"points"} if name in ("revise", "edit") else set[str]()
     assert tagged == set(names_in(PROMPTS[name].returns)) | in_prose

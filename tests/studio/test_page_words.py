@@ -56,6 +56,7 @@ def test_the_built_in_judge_of_a_writer_on_this_machine_keeps_its_name() -> None
     [
         ("openai:q, direct: “Use --judge openai:q.”", "q (port 8000), direct: “Use --judge openai:q.”"),
         ("openai:q", "q (port 8000)"),
+        ("your summary, revised by openai:q, 2 rounds", "your summary, revised by q (port 8000), 2 rounds"),
         ("openai:q2, query What is `words`?", "openai:q2, query What is `words`?"),
     ],
 )

@@ -6,21 +6,44 @@ import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, get_args
 
-from redraft.agents.accounts import FIRST_TRY, Attempt, first_error, gather_all
+from pydantic import BaseModel
+
+from redraft.agents.accounts import FIRST_TRY, Attempt, Entries, ItemResults, ask_all, first_error, gather_all
 from redraft.agents.evidence import EvidenceReader
-from redraft.agents.fact_checker import FactChecker, FactVerdict
-from redraft.agents.judge import Judge
-from redraft.domain import Chunk, Dimension, Evidence, KeyFact, KeyFacts, Objection, Perspective, Span, Tree, content_id
+from redraft.agents.judge import EntryBudget, Judge
+from redraft.domain import (
+    Chunk,
+    Dimension,
+    Evidence,
+    KeyFact,
+    KeyFacts,
+    Level,
+    Objection,
+    Perspective,
+    Span,
+    Tree,
+    content_id,
+)
 from redraft.errors import Advice, JudgingError, RejectedRequest, ReplyError, Set, TruncatedReasoning
-from redraft.evaluators.reference.keyfacts import UNJUDGED, flatten, keyfacts_id, middle_of, pruned
+from redraft.evaluators.reference.keyfacts import (
+    PROMPT_TOKENS,
+    UNJUDGED,
+    fact_batches,
+    flatten,
+    keyfacts_id,
+    middle_of,
+    pruned,
+)
 from redraft.events import Notice, Observer
+from redraft.prompts import factual
 from redraft.prompts.book import PromptBook
-from redraft.prompts.contract import Prompt
+from redraft.prompts.contract import UNSURE, Prompt
 from redraft.prompts.factual import ALIGN_FACTS, FACT_PROMPTS, VERIFY_SENTENCES, FactTree
 from redraft.settings import JudgeConfig
 from redraft.text.chunks import LONGEST_REST, MIN_BUDGET, chunk
+from redraft.text.sanitizer import one_line
 from redraft.text.sentences import halves, sentences
 from redraft.text.words import has_words
 
@@ -50,6 +73,17 @@ class FailedReplies:
         return JudgingError(f"{what}{f': {cause}' if cause else ''}", place=place, fix=fix)
 
 
+_OPINION = EntryBudget(frame=30, words=20)
+_SUPPORT = EntryBudget(frame=36, words=20, sentences=1)
+# Tokens of a reply with a query, and of the level of a fact in its prompt.
+_QUERY_TOKENS, _LEVEL_TOKENS = 150, 20
+_LONGEST_REASON = 400
+_VALIDATIONS: Mapping[Dimension, tuple[Prompt[factual.ValidateFactsInput, Any], EntryBudget, str]] = {
+    "faithfulness": (factual.FACTS_FAITHFUL, _SUPPORT, "faithfulness"),
+    "objectivity": (factual.FACTS_OBJECTIVE, _OPINION, "objectivity"),
+    "significance": (factual.FACTS_SIGNIFICANT, _OPINION, "significance"),
+}
+"""The prompt, an entry of its reply, and the label for each dimension in which facts are validated."""
 # How often a chunk is halved if its tree does not fit in a reply.
 _HALVINGS = 2
 # Characters of a token, at most, in a text that is searched for an overlap.
@@ -59,6 +93,15 @@ BUILDING: tuple[Prompt[Any, Any], ...] = tuple(
     prompt for prompt in FACT_PROMPTS if prompt not in (ALIGN_FACTS, VERIFY_SENTENCES)
 )
 """The prompts that key facts depend on."""
+
+
+class FactVerdict(BaseModel):
+    """Whether a fact passes in one dimension, why, and the words that prove it."""
+
+    passed: bool | None
+    """None if the judge cannot tell."""
+    reason: str
+    quote: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,9 +215,9 @@ class KeyFactBuilder:
         what, where = f"{perspective} facts of {name}", (span, perspective, name, misses)
         try:
             first_attempt = attempt if halved or attempt.loosely else None
-            return [
-                await FactChecker(self.builder).extract_facts(self.reader.text(span), perspective, what, first_attempt)
-            ]
+            excerpt, room = factual.ExtractFactsInput(excerpt=self.reader.text(span)), self.builder.reply_tokens
+            prompt = factual.KEYFACT_PROMPTS[perspective]
+            return [(await self.builder.ask(prompt, excerpt, room, what, first_attempt)).value]
         except (ReplyError, RejectedRequest) as error:
             misses.note(error)
             if not isinstance(error, ReplyError) or not error.needs_more_tokens:
@@ -198,7 +241,9 @@ class KeyFactBuilder:
             return [], ""
         # A fact in both trees at the same level is judged once.
         distinct = list({(fact.level, fact.text): fact for fact in facts}.values())
-        accounts = await FactChecker(self.validator).validate_facts(self.reader.text(span), distinct, name)
+        excerpt = self.reader.text(span)
+        validated = await gather_all(self._validated(dimension, excerpt, distinct, name) for dimension in _VALIDATIONS)
+        accounts = dict(zip(_VALIDATIONS, validated, strict=True))
         opinions = {
             (fact.level, fact.text): {dimension: account.verdicts.get(n) for dimension, account in accounts.items()}
             for n, fact in enumerate(distinct)
@@ -214,6 +259,22 @@ class KeyFactBuilder:
         ]
         return vetted, first_error(accounts.values())
 
+    async def _validated(
+        self, dimension: Dimension, excerpt: str, facts: Sequence[KeyFact], name: str
+    ) -> ItemResults[FactVerdict]:
+        """Return the verdict on each fact in one dimension."""
+        prompt, entry, what = _VALIDATIONS[dimension]
+        validator = self.validator
+
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[FactVerdict]:
+            listed = [factual.TreeFact(id=n + 1, level=facts[n].level, fact=facts[n].text) for n in numbers]
+            fields = factual.ValidateFactsInput(excerpt=excerpt, facts=listed)
+            reply = await validator.ask_items(prompt, fields, numbers, entry, f"{what} of {name}", attempt)
+            return Entries.of(reply, ((fact.id - 1, _verdict(fact)) for fact in reply.value.facts))
+
+        results = await ask_all(fact_batches(validator, len(facts), entry), ask)
+        return results.decided(lambda fact: fact.passed is not None)
+
     def _evidence(self, fact: str, opinions: Mapping[Dimension, FactVerdict | None], span: Span) -> Evidence:
         """Return the place of a fact: its quote, or the nearest passage in the chunk."""
         quote = next((opinion.quote for opinion in opinions.values() if opinion and opinion.quote), "")
@@ -226,12 +287,38 @@ class KeyFactBuilder:
         """Add the query to a tree; returns what went wrong."""
         if not tree.kept:
             return tree, ""
-        excerpt, label = self.reader.text(tree.span), f"{tree.perspective} query of {name}"
+        label = f"{tree.perspective} query of {name}"
         try:
-            query = await FactChecker(self.builder).query(excerpt, tree.kept, tree.perspective, label, self.reader)
+            prompt = factual.QUERY_PROMPTS[tree.perspective]
+            reply = await self.builder.ask(prompt, self._query_input(tree), _QUERY_TOKENS, label)
         except (ReplyError, RejectedRequest) as error:
             return tree, f"no {tree.perspective} query for {name}: {error.message}"
-        return replace(tree, query=query), ""
+        return replace(tree, query=one_line(reply.value.query)), ""
+
+    def _query_input(self, tree: Tree) -> factual.QueryInput:
+        """Return the facts of a tree that fit, and their excerpt if that fits too; leaves are left out first, and the
+        first fact never is."""
+        count, room = self.reader.tokenizer.count, self.reader.window - PROMPT_TOKENS - _QUERY_TOKENS
+        by_level = sorted(tree.kept, key=lambda fact: get_args(Level).index(fact.level))
+        fitting: list[KeyFact] = []
+        for fact in by_level:
+            tokens = count(fact.text) + _LEVEL_TOKENS
+            if fitting and tokens > room:
+                break
+            fitting.append(fact)
+            room -= tokens
+        facts = [
+            factual.FactWithLevel(id=n, level=fact.level, fact=fact.text)
+            for n, fact in enumerate((fact for fact in tree.kept if fact in fitting), 1)
+        ]
+        excerpt = self.reader.text(tree.span)
+        return factual.QueryInput(excerpt=excerpt if count(excerpt) <= room else None, facts=facts)
+
+
+def _verdict(entry: factual.FactSupport | factual.FactAssessment) -> FactVerdict:
+    passed = None if entry.verdict == UNSURE else entry.verdict == "pass"
+    quote = entry.quote if isinstance(entry, factual.FactSupport) else ""
+    return FactVerdict(passed=passed, reason=one_line(entry.reason, _LONGEST_REASON), quote=quote)
 
 
 def _is_unjudged(fact: KeyFact) -> bool:

@@ -62,7 +62,7 @@ _sweep = options.typed_option(
     "with",
     short_help="Compare judges with people's annotations.",
     epilog=_WITH_EPILOG,
-    first=("format", "human", "metric", "model", "judge", "sweep", "dry-run", "output", "json"),
+    first=("format", "human", "metric", "model", "judge", "sweep", "dry-run", "max-cost", "output", "json"),
 )
 @click.argument("file")
 @options.typed_option(

@@ -9,11 +9,10 @@ from dataclasses import dataclass, field, replace
 
 from redraft.agents.accounts import gather_all
 from redraft.agents.judge import Judge, reply_tokens
-from redraft.agents.proofreader import CONFUSION, Proofreader, least_window
 from redraft.domain import Document, content_id, record_json
 from redraft.errors import BudgetError, Set, UsageError
 from redraft.evaluators.base import statements_of
-from redraft.evaluators.booookscore import Booookscore, sentences_of
+from redraft.evaluators.booookscore import CONFUSION, Booookscore, Proofreader, least_window, sentences_of
 from redraft.evaluators.figures import RESAMPLES, SEED
 from redraft.lab.agreement.annotations import Annotations, ConfusionVerdict, Summaries, match_marks, match_to_sentences
 from redraft.lab.experiments.booookscore_frames import (

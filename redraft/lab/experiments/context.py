@@ -14,12 +14,11 @@ from pydantic import Field, model_validator
 
 from redraft.agents.accounts import gather_all
 from redraft.agents.evidence import EvidenceReader
-from redraft.agents.fact_checker import SUPPORTED, FactChecker
 from redraft.domain import Document, Span
 from redraft.errors import BudgetError, RedraftError, Set, UsageError
 from redraft.evaluators.base import Evaluator
-from redraft.evaluators.faithfulness import Faithfulness
-from redraft.evaluators.keyfact_recall import KeyfactRecall
+from redraft.evaluators.faithfulness import SUPPORTED, Faithfulness
+from redraft.evaluators.keyfact_recall import KeyfactRecall, align_facts
 from redraft.events import Notice
 from redraft.graphs.plan import fitting_words
 from redraft.lab.experiments.context_frames import (
@@ -460,8 +459,8 @@ class FactJudge:
         """Return for each fact whether a summary states it, by the alignment prompt; None where there is no verdict."""
         if not facts or not sentences:
             return (False,) * len(facts)
-        results = await FactChecker(self.splitter.judge).align(
-            _statements(sentences), [fact.text for fact in facts], self.reader
+        results = await align_facts(
+            self.splitter.judge, _statements(sentences), [fact.text for fact in facts], self.reader
         )
         return tuple(results.verdicts[n].stated if n in results.verdicts else None for n in range(len(facts)))
 

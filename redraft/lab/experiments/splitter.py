@@ -9,9 +9,9 @@ from pydantic import BaseModel
 
 from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all
 from redraft.agents.evidence import EvidenceReader
-from redraft.agents.fact_checker import VERIFICATION, SentenceVerdict, verify_batch
 from redraft.agents.judge import EntryBudget, Judge, batch_size
 from redraft.domain import Span
+from redraft.evaluators.faithfulness import VERIFICATION, SentenceVerdict, verify_batch
 from redraft.prompts import factual
 from redraft.prompts.contract import UNSURE
 from redraft.prompts.factual import SPLIT_FACTS, SplitFactsInput

@@ -47,6 +47,7 @@ ALIGNED = ("coverage", "keyfact_recall")
 summary's own sentences and claims."""
 HALF = 0.5
 """The value from which an item counts as stated if judges differ."""
+REVISED_BY = "revised by "
 _TITLE, _LABEL, _OPENING, _VALUE, _NAMES = 60, 60, 40, 80, 80
 # These do not affect what is asked of the model, or only draw another sample of it.
 _NO_MATTER = {"model", "strategy", "key_env", "price", "replies", "sample"}
@@ -241,18 +242,19 @@ def _labels(results: Sequence[Result], names: Sequence[str], openings: Sequence[
     for name in dict.fromkeys(name for run_settings in settings for name in run_settings):
         values = defaultdict[tuple[str, ...], set[str]](set)
         for run_settings in settings:
-            key = tuple(repr(run_settings.get(known)) for known in telling)
+            key = tuple(repr(run_settings.get(setting_name)) for setting_name in telling)
             values[key].add(repr(run_settings.get(name)))
         if any(len(different) > 1 for different in values.values()):
             telling.append(name)
     labels = []
     for name, run_settings in zip(names, settings, strict=True):
         is_given = run_settings["strategy"] == GIVEN_STRATEGY
-        parts = [run_settings.get("model", ""), GIVEN_SAID if is_given else run_settings["strategy"]]
-        for known in telling[2:]:
-            if run_settings.get(known) is not None:
-                form = {"words": "{} words", "refined": "{}"}.get(known, f"{spaced(known)} {{}}")
-                parts.append(form.format(setting(run_settings[known])))
+        model = run_settings.get("model", "")
+        parts = [GIVEN_SAID, f"{REVISED_BY}{model}" if model else ""] if is_given else [model, run_settings["strategy"]]
+        for setting_name in telling[2:]:
+            if run_settings.get(setting_name) is not None:
+                form = {"words": "{} words", "refined": "{}"}.get(setting_name, f"{spaced(setting_name)} {{}}")
+                parts.append(form.format(setting(run_settings[setting_name])))
         labels.append(one_line(name, _LABEL) or ", ".join(one_line(part, _LABEL) for part in parts if part))
     plain = [*labels]
     for at, (result, opening) in enumerate(zip(results, openings, strict=True)):
@@ -367,8 +369,8 @@ def _difference(metric: str, pair: tuple[ComparedRun, ComparedRun]) -> ScoreDiff
     if not reason and not is_paired:
         values = [first.scores[metric].score - second.scores[metric].score]
     elif not reason:
-        by_key, other = ({item.key: item for item in run.items if item.metric == metric} for run in pair)
-        both = [(by_key[key], other[key]) for key in by_key.keys() & other.keys()]
+        items_a, items_b = ({item.key: item for item in run.items if item.metric == metric} for run in pair)
+        both = [(items_a[key], items_b[key]) for key in items_a.keys() & items_b.keys()]
         values = _weighed(
             [(a.value - b.value, a.weight) for a, b in both if a.value is not None and b.value is not None]
         )

@@ -60,10 +60,11 @@ def judging_terms(run: Run, metric: str, version: int) -> dict[str, str]:
     """Return what scores by a metric depend on besides the summary, by the sentence to say of runs that differ in it:
     the judges with their addresses, the version, the prompts and the settings that matter to the metric."""
     judging, names, info = run.judging or JudgeConfig(), judges_of(run), metric_info(metric)
-    # A name followed by brackets is a prompt of the user's own set.
-    used = {name: name.partition(" (")[0] for name in run.prompt_hashes}
     prompts = sorted(
-        f"{name} {run.prompt_hashes[name]}" for name in used if info is None or used[name] in set(info.prompts)
+        f"{name} {digest}"
+        for name, digest in run.prompt_hashes.items()
+        # A name followed by brackets is a prompt of the user's own set.
+        if info is None or name.partition(" (")[0] in info.prompts
     )
     # The settings that differ from the defaults and affect the metric.
     terms = judging.model_dump(mode="json", exclude=_NEVER, exclude_defaults=True)

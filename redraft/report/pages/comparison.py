@@ -9,6 +9,7 @@ from redraft.evaluators.figures import MIN_VALUES, RESAMPLES
 from redraft.report.dossier.comparison import (
     ALIGNED,
     HALF,
+    REVISED_BY,
     ComparedRun,
     RunComparison,
     ScoreDifference,
@@ -17,6 +18,7 @@ from redraft.report.dossier.comparison import (
 from redraft.report.dossier.contents import JudgedItem
 from redraft.report.drawings import sources
 from redraft.report.history.lineage import Origin, TracedSentence
+from redraft.report.history.texts import GIVEN_SAID
 from redraft.report.pages.assets import assets, template
 from redraft.report.pages.dossier import source_shares
 from redraft.report.pages.formatting import in_language
@@ -75,9 +77,11 @@ def view(
 
 
 def label_for_people(label: str, names: Mapping[str, str]) -> str:
-    """Return the label of a run, which begins with its model, with the model's name for people."""
-    model = next((name for name in names if f"{label}, ".startswith((f"{name}, ", f"{name} ("))), "")
-    return names[model] + label[len(model) :] if model else label
+    """Return the label of a run, which begins with its model or who revised a summary, with the name for people."""
+    lead = label[: label.find(REVISED_BY) + len(REVISED_BY)] if label.startswith(f"{GIVEN_SAID}, {REVISED_BY}") else ""
+    rest = label.removeprefix(lead)
+    model = next((name for name in names if f"{rest}, ".startswith((f"{name}, ", f"{name} ("))), "")
+    return lead + names[model] + rest[len(model) :] if model else label
 
 
 def best(sentence: TracedSentence) -> Origin | None:

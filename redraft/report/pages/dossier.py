@@ -14,6 +14,7 @@ from redraft.report.dossier.contents import Dossier, TracedPiece, fact_key
 from redraft.report.drawings import FIFTHS, calls_over_time, items_by_fifth, rounds, sources
 from redraft.report.history.lineage import TracedSentence
 from redraft.report.history.results import RequestOutcome, count_unmet
+from redraft.report.markdown.evaluation import glance
 from redraft.report.markdown.result import revisions, usage
 from redraft.report.pages.assets import assets, template
 from redraft.report.pages.formatting import in_language, packed, page_data
@@ -25,8 +26,6 @@ from redraft.text.words import count_words, score, spaced
 
 STYLES = ("plots.css", "base.css", "dossier.css")
 SCRIPT = "dossier.js"
-MARK = Markup('<meta name="redraft-run"')
-"""The start of the tag that identifies a standalone page; it comes before any content."""
 _LONGEST = 160
 _MEASURED = {
     "coverage": ("Questions answered, by part of the document", "share of questions answered"),
@@ -48,17 +47,10 @@ _STATES = {
 }
 
 
-def mark_of(run: str, updated: str) -> Markup:
-    """Return a tag with the run that a page shows and when the run was last updated, to tell whether the page is
-    outdated."""
-    return MARK + Markup(' content="{} {}">').format(run, updated)
-
-
 def dossier_page(dossier: Dossier) -> str:
     """Return the page as a standalone file, with its styles and its script."""
-    run, data = dossier.result.run, packed(page_data(dossier))
-    page = template("dossier.html")
-    return page.render(**view(dossier), assets=assets(STYLES, SCRIPT), mark=mark_of(run.id, run.updated), data=data)
+    page, data = template("dossier.html"), packed(page_data(dossier))
+    return page.render(**view(dossier), assets=assets(STYLES, SCRIPT), data=data)
 
 
 def view(dossier: Dossier, word: Callable[[str], str] = str, names: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -78,6 +70,7 @@ def view(dossier: Dossier, word: Callable[[str], str] = str, names: Mapping[str,
         "say": say,
         "names": names or {},
         "verdict": verdict(result.status, result.evaluations, result.goals, result.requests, say),
+        "glance": glance(result.evaluations),
         "findings": {history.number: history for history in dossier.findings},
         "open": len(open_findings),
         "missing": [history for history in open_findings if history.sentence is None],

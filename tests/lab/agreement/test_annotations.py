@@ -90,7 +90,7 @@ def test_what_confuses_is_read_in_any_form(
         {"questions": "N/A", "types": "n/a"},
     ],
 )
-def test_no_confusion_is_none_wherever_it_is_listed(tmp_path: Path, fields: dict[str, Any]) -> None:
+def test_a_listed_sentence_without_confusion_is_clear(tmp_path: Path, fields: dict[str, Any]) -> None:
     assert said(tmp_path, fields) == CLEAR
 
 
@@ -124,7 +124,7 @@ def test_the_entries_tell_the_format(tmp_path: Path, content: dict[str, Any], ev
     assert read(tmp_path, content).every is every
 
 
-def test_what_people_marked_is_read_with_its_summaries(tmp_path: Path) -> None:
+def test_marks_are_read_with_their_summaries(tmp_path: Path) -> None:
     pair = {"span_a": "Tom", "span_b": "sleeps", "shared_questions": "Who?", "shared_labels": ["entity omission"]}
     content = {"a": {"summary": "Tom sleeps.", "singles": [{"span": " Tom "}], "relations": [pair]}, "b": None}
     path = written(tmp_path, content)
@@ -174,7 +174,7 @@ def test_what_has_neither_format_is_refused(tmp_path: Path, content: object, mes
         (b'{"a": "x", "a": "y"}', '"a" occurs twice'),
     ],
 )
-def test_what_is_no_file_of_summaries_is_refused(tmp_path: Path, content: object, message: str) -> None:
+def test_other_files_than_summaries_are_refused(tmp_path: Path, content: object, message: str) -> None:
     with pytest.raises(UsageError) as error:
         read_summaries(written(tmp_path, content))
     assert message in str(error.value)
@@ -218,7 +218,7 @@ def test_sentences_are_found_by_their_words() -> None:
     assert [annotation.confusing for annotation in actual.said] == [True, True, False]
 
 
-def test_parts_of_a_sentence_count_as_they_are_annotated() -> None:
+def test_annotated_parts_of_a_sentence_count_separately() -> None:
     actual = placed("Dr.", "Ada Snow eats his bread there.")
     assert confused(actual) == [2]
     assert [annotation.confusing for annotation in actual.said] == [True, True, False, False]
@@ -238,7 +238,7 @@ def test_an_entry_over_several_sentences_counts_once() -> None:
     assert (len(clear.said), clear.unjudged) == (1, 1)
 
 
-def test_what_is_not_there_stands_for_a_sentence_of_which_nothing_is_said() -> None:
+def test_annotations_of_missing_sentences_fill_unannotated_ones() -> None:
     actual = placed("Tom sleeps in the tower.", "The dragon wakes.", ("It rains.", CLEAR))
     assert actual.lost == 2
     assert [annotation.confusing for annotation in actual.said] == [True, True, False]
@@ -248,7 +248,7 @@ def test_what_is_not_there_stands_for_a_sentence_of_which_nothing_is_said() -> N
     assert many.lost == 9
 
 
-def test_what_has_no_entry_is_clear_or_not_judged() -> None:
+def test_sentences_without_entry_are_clear_or_unjudged() -> None:
     assert placed(TEXT[:24]).unjudged == 0
     every = placed(TEXT[:24], every=True)
     assert (len(every.said), every.unjudged) == (1, 2)
@@ -257,7 +257,7 @@ def test_what_has_no_entry_is_clear_or_not_judged() -> None:
     assert sorted(open_.verdicts) == [2, 3]
 
 
-def test_an_entry_on_a_sentence_that_is_repeated_counts_once() -> None:
+def test_a_repeated_sentences_entry_counts_once() -> None:
     text = "Tom sleeps. Tom sleeps. Tom sleeps."
     assert confused(placed("Tom sleeps.", text=text)) == [1]
     assert confused(placed("Tom sleeps.", "Tom  sleeps!", text=text)) == [1, 2]

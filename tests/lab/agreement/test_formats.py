@@ -51,7 +51,7 @@ def test_qags_has_the_majority_of_each_sentence(tmp_path: Path) -> None:
     assert item.votes == [[True, True, False], [False, True, False]]
 
 
-def test_a_line_that_cannot_be_read_is_reported_and_the_rest_goes_on(tmp_path: Path) -> None:
+def test_unreadable_lines_are_reported_and_skipped(tmp_path: Path) -> None:
     good = {"article": ARTICLE, "summary_sentences": [_voted("It left.", "yes", "yes", "no")]}
     strange = {"article": ARTICLE, "summary_sentences": [_voted("It left.", "maybe")]}
     entries = [
@@ -75,7 +75,7 @@ def test_a_line_that_cannot_be_read_is_reported_and_the_rest_goes_on(tmp_path: P
     assert "no sentence" in messages["line 7"]
 
 
-def test_a_file_of_something_else_is_refused_with_what_is_wrong_with_its_first_line(tmp_path: Path) -> None:
+def test_a_refusal_explains_the_first_line(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="nothing in it can be read as qags: line 1: `summary_sentences` is nothing"):
         FORMATS["qags"].read(lines(tmp_path, [{"text": "x"}]))
     with pytest.raises(UsageError, match="cannot be read"):
@@ -173,7 +173,7 @@ def test_frank_by_sentence_and_by_summary(tmp_path: Path) -> None:
     assert (item.summary, item.source, item.people) == ("It left.", ARTICLE, {"factuality": 0.75})
 
 
-def test_fables_has_claims_of_books_that_lie_elsewhere(tmp_path: Path) -> None:
+def test_fables_finds_claims_and_books_in_folders(tmp_path: Path) -> None:
     labels = ("Yes", "No", "PartialSupport", "Inapplicable")
     claims = {str(n): {"claim": f"Claim {n}.", "label": label} for n, label in enumerate(labels)}
     path = whole(tmp_path, {"Wildfire": {"GPT-4": {"summary": "...", "claims": claims}}})
@@ -233,7 +233,7 @@ def test_unisumeval_says_which_sentences_are_made_up(tmp_path: Path) -> None:
     assert "1 labels for 2 sentences" in read.troubles[0].message
 
 
-def test_own_annotations_of_summaries_of_sentences_and_of_claims(tmp_path: Path) -> None:
+def test_own_annotations_of_summaries_sentences_and_claims(tmp_path: Path) -> None:
     entries: list[dict[str, Any]] = [
         {"text": ARTICLE, "summary": "It left.", "human": {"relevance": 3, "note": "fine"}, "system": "a"},
         {
@@ -314,7 +314,7 @@ def test_arxiv_and_govreport_are_in_one_file(tmp_path: Path) -> None:
     )
 
 
-def test_tldr_has_the_mean_of_all_who_rated_a_summary(tmp_path: Path) -> None:
+def test_tldr_has_the_mean_of_its_raters(tmp_path: Path) -> None:
     def rated(accuracy: int | None, coverage: int, text: str = "It left.") -> dict[str, Any]:
         axes = {"overall": 5, "accuracy": accuracy, "coverage": coverage, "coherence": 7}
         return {"info": {"id": "t3_a", "post": ARTICLE}, "summary": {"text": text, "policy": "sup4", "axes": axes}}
@@ -328,7 +328,7 @@ def test_tldr_has_the_mean_of_all_who_rated_a_summary(tmp_path: Path) -> None:
     assert (human_field(read, "consistency", None), human_field(read, "coverage", None)) == ("accuracy", "coverage")
 
 
-def test_a_patent_has_a_column_for_each_system_and_rating(tmp_path: Path) -> None:
+def test_patents_have_columns_by_system_and_rating(tmp_path: Path) -> None:
     patent = {"abstract": "A lamp.", "claims": "1. A lamp that burns.", "bart": "It burns.", "gpt35": "It sinks."}
     rated = {"accuracy_summary_3": 4, "coverage_summary_3": 2.5, "clarity_summary_3": 5, "accuracy_summary_5": 1}
     entries = [

@@ -51,7 +51,7 @@ class Blind(Keepers):
         return {"facts": [{"id": n, "stated": "no", "sentences": []} for n in sheet.items("facts")]}
 
 
-def test_runs_of_an_experiment_are_read_from_the_records_that_it_wrote(tmp_path: Path) -> None:
+def test_runs_are_read_from_an_experiments_items(tmp_path: Path) -> None:
     def runs(what: What, *items: object, every: bool = False) -> list[str]:
         (tmp_path / "items.json").write_text(json.dumps([record_json(item) for item in items]), "utf-8")
         return runs_of_experiment(str(tmp_path), what, every=every)
@@ -90,8 +90,8 @@ def command(tmp_path: Path) -> Iterator[Inside]:
         yield Inside(tmp_path, server.base_url, COLUMNS="100")
 
 
-def tables(said: str) -> dict[str, list[dict[str, Any]]]:
-    return {table["name"]: table["rows"] for table in json.loads(said)["tables"]}
+def tables(output: str) -> dict[str, list[dict[str, Any]]]:
+    return {table["name"]: table["rows"] for table in json.loads(output)["tables"]}
 
 
 def filled(folder: Path, says_yes: Callable[[dict[str, str]], bool]) -> list[dict[str, str]]:
@@ -115,7 +115,7 @@ def grown(command: Inside, validator: str) -> str:
 
 
 @pytest.mark.nightly
-def test_table_2_has_three_validations_of_two_validators(command: Inside, tmp_path: Path) -> None:
+def test_table_2_compares_two_validators(command: Inside, tmp_path: Path) -> None:
     strict, fair = grown(command, "openai:strict"), grown(command, "openai:fair")
     done = command.run("agree", "sheet", strict, "--what", "facts", "-o", "sheet.csv")
     assert done.code == 0, done.err
@@ -152,7 +152,7 @@ def test_table_2_has_three_validations_of_two_validators(command: Inside, tmp_pa
 
 
 @pytest.mark.nightly
-def test_table_3_has_several_judges_on_one_gold(command: Inside, tmp_path: Path) -> None:
+def test_table_3_compares_judges_on_one_gold(command: Inside, tmp_path: Path) -> None:
     metrics = ("--metric", "keyfact_recall", "--metric", "faithfulness")
     evaluation = ("evaluate", "book.md", "poor.md", *metrics, "-m", "openai:fair", "--json")
     pack = json.loads(command.run("keyfacts", "book.md", "-m", "openai:fair", "--json").out)["id"]
@@ -178,7 +178,7 @@ def test_table_3_has_several_judges_on_one_gold(command: Inside, tmp_path: Path)
 
 
 @pytest.mark.nightly
-def test_the_sheets_of_an_experiment_show_the_chunk_that_the_judge_saw(tmp_path: Path) -> None:
+def test_sheets_show_the_chunk_that_was_judged(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text(island(90).text, "utf-8")
     with ChatServer(model_answer) as server:
         command = Inside(tmp_path, server.base_url, COLUMNS="100")

@@ -43,7 +43,7 @@ def test_krippendorffs_alpha_is_that_of_his_paper(level: str, alpha: float) -> N
     assert krippendorffs_alpha(FOUR, level) == pytest.approx(alpha, abs=0.0005)  # type: ignore[arg-type]
 
 
-def test_gwets_coefficient_is_that_of_his_worked_examples() -> None:
+def test_gwets_coefficient_equals_published_examples() -> None:
     """Gwet, "Kappa Statistic is not Satisfactory" (2002): 118, 5, 2 and 0 of 125; agreement 0.944 and kappa -0.023, and
     AC1 0.941. The four raters of Krippendorff's example: 0.77544 (Gwet's irrCAC, cac.raw4raters)."""
     pairs = [("+", "+")] * 118 + [("+", "-")] * 5 + [("-", "+")] * 2
@@ -67,7 +67,7 @@ def test_raters_who_say_the_same_of_everything() -> None:
 _JOBS = ((20, 24, 80, 82), (22, 38, 104, 125), (13, 28, 81, 113), (7, 18, 54, 92))
 
 
-def test_tau_b_is_that_of_a_textbook_with_ties() -> None:
+def test_tau_b_equals_a_textbook_with_ties() -> None:
     table = np.array(_JOBS)
     rows, columns = np.indices(table.shape)
     x, y = np.repeat(rows, table.ravel()), np.repeat(columns, table.ravel())
@@ -78,14 +78,14 @@ def test_tau_b_is_that_of_a_textbook_with_ties() -> None:
     assert tau_b(x.tolist(), y.tolist()) == pytest.approx(expected)
 
 
-def test_the_p_value_is_over_all_orders_where_they_are_few() -> None:
+def test_small_p_values_use_all_orders() -> None:
     """Of the 24 orders of four two are perfect, one each way."""
     actual = correlate([1, 2, 3, 4], [10, 20, 30, 40], list("abcd"))
     assert (actual.tau, actual.spearman, actual.pearson) == (pytest.approx(1), pytest.approx(1), pytest.approx(1))
     assert (actual.p, actual.p_by) == (pytest.approx(2 / 24), "exact")
 
 
-def test_a_p_value_says_what_it_is_from() -> None:
+def test_a_p_value_names_its_method() -> None:
     """999 permutations show no p below 0.002, and so no three stars."""
     ranks = list(range(16))
     assert p_value(np.array(ranks, float), np.array([1, 0, *ranks[2:]], float)) == (pytest.approx(0, abs=1e-9), "exact")
@@ -100,7 +100,7 @@ def test_a_p_value_says_what_it_is_from() -> None:
 @pytest.mark.parametrize(
     ("ours", "human"), [([1.0, 1.0, 1.0], [1.0, 2.0, 3.0]), ([1.0, 2.0], [3.0, 3.0]), ([1.0], [1.0]), ([], [])]
 )
-def test_of_constant_series_and_of_fewer_than_two_nothing_is_said(ours: list[float], human: list[float]) -> None:
+def test_constant_or_short_series_have_no_correlation(ours: list[float], human: list[float]) -> None:
     actual = correlate(ours, human, [str(n) for n in range(len(ours))])
     assert (actual.n, actual.tau, actual.interval, actual.p, actual.spearman, actual.pearson) == (
         len(ours),
@@ -110,7 +110,7 @@ def test_of_constant_series_and_of_fewer_than_two_nothing_is_said(ours: list[flo
     assert (within.documents, within.of, within.tau) == (0, 1 if ours else 0, None)
 
 
-def test_a_resample_is_weighed_as_if_its_documents_stood_there_as_often() -> None:
+def test_resampled_documents_weigh_as_repeated_ones() -> None:
     generator = np.random.default_rng(3)
     x, y = generator.integers(0, 4, 40).astype(float), generator.integers(0, 3, 40).astype(float)
     groups = generator.integers(0, 6, 40)
@@ -123,7 +123,7 @@ def test_a_resample_is_weighed_as_if_its_documents_stood_there_as_often() -> Non
 
 
 @pytest.mark.slow
-def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:
+def test_intervals_cover_the_truth_as_stated() -> None:
     """Two series with a known tau (2/pi asin r of normal ones, by Greiner), 40 documents of five each, 40 times."""
     generator, inside = np.random.default_rng(11), 0
     truth = 2 / np.pi * np.arcsin(0.5)
@@ -138,7 +138,7 @@ def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:
 
 
 @pytest.mark.slow
-def test_items_of_one_document_make_the_interval_wider() -> None:
+def test_dependent_items_widen_the_interval() -> None:
     """The same pairs twenty times over in each of ten documents say no more than once; as 200 documents they would."""
     generator = np.random.default_rng(5)
     x, y = generator.normal(size=10), generator.normal(size=10)
@@ -182,7 +182,7 @@ def test_systems_are_ranked_by_their_means() -> None:
     assert between_systems([], [], [], []).n == 0
 
 
-def test_within_documents_the_ones_that_say_nothing_are_counted() -> None:
+def test_uninformative_documents_are_counted() -> None:
     actual = within_documents([1, 2, 2, 1, 5], [1, 2, 1, 2, 5], ["a", "a", "b", "b", "c"])
     assert (actual.documents, actual.of, actual.tau) == (2, 3, 0.0)
     # One document whose summaries go together, and one where as many pairs go either way: that says something, too.
@@ -221,7 +221,7 @@ def balanced(verdicts: np.ndarray, human: np.ndarray) -> float:
 
 
 @pytest.mark.slow
-def test_a_cut_is_chosen_on_other_documents_only() -> None:
+def test_thresholds_are_chosen_on_other_documents() -> None:
     """Scores that say nothing look as if they did by the cut that suits them best, and by no cut of other documents."""
     best, thresholds = [], []
     for seed in range(40):
@@ -236,13 +236,13 @@ def test_a_cut_is_chosen_on_other_documents_only() -> None:
     assert np.mean(thresholds) < 0.53
 
 
-def test_a_cut_tells_apart_what_the_scores_tell_apart() -> None:
+def test_a_threshold_separates_what_scores_separate() -> None:
     documents = [str(n // 2) for n in range(20)]
     human = [True, False] * 10
     assert threshold_verdicts([0.8, 0.2] * 9 + [0.2, 0.8], human, documents) == [True, False] * 9 + [False, True]
 
 
-def test_values_are_listed_and_ranges_have_both_ends() -> None:
+def test_sweeps_have_lists_and_closed_ranges() -> None:
     sweep = parse_sweep(["threshold=0.2:0.7:0.1", "questions=3-6,6-12,9-15", "similarity=exact,rouge1"])
     assert sweep.values["threshold"] == ("0.2", "0.3", "0.4", "0.5", "0.6", "0.7")
     assert sweep.combined(ASKED) == [(("questions", value),) for value in ("3-6", "6-12", "9-15")]
@@ -251,7 +251,7 @@ def test_values_are_listed_and_ranges_have_both_ends() -> None:
     assert (parse_sweep([]).combined(ASKED), parse_sweep([]).combined(READ)) == ([()], [()])
 
 
-def test_a_judge_is_asked_in_one_way_for_all_readings() -> None:
+def test_readings_share_one_judge_configuration() -> None:
     base = JudgeConfig(similarity="rouge1", threshold=0.6)
     sweep = parse_sweep(["similarity=exact,rouge1", "threshold=0.2,0.4"])
     how = sweep.judge_config(base, ())
@@ -278,7 +278,7 @@ def _claims(unjudged: int = 0) -> Evaluation:
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.3, 0.6, 0.8])
-def test_an_answer_counts_as_far_as_it_is_alike_and_nothing_below_the_threshold(threshold: float) -> None:
+def test_answers_count_by_similarity_above_the_threshold(threshold: float) -> None:
     for name, alike in (("exact", exact), ("rouge1", rouge1)):
         likeness = [alike(reply, answer) if answer else 0.0 for reply, answer in zip(SAID, ANSWERS, strict=True)]
         expected = sum(like for like in likeness if like > threshold) / 5
@@ -287,7 +287,7 @@ def test_an_answer_counts_as_far_as_it_is_alike_and_nothing_below_the_threshold(
     assert len({round(rouge1(reply, answer), 3) for reply, answer in zip(SAID, ANSWERS, strict=True) if answer}) == 4
 
 
-def test_the_judges_own_verdict_is_taken_as_it_is_and_too_few_verdicts_are_no_score() -> None:
+def test_too_few_verdicts_give_no_score() -> None:
     reading = (("similarity", "judge"), ("threshold", "0.5"))
     assert rescore(_claims(), reading, JudgeConfig(), None) == pytest.approx(1 / 5)
     assert rescore(_claims(2), reading, JudgeConfig(), None) == pytest.approx(1 / 3)

@@ -18,12 +18,12 @@ from tests.cli.inside import Inside, keepers_court
 
 
 @pytest.mark.parametrize(("population", "size"), [(100, 80), (500, 217), (1_000, 278), (10_000, 370), (1_000_000, 384)])
-def test_a_sample_is_as_large_as_the_published_table_says(population: int, size: int) -> None:
+def test_sample_sizes_equal_the_published_table(population: int, size: int) -> None:
     """Krejcie and Morgan (1970), table 1: 95 % sure, off by no more than 5 points. They round, and this rounds up."""
     assert sample_size(population, 0.05) in (size, size + 1)
 
 
-def test_hamlets_samples_are_large_enough_for_what_it_says_of_them() -> None:
+def test_hamlets_samples_reach_their_stated_margins() -> None:
     """98 % sure within 5 points: of 23,333 key facts it looks at 1,185, and at 600 of the others."""
     assert sample_size(23_333, 0.05, 0.98) == 529
     assert sample_size(10**9, 0.05, 0.98) == 542
@@ -40,7 +40,7 @@ def test_a_share_has_wilsons_interval() -> None:
     assert share_interval(0, 0) == (None, None)
 
 
-def test_a_sample_is_the_same_for_the_same_seed() -> None:
+def test_the_same_seed_draws_the_same_sample() -> None:
     everything = list(range(100))
     assert draw_sample(everything, 10, 0) == draw_sample(everything, 10, 0) == sorted(draw_sample(everything, 10, 0))
     assert draw_sample(everything, 10, 0) != draw_sample(everything, 10, 1)
@@ -52,7 +52,7 @@ def _sheet(*texts: str) -> str:
     return sheet_csv(questions, 2, {})
 
 
-def test_no_cell_is_taken_for_a_formula_and_the_judge_is_not_quoted() -> None:
+def test_cells_are_no_formulas_and_hide_verdicts() -> None:
     hostile = ['=HYPERLINK("http://x")', "+1", "-2", "@SUM(A1)", "\t=1", "two\n=lines", "plain"]
     rows = list(csv.reader(io.StringIO(_sheet(*hostile).lstrip("\ufeff"), newline="")))
     assert rows[0] == ["id", "sentence", "asked", "person 1", "person 2"]
@@ -65,7 +65,7 @@ RAIN = "It rained all day. " * 200
 BOOK = Document("d", "The Ferry", f"=1+1 begins it. The ferry sank in March. {RAIN}The mill burned down in May.")
 
 
-def test_the_passages_are_those_that_the_verdict_rests_on_and_those_nearest_to_the_words() -> None:
+def test_passages_are_the_cited_and_nearest_ones() -> None:
     end = BOOK.text.index("The mill")
     both = PassageFinder(BOOK, "estimate").passages("When did the ferry sink?", (end, end + 8))
     first, last = both.split("\n[...]\n")
@@ -75,7 +75,7 @@ def test_the_passages_are_those_that_the_verdict_rests_on_and_those_nearest_to_t
     assert PassageFinder(BOOK, "estimate").passages("zebra", None) == ""
 
 
-def test_a_passage_that_begins_like_a_formula_is_none() -> None:
+def test_passages_like_formulas_are_escaped() -> None:
     passage = PassageFinder(BOOK, "estimate").passages("When did the ferry sink?", None)
     assert passage.startswith("=1+1")
     rows = list(csv.reader(io.StringIO(_sheet(passage).lstrip("\ufeff"), newline="")))
@@ -87,7 +87,7 @@ def filled(folder: Path, name: str, *rows: str, head: str = "id,sentence,asked,p
     return str(folder / name)
 
 
-def test_answers_of_several_files_stand_beside_each_other(tmp_path: Path) -> None:
+def test_answers_of_several_files_are_combined(tmp_path: Path) -> None:
     first_file = filled(tmp_path, "a.csv", "r/claims/a,s,q,yes,No.", "r/claims/b,s,q,?,", "r/claims/c,s,q,maybe,1")
     second_file = filled(tmp_path, "b.csv", "r/claims/b;s;q;YES", "r/claims/d;s;q;n", head="id;sentence;asked;person 1")
     what, read = read_sheets([first_file, second_file])
@@ -117,7 +117,7 @@ def test_what_is_no_sheet_is_refused(tmp_path: Path, rows: list[str], head: str,
         read_sheets([filled(tmp_path, "a.csv", *rows, head=head)])
 
 
-def test_the_majority_is_more_than_half_of_those_who_answer() -> None:
+def test_a_majority_exceeds_half_of_the_answers() -> None:
     assert [majority(answers) for answers in ([True, False], [None, None], [], [True, None], [True, False, False])] == [
         *[None] * 3,
         True,
@@ -158,7 +158,7 @@ def read(command: Inside, rows: list[dict[str, str]], no: str) -> dict[str, dict
 
 
 @pytest.mark.slow
-def test_questions_are_rated_one_by_one_and_together(command: Inside) -> None:
+def test_questions_are_rated_singly_and_together(command: Inside) -> None:
     rows = sheet(command, "questions")
     assert len(rows) == 2 * QUESTIONS + 1
     assert sum(row["asked"].startswith("Do these questions cover") for row in rows) == 1
@@ -172,7 +172,7 @@ def test_questions_are_rated_one_by_one_and_together(command: Inside) -> None:
 
 
 @pytest.mark.slow
-def test_an_answer_is_relevant_and_either_consistent_or_rightly_none(command: Inside) -> None:
+def test_answers_are_rated_by_three_criteria(command: Inside) -> None:
     rows = sheet(command, "answers")
     assert len(rows) == 2 * (QUESTIONS + NAMED)
     assert sum(row["answer"] == "(no answer)" for row in rows) == 2 * (QUESTIONS - NAMED)

@@ -50,7 +50,7 @@ def tables(output: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
 
 
 @pytest.mark.nightly
-def test_a_judge_who_knows_agrees_with_people_in_all_respects(inside: tuple[Inside, ChatServer]) -> None:
+def test_a_perfect_judge_agrees_in_all_measures(inside: tuple[Inside, ChatServer]) -> None:
     command, _ = inside
     done = command.run(*JUDGED, "--judge", "extractive", "--json")
     assert done.code == 0, done.err
@@ -78,9 +78,7 @@ def test_a_judge_who_knows_agrees_with_people_in_all_respects(inside: tuple[Insi
 
 
 @pytest.mark.slow
-def test_it_is_written_and_repeated_to_the_byte_without_asking_again(
-    inside: tuple[Inside, ChatServer], tmp_path: Path
-) -> None:
+def test_repetition_writes_equal_files_without_requests(inside: tuple[Inside, ChatServer], tmp_path: Path) -> None:
     command, server = inside
     first = command.run(*JUDGED, "-o", "out")
     request_count = len(server.answered)
@@ -95,9 +93,7 @@ def test_it_is_written_and_repeated_to_the_byte_without_asking_again(
 
 
 @pytest.mark.slow
-def test_what_summaries_of_a_document_share_is_asked_once_however_many_are_judged_at_once(
-    inside: tuple[Inside, ChatServer], tmp_path: Path
-) -> None:
+def test_concurrent_summaries_share_their_documents_requests(inside: tuple[Inside, ChatServer], tmp_path: Path) -> None:
     command, server = inside
     shared = {"document_id": "d", "text": island(24).text}
     summaries = [told(*range(n, n + 3)) for n in range(1, 7)]
@@ -113,7 +109,7 @@ def test_what_summaries_of_a_document_share_is_asked_once_however_many_are_judge
 
 
 @pytest.mark.nightly
-def test_a_budget_stops_it_and_a_higher_one_goes_on(inside: tuple[Inside, ChatServer]) -> None:
+def test_a_higher_budget_continues_a_stopped_trial(inside: tuple[Inside, ChatServer]) -> None:
     command, server = inside
     short = command.run(*JUDGED, "--max-calls", "5", "--concurrency", "1", "--json")
     assert short.code == 3
@@ -125,7 +121,7 @@ def test_a_budget_stops_it_and_a_higher_one_goes_on(inside: tuple[Inside, ChatSe
 
 
 @pytest.mark.nightly
-def test_a_sweep_over_similarity_and_threshold_asks_nothing_new_and_is_what_would_be_judged(
+def test_sweeps_over_readings_ask_nothing_new(
     inside: tuple[Inside, ChatServer],
 ) -> None:
     command, server = inside
@@ -152,7 +148,7 @@ def test_a_sweep_over_similarity_and_threshold_asks_nothing_new_and_is_what_woul
 
 
 @pytest.mark.nightly
-def test_a_sweep_over_questions_asks_each_number_once(inside: tuple[Inside, ChatServer]) -> None:
+def test_sweeps_over_questions_ask_each_number_once(inside: tuple[Inside, ChatServer]) -> None:
     command, server = inside
     options = ("--metric", "coverage", "--sweep", "questions=3-6,6-9", "--json")
     done = command.run(*JUDGED, *options)
@@ -173,7 +169,7 @@ def test_a_judge_beside_itself(inside: tuple[Inside, ChatServer]) -> None:
 
 
 @pytest.mark.slow
-def test_the_plan_asks_nothing_and_says_about_what_is_asked(inside: tuple[Inside, ChatServer]) -> None:
+def test_a_plan_estimates_requests_without_any(inside: tuple[Inside, ChatServer]) -> None:
     command, server = inside
     done = command.run(*JUDGED, "--dry-run", "--json")
     [row] = json.loads(done.out)["rows"]
@@ -197,7 +193,7 @@ def test_the_plan_asks_nothing_and_says_about_what_is_asked(inside: tuple[Inside
         (("--metric", "nothing"), "no metric 'nothing'"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_before_anything_is_asked(
+def test_bad_options_are_refused_before_any_request(
     inside: tuple[Inside, ChatServer], options: tuple[str, ...], message: str
 ) -> None:
     command, server = inside
@@ -211,7 +207,7 @@ SHEETS = {"facts": "fact", "queries": "question", "alignment": "fact", "verifica
 
 
 @pytest.mark.parametrize("what", SHEETS)
-def test_a_sheet_goes_to_people_and_comes_back(inside: tuple[Inside, ChatServer], tmp_path: Path, what: str) -> None:
+def test_a_sheet_is_written_and_read_back(inside: tuple[Inside, ChatServer], tmp_path: Path, what: str) -> None:
     command, _ = inside
     (tmp_path / "book.md").write_text(island().text, "utf-8")
     (tmp_path / "poor.md").write_text(told(1, 3, 4, wrong={2: "Bob"}), "utf-8")
@@ -255,7 +251,7 @@ def test_a_sheet_goes_to_people_and_comes_back(inside: tuple[Inside, ChatServer]
         assert (len(wrong), row["balanced accuracy"], row["accuracy"]) == (1, 1, 1)
 
 
-def test_there_is_no_sheet_of_what_was_not_judged(inside: tuple[Inside, ChatServer], tmp_path: Path) -> None:
+def test_unjudged_runs_have_no_sheet(inside: tuple[Inside, ChatServer], tmp_path: Path) -> None:
     command, _ = inside
     (tmp_path / "book.md").write_text(island().text, "utf-8")
     (tmp_path / "poor.md").write_text(told(1), "utf-8")
@@ -345,7 +341,7 @@ def test_table_ii_is_one_command(command: Inside) -> None:
 
 
 @pytest.mark.nightly
-def test_what_a_metric_does_not_use_is_not_swept_for_it(command: Inside) -> None:
+def test_settings_a_metric_ignores_are_not_swept(command: Inside) -> None:
     rows = rows_of(command, SETS[0], "--sweep", "questions=3-6,6-12", "--sweep", "claims=3-5,5-7")
     system_rows = [row for row in rows if row["method"] == "openai:m" and row["per"] == "systems"]
     assert {(row["metric"], row["questions"], row["claims"]) for row in system_rows} == {
@@ -356,14 +352,14 @@ def test_what_a_metric_does_not_use_is_not_swept_for_it(command: Inside) -> None
     }
 
 
-def test_what_it_cannot_read_or_compare_is_refused(command: Inside) -> None:
-    for words, said in (
+def test_unreadable_or_incomparable_files_are_refused(command: Inside) -> None:
+    for words, message in (
         (["summaries.jsonl"], "has no format"),
         (["qags=qags.jsonl", "--metric", "coverage"], "no file has people's figures on coverage"),
     ):
         refused = command.run("agree", "table", *words)
         assert refused.code == 2
-        assert said in refused.err
+        assert message in refused.err
 
 
 def test_its_cost_is_estimated_by_set(command: Inside) -> None:

@@ -51,7 +51,7 @@ def inside(tmp_path: Path, server: ChatServer) -> Inside:
     return Inside(filled(tmp_path), server.base_url)
 
 
-def test_annotations_are_scored_without_a_model_and_without_a_database(inside: Inside, server: ChatServer) -> None:
+def test_annotations_need_no_model_and_no_database(inside: Inside, server: ChatServer) -> None:
     inside.environment["REDRAFT_JUDGE"] = "openai:x"
     done = inside.run(*GIVEN, "--json")
     assert (done.code, done.err) == (0, "")
@@ -67,7 +67,7 @@ def test_annotations_are_scored_without_a_model_and_without_a_database(inside: I
     assert not inside.database.exists()
 
 
-def test_it_prints_the_report_and_writes_it_with_its_tables(inside: Inside, server: ChatServer) -> None:
+def test_the_report_is_printed_and_written(inside: Inside, server: ChatServer) -> None:
     arguments = (*GIVEN, "--judge", "openai:x", "--judge", "openai:y")
     done = inside.run(*arguments, "-o", "deep/results")
     assert done.code == 0, done.err
@@ -91,7 +91,7 @@ def test_it_prints_the_report_and_writes_it_with_its_tables(inside: Inside, serv
     assert {path.name: path.read_bytes() for path in results.iterdir()} == first
 
 
-def test_people_and_other_annotations_stand_beside_each_other(inside: Inside) -> None:
+def test_peoples_and_models_annotations_are_compared(inside: Inside) -> None:
     mark = {"span": "called Tom2", "questions": "Who?", "labels": ["entity omission"]}
     human = {"a": {"summary": SUMMARIES["a"], "singles": [mark], "relations": []}}
     (inside.folder / "people.json").write_text(json.dumps(human), "utf-8")
@@ -112,14 +112,14 @@ def test_people_and_other_annotations_stand_beside_each_other(inside: Inside) ->
     assert (refused.code, "singles is not a list of marks" in refused.err) == (2, True)
 
 
-def test_without_annotations_and_judges_the_built_in_model_judges(inside: Inside, server: ChatServer) -> None:
+def test_the_built_in_model_judges_by_default(inside: Inside, server: ChatServer) -> None:
     done = inside.run(*BASE, "--json", "-q")
     assert done.json["settings"]["judges"] == ["extractive"]
     assert {item["system"] for item in done.json["items"]} == {"extractive"}
     assert server.seen == []
 
 
-def test_short_of_its_budget_it_says_how_to_go_on(inside: Inside, server: ChatServer) -> None:
+def test_a_used_up_budget_says_what_next(inside: Inside, server: ChatServer) -> None:
     # One after another: of summaries that are judged side by side, both may be left in the middle.
     short = inside.run(*JUDGED, "--set", "batch=1", "--max-calls", "4", "--concurrency", "1")
     assert short.code == 3
@@ -133,7 +133,7 @@ def test_short_of_its_budget_it_says_how_to_go_on(inside: Inside, server: ChatSe
 
 
 @pytest.mark.slow
-def test_with_failures_it_is_told_from_one_that_came_to_nothing(inside: Inside, broken: set[str]) -> None:
+def test_partial_failure_differs_from_total_failure(inside: Inside, broken: set[str]) -> None:
     broken.add("y")
     short = inside.run(*JUDGED, "--judge", "openai:y")
     assert short.code == 3
@@ -163,7 +163,7 @@ def test_with_failures_it_is_told_from_one_that_came_to_nothing(inside: Inside, 
         (("--summaries", "summaries.json", "-o", "summaries.json"), "cannot be created"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_with_one_sentence(
+def test_bad_options_are_refused_in_one_sentence(
     inside: Inside, server: ChatServer, arguments: tuple[str, ...], message: str
 ) -> None:
     (inside.folder / "other.json").write_text('{"z": "Tom sleeps."}', "utf-8")
@@ -174,7 +174,7 @@ def test_what_cannot_be_meant_is_refused_with_one_sentence(
     assert inside.run("experiment", "booookscore", *arguments, "--json").json["error"]["code"] == "usage"
 
 
-def test_nothing_in_a_file_can_harm_a_terminal_or_a_spreadsheet(inside: Inside) -> None:
+def test_hostile_files_harm_no_terminal_or_spreadsheet(inside: Inside) -> None:
     texts = {"\x1b]0;owned\x07=1+1": "Tom \x1b[2Jsleeps.\ud800", "<script>|": "# A\n\n| b |"}
     fields = {"questions": "\x1b[31mWho?", "types": ["=cmd|' /C calc'!A0"]}
     (inside.folder / "summaries.json").write_text(json.dumps(texts), "utf-8")

@@ -63,7 +63,7 @@ def tables(inside: Inside, *arguments: str, code: int = 0) -> dict[str, list[dic
 
 
 @pytest.mark.slow
-def test_annotations_of_several_files_are_checked_without_showing_whose_they_are(inside: Inside) -> None:
+def test_annotations_are_checked_without_showing_their_source(inside: Inside) -> None:
     rows = sheet(inside, "--what", "annotations", "--summaries", "one.json", *BOTH, "--people", "2")
     assert [(row["span"], row["questions"]) for row in rows] == [
         ("Tom sleeps. […] sleeps on", "Twice?"),
@@ -84,7 +84,7 @@ def test_annotations_of_several_files_are_checked_without_showing_whose_they_are
     assert [row["message"] for row in actual["troubles"]] == ["'no' is none of agree, partly, disagree"]
 
 
-def test_what_an_experiment_found_is_checked_from_its_results(inside: Inside) -> None:
+def test_an_experiments_annotations_are_checked(inside: Inside) -> None:
     options = ("--summaries", "one.json", "--annotations", "model.json", "-o", "out", "-q")
     assert inside.run("experiment", "booookscore", *options).code == 0
     source = ("--annotations", "out/items.json")
@@ -98,7 +98,7 @@ def test_what_an_experiment_found_is_checked_from_its_results(inside: Inside) ->
     assert (refused.code, "not the items.json of an experiment" in refused.err) == (2, True)
 
 
-def test_released_answers_on_annotations_are_counted_by_their_source(inside: Inside) -> None:
+def test_released_answers_are_counted_by_source(inside: Inside) -> None:
     answers = [("human", "Agree"), ("human", "Partially agree"), ("human", "Don't agree"), ("model", "Don't agree")]
     annotations = [{"source": source, "anno": {}, "agreement": answer} for source, answer in answers]
     (inside.folder / "judged.json").write_text(json.dumps({"a": {"summary": ONE["a"], "annotations": annotations}}))
@@ -114,7 +114,7 @@ def test_released_answers_on_annotations_are_counted_by_their_source(inside: Ins
     assert (refused.code, "no answers as BooookScore released them" in refused.err) == (2, True)
 
 
-def test_released_preferences_count_for_the_system_whose_summary_was_chosen(inside: Inside) -> None:
+def test_released_preferences_count_for_the_chosen_system(inside: Inside) -> None:
     choices = {"preference": "Summary 2", "detail": "Draw", "structure": "Summary 1", "logic": "Summary 2"}
     result = [{"from_name": name, "value": {"choices": [choice]}} for name, choice in choices.items()]
     result.append({"from_name": "preference_comments", "value": {"text": ["Why."]}})
@@ -177,7 +177,7 @@ def test_marks_become_annotations_in_the_released_form(inside: Inside) -> None:
     assert tables(inside, "--summaries", "one.json")["scores"][0]["confused"] == 3
 
 
-def test_preferences_count_for_the_system_whichever_was_shown_first(inside: Inside) -> None:
+def test_preferences_ignore_which_was_shown_first(inside: Inside) -> None:
     rows = sheet(inside, "--what", "preferences", *PAIR, "--people", "1")
     assert len(rows) == 8, "four questions about each pair; one summary has no other"
     assert {row["summary 1"] for row in rows} & {"(as above)"}
@@ -197,7 +197,7 @@ def test_preferences_count_for_the_system_whichever_was_shown_first(inside: Insi
     ]
 
 
-def test_what_a_sheet_is_not_made_of_is_refused(inside: Inside) -> None:
+def test_wrong_files_for_a_sheet_are_refused(inside: Inside) -> None:
     for arguments, message in (
         (("--what", "annotations", "--summaries", "one.json"), "needs --summaries and --annotations"),
         (("--what", "preferences", "--summaries", "one.json"), "needs --summaries (2 of them)"),

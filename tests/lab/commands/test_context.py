@@ -23,7 +23,7 @@ def inside(tmp_path: Path) -> Inside:
 
 
 @pytest.mark.slow
-def test_it_prints_what_matters_and_writes_the_rest(inside: Inside) -> None:
+def test_main_results_are_printed_and_tables_written(inside: Inside) -> None:
     done = inside.run(*CONTEXT, "--strategy", "hierarchical", "--strategy", "incremental", "-o", "results")
     assert done.code == 0, done.err
     assert len(done.out.strip().splitlines()) <= 12
@@ -45,7 +45,7 @@ def test_it_prints_what_matters_and_writes_the_rest(inside: Inside) -> None:
     assert {path.name: path.read_bytes() for path in results.iterdir()} == before
 
 
-def test_a_reference_gives_the_length_and_the_baseline(inside: Inside) -> None:
+def test_a_reference_sets_length_and_baseline(inside: Inside) -> None:
     command = [word for word in CONTEXT if word not in ("--words", "40")]
     done = inside.run(*command, "--reference", "reference.txt", "--no-facts", "-o", "results", "--json")
     assert done.code == 0, done.err
@@ -56,7 +56,7 @@ def test_a_reference_gives_the_length_and_the_baseline(inside: Inside) -> None:
     assert json.loads(done.out)["settings"]["documents"][0]["words"] == len(told(1, 20, 39).split())
 
 
-def test_a_short_document_has_steps_of_its_own_and_a_plan_costs_nothing(inside: Inside) -> None:
+def test_short_documents_have_plans_with_several_steps(inside: Inside) -> None:
     done = inside.run("experiment", "context", "book.md", "-m", "extractive", "--words", "40", "--dry-run", "--json")
     assert done.code == 0, done.err
     (drafting, *_) = json.loads(done.out)["rows"]

@@ -29,7 +29,7 @@ def test_sets_are_described_and_converted(tmp_path: Path) -> None:
     assert inside.run("data", "describe", "x.jsonl", "-q").code == 3
 
 
-def test_a_plain_text_is_told_in_one_sentence_and_not_line_by_line(tmp_path: Path) -> None:
+def test_plain_text_is_refused_in_one_sentence(tmp_path: Path) -> None:
     inside = Inside(tmp_path)
     (tmp_path / "story.txt").write_text("The lamp.\n\n1904\n\nThe storm.\n", "utf-8")
 

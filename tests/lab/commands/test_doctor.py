@@ -49,7 +49,7 @@ def test_a_judge_that_passes_leaves_with_zero(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_control_that_fails_is_told_with_what_was_said_and_leaves_with_three(tmp_path: Path) -> None:
+def test_failed_controls_are_shown_and_exit_three(tmp_path: Path) -> None:
     with hospital(tmp_path, SHUFFLED) as command:
         done = command.run(*FORM, "-q")
         listed = command.run("runs", "--all", "--json").json["runs"]
@@ -62,7 +62,7 @@ def test_a_control_that_fails_is_told_with_what_was_said_and_leaves_with_three(t
 
 
 @pytest.mark.slow
-def test_a_used_up_budget_shows_what_was_not_made_and_the_command_goes_on(tmp_path: Path) -> None:
+def test_a_used_up_budget_can_be_continued(tmp_path: Path) -> None:
     with hospital(tmp_path) as command:
         planned = command.run(*FORM, "--dry-run", "--json").json["rows"][-1]["calls"]
         stopped = command.run(*FORM, "--max-calls", "2")
@@ -103,9 +103,7 @@ def test_the_plan_asks_nobody_and_holds(tmp_path: Path) -> None:
         (("--judge", "extractive", "--judge", "extractive"), "the judge extractive is named twice"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_before_anybody_is_asked(
-    words: tuple[str, ...], message: str, tmp_path: Path
-) -> None:
+def test_bad_options_are_refused_before_any_request(words: tuple[str, ...], message: str, tmp_path: Path) -> None:
     done = Inside(tmp_path).run("doctor", *words)
     assert done.code == 2
     assert message in done.err

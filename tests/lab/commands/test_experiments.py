@@ -51,7 +51,7 @@ def inside(tmp_path: Path, server: ChatServer) -> Inside:
 
 
 @pytest.mark.slow
-def test_hamlet_prints_the_report_and_writes_it_with_its_tables(inside: Inside, server: ChatServer) -> None:
+def test_hamlet_prints_and_writes_its_report(inside: Inside, server: ChatServer) -> None:
     done = inside.run(*HAMLET, "-o", "deep/results")
     assert done.code == 0, done.err
     results = inside.folder / "deep" / "results"
@@ -129,7 +129,7 @@ def test_chunk_size_prints_and_writes(inside: Inside, server: ChatServer) -> Non
 
 
 @pytest.mark.slow
-def test_a_dry_run_of_chunk_sizes_counts_each_chunk_before_each_judge(inside: Inside, server: ChatServer) -> None:
+def test_dry_runs_count_each_chunk_and_judge(inside: Inside, server: ChatServer) -> None:
     done = inside.run(*SIZES, "--dry-run", "-o", "results")
     assert (done.code, server.seen) == (0, [])
     assert "No model was called and nothing was stored" in done.out
@@ -158,7 +158,7 @@ def test_a_dry_run_of_chunk_sizes_counts_each_chunk_before_each_judge(inside: In
         ((*X_ALONE, "--context-tokens", "4096"), "need a larger window"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_with_one_sentence(
+def test_bad_options_are_refused_in_one_sentence(
     inside: Inside, server: ChatServer, arguments: tuple[str, ...], message: str
 ) -> None:
     done = inside.run("experiment", *arguments)
@@ -168,7 +168,7 @@ def test_what_cannot_be_meant_is_refused_with_one_sentence(
     assert inside.run("experiment", *arguments, "--json").json["error"]["code"] == "usage"
 
 
-def test_a_source_that_is_not_there_is_refused_before_anything_is_asked(inside: Inside, server: ChatServer) -> None:
+def test_missing_sources_are_refused_before_any_request(inside: Inside, server: ChatServer) -> None:
     done = inside.run("experiment", "hamlet", "book.md", "no.md", "--model", "openai:a", "--judge", "openai:x")
     assert done.code == 1
     assert "no.md" in done.err

@@ -19,7 +19,7 @@ def inside(tmp_path: Path) -> Inside:
 
 
 @pytest.mark.slow
-def test_drafts_may_answer_a_question_and_read_a_beginning_and_are_judged_by_the_whole(inside: Inside) -> None:
+def test_drafts_of_beginnings_are_judged_in_full(inside: Inside) -> None:
     words = ("--query", "Who keeps the lamp?", "--language", "English", "--set", "until=300", "--metric", "coverage")
     done = inside.run(*GRID, *words, "--json", "-q")
     assert done.code == 0, done.err
@@ -38,7 +38,7 @@ def table(report: dict[str, object], name: str) -> list[dict[str, object]]:
     return next(table["rows"] for table in tables if table["name"] == name)
 
 
-def test_a_judge_that_cannot_decide_is_not_asked_to_try_again(inside: Inside) -> None:
+def test_undecided_judges_are_not_asked_again(inside: Inside) -> None:
     undecided = (*GRID[:-2], "--metric", "booookscore")
     done = inside.run(*undecided, "--json")
     assert done.code == 1

@@ -9,7 +9,7 @@ from tests.leaks.test_role_keys import Scene, Two, check_tracer_hears_nothing, k
 __all__ = ["scene", "two"]
 
 
-def test_an_experiment_keeps_the_key_of_those_who_write_from_the_judges_server(two: Two) -> None:
+def test_writers_keys_never_reach_judges_servers(two: Two) -> None:
     places = ("--base-url", two.writer.base_url, "--set", f"judge_base_url={two.judge.base_url}")
     run = ("experiment", "hamlet", "book.md", "-m", "openai:w", "--judge", "openai:j", "--max-calls", "3", "-o", "out")
     two.command.run(*run, *places)

@@ -9,7 +9,7 @@ from tests.cli.test_listing import kinds
 
 
 @pytest.mark.slow
-def test_runs_of_experiments_are_listed_when_they_are_asked_for(command: Inside) -> None:
+def test_runs_of_experiments_are_listed_on_request(command: Inside) -> None:
     assert command.run("evaluate", "book.md", "poor.md", "-q").code == 0
     experiment = ("experiment", "chunk-size", "book.md", "--judge", "extractive", "--sizes", "64", "--sample", "1")
     assert command.run(*experiment, "-q").code in {0, 3}

@@ -38,9 +38,7 @@ def replied(request: Seen) -> Said:
     ],
     ids=lambda words: words[0],
 )
-def test_each_draws_as_its_table_says_whatever_is_said_of_those_who_write(
-    tmp_path: Path, words: tuple[str, ...]
-) -> None:
+def test_judges_sample_as_their_tables_say(tmp_path: Path, words: tuple[str, ...]) -> None:
     (tmp_path / "book.md").write_text(island(KEEPERS).text, "utf-8")
     with ChatServer(replied) as server:
         model_tables = (("calm", "w", 0.1, 0.8), ("warm", "v", 0.9, 0.7), ("strict", _JUDGE, 0.3, 0.6))
@@ -72,7 +70,7 @@ def test_each_draws_as_its_table_says_whatever_is_said_of_those_who_write(
     [("chunk-size", "book.md", "--sizes", "128"), ("booookscore", "--summaries", "summaries.json")],
     ids=lambda words: words[0],
 )
-def test_judges_without_writers_are_named_by_their_tables_too(tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_judges_alone_have_tables_too(tmp_path: Path, words: tuple[str, ...]) -> None:
     (tmp_path / "book.md").write_text(island(KEEPERS).text, "utf-8")
     (tmp_path / "summaries.json").write_text(json.dumps({"a": told(1, 2, 3)}), "utf-8")
     with ChatServer(replied) as server:
@@ -91,7 +89,7 @@ def test_judges_without_writers_are_named_by_their_tables_too(tmp_path: Path, wo
     assert "strict" in done.out, "in tables it has the name that it was given"
 
 
-def test_a_judge_of_coherence_keeps_the_window_of_its_table(tmp_path: Path) -> None:
+def test_coherence_judges_keep_their_tables_window(tmp_path: Path) -> None:
     judge_table = ModelSettings(model="openai:j", context_tokens=7000, temperature=0.3)
     design = CoherenceDesign(judges=("strict", "openai:j"), own={"strict": judge_table}, temperature=0.9)
     outcome = measure_summaries(Summaries("s.json", {"a": told(1, 2, 3)}), None, design)
@@ -99,7 +97,7 @@ def test_a_judge_of_coherence_keeps_the_window_of_its_table(tmp_path: Path) -> N
     assert [(settings.context_tokens, settings.temperature) for settings in actual] == [(7000, 0.3), (8192, 0.9)]
 
 
-def test_a_judge_that_is_named_for_its_drawing_still_gets_no_key_that_goes_elsewhere() -> None:
+def test_judges_with_tables_get_no_foreign_key() -> None:
     seat = DraftConfig(model="openai:j", base_url="http://127.0.0.1:9/v1", temperature=0.3, key_env=NO_KEY)
     judging = JudgeConfig.model_validate_json(with_judge(JudgeConfig(), "strict", seat).model_dump_json())
     assert judging.models["strict"].temperature == 0.3

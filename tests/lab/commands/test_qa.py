@@ -23,7 +23,7 @@ def inside(tmp_path: Path) -> Inside:
 
 
 @pytest.mark.slow
-def test_a_dry_run_counts_the_questions_and_stores_nothing(inside: Inside) -> None:
+def test_dry_runs_count_questions_and_store_nothing(inside: Inside) -> None:
     def planned(*more: str) -> dict[str, int]:
         rows = inside.run(*COMMAND, "--dry-run", "--json", *more).json["rows"]
         return {row["step"] if row["document"] != "total" else "total": row["calls"] for row in rows}
@@ -41,7 +41,7 @@ def test_a_dry_run_counts_the_questions_and_stores_nothing(inside: Inside) -> No
 
 
 @pytest.mark.slow
-def test_two_settings_of_one_model_take_part_by_their_names(tmp_path: Path) -> None:
+def test_named_settings_of_one_model_take_part(tmp_path: Path) -> None:
     with serving(lambda request: json.dumps(over_wire(request))) as server:
         command = Inside(tmp_path)
         (tmp_path / "valley.txt").write_text(book(6).text, "utf-8")
@@ -65,7 +65,7 @@ def test_two_settings_of_one_model_take_part_by_their_names(tmp_path: Path) -> N
     assert drafting == ["openai:reader", "openai:reader"]
 
 
-def test_a_cosine_needs_an_encoder_and_says_so_before_anything_is_asked(inside: Inside) -> None:
+def test_cosine_without_encoder_is_refused_at_once(inside: Inside) -> None:
     refused = inside.run(*COMMAND, "--set", "similarity=cosine")
 
     assert refused.code == 2
@@ -74,7 +74,7 @@ def test_a_cosine_needs_an_encoder_and_says_so_before_anything_is_asked(inside: 
 
 
 @pytest.mark.slow
-def test_what_answers_are_compared_by_is_on_record(inside: Inside) -> None:
+def test_the_similarity_of_answers_is_recorded(inside: Inside) -> None:
     exact = inside.run(*COMMAND, "--set", "similarity=exact", "--json")
     similarities = next(table for table in exact.json["tables"] if table["name"] == "similarities")
     assert "(exact)" in similarities["title"]

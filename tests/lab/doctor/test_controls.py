@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from redraft.agents.fact_checker import SUPPORTED
 from redraft.domain import Evaluation
 from redraft.errors import UnreadableReply, UsageError
 from redraft.evaluators.base import Case, Evaluator, statements_of
 from redraft.evaluators.catalog import BUILT_IN
+from redraft.evaluators.faithfulness import SUPPORTED
 from redraft.lab.doctor.checkup import ControlCheck, JudgeUnderTest, check_metrics, examine
 from redraft.lab.doctor.controls import (
     ANOTHER,
@@ -51,7 +51,7 @@ async def checked(
 
 
 @pytest.mark.slow
-async def test_a_judge_without_a_fault_passes_every_control(tmp_path: Path) -> None:
+async def test_a_perfect_judge_passes_every_control(tmp_path: Path) -> None:
     checks = await checked(tmp_path, Oracle().model, *(BUILT_IN[name] for name in SCORING))
     assert [(check.control, check.metric, check.verdict) for check in checks if check.verdict != "pass"] == []
     cases = [(control, metric) for metric in SCORING for control in expectations_of(BUILT_IN[metric])]
@@ -109,7 +109,7 @@ def test_a_score_passes_or_fails(control: str, aim: Any, scores: dict[str, float
     assert expectation.check({probe: said(probe, score) for probe, score in scores.items()})[0] == verdict
 
 
-def test_a_metric_that_does_not_apply_to_a_refusal_passes() -> None:
+def test_inapplicable_metrics_pass_refusals() -> None:
     evaluation = said(REFUSAL, outcome="not_applicable")
     assert controls()[REFUSAL]["truth"].check({REFUSAL: evaluation})[0] == "pass"
 
@@ -139,9 +139,7 @@ def test_sentences_are_found_or_spared(control: str, wrong: list[str], verdict: 
     [(ERRORS, ERRORS, "pass"), (ERRORS[:2], ERRORS[:2], "pass"), (ERRORS, ERRORS[1:], "fail"), ([], [], "cannot tell")],
 )
 @pytest.mark.parametrize("probe", [ORDERED, ORDERED_SUMMARY])
-def test_what_is_found_is_found_in_spite_of_an_instruction(
-    probe: str, before: list[str], after: list[str], verdict: str
-) -> None:
+def test_injected_instructions_change_no_finding(probe: str, before: list[str], after: list[str], verdict: str) -> None:
     expectation = controls()[probe.partition(", ")[2].split(", ")[-1]]["truth"]
     assert expectation.uses == (probe, WRONG)
     assert expectation.check({WRONG: said(WRONG, 0.5, before), probe: said(probe, 0.5, after)})[0] == verdict
@@ -168,7 +166,7 @@ class Eager(Evaluator):
 
 
 @pytest.mark.slow
-async def test_a_metric_that_scores_nothing_at_all_fails_in_the_empty_summary(tmp_path: Path) -> None:
+async def test_metrics_without_scores_fail_empty_summaries(tmp_path: Path) -> None:
     checks = await checked(tmp_path, Oracle().model, own=(Eager(),))
     failed = [check for check in checks if check.verdict == "fail"]
     assert [(check.control, check.said) for check in failed] == [(EMPTY, "1.00")]
@@ -176,7 +174,7 @@ async def test_a_metric_that_scores_nothing_at_all_fails_in_the_empty_summary(tm
 
 
 @pytest.mark.slow
-async def test_a_judge_that_never_answers_passes_for_none_and_fails_where_it_has_to(tmp_path: Path) -> None:
+async def test_silent_judges_fail_required_controls(tmp_path: Path) -> None:
     silent = FunctionModel(lambda request: UnreadableReply("nothing", text="Hm."), "silent")
     checks = await checked(tmp_path, silent, *(BUILT_IN[name] for name in SCORING))
     for metric in SCORING:
@@ -185,12 +183,12 @@ async def test_a_judge_that_never_answers_passes_for_none_and_fails_where_it_has
         assert set(verdicts.values()) == {"cannot tell"}
 
 
-def test_a_metric_without_a_score_has_no_controls() -> None:
+def test_metrics_without_scores_have_no_controls() -> None:
     with pytest.raises(UsageError, match="no controls for statistics"):
         check_metrics([BUILT_IN["statistics"]])
 
 
-def test_the_sentences_are_what_they_are_said_to_be() -> None:
+def test_control_texts_hold_what_they_claim() -> None:
     texts = load_texts()
     document = [statement.sentence for statement in statements_of(texts.document)]
     assert 250 <= len(texts.document.split()) <= 500
@@ -223,7 +221,7 @@ def _names(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("where", ["summary", "document"])
-def test_the_order_stands_in_the_middle_and_nothing_else_is_changed(where: str) -> None:
+def test_the_instruction_is_the_only_change(where: str) -> None:
     texts = load_texts()
     probe, plain = probes()[f"{WRONG}, instruction in the {where}"], probes()[WRONG]
     ordered, without = (

@@ -13,7 +13,7 @@ __all__ = ["tiny"]
 
 
 @pytest.mark.nightly
-def test_the_doctor_examines_it_by_the_metrics_that_it_serves(tiny: Path, tmp_path: Path) -> None:
+def test_entailment_models_are_examined_by_their_metrics(tiny: Path, tmp_path: Path) -> None:
     done = Inside(tmp_path).run("doctor", "--judge", f"nli:{tiny}", "--json", "-q")
     assert done.code == 3, "it knows nothing of the bridge"
     (judge,) = done.json["judges"]

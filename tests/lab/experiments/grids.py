@@ -85,9 +85,9 @@ PAPER = {"coverage": 0.6, "consistency": 0.73}
 
 def refining(*orders: PolicyName, thresholds: Sequence[Mapping[str, float]] = (PAPER,), **more: Any) -> RefiningDesign:
     """A design of one writer."""
-    one = NamedModel("a", DraftConfig())
+    writer = NamedModel("a", DraftConfig())
     return RefiningDesign(
-        writers=(one,),
+        writers=(writer,),
         judge=NamedModel("j", DraftConfig(strategy="given")),
         judging=JudgeConfig(),
         thresholds=tuple(thresholds),
@@ -96,14 +96,17 @@ def refining(*orders: PolicyName, thresholds: Sequence[Mapping[str, float]] = (P
     )
 
 
-def refined(document: str, *stands: Scores, order: PolicyName = "paper", **more: Any) -> RefinedSummary:
+def refined(document: str, *scores_by_round: Scores, order: PolicyName = "paper", **more: Any) -> RefinedSummary:
     """A draft that was refined, with its scores after each round; a round is refused that changes nothing."""
-    made = [BestScores(n, scores, n > 0, n > 0 and scores != stands[n - 1]) for n, scores in enumerate(stands)]
+    rounds = [
+        BestScores(n, scores, n > 0, n > 0 and scores != scores_by_round[n - 1])
+        for n, scores in enumerate(scores_by_round)
+    ]
     goals = more.pop("goals", PAPER)
     way = RefineSetting(goals, order, RefineConfig(goals={}, policy=order).feedback_name)
-    return RefinedSummary(document, document.upper(), "a", 1, "a", way, tuple(made), **more)
+    return RefinedSummary(document, document.upper(), "a", 1, "a", way, tuple(rounds), **more)
 
 
-def refined_outcome(made: RefiningDesign, *some: RefinedSummary) -> RefinedOutcome:
+def refined_outcome(refining_design: RefiningDesign, *refinements: RefinedSummary) -> RefinedOutcome:
     """All that came of refining."""
-    return Outcome(made, cells(some), some)
+    return Outcome(refining_design, cells(refinements), refinements)

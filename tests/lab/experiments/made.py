@@ -23,8 +23,8 @@ def recall(root: Pair, branch: Pair, leaf: Pair, unjudged: int = 0) -> HamletSco
 
 
 def _measured(levels: Mapping[str, PooledShare], unjudged: int) -> HamletScore:
-    whole = PooledShare(sum(share.part for share in levels.values()), sum(share.whole for share in levels.values()))
-    return HamletScore("scored", whole.value, {**levels, "all": whole}, unjudged)
+    over_all = PooledShare(sum(share.part for share in levels.values()), sum(share.whole for share in levels.values()))
+    return HamletScore("scored", over_all.value, {**levels, "all": over_all}, unjudged)
 
 
 def faithful(every: Pair, errors: Mapping[str, int] | None = None, unjudged: int = 0, **levels: Pair) -> HamletScore:

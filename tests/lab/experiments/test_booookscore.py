@@ -14,8 +14,8 @@ from unittest.mock import patch
 import pytest
 
 from redraft import Limits, Store
-from redraft.agents.proofreader import Proofreader
 from redraft.errors import UsageError
+from redraft.evaluators.booookscore import Proofreader
 from redraft.lab.agreement.annotations import (
     CLEAR,
     AnnotatedSentence,
@@ -58,7 +58,7 @@ def table(report: Report, name: str) -> Table:
     return next(table for table in report.tables if table.name == name)
 
 
-def test_the_score_is_a_mean_over_summaries_of_shares() -> None:
+def test_the_score_averages_shares_of_summaries() -> None:
     texts = {
         "a": "One sleeps. Two sleep.",
         "b": "One eats. Two eat. Three eat. Four eat.",
@@ -91,7 +91,7 @@ def test_the_score_is_a_mean_over_summaries_of_shares() -> None:
     assert [table.name for table in report.tables] == ["scores", "types", "lengths", "failures"], "nothing was asked"
 
 
-def test_where_every_sentence_has_an_entry_one_without_is_not_judged() -> None:
+def test_missing_entries_are_unjudged_in_full_annotations() -> None:
     texts = {"a": "One sleeps. Two sleep.", "b": "One eats.", "c": "Two eat."}
     report = EXPERIMENT.report(
         annotated_outcome(outcome_of(texts, {"a": (AnnotatedSentence("One sleeps.", WHO),), "b": None}, every=True))
@@ -106,21 +106,21 @@ def test_where_every_sentence_has_an_entry_one_without_is_not_judged() -> None:
     ("confusing", "clear", "unjudged", "score"),
     [(1, 1, 2, 0.5), (1, 1, 3, None), (2, 0, 1, None), (2, 0, 0, 0.0), (0, 2, 2, 1.0), (0, 0, 3, None)],
 )
-def test_a_score_rests_on_half_of_the_sentences_and_not_on_faults_alone(
+def test_scores_need_verdicts_on_half_the_sentences(
     confusing: int, clear: int, unjudged: int, score: float | None
 ) -> None:
-    said = (*[ConfusionVerdict(True, ("language",))] * confusing, *[ConfusionVerdict(False)] * clear)
+    verdicts = (*[ConfusionVerdict(True, ("language",))] * confusing, *[ConfusionVerdict(False)] * clear)
     short = Failure("judging", "unjudged", "the judge cannot tell") if unjudged else None
     (summary,) = outcome_of({"a": "One sleeps."}, {"a": None}).summaries
-    assert coherence_item("j", summary, said, {}, unjudged, failure=short).score == score
-    human = coherence_item("p", summary, said, {}, unjudged)
-    assert human.score == (1 - confusing / len(said) if said else None), "people chose what to mark"
+    assert coherence_item("j", summary, verdicts, {}, unjudged, failure=short).score == score
+    human = coherence_item("p", summary, verdicts, {}, unjudged)
+    assert human.score == (1 - confusing / len(verdicts) if verdicts else None), "people chose what to mark"
 
 
 def test_annotations_of_other_summaries_are_refused() -> None:
     with pytest.raises(UsageError, match='none of the ids of the summaries, such as "a"'):
         outcome_of({"a": "One sleeps."}, {"b": None})
-    other = {
+    of_other_books = {
         "a": (
             AnnotatedSentence("Two sleep.", WHO),
             AnnotatedSentence("Three sleep.", WHO),
@@ -128,7 +128,7 @@ def test_annotations_of_other_summaries_are_refused() -> None:
         )
     }
     with pytest.raises(UsageError, match="2 of 3 annotated sentences are not in the summaries"):
-        outcome_of({"a": "One sleeps."}, other)
+        outcome_of({"a": "One sleeps."}, of_other_books)
 
 
 GERMAN = {
@@ -139,7 +139,7 @@ GERMAN = {
 }
 
 
-def test_sentences_end_by_the_language_of_the_summaries(tmp_path: Path) -> None:
+def test_sentences_end_by_their_language(tmp_path: Path) -> None:
     actual = {
         summary.id: [sentence.sentence for sentence in summary.sentences]
         for summary in outcome_of(GERMAN, {"lang": None}).summaries
@@ -150,22 +150,22 @@ def test_sentences_end_by_the_language_of_the_summaries(tmp_path: Path) -> None:
     assert len(sentences_in(GERMAN["kurz"])) > 2, "which by itself is read as English"
 
 
-async def test_the_built_in_judge_says_nothing_of_summaries_in_another_language(tmp_path: Path) -> None:
+async def test_the_built_in_judge_refuses_other_languages(tmp_path: Path) -> None:
     design = CoherenceDesign(judges=("extractive",))
     with Store(tmp_path / "redraft.db") as store:
         measured = measure_summaries(Summaries("s.json", GERMAN), None, design)
         outcome = await EXPERIMENT.run((), measured, ExperimentRunner(store, Limits()))
-    told = {item.id: item.failure.message for item in outcome.items if item.failure}
-    assert {key for key, message in told.items() if "English only" in message} == {"lang", "kurz"}
+    messages = {item.id: item.failure.message for item in outcome.items if item.failure}
+    assert {key for key, message in messages.items() if "English only" in message} == {"lang", "kurz"}
     assert not next(item for item in outcome.items if item.id == "lang").judged
 
 
-async def test_a_judge_s_replies_are_read_by_the_language_of_each_summary(tmp_path: Path) -> None:
+async def test_replies_are_read_in_the_summarys_language(tmp_path: Path) -> None:
     request: list[tuple[str, str]] = []
 
-    def language_while(*given: Any) -> Any:
-        request.append((given[1], language_of("Ja.")))
-        return original(*given)
+    def language_while(*arguments: Any) -> Any:
+        request.append((arguments[1], language_of("Ja.")))
+        return original(*arguments)
 
     original = Proofreader.read
     with serving() as server, patch.object(Proofreader, "read", language_while):
@@ -184,7 +184,7 @@ def test_lengths_are_means_over_summaries_with_sentences() -> None:
     assert rows(table(report, "lengths"), *names) == [(2, 5, 1.5, pytest.approx(100 * (1 / 7 + 0) / 2))]
 
 
-def test_without_the_vocabulary_tokens_are_estimated_and_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_estimated_tokens_are_labelled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tokens, "_load", lambda name: None)
     report = EXPERIMENT.report(annotated_outcome(outcome_of({"a": "One sleeps."}, {"a": None})))
     assert "estimate: an estimate, slightly too high" in table(report, "lengths").caption
@@ -220,7 +220,7 @@ def test_marks_count_as_the_paper_counts_them() -> None:
     assert (item.judged, item.confused, item.score) == (8, 4, 0.5)
     assert (item.marks, item.spans) == (5, 10)
     assert (outcome.aside["a.json"]["lost"], outcome.aside["a.json"]["unclear"]) == (1, 5)
-    assert {one.number: one.types for one in item.confusing} == {
+    assert {sentence.number: sentence.types for sentence in item.confusing} == {
         1: ("entity omission",),
         2: ("entity omission", "language"),
         3: ("entity omission",),
@@ -229,16 +229,16 @@ def test_marks_count_as_the_paper_counts_them() -> None:
     assert rows(types, "sentences", "% of sentences", type="entity omission") == [(4, 40.0)]
 
 
-def test_a_pair_of_equal_spans_is_in_two_places() -> None:
+def test_equal_spans_are_in_two_places() -> None:
     text = "Tom sleeps in the barn all day. Ann eats. Tom sleeps in the barn all day."
     mark = AnnotatedSentence("Tom sleeps in the barn all day.", WHO, "Tom sleeps in the barn all day.")
     outcome = measure_summaries(
         Summaries("s.json", {"a": text}), Annotations("a.json", False, {"a": (mark,)}, True), NO_ITEM
     )
-    assert [one.number for one in outcome.items[0].confusing] == [1, 3]
+    assert [sentence.number for sentence in outcome.items[0].confusing] == [1, 3]
 
 
-def test_scores_by_length_and_rouge_l_against_references() -> None:
+def test_scores_by_length_and_rouge_l() -> None:
     texts = {f"{n}": " ".join(["One sleeps."] * n) for n in range(1, 11)}
     entries = {key: (AnnotatedSentence("One sleeps.", WHO),) for key in texts}
     outcome = measure_summaries(
@@ -315,9 +315,7 @@ async def test_a_judge_annotates_all_sentences_in_batches(tmp_path: Path, server
 
 
 @pytest.mark.slow
-async def test_of_a_budget_that_does_not_last_most_is_spent_on_whole_summaries(
-    tmp_path: Path, server: ChatServer
-) -> None:
+async def test_small_budgets_finish_whole_summaries(tmp_path: Path, server: ChatServer) -> None:
     lab = Lab(tmp_path, server.base_url)
     lab.texts = {f"s{n}": told(3 * n, 3 * n + 1, 3 * n + 2) for n in range(1, 13)}
     outcome = await lab.run(Limits(max_calls=18, concurrency=2), batch=1)
@@ -325,19 +323,19 @@ async def test_of_a_budget_that_does_not_last_most_is_spent_on_whole_summaries(
 
 
 @pytest.mark.slow
-async def test_what_fails_is_never_a_score_and_is_tried_again(tmp_path: Path) -> None:
+async def test_failures_are_no_scores_and_are_retried(tmp_path: Path) -> None:
     broken = True
 
     def script(request: Seen) -> str | Answer | Fault:
         sheet = seen_on(request)
         if broken and "called Bob" in sheet.within("summary"):
             return Fault("status", status=400, message="No.")
-        said = answer(request)
-        if broken and "number 33" in sheet.within("summary") and isinstance(said, str):
-            entries = json.loads(said)["sentences"]
+        reply = answer(request)
+        if broken and "number 33" in sheet.within("summary") and isinstance(reply, str):
+            entries = json.loads(reply)["sentences"]
             left_out = [n for n, text in sheet.judged.items() if text in (fact_of(12), fact_of(23))]
             return json.dumps({"sentences": [entry for entry in entries if entry["id"] not in left_out]})
-        return said
+        return reply
 
     with serving(script) as server:
         lab = Lab(tmp_path, server.base_url)
@@ -360,7 +358,7 @@ async def test_what_fails_is_never_a_score_and_is_tried_again(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-async def test_judges_beside_annotations_agree_as_far_as_they_do(tmp_path: Path, server: ChatServer) -> None:
+async def test_judges_are_compared_with_annotations(tmp_path: Path, server: ChatServer) -> None:
     lab = Lab(tmp_path, server.base_url)
     repeated, bob = "The keeper number 2 is called Tom2.", "The keeper number 5 is called Bob."
     lab.texts.pop("long")
@@ -382,7 +380,7 @@ async def test_judges_beside_annotations_agree_as_far_as_they_do(tmp_path: Path,
     assert row == (1.0, None, None, None), "nothing to divide by"
 
 
-async def test_what_cannot_be_judged_is_refused_before_anything_is_asked(tmp_path: Path, server: ChatServer) -> None:
+async def test_unjudgeable_summaries_are_refused_at_once(tmp_path: Path, server: ChatServer) -> None:
     lab = Lab(tmp_path, server.base_url)
     with pytest.raises(UsageError, match="is named twice"):
         await lab.run(judges=("openai:x", "openai:x"))
@@ -400,7 +398,7 @@ async def test_what_cannot_be_judged_is_refused_before_anything_is_asked(tmp_pat
 
 @pytest.mark.slow
 async def test_the_window_grows_with_the_longest_summary(tmp_path: Path) -> None:
-    whole, read = told(*range(1, 400)), list[str]()
+    text, read = told(*range(1, 400)), list[str]()
 
     def script(request: Seen) -> str:
         sheet = seen_on(request)
@@ -409,6 +407,6 @@ async def test_the_window_grows_with_the_longest_summary(tmp_path: Path) -> None
 
     with serving(script) as server:
         lab = Lab(tmp_path, server.base_url)
-        lab.texts = {"book": whole}
+        lab.texts = {"book": text}
         assert scores(await lab.run(batch=100)) == {"book": 1}
-        assert {*read} == {whole}, "it is never read in stretches"
+        assert {*read} == {text}, "it is never read in stretches"

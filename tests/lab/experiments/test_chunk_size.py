@@ -29,12 +29,12 @@ ALONE: dict[str, Any] = {"judges": ("openai:x",)}
 
 
 def marked(size: int, chunk: int, judge: str, *marks: int, tokens: int = 100, **other: Any) -> MarkedChunk:
-    given = dict(zip(("validity", "coherence", "cross_content"), marks, strict=True)) if marks else {}
-    rating = ChunkRating(major_facts=10 * marks[0], connections=marks[2], explanation="", **given) if marks else None
+    values = dict(zip(("validity", "coherence", "cross_content"), marks, strict=True)) if marks else {}
+    rating = ChunkRating(major_facts=10 * marks[0], connections=marks[2], explanation="", **values) if marks else None
     return MarkedChunk("d", "A Book", size, chunk, tokens, judge, rating, **other)
 
 
-def test_marks_are_means_over_chunks_of_means_over_judges() -> None:
+def test_marks_average_judges_then_chunks() -> None:
     items = (
         marked(128, 0, "x", 1, 2, 3, tokens=90),
         marked(128, 0, "y", 3, 4, 3, tokens=90),
@@ -79,7 +79,7 @@ class Lab:
 
 
 @pytest.mark.slow
-async def test_each_judge_marks_each_chosen_chunk_of_each_size(tmp_path: Path, server: ChatServer) -> None:
+async def test_each_judge_marks_each_chosen_chunk(tmp_path: Path, server: ChatServer) -> None:
     outcome = await Lab(tmp_path, server.base_url).run()
     assert outcome.complete
     assert Counter((item.size, item.judge) for item in outcome.items) == {
@@ -113,7 +113,7 @@ async def test_the_seed_decides_on_the_sample(tmp_path: Path, server: ChatServer
 
 
 @pytest.mark.slow
-async def test_the_rest_at_the_end_is_left_out_where_it_is_short(tmp_path: Path, server: ChatServer) -> None:
+async def test_short_last_chunks_are_left_out(tmp_path: Path, server: ChatServer) -> None:
     lab = Lab(tmp_path, server.base_url)
     outcome = await lab.run(**ALONE, chunk_sizes=(64, 1000), sample_size=100)
     assert [item.size for item in outcome.items].count(1000) == 1, "of some 1,160 tokens the rest is too short"
@@ -127,9 +127,9 @@ async def test_the_rest_at_the_end_is_left_out_where_it_is_short(tmp_path: Path,
 async def test_what_fails_is_recorded_and_tried_again(tmp_path: Path) -> None:
     broken = True
 
-    def script(seen: Seen) -> str | Answer | Fault:
-        lost = broken and seen.model == "y" and 1 in keepers_in(seen_on(seen).within("excerpt"))
-        return '{"validity": 9}' if lost else answer(seen)
+    def script(request: Seen) -> str | Answer | Fault:
+        lost = broken and request.model == "y" and 1 in keepers_in(seen_on(request).within("excerpt"))
+        return '{"validity": 9}' if lost else answer(request)
 
     with serving(script) as server:
         lab = Lab(tmp_path, server.base_url)
@@ -143,7 +143,7 @@ async def test_what_fails_is_recorded_and_tried_again(tmp_path: Path) -> None:
         assert len(server.seen) == before + 2
 
 
-async def test_a_window_that_is_too_small_is_refused(tmp_path: Path, server: ChatServer) -> None:
+async def test_too_small_windows_are_refused(tmp_path: Path, server: ChatServer) -> None:
     with pytest.raises(UsageError, match="chunks of 256 tokens need a larger window than 1,024") as error:
         await Lab(tmp_path, server.base_url).run(context_tokens=1024)
     assert "context_tokens=2048" in error.value.hint
@@ -151,7 +151,7 @@ async def test_a_window_that_is_too_small_is_refused(tmp_path: Path, server: Cha
     assert server.seen == []
 
 
-def test_a_model_that_thinks_may_use_its_room() -> None:
+def test_reasoning_models_may_use_their_room() -> None:
     """One chunk before a model that may think 1,000 tokens, at a dollar for a million of either kind."""
     document = parse(b"The keeper kept the light all night. " * 40, name="x.txt")
     thinker = ModelSettings(model="openai:x", reasoning_tokens=1000, price=Price(prompt=0, completion=1))

@@ -25,16 +25,16 @@ ALL = ("even", "forgetful", "starter", "inventor")
 FATES = ("matching", "lost", "new")
 
 
-def chosen(model: str, known: list[int]) -> str:
+def chosen(model: str, keepers: list[int]) -> str:
     """What a model tells of the keepers that it reads of."""
-    even = [known[int((n + 0.5) * len(known) / TOLD)] for n in range(TOLD)]
+    even = [keepers[int((n + 0.5) * len(keepers) / TOLD)] for n in range(TOLD)]
     if model == "forgetful":
-        return told(*known[: TOLD // 2], *known[-TOLD // 2 :])
+        return told(*keepers[: TOLD // 2], *keepers[-TOLD // 2 :])
     if model == "starter":
-        return told(*known[:TOLD])
+        return told(*keepers[:TOLD])
     if model == "inventor":
         # Three keepers that nobody has heard of, others at every step.
-        strangers = {1000 * len(known) + n: f"Zed{1000 * len(known) + n}" for n in range(3)}
+        strangers = {1000 * len(keepers) + n: f"Zed{1000 * len(keepers) + n}" for n in range(3)}
         return told(*even[: TOLD - 3], wrong=strangers)
     return told(*even)
 
@@ -62,7 +62,7 @@ async def run(folder: Path, design: ContextDesign, limits: Limits | None = None)
 
 
 @pytest.mark.slow
-async def test_each_way_to_read_shows_in_the_tables(tmp_path: Path) -> None:
+async def test_ways_to_read_show_in_the_tables(tmp_path: Path) -> None:
     with serving(answer) as server:
         design = design_at(server, *ALL, references={ISLAND.id: told(*range(4, 90, 7))})
         outcome = await run(tmp_path, design)
@@ -109,11 +109,13 @@ async def test_each_way_to_read_shows_in_the_tables(tmp_path: Path) -> None:
 
 def _near(actual: list[tuple[object, ...]], criteria: tuple[float, ...]) -> bool:
     ((*values,),) = actual
-    return all(isinstance(one, float) and abs(one - want) < 0.05 for one, want in zip(values, criteria, strict=True))
+    return all(
+        isinstance(value, float) and abs(value - want) < 0.05 for value, want in zip(values, criteria, strict=True)
+    )
 
 
 @pytest.mark.slow
-async def test_what_fails_is_a_hole_and_stops_nothing_else(tmp_path: Path) -> None:
+async def test_failures_leave_holes_and_stop_nothing(tmp_path: Path) -> None:
     def failing(request: Seen) -> str | Answer | Fault:
         return Fault("status", status=400) if request.model == "starter" else answer(request)
 

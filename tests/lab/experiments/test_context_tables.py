@@ -91,22 +91,22 @@ COURSES = (StepPlan(BOOK, 200, (FIRST.step, SECOND.step), 50, reference=REFERENC
 THIRDS = ("1st", "2nd", "3rd")
 
 
-def test_positions_by_thirds_of_what_was_read_and_of_the_whole() -> None:
+def test_positions_by_thirds_read_and_total() -> None:
     table = position_frame(ITEMS, COURSES)
-    read, whole, expected = ([f"{kind} {third}" for third in THIRDS] for kind in ("read", "whole", "expected"))
+    read, total, expected = ([f"{kind} {third}" for third in THIRDS] for kind in ("read", "whole", "expected"))
 
     # 100, 300 and 500 of 600 are one in each third; of 1,200 two are in the first third and one in the second. What is
     # read is all of the first third and half of the second, 400 and 200 of 600 characters.
-    (actual,) = rows(table, *read, *whole, *expected, step=1)
+    (actual,) = rows(table, *read, *total, *expected, step=1)
     assert actual == pytest.approx((1 / 3, 1 / 3, 1 / 3, 2 / 3, 1 / 3, 0, 2 / 3, 1 / 3, 0))
     # 1 + 0.75 of four in the first third, 1 + 0.25 in the second, 1 in the last.
     (actual,) = rows(table, *read, *expected, step=2)
     assert actual == pytest.approx((0.4375, 0.3125, 0.25, 1 / 3, 1 / 3, 1 / 3))
     # Three sentences from three thirds are even. Four are looked at by quarters: 1.75, 0.25, 1 and 1 of 4.
-    told = -(0.4375 * log(0.4375) + 0.0625 * log(0.0625) + 0.5 * log(0.25)) / log(4)
+    entropy = -(0.4375 * log(0.4375) + 0.0625 * log(0.0625) + 0.5 * log(0.25)) / log(4)
     assert rows(table, "sentences", "located", "spread", step=1) == [(4, 3, pytest.approx(1.0))]
-    assert rows(table, "sentences", "located", "spread", step=2) == [(4, 4, pytest.approx(told))]
-    assert rows(table, *whole, "words", system="reference") == [(0.5, 0.0, 0.5, 40)]
+    assert rows(table, "sentences", "located", "spread", step=2) == [(4, 4, pytest.approx(entropy))]
+    assert rows(table, *total, "words", system="reference") == [(0.5, 0.0, 0.5, 40)]
 
 
 def test_half_against_half() -> None:
@@ -121,7 +121,7 @@ def test_half_against_half() -> None:
     assert actual == (pytest.approx(-56.25), None, None)
 
 
-def test_of_thirteen_steps_six_are_the_lower_half() -> None:
+def test_six_of_thirteen_steps_are_lower() -> None:
     many = [item(n, 1200, (told(1, (100 if n <= 6 else 1100, 1.0)),), ()) for n in range(1, 14)]
     (actual,) = rows(
         halves_frame(many, ()), "1st", *(f"{half} {third}" for half in ("lower", "upper") for third in THIRDS)
@@ -142,7 +142,7 @@ def changes(items: Sequence[ContextItem], section: str) -> tuple[Any, ...]:
     return actual
 
 
-def test_matching_lost_and_new_by_section_in_both_directions() -> None:
+def test_matching_lost_and_new_facts_by_section() -> None:
     # Four facts of each step have a place and a verdict. Half of the book is new: two of the four of now would be in
     # either half, and two of the four before would be lost. Of the first third everything was read before: 4/3 match,
     # and 4/3 of the 8/3 that were there are lost.
@@ -163,10 +163,10 @@ def test_matching_lost_and_new_by_section_in_both_directions() -> None:
     assert rows(shares, *(f"expected {fate}" for fate in fates), steps="upper half", section="added") == [(0, 0, 1)]
 
 
-def test_what_an_even_spread_would_give_where_a_quarter_was_read_before() -> None:
+def test_an_even_spread_after_a_quarter() -> None:
     before = item(1, 300, (), (fact(100), fact(200)))
-    said = FactComparison("words", 0.5, (True, False), (True, False, False, False))
-    items = (before, item(2, 1200, (), (fact(100), fact(500), fact(700), fact(1100)), said))
+    comparison = FactComparison("words", 0.5, (True, False), (True, False, False, False))
+    items = (before, item(2, 1200, (), (fact(100), fact(500), fact(700), fact(1100)), comparison))
     # Of four facts one is in the old quarter; of the two before three quarters go.
     assert changes(items, "anywhere")[5:] == pytest.approx((1, 1.5, 3))
     # The first third is the old quarter and a twelfth more.
@@ -175,16 +175,16 @@ def test_what_an_even_spread_would_give_where_a_quarter_was_read_before() -> Non
     assert changes(items, "added")[:3] == (0, 0, 3)
 
 
-def test_without_verdicts_on_half_of_the_facts_there_are_no_shares() -> None:
-    said = FactComparison("words", None, (True, None, None, None, None), (True, True, None, None, None, None))
-    silent = replace(SECOND, compared=(said,))
+def test_too_few_fact_verdicts_give_no_shares() -> None:
+    comparison = FactComparison("words", None, (True, None, None, None, None), (True, True, None, None, None, None))
+    silent = replace(SECOND, compared=(comparison,))
     counts = rows(change_frame((FIRST, silent)), "matching", "unjudged", section="anywhere")
     assert counts == [(2, 8)]
     shares = rows(share_frame((FIRST, silent)), "matching", "unjudged", steps="all steps", section="anywhere")
     assert shares == [(None, 8)]
 
 
-def test_how_far_facts_are_borne_out_by_where_they_are() -> None:
+def test_facts_supported_by_position() -> None:
     columns = ("facts", "supported", "verified", "unjudged")
     table = accuracy_frame(ITEMS)
     # Of eleven facts seven have a verdict, and one of these is not borne out.
@@ -198,7 +198,7 @@ def test_how_far_facts_are_borne_out_by_where_they_are() -> None:
     assert rows(table, "in reference", "aligned", section="beginning") == [(0.5, 2)]
 
 
-def test_the_curve_of_a_summary_from_the_middle_is_even_to_both_sides_of_it() -> None:
+def test_a_curve_from_the_middle_is_symmetric() -> None:
     middle = item(1, 1200, (told(1, (600, 1.0)),), ())
     heights = [height for (height,) in rows(density_frame([middle], ()), "density", steps="all steps")]
     assert heights == pytest.approx(heights[::-1])
@@ -215,7 +215,7 @@ def test_what_was_not_made_is_a_hole() -> None:
     assert len(change_frame((lost, replace(SECOND, compared=())))) == 0
 
 
-def test_the_pictures_are_drawn_from_the_tables_alone() -> None:
+def test_pictures_are_drawn_from_tables_alone() -> None:
     steps = change_frame(ITEMS).drop(columns="parts")
     frames = {"position_densities": density_frame(ITEMS, COURSES), "position_halves": halves_frame(ITEMS, COURSES)}
     plots = drawn("context", **frames, fact_shares=share_frame(ITEMS), fact_changes=steps)
@@ -264,7 +264,7 @@ def test_steps_fit_the_document() -> None:
     assert [(step.tokens, step.until) for step in steps] == [(500, 500), (700, None)]
 
 
-def test_no_fact_is_lost_to_a_summary_that_was_not_taken_apart_as_a_whole(tmp_path: Path) -> None:
+def test_incompletely_split_summaries_lose_no_facts(tmp_path: Path) -> None:
     with Store(tmp_path / "redraft.db") as store:
         measure: Any = TermSimilarity("Ann slept. Ben rowed.")
         nobody: Any = None

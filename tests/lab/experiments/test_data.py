@@ -67,14 +67,14 @@ def test_each_published_form_is_known_and_read(tmp_path: Path, form: str) -> Non
     file = lines(tmp_path / "set.jsonl", ENTRIES[form])
     actual = read_contents(file)
     assert (actual.form, actual.troubles) == (form, ())
-    (one,) = actual.examples
-    assert STORY in one.text
-    assert SUMMARY in one.summaries[0].text
+    (example,) = actual.examples
+    assert STORY in example.text
+    assert SUMMARY in example.summaries[0].text
     (document,) = corpus([str(file)]).documents
     assert STORY in document.text, "whatever can be read is a source of experiments"
 
 
-def test_what_belongs_to_a_question_and_to_a_section_keeps_its_place(tmp_path: Path) -> None:
+def test_questions_and_sections_keep_their_places(tmp_path: Path) -> None:
     meeting = read_examples(lines(tmp_path / "m.jsonl", ENTRIES["qmsum"]))[0]
     assert meeting.text == f"Ann: {STORY}\n\nBob: Yes."
     assert [(summary.query, summary.text) for summary in meeting.summaries][1] == ("Who?", "The keeper.")
@@ -92,22 +92,22 @@ def test_a_table_is_read_as_lines_are(tmp_path: Path) -> None:
     assert len(actual.examples[0].text) > 200_000
 
 
-def test_a_parquet_file_is_refused_with_what_makes_lines_of_it(tmp_path: Path) -> None:
+def test_parquet_files_are_refused_with_advice(tmp_path: Path) -> None:
     (tmp_path / "xsum.parquet").write_bytes(b"PAR1\x15\x04\x15\x80PAR1")
     with pytest.raises(UsageError, match="Parquet files cannot be read") as refused:
         read_contents(tmp_path / "xsum.parquet")
     assert "lines=True" in refused.value.hint
 
 
-def test_what_cannot_be_read_is_named_line_by_line(tmp_path: Path) -> None:
-    one = ENTRIES["document and summary"]
+def test_unreadable_entries_are_named_by_line(tmp_path: Path) -> None:
+    entry = ENTRIES["document and summary"]
     file = lines(
         tmp_path / "x.jsonl",
-        one,
-        {**one, "document": 7},
-        {**one, "document": STORY + " More.", "summary": STORY * 2},
+        entry,
+        {**entry, "document": 7},
+        {**entry, "document": STORY + " More.", "summary": STORY * 2},
         ["a", "list"],
-        {**one, "id": "30"},
+        {**entry, "id": "30"},
     )
     with file.open("a") as more:
         more.write('{"id": \n')
@@ -124,18 +124,18 @@ def test_what_cannot_be_read_is_named_line_by_line(tmp_path: Path) -> None:
         read_examples(file)
 
 
-def test_files_that_only_have_paths_and_unknown_forms_say_so(tmp_path: Path) -> None:
+def test_unknown_forms_and_path_files_are_refused(tmp_path: Path) -> None:
     paths = lines(tmp_path / "p.jsonl", {"bid": "1", "summary_path": "/etc/passwd", "book_path": "/etc/passwd"})
     assert "only has the paths of texts" in read_contents(paths).troubles[0].message
-    other = lines(tmp_path / "o.jsonl", {"question": "x"})
-    assert read_contents(other).troubles[0].message == "its form is not known; its fields are question"
+    unknown_file = lines(tmp_path / "o.jsonl", {"question": "x"})
+    assert read_contents(unknown_file).troubles[0].message == "its form is not known; its fields are question"
     deep: Any = STORY
     for _ in range(50):
         deep = [deep]
     assert "deep" in read_contents(lines(tmp_path / "d.jsonl", {"report": deep, "highlight": "x"})).troubles[0].message
 
 
-def test_table_4_1_is_what_comes_out_by_hand(tmp_path: Path) -> None:
+def test_table_4_1_equals_hand_computed_figures(tmp_path: Path) -> None:
     """A document of four sentences of four words each, and a summary that copies the second, word for word.
 
     Words: 16 beside 4. Sentences: 4 beside 1, CRS 4. Everything is copied, EC 1, in one piece. With its full stop the
@@ -154,7 +154,7 @@ def test_table_4_1_is_what_comes_out_by_hand(tmp_path: Path) -> None:
     assert 0 <= float(row["uniformity"] or 0) < 0.7
 
 
-def test_a_sample_is_spread_and_a_set_without_summaries_is_a_hole(tmp_path: Path) -> None:
+def test_samples_spread_and_missing_summaries_are_holes(tmp_path: Path) -> None:
     many = lines(tmp_path / "m.jsonl", *({"id": str(n), "text": f"{STORY} {n}", "summary": SUMMARY} for n in range(10)))
     report = description([read_contents(many)], 2)
     assert [item["id"] for item in report.items] == ["0", "5"]
@@ -163,16 +163,18 @@ def test_a_sample_is_spread_and_a_set_without_summaries_is_a_hole(tmp_path: Path
     assert table.rows[0][2:6] == (0, 0, None, None)
 
 
-def test_short_articles_are_joined_until_they_are_long_enough(tmp_path: Path) -> None:
+def test_short_articles_are_joined_until_long_enough(tmp_path: Path) -> None:
     file = lines(tmp_path / "x.jsonl", *({"id": f"a{n}", "document": STORY, "summary": f"Lamp {n}."} for n in range(7)))
     tokenizer = EstimatingTokenizer()
-    least = 2 * tokenizer.count(STORY) + 1
-    made = list(join_examples(read_examples(file), least, tokenizer))
-    assert [one.id for one in made] == ["a0 to a2", "a3 to a5"], "three of them are long enough, and one is left"
-    assert made[0].text == "\n\n".join([STORY] * 3)
-    assert made[0].summaries[0].text == "Lamp 0. Lamp 1. Lamp 2."
+    minimum = 2 * tokenizer.count(STORY) + 1
+    joined = list(join_examples(read_examples(file), minimum, tokenizer))
+    assert [example.id for example in joined] == ["a0 to a2", "a3 to a5"], (
+        "three of them are long enough, and one is left"
+    )
+    assert joined[0].text == "\n\n".join([STORY] * 3)
+    assert joined[0].summaries[0].text == "Lamp 0. Lamp 1. Lamp 2."
     repeated = tmp_path / "joined.jsonl"
-    repeated.write_text("".join(map(as_line, made)), "utf-8")
+    repeated.write_text("".join(map(as_line, joined)), "utf-8")
     assert [
         (read_example.id, read_example.text, read_example.summaries) for read_example in read_examples(repeated)
-    ] == [(one.id, one.text, one.summaries) for one in made]
+    ] == [(example.id, example.text, example.summaries) for example in joined]

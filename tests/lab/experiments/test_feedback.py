@@ -13,7 +13,7 @@ __all__ = ["command", "judge"]
 
 
 @pytest.mark.nightly
-def test_generic_feedback_stands_beside_ours_in_one_table(command: Inside) -> None:
+def test_generic_feedback_shares_the_gains_table(command: Inside) -> None:
     summary = {"document": "book.md", "system": "A", "summary": (command.folder / "poor.md").read_text("utf-8")}
     (command.folder / "poor.jsonl").write_text(json.dumps(summary), "utf-8")
     done = command.run("experiment", "longsumeval", "book.md", *WINDOW, "-m", "openai:m", "--summaries", "poor.jsonl",

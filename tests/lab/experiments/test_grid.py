@@ -36,8 +36,8 @@ class Courteous(Keepers):
     """Knows which summary tells of more, and prefers the structure of whatever comes first."""
 
     def prefer_summary(self, sheet: Sheet) -> Said:
-        said = super().prefer_summary(sheet)
-        return said | {"structure": "first"}
+        reply = super().prefer_summary(sheet)
+        return reply | {"structure": "first"}
 
 
 def is_drafting(sheet: Sheet) -> bool:
@@ -89,10 +89,10 @@ def designed(url: str, **changes: Any) -> GridDesign:
         for name in ("fair", "first")
     )
     judging = JudgeConfig(metrics=("coverage", "consistency"), questions=KEEPERS)
-    made = GridDesign(
+    grid_design = GridDesign(
         contestants=contestants(models, ("direct",), (2048,), (80,)), judges=seats, judging=judging, prefer=True
     )
-    return made.model_copy(update=changes)
+    return grid_design.model_copy(update=changes)
 
 
 async def run(folder: Path, documents: list[Document], design: GridDesign, limits: Limits | None = None) -> GridOutcome:
@@ -102,7 +102,7 @@ async def run(folder: Path, documents: list[Document], design: GridDesign, limit
 
 
 @pytest.mark.slow
-async def test_a_grid_says_who_tells_of_more_and_what_the_order_decides(tmp_path: Path, server: ChatServer) -> None:
+async def test_a_grid_finds_coverage_and_order_effects(tmp_path: Path, server: ChatServer) -> None:
     documents = islands(1, 21)
     human = tmp_path / "people" / "people"
     human.mkdir(parents=True)
@@ -112,8 +112,8 @@ async def test_a_grid_says_who_tells_of_more_and_what_the_order_decides(tmp_path
     (human / "elsewhere.txt").write_text("Nobody asked.", "utf-8")
     ready = read_existing_summaries([str(tmp_path / "people")], documents)
     plain = designed(server.base_url)
-    there = (*plain.contestants, type(plain.contestants[0])("people"))
-    design = plain.model_copy(update={"contestants": there, "ready": ready})
+    contestants = (*plain.contestants, type(plain.contestants[0])("people"))
+    design = plain.model_copy(update={"contestants": contestants, "ready": ready})
     plan = GRID.plan(documents, design, PRICES)
     total = dict(zip(plan.columns, plan.rows[-1], strict=True))
     outcome = await run(tmp_path, documents, design)
@@ -150,7 +150,7 @@ async def test_a_grid_says_who_tells_of_more_and_what_the_order_decides(tmp_path
 
 
 @pytest.mark.slow
-async def test_what_fails_leaves_a_hole_and_stops_nothing_else(tmp_path: Path) -> None:
+async def test_failures_leave_holes_and_stop_nothing(tmp_path: Path) -> None:
     def broken(request: Seen) -> str | Answer | Fault:
         drafting = is_drafting(seen_on(request))
         return Fault("status", status=400, message="No.") if request.model == "half" and drafting else reply(request)
@@ -167,7 +167,7 @@ async def test_what_fails_leaves_a_hole_and_stops_nothing_else(tmp_path: Path) -
     assert rows(tables["preferences"], "verdicts", "of", aspect="overall", judge="fair") == [(0, 1)]
 
 
-async def test_what_cannot_be_meant_is_refused_before_anything_is_asked(tmp_path: Path, server: ChatServer) -> None:
+async def test_bad_options_are_refused_before_any_request(tmp_path: Path, server: ChatServer) -> None:
     documents, design = islands(1), designed(server.base_url)
     twice = (*design.contestants, design.contestants[0])
     narrow = tuple(
@@ -196,16 +196,18 @@ def refining(url: str) -> RefiningDesign:
     seat = settings(url, "fair").model_copy(update={"strategy": "given", "words": None})
     judging = JudgeConfig(judges=("openai:fair",), base_url=url, questions=KEEPERS)
     goals = {"coverage": 0.9, "consistency": 0.9}
-    one = NamedModel("half", settings(url, "half"))
+    writer = NamedModel("half", settings(url, "half"))
     return RefiningDesign(
-        writers=(one,), judge=NamedModel("fair", seat), judging=judging, thresholds=(goals,), orders=("paper", "editor")
+        writers=(writer,),
+        judge=NamedModel("fair", seat),
+        judging=judging,
+        thresholds=(goals,),
+        orders=("paper", "editor"),
     )
 
 
 @pytest.mark.slow
-async def test_refining_tells_what_it_gains_and_asks_about_a_first_draft_once(
-    tmp_path: Path, server: ChatServer
-) -> None:
+async def test_refining_measures_gains_and_judges_drafts_once(tmp_path: Path, server: ChatServer) -> None:
     documents, design = islands(1), refining(server.base_url)
     plan = LONGSUMEVAL.plan(documents, design, PRICES)
 

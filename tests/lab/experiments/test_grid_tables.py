@@ -47,7 +47,7 @@ def lone_winner() -> GridOutcome:
     return outcome(design("a", "b"), judgments + [judged(document, "b", {"coverage": 0.0}) for document in DOCUMENTS])
 
 
-def test_a_paired_difference_has_the_interval_of_drawing_other_documents() -> None:
+def test_paired_differences_resample_documents() -> None:
     # A resample of five has the one document k times, and the mean k/5, with k binomial over five draws of 0.2: P(0) =
     # 0.328 is more than 2.5 %, P(at most 2) = 0.942 is less than 97.5 %, and P(at most 3) = 0.993 is more. So the
     # interval is from 0 to 3/5, whatever is drawn.
@@ -64,7 +64,7 @@ def test_a_paired_difference_has_the_interval_of_drawing_other_documents() -> No
     )
 
 
-def test_several_summaries_of_a_document_count_as_their_mean_and_a_hole_is_left_out() -> None:
+def test_repeated_summaries_average_and_holes_drop_out() -> None:
     # On d1 `a` has 0.2 and 0.6, so 0.4, and b 0.1: 0.3. On d2 a has 0.5, and b 0.6: -0.1. On d3 b has no score. So the
     # mean difference is 0.1 over two documents, and a's mean is (0.4 + 0.5 + 0.9) / 3 = 0.6.
     judgments = [
@@ -107,7 +107,7 @@ def test_documents_of_one_title_stand_apart() -> None:
     assert data[["row", "value"]].to_numpy().tolist() == [["The Same", 0.2], ["The Same (2)", 0.4]]
 
 
-def test_of_several_judges_there_is_the_mean_where_all_have_a_score() -> None:
+def test_judges_average_only_over_common_items() -> None:
     # j says 0.2 and 0.6 of a, and 0 of b; k says 0.4 and 0.8 of a, and on d2 nothing of b. Over both a has 0.3 and 0.7
     # and b 0 on d1 alone, so that they differ by 0.3 there.
     scores_by_judge = [("d1", "j", 0.2, 0.0), ("d2", "j", 0.6, 0.0), ("d1", "k", 0.4, 0.0), ("d2", "k", 0.8, None)]
@@ -125,7 +125,7 @@ def test_of_several_judges_there_is_the_mean_where_all_have_a_score() -> None:
     assert b == (pytest.approx(0.0), 2, 2)
 
 
-def test_judges_agree_as_far_as_their_scores_and_votes_go_together() -> None:
+def test_judges_agreement_uses_scores_and_votes() -> None:
     # Scores 0.2 and 0.6 by j, 0.4 and 0.8 by k: always 0.2 apart, in the same order. The squares within summaries are
     # 0.04; over all six pairs of values (0.04 × 3 + 0.16 × 2 + 0.36) / 6 = 0.1333. Alpha is 1 - 0.04 / 0.1333 = 0.7.
     judgments = [judged(document, "a", {"coverage": score}) for document, score in (("d1", 0.2), ("d2", 0.6))]
@@ -144,7 +144,7 @@ def test_judges_agree_as_far_as_their_scores_and_votes_go_together() -> None:
     assert actual == pytest.approx((4, 0.75, 0.6, 1 - 0.25 / (38 / 56)))
 
 
-def test_preferences_are_shares_of_the_pairs_with_a_verdict() -> None:
+def test_preferences_are_shares_of_decided_pairs() -> None:
     # Five for a, three for b, two ties, of which one leans to a and in one the order decides: 50 %, 30 %, 20 %, and a
     # balance of 0.2. Of one pair the judge cannot tell, one failed, and one was not made.
     winners = ["a"] * 5 + ["b"] * 3
@@ -161,7 +161,7 @@ def test_preferences_are_shares_of_the_pairs_with_a_verdict() -> None:
     assert -1 < low < 0.2 < high < 1
 
 
-def test_a_configuration_has_its_settings_and_the_means_of_what_it_wrote() -> None:
+def test_configurations_show_settings_and_mean_results() -> None:
     # Words: two summaries of three. Tokens 10 and 20, novel trigrams 0.5 and 0.7, so 60 %; repeated 0 and 0.1, so 5 %.
     grid_design = design("a")
     set_up = contestant("a", strategy="hierarchical", chunk_tokens=512, words=100)
@@ -175,7 +175,7 @@ def test_a_configuration_has_its_settings_and_the_means_of_what_it_wrote() -> No
     assert table.rows[0][6:] == (3.0, 15.0, pytest.approx(60.0), pytest.approx(5.0), 2, 2)
 
 
-def test_what_it_takes_is_by_summary_and_in_all_and_unknown_where_a_price_is() -> None:
+def test_an_unknown_price_makes_cost_unknown() -> None:
     judgments = [
         judged("d1", "a", {"coverage": 1.0}, taken=totals(2, 100, 10, 0.5)),
         judged("d2", "a", {"coverage": 1.0}, taken=totals(4, 300, 30, 1.5)),
@@ -194,16 +194,18 @@ def test_what_it_takes_is_by_summary_and_in_all_and_unknown_where_a_price_is() -
     ) == (220, 1)
 
 
-def test_the_report_has_a_hole_for_what_is_not_there_and_draws_what_is() -> None:
+def test_reports_show_holes_and_draw_the_rest() -> None:
     lost = Failure("summaries", "missing", "it has no summary of this document")
     hole = judged("d2", "people", {})
     hole = replace(hole, text=None, failure=lost)
-    made = design("a", prefer=True, ready=ExistingSummaries({"people": {"d1": ("x",)}}))
-    made = made.model_copy(update={"contestants": (*made.contestants, type(made.contestants[0])("people"))})
-    some = [judged(one, "a", {"coverage": 0.5}, taken=totals(1, 9, 1)) for one in ("d1", "d2")]
+    grid_design = design("a", prefer=True, ready=ExistingSummaries({"people": {"d1": ("x",)}}))
+    grid_design = grid_design.model_copy(
+        update={"contestants": (*grid_design.contestants, type(grid_design.contestants[0])("people"))}
+    )
+    judgments = [judged(one, "a", {"coverage": 0.5}, taken=totals(1, 9, 1)) for one in ("d1", "d2")]
     pairs = [replace(one, second="people") for one in (voted("d1", "a"), voted("d2", "", made=False))]
-    whole = outcome(made, [*some, judged("d1", "people", {"coverage": 1.0}), hole], pairs)
-    report = GRID.report(whole)
+    grid_outcome = outcome(grid_design, [*judgments, judged("d1", "people", {"coverage": 1.0}), hole], pairs)
+    report = GRID.report(grid_outcome)
     pictures = draw_pictures("grid", report.tables)
     assert {"scores", "differences_1", "preferences_1", "documents", "cost_coverage"} == set(pictures)
     by_name = {table.name: table for table in report.tables}
@@ -211,16 +213,16 @@ def test_the_report_has_a_hole_for_what_is_not_there_and_draws_what_is() -> None
     assert "it has no summary of this document" in report.to_markdown()
     assert [item["status"] for item in report.items] == ["done", "done", "done", "failed", "done", "not made"]
     assert report.headline[1] == "people: coverage 1.00"
-    assert report.to_markdown().count(GRID.basis(whole.items)) == 1
+    assert report.to_markdown().count(GRID.basis(grid_outcome.items)) == 1
     better = (
         "people scores 0.50 higher in coverage than a; with 1 document there is no interval (it takes 5), so this may"
         " be chance."
     )
     assert report.verdict == better
-    assert all(better in said for said in (report.brief(), report.files()["report.md"]))
+    assert all(better in text for text in (report.brief(), report.files()["report.md"]))
 
 
-def test_items_and_settings_are_the_records_without_texts_servers_and_keys() -> None:
+def test_records_hold_no_texts_servers_or_keys() -> None:
     grid_design = design(
         "a", "b", judges=("j", "k"), prefer=True, ready=ExistingSummaries({"people": {"d1": ("A secret text.",)}})
     )
@@ -267,7 +269,7 @@ def four() -> Any:
     ]
 
 
-def test_refining_gains_by_subset_as_table_iii_has_it() -> None:
+def test_refining_gains_by_subset_as_table_iii() -> None:
     table = table_of(LONGSUMEVAL, "gains", refined_outcome(refining("paper"), *four()))
     columns = ("initial", "refined", "change %", "gain", "documents", "summaries", "of")
     # All: 0.4, 0.5, 0.7, 0.8 become 0.6, 0.5, 0.9, 0.8; 0.6 becomes 0.7, which is a sixth more.
@@ -294,7 +296,7 @@ def test_refining_gains_by_round() -> None:
     assert actual[2] == pytest.approx((2, 0.7, 0.1, 0.025, 1, 1, 3, 4))
 
 
-def test_thresholds_say_how_many_come_up_to_them_and_orders_what_difference_they_make() -> None:
+def test_thresholds_and_orders_are_compared() -> None:
     by_editor = [
         refined("d1", {"coverage": 0.4, "consistency": 0.5}, {"coverage": 0.4, "consistency": 0.9}, order="editor"),
         refined("d2", {"coverage": 0.5, "consistency": 1.0}, {"coverage": 0.7, "consistency": 1.0}, order="editor"),
@@ -314,7 +316,7 @@ def test_thresholds_say_how_many_come_up_to_them_and_orders_what_difference_they
     assert actual == [("coverage", pytest.approx(0.2 / 3), 3, 4), ("consistency", pytest.approx(-0.05), 2, 4)]
 
 
-def test_the_report_of_refining_draws_rounds_and_gains_and_names_what_failed() -> None:
+def test_refining_reports_draw_gains_and_name_failures() -> None:
     refinements = [*four(), refined("d5", failure=Failure("refining", "rejected", "no such thing"))]
     report = LONGSUMEVAL.report(refined_outcome(refining("paper"), *refinements))
     assert set(draw_pictures("longsumeval", report.tables)) == {"rounds_coverage", "rounds_consistency", "gains_1"}

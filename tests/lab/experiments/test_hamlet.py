@@ -53,7 +53,7 @@ def statuses(outcome: HamletOutcome) -> Counter[str]:
 
 
 @pytest.mark.slow
-async def test_every_query_is_put_to_every_model_and_judged_by_its_own_tree(tmp_path: Path, server: ChatServer) -> None:
+async def test_every_model_answers_every_query(tmp_path: Path, server: ChatServer) -> None:
     outcome = await Lab(tmp_path, server.base_url).run(queries=None)
     assert outcome.complete
     (subject,) = outcome.cells
@@ -80,7 +80,7 @@ async def test_every_query_is_put_to_every_model_and_judged_by_its_own_tree(tmp_
 
 
 @pytest.mark.slow
-async def test_a_repetition_asks_nothing_and_comes_out_the_same_to_the_byte(tmp_path: Path, server: ChatServer) -> None:
+async def test_repetition_asks_nothing_and_equals_the_first(tmp_path: Path, server: ChatServer) -> None:
     lab = Lab(tmp_path, server.base_url)
     first = files(await lab.run())
     request_count = len(server.seen)
@@ -133,7 +133,7 @@ def work(folder: Path, url: str, answers: int) -> None:
     "deaths",
     [(45, 8, 1), pytest.param((4,), marks=pytest.mark.nightly), pytest.param((35,), marks=pytest.mark.nightly)],
 )
-def test_after_kill_9_nothing_is_paid_for_twice(tmp_path: Path, server: ChatServer, deaths: tuple[int, ...]) -> None:
+def test_nothing_is_paid_twice_after_kill_9(tmp_path: Path, server: ChatServer, deaths: tuple[int, ...]) -> None:
     for answers in deaths:
         process = _PROCESSES.Process(target=work, args=(tmp_path, server.base_url, answers))
         process.start()
@@ -162,7 +162,7 @@ class Broken:
 
 
 @pytest.mark.nightly
-async def test_an_item_that_fails_is_recorded_and_stops_no_other(tmp_path: Path) -> None:
+async def test_a_failed_item_stops_no_other(tmp_path: Path) -> None:
     script = Broken("revise", "half", Fault("status", status=400, message="No *such* | prompt.\nNever."))
     with serving(script) as server:
         lab = Lab(tmp_path, server.base_url)
@@ -185,7 +185,7 @@ async def test_an_item_that_fails_is_recorded_and_stops_no_other(tmp_path: Path)
 
 
 @pytest.mark.slow
-async def test_an_answer_of_nothing_is_recall_0_and_no_sentence(tmp_path: Path) -> None:
+async def test_empty_answers_have_recall_0(tmp_path: Path) -> None:
     with serving(Broken("revise", "half", "NOTHING")) as server:
         lab = Lab(tmp_path, server.base_url)
         outcome = await lab.run()
@@ -209,7 +209,7 @@ async def test_an_answer_of_nothing_is_recall_0_and_no_sentence(tmp_path: Path) 
 
 
 @pytest.mark.slow
-async def test_models_with_the_same_answer_share_its_verdicts(tmp_path: Path) -> None:
+async def test_equal_answers_share_their_verdicts(tmp_path: Path) -> None:
     with serving() as server:
         lab = Lab(tmp_path, server.base_url)
         outcome = await lab.run(models=lab.seats(ALL_KNOWING, "openai:twin"))
@@ -219,7 +219,7 @@ async def test_models_with_the_same_answer_share_its_verdicts(tmp_path: Path) ->
 
 
 @pytest.mark.nightly
-async def test_further_judges_and_the_full_text_stand_beside_the_first(tmp_path: Path) -> None:
+async def test_further_judges_and_full_text_are_compared(tmp_path: Path) -> None:
     def script(request: Seen) -> str | Answer | Fault:
         """A second judge that finds no fact in any summary."""
         if request.model == "other" and seen_on(request).prompt == "align_facts":
@@ -251,7 +251,7 @@ def mean_of(outcome: HamletOutcome, metric: str) -> float:
 
 
 @pytest.mark.nightly
-async def test_sizes_of_chunks_are_compared_down_to_recall(tmp_path: Path, server: ChatServer) -> None:
+async def test_chunk_sizes_are_compared_by_recall(tmp_path: Path, server: ChatServer) -> None:
     lab = Lab(tmp_path, server.base_url)
     outcome = await lab.run(keyfact_sizes=("1000", "600"), queries=2)
     assert outcome.complete
@@ -269,7 +269,7 @@ async def test_sizes_of_chunks_are_compared_down_to_recall(tmp_path: Path, serve
 
 
 @pytest.mark.nightly
-async def test_a_verdict_that_fails_leaves_the_rest_standing(tmp_path: Path) -> None:
+async def test_a_failed_verdict_keeps_the_others(tmp_path: Path) -> None:
     with serving(Broken("verify_sentences")) as server:
         lab = Lab(tmp_path, server.base_url)
         outcome = await lab.run(queries=1, models=lab.seats(ALL_KNOWING))
@@ -286,7 +286,7 @@ async def test_a_verdict_that_fails_leaves_the_rest_standing(tmp_path: Path) -> 
 
 
 @pytest.mark.nightly
-async def test_a_document_without_key_facts_stops_no_other(tmp_path: Path) -> None:
+async def test_documents_without_key_facts_stop_nothing(tmp_path: Path) -> None:
     def script(request: Seen) -> str | Answer | Fault:
         lost = "Tom200" in text_of(request.messages[0]) and request.model == "judge"
         return "There is nothing in it." if lost else answer(request)
@@ -332,7 +332,7 @@ async def test_the_budget_holds_for_all_items_together(tmp_path: Path, server: C
 
 
 @pytest.mark.slow
-async def test_the_budget_may_end_before_the_first_item(tmp_path: Path, server: ChatServer) -> None:
+async def test_a_budget_may_end_before_any_item(tmp_path: Path, server: ChatServer) -> None:
     outcome = await Lab(tmp_path, server.base_url).run(Limits(max_calls=5))
     assert outcome.stopped is not None
     assert outcome.items == ()
@@ -354,7 +354,7 @@ async def test_money_is_counted_over_all_items(tmp_path: Path, server: ChatServe
 
 
 @pytest.mark.nightly
-async def test_imported_key_facts_are_used_and_none_are_built(tmp_path: Path, server: ChatServer) -> None:
+async def test_imported_key_facts_are_not_rebuilt(tmp_path: Path, server: ChatServer) -> None:
     lab = Lab(tmp_path, server.base_url)
     first = await lab.run(queries=1)
     keyfacts = first.cells[0].keyfacts
@@ -368,7 +368,7 @@ async def test_imported_key_facts_are_used_and_none_are_built(tmp_path: Path, se
     assert {seen_on(request).prompt for request in server.seen[request_count:]} <= {"align_facts", "verify_sentences"}
 
 
-async def test_what_cannot_be_is_refused_before_anything_is_paid_for(tmp_path: Path, server: ChatServer) -> None:
+async def test_bad_designs_are_refused_before_payment(tmp_path: Path, server: ChatServer) -> None:
     lab = Lab(tmp_path, server.base_url)
     with pytest.raises(UsageError, match="there is no model 'gpt'"):
         await lab.run(models=lab.seats(ALL_KNOWING, "gpt"))

@@ -14,10 +14,10 @@ import pytest
 
 from redraft.agents.evidence import EvidenceQuery, EvidenceReader
 from redraft.agents.examiner import Examiner
-from redraft.agents.fact_checker import FactChecker, SentenceVerdict
 from redraft.agents.judge import Judge
 from redraft.domain import Document, Span
 from redraft.errors import ProviderError, UsageError
+from redraft.evaluators.faithfulness import SentenceVerdict, verify_sentences
 from redraft.lab.experiments.splitter import Splitter
 from redraft.llm.base import Reply, Request
 from redraft.llm.claim_judge import ClaimAnswer
@@ -135,7 +135,7 @@ async def verified(scores: EntailmentScores, db: Path) -> list[SentenceVerdict]:
     statements = [Statement(id=1, sentence="The ferry sank."), Statement(id=2, sentence="word " * 60)]
     with Store(db) as store:
         judge = Judge(model, PromptBook("standard"), store.judgments)
-        account = await FactChecker(judge).verify(statements, reader, None)
+        account = await verify_sentences(judge, statements, reader, None)
         return [verdict for _, verdict in sorted((account.verdicts | account.undecided).items())]
 
 
@@ -170,7 +170,7 @@ async def test_verdicts_depend_on_the_language(tmp_path: Path) -> None:
         with Store(tmp_path / "redraft.db") as store, language_context(document):
             judge = Judge(model, PromptBook("standard"), store.judgments)
             await Splitter(judge).verify(["The fisher went to the town."], [Span(0, len(text))], reader)
-            await FactChecker(judge).verify([Statement(id=1, sentence="The water was still.")], reader, None)
+            await verify_sentences(judge, [Statement(id=1, sentence="The water was still.")], reader, None)
             await Examiner(judge).answers_from_document([EvidenceQuery("Is this so: “The water was still.”?")], reader)
         return [*model.heard]
 

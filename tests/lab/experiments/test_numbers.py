@@ -37,7 +37,7 @@ ITEMS = [
 ]
 
 
-def test_recall_is_pooled_over_the_facts_of_a_cell() -> None:
+def test_recall_is_pooled_over_a_cells_facts() -> None:
     table = recall_frame(ITEMS)
     assert rows(table, *LEVELS, "facts", *BASIS, model="a", position="0-20%") == [
         (1 / 2, 3 / 4, 1 / 4, 5 / 10, 10, 2, 2, 0, 2)
@@ -57,7 +57,7 @@ def test_a_cell_without_items_has_no_recall() -> None:
     assert rows(table, *LEVELS, *BASIS, model="b", position="80-100%") == [(None, None, None, None, 0, 1, 1, 0)]
 
 
-def test_the_mean_of_models_gives_each_the_same_weight() -> None:
+def test_models_weigh_equally_in_the_mean() -> None:
     table = recall_frame(ITEMS)
     assert rows(table, *LEVELS, model="mean of models", position="0-20%") == [
         pytest.approx(((1 / 2 + 1) / 2, (3 / 4 + 0) / 2, 1 / 4, (5 / 10 + 1 / 5) / 2))
@@ -73,14 +73,14 @@ def test_perspectives_stand_apart() -> None:
     assert rows(table, *LEVELS, perspective="narrative", position="all") == [(0, 1, 1, 3 / 4)]
 
 
-def test_the_gap_is_that_between_the_best_and_the_worst_fifth() -> None:
+def test_gaps_span_best_to_worst_fifth() -> None:
     table = gap_frame(ITEMS)
     assert rows(table, *LEVELS, *BASIS, model="a") == [(1 / 2, 3 / 4, None, 0, 3, 3, 0, 2)]
     assert rows(table, *LEVELS, model="b") == [(None, None, None, None)], "one fifth alone has no gap"
     assert rows(table, *LEVELS, model="mean of models") == [(1 / 2, 3 / 4, None, 0)]
 
 
-def test_faithfulness_is_pooled_over_sentences_by_the_level_of_their_facts() -> None:
+def test_faithfulness_is_pooled_by_fact_level() -> None:
     first = faithful((4, 6), root=(2, 2), branch=(1, 2), leaf=(0, 1), none=(1, 3), unjudged=1)
     second = faithful((2, 3), root=(1, 2), branch=(0, 0), leaf=(1, 1), none=(0, 1))
     overlap = faithful((1, 2), root=(1, 1), branch=(0, 0), leaf=(0, 0), none=(0, 1))
@@ -93,7 +93,7 @@ def test_faithfulness_is_pooled_over_sentences_by_the_level_of_their_facts() -> 
     assert means == [pytest.approx((1, 1 / 2, 0, (1 / 3 + 0) / 2, (4 / 6 + 1 / 2) / 2))]
 
 
-def test_by_summary_every_summary_has_the_same_weight() -> None:
+def test_summaries_weigh_equally_in_summary_means() -> None:
     items = [
         item(recall=recall((1, 1), (0, 2), (0, 2), unjudged=3), faithfulness=faithful((1, 2), unjudged=1), words=90),
         item(recall=recall((1, 1), (1, 1), (0, 0)), failure=LOST, words=110),
@@ -212,7 +212,7 @@ def done(model: str, drafting: Totals) -> HamletItem:
     return item(model, taken=drafting, **measured)
 
 
-def test_scores_stand_against_what_a_summary_costs_or_else_takes() -> None:
+def test_scores_are_drawn_against_cost_or_tokens() -> None:
     priced = Totals(calls=4, prompt_tokens=800, completion_tokens=80, cost_usd=0.25)
     cheap = Totals(calls=2, prompt_tokens=200, completion_tokens=20, cost_usd=0.05)
     items = [done("a", priced), done("a", cheap), done("b", cheap), item("b", failure=LOST)]
@@ -230,7 +230,7 @@ def test_scores_stand_against_what_a_summary_costs_or_else_takes() -> None:
     assert not drawn("hamlet", summaries=summary_frame([done("a", Totals())])), "the built-in model takes nothing"
 
 
-def test_two_models_differ_by_what_they_pool_over_the_queries_that_both_answer() -> None:
+def test_models_differ_over_common_queries_only() -> None:
     # Root 2 of 2 against 1 of 2, branch 3 of 4 against 1 of 4, leaf 1 of 4 against 1 of 4, all 6 of 10 against 3 of 10.
     # The third query has no recall by b, so it counts for neither.
     items = [
@@ -256,7 +256,7 @@ def test_two_models_differ_by_what_they_pool_over_the_queries_that_both_answer()
     assert rows(table, "of first", "difference", metric="faithfulness", level="root") == [(None, None)]
 
 
-def test_the_difference_of_models_has_the_interval_of_drawing_other_documents() -> None:
+def test_model_differences_resample_documents() -> None:
     # a states the root of one of five documents, and b of none. A resample has that document k times of five: 0 at the
     # lower end (P(0) = 0.328), and 3 of 5 at the upper (P(at most 2) = 0.942, P(at most 3) = 0.993).
     items = [
@@ -268,7 +268,7 @@ def test_the_difference_of_models_has_the_interval_of_drawing_other_documents() 
     assert actual == [(pytest.approx(0.2), 0.0, pytest.approx(0.6), "documents")]
 
 
-def test_figure_3_has_a_panel_for_each_perspective_and_level() -> None:
+def test_figure_3_has_perspective_and_level_panels() -> None:
     pictures = drawn("hamlet", recall=recall_frame(ITEMS))
     assert {f"recall_analytical_{level}" for level in LEVELS} | {"recall_by_place"} == set(pictures)
     points = pictures["recall_analytical_root"].frame.dropna(subset=["x", "y"])

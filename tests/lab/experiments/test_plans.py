@@ -191,7 +191,7 @@ def panel(**more: Any) -> tuple[NamedModel, ...]:
 
 
 @pytest.mark.nightly
-def test_a_grid_takes_about_what_its_plan_says() -> None:
+def test_a_grid_costs_about_its_plan() -> None:
     systems = contestants(named(*WRITERS), ("direct", "hierarchical"), (600,), (300,))
     judging = JudgeConfig(metrics=("coverage", "faithfulness"))
     check(grid.EXPERIMENT, [island(60)], GridDesign(contestants=systems, judges=panel(), judging=judging, prefer=True))
@@ -222,7 +222,7 @@ def test_hamlet_takes_about_what_its_plan_says() -> None:
 
 
 @pytest.mark.nightly
-def test_the_context_experiment_takes_about_what_its_plan_says() -> None:
+def test_the_context_experiment_costs_about_its_plan() -> None:
     design = ContextDesign(
         models=named(WRITERS[0]),
         judge=named(JUDGES[0])[0],
@@ -235,7 +235,7 @@ def test_the_context_experiment_takes_about_what_its_plan_says() -> None:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("strategies", [("direct",), ("direct", "hierarchical")])
-def test_the_qa_experiment_takes_about_what_its_plan_says(strategies: tuple[str, ...]) -> None:
+def test_the_qa_experiment_costs_about_its_plan(strategies: tuple[str, ...]) -> None:
     design = QaDesign(
         models=named(WRITERS[0]), judge=named(JUDGES[0])[0], strategies=strategies, steps=(780, 1200, 5000)
     )
@@ -243,7 +243,7 @@ def test_the_qa_experiment_takes_about_what_its_plan_says(strategies: tuple[str,
 
 
 @pytest.mark.slow
-def test_chunk_sizes_take_about_what_their_plan_says() -> None:
+def test_chunk_sizes_cost_about_their_plan() -> None:
     check(
         CHUNK_SIZE,
         [island(60), island(40)],

@@ -35,7 +35,7 @@ def kept(folder: Path, report: Report = REPORT) -> Path:
     return folder
 
 
-def test_what_was_written_is_read_and_drawn_the_same(tmp_path: Path) -> None:
+def test_written_results_are_read_and_drawn_equally(tmp_path: Path) -> None:
     folder = kept(tmp_path / "results")
     (results,) = read_results([str(folder)])
     assert (results.experiment, results.title, results.about, results.headline) == (
@@ -53,7 +53,7 @@ def test_what_was_written_is_read_and_drawn_the_same(tmp_path: Path) -> None:
     assert b64encode((folder / "gaps.svg").read_bytes()).decode() in picture
 
 
-def test_folders_of_folders_files_and_older_results_are_read(tmp_path: Path) -> None:
+def test_nested_folders_and_older_results_are_read(tmp_path: Path) -> None:
     old = {"experiment": "mine", "settings": {}, "tables": [record_json(GAPS)], "items": [{"id": 1}]}
     kept(tmp_path / "one")
     (tmp_path / "old.json").write_text(json.dumps(old), "utf-8")
@@ -64,7 +64,7 @@ def test_folders_of_folders_files_and_older_results_are_read(tmp_path: Path) -> 
     )
 
 
-def test_the_same_experiment_stands_side_by_side_and_others_apart(tmp_path: Path) -> None:
+def test_results_are_grouped_by_experiment(tmp_path: Path) -> None:
     kept(tmp_path / "a")
     kept(tmp_path / "b")
     kept(tmp_path / "c", Report("other", "Other", (), {}, (GAPS,), []))
@@ -77,7 +77,7 @@ def test_the_same_experiment_stands_side_by_side_and_others_apart(tmp_path: Path
     assert len({*page.split('id="')[1:]}) == len(page.split('id="')[1:]), "no id comes twice"
 
 
-def test_a_table_of_another_form_is_shown_and_said_not_to_be_drawn(tmp_path: Path) -> None:
+def test_unknown_tables_are_shown_without_pictures(tmp_path: Path) -> None:
     for at, (experiment, name) in enumerate(DRAWN):
         odd = Table(name, "T", "", "", ("n",), ((1,),))
         kept_file = tmp_path / f"{at}.json"
@@ -107,7 +107,7 @@ def _changed(**fields: Any) -> dict[str, Any]:
         (f'{{"experiment": "x", "tables": [], "settings": {"[" * 5000}', "invalid JSON"),
     ],
 )
-def test_what_is_no_results_is_refused_with_the_file_and_the_field(tmp_path: Path, content: str, message: str) -> None:
+def test_bad_results_name_file_and_field(tmp_path: Path, content: str, message: str) -> None:
     file = tmp_path / "tables.json"
     file.write_text(content, "utf-8")
     with pytest.raises(UsageError) as error:
@@ -116,7 +116,7 @@ def test_what_is_no_results_is_refused_with_the_file_and_the_field(tmp_path: Pat
     assert error.value.place == str(file)
 
 
-def test_where_there_are_no_results_it_is_said(tmp_path: Path) -> None:
+def test_folders_without_results_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"no tables\.json in it"):
         read_results([str(tmp_path)])
     with pytest.raises(UsageError, match="cannot be read"):

@@ -74,14 +74,14 @@ class TestBookSum:
         (document,) = corpus([str(tmp_path / "test.csv")]).documents
         assert document.title == "The Prince.chapter x chapter x"
 
-    def test_the_cleaned_set_has_a_list_of_summaries(self, tmp_path: Path) -> None:
+    def test_the_cleaned_set_lists_its_summaries(self, tmp_path: Path) -> None:
         summaries = [{"source": "shmoop", "text": TOLD}, {"source": "x", "text": "Another."}]
         book = {"bid": 1232, "title": "The Prince", "author": "N. M.", "text": CHAPTER, "summary": summaries}
         assert [summary.text for summary in only(lines(tmp_path / "books.jsonl", book)).summaries] == [TOLD, "Another."]
 
 
 class TestInfiniteBench:
-    def test_an_answer_to_a_question_is_beside_it_and_a_choice_is_no_summary(self, tmp_path: Path) -> None:
+    def test_answers_keep_questions_and_choices_are_refused(self, tmp_path: Path) -> None:
         question = {"id": 1, "context": CHAPTER, "input": "What is lost?", "answer": ["a bridge"], "options": []}
         assert only(lines(tmp_path / "longbook_qa_eng.jsonl", question)).summaries == (("a bridge", "What is lost?"),)
         choice = lines(tmp_path / "longbook_choice_eng.jsonl", {**question, "options": ["a bridge", "a boat"]})
@@ -103,7 +103,7 @@ class TestXSum:
         for extract in (scripts, released):
             assert (extract.text, extract.summaries[0].text) == ("The first line.\nThe second line.", TOLD)
 
-    def test_articles_without_a_text_are_left_out_of_what_is_joined(self, tmp_path: Path) -> None:
+    def test_articles_without_text_are_not_joined(self, tmp_path: Path) -> None:
         """Some articles of the set are empty; they shall not keep the other two hundred thousand from being used."""
         entries = [{"document": CHAPTER if n != 1 else "", "summary": TOLD, "id": str(n)} for n in range(4)]
         lines(tmp_path / "train.jsonl", *entries)
@@ -131,12 +131,12 @@ class TestSquality:
         ],
     }
 
-    def test_a_story_has_its_questions_and_may_lack_answers(self, tmp_path: Path) -> None:
+    def test_stories_have_questions_and_may_lack_answers(self, tmp_path: Path) -> None:
         story = only(lines(tmp_path / "test.jsonl", self.entry))
         assert (story.id, story.title) == ("63521", "Raiders")
         assert story.summaries == ((TOLD, "What is the plot of the story?"),) * 2
 
-    def test_the_files_with_pages_say_which_to_take(self, tmp_path: Path) -> None:
+    def test_files_with_pages_name_the_right_one(self, tmp_path: Path) -> None:
         page = {**self.entry, "document": f'<!DOCTYPE html PUBLIC "-//W3C//DTD">\n<html>\n <p>{CHAPTER}</p>'}
         (trouble,) = read_contents(lines(tmp_path / "dev.jsonl", page)).troubles
         assert "use the file of the same name under txt" in trouble.message
@@ -171,22 +171,20 @@ class TestGovReport:
     costs = "Costs\n\nIt costs ten pounds.\n\nIt cost nine."
 
     @pytest.mark.parametrize("suffix", [".jsonl", ".json"])
-    def test_a_report_of_gao_is_told_by_its_page_without_headings_and_recommendations(
-        self, tmp_path: Path, suffix: str
-    ) -> None:
+    def test_gao_reports_keep_no_headings_or_recommendations(self, tmp_path: Path, suffix: str) -> None:
         """As the set has it in the setting of its paper. In the archive each report is a file, else it is a line."""
         report = only(lines(tmp_path / f"gao_test{suffix}", self.gao))
         assert report.title == "Bridges: More Keepers Are Needed"
         assert report.text == f"{self.costs}\n\nAppendix I\n\nScope.", "the heading of the letter is left out"
         assert report.summaries[0].text == "Bridges are lost.\n\nKeepers are few.\n\nAnd tired."
 
-    def test_a_folder_of_the_archive_is_a_source(self, tmp_path: Path) -> None:
+    def test_a_folder_of_an_archive_is_read(self, tmp_path: Path) -> None:
         for number in (1, 2):
             entry = {**self.crs, "title": f"Bridges {number}", "reports": {**self.within, "section_title": str(number)}}
             lines(tmp_path / f"R{number}.json", entry)
         assert [document.title for document in corpus([str(tmp_path)]).documents] == ["Bridges 1", "Bridges 2"]
 
-    def test_the_structure_has_its_titles_and_paragraphs_side_by_side(self, tmp_path: Path) -> None:
+    def test_the_structure_pairs_titles_and_paragraphs(self, tmp_path: Path) -> None:
         entry = {
             "id": "GAO_123456",
             "document_sections": {
@@ -218,13 +216,13 @@ class TestQMSum:
         ],
     }
 
-    def test_a_file_for_each_meeting_is_named_by_it(self, tmp_path: Path) -> None:
+    def test_each_meetings_file_bears_its_name(self, tmp_path: Path) -> None:
         (tmp_path / "covid_2.json").write_text(json.dumps(self.meeting, indent=4), "utf-8")
         assert only(tmp_path / "covid_2.json").title == "meeting, covid_2"
         assert [document.title for document in corpus([str(tmp_path)]).documents] == ["meeting, covid_2"]
 
 
-def test_a_compressed_file_is_read_as_it_is(tmp_path: Path) -> None:
+def test_compressed_files_are_read(tmp_path: Path) -> None:
     entries = [{"document": f"{CHAPTER} {n}", "summary": TOLD, "id": str(n)} for n in range(40)]
     plain = lines(tmp_path / "test.jsonl", *entries)
     packed = tmp_path / "test.jsonl.gz"

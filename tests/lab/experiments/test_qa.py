@@ -55,10 +55,10 @@ class Valley:
         self, *models: str, limits: Limits | None = None, observer: Observer = ignore_event, **changes: Any
     ) -> QaOutcome:
         """The experiment, from where it is."""
-        named = {"models": self.seats(*models)} if models else {}
+        seats = {"models": self.seats(*models)} if models else {}
         with Store(self.folder / "redraft.db") as store:
             runner = ExperimentRunner(store, limits or Limits(), None, observer)
-            return await EXPERIMENT.run([self.document], self.design.model_copy(update={**named, **changes}), runner)
+            return await EXPERIMENT.run([self.document], self.design.model_copy(update={**seats, **changes}), runner)
 
 
 def table(outcome: QaOutcome, name: str) -> Table:
@@ -99,7 +99,7 @@ async def test_who_reads_all_does_right_by_all(valley: Valley) -> None:
 
 
 @pytest.mark.slow
-async def test_who_forgets_the_middle_fails_in_the_middle_of_what_was_read(valley: Valley) -> None:
+async def test_forgetting_the_middle_lowers_middle_accuracy(valley: Valley) -> None:
     outcome = await valley.run("forgetful")
     by_place = table(outcome, "place_and_length")
     last = ALL_OF_IT
@@ -111,7 +111,7 @@ async def test_who_forgets_the_middle_fails_in_the_middle_of_what_was_read(valle
 
 
 @pytest.mark.slow
-async def test_who_invents_misses_every_abstention_and_is_wrong_in_what_was_not_read(valley: Valley) -> None:
+async def test_inventing_models_miss_every_abstention(valley: Valley) -> None:
     outcome = await valley.run("inventor")
     abstention = table(outcome, "abstention")
     assert cells(abstention, "right", "share right", answer="all") == [(0, 0.0)]
@@ -129,7 +129,7 @@ def kept_beginning(request: Seen) -> str:
 
 
 @pytest.mark.nightly
-async def test_what_a_summary_has_lost_is_not_answered_from_it(tmp_path: Path) -> None:
+async def test_facts_lost_in_summaries_stay_unanswered(tmp_path: Path) -> None:
     with serving(kept_beginning) as server:
         lab = Valley(tmp_path, server.base_url)
         outcome = await lab.run("reader", strategies=("direct", "hierarchical"), words=500)
@@ -159,7 +159,7 @@ async def test_what_a_summary_has_lost_is_not_answered_from_it(tmp_path: Path) -
 
 
 @pytest.mark.nightly
-async def test_a_draft_that_fails_leaves_a_hole_and_the_other_way_stands(tmp_path: Path) -> None:
+async def test_a_failed_draft_keeps_the_other_strategy(tmp_path: Path) -> None:
     def script(request: Seen) -> str | Fault:
         drafts = seen_on(request).prompt not in (
             "ask_typed",
@@ -203,16 +203,18 @@ async def test_models_are_compared_pairwise_by_question(valley: Valley) -> None:
 
 
 @pytest.mark.slow
-async def test_who_is_silent_leaves_holes_and_what_is_not_judged_is_counted(tmp_path: Path) -> None:
+async def test_silent_models_leave_holes_and_unjudged_counts(tmp_path: Path) -> None:
     def partly(request: Seen) -> str | Answer | Fault:
         sheet = seen_on(request)
-        said = over_wire(request)
+        reply = over_wire(request)
         if sheet.prompt == "answer_questions":
-            said["answers"] = [answer for answer in said["answers"] if "Why" not in sheet.text]
+            reply["answers"] = [answer for answer in reply["answers"] if "Why" not in sheet.text]
         if sheet.prompt == "judge_answers":
-            kept = [name for name, one in sheet.items("answers").items() if not one["question"].startswith("Who")]
-            said["answers"] = [answer for answer in said["answers"] if answer["id"] in kept]
-        return json.dumps(said)
+            judged_names = [
+                name for name, answer in sheet.items("answers").items() if not answer["question"].startswith("Who")
+            ]
+            reply["answers"] = [answer for answer in reply["answers"] if answer["id"] in judged_names]
+        return json.dumps(reply)
 
     with serving(partly) as server:
         outcome = await Valley(tmp_path, server.base_url).run("reader")
@@ -227,7 +229,7 @@ async def test_who_is_silent_leaves_holes_and_what_is_not_judged_is_counted(tmp_
 
 
 @pytest.mark.slow
-async def test_a_step_that_a_window_has_no_room_for_is_a_hole(valley: Valley) -> None:
+async def test_steps_beyond_the_window_are_holes(valley: Valley) -> None:
     outcome = await valley.run(models=valley.seats("reader", window=1500))
     assert {item.tokens: item.status for item in outcome.items} == {780: "done", ALL_OF_IT: "failed"}
     assert not outcome.complete

@@ -58,7 +58,7 @@ def row(actual: Frame, *key: object) -> tuple[object, ...]:
     return next(row[len(key) :] for row in rows(actual, *actual.columns) if row[: len(key)] == key)
 
 
-def test_yes_and_no_count_apart_from_their_reasons() -> None:
+def test_yes_and_no_count_without_reasons() -> None:
     items = [
         item(BINARY, "No, never.", right=True, reason="He left it behind"),
         item(ANOTHER, "no", right=False, reason="Tuesday came"),
@@ -71,7 +71,7 @@ def test_yes_and_no_count_apart_from_their_reasons() -> None:
     assert (accuracy, unjudged, silent, of, similarity) == (0.75, 0, 0, 4, pytest.approx(2 / 3))
 
 
-def test_an_answer_that_is_neither_yes_nor_no_is_not_right() -> None:
+def test_answers_neither_yes_nor_no_are_wrong() -> None:
     assert item(BINARY, "His cousin did.", right=True, reason="He left it behind").correct is False
 
 
@@ -94,7 +94,7 @@ def test_abstention_is_right_wrong_or_missed() -> None:
     assert row(actual, "a", "all") == (2, 2, 1, 6, 1, 0.5)
 
 
-def test_accuracy_rests_on_what_was_read_and_judged() -> None:
+def test_accuracy_uses_read_and_judged_questions() -> None:
     items = [
         item(EXTRACTIVE, "the blue wheel", right=True),
         item(EXTRACTIVE, "a red door", right=False, end=450),
@@ -111,7 +111,7 @@ def test_accuracy_rests_on_what_was_read_and_judged() -> None:
     assert row(accuracy_frame(items, {**BY_TYPE, "third": THIRDS}), "a", "extractive", "middle")[0] is None
 
 
-def test_by_length_books_of_unequal_length_are_put_together_by_what_was_read() -> None:
+def test_unequal_books_are_pooled_by_tokens_read() -> None:
     long = item(EXTRACTIVE, "the blue wheel", right=True)  # read to 900
     items = [
         replace(long, step=1, tokens=10_000),
@@ -138,12 +138,12 @@ def test_by_length_books_of_unequal_length_are_put_together_by_what_was_read() -
     assert sorted(set(lengths.values()))[:4] == [1033, 2450, 3500, 4200]
 
 
-def test_differences_are_of_the_same_question_at_the_same_step() -> None:
-    asked = [question(n, "extractive", 0) for n in range(1, 7)]
-    first = [item(one, "it", right=True) for one in asked]
-    second = [item(one, "it", right=n >= 2, model="b") for n, one in enumerate(asked)]
-    first += [item(asked[0], "it", right=True, end=450), item(asked[5], "it", right=False, end=450)]
-    second += [item(asked[0], "it", right=True, end=450, model="b"), item(asked[5], "it", end=450, model="b")]
+def test_differences_pair_equal_questions_and_steps() -> None:
+    questions = [question(n, "extractive", 0) for n in range(1, 7)]
+    first = [item(typed, "it", right=True) for typed in questions]
+    second = [item(typed, "it", right=n >= 2, model="b") for n, typed in enumerate(questions)]
+    first += [item(questions[0], "it", right=True, end=450), item(questions[5], "it", right=False, end=450)]
+    second += [item(questions[0], "it", right=True, end=450, model="b"), item(questions[5], "it", end=450, model="b")]
     # The first question 1 and 0 at its two steps, the second 1; of the last one step has no verdict of b.
     # So of six questions five differ by 0, 0, 0, 0 and 1, and the first by 0.5.
     actual = row(difference_frame([*first, *second]), "a", "b", "extractive")
@@ -154,14 +154,14 @@ def test_differences_are_of_the_same_question_at_the_same_step() -> None:
     assert row(difference_frame([*first[:4], *second[:4]]), "a", "b", "extractive")[1:] == (None, None, 4)
 
 
-def test_an_interval_is_of_the_accuracy_that_it_stands_beside() -> None:
+def test_intervals_belong_to_their_accuracy() -> None:
     """One question that ten steps have read, always done right by, and four that one has read, all wrong: 10 of 14.
 
     Five are drawn. Without the first, a third of the draws, nothing is right: 0. With it three times 30 of 32 are; it
     comes three times or more in 5.8 % of the draws, and four times in 0.7 %, so that 97.5 % have no more than 30 / 32.
     """
     often = [replace(item(EXTRACTIVE, "the blue wheel", right=True), step=n, tokens=100 * n) for n in range(1, 11)]
-    once = [item(question(n, "extractive", 100 * n), "the red cart", right=False) for n in (2, 3, 4, 5)]
-    accuracy, low, high, right, judged, *_ = row(accuracy_frame([*often, *once], BY_TYPE), "a", "all")
-    assert (accuracy, right, judged) == (pytest.approx(10 / 14), 10, 14)
+    single = [item(question(n, "extractive", 100 * n), "the red cart", right=False) for n in (2, 3, 4, 5)]
+    accuracy, low, high, right, judged_count, *_ = row(accuracy_frame([*often, *single], BY_TYPE), "a", "all")
+    assert (accuracy, right, judged_count) == (pytest.approx(10 / 14), 10, 14)
     assert (low, high) == (0, 30 / 32)

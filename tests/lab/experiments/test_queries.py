@@ -33,7 +33,7 @@ def places(actual: list[Tree]) -> list[tuple[int, str]]:
     return [(tree.chunk, tree.perspective[0]) for tree in actual]
 
 
-def test_without_a_number_all_are_asked_in_the_order_of_the_document() -> None:
+def test_all_queries_are_asked_in_document_order() -> None:
     assert sample_trees(keyfacts(), BOTH) == list(keyfacts().trees)
     assert sample_trees(keyfacts(), BOTH, 20) == list(keyfacts().trees)
     assert sample_trees(keyfacts(), BOTH, 99) == list(keyfacts().trees)
@@ -48,15 +48,13 @@ def test_without_a_number_all_are_asked_in_the_order_of_the_document() -> None:
         (5, [(0, "a"), (2, "n"), (4, "a"), (6, "n"), (8, "a")]),
     ],
 )
-def test_some_are_spread_over_the_document_and_the_perspectives_take_turns(
-    count: int, expected: list[tuple[int, str]]
-) -> None:
+def test_chosen_queries_spread_and_alternate_perspectives(count: int, expected: list[tuple[int, str]]) -> None:
     assert places(sample_trees(keyfacts(), BOTH, count)) == expected
 
 
 @pytest.mark.parametrize("count", range(1, 21))
 @pytest.mark.parametrize("seed", [None, 0, 7])
-def test_the_number_is_kept_and_both_perspectives_have_their_half(count: int, seed: int | None) -> None:
+def test_perspectives_share_the_number_equally(count: int, seed: int | None) -> None:
     actual = sample_trees(keyfacts(), BOTH, count, seed)
     halves = Counter(tree.perspective for tree in actual)
     assert halves.total() == count
@@ -75,20 +73,20 @@ def test_one_perspective_alone_has_all_the_queries() -> None:
     assert places(actual) == [(0, "n"), (2, "n"), (4, "n"), (6, "n"), (8, "n")]
 
 
-def test_where_one_perspective_has_too_few_the_other_one_fills_in() -> None:
+def test_missing_queries_come_from_the_other_perspective() -> None:
     without = frozenset((n, BOTH[0]) for n in range(9))
     actual = sample_trees(keyfacts(without=without), BOTH, 6)
     assert Counter(tree.perspective for tree in actual) == {"analytical": 1, "narrative": 5}
 
 
-def test_trees_without_a_query_are_not_asked_not_even_the_only_one() -> None:
+def test_trees_without_a_query_are_skipped() -> None:
     nobody = frozenset((n, perspective) for n in range(3) for perspective in BOTH)
     assert sample_trees(keyfacts(3, without=nobody), BOTH) == []
     only = KeyFacts("k", "d", "judge", "judge", {}, keyfacts(1, without=nobody).trees[:1])
     assert sample_trees(only, BOTH) == []
 
 
-def test_of_two_trees_with_the_same_query_only_the_first_is_asked() -> None:
+def test_equal_queries_are_asked_once() -> None:
     trees = keyfacts(2).trees
     twice = tuple(Tree(t.chunk, t.perspective, t.span, t.position, t.facts, "The same?") for t in trees)
     assert sample_trees(KeyFacts("k", "d", "judge", "judge", {}, twice), BOTH) == [twice[0]]

@@ -12,7 +12,7 @@ from redraft.lab.experiments.reading import EmbeddingSimilarity, TermSimilarity
 from redraft.text.vectors import Embeddings
 
 
-def test_words_weigh_by_their_rarity_in_the_document() -> None:
+def test_words_weigh_by_their_rarity() -> None:
     likeness = TermSimilarity("Ann slept. Ben slept. Cleo came.")
     # Three sentences: "slept" is in two of them, "Ann" in one; "Dora" is in none, and as rare as any that is.
     slept, ann, dora = (log(3 / count) for count in (2, 1, 1))
@@ -24,7 +24,7 @@ def test_words_weigh_by_their_rarity_in_the_document() -> None:
     assert (likeness.name, likeness.threshold) == ("TF-IDF cosine", 0.5)
 
 
-def test_meanings_are_compared_by_the_encoder_and_by_its_threshold() -> None:
+def test_meanings_use_the_encoder_and_its_threshold() -> None:
     class Four:
         name = weights = "four"
 

@@ -24,14 +24,14 @@ def books(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_folder_is_its_files_and_the_lines_of_its_files_in_order(books: Path) -> None:
+def test_folders_give_files_and_lines_in_order(books: Path) -> None:
     actual = corpus([str(books)]).documents
-    assert [one.title for one in actual] == ["First", "b", "Third", "four"]
-    assert [one.source for one in actual] == ["a.md", "b.txt", "c.jsonl", "c.jsonl"]
+    assert [document.title for document in actual] == ["First", "b", "Third", "four"]
+    assert [document.source for document in actual] == ["a.md", "b.txt", "c.jsonl", "c.jsonl"]
     assert actual[2].text == "The third\nbook."
 
 
-def test_a_pattern_is_what_it_fits_and_no_document_comes_twice(books: Path) -> None:
+def test_patterns_match_files_without_repeats(books: Path) -> None:
     assert [document.title for document in corpus([str(books / "*.t?t"), str(books / "b.txt")]).documents] == ["b"]
     assert [document.title for document in corpus([str(books / "**" / "*.txt")]).documents] == ["b", "e"]
     (books / "what [really] happened.txt").write_text("It rained.", "utf-8")
@@ -49,7 +49,7 @@ def test_a_pattern_is_what_it_fits_and_no_document_comes_twice(books: Path) -> N
         ("\n \n", "the file is empty", "x.jsonl"),
     ],
 )
-def test_what_is_no_document_is_named_with_its_place(tmp_path: Path, content: str, message: str, place: str) -> None:
+def test_bad_documents_are_named_with_their_place(tmp_path: Path, content: str, message: str, place: str) -> None:
     (tmp_path / "x.jsonl").write_text(content, "utf-8")
     with pytest.raises(RedraftError) as error:
         corpus([str(tmp_path / "x.jsonl")])

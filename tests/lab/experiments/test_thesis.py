@@ -47,34 +47,35 @@ MILLERS = [
 ]
 
 
-def test_a_sentence_comes_from_the_most_similar_paragraph_of_what_was_read() -> None:
+def test_sentences_come_from_similar_paragraphs_read() -> None:
     text = "\n\n".join(MILLERS)
-    said = ("Dora the miller grinds rye.", "Bruno grinds barley.", "Zebras gallop.")
+    sentences = ("Dora the miller grinds rye.", "Bruno grinds barley.", "Zebras gallop.")
     places = (((at(100), 1.0),), (), ())
-    told = tuple(
-        SummarySentencePlaces(n, one, "", known) for n, (one, known) in enumerate(zip(said, places, strict=True), 1)
+    placed = tuple(
+        SummarySentencePlaces(n, sentence, "", place)
+        for n, (sentence, place) in enumerate(zip(sentences, places, strict=True), 1)
     )
     likeness = TermSimilarity(text)
-    last, second, nowhere = place_sentences(told, text, likeness)
+    last, second, nowhere = place_sentences(placed, text, likeness)
     assert "Dora" in text[slice(*last.places[0][0])]
     assert "Bruno" in text[slice(*second.places[0][0])]
     assert nowhere.places == ()
     # What was not read yet is no place.
-    (last, *_) = place_sentences(told, "\n\n".join(MILLERS[:2]), likeness)
+    (last, *_) = place_sentences(placed, "\n\n".join(MILLERS[:2]), likeness)
     assert "Dora" not in text[slice(*last.places[0][0])]
-    assert place_sentences(told, text, None) is told
+    assert place_sentences(placed, text, None) is placed
 
 
-def test_thirteen_steps_have_phases_of_four_four_and_five() -> None:
+def test_thirteen_steps_have_three_phases() -> None:
     steps = [replace(FIRST, step=replace(FIRST.step, number=number)) for number in range(1, 14)]
     actual = [parts_of(step, steps)[2] for step in steps]
     assert [actual.count(phase) for phase in PHASES] == [4, 4, 5]
     assert actual == sorted(actual, key=PHASES.index)
 
 
-def test_fates_by_step_and_phase_are_pooled_over_documents() -> None:
+def test_fates_are_pooled_over_documents() -> None:
     # Two matching, three lost, three new; the same document again, under another id, doubles each.
-    repeated = [replace(one, document="e") for one in ITEMS]
+    repeated = [replace(item, document="e") for item in ITEMS]
     table = step_frame([*ITEMS, *repeated])
     shares = rows(table, "step", "until", "matching", "lost", "new", "facts", section="anywhere")
     assert shares == [(2, 200, 2 / 8, 3 / 8, 3 / 8, 16)]
@@ -88,24 +89,26 @@ def test_fates_by_step_and_phase_are_pooled_over_documents() -> None:
     assert list(bars.shares().index) == ["first phase", "second phase", "third phase"]
 
 
-def test_the_curves_of_a_system_are_of_all_steps_and_of_both_halves() -> None:
+def test_curves_cover_all_steps_and_both_halves() -> None:
     picture = drawn("context", position_densities=density_frame(ITEMS, COURSES))["position_densities_1"]
     assert list(picture.frame["series"].unique()) == ["all steps", "lower half", "upper half", "reference"]
 
 
-def test_datasets_have_a_column_and_pictures_of_their_own() -> None:
-    items = [*ITEMS, *(replace(one, document="e") for one in ITEMS)]
-    frame = by_set({"d": "books", "e": "news"}, items, lambda some: halves_frame(some, COURSES))
+def test_datasets_have_their_column_and_pictures() -> None:
+    items = [*ITEMS, *(replace(item, document="e") for item in ITEMS)]
+    frame = by_set({"d": "books", "e": "news"}, items, lambda items_of_set: halves_frame(items_of_set, COURSES))
     assert list(frame.columns[:2]) == ["set", "system"]
     assert rows(frame, "set", "system") == [
         *(("books", "a, direct"), ("books", "reference"), ("news", "a, direct"), ("news", "reference"))
     ]
-    assert by_set({}, items, lambda some: halves_frame(some, COURSES)).equals(halves_frame(items, COURSES))
+    assert by_set({}, items, lambda items_of_set: halves_frame(items_of_set, COURSES)).equals(
+        halves_frame(items, COURSES)
+    )
     bars = draw_pictures("thesis", [as_table("context", "position_halves", frame, "")])["position_halves"].frame
     assert "a, direct, news" in set(bars["name"])
 
 
-def test_similarities_are_of_all_four_types_and_yes_or_no_has_its_reason() -> None:
+def test_similarities_cover_all_types_and_reasons() -> None:
     items = [
         item(EXTRACTIVE, "the blue wheel", right=True),
         item(LATER, "-"),
@@ -145,20 +148,20 @@ def books(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_every_document_has_its_own_reference_and_dataset(books: Path) -> None:
+def test_every_document_has_its_reference_and_dataset(books: Path) -> None:
     both = [str(books / "tales.jsonl"), str(books / "news.jsonl")]
     actual = corpus(both, DATASET, by_source=True)
-    named = {document.id: document.title for document in actual.documents}
-    assert {named[key]: text for key, text in actual.references.items()} == {
+    titles = {document.id: document.title for document in actual.documents}
+    assert {titles[key]: text for key, text in actual.references.items()} == {
         "tales1": "tales 1.", "tales2": "tales 2.", "news1": "news 1."
     }  # fmt: skip
-    assert {named[key]: name for key, name in actual.sets.items()} == {
+    assert {titles[key]: name for key, name in actual.sets.items()} == {
         "tales1": "tales", "tales2": "tales", "news1": "news"
     }  # fmt: skip
     assert actual.notes == []
     for place, title in (("own", "tales2"), ("own.jsonl", "news1")):
         actual = corpus(both, str(books / place))
-        assert [named[key] for key in actual.references] == [title]
+        assert [titles[key] for key in actual.references] == [title]
         assert actual.notes == ["2 of 3 documents have no reference"]
         assert actual.sets == {}
     with pytest.raises(UsageError, match="one document has a reference"):
@@ -176,31 +179,33 @@ def test_short_documents_are_left_out(books: Path) -> None:
 
 
 async def test_the_asking_judge_sees_the_reference(tmp_path: Path) -> None:
-    seen: list[str] = []
+    prompts: list[str] = []
 
     def replies(request):  # type: ignore[no-untyped-def]  # as the valley's
-        seen.extend([request.given.summary] if hasattr(request.given, "excerpt") else [])
+        prompts.extend([request.given.summary] if hasattr(request.given, "excerpt") else [])
         return read(request)
 
     document = book(6)
     with Store(tmp_path / "redraft.db") as store:
         plain = builder(store, document, replies)
-        made = TypedQuestionBuilder(plain.judge, plain.reader, plain.end, 1, ignore_event, "A summary of millers.")
-        await made.build()
-        assert set(seen) == {"A summary of millers."}
-        prompt = made.judge.book
-    given = AskTypedInput(excerpt="The lamp went out.", type="binary", summary="A lamp fails.")
+        question_builder = TypedQuestionBuilder(
+            plain.judge, plain.reader, plain.end, 1, ignore_event, "A summary of millers."
+        )
+        await question_builder.build()
+        assert set(prompts) == {"A summary of millers."}
+        prompt = question_builder.judge.book
+    values = AskTypedInput(excerpt="The lamp went out.", type="binary", summary="A lamp fails.")
     for size in ("standard", "simple"):
         book_of = type(prompt)(size)
-        assert "A lamp fails." in book_of.render(ASK_TYPED, given)
-        assert "summary" not in book_of.render(ASK_TYPED, given.model_copy(update={"summary": ""}))
+        assert "A lamp fails." in book_of.render(ASK_TYPED, values)
+        assert "summary" not in book_of.render(ASK_TYPED, values.model_copy(update={"summary": ""}))
 
 
-def answered(seen: Seen) -> str | Answer | Fault:
+def answered(request: Seen) -> str | Answer | Fault:
     """A reader, and a judge of facts and of answers."""
-    sheet = seen_on(seen)
+    sheet = seen_on(request)
     if sheet.prompt in ("ask_typed", "answer_from_document", "answer_questions", "judge_answers"):
-        return json.dumps(over_wire(seen))
+        return json.dumps(over_wire(request))
     if sheet.prompt in ("split_facts", "align_facts", "verify_sentences"):
         return json.dumps(Keepers()(sheet))
     return "In valley 1 the miller 1 grinds barley. The wheel of miller 2 was carved by Carver2."
@@ -214,20 +219,20 @@ def test_both_experiments_are_one_run(tmp_path: Path) -> None:
         (tmp_path / f"{name}.jsonl").write_text(json.dumps(line), "utf-8")
     with serving(answered) as server:
         command = Inside(tmp_path, server.base_url)
-        asked = (
+        options = (
             *("experiment", "thesis", "tales.jsonl", "news.jsonl", "-m", "openai:reader", "--judge", "openai:judge"),
             *("--base-url", server.base_url, "--until", "400,5000", "--by-source", "--reference", "dataset"),
             *("--places", "tfidf", "--context-tokens", "16000", "--max-tokens", "300"),
         )
-        plan = command.run(*asked, "--dry-run", "--json")
+        plan = command.run(*options, "--dry-run", "--json")
         assert plan.code == 0, plan.err
         assert {"drafting, direct", "aligning facts", "questions", "answers"} <= {
             row["step"] for row in plan.json["rows"]
         }
-        done = command.run(*asked, "-o", "results", "--json")
+        done = command.run(*options, "-o", "results", "--json")
         assert done.code == 0, done.err
         count = len(server.answered)
-        repeated = command.run(*asked, "-o", "results", "--json")
+        repeated = command.run(*options, "-o", "results", "--json")
         assert (repeated.out, len(server.answered)) == (done.out, count)
         limits = {request.model: request.body["max_completion_tokens"] for request in server.seen}
     tables = {table["name"]: table["rows"] for table in done.json["tables"]}
@@ -277,9 +282,9 @@ def test_a_preset_is_never_silently_another_strategy(tmp_path: Path) -> None:
     assert planned.json["rows"][0]["step"] == "drafting, direct"
     # Elsewhere the reference is a file, of which the thesis says nothing.
     (tmp_path / "summary.txt").write_text("Miller 1 grinds barley.", "utf-8")
-    judged = command.run("evaluate", "book.txt", "summary.txt", "--preset", "thesis", "--metric", "position",
+    evaluation = command.run("evaluate", "book.txt", "summary.txt", "--preset", "thesis", "--metric", "position",
                          "--set", "embeddings=", "--set", "similarity=rouge1")  # fmt: skip
-    assert judged.code == 0, judged.err
+    assert evaluation.code == 0, evaluation.err
 
 
 def test_places_by_embeddings_need_a_model(tmp_path: Path) -> None:

@@ -76,17 +76,17 @@ async def test_each_type_and_third_has_a_question(store: Store) -> None:
 
 
 async def test_impossible_questions_are_moved_then_named(store: Store) -> None:
-    document, asked = book(12), Counter[str]()
+    document, request_counts = book(12), Counter[str]()
 
     def replies(request: Request[Any, Any]) -> BaseModel:
-        given = request.given
-        if isinstance(given, AskTypedInput) and given.type == "binary":
-            asked[given.excerpt] += 1
+        values = request.given
+        if isinstance(values, AskTypedInput) and values.type == "binary":
+            request_counts[values.excerpt] += 1
             return TypedReply(question="Is it so of the miller 1?", answer="perhaps", reason="It may be.")
         return read(request)
 
     actual = await builder(store, document, replies).build()
-    assert len(asked) == 9, "three paragraphs of each third"
+    assert len(request_counts) == 9, "three paragraphs of each third"
     assert [question.type for question in actual.questions].count("binary") == 0
     assert [question for question in actual.missing if "binary" in question] == [
         f"no binary question 1 about the {third}: the model's question is answered with neither yes nor no"
@@ -97,13 +97,13 @@ async def test_impossible_questions_are_moved_then_named(store: Store) -> None:
 @pytest.mark.slow
 async def test_answerable_question_is_not_unanswerable(store: Store) -> None:
     def replies(request: Request[Any, Any]) -> BaseModel:
-        given = request.given
-        if isinstance(given, AnswerFromDocumentInput):
-            quote = " ".join(given.texts[0].split()[-6:])
+        values = request.given
+        if isinstance(values, AnswerFromDocumentInput):
+            quote = " ".join(values.texts[0].split()[-6:])
             return DocumentAnswers(
                 answers=[
                     DocumentAnswer(id=question.id, answered=True, answer=f"{quote} {question.id}", quote=quote)
-                    for question in given.questions
+                    for question in values.questions
                 ]
             )
         return read(request)
@@ -127,8 +127,8 @@ def test_slots_keep_to_their_thirds(valleys: int, each: int, share: float) -> No
     assert len(actual) == 12 * each
     for slot in actual:
         assert all(third_of(paragraph, end) == slot.third and paragraph.end <= end for paragraph in slot.paragraphs)
-    known = paragraphs(text, end)
-    assert all(one.end <= other.start for one, other in pairwise(known))
+    spans = paragraphs(text, end)
+    assert all(first.end <= second.start for first, second in pairwise(spans))
 
 
 @pytest.mark.parametrize(
@@ -148,8 +148,8 @@ def test_slots_keep_to_their_thirds(valleys: int, each: int, share: float) -> No
     ],
 )
 def test_a_question_is_one_of_its_type(changes: dict[str, str], flaw: str) -> None:
-    one = TypedQuestion(1, "extractive", "Which wheel was it?", "the blue wheel", "", Span(0, 30))
-    actual = flaw_of(replace(one, **changes), "He sold The blue wheel, and left.")  # type: ignore[arg-type]
+    question = TypedQuestion(1, "extractive", "Which wheel was it?", "the blue wheel", "", Span(0, 30))
+    actual = flaw_of(replace(question, **changes), "He sold The blue wheel, and left.")  # type: ignore[arg-type]
     assert flaw in actual
     assert bool(actual) == bool(flaw)
 

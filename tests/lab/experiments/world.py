@@ -37,9 +37,9 @@ def answer(request: Seen) -> str | Answer | Fault:
     """What the models and the judge reply."""
     sheet = seen_on(request)
     if sheet.prompt != "revise":
-        said: Said = Keepers()(sheet)
-        assert isinstance(said, dict)
-        return json.dumps(said)
+        reply: Said = Keepers()(sheet)
+        assert isinstance(reply, dict)
+        return json.dumps(reply)
     numbers = asked_about(text_of(request.messages[0]))
     if request.model == "half":
         numbers = numbers[::2]

@@ -249,7 +249,7 @@ def run(inside: Inside, command: str) -> Done:
     return done
 
 
-def test_every_row_of_the_page_has_a_check() -> None:
+def test_every_row_has_a_check() -> None:
     assert sorted({(row.paper, row.what) for row in ROWS}) == sorted(CHECKS)
     assert {row.paper for row in ROWS} == set(PAPERS)
     assert sentence_commands(PAGE.read_text("utf-8")) == {
@@ -283,7 +283,7 @@ def test_the_ways_to_place_sentences_are_compared(
 
 
 @pytest.mark.slow
-def test_the_preset_of_booookscore_has_the_papers_limits_and_a_target(tmp_path: Path) -> None:
+def test_the_booookscore_preset_has_the_papers_limits(tmp_path: Path) -> None:
     assert level_limits(40)[:2] == [585, 900]
     assert level_limits(200)[:3] == [380, 585, 900]
     (tmp_path / "examples").symlink_to(SAMPLE.parent)

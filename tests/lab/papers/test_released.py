@@ -32,7 +32,7 @@ def run(command: str, folder: Path) -> str:
     return done.out
 
 
-def test_every_figure_that_can_be_recomputed_is_as_published() -> None:
+def test_recomputed_figures_equal_the_published_ones() -> None:
     actual = list(all_checks())
     assert [(check.paper, check.where) for check in actual if not check.equal] == []
     by_paper = Counter(check.paper for check in actual)

@@ -54,7 +54,7 @@ def texts(svg: str) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", CHARTS)
-def test_a_chart_is_the_same_file_each_time_with_its_names_as_text(kind: str) -> None:
+def test_charts_are_reproducible_with_names_as_text(kind: str) -> None:
     svg = CHARTS[kind].svg()
     assert svg == CHARTS[kind].svg()
     words = texts(svg)
@@ -80,34 +80,34 @@ def test_all_text_lies_within_the_picture() -> None:
         assert all(-1 <= float(place) <= float(box[1]) + 1 for place in places), chart.title
 
 
-def test_a_page_has_the_chart_as_an_image_with_its_caption() -> None:
+def test_pages_embed_charts_with_captions() -> None:
     chart = CHARTS["costs"]
     html = chart.html()
     assert html.startswith('<figure class="plot"><img src="data:image/svg+xml;base64,')
     assert 'alt="Costs. Higher is better' in html
 
 
-def test_a_heat_map_has_a_dash_for_what_was_not_measured_and_no_zero() -> None:
+def test_heat_maps_show_dashes_for_unmeasured_cells() -> None:
     (panel,) = HeatMaps(CELLS, title="", rows="", columns="", measure="").panels().values()
     assert panel.loc["a"].isna().tolist() == [False, True]
     words = texts(CHARTS["heat maps"].svg())
     assert ("–" in words, "0.00" in words, "1,000" in words) == (True, False, True)
 
 
-def test_shares_are_of_their_sum_and_unknown_where_one_is_missing_or_negative() -> None:
+def test_shares_need_all_parts_to_be_known() -> None:
     shares = Shares(BARS, title="", parts=("first", "last"), measure="").shares()
     assert shares.loc["a"].tolist() == [0.25, 0.75]
     assert shares.loc[[NAME, "odd"]].isna().all(axis=None)
 
 
-def test_scores_are_drawn_wide_enough_not_to_exaggerate() -> None:
+def test_axes_do_not_exaggerate_small_differences() -> None:
     assert score_limits(pd.Series([0.81, 0.83])) == pytest.approx((0.72, 0.92))
     assert score_limits(pd.Series([0.1, 0.9]))[0] == 0
     low, high = score_limits(pd.Series([0.99, 1.0]))
     assert (low, high) == (pytest.approx(0.895), 1.02)
 
 
-def test_a_name_is_one_line_and_keeps_its_end() -> None:
+def test_long_names_keep_their_end() -> None:
     assert label("a\nb") == "a b"
     long = label("begin" + "x" * 200 + "end")
     assert (len(long) <= 60, long[:5], long[-3:]) == (True, "begin", "end")

@@ -39,8 +39,8 @@ SET = "".join(
 
 @pytest.fixture
 def at(tmp_path: Path) -> Iterator[Served]:
-    with served(tmp_path, experiments=tmp_path / "results") as made:
-        yield made
+    with served(tmp_path, experiments=tmp_path / "results") as studio:
+        yield studio
 
 
 def given(client: httpx.Client, *, kind: str = "grid", files: Any = None, **fields: Any) -> httpx.Response:
@@ -64,13 +64,13 @@ def ended(client: httpx.Client, name: str) -> ExperimentProgress:
     return progress(client, name)
 
 
-def test_the_page_opens_with_the_verdict_and_says_once_what_it_is_based_on(at: Served, tmp_path: Path) -> None:
+def test_the_page_opens_with_the_verdict(at: Served, tmp_path: Path) -> None:
     scores = [("a", 2 / 3), ("b", 1 / 3)]
-    some = [judged(f"d{one}", name, {"coverage": score}) for one in range(6) for name, score in scores]
-    made = outcome(design("a", "b"), some)
+    judgments = [judged(f"d{number}", name, {"coverage": score}) for number in range(6) for name, score in scores]
+    grid_outcome = outcome(design("a", "b"), judgments)
     folder = tmp_path / "results" / "mine"
     folder.mkdir(parents=True)
-    for name, text in GRID.report(made).files().items():
+    for name, text in GRID.report(grid_outcome).files().items():
         (folder / name).write_text(text, "utf-8")
     with at.client() as client:
         _, _, page = client.get("/experiments/mine").text.partition("</h1>")
@@ -78,27 +78,27 @@ def test_the_page_opens_with_the_verdict_and_says_once_what_it_is_based_on(at: S
     better = "a scores 0.33 higher in coverage than b (95% interval 0.33 to 0.33)."
     assert better in opened
     assert better not in rest
-    assert rest.count(GRID.basis(made.items)) == 1
+    assert rest.count(GRID.basis(grid_outcome.items)) == 1
     assert '<figure class="plot"><img' in rest
     assert re.findall(r">[^<]*\b0\.\d{3}[^<]*<", rest) == []
 
 
 @pytest.mark.nightly
-def test_an_experiment_is_planned_started_followed_and_read(at: Served, tmp_path: Path) -> None:
+def test_an_experiment_runs_from_plan_to_results(at: Served, tmp_path: Path) -> None:
     with at.client() as client:
-        asked = {"word_limits": "30, 60", "metrics": ["coverage"], "name": "Short or long"}
-        planned = given(client, dry_run="true", **asked)
+        fields = {"word_limits": "30, 60", "metrics": ["coverage"], "name": "Short or long"}
+        planned = given(client, dry_run="true", **fields)
         assert planned.status_code == 200, planned.text
         total = planned.json()["plan"]["rows"][-1]
         assert total["calls"] > 0
         assert client.get("/api/experiments").json() == {"experiments": []}, "a plan starts nothing"
-        name = started(client, **asked)
+        name = started(client, **fields)
         assert name == "short-or-long"
         done = ended(client, name)
         assert (done.status, done.error, done.done, done.calls > 0) == ("done", None, done.of, True)
-        shown = ExperimentDetails.model_validate(client.get(f"/api/experiments/{name}").json())
-        assert (shown.kind, shown.status) == ("grid", "done")
-        scores = next(table for table in shown.tables if "coverage" in table.columns)
+        details = ExperimentDetails.model_validate(client.get(f"/api/experiments/{name}").json())
+        assert (details.kind, details.status) == ("grid", "done")
+        scores = next(table for table in details.tables if "coverage" in table.columns)
         assert {row[scores.columns[0]] for row in scores.rows} == {"extractive, 30 words", "extractive, 60 words"}
         page = client.get(f"/experiments/{name}").text
         assert "<svg" in page
@@ -110,9 +110,9 @@ def test_an_experiment_is_planned_started_followed_and_read(at: Served, tmp_path
         assert ended(client, repeated).calls == 0
         both = client.get(f"/experiments/compare?name={name}&name={repeated}").text
         assert "2 experiments side by side" in both
-        assert len(re.findall(r'class="panels several"', both)) == len(shown.tables)
+        assert len(re.findall(r'class="panels several"', both)) == len(details.tables)
         listed = ExperimentList.model_validate(client.get("/api/experiments").json()).experiments
-        assert [one.name for one in listed if one.status] == [repeated, name]
+        assert [line.name for line in listed if line.status] == [repeated, name]
         prefilled = client.get(f"/experiments/new?from={name}").text
         assert 'value="30, 60"' in prefilled
         assert client.get(f"/experiments/compare?name={name}").status_code == 422
@@ -120,7 +120,7 @@ def test_an_experiment_is_planned_started_followed_and_read(at: Served, tmp_path
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("kind", [one for one in KINDS if one != "booookscore"])
-def test_every_kind_is_planned_as_its_command_plans_it(at: Served, kind: str) -> None:
+def test_every_kind_equals_its_commands_plan(at: Served, kind: str) -> None:
     files = [("file", ("ledger.md", chapter().encode(), "text/markdown"))]
     with at.client() as client:
         reply = given(client, kind=kind, files=files, word_limits="40", dry_run="true", judges="extractive")
@@ -137,7 +137,7 @@ def test_every_kind_is_planned_as_its_command_plans_it(at: Served, kind: str) ->
         ({"judges": "openai:gpt-5"}, "no model 'openai:gpt-5'"),
         ({"strategies": "telepathy"}, "no strategy 'telepathy'"),
         ({"kind": "qa", "steps": "many"}, "many"),
-        ({"kind": "chunk-size", "chunk_sizes": "3", "judges": "extractive"}, "too small"),
+        ({"kind": "chunk-size", "chunk_sizes": "3", "judges": "extractive"}, "must be at least 64"),
         ({"word_limits": "ten"}, "word_limits"),
         ({"documents": "ffff", "files": [("file", ("", b"", ""))]}, "no document has an id that starts with 'ffff'"),
         ({"from_batch": "gone", "files": [("file", ("", b"", ""))]}, "no batch 'gone' has documents"),
@@ -174,24 +174,24 @@ def working(tmp_path: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> Iter
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     with ChatServer(gate) as chat:
         model = ModelSettings(model="openai:slow", base_url=chat.base_url, context_tokens=4000)
-        with served(tmp_path, models={"slow": model}) as made:
-            yield made
+        with served(tmp_path, models={"slow": model}) as studio:
+            yield studio
         gate.opened.set()
 
 
 @pytest.mark.nightly
-def test_one_is_stopped_and_resumed_also_by_another_studio(working: Served, gate: Gate, tmp_path: Path) -> None:
-    asked = {"models": "slow", "judges": "extractive", "word_limits": "40", "metrics": ["consistency"]}
-    asked["name"] = "../../etc/passwd"
+def test_another_studio_resumes_a_stopped_experiment(working: Served, gate: Gate, tmp_path: Path) -> None:
+    fields = {"models": "slow", "judges": "extractive", "word_limits": "40", "metrics": ["consistency"]}
+    fields["name"] = "../../etc/passwd"
     with working.client() as client:
-        name = started(client, **asked)
+        name = started(client, **fields)
         assert name == "etc-passwd", "no name leads out of the folder"
         assert client.post(f"/api/experiments/{name}/resume").status_code == 409
         stopped = client.post(f"/api/experiments/{name}/stop")
         assert (stopped.status_code, stopped.json()["status"]) == (200, "stopped")
         assert client.post(f"/api/experiments/{name}/stop").status_code == 409
         gate.opened.set()
-    with served(tmp_path, models=working.told.models) as other, other.client() as client:
+    with served(tmp_path, models=working.told.models) as second_studio, second_studio.client() as client:
         assert progress(client, name).status == "stopped"
         assert client.post(f"/api/experiments/{name}/resume").status_code == 200
         assert ended(client, name).status == "done"
@@ -206,7 +206,7 @@ def test_a_studio_that_ends_stops_its_experiments(tmp_path: Path, gate: Gate, mo
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     with ChatServer(gate) as chat:
         model = ModelSettings(model="openai:slow", base_url=chat.base_url, context_tokens=4000)
-        with served(tmp_path, models={"slow": model}) as made, made.client() as client:
+        with served(tmp_path, models={"slow": model}) as studio, studio.client() as client:
             name = started(client, models="slow", judges="extractive", word_limits="40")
         gate.opened.set()
     order = json.loads((tmp_path / "experiments" / name / "order.json").read_text("utf-8"))
@@ -279,30 +279,30 @@ def test_one_is_run_in_the_browser(at: Served, tmp_path: Path, width: int, schem
         assert page.locator("img").count() == 0
         assert troubles == []
     with Store(at.told.database) as store:
-        assert all(one.document for one in store.runs.latest(50))
+        assert all(run_record.document for run_record in store.runs.latest(50))
 
 
 @pytest.fixture
 def client(at: Served) -> Iterator[httpx.Client]:
-    with at.client() as made:
-        yield made
+    with at.client() as studio_client:
+        yield studio_client
 
 
 @pytest.mark.slow
-def test_an_experiment_lists_its_runs_and_says_who_judged_itself(client: httpx.Client) -> None:
+def test_experiments_list_runs_and_self_judging(client: httpx.Client) -> None:
     name = started(client, word_limits="25", name="linked")
     ended(client, name)
-    shown = ExperimentDetails.model_validate(client.get(f"/api/experiments/{name}").json())
-    assert {run.kind for run in shown.runs} == {"summarize", "evaluate"}
-    assert shown.runs[0].kind == "summarize", "summaries come first"
+    details = ExperimentDetails.model_validate(client.get(f"/api/experiments/{name}").json())
+    assert {run.kind for run in details.runs} == {"summarize", "evaluate"}
+    assert details.runs[0].kind == "summarize", "summaries come first"
     page = client.get(f"/experiments/{name}").text
-    assert all(f'href="/runs/{run.run}"' in page for run in shown.runs)
+    assert all(f'href="/runs/{run.run}"' in page for run in details.runs)
     assert "it does not measure quality" in page.partition("<details")[0]
     listed = ExperimentList.model_validate(client.get("/api/experiments").json()).experiments
-    assert next(one for one in listed if one.name == name).runs == len(shown.runs)
+    assert next(line for line in listed if line.name == name).runs == len(details.runs)
 
 
-def test_existing_summaries_and_datasets_are_those_that_the_command_takes(tmp_path: Path) -> None:
+def test_existing_summaries_and_datasets_are_accepted(tmp_path: Path) -> None:
     criteria = ExperimentBody(
         kind="thesis", models=("extractive",), context_tokens=9000, places="tfidf", by_source=True, reference="dataset"
     )
@@ -311,28 +311,28 @@ def test_existing_summaries_and_datasets_are_those_that_the_command_takes(tmp_pa
     with Store(tmp_path / "redraft.db") as store:
         plan = plan_asked(store, {}, criteria, files, None)
         design = design_of(plan.asked, {})[1]
-        one, two, ledger = (document.id for document in plan.documents)
+        first, two, ledger = (document.id for document in plan.documents)
         assert design.context.places == "tfidf"
         for half in (design.context, design.qa):
-            assert half.references == {one: "Of one.", two: "Of two."}
-            assert half.sets == {one: "books", two: "books", ledger: "ledger"}
+            assert half.references == {first: "Of one.", two: "Of two."}
+            assert half.sets == {first: "books", two: "books", ledger: "ledger"}
         # They are kept with the documents, until there are others.
         repeated = plan_asked(store, {}, criteria.model_copy(update={"by_source": False, "reference": ""}), (), plan)
-        assert design_of(repeated.asked, {})[1].qa.references == {one: "Of one.", two: "Of two."}
+        assert design_of(repeated.asked, {})[1].qa.references == {first: "Of one.", two: "Of two."}
         assert design_of(repeated.asked, {})[1].qa.sets == {}
         text = json.dumps({"document": "ledger", "summary": "Of salt."})
-        other = plan_asked(store, {}, criteria.model_copy(update={"reference": text}), (), plan)
-        assert other.asked.references == {ledger: "Of salt."}
-        for changes, some, why in (
+        with_reference = plan_asked(store, {}, criteria.model_copy(update={"reference": text}), (), plan)
+        assert with_reference.asked.references == {ledger: "Of salt."}
+        for changes, titles, why in (
             ({}, files[1:], "no summaries of their own"),
             ({"reference": "Of salt."}, files, "one document has"),
             ({"places": "embeddings"}, files, "need an embedding model"),
         ):
             with pytest.raises(UsageError, match=why):
-                plan_asked(store, {}, criteria.model_copy(update=changes), some, None)
+                plan_asked(store, {}, criteria.model_copy(update=changes), titles, None)
 
 
-def test_the_form_has_the_settings_of_a_paper(client: httpx.Client) -> None:
+def test_the_form_offers_a_papers_settings(client: httpx.Client) -> None:
     page = client.get("/experiments/new?preset=thesis").text
     assert re.search(r'value="thesis" data-kind checked', page)
     for field in (
@@ -347,26 +347,28 @@ def test_the_form_has_the_settings_of_a_paper(client: httpx.Client) -> None:
 
 
 @pytest.mark.slow
-def test_the_page_of_the_doctor_says_which_control_each_run_is(tmp_path: Path) -> None:
-    some = {
+def test_the_doctors_page_names_each_control(tmp_path: Path) -> None:
+    probes = {
         probe_run.probe.name: probe_run for probe_run in probe_runs([BUILT_IN["coverage"], BUILT_IN["consistency"]])
     }
     with Store(tmp_path / "redraft.db") as store:
-        for at, one in enumerate([*some.values(), ProbeRun(Probe("?", "Of old."), some["a refusal"].document, ())]):
-            store.documents.add(one.document)
-            store.documents.add_chunks(one.document.id, "estimate", 2048, [Chunk(0, Span(0, 5), 2)])
-            store.runs.add(run(f"{at:02}run", document=one.document.id, experiment="doctor"))
-            store.runs.keep_draft(f"{at:02}run", one.probe.text, 5, "given")
-    with served(tmp_path) as made, made.client() as client:
+        for at, probe in enumerate(
+            [*probes.values(), ProbeRun(Probe("?", "Of old."), probes["a refusal"].document, ())]
+        ):
+            store.documents.add(probe.document)
+            store.documents.add_chunks(probe.document.id, "estimate", 2048, [Chunk(0, Span(0, 5), 2)])
+            store.runs.add(run(f"{at:02}run", document=probe.document.id, experiment="doctor"))
+            store.runs.keep_draft(f"{at:02}run", probe.probe.text, 5, "given")
+    with served(tmp_path) as studio, studio.client() as client:
         page = client.get("/experiments/doctor").text
         names = ExperimentDetails.model_validate(client.get("/api/experiments/doctor").json()).controls
-    assert list(names.values()) == [*some][::-1]
-    for name in (*some, "of another version"):
+    assert list(names.values()) == [*probes][::-1]
+    for name in (*probes, "of another version"):
         assert f">{name[0].upper()}{escape(name[1:])}</td>" in page, name
 
 
 @pytest.mark.slow
-def test_a_judge_that_cannot_decide_is_not_asked_again(client: httpx.Client) -> None:
+def test_undecided_judges_are_not_asked_again(client: httpx.Client) -> None:
     name = started(client, word_limits="40", metrics=["booookscore"], name="open")
     assert ended(client, name).status == "incomplete"
     page = client.get(f"/experiments/{name}").text
@@ -377,7 +379,7 @@ def test_a_judge_that_cannot_decide_is_not_asked_again(client: httpx.Client) -> 
 
 
 @pytest.mark.slow
-def test_the_coherence_of_summaries_is_measured_from_two_files(client: httpx.Client) -> None:
+def test_coherence_is_measured_from_two_files(client: httpx.Client) -> None:
     summaries = {"a": f"{chapter()[:600]} It was his.", "b": chapter()[600:1200]}
     annotations = {"a": {"It was his.": {"questions": ["Whose?"], "types": ["entity omission"]}}, "b": {}}
     files = {
@@ -396,17 +398,17 @@ def test_the_coherence_of_summaries_is_measured_from_two_files(client: httpx.Cli
     assert started.headers["location"] == "/experiments/coherent"
     # The built-in judge cannot tell for every sentence.
     assert ended(client, "coherent").status in ("done", "incomplete")
-    shown = ExperimentDetails.model_validate(client.get("/api/experiments/coherent").json())
-    scores = next(table for table in shown.tables if table.name == "scores")
+    details = ExperimentDetails.model_validate(client.get("/api/experiments/coherent").json())
+    scores = next(table for table in details.tables if table.name == "scores")
     assert {row["system"] for row in scores.rows} == {"annotations.json", "extractive"}
-    assert [run.kind for run in shown.runs] == ["booookscore"]
-    kept = client.get("/experiments/new?from=coherent").text
-    assert "Your files are kept" in kept
+    assert [run.kind for run in details.runs] == ["booookscore"]
+    form = client.get("/experiments/new?from=coherent").text
+    assert "Your files are kept" in form
     assert client.post("/api/experiments/coherent/resume").status_code == 200
     assert ended(client, "coherent").calls == 0, "nothing is asked again"
 
 
-def test_an_order_with_unknown_fields_is_not_read(tmp_path: Path) -> None:
+def test_orders_with_unknown_fields_are_ignored(tmp_path: Path) -> None:
     body = ExperimentBody(kind="grid").model_dump(mode="json")
     for fields, is_read in (({}, True), ({"gone": True}, False)):
         (tmp_path / ORDER).write_text(json.dumps({"asked": body | fields, "documents": ["d"], "created": "now"}))
