@@ -352,7 +352,7 @@ def judged_by_writer(settings: DraftConfig, order: RunSpec) -> list[str]:
     return [f"{settings.model} judges what it has written itself: scores by another judge mean more"]
 
 
-async def record_new_run(manager: RunManager, source: Sources, order: RunSpec, own: Limits | None = None) -> Run:
+async def record_new_run(manager: RunManager, source: Sources, order: RunSpec, limits: Limits | None = None) -> Run:
     """Record a new run; invalid settings are raised first. Its own limits replace the session's."""
     store, model_roles, settings = manager.store, manager.model_roles, order.settled(order.order.settings)
     document = await off_loop(document_of, store, source)
@@ -369,11 +369,11 @@ async def record_new_run(manager: RunManager, source: Sources, order: RunSpec, o
         prepared = await preparing
     # Errors in the judging settings are raised before the first draft is paid for.
     await off_loop(check_judging, order, prepared, store)
-    limits = own or manager.limits or Limits()
-    arguments = (prepared.settings, order.judging, limits, manager.prices)
+    run_limits = limits or manager.limits or Limits()
+    arguments = (prepared.settings, order.judging, run_limits, manager.prices)
     await off_loop(assign_models, *arguments, refinement=order.refinement, objects=model_roles.objects)
-    run = await off_loop(record, prepared, order, limits, store, notes)
+    run = await off_loop(record, prepared, order, run_limits, store, notes)
     manager.prepared[run.id], manager.begun[run.id] = prepared, None
-    if own is not None:
-        manager.limited[run.id] = own
+    if limits is not None:
+        manager.limited[run.id] = limits
     return run

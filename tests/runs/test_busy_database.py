@@ -28,18 +28,18 @@ POOR = told(1, wrong={2: "Bob"})
 
 def hold(database: Path) -> None:
     """Take the database's write lock, and keep it for a while from another thread."""
-    taken = threading.Event()
+    locked = threading.Event()
 
     def keep() -> None:
         with sqlite3.connect(database, isolation_level=None) as raw:
             raw.execute("BEGIN IMMEDIATE")
-            taken.set()
+            locked.set()
             time.sleep(HELD)
             raw.execute("ROLLBACK")
         raw.close()
 
     threading.Thread(target=keep).start()
-    assert taken.wait(10)
+    assert locked.wait(10)
 
 
 @asynccontextmanager
@@ -64,16 +64,16 @@ async def watched() -> AsyncIterator[Callable[[], float]]:
 
 def holding(model: Any, prompt: str, database: Path) -> list[str]:
     """Have the database held when a prompt is asked for the first time; where that has happened is noted."""
-    ask, held = model.ask, list[str]()
+    ask, prompts = model.ask, list[str]()
 
     async def asked(request: Request[Any, Any]) -> Any:
-        if request.prompt.name == prompt and not held:
-            held.append(prompt)
+        if request.prompt.name == prompt and not prompts:
+            prompts.append(prompt)
             await asyncio.to_thread(hold, database)
         return await ask(request)
 
     model.ask = asked
-    return held
+    return prompts
 
 
 class Author(Keepers):
@@ -91,22 +91,22 @@ async def refined(court: Court, document: Document) -> Result:
 
 @pytest.mark.parametrize("prompt", ["", "summarize_whole", "ask_document", "answer_from_document", "edit"])
 @pytest.mark.slow
-async def test_the_loop_goes_on_while_a_run_that_refines_waits(tmp_path: Path, prompt: str) -> None:
+async def test_refining_waits_without_blocking_the_loop(tmp_path: Path, prompt: str) -> None:
     before, court = Court(tmp_path / "before", Author()), Court(tmp_path, Author())
-    whole = await refined(before, before.document)
-    held = holding(court.model, prompt, court.store.path)
+    undisturbed = await refined(before, before.document)
+    prompts = holding(court.model, prompt, court.store.path)
     if not prompt:
         hold(court.store.path)
     began = time.monotonic()
     async with watched() as longest:
         result = await refined(court, court.document)
     took = time.monotonic() - began
-    for one in (before, court):
-        one.store.close()
+    for place in (before, court):
+        place.store.close()
 
-    assert held == ([prompt] if prompt else [])
+    assert prompts == ([prompt] if prompt else [])
     assert took > HELD * 0.8, "nobody had to wait, and nothing was tested"
-    assert (result.summary, result.scores) == (whole.summary, whole.scores)
+    assert (result.summary, result.scores) == (undisturbed.summary, undisturbed.scores)
     assert longest() < STALL
 
 
@@ -120,24 +120,22 @@ async def test_the_loop_goes_on_while_a_run_that_refines_waits(tmp_path: Path, p
     ],
 )
 @pytest.mark.slow
-async def test_the_loop_goes_on_while_a_run_that_drafts_waits(tmp_path: Path, strategy: str, prompt: str) -> None:
+async def test_drafting_waits_without_blocking_the_loop(tmp_path: Path, strategy: str, prompt: str) -> None:
     before, desk = Desk(tmp_path / "before"), Desk(tmp_path)
-    whole = await before.summarize(story(200), strategy=strategy)
-    held = holding(desk.model, prompt, desk.store.path)
+    undisturbed = await before.summarize(story(200), strategy=strategy)
+    prompts = holding(desk.model, prompt, desk.store.path)
     async with watched() as longest:
         result = await desk.summarize(story(200), strategy=strategy)
-    for one in (before, desk):
-        one.store.close()
+    for place in (before, desk):
+        place.store.close()
 
-    assert held == [prompt]
-    assert result.summary == whole.summary
+    assert prompts == [prompt]
+    assert result.summary == undisturbed.summary
     assert longest() < STALL
 
 
 @pytest.mark.slow
-async def test_the_loop_goes_on_while_somebody_else_works_on_the_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_claimed_run_does_not_block_the_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "CLAIM_SECONDS", HELD)
     desk = Desk(tmp_path)
     stopped = await desk.summarize(story(20))

@@ -39,17 +39,17 @@ def session(folder: Path, **config: Any) -> Session:
     return Session(folder / "x.db", model=ChatModel(chat), **config)
 
 
-async def test_those_of_the_session_and_of_the_call_are_passed_on_together(tmp_path: Path) -> None:
+async def test_callbacks_of_session_and_call_are_merged(tmp_path: Path) -> None:
     heard, mine = Heard(), Heard()
     async with session(tmp_path, callbacks=[heard], tags=["all"], metadata={"team": "a", "job": 1}) as opened:
-        made = await opened.summarize(
+        result = await opened.summarize(
             island(3), words=30, strategy="direct", callbacks=[mine], tags=["one"], metadata={"job": 2}
         )
         ((tags, metadata),) = mine.asked
         assert heard.asked == mine.asked
         assert {"all", "one"} <= tags
         assert (metadata["team"], metadata["job"]) == ("a", 2)
-        assert "callbacks" not in made.run.settings.model_dump()
+        assert "callbacks" not in result.run.settings.model_dump()
         await opened.summarize(island(4), words=30, strategy="direct")
     assert len(mine.asked) == 1, "those of a call are for that call"
     assert len(heard.asked) == 2
@@ -65,7 +65,7 @@ CALLS: dict[str, Callable[[Session, Heard], Coroutine[Any, Any, object]]] = {
 
 
 @pytest.mark.parametrize("call", CALLS)
-async def test_every_call_takes_them(tmp_path: Path, call: str) -> None:
+async def test_every_call_takes_callbacks(tmp_path: Path, call: str) -> None:
     heard = Heard()
     async with session(tmp_path) as opened:
         with suppress(RedraftError):  # The model always says the same.
@@ -73,7 +73,7 @@ async def test_every_call_takes_them(tmp_path: Path, call: str) -> None:
     assert heard.asked
 
 
-async def test_what_cannot_be_a_callback_is_refused(tmp_path: Path) -> None:
+async def test_wrong_callbacks_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="tags is of the type str"):
         session(tmp_path, tags="one")
     async with session(tmp_path) as opened:
@@ -95,7 +95,7 @@ def nothing_is_collected() -> Iterator[None]:
 
 @pytest.mark.nightly
 @pytest.mark.usefixtures("nothing_is_collected")
-async def test_what_is_cancelled_locks_no_file(tmp_path: Path) -> None:
+async def test_cancelled_run_locks_no_file(tmp_path: Path) -> None:
     judge = Scribe()
     for number in range(TRIES):
         folder = tmp_path / str(number)
@@ -126,7 +126,7 @@ def watch(monkeypatch: pytest.MonkeyPatch, loaded: list[int], opened: Court) -> 
 
 
 @pytest.mark.slow
-async def test_it_is_loaded_once_and_before_anybody_is_asked(
+async def test_client_is_loaded_before_the_first_call(
     court: Open, loaded: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened = court()
@@ -143,7 +143,7 @@ async def test_it_is_loaded_once_and_before_anybody_is_asked(
 
 
 @pytest.mark.slow
-async def test_where_there_is_a_draft_the_judge_is_asked_and_not_the_writer(
+async def test_client_of_an_idle_writer_is_not_loaded(
     court: Open, loaded: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened = court()
@@ -157,7 +157,7 @@ async def test_where_there_is_a_draft_the_judge_is_asked_and_not_the_writer(
             await session.refine(opened.document, told(1, 2), settings=settings, refinement=goals)
         assert loaded == []
         async with opened.session(judges=["openai:judge"]) as session:
-            judged = opened.settings({"model": "extractive", "base_url": None})
+            drafting = opened.settings({"model": "extractive", "base_url": None})
             judging = JudgeConfig(base_url=server.base_url, metrics=("consistency",))
-            await session.evaluate(island(20), told(1, 2), settings=judged, judging=judging)
+            await session.evaluate(island(20), told(1, 2), settings=drafting, judging=judging)
     assert loaded == [0]

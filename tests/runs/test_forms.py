@@ -25,7 +25,7 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
 
-async def test_a_run_goes_on_in_the_form_that_it_began_with(tmp_path: Path) -> None:
+async def test_run_keeps_its_reply_form(tmp_path: Path) -> None:
     court = Court(tmp_path)
     with court.served() as server:
         with pytest.raises(BudgetError):
@@ -34,13 +34,13 @@ async def test_a_run_goes_on_in_the_form_that_it_began_with(tmp_path: Path) -> N
         assert run.settings.replies == "plain"
         await court.resume(run.id, limits=Limits())
     assert len(server.seen) > 2
-    assert {mode_of(seen.body) for seen in server.seen} == {"plain"}
+    assert {mode_of(request.body) for request in server.seen} == {"plain"}
     court.store.close()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", [pytest.param("tools", marks=pytest.mark.nightly), "plain"])
-def test_the_command_line_has_the_form_too(tmp_path: Path, form: str) -> None:
+def test_command_line_sets_the_reply_form(tmp_path: Path, form: str) -> None:
     court = Court(tmp_path / "court")
     (tmp_path / "book.md").write_text(court.document.text, "utf-8")
     (tmp_path / "summary.md").write_text(told(1, 2), "utf-8")
@@ -50,7 +50,7 @@ def test_the_command_line_has_the_form_too(tmp_path: Path, form: str) -> None:
             "evaluate", "book.md", "summary.md", "--model", "openai:m", "--set", f"replies={form}", "--json"
         )
     assert done.code == 0, done.err
-    assert {mode_of(seen.body) for seen in server.seen} == {form}
+    assert {mode_of(request.body) for request in server.seen} == {form}
     court.store.close()
 
 
@@ -58,7 +58,7 @@ STORY = "# Light\n\nInes kept the light on the cape for years.\n\n## End\n\nOne 
 
 
 @pytest.mark.parametrize("name", ["link.md", "./book.md", "ABSOLUTE", "copy.md", "windows.md", "marked.md", "wide.md"])
-def test_another_name_of_a_file_asks_nothing_again(tmp_path: Path, name: str) -> None:
+def test_renamed_file_asks_nothing_again(tmp_path: Path, name: str) -> None:
     (tmp_path / "book.md").write_text(STORY)
     (tmp_path / "link.md").symlink_to("book.md")
     (tmp_path / "copy.md").write_text(STORY)
@@ -69,20 +69,18 @@ def test_another_name_of_a_file_asks_nothing_again(tmp_path: Path, name: str) ->
         command = Inside(tmp_path, server.base_url, REDRAFT_MODEL="openai:m")
         first = command.run("summarize", "book.md", "--json").json
         asked = len(server.seen)
-        again = command.run("summarize", str(tmp_path / "book.md") if name == "ABSOLUTE" else name, "--json").json
+        repeated = command.run("summarize", str(tmp_path / "book.md") if name == "ABSOLUTE" else name, "--json").json
         assert asked == len(server.seen) > 0
-    assert again["identity"] == first["identity"]
-    assert again["source"] == first["source"]
-    assert again["summary"] == first["summary"]
+    assert repeated["identity"] == first["identity"]
+    assert repeated["source"] == first["source"]
+    assert repeated["summary"] == first["summary"]
 
 
-async def test_a_run_whose_model_thinks_without_an_end_names_that_and_the_next_step(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_endless_reasoning_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
-    def musing(seen: Seen) -> Answer:
-        limit = seen.body["max_completion_tokens"]
+    def musing(request: Seen) -> Answer:
+        limit = request.body["max_completion_tokens"]
         usage = {"prompt_tokens": 9, "completion_tokens": limit, "total_tokens": 9 + limit}
         return Answer("", finish_reason="length", usage=usage)
 
@@ -110,7 +108,7 @@ TEXT = Document.from_text(WORDS * 4, title="The Lamp")
 NO_ROOM = StoreError("database or disk is full")
 
 
-async def test_a_run_is_stored_with_its_summary_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_run_and_given_summary_are_stored_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise NO_ROOM
 
@@ -124,7 +122,7 @@ async def test_a_run_is_stored_with_its_summary_or_not_at_all(tmp_path: Path, mo
         assert (await session.evaluate(TEXT, "The keeper lit the lamp.")).status == "done"
 
 
-async def test_a_run_that_was_stored_without_its_summary_is_told_in_a_sentence(tmp_path: Path) -> None:
+async def test_run_without_its_summary_is_named(tmp_path: Path) -> None:
     with Store(tmp_path / "redraft.db") as store:
         async with Session(store) as session:
             done = await session.evaluate(TEXT, "The keeper lit the lamp.")
@@ -136,9 +134,7 @@ async def test_a_run_that_was_stored_without_its_summary_is_told_in_a_sentence(t
                 await session.resume(done.run.id)
 
 
-async def test_what_is_open_is_closed_though_nothing_can_be_put_on_record(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_session_closes_a_broken_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> None:
         raise NO_ROOM
 

@@ -41,25 +41,25 @@ def lost(fact: str = FACT) -> Finding:
 
 
 @pytest.mark.slow
-async def test_a_lost_fact_is_brought_in_though_the_goals_are_met(tmp_path: Path) -> None:
+async def test_finding_is_corrected_despite_met_goals(tmp_path: Path) -> None:
     async with Session(tmp_path / "a.db") as session:
         untouched = await session.refine(book(), SUMMARY, words=60, goals=GOALS)
         result = await session.refine(book(), SUMMARY, words=60, goals=GOALS, findings=[lost()])
 
     assert untouched.summary == SUMMARY
     assert FACT in (result.summary or "")
-    assert [(made.aims, made.accepted) for made in result.rounds[1:]] == [((REVIEW,), True)]
+    assert [(round_.aims, round_.accepted) for round_ in result.rounds[1:]] == [((REVIEW,), True)]
     assert result.run.stop_reason == "goals_met"
     assert result.scores.keys() == untouched.scores.keys()
     assert result.run.identity != untouched.run.identity
 
 
-async def test_they_meet_no_goal_and_what_misses_one_is_mended_after_them(tmp_path: Path) -> None:
+async def test_given_findings_come_before_goals(tmp_path: Path) -> None:
     async with Session(tmp_path / "a.db") as session:
         result = await session.refine(book(), SUMMARY, words=60, goals={"coverage": 1.0}, findings=[lost()], rounds=3)
 
     assert result.rounds[1].aims == (REVIEW, "coverage")
-    assert [made.aims for made in result.rounds[2:]] == [("coverage",)] * (len(result.rounds) - 2)
+    assert [round_.aims for round_ in result.rounds[2:]] == [("coverage",)] * (len(result.rounds) - 2)
     assert FACT in (result.summary or ""), "what was asked for stays when coverage is mended"
 
 
@@ -71,46 +71,44 @@ async def test_all_missing_facts_are_restored_in_one_round(tmp_path: Path) -> No
         result = await session.refine(book(), SUMMARY, words=200, goals=GOALS, findings=several)
         first = session.store.judgments.of(result.rounds[0].draft)[REVIEW].findings
 
-    assert [len(made.findings) for made in result.rounds[1:]] == [7]
-    assert sorted(one for made in result.rounds for one in made.findings) == sorted(one.id for one in first)
+    assert [len(round_.findings) for round_ in result.rounds[1:]] == [7]
+    assert sorted(one for round_ in result.rounds for one in round_.findings) == sorted(one.id for one in first)
     for fact in facts:
         assert fact in (result.summary or "")
 
 
-async def test_without_rounds_for_all_of_them_it_says_so(tmp_path: Path) -> None:
-    said: list[str] = []
-    async with Session(tmp_path / "a.db", observer=lambda event: said.append(str(event))) as session:
+async def test_uncorrected_findings_are_named(tmp_path: Path) -> None:
+    message: list[str] = []
+    async with Session(tmp_path / "a.db", observer=lambda event: message.append(str(event))) as session:
         several = [lost(line) for line in (*LINES, LINES[1][5:])]
         result = await session.refine(book(), SUMMARY, words=200, goals=GOALS, findings=several, rounds=0)
     assert result.run.stop_reason == "goals_met"
-    assert any("no rounds are left for all requests" in one for one in said)
+    assert any("no rounds are left for all requests" in one for one in message)
 
 
 @pytest.mark.parametrize(
-    ("finding", "said"),
+    ("finding", "message"),
     [
         (Finding("x", "x", "remove", "Remove this.", sentence="The moon is a cheese."), "that is not in the summary"),
         (Finding("x", "x", "add", "Add.", evidence=Evidence("Never said at all.")), "that are not in the document"),
     ],
 )
-async def test_findings_on_something_else_are_refused_before_anything_is_spent(
-    tmp_path: Path, finding: Finding, said: str
-) -> None:
+async def test_foreign_findings_are_refused(tmp_path: Path, finding: Finding, message: str) -> None:
     async with Session(tmp_path / "a.db") as session:
-        with pytest.raises(UsageError, match=said):
+        with pytest.raises(UsageError, match=message):
             await session.refine(book(), SUMMARY, goals=GOALS, findings=[lost(), finding])
         assert session.store.runs.latest(1) == []
 
 
-def test_evidence_without_its_place_or_with_a_wrong_one_is_looked_up() -> None:
+def test_place_of_evidence_is_looked_up() -> None:
     astray = Finding("x", "lost", "add", "State this.", expected=FACT, evidence=Evidence(FACT, Span(3, 9)))
-    (found,) = caller_findings([astray, lost()], book(), SUMMARY)[:1]
-    assert found.evidence == lost().evidence
-    assert found.metric == REVIEW
+    (evidence_found,) = caller_findings([astray, lost()], book(), SUMMARY)[:1]
+    assert evidence_found.evidence == lost().evidence
+    assert evidence_found.metric == REVIEW
     assert len(caller_findings([lost(), lost()], book(), SUMMARY)) == 1
 
 
-def test_what_a_person_adds_keeps_what_was_asked_for_before() -> None:
+def test_review_keeps_given_findings() -> None:
     before = reviewed(None, requests(["Say more."]), ["It rained."])
     after = reviewed(before, requests(["Say less."]))
     assert [one.explanation for one in after.findings] == ["Say more.", "Say less."]
@@ -125,21 +123,21 @@ FORMS = [
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_every_form_in_which_redraft_prints_findings_is_read(tmp_path: Path, form: object) -> None:
+def test_printed_findings_are_read(tmp_path: Path, form: object) -> None:
     path = tmp_path / "f.json"
     path.write_text(json.dumps(form), "utf-8")
     assert read_findings(str(path)) == (Finding(REVIEW, "request", "add", "State this.", expected=FACT),)
 
 
 @pytest.mark.parametrize("text", ["", "nothing", "3", '{"findings": [{"task": "sing"}]}', "[" * 100_000, '{"a": 1}'])
-def test_what_holds_no_findings_is_refused(tmp_path: Path, text: str) -> None:
+def test_file_without_findings_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "f.json"
     path.write_text(text, "utf-8")
     with pytest.raises(UsageError, match="no findings"):
         read_findings(str(path))
 
 
-def test_a_file_that_is_not_there_or_is_none_is_refused(tmp_path: Path) -> None:
+def test_missing_file_is_refused(tmp_path: Path) -> None:
     for path in (tmp_path / "missing.json", tmp_path):
         with pytest.raises(UsageError, match="cannot be read"):
             read_findings(str(path))
@@ -152,10 +150,10 @@ def test_refine_brings_in_missing_facts(tmp_path: Path) -> None:
     assert command.run("pack", "build", "book.txt", "--quiet").code == 0
     done = command.run("summarize", "book.txt", "-w", "20", "-o", "s.md", "--json")
     assert done.code == 0, done.err
-    judged = command.run("evaluate", "book.txt", "s.md", "--metric", "coverage", "--json")
-    missing = [finding for finding in judged.json["metrics"]["coverage"]["findings"] if finding["task"] == "add"]
+    evaluated = command.run("evaluate", "book.txt", "s.md", "--metric", "coverage", "--json")
+    missing = [finding for finding in evaluated.json["metrics"]["coverage"]["findings"] if finding["task"] == "add"]
     assert missing
-    (tmp_path / "findings.json").write_text(judged.out, "utf-8")
+    (tmp_path / "findings.json").write_text(evaluated.out, "utf-8")
 
     words = ("refine", "book.txt", "s.md", "-g", "consistency=0.1", "-w", "90")
     refined = command.run(*words, "--findings", "findings.json", "--json")
@@ -164,16 +162,16 @@ def test_refine_brings_in_missing_facts(tmp_path: Path) -> None:
         assert finding["evidence"]["text"] in refined.json["summary"]
     trace = command.run("trace", refined.json["run"]).out
     assert "round 1 · from round 0, for your request" in trace
-    through = command.run(*words, "--findings", "-", "--json", stdin=judged.out.encode())
+    through = command.run(*words, "--findings", "-", "--json", stdin=evaluated.out.encode())
     assert through.json["summary"] == refined.json["summary"]
     assert command.run(*words, "--findings", "s.md").code == 2
     assert command.run("refine", "-", "s.md", "--findings", "-").code == 2
 
-    again = ("fork", done.json["run"], "--round", "0", "--findings")
-    forked = command.run(*again, "findings.json", "-g", "consistency=0.1", "--json")
+    fork = ("fork", done.json["run"], "--round", "0", "--findings")
+    forked = command.run(*fork, "findings.json", "-g", "consistency=0.1", "--json")
     assert forked.code == 0, forked.err
     assert forked.json["parent"] == done.json["run"]
     assert [finding for finding in missing if finding["evidence"]["text"] in forked.json["summary"]], (
         "the limit is that of the run"
     )
-    assert "--review reads your answers" in command.run(*again, "-", "--review", stdin=judged.out.encode()).err
+    assert "--review reads your answers" in command.run(*fork, "-", "--review", stdin=evaluated.out.encode()).err

@@ -63,7 +63,7 @@ def _is_up(address: str) -> bool:
         return False
 
 
-def test_the_client_drafts_evaluates_and_refines(server: str, tmp_path: Path) -> None:
+def test_client_drafts_evaluates_and_refines(server: str, tmp_path: Path) -> None:
     book = tmp_path / "book.md"
     book.write_text(SAMPLE.read_text("utf-8")[:4000], "utf-8")
     done = subprocess.run(
@@ -87,24 +87,24 @@ def test_the_client_drafts_evaluates_and_refines(server: str, tmp_path: Path) ->
 
 def _sections(printed: str) -> dict[str, list[str]]:
     """The lines below each heading."""
-    found: dict[str, list[str]] = {}
+    sections: dict[str, list[str]] = {}
     for line in printed.splitlines():
         if line.startswith("  "):
-            found[[*found][-1]].append(line.strip())
+            sections[[*sections][-1]].append(line.strip())
         else:
-            found[line] = []
-    return found
+            sections[line] = []
+    return sections
 
 
 @pytest.mark.parametrize("mode", ["values", "updates", "messages-tuple", "events", "tasks", "debug"])
-def test_events_keep_their_kind_beside_every_stream(server: str, tmp_path: Path, mode: str) -> None:
+def test_events_stand_beside_every_stream(server: str, tmp_path: Path, mode: str) -> None:
     book = tmp_path / "book.md"
     book.write_text(SAMPLE.read_text("utf-8")[:4000], "utf-8")
     task = {"source": str(book), "words": 40}
-    asked = {"assistant_id": "draft", "input": {"order": task}, "stream_mode": [mode, "custom"]}
+    body = {"assistant_id": "draft", "input": {"order": task}, "stream_mode": [mode, "custom"]}
     with (
         httpx.Client(base_url=server, timeout=60) as client,
-        client.stream("POST", "/runs/stream", json=asked) as reply,
+        client.stream("POST", "/runs/stream", json=body) as reply,
     ):
         lines = list(reply.iter_lines())
     custom = [json.loads(after.removeprefix("data: ")) for line, after in pairwise(lines) if line == "event: custom"]
@@ -114,13 +114,13 @@ def test_events_keep_their_kind_beside_every_stream(server: str, tmp_path: Path,
     assert mode == "messages-tuple" or f"event: {mode}" in lines
 
 
-def test_a_run_that_fails_keeps_the_sentence_in_its_thread(server: str) -> None:
+def test_failed_thread_keeps_the_message(server: str) -> None:
     with httpx.Client(base_url=server, timeout=60) as client:
         thread = client.post("/threads", json={}).json()["thread_id"]
-        asked = {"assistant_id": "draft", "input": {"order": {"text": "Too short.", "words": 40}}}
-        client.post(f"/threads/{thread}/runs/wait", json=asked)
-        kept = client.get(f"/threads/{thread}").json()
+        body = {"assistant_id": "draft", "input": {"order": {"text": "Too short.", "words": 40}}}
+        client.post(f"/threads/{thread}/runs/wait", json=body)
+        thread_state = client.get(f"/threads/{thread}").json()
         (run,) = client.get(f"/threads/{thread}/runs").json()
 
-    assert (kept["status"], run["status"]) == ("error", "error")
-    assert kept["error"] == {"error": "PlanError", "message": "the document has only 2 words"}
+    assert (thread_state["status"], run["status"]) == ("error", "error")
+    assert thread_state["error"] == {"error": "PlanError", "message": "the document has only 2 words"}

@@ -32,11 +32,11 @@ TEXT = "The board met at seven. It was cold.\u2028And dark."
 TONE = redraft.Rubric("tone", "Warm")
 
 
-def judge(*said: Any, identity: str = "judge") -> redraft.FunctionModel:
-    left = list(said)
+def judge(*replies: Any, identity: str = "judge") -> redraft.FunctionModel:
+    remaining = list(replies)
 
     def answer(request: Request[Any, Any]) -> Any:
-        one = left.pop(0)
+        one = remaining.pop(0)
         return one if isinstance(one, Exception) else RubricVerdict(faults=[], reason="“Cold.”\u2028", level=one)
 
     return redraft.FunctionModel(answer, identity)
@@ -46,21 +46,21 @@ def judged(model: Any, text: str = TEXT) -> redraft.Result:
     return redraft.evaluate(MINUTES, text, store=":memory:", judges=[model], metrics=[TONE])
 
 
-def test_a_recording_answers_for_the_model(tmp_path: Path) -> None:
+def test_recording_answers_for_the_model(tmp_path: Path) -> None:
     path = tmp_path / "recordings" / "judge.jsonl"
     model = judge(4)
     first = judged(Recording(path, model, record=True))
-    again = Recording(path)
-    second = judged(again)
+    replay = Recording(path)
+    second = judged(replay)
 
     assert first.scores["tone"] == second.scores["tone"] == 0.75
-    assert (again.identity, again.replayed, len(model.asked)) == ("judge", 1, 1)
+    assert (replay.identity, replay.replayed, len(model.asked)) == ("judge", 1, 1)
     assert (second.usage.cost_usd, second.usage.completion_tokens) == (0.0, 0)
     assert json.loads(path.read_text("utf-8"))["prompt"] == "tone"
     assert second.judged_by["tone"].startswith("judge; prompts ")
 
 
-def test_a_request_that_was_not_recorded_ends_the_run(tmp_path: Path) -> None:
+def test_unrecorded_request_ends_the_run(tmp_path: Path) -> None:
     path = tmp_path / "judge.jsonl"
     judged(Recording(path, judge(4), record=True))
 
@@ -80,7 +80,7 @@ def test_a_request_that_was_not_recorded_ends_the_run(tmp_path: Path) -> None:
     ],
     ids=["unreadable", "cut"],
 )
-def test_replies_that_cannot_be_used_are_replayed_too(tmp_path: Path, error: redraft.ModelError) -> None:
+def test_unusable_replies_are_replayed(tmp_path: Path, error: redraft.ModelError) -> None:
     path = tmp_path / "judge.jsonl"
     first = judged(Recording(path, judge(error, 2), record=True))
     second = judged(Recording(path))
@@ -89,7 +89,7 @@ def test_replies_that_cannot_be_used_are_replayed_too(tmp_path: Path, error: red
     assert [json.loads(line).get("error") for line in path.read_text("utf-8").split("\n") if line] == [error.code, None]
 
 
-def test_one_file_holds_several_models(tmp_path: Path) -> None:
+def test_recording_holds_several_models(tmp_path: Path) -> None:
     path = tmp_path / "judge.jsonl"
     for number, name in ((1, "one"), (5, "two")):
         judged(Recording(path, judge(number, identity=name), record=True))
@@ -104,7 +104,7 @@ def test_one_file_holds_several_models(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", ["{", "[]", '{"key": 1}', '"x"'])
-def test_a_damaged_file_is_told_with_its_line(tmp_path: Path, line: str) -> None:
+def test_damaged_recording_names_its_line(tmp_path: Path, line: str) -> None:
     path = tmp_path / "judge.jsonl"
     judged(Recording(path, judge(4), record=True))
     path.write_text(path.read_text("utf-8") + line, "utf-8")
@@ -113,20 +113,18 @@ def test_a_damaged_file_is_told_with_its_line(tmp_path: Path, line: str) -> None
         Recording(path)
 
 
-def test_a_reply_that_no_longer_fits_is_told(tmp_path: Path) -> None:
+def test_outdated_reply_is_named(tmp_path: Path) -> None:
     path = tmp_path / "judge.jsonl"
     judged(Recording(path, judge(4), record=True))
     entry = json.loads(path.read_text("utf-8")) | {"reply": '{"level": "high"}'}
     path.write_text(json.dumps(entry), "utf-8")
 
-    found = judged(Recording(path)).evaluations["tone"]
-    assert found.reason.endswith("a reply in the recording does not fit the prompt tone")
+    evaluation = judged(Recording(path)).evaluations["tone"]
+    assert evaluation.reason.endswith("a reply in the recording does not fit the prompt tone")
 
 
 @pytest.mark.slow
-def test_a_model_by_name_is_recorded_and_replayed_without_its_key(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_named_model_is_replayed_without_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def serve(seen: Seen) -> str:
         return json.dumps({"faults": [], "reason": "", "level": 3})
 
@@ -180,14 +178,14 @@ def told(summary: str) -> set[str]:
 
 
 @pytest.mark.nightly
-async def test_a_document_is_encoded_once_whoever_judges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_document_is_encoded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = await judged_as(tmp_path / "redraft.db", monkeypatch, SUMMARIES[0])
     sample = load(str(SAMPLE))
     document = Counter(indexed(sample.text, language_spans_of(sample)).texts)
-    made = {text: first[text] for text in document if text not in told(SUMMARIES[0])}
-    assert made == {text: document[text] for text in made}, "two metrics have had it encoded at once"
-    again = await judged_as(tmp_path / "redraft.db", monkeypatch, SUMMARIES[0])
-    assert not again, "what judges have looked for and the summary itself are known as well"
-    other = await judged_as(tmp_path / "redraft.db", monkeypatch, SUMMARIES[1])
-    assert other
-    assert all(any(one in text for one in told(SUMMARIES[1])) for text in other)
+    encoded = {text: first[text] for text in document if text not in told(SUMMARIES[0])}
+    assert encoded == {text: document[text] for text in encoded}, "two metrics have had it encoded at once"
+    replay = await judged_as(tmp_path / "redraft.db", monkeypatch, SUMMARIES[0])
+    assert not replay, "what judges have looked for and the summary itself are known as well"
+    elsewhere = await judged_as(tmp_path / "redraft.db", monkeypatch, SUMMARIES[1])
+    assert elsewhere
+    assert all(any(one in text for one in told(SUMMARIES[1])) for text in elsewhere)

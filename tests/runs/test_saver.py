@@ -16,9 +16,7 @@ from redraft.runs.driver import open_saver
 from redraft.store.checkpoints import SqliteCheckpoints
 
 
-def test_a_saver_that_cannot_be_opened_leaves_no_thread_to_answer_a_closed_loop(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_saver_leaves_no_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(aiosqlite.core.LOG, "debug", lambda *_: time.sleep(0.05))
     database = tmp_path / "redraft.db"
     database.touch()
@@ -29,6 +27,6 @@ def test_a_saver_that_cannot_be_opened_leaves_no_thread_to_answer_a_closed_loop(
         async with AsyncExitStack() as closing:
             with pytest.raises(StoreError, match=r"redraft\.checkpoints\.db"):
                 await open_saver(checkpoints, closing)
-        return sum("connection_worker" in one.name for one in threading.enumerate())
+        return sum("connection_worker" in thread.name for thread in threading.enumerate())
 
     assert asyncio.run(opened()) == 0

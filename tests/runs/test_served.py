@@ -32,9 +32,9 @@ async def served(name: str, config: RunnableConfig) -> AsyncIterator[Pregel[Any,
     factory = importlib.import_module(module).__dict__[variable]
     # It tells by the signature what a factory wants; one parameter is the configuration.
     (parameter,) = inspect.signature(factory).parameters
-    made = factory(**{parameter: config})
-    assert hasattr(made, "__aenter__")
-    async with made as graph:
+    graph_context = factory(**{parameter: config})
+    assert hasattr(graph_context, "__aenter__")
+    async with graph_context as graph:
         assert isinstance(graph, Pregel)
         assert graph.checkpointer is None
         assert graph.name == name
@@ -79,28 +79,28 @@ def test_all_public_graphs_are_served() -> None:
         ("judge", {"summary": "summary.txt", "metrics": ["coverage"]}),
     ],
 )
-async def test_each_runs_to_its_end(name: str, given: dict[str, Any], database: Path) -> None:
+async def test_served_graph_runs_to_its_end(name: str, given: dict[str, Any], database: Path) -> None:
     config = at(f"end of {name}")
     # As the server has it, which refuses whatever blocks its event loop.
     with blockbuster_ctx():
         async with served(name, config) as graph:
             done = (await graph.ainvoke({"order": {"text": TEXT, **given}}, config))["result"]
     async with served(name, config) as graph:
-        kept = await graph.aget_state(config)
+        state = await graph.aget_state(config)
 
-    assert kept.next == ()
+    assert state.next == ()
     with Store(database) as store:
         result = read_result(store, done["run"])
     assert result.run.status == "done"
-    assert result.run.stop_reason == done["stop"] == kept.values["result"]["stop"]
+    assert result.run.stop_reason == done["stop"] == state.values["result"]["stop"]
     assert result.draft is not None
-    assert kept.values["result"]["summary"] == done["summary"] == result.summary
-    judged = {"draft": set(), "judge": {"coverage"}}
-    assert set(result.scores) == judged.get(name, {"coverage", "consistency"})
+    assert state.values["result"]["summary"] == done["summary"] == result.summary
+    metrics = {"draft": set(), "judge": {"coverage"}}
+    assert set(result.scores) == metrics.get(name, {"coverage", "consistency"})
 
 
 @pytest.mark.slow
-async def test_a_question_is_answered_in_another_request(database: Path) -> None:
+async def test_review_is_answered_in_another_request(database: Path) -> None:
     config = at("review")
     given = {
         "source": "book.md",
@@ -110,20 +110,20 @@ async def test_a_question_is_answered_in_another_request(database: Path) -> None
         "rounds": 1,
     }
     async with served("summarizer", config) as graph:
-        asked = await graph.ainvoke({"order": given}, config)
-    (waiting,) = asked["__interrupt__"]
+        paused = await graph.ainvoke({"order": given}, config)
+    (waiting,) = paused["__interrupt__"]
     assert waiting.value["findings"]
     with Store(database) as store:
         assert store.runs.get(waiting.value["run"]).status == "waiting"
 
     async with served("summarizer", config) as graph:
-        again = await graph.ainvoke(Command(resume={"drop": [99]}), config)
-        assert again["__interrupt__"][0].value["problem"].startswith("drop: there is no finding '99'")
+        repeated = await graph.ainvoke(Command(resume={"drop": [99]}), config)
+        assert repeated["__interrupt__"][0].value["problem"].startswith("drop: there is no finding '99'")
         done = (await graph.ainvoke(Command(resume={"stop": True}), config))["result"]
     assert done["stop"] == "cancelled"
 
 
-async def test_the_configuration_names_the_strategy(database: Path) -> None:
+async def test_configuration_names_the_strategy(database: Path) -> None:
     config = at("strategy", strategy="incremental")
     async with served("draft", config) as graph:
         assert "tidy" in {node.partition(":")[2] for node in graph.get_graph(xray=True).nodes}
@@ -136,7 +136,7 @@ async def test_the_configuration_names_the_strategy(database: Path) -> None:
             pass
 
 
-async def test_the_server_may_show_an_error_without_a_secret(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_shown_errors_have_no_secret(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = at("failing")
     async with served("draft", config) as graph:
         # It masks the message of every exception that is not of a type like this.

@@ -41,7 +41,7 @@ def _until(true: Callable[[], bool]) -> None:
 
 
 @pytest.mark.slow
-def test_a_run_that_was_killed_is_resumed_and_pays_once(tmp_path: Path, book: str, address: str) -> None:
+def test_killed_run_pays_once(tmp_path: Path, book: str, address: str) -> None:
     with ChatServer(latency=lambda *_: 0.3) as server:
         command = Command(tmp_path, server.base_url, REDRAFT_DB=address)
         running = command.start("summarize", book, *OPTIONS, "--concurrency", "2")
@@ -53,15 +53,15 @@ def test_a_run_that_was_killed_is_resumed_and_pays_once(tmp_path: Path, book: st
             assert store.status(run) == "killed"
         done = command.run("resume", run.id, "--quiet")
         assert done.code == 0, done.err
-        again = sum(times - 1 for times in Counter(asked(seen) for seen in server.answered).values())
-        assert again <= 2, "only what was in flight"
-        shown = command.run("show", run.id, "--json").json
-        assert shown["status"] == "done"
+        repeats = sum(times - 1 for times in Counter(asked(request) for request in server.answered).values())
+        assert repeats <= 2, "only what was in flight"
+        record = command.run("show", run.id, "--json").json
+        assert record["status"] == "done"
         assert not (tmp_path / "redraft.db").exists()
 
 
 @pytest.mark.nightly
-def test_a_run_goes_on_through_a_restart_of_the_server_or_is_resumed(tmp_path: Path, book: str) -> None:
+def test_run_survives_a_restart_of_the_server(tmp_path: Path, book: str) -> None:
     with postgres.restartable() as (address, restart), ChatServer(latency=lambda *_: 0.3) as server:
         command = Command(tmp_path, server.base_url, REDRAFT_DB=address)
         running = command.start("summarize", book, *OPTIONS, "--concurrency", "2")
@@ -74,12 +74,12 @@ def test_a_run_goes_on_through_a_restart_of_the_server_or_is_resumed(tmp_path: P
                 assert "redraft resume" in err
                 assert command.run("resume", run.id, "--quiet").code == 0
             assert store.runs.get(run.id).status == "done"
-        again = sum(times - 1 for times in Counter(asked(seen) for seen in server.answered).values())
-        assert again <= 2, "only what was in flight"
+        repeats = sum(times - 1 for times in Counter(asked(request) for request in server.answered).values())
+        assert repeats <= 2, "only what was in flight"
 
 
 @pytest.mark.nightly
-async def test_two_teams_with_one_book_share_its_pack_and_its_texts(tmp_path: Path, address: str) -> None:
+async def test_teams_share_pack_and_texts(tmp_path: Path, address: str) -> None:
     teams = []
     for name in ("ann", "ben"):
         (tmp_path / name).mkdir()

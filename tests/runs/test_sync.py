@@ -54,19 +54,19 @@ class Hanging:
         return redraft.Reply(SAID, SAID, redraft.Usage(1, 1))
 
 
-def test_one_call_makes_a_run_and_closes_its_session(tmp_path: Path) -> None:
+def test_single_call_makes_a_run(tmp_path: Path) -> None:
     events: list[redraft.Event] = []
     store = tmp_path / "redraft.db"
     made = redraft.summarize(MINUTES, store=store, model=writer(), observer=events.append, strategy="direct", words=12)
 
     assert made.summary == SAID
     assert [event.run for event in events if isinstance(event, redraft.RunStarted)] == [made.run.id]
-    with redraft.Store(store) as kept:
-        assert redraft.read_result(kept, made.run.id) == made
+    with redraft.Store(store) as stored:
+        assert redraft.read_result(stored, made.run.id) == made
 
 
 @pytest.mark.slow
-def test_metrics_goals_and_session_settings_reach_the_run() -> None:
+def test_arguments_of_single_calls_reach_the_run() -> None:
     def short(case: redraft.Case) -> bool:
         return len(case.text) < 1000
 
@@ -80,14 +80,14 @@ def test_metrics_goals_and_session_settings_reach_the_run() -> None:
     assert redraft.ask(MINUTES, "What was agreed on?", store=":memory:").question == "What was agreed on?"
 
 
-async def test_a_running_loop_in_the_callers_thread_is_no_problem() -> None:
+async def test_synchronous_session_works_within_a_loop() -> None:
     with redraft.Session(":memory:", model=writer()) as session:
         assert isinstance(session, SyncSession)
         made = session.summarize(MINUTES, strategy="direct", words=12)
         assert session.result(made.run.id).summary == SAID
 
 
-def test_events_are_yielded_and_closing_the_iterator_stops_the_run() -> None:
+def test_closed_stream_stops_the_run() -> None:
     seconds = [0]
 
     async def write(request: redraft.Request[Any, Any]) -> str:
@@ -107,7 +107,7 @@ def test_events_are_yielded_and_closing_the_iterator_stops_the_run() -> None:
         assert session.resume(started.run).summary == SAID
 
 
-def test_errors_are_those_of_the_asynchronous_session() -> None:
+def test_synchronous_session_raises_the_same_errors() -> None:
     with redraft.Session(":memory:") as session:
         with pytest.raises(redraft.RedraftError, match="no such file"):
             session.summarize("nowhere.md")
@@ -118,7 +118,7 @@ def test_errors_are_those_of_the_asynchronous_session() -> None:
 
 
 @pytest.mark.slow
-def test_ctrl_c_stops_the_run_which_can_be_resumed() -> None:
+def test_interrupted_run_can_be_resumed() -> None:
     model, started = Hanging(), list[str]()
 
     def note(event: redraft.Event) -> None:
@@ -134,14 +134,14 @@ def test_ctrl_c_stops_the_run_which_can_be_resumed() -> None:
         assert session.resume(started[0]).summary == SAID
 
 
-def test_a_call_from_within_a_run_is_refused_and_one_from_a_metric_is_not() -> None:
-    said: list[str] = []
+def test_observer_cannot_make_blocking_calls() -> None:
+    messages: list[str] = []
 
     def note(event: redraft.Event) -> None:
         try:
             session.result("x")
         except redraft.UsageError as error:
-            said.append(error.message)
+            messages.append(error.message)
 
     def nested(case: redraft.Case) -> bool:
         return redraft.evaluate(MINUTES, case.text, store=":memory:", metrics=["consistency"]).scores != {}
@@ -150,12 +150,12 @@ def test_a_call_from_within_a_run_is_refused_and_one_from_a_metric_is_not() -> N
         result = session.evaluate(MINUTES, SAID, metrics=[nested])
 
     assert result.scores["nested"] == 1.0
-    assert set(said) == {"a synchronous call was made from within a run, which would wait for itself"}
+    assert set(messages) == {"a synchronous call was made from within a run, which would wait for itself"}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("end", [SystemExit(3), KeyboardInterrupt()])
-def test_what_an_observer_raises_to_end_the_process_is_raised_where_the_run_was_begun(end: BaseException) -> None:
+def test_exit_of_an_observer_reaches_the_caller(end: BaseException) -> None:
     def leave(event: redraft.Event) -> None:
         if isinstance(event, redraft.PieceDone):
             raise end
@@ -165,28 +165,28 @@ def test_what_an_observer_raises_to_end_the_process_is_raised_where_the_run_was_
     assert redraft.summarize(MINUTES, store=":memory:", words=12).run.status == "done"
 
 
-def test_other_coroutines_are_waited_for() -> None:
+def test_session_waits_for_coroutines() -> None:
     with redraft.Session(":memory:", model=writer()) as session:
         made = session.wait(redraft.batch(session.session, [MINUTES], strategy="direct", words=12))
     assert [item.summary for item in made.items] == [SAID]
 
 
-def test_several_threads_share_one_session() -> None:
+def test_threads_share_a_session() -> None:
     with redraft.Session(":memory:", model=writer()) as session:
-        found: list[str | None] = []
+        summaries: list[str | None] = []
 
         def work(words: int) -> None:
-            found.append(session.summarize(MINUTES, strategy="direct", words=words).summary)
+            summaries.append(session.summarize(MINUTES, strategy="direct", words=words).summary)
 
         threads = [threading.Thread(target=work, args=(12 + at,)) for at in range(3)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-    assert found == [SAID] * 3
+    assert summaries == [SAID] * 3
 
 
-def test_a_loop_whose_thread_is_gone_is_replaced_as_after_a_fork(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_loop_without_thread_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     async def seven() -> int:
         return 7
 
@@ -196,20 +196,21 @@ def test_a_loop_whose_thread_is_gone_is_replaced_as_after_a_fork(monkeypatch: py
     assert background.run_blocking(seven()) == 7
 
 
-def test_every_public_coroutine_of_a_session_is_a_method_of_the_synchronous_one() -> None:
+def test_synchronous_session_has_all_methods() -> None:
     """None of them is missing, and none has arguments of its own."""
     inner = {"aclose", "checkpointer"}
-    public = {name: one for name, one in vars(Session).items() if not name.startswith("_") and name not in inner}
-    wanted = {
-        name: one
-        for name, one in public.items()
-        if inspect.iscoroutinefunction(one) or "AsyncGenerator" in str(inspect.signature(one) if callable(one) else "")
+    methods = {name: method for name, method in vars(Session).items() if not name.startswith("_") and callable(method)}
+    signatures = {name: inspect.signature(method) for name, method in methods.items() if name not in inner}
+    waited = {
+        name: signature
+        for name, signature in signatures.items()
+        if inspect.iscoroutinefunction(methods[name]) or "AsyncGenerator" in str(signature)
     }
-    assert wanted.keys() <= vars(SyncSession).keys()
-    assert all(inspect.signature(vars(SyncSession)[name]) == inspect.signature(one) for name, one in wanted.items())
+    assert {"summarize", "stream"} < waited.keys() <= vars(SyncSession).keys()
+    assert all(inspect.signature(vars(SyncSession)[name]) == signature for name, signature in waited.items())
 
 
-def test_a_single_call_takes_what_a_session_takes() -> None:
+def test_single_call_takes_options_of_a_session() -> None:
     options = {"store", *SessionOptions.__annotations__} - {*Tracing.__annotations__}
     assert inspect.signature(Session).parameters.keys() - {"config"} == options
     assert Options.__annotations__.keys().isdisjoint(options)
@@ -225,7 +226,7 @@ print(len(result.summary.split()) > 20)
 
 
 @pytest.mark.slow
-def test_a_session_that_was_never_closed_warns_once_and_lets_the_process_end(tmp_path: Path) -> None:
+def test_forgotten_session_warns_once(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(_FORGOTTEN)
     line = [sys.executable, "-W", "always::ResourceWarning", str(script)]
@@ -235,7 +236,7 @@ def test_a_session_that_was_never_closed_warns_once_and_lets_the_process_end(tmp
     assert f"{script}:4: ResourceWarning: a redraft.Session was never closed" in done.stderr
 
 
-def test_a_session_in_a_second_loop_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
+def test_second_loop_is_refused(tmp_path: Path) -> None:
     session = redraft.Session(tmp_path / "book.db")
     asyncio.run(session.checkpointer())
     try:
@@ -246,7 +247,7 @@ def test_a_session_in_a_second_loop_is_an_error_that_says_what_to_do(tmp_path: P
         asyncio.run(session.aclose())
 
 
-def test_a_session_that_is_closed_may_be_used_in_another_loop(tmp_path: Path) -> None:
+def test_closed_session_works_in_another_loop(tmp_path: Path) -> None:
     async def used() -> None:
         async with session:
             await session.checkpointer()
@@ -257,15 +258,15 @@ def test_a_session_that_is_closed_may_be_used_in_another_loop(tmp_path: Path) ->
         asyncio.run(used())
 
 
-async def test_a_new_file_that_another_run_is_setting_up_is_waited_for(tmp_path: Path) -> None:
+async def test_locked_new_file_is_waited_for(tmp_path: Path) -> None:
     with Store(tmp_path / "redraft.db") as store:
         async with Session(store) as session:
             store.checkpoints.address()
-            with closing(sqlite3.connect(store.checkpoints.path, isolation_level=None)) as other:
-                other.execute("BEGIN IMMEDIATE")
+            with closing(sqlite3.connect(store.checkpoints.path, isolation_level=None)) as database:
+                database.execute("BEGIN IMMEDIATE")
                 opening = asyncio.create_task(session.checkpointer())
                 await asyncio.sleep(0.3)
                 assert not opening.done()
-                other.execute("COMMIT")
+                database.execute("COMMIT")
             await opening
             assert store.checkpoints.path.stat().st_size
