@@ -102,6 +102,7 @@ from redraft.prompts.contract import ReplyModel as ReplyModel
 from redraft.prompts.tags import ItemRef as ItemRef
 from redraft.prompts.tags import TaggedItem as TaggedItem
 from redraft.readers.documents import load as load
+from redraft.readers.documents import register_reader as register_reader
 from redraft.report.dossier.build import read_dossier as read_dossier
 from redraft.report.dossier.comparison import RunComparison as RunComparison
 from redraft.report.dossier.comparison import read_comparison as read_comparison

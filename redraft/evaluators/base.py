@@ -8,7 +8,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, Literal, get_args
 
@@ -202,8 +202,9 @@ def conciseness(statements: Sequence[Statement], needed: Collection[int]) -> dic
     return {"share": 1 - len(unneeded) / len(statements), "unneeded": unneeded} if needed else None
 
 
-MetricValue = float | bool | None
-"""What a function returns: a score from 0 to 1, whether the summary passes, or None where the metric does not apply."""
+MetricValue = float | bool | None | tuple[float | bool | None, str]
+"""What a function returns: a score from 0 to 1, whether the summary passes, or None where the metric does not apply; or
+one of these with the reason."""
 MetricFunction = Callable[[Case], MetricValue | Awaitable[MetricValue]]
 """A metric as a function, which may be asynchronous. Its name is the metric's; the first paragraph of its docstring
 says what a summary has to be."""
@@ -213,7 +214,8 @@ Metric = str | Evaluator | MetricFunction
 
 @dataclass(frozen=True, slots=True)
 class FunctionMetric(Evaluator):
-    """A metric that calls a function. Where it falls short and has a docstring, its finding asks for what that says."""
+    """A metric that calls a function. Where a summary falls short, the finding has the function's reason, and asks for
+    what its docstring says."""
 
     name: str
     function: MetricFunction
@@ -223,15 +225,20 @@ class FunctionMetric(Evaluator):
     async def evaluate(self, case: Case) -> Evaluation:
         """Call the function, in a thread unless it is asynchronous."""
         returned = await asyncio.to_thread(self.function, case)
-        score: object = await returned if inspect.isawaitable(returned) else returned
+        value: object = await returned if inspect.isawaitable(returned) else returned
+        score, reason = value if isinstance(value, tuple) and len(value) == 2 else (value, "")
+        if not isinstance(reason, str):
+            raise TypeError(f"{self.name} returned the reason {reason!r:.80}, which is not a text")
         if score is None:
-            return self.not_applicable(f"{self.name} returned None")
+            return self.not_applicable(reason or f"{self.name} returned None")
         if not isinstance(score, Real):
             raise TypeError(f"{self.name} returned {score!r:.80}, which is not a number from 0 to 1, a bool or None")
         requirement = " ".join((inspect.getdoc(self.function) or "").partition("\n\n")[0].split())
-        finding = Finding(self.name, self.name, "change", f"Change the summary so that this is true: {requirement}")
-        findings = [finding] if score < 1 and requirement else []
-        return self.scored(float(score), findings=findings, details={WITHOUT_JUDGE: True})
+        request = f"Change the summary so that this is true: {requirement}" if requirement else ""
+        explanation = " ".join(filter(None, (reason, request)))
+        findings = [Finding(self.name, self.name, "change", explanation)] if score < 1 and explanation else []
+        scored = self.scored(float(score), findings=findings, details={WITHOUT_JUDGE: True})
+        return replace(scored, reason=reason)
 
 
 def as_evaluator(metric: Evaluator | MetricFunction) -> Evaluator:

@@ -9,8 +9,8 @@ from typing import get_args
 
 from redraft import plugins
 from redraft.errors import Choose, UsageError
-from redraft.evaluators.base import Evaluator, PackPart
-from redraft.evaluators.metric_info import METRICS, PREFERENCE, MetricAim
+from redraft.evaluators.base import Evaluator, FunctionMetric, PackPart
+from redraft.evaluators.metric_info import METRICS, PREFERENCE, MetricAim, takes_case
 from redraft.evaluators.rubric import rubrics_of
 from redraft.prompts.book import PROMPTS
 from redraft.settings import JudgeConfig
@@ -120,11 +120,12 @@ def _installed(name: str) -> Evaluator:
     """Load the metric of an entry point. Errors name its package."""
     make = plugins.load(_KIND, name)
     try:
-        evaluator = make()
+        evaluator = FunctionMetric(name, make) if takes_case(make) else make()
     except Exception as error:
         raise UsageError(
             f"the installed metric {name} cannot be made: {type(error).__name__}: {error}",
-            hint="its entry point must be callable without arguments; update its package, or remove it",
+            hint="its entry point must be a function of a case, or callable without arguments; update its package,"
+            " or remove it",
         ) from error
     hint = "an entry point of redraft.metrics must have its metric's name, and return an Evaluator when called"
     if not isinstance(evaluator, Evaluator):

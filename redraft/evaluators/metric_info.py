@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal, NamedTuple
@@ -112,12 +113,23 @@ METRICS: Mapping[str, MetricInfo] = {
 """redraft's own metrics in listing order: an entry registers a metric."""
 
 
+def takes_case(loaded: object) -> bool:
+    """Return whether the object of an entry point is a metric itself, a function of a case, and does not make one."""
+    if not inspect.isfunction(loaded):
+        return False
+    parameters = inspect.signature(loaded).parameters.values()
+    return any(parameter.default is parameter.empty for parameter in parameters)
+
+
 def metric_info(name: str) -> MetricInfo | None:
     """Return the information on a stored run's metric; None if the metric is no longer installed."""
     if name in METRICS or name not in plugins.names("metrics"):
         return METRICS.get(name)
     try:
-        metric = plugins.load("metrics", name)()
+        loaded = plugins.load("metrics", name)
+        if takes_case(loaded):
+            return MetricInfo("", "form")
+        metric = loaded()
         return MetricInfo("", metric.aim, tuple(prompt.name for prompt in metric.prompts))
     except Exception:  # noqa: BLE001  (a faulty plugin, reported where its metric is used)
         return None

@@ -1,16 +1,27 @@
-"""Scorers for Inspect AI: `redraft/consistency`, `redraft/coverage`, and `redraft/judged` for any other metric.
+"""Scorers for Inspect AI with the names of redraft's metrics, such as `redraft/consistency`, and `redraft/judged` for
+any other metric.
 
 Inspect's own models judge, so that its limits, its log and its `mockllm` apply.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageUser, GenerateConfig, Model, get_model
+from inspect_ai.model import (
+    ChatMessage,
+    ChatMessageAssistant,
+    ChatMessageUser,
+    GenerateConfig,
+    Model,
+    ResponseSchema,
+    get_model,
+)
 from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import TaskState
+from inspect_ai.util import JSONSchema
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.messages.ai import UsageMetadata
@@ -32,6 +43,8 @@ class InspectChat(BaseChatModel):
     inspect: Model
     temperature: float | None = None
     max_tokens: int | None = None
+    extra_body: dict[str, Any] | None = None
+    """With `response_format`, the schema of the reply, as `ChatModel` sends it."""
 
     @property
     def _llm_type(self) -> str:
@@ -46,6 +59,11 @@ class InspectChat(BaseChatModel):
             for sent in messages
         ]
         config = GenerateConfig(temperature=self.temperature, max_tokens=self.max_tokens)
+        if response_format := (self.extra_body or {}).get("response_format"):
+            schema = response_format["json_schema"]
+            config.response_schema = ResponseSchema(
+                name=schema["name"], json_schema=JSONSchema.model_validate(schema["schema"]), strict=schema["strict"]
+            )
         output = await self.inspect.generate(chat_messages, config=config)
         usage, reason = output.usage, output.stop_reason
         counted = usage and UsageMetadata(
@@ -63,7 +81,7 @@ def _scorer(metric: str, document: str, model: str | Model | None, store: str | 
         if not summary.strip():
             return Score.unscored(reason="no_response", answer=summary, explanation="There is no summary.")
         grader = get_model(model) if model else get_model(role="grader")
-        judge = ChatModel(InspectChat(inspect=grader), identity=f"inspect:{grader}", modes=["plain"])
+        judge = ChatModel(InspectChat(inspect=grader), identity=f"inspect:{grader}", modes=["json_schema", "plain"])
         text = str(state.metadata[document]) if document in state.metadata else state.input_text
         evaluation = await evaluated(text, summary, metric, [judge], store, options)
         details = {"findings": to_jsonable_python(evaluation.findings), "outcome": evaluation.outcome}
@@ -92,17 +110,18 @@ def judged(
     return _scorer(metric, document, model, store, options)
 
 
-@scorer(metrics=[mean(), stderr()])
-def consistency(
-    document: str = "document", model: str | Model | None = None, store: str | Path | None = None, **options: Any
-) -> Scorer:
-    """Score whether the document supports the summary; arguments as for `judged`."""
-    return _scorer("consistency", document, model, store, options)
+def _named(metric: str) -> Callable[..., Scorer]:
+    """Return the scorer of a metric of redraft, which has its name; arguments as for `judged`."""
+
+    def score(
+        document: str = "document", model: str | Model | None = None, store: str | Path | None = None, **options: Any
+    ) -> Scorer:
+        return _scorer(metric, document, model, store, options)
+
+    score.__name__, score.__doc__ = metric, f"Score by {metric}; arguments as for `judged`."
+    named: Callable[..., Scorer] = scorer(metrics=[mean(), stderr()], name=metric)(score)
+    return named
 
 
-@scorer(metrics=[mean(), stderr()])
-def coverage(
-    document: str = "document", model: str | Model | None = None, store: str | Path | None = None, **options: Any
-) -> Scorer:
-    """Score whether the summary has what matters in the document; arguments as for `judged`."""
-    return _scorer("coverage", document, model, store, options)
+consistency, coverage, faithfulness = _named("consistency"), _named("coverage"), _named("faithfulness")
+keyfact_recall, booookscore = _named("keyfact_recall"), _named("booookscore")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
 
@@ -85,6 +86,20 @@ def _refusal(answer: dict[str, object], name: str) -> DocumentError:
 SUFFIXES = frozenset({".txt", ".text", ".md", ".markdown", ".mkd", ""})
 """The suffixes of text files. Other files may be read by an installed package, which precedes redraft's own readers."""
 _KIND: plugins.Kind = "readers"
+Reader = Callable[[bytes, str], Document]
+"""Reads a file: its bytes and its name to a `redraft.Document`."""
+_registered: dict[str, Reader] = {}
+_SUFFIX = re.compile(r"\.[a-z0-9]+")
+
+
+def register_reader(suffix: str, reader: Reader) -> None:
+    """Read files of this suffix, such as `.log`, by a function from now on, in this process: `reader(data, name)`
+    returns a `redraft.Document`. It precedes the readers of redraft and of installed packages, but text stays text."""
+    if not isinstance(suffix, str) or not _SUFFIX.fullmatch(suffix) or suffix in SUFFIXES:
+        raise UsageError(f"{suffix!r:.40} is not a suffix that a reader can have", hint='name it, such as ".log"')
+    if not callable(reader):
+        raise UsageError(f"{reader!r:.80} is not a reader", hint="pass a function of the bytes and the name of a file")
+    _registered[suffix.removeprefix(".")] = reader
 
 
 def is_readable(name: str | Path) -> bool:
@@ -93,37 +108,41 @@ def is_readable(name: str | Path) -> bool:
 
 
 def installed_for(name: str | Path) -> str:
-    """Return the name of the installed reader for a file, its suffix without the dot; empty if there is none."""
+    """Return the name of the registered or installed reader for a file, its suffix without the dot; empty if there is
+    none."""
     suffix = PurePath(name).suffix.lower()
     name_of_suffix = suffix.removeprefix(".")
-    return name_of_suffix if suffix not in SUFFIXES and name_of_suffix in plugins.names(_KIND) else ""
+    is_known = name_of_suffix in _registered or name_of_suffix in plugins.names(_KIND)
+    return name_of_suffix if suffix not in SUFFIXES and is_known else ""
 
 
 def unknown_type_hint() -> str:
     """Return the hint for a file of an unknown type."""
     plain = "convert it to .txt or .md first"
     formats = f"redraft reads .txt, .md, {', '.join(sorted(BY_SUFFIX))}"
-    suffixes = [f".{name}" for name in plugins.names(_KIND) if f".{name}" not in SUFFIXES]
-    return f"{plain}; {formats}; installed packages read {', '.join(suffixes)}" if suffixes else f"{plain}; {formats}"
+    names = dict.fromkeys((*_registered, *plugins.names(_KIND)))
+    suffixes = [f".{name}" for name in names if f".{name}" not in SUFFIXES]
+    return f"{plain}; {formats}; other readers take {', '.join(suffixes)}" if suffixes else f"{plain}; {formats}"
 
 
 def read_installed(name: str, data: bytes, file: str) -> Document:
-    """Return the document of an installed reader; its failures are reported as those of its package."""
-    reader, package = plugins.load(_KIND, name), plugins.package_of(_KIND, name)
+    """Return the document of a registered or installed reader; its failures are reported as its own."""
+    reader = _registered.get(name) or plugins.load(_KIND, name)
+    package = getattr(reader, "__module__", "") if name in _registered else plugins.package_of(_KIND, name)
+    origin = f"the reader for .{name} files, of the {'module' if name in _registered else 'package'} {package},"
     try:
         document = reader(data, file)
     except RedraftError:
         raise
     except Exception as error:
         raise DocumentError(
-            f"the reader for .{name} files, of the package {package}, failed: {type(error).__name__}: {error}",
+            f"{origin} failed: {type(error).__name__}: {error}",
             place=file,
             hint=f"check the file; if it is valid, update {package}",
         ) from error
     if not isinstance(document, Document) or not isinstance(document.text, str) or not isinstance(document.title, str):
         raise DocumentError(
-            f"the reader for .{name} files, of the package {package}, returned no document,"
-            f" but {type(document).__name__}",
+            f"{origin} returned no document, but {type(document).__name__}",
             place=file,
             hint="a reader returns redraft.Document.from_text(text, title)",
         )

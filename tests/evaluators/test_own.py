@@ -20,7 +20,7 @@ from redraft.domain import Evaluation, Finding
 from redraft.errors import BudgetError, ProviderError, StoreError, TransientError, UsageError
 from redraft.evaluators.base import Case, Evaluator, PackPart
 from redraft.evaluators.catalog import BUILT_IN, RESERVED_NAMES, check_goals, evaluators, names
-from redraft.evaluators.metric_info import MetricAim, metric_info
+from redraft.evaluators.metric_info import MetricAim, MetricInfo, metric_info
 from redraft.evaluators.panel import Panel
 from redraft.evaluators.reference.library import Reference
 from redraft.events import Event, Notice
@@ -456,3 +456,20 @@ def test_prompts_of_metrics_need_names_and_templates(prompt: Any, complaint: str
     with pytest.raises(UsageError) as caught:
         evaluators(JudgeConfig(metrics=("posing",)), None, (Posing(),))
     assert complaint in caught.value.message
+
+
+def names_a_date(case: Case) -> tuple[bool, str]:
+    """The summary names a date."""
+    return "1924" in case.text, "There is no date."
+
+
+async def test_a_function_is_installed_as_a_metric(court: Court, install: Any) -> None:
+    install("names_a_date", f"{__name__}:names_a_date")
+    async with court.session() as session:
+        goals = {"names_a_date": 1.0}
+        result = await session.refine(court.document, SUMMARY, goals=goals, rounds=0)
+        assert "names_a_date" in session.metrics()
+    evaluation = result.evaluations["names_a_date"]
+    assert (evaluation.score, evaluation.reason) == (0.0, "There is no date.")
+    assert evaluation.findings[0].explanation.startswith("There is no date. Change the summary so that")
+    assert metric_info("names_a_date") == MetricInfo("", "form")

@@ -208,8 +208,23 @@ def test_functions_are_metrics() -> None:
     def said(case: redraft.Case) -> Any:
         return "yes"
 
+    def dated(case: redraft.Case) -> tuple[bool, str]:
+        """It has a date."""
+        return False, "No date is named."
+
+    def cheap(case: redraft.Case) -> tuple[float, str]:
+        return 0.5, "Two of four figures are rounded."
+
+    def skipped(case: redraft.Case) -> tuple[None, str]:
+        return None, "There are no figures."
+
+    def unreasoned(case: redraft.Case) -> Any:
+        return 1.0, 7
+
     with redraft.Session(":memory:") as session:
-        result = session.evaluate(MINUTES, TEXT, metrics=[short, half, nothing, words, said])
+        result = session.evaluate(
+            MINUTES, TEXT, metrics=[short, half, nothing, words, said, dated, cheap, skipped, unreasoned]
+        )
     evaluations = result.evaluations
 
     assert (evaluations["short"].score, evaluations["half"].score) == (0.0, 0.5)
@@ -220,6 +235,16 @@ def test_functions_are_metrics() -> None:
     assert {"short", "half"}.isdisjoint(result.judged_by), "no judge gave these scores"
     assert evaluations["nothing"].outcome == "not_applicable"
     assert evaluations["words"].reason.endswith("gave a score of 10.0, which is not from 0 to 1")
+    assert (evaluations["dated"].score, evaluations["dated"].reason) == (0.0, "No date is named.")
+    assert evaluations["dated"].findings[0].explanation == (
+        "No date is named. Change the summary so that this is true: It has a date."
+    )
+    assert [finding.explanation for finding in evaluations["cheap"].findings] == ["Two of four figures are rounded."]
+    assert (evaluations["skipped"].outcome, evaluations["skipped"].reason) == (
+        "not_applicable",
+        "There are no figures.",
+    )
+    assert "returned the reason 7, which is not a text" in evaluations["unreasoned"].reason
     assert "said returned 'yes', which is not a number from 0 to 1" in evaluations["said"].reason
 
 

@@ -15,12 +15,14 @@ pytest.importorskip("inspect_ai")
 
 import inspect_ai
 from inspect_ai import Task
+from inspect_ai._util.registry import registry_info
 from inspect_ai.dataset import Sample
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from inspect_ai.scorer import Scorer
 
+from redraft.integrations import inspect_ai as scorers
 from redraft.integrations.inspect_ai import consistency, coverage, judged
-from tests.chatserver import Seen
+from tests.chatserver import FORM, Seen
 from tests.judges import Keepers, island, seen_on, told
 
 # Inspect's own dependencies raise deprecation warnings.
@@ -29,9 +31,12 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 GOOD, POOR = told(1, 2, 3), told(1, 3, wrong={2: "Bob"})
 
 
-def answered(messages: list[Any], *_: Any) -> ModelOutput:
-    """What the judge of the keepers' world says, asked in words alone."""
-    sheet = seen_on(cast(Seen, SimpleNamespace(body={}, messages=[{"content": messages[0].text}])))
+def answered(messages: list[Any], _tools: Any = None, _choice: Any = None, config: Any = None) -> ModelOutput:
+    """What the judge of the keepers' world says, asked by a schema or in words."""
+    schema = config and config.response_schema
+    shape = schema and {"name": schema.name, "schema": schema.json_schema.model_dump(exclude_none=True)}
+    body = {"response_format": {"type": "json_schema", "json_schema": shape}} if shape else {}
+    sheet = seen_on(cast(Seen, SimpleNamespace(body=body, messages=[{"content": messages[0].text}])))
     return reply(json.dumps(Keepers()(sheet)))
 
 
@@ -64,6 +69,29 @@ def test_findings_explain_the_score(tmp_path: Path) -> None:
     assert poor.metadata["findings"][0]["metric"] == "consistency"
     from_metadata = {"input": "Summarize it.", "metadata": {"document": island().text}}
     assert scored(tmp_path, coverage(store=store), GOOD, **from_metadata).value == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("metric", ["consistency", "coverage", "faithfulness", "keyfact_recall", "booookscore"])
+def test_each_scorer_has_the_name_of_its_metric(metric: str) -> None:
+    assert registry_info(getattr(scorers, metric)()).name == f"redraft/{metric}"
+
+
+@pytest.mark.parametrize("in_words", [False, True])
+def test_replies_are_asked_for_by_their_schema(tmp_path: Path, in_words: bool) -> None:
+    schemas: list[Any] = []
+    asked_in_words: list[bool] = []
+
+    def grade(messages: list[Any], _tools: Any, _choice: Any, config: Any) -> ModelOutput:
+        schemas.append(config.response_schema)
+        asked_in_words.append(FORM in messages[0].text)
+        return (
+            reply("I cannot write JSON.") if in_words and config.response_schema else answered(messages, config=config)
+        )
+
+    score = scored(tmp_path, consistency(store=tmp_path / "redraft.db"), POOR, grade)
+    assert 0 < score.value < 1
+    assert {schema.json_schema.type for schema in schemas if schema} == {"object"}
+    assert any(asked_in_words) == in_words, "a model that ignores the schema is asked in words"
 
 
 @pytest.mark.nightly

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from redraft.domain import Document, Span, content_id
 from redraft.errors import DocumentError, RunError, UsageError
-from redraft.readers.documents import load, load_bytes, parse, read_text
+from redraft.readers.documents import is_readable, load, load_bytes, parse, read_text, register_reader
 from redraft.readers.matter import recognised
 from redraft.readers.parts import Selection, number_of, read_selection, select
 from redraft.text.places import chapter_of, pages_of
@@ -280,6 +281,31 @@ def test_a_reader_may_say_itself_what_is_wrong(folder: Path) -> None:
     assert (caught.value.message, caught.value.hint) == ("it is locked", "unlock it")
 
 
+def test_a_reader_registers_in_code(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("redraft.readers.documents._registered", {})
+
+    def read(data: bytes, name: str) -> Document:
+        return Document.from_text(data.decode().replace(";", ". "), name)
+
+    def fail(data: bytes, name: str) -> Document:
+        raise ValueError("byte 7 is odd")
+
+    assert not is_readable("a.log")
+    register_reader(".log", read)
+    register_reader(".silent", read)
+    assert load(put(folder, "a.log", b"The pump starts;it stops.")).text == "The pump starts. it stops."
+    assert load(put(folder, "a.silent", b"The pump;stops.")).text == "The pump. stops.", "before an installed one"
+    register_reader(".log", fail)
+    with pytest.raises(DocumentError, match=rf"^a\.log: the reader for .log files, of the module {__name__}, failed"):
+        load(put(folder, "a.log"))
+
+
+@pytest.mark.parametrize(("suffix", "reader"), [(".txt", str), ("log", str), (".LOG", str), ("", str), (".log", 7)])
+def test_an_impossible_reader_is_refused(suffix: str, reader: Any) -> None:
+    with pytest.raises(UsageError, match="is not a"):
+        register_reader(suffix, reader)
+
+
 def test_a_reader_that_is_not_there_is_named(folder: Path) -> None:
     with pytest.raises(UsageError, match="lost, of the package talks, cannot be loaded"):
         load(put(folder, "a.lost"))
@@ -291,6 +317,6 @@ def test_other_files_are_refused_with_what_there_is(folder: Path) -> None:
     assert caught.value.message == ".mobi files cannot be read"
     assert caught.value.hint == (
         "convert it to .txt or .md first; redraft reads .txt, .md, .docm, .docx, .dotx, .eml, .epub, .htm, .html, .odt,"
-        " .pdf, .rtf, .srt, .vtt, .xhtml; installed packages read .asking, .broken, .lost, .numbered, .plain, .silent,"
+        " .pdf, .rtf, .srt, .vtt, .xhtml; other readers take .asking, .broken, .lost, .numbered, .plain, .silent,"
         " .wild"
     )
