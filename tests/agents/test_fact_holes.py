@@ -295,7 +295,7 @@ async def test_recall_without_trees_pays_nothing_twice(tmp_path: Path) -> None:
     assert "no key fact could be built" in recall.reason
     # It does without levels.
     assert (faithfulness.outcome, faithfulness.details["by_level"]) == ("scored", None)
-    assert (result.status, result.complete) == ("done", False)
+    assert (result.status, result.complete) == ("incomplete", False)
     # Two trees, though two metrics have wanted them, each asked for and complained of once.
     requests = Counter(sheet.prompt for sheet in court.sheets if sheet.prompt.startswith("keyfacts"))
     assert sorted(requests.values()) == [2, 2]

@@ -52,7 +52,7 @@ async def test_missing_key_facts_fail_recall_alone(court: Court) -> None:
     scored = {name: evaluation.outcome for name, evaluation in result.evaluations.items()}
     assert scored == dict.fromkeys(ALL, "scored") | {"keyfact_recall": "failed", "statistics": "measured"}
     assert result.evaluations["keyfact_recall"].reason == NO_FACTS
-    assert (result.status, result.complete, result.scores["keyfact_recall"]) == ("done", False, None)
+    assert (result.status, result.complete, result.scores["keyfact_recall"]) == ("incomplete", False, None)
 
     court.script = Keepers()
     court.forget()
@@ -77,7 +77,7 @@ async def test_exception_while_building_fails_dependent_metrics(court: Court, mo
 async def test_goal_on_a_failed_metric_is_unsure(court: Court) -> None:
     goals = {"keyfact_recall": 0.0, "coverage": 0.9}
     result = await court.refine(POOR, goals=goals)
-    assert (result.status, result.run.stop_reason, result.complete) == ("done", "unsure", False)
+    assert (result.status, result.run.stop_reason, result.complete) == ("incomplete", "unsure", False)
     assert result.goals["coverage"]["met"]
     assert result.evaluations["keyfact_recall"].reason == NO_FACTS
     # Not even a goal that anything would meet.
