@@ -137,4 +137,7 @@ def test_the_box_on_the_page_of_a_run_answers_and_leads_to_the_places(at: Served
             page.evaluate("location.hash = ''")
             assert serious(page) == []
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+            page.click(".scorecard:has-text('consistency') [data-calls-of]")
+            page.click("[data-calls-rows] tr:first-child .open-call")
+            page.wait_for_selector(".call-texts pre")
             assert troubles == []

@@ -16,6 +16,7 @@ from markupsafe import Markup, escape
 
 from redraft.domain import Document, Finding, KeyFact
 from redraft.evaluators.metric_info import withdrawn
+from redraft.prompts.book import PROMPTS
 from redraft.report.dossier.build import chunks_left_out
 from redraft.report.dossier.contents import Dossier, JudgedItem
 from redraft.report.history.lineage import DRIFTS, Origin, TracedSentence, origin_note
@@ -97,6 +98,11 @@ def stage(prompt: str) -> str:
     return next((name for name, prompts in _STAGES.items() if prompt in prompts), "Judging")
 
 
+def prompts_of(metric: str) -> str:
+    """Return the names of a metric's own prompts, separated by spaces."""
+    return " ".join(name for name, prompt in PROMPTS.items() if metric in prompt.purpose.partition(":")[0].split())
+
+
 def kind(finding: Finding) -> str:
     """Return `lost` for something missing in the summary, `wrong` for an error in it."""
     return "wrong" if finding.sentence else "lost"
@@ -166,7 +172,7 @@ def coded(text: str) -> Markup:
     )
 
 
-_OF_TEXT = (one_line, shortened, capitalized, clean, neat, coded, spaced, by_name, on_pages)
+_OF_TEXT = (prompts_of, one_line, shortened, capitalized, clean, neat, coded, spaced, by_name, on_pages)
 _OF_NUMBERS = (score, cell, signed, setting, dollars, duration, lasting, pace)
 _OF_RECORDS = (kind, sign, standing, certainty, drift, withdrawn, sentence_label, origin_note)
 _OF_DOCUMENTS = (in_language, as_written, chunks_left_out)

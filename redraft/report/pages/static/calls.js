@@ -13,17 +13,28 @@ export function listCalls(root, calls, run) {
   for (const [select, at] of [[outcome, OUTCOME], [stage, STAGE]]) {
     for (const one of new Set(calls.map((call) => call[at]))) select.append(new Option(one, one));
   }
-  let found = calls, shown = 0;
+  let found = calls, shown = 0, prompts = null;
   function add() {
     rows.append(...found.slice(shown, shown + AT_ONCE).map((call) => row(call, run)));
     shown = Math.min(found.length, shown + AT_ONCE);
     more.hidden = shown >= found.length;
     count.textContent = `${shown.toLocaleString("en")} of ${found.length.toLocaleString("en")}`;
   }
+  for (const link of document.querySelectorAll("[data-calls-of]")) {
+    link.addEventListener("click", () => {
+      prompts = new Set(link.dataset.callsOf.split(" "));
+      find.value = stage.value = outcome.value = "";
+      show();
+    });
+  }
   function choose() {
+    prompts = null;
+    show();
+  }
+  function show() {
     const words = find.value.trim().toLowerCase();
     found = calls.filter((call) => (!outcome.value || call[OUTCOME] === outcome.value) && (!stage.value || call[STAGE] === stage.value)
-      && (!words || `${call[1]} ${call[2]} ${call[3]} ${call[10]}`.toLowerCase().includes(words)));
+      && (!prompts || prompts.has(call[2])) && (!words || `${call[1]} ${call[2]} ${call[3]} ${call[10]}`.toLowerCase().includes(words)));
     rows.replaceChildren();
     shown = 0;
     add();

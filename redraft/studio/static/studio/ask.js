@@ -29,6 +29,7 @@ async function isAnswered(started) {
     if (!answer) return false;
     if (answer.status !== "running") {
       status.textContent = "";
+      list.lastElementChild?.scrollIntoView({ block: "nearest" });
       say(answer.answered === null ? answer.trouble : answer.answer);
       return answer.answered !== null;
     }
