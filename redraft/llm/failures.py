@@ -185,7 +185,9 @@ def _of_status(status: int, error: Exception, message: str, features: frozenset[
         reason = "" if message == type(error).__name__ else f": {message}"
         return KeyRejected(
             f"{redact(address) or 'the provider'} refused the API key (HTTP {status}){reason}",
-            hint="put a valid key into the variable of its provider, such as OPENAI_API_KEY",
+            hint="check the key's permissions, or put another into the variable of its provider, such as OPENAI_API_KEY"
+            if status == 403
+            else "put a valid key into the variable of its provider, such as OPENAI_API_KEY",
         )
     if status == 402:
         return QuotaExhausted(message, hint=_NO_CREDIT)

@@ -404,7 +404,6 @@ NO_FACTORY = "cannot be made: TypeError"
     [
         ("beauty", "Mentions", "the installed metric beauty calls itself mentions"),
         ("beauty", "SENTENCE", f"the installed metric beauty {NO_FACTORY}"),
-        ("beauty", "raising", f"the installed metric beauty {NO_FACTORY}"),
         ("beauty", "PosedGiven.model_construct", "the installed metric beauty is not an Evaluator"),
         ("beauty", "nothing", "beauty, of the package wordy, cannot be loaded: AttributeError"),
     ],
