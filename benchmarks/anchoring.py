@@ -13,12 +13,13 @@ import asyncio
 from collections.abc import Sequence
 
 from benchmarks.common import fresh, options_of, prose, table, tokens_by_prompt
-from redraft import Document, built_keyfacts
+from redraft import Document
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.reference.keyfacts import FACTS_PER_REQUEST
 from redraft.prompts.book import PromptBook
 from redraft.prompts.factual import ALIGN_FACTS, VERIFY_SENTENCES, AlignInput, Fact, VerifyInput
 from redraft.readers.documents import parse
+from redraft.records import built_keyfacts
 
 _BYTES_A_TOKEN = 4
 

@@ -18,19 +18,19 @@ from redraft.graphs import DraftState, Job, Plan, Planner, SessionProtocol, Stra
 STEPS = 4
 
 
-class DensityInput(redraft.PromptInput):
-    document: Annotated[str, redraft.Fence("document")]
-    summary: Annotated[str, redraft.Fence("summary")]
+class DensityInput(redraft.prompts.PromptInput):
+    document: Annotated[str, redraft.prompts.Fence("document")]
+    summary: Annotated[str, redraft.prompts.Fence("summary")]
     words: int
     step: int
 
 
-class Denser(redraft.ReplyModel):
+class Denser(redraft.prompts.ReplyModel):
     missing: list[str]
     summary: str
 
 
-DENSER = redraft.Prompt("denser", DensityInput, Denser, "make a summary denser", 0.3, """
+DENSER = redraft.prompts.Prompt("denser", DensityInput, Denser, "make a summary denser", 0.3, """
 {{ document }}
 
 {{ summary }}
@@ -60,7 +60,7 @@ def plan(planner: Planner) -> Plan:
     return planner.made((), 1 + STEPS)
 
 
-CHAIN_OF_DENSITY = Strategy("chain-of-density", graph, plan, (redraft.PROMPTS["summarize_whole"], DENSER))
+CHAIN_OF_DENSITY = Strategy("chain-of-density", graph, plan, (redraft.prompts.PROMPTS["summarize_whole"], DENSER))
 
 
 async def main(path: Path, model: str) -> None:

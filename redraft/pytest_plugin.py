@@ -59,7 +59,7 @@ def redraft_session(request: pytest.FixtureRequest) -> Iterator[redraft.SyncSess
         hint = 'name the argument, as in redraft(judges=["openai:gpt-5-mini"])'
         raise redraft.UsageError(f"the marker redraft is given {marker.args[0]!r:.80} without a name", hint=hint)
     recording = _recording(request, given.pop("recording", None))
-    recorded: dict[str, redraft.Recording] = {}
+    recorded: dict[str, redraft.testing.Recording] = {}
     chosen = request.config.getoption("redraft_model")
     given["model"] = chosen or given.get("model") or request.config.getini("redraft_model")
     if chosen:
@@ -94,13 +94,13 @@ def _recording(request: pytest.FixtureRequest, named: str | None) -> Path | None
     return Path(folders[0]) / f"{request.path.stem}.jsonl" if folders else None
 
 
-def _recorded(model: Any, path: Path, known: dict[str, redraft.Recording], *, record: bool) -> Any:
+def _recorded(model: Any, path: Path, known: dict[str, redraft.testing.Recording], *, record: bool) -> Any:
     """Return a model whose replies are recorded; the built-in model needs no recording."""
     if model == _BUILT_IN:
         return model
     name = model if isinstance(model, str) else repr(model)
     if name not in known:
-        known[name] = redraft.Recording(path, model, record=record)
+        known[name] = redraft.testing.Recording(path, model, record=record)
     return known[name]
 
 
@@ -112,7 +112,7 @@ def _database(config: pytest.Config) -> str:
 
 def _count(tally: dict[str, float], event: redraft.Event) -> None:
     """Add a reply to the totals."""
-    if not isinstance(event, redraft.CallAnswered):
+    if not isinstance(event, redraft.events.CallAnswered):
         return
     tokens = event.usage.prompt_tokens + event.usage.completion_tokens
     paid = {"calls": 1, "tokens": tokens, "cost": event.cost_usd or 0.0, "unpriced": event.cost_usd is None}

@@ -15,7 +15,10 @@ from redraft.errors import ModelError, ProviderError, ReplyError, UsageError
 from redraft.evaluators.base import Metric, as_evaluator
 from redraft.evaluators.metric_info import MIN_SHARE, goal_status
 from redraft.fields import list_argument
+from redraft.llm.base import FunctionModel as FunctionModel
 from redraft.llm.base import Model, Reply, Request, Sampling
+from redraft.llm.base import ScriptedModel as ScriptedModel
+from redraft.llm.base import ScriptError as ScriptError
 from redraft.llm.recorded import request_key, text_of, value_in
 from redraft.prompts.contract import InputT, ValueT
 from redraft.report.history.results import Result, document_read
@@ -127,7 +130,7 @@ class Recording:
         if self._roles.model is None and (record or len(models) != 1):
             raise UsageError(
                 f"the recording {self.path} holds the replies of {len(models) or 'no'} models",
-                hint=f'name the model: redraft.Recording("{self.path}", "openai:gpt-5-mini")',
+                hint=f'name the model: redraft.testing.Recording("{self.path}", "openai:gpt-5-mini")',
             )
         self.identity: str = self._roles.model or models.pop()
         """The model's name, or the identity of a model object."""
@@ -150,7 +153,7 @@ class Recording:
             raise ProviderError(
                 f"the recording {self.path} has no reply of {self.identity} to this request"
                 f" ({request.label or request.prompt.name})",
-                hint="record it: pytest --redraft-record, or redraft.Recording(..., record=True)",
+                hint="record it: pytest --redraft-record, or redraft.testing.Recording(..., record=True)",
             )
         entry = {"key": key, "model": self.identity, "prompt": request.prompt.name, "label": request.label}
         try:

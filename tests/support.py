@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+import redraft
+import redraft.errors
+import redraft.evaluators
+import redraft.events
+import redraft.graphs
+import redraft.prompts
+import redraft.records
+import redraft.testing
 from redraft import DraftConfig, Limits, Result, Session, Store
 from redraft.domain import Document
 from redraft.llm.base import FunctionModel, Line, Request
@@ -101,3 +110,18 @@ class Desk:
         """Go on with a run."""
         async with self.session() as session:
             return await session.resume(run, limits=limits)
+
+
+def public_names() -> dict[str, set[str]]:
+    """Return the public names of redraft by module: those of packages, errors, events, and test models."""
+    packages = (redraft, redraft.evaluators, redraft.graphs, redraft.prompts, redraft.records)
+    names = {package.__name__: {*package.__all__} for package in packages}
+    names["redraft.errors"] = {
+        name
+        for name, value in vars(redraft.errors).items()
+        if inspect.isclass(value) and issubclass(value, redraft.RedraftError)
+    }
+    events = {name for name, value in vars(redraft.events).items() if value in get_args(redraft.Event)}
+    names["redraft.events"] = {*events, "Observer", "event_json"}
+    names["redraft.testing"] = {"FunctionModel", "Recording", "ScriptError", "ScriptedModel", "assert_summary"}
+    return names

@@ -25,7 +25,7 @@ import redraft.graphs
 from tests import warm
 from tests.chatserver import ChatServer, Reply, Seen
 from tests.command import Command, Done
-from tests.support import SAMPLE
+from tests.support import SAMPLE, public_names
 
 ROOT = SAMPLE.parent.parent
 EMBED = ROOT / "examples" / "embed"
@@ -35,8 +35,7 @@ TEXT = SAMPLE.read_text("utf-8").split("## Chapter 3")[0]
 
 def foreign(source: str) -> list[str]:
     """What a program takes from redraft that is not among its public names."""
-    modules = (redraft, redraft.graphs, redraft.evaluators)
-    public = {module.__name__: {*module.__all__} for module in modules}
+    public = public_names()
     names = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
@@ -67,7 +66,7 @@ def test_an_example_uses_nothing_but_public_names(path: Path) -> None:
     ("source", "name"),
     [
         ("import redraft.runs.session", "redraft.runs.session"),
-        ("from redraft.events import Notice", "redraft.events.Notice"),
+        ("from redraft.events import nested_run", "redraft.events.nested_run"),
         ("from redraft import runs", "redraft.runs"),
         ("import redraft\nredraft.runs", "redraft.runs"),
         ("import redraft\nredraft.graphs.hierarchical", "redraft.graphs.hierarchical"),
@@ -188,7 +187,7 @@ async def test_chain_of_density_is_cached_budgeted_and_resumed(tmp_path: Path, m
         settings = redraft.DraftConfig(model="openai:m", base_url=server.base_url, context_tokens=30_000)
         database, options = tmp_path / "redraft.db", {"settings": settings, "strategies": [strategy]}
         async with redraft.Session(database, limits=redraft.Limits(max_calls=3), **options) as session:
-            with pytest.raises(redraft.BudgetError):
+            with pytest.raises(redraft.errors.BudgetError):
                 await session.summarize(document, strategy=strategy, words=80)
             (run,) = session.store.runs.latest(1)
         assert len(server.seen) == 3

@@ -10,11 +10,13 @@ import pytest
 import redraft
 import redraft.evaluators
 import redraft.graphs
+import redraft.prompts
+import redraft.records
 from redraft.lazy import pattern
 
 
 def test_every_public_name_loads_and_is_completed() -> None:
-    for package in (redraft, redraft.graphs, redraft.evaluators):
+    for package in (redraft, redraft.evaluators, redraft.graphs, redraft.prompts, redraft.records):
         assert {*package.__all__} <= {*dir(package)}
         assert all(getattr(package, name) is not None for name in dir(package))
     assert {"Session", "summarizer", "__version__"} <= {*dir(redraft), *dir(redraft.graphs)}

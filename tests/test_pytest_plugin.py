@@ -50,7 +50,7 @@ TONE = redraft.Rubric("tone", "Warm")
 def verdict(request):
     return request.prompt.returns(faults=[], reason="", level=4)
 
-@pytest.mark.redraft(model=redraft.FunctionModel(verdict, "judge")RECORDING)
+@pytest.mark.redraft(model=redraft.testing.FunctionModel(verdict, "judge")RECORDING)
 def test_tone():
     redraft.assert_summary(MINUTES, {GOOD!r}, metrics=[TONE], tone=0.7)
 """

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 import redraft
-from redraft import BudgetError, Limits, Session
+from redraft import Limits, Session
+from redraft.errors import BudgetError
 from redraft.settings import DraftConfig, JudgeConfig, RefineConfig
 from tests.cli.inside import Inside
 from tests.support import story

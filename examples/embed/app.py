@@ -45,7 +45,7 @@ class Feed:
     async def _follow(self, events: AsyncIterator[redraft.Event]) -> None:
         try:
             async for event in events:
-                self._show(redraft.event_json(event))
+                self._show(redraft.events.event_json(event))
         except redraft.RedraftError as error:
             self._show({"kind": "error", **problem_of(error)})
         finally:
@@ -120,7 +120,9 @@ async def standing(session: redraft.Session, run: str) -> AsyncIterator[dict[str
     """How a run stands that this server has not worked on."""
     question = await session.question(run)
     reason = (await session.result(run)).run.stop_reason or ""
-    yield redraft.event_json(redraft.Waiting(run, question) if question else redraft.RunDone(run, reason))
+    yield redraft.events.event_json(
+        redraft.events.Waiting(run, question) if question else redraft.events.RunDone(run, reason)
+    )
 
 
 async def question(request: Request) -> Response:
@@ -169,7 +171,7 @@ def problem_of(error: redraft.RedraftError) -> dict[str, object]:
 async def refused(request: Request, error: Exception) -> Response:
     """What redraft cannot do is told in its own words."""
     assert isinstance(error, redraft.RedraftError)
-    return JSONResponse(problem_of(error), 404 if isinstance(error, redraft.RunError) else 422)
+    return JSONResponse(problem_of(error), 404 if isinstance(error, redraft.errors.RunError) else 422)
 
 
 app = Starlette(

@@ -41,7 +41,7 @@ class FirstWords:
 
     identity = "first-words:1"
 
-    def most_tokens(self, sampling: redraft.Sampling) -> int:
+    def most_tokens(self, sampling: redraft.prompts.Sampling) -> int:
         """Nobody bills for it."""
         return 0
 

@@ -32,7 +32,7 @@ def stand_in(request: redraft.Request[Any, Any]) -> Any:
 
 
 def main() -> None:
-    judge = os.environ.get("REDRAFT_JUDGE") or redraft.FunctionModel(stand_in, "stand-in")
+    judge = os.environ.get("REDRAFT_JUDGE") or redraft.testing.FunctionModel(stand_in, "stand-in")
     result = redraft.evaluate(LEASE, SUMMARY, store=":memory:", judges=[judge], metrics=[PLAIN_TONE])
     print("plain_tone", result.scores["plain_tone"], "-", result.judged_by["plain_tone"])
     for finding in result.evaluations["plain_tone"].findings:

@@ -11,7 +11,7 @@ import redraft
 
 def show(event: redraft.Event) -> None:
     """Report progress, as the run goes on."""
-    if isinstance(event, redraft.MetricScored) and event.score is not None:
+    if isinstance(event, redraft.events.MetricScored) and event.score is not None:
         print(f"{event.metric} {event.score:.2f}", file=sys.stderr)
 
 

@@ -28,7 +28,7 @@ def judged(request: redraft.Request[Any, Any]) -> Any:
     return request.prompt.returns.model_validate({"faults": [], "reason": "", "level": level})
 
 
-recorded = pytest.mark.redraft(model=redraft.FunctionModel(judged, "stand-in"), recording="judge.jsonl")
+recorded = pytest.mark.redraft(model=redraft.testing.FunctionModel(judged, "stand-in"), recording="judge.jsonl")
 
 
 @recorded

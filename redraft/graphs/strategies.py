@@ -185,7 +185,7 @@ class Strategy:
     `graph` builds a graph whose nodes, made with `redraft.graphs.node`, work on a run that has begun; the last of them
     writes the id that `job.keep` returns into `draft`. `plan` returns the maximum number of calls, or raises a
     `PlanError` if the document does not fit. `prompts` are those that its summaries depend on; redraft's own are in
-    `redraft.PROMPTS`.
+    `redraft.prompts.PROMPTS`.
     """
 
     name: str

@@ -236,7 +236,7 @@ class Session:
     async def compare(
         self, source: Sources, first: str | Path, second: str | Path, **options: Unpack[SessionCall]
     ) -> Result:
-        """Ask in both orders which summary is better. `redraft.compared(session.store, run)` reads the answer."""
+        """Ask in both orders which summary is better. `redraft.records.compared(store, run)` reads the answer."""
         first, second = await self._runner.summary(first, "first"), await self._runner.summary(second, "second")
         check_summaries(first, second)
         spec = self._runner.spec("compare", (), options, given=first, other=second)
@@ -246,7 +246,7 @@ class Session:
         self, source: Sources, what: Literal["questions", "keyfacts"] = "questions", **options: Unpack[SessionCall]
     ) -> Result:
         """Build the questions or key facts that a document's summaries are judged by; existing ones are kept.
-        `redraft.built` and `redraft.built_keyfacts` read them, with their gaps.
+        `redraft.records.built` and `redraft.records.built_keyfacts` read them, with their gaps.
         """
         if what not in ("questions", "keyfacts"):
             raise UsageError(f"{what!r} cannot be built", hint='use "questions" or "keyfacts"')

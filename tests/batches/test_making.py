@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 import redraft
-from redraft import BatchProgress, Document, DraftConfig, RedraftError, Session, UsageError
+from redraft import Document, DraftConfig, RedraftError, Session, UsageError
+from redraft.events import BatchProgress
 from redraft.store.store import Store
 from tests.chatserver import ChatServer, asked
 from tests.judges import KEY
@@ -30,7 +31,7 @@ class FirstWords:
     def __init__(self) -> None:
         self.requests = 0
 
-    def most_tokens(self, sampling: redraft.Sampling) -> int:
+    def most_tokens(self, sampling: redraft.prompts.Sampling) -> int:
         return 0
 
     async def ask(self, request: redraft.Request[Any, str]) -> redraft.Reply[str]:
@@ -103,7 +104,7 @@ async def test_own_models_and_metrics_work_here(folder: Path, place: Path | str)
     progress = [event for event in events if isinstance(event, BatchProgress)]
     assert {event.all for event in progress} == {7}
     assert (progress[-1].done, progress[-1].failed, progress[-1].status) == (6, 1, "done")
-    assert any(isinstance(event, redraft.CallAnswered) for event in events)
+    assert any(isinstance(event, redraft.events.CallAnswered) for event in events)
 
 
 @pytest.mark.slow
@@ -178,7 +179,7 @@ async def test_wrong_arguments_begin_no_batch(
         with pytest.raises(RedraftError, match=message):
             await redraft.batch(session, **asking)
         assert session.store.batches.all() == []
-        with pytest.raises(redraft.RunError, match="there is no batch 'gone'"):
+        with pytest.raises(redraft.errors.RunError, match="there is no batch 'gone'"):
             await redraft.resume_batch(session, "gone")
 
 

@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redraft import SummaryComparison, compared
+from redraft import SummaryComparison
 from redraft.agents.judge import Judge
 from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.preference import PreferenceVerdict, Referee, Winner, prompt_tokens, settled, winner_of
 from redraft.llm.base import FunctionModel
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import ASPECTS, PreferenceReply
+from redraft.records import compared
 from redraft.runs.prepare import prepare
 from redraft.settings import JudgeConfig, Limits
 from redraft.text.tokens import EstimatingTokenizer

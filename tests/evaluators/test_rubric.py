@@ -155,7 +155,7 @@ def test_summary_beyond_the_window_fails() -> None:
 
 def test_stored_rubric_is_resumed_without_the_object(tmp_path: Path) -> None:
     store = tmp_path / "redraft.db"
-    model = judge(redraft.ModelError("gone"), {"level": 5})
+    model = judge(redraft.errors.ModelError("gone"), {"level": 5})
     with redraft.Session(store, judges=[model]) as session:
         failed = session.evaluate(MINUTES, TEXT, metrics=[PLAIN])
     assert failed.evaluations["plain_tone"].outcome == "failed"

@@ -16,18 +16,9 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
 
-from redraft import (
-    DraftConfig,
-    RefineConfig,
-    Result,
-    ReviewQuestion,
-    RunError,
-    Session,
-    Waiting,
-    graphs,
-    read_trace,
-)
-from redraft.events import Event
+from redraft import DraftConfig, RefineConfig, Result, ReviewQuestion, Session, graphs, read_trace
+from redraft.errors import RunError
+from redraft.events import Event, Waiting
 from tests.graphs.test_embedding import GOALS, POOR, Author, Bench, Theirs, thread
 from tests.judges import Said, Sheet, keepers_in, told
 from tests.runs.test_refining import stories

@@ -15,18 +15,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
-from redraft import (
-    BudgetError,
-    DraftConfig,
-    Limits,
-    MetricScored,
-    RunDone,
-    RunStarted,
-    Session,
-    UsageError,
-    graphs,
-)
-from redraft.events import Event, FindingFound, PieceDone, RoundSettled, StageStarted
+from redraft import DraftConfig, Limits, Session, UsageError, graphs
+from redraft.errors import BudgetError
+from redraft.events import Event, FindingFound, MetricScored, PieceDone, RoundSettled, RunDone, RunStarted, StageStarted
 from redraft.text.words import count_words
 from tests.judges import Court, Keepers, Said, Sheet, keepers_in, told
 from tests.support import Desk, prose, story

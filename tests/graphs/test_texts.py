@@ -15,7 +15,8 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 from typing_extensions import TypedDict
 
-from redraft import Document, Session, UsageError, event_json, graphs
+from redraft import Document, Session, UsageError, graphs
+from redraft.events import event_json
 from redraft.graphs import GraphResult, Task
 from redraft.graphs.state import State
 

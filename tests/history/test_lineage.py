@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from redraft import Session, cited, read_lineage
+from redraft import Session, read_lineage
 from redraft.domain import Document, Parent, Span, record_json
 from redraft.errors import RunError
 from redraft.llm.base import Line, Request
 from redraft.readers.documents import parse
+from redraft.records import cited
 from redraft.report.history import lineage as module
 from redraft.report.history.lineage import Lineage
 from redraft.store.store import Store

@@ -16,7 +16,8 @@ import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph import START, StateGraph
 
-from redraft import CheckpointError, Session, Store, UsageError
+from redraft import Session, Store, UsageError
+from redraft.errors import CheckpointError
 from tests.cli.inside import Inside, keepers_court
 from tests.command import Done
 from tests.leaks.payloads import NAMES, payload

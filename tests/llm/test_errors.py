@@ -68,27 +68,29 @@ def status(number: int, **more: Any) -> Fault:
 @pytest.mark.parametrize(
     ("fault", "kind"),
     [
-        (status(401, message=f"Incorrect API key provided: {KEY}."), redraft.KeyRejected),
-        (status(403), redraft.KeyRejected),
-        (status(404, message="The model `m` does not exist"), redraft.UnknownModel),
-        (status(404, message="Not Found", code="none"), redraft.ProviderError),
-        (status(429, code="insufficient_quota"), redraft.QuotaExhausted),
-        (status(402), redraft.QuotaExhausted),
-        (status(429, retry_after=7200), redraft.RateLimited),
-        (status(500), redraft.TransientError),
-        (status(400, message="no such parameter: frobnicate"), redraft.RejectedRequest),
+        (status(401, message=f"Incorrect API key provided: {KEY}."), redraft.errors.KeyRejected),
+        (status(403), redraft.errors.KeyRejected),
+        (status(404, message="The model `m` does not exist"), redraft.errors.UnknownModel),
+        (status(404, message="Not Found", code="none"), redraft.errors.ProviderError),
+        (status(429, code="insufficient_quota"), redraft.errors.QuotaExhausted),
+        (status(402), redraft.errors.QuotaExhausted),
+        (status(429, retry_after=7200), redraft.errors.RateLimited),
+        (status(500), redraft.errors.TransientError),
+        (status(400, message="no such parameter: frobnicate"), redraft.errors.RejectedRequest),
     ],
 )
-async def test_errors_carry_run_status_and_cause(fault: Fault, kind: type[redraft.ModelError], report: Path) -> None:
+async def test_errors_carry_run_status_and_cause(
+    fault: Fault, kind: type[redraft.errors.ModelError], report: Path
+) -> None:
     with ChatServer(lambda request: fault) as server:
         async with session_at(server.base_url, limits=redraft.Limits(tries=1)) as session:
             error = await failure_of(session.summarize(report, words=30))
             run = await session.result(error.run)
     assert type(error) is kind
-    assert isinstance(error, redraft.ModelError)
+    assert isinstance(error, redraft.errors.ModelError)
     assert (error.status, run.run.status) == (fault.status, "failed")
     assert isinstance(error.__cause__, openai.APIStatusError)
-    assert error.hint or kind is redraft.TransientError
+    assert error.hint or kind is redraft.errors.TransientError
     printed = traceback.format_exception(error)
     assert KEY not in "".join(printed) + repr(vars(error.__cause__))
     lines = [
@@ -101,7 +103,7 @@ async def test_server_that_is_down_is_unreachable(report: Path) -> None:
     with closed_port() as address:
         async with session_at(address, limits=redraft.Limits(longest_wait=0)) as session:
             error = await failure_of(session.summarize(report, words=30))
-    assert type(error) is redraft.ServerUnreachable
+    assert type(error) is redraft.errors.ServerUnreachable
     assert error.run
     assert error.status is None
     assert error.__cause__ is not None
@@ -115,7 +117,7 @@ async def test_unreadable_document_and_impossible_plan(tmp_path: Path, report: P
             unreadable = await failure_of(session.summarize(picture))
             impossible = await failure_of(session.summarize(report, context_tokens=64))
         assert server.seen == []
-    assert (type(unreadable), type(impossible)) == (redraft.DocumentError, redraft.PlanError)
+    assert (type(unreadable), type(impossible)) == (redraft.errors.DocumentError, redraft.errors.PlanError)
     assert unreadable.run == impossible.run == ""
 
 
@@ -137,7 +139,7 @@ async def test_permanent_rate_limit_ends_soon(book: Path) -> None:
         limits = redraft.Limits(longest_wait=0.01)
         async with session_at(server.base_url, limits=limits, observer=events.append) as session:
             error = await failure_of(session.summarize(book, words=100, chunk_tokens=512, context_tokens=4096))
-    assert type(error) is redraft.RateLimited
+    assert type(error) is redraft.errors.RateLimited
     assert "Limits(concurrency=1)" in error.hint
     assert len(server.seen) <= 30
     assert [event.again_in for event in events if isinstance(event, CallFailed)][-1] is None
@@ -171,7 +173,7 @@ async def test_deadline_keeps_what_is_there(book: Path) -> None:
 def test_synchronous_call_has_a_timeout(report: Path) -> None:
     with ChatServer(lambda request: Answer("Late.", latency=30.0)) as server, session_at(server.base_url) as session:
         session.timeout = 1.0
-        with pytest.raises(redraft.DeadlineError, match="longer than 1 s") as caught:
+        with pytest.raises(redraft.errors.DeadlineError, match="longer than 1 s") as caught:
             session.summarize(report, words=30)
         session.timeout = None
         assert session.result(caught.value.run).run.status == "interrupted"

@@ -202,7 +202,8 @@ def test_numbered_paragraphs_are_no_contents() -> None:
 
 
 READERS = """
-from redraft import Document, RunError
+from redraft import Document
+from redraft.errors import RunError
 
 def wild(data, name):
     return Document.from_text(data.decode("latin-1"), title=f"Of {name} \\x1b[31m")

@@ -110,8 +110,14 @@ async def watch(event: redraft.Event) -> None: ...
 
 
 READERS = (
-    *(redraft.read_result, redraft.read_trace, redraft.read_lineage, redraft.compared),
-    *(redraft.read_dossier, redraft.read_batch, redraft.read_answer, redraft.built, redraft.citations_of),
+    *(redraft.read_result, redraft.read_trace, redraft.read_lineage, redraft.records.compared),
+    *(
+        redraft.read_dossier,
+        redraft.read_batch,
+        redraft.records.read_answer,
+        redraft.records.built,
+        redraft.citations_of,
+    ),
 )
 
 
@@ -190,7 +196,7 @@ class Echo:
 
     identity = "echo"
 
-    def most_tokens(self, sampling: redraft.Sampling) -> int:
+    def most_tokens(self, sampling: redraft.prompts.Sampling) -> int:
         return sampling.max_tokens or 0
 
     def ask(self, request: redraft.Request[Any, Any]) -> str:

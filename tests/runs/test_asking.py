@@ -15,11 +15,12 @@ from typing import Any
 
 import pytest
 
-from redraft import Answer, DraftConfig, Limits, RunError, Session, UsageError, read_answer
+from redraft import Answer, DraftConfig, Limits, Session, UsageError
 from redraft.domain import NOT_SAID, Document, record_json
-from redraft.errors import IncompleteError
+from redraft.errors import IncompleteError, RunError
 from redraft.events import CallAnswered, Event
 from redraft.readers.documents import parse
+from redraft.records import read_answer
 from tests.chatserver import asked
 from tests.judges import KEY, Court, Json, Keepers, Said, Sheet, function_model, island, named
 

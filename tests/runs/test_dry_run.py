@@ -13,12 +13,13 @@ import pytest
 
 from benchmarks.common import SAMPLE
 from benchmarks.judging_cost import Reader, drafts
-from redraft import Case, Evaluation, Evaluator, Fence, Prompt, PromptInput, ReplyModel, Session, Store
+from redraft import Case, Evaluation, Evaluator, Session, Store
 from redraft.domain import Document
 from redraft.llm import structured_output
 from redraft.llm.base import FunctionModel, Line, Request
 from redraft.llm.budget import builtin_prices
 from redraft.order import BuildKeyfacts, BuildQuestions, Compare, Evaluate, order_of_draft
+from redraft.prompts import Fence, Prompt, PromptInput, ReplyModel
 from redraft.prompts.book import PromptBook
 from redraft.prompts.revision import EDIT, REVISE
 from redraft.readers.documents import parse

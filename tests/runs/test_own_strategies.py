@@ -10,8 +10,9 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 
-from redraft import DraftConfig, RunError, Session, UsageError, graphs
+from redraft import DraftConfig, Session, UsageError, graphs
 from redraft import graphs as public
+from redraft.errors import RunError
 from redraft.graphs import strategies
 from redraft.graphs.assembly import draft, judge, summarizer
 from tests.judges import Court, island

@@ -32,14 +32,14 @@ TEXT = "The board met at seven. It was cold.\u2028And dark."
 TONE = redraft.Rubric("tone", "Warm")
 
 
-def judge(*replies: Any, identity: str = "judge") -> redraft.FunctionModel:
+def judge(*replies: Any, identity: str = "judge") -> redraft.testing.FunctionModel:
     remaining = list(replies)
 
     def answer(request: Request[Any, Any]) -> Any:
         one = remaining.pop(0)
         return one if isinstance(one, Exception) else RubricVerdict(faults=[], reason="“Cold.”\u2028", level=one)
 
-    return redraft.FunctionModel(answer, identity)
+    return redraft.testing.FunctionModel(answer, identity)
 
 
 def judged(model: Any, text: str = TEXT) -> redraft.Result:
@@ -64,7 +64,7 @@ def test_unrecorded_request_ends_the_run(tmp_path: Path) -> None:
     path = tmp_path / "judge.jsonl"
     judged(Recording(path, judge(4), record=True))
 
-    with pytest.raises(redraft.ModelError, match="has no reply of judge to this request") as caught:
+    with pytest.raises(redraft.errors.ModelError, match="has no reply of judge to this request") as caught:
         judged(Recording(path), "It was warm.")
     assert "--redraft-record" in caught.value.hint
     judged(Recording(path, judge(5), record=True), "It was warm.")
@@ -80,7 +80,7 @@ def test_unrecorded_request_ends_the_run(tmp_path: Path) -> None:
     ],
     ids=["unreadable", "cut"],
 )
-def test_unusable_replies_are_replayed(tmp_path: Path, error: redraft.ModelError) -> None:
+def test_unusable_replies_are_replayed(tmp_path: Path, error: redraft.errors.ModelError) -> None:
     path = tmp_path / "judge.jsonl"
     first = judged(Recording(path, judge(error, 2), record=True))
     second = judged(Recording(path))

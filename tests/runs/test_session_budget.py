@@ -95,7 +95,7 @@ with redraft.SyncSession("budget.db", model=model, budget=redraft.Budget(max_cal
     for number in range(first, first + 4):
         try:
             session.summarize(story(number), strategy="direct", words=40, context_tokens=16_000)
-        except redraft.BudgetError as error:
+        except redraft.errors.BudgetError as error:
             print(error)
 """
 

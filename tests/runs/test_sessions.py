@@ -26,9 +26,9 @@ async def test_closed_session_says_so(tmp_path: Path) -> None:
     events = session.stream(MINUTES, words=12)
     await anext(events)
     await session.aclose()
-    with pytest.raises(redraft.StoreError) as of_result:
+    with pytest.raises(redraft.errors.StoreError) as of_result:
         await session.result("3fa2c1d0")
-    with pytest.raises(redraft.StoreError) as of_events:
+    with pytest.raises(redraft.errors.StoreError) as of_events:
         async for _ in events:
             pass
     for raised in (of_result, of_events):
@@ -66,7 +66,7 @@ async def test_model_may_be_an_async_function() -> None:
         await asyncio.sleep(0)
         return "The board met at seven."
 
-    async with Session(":memory:", model=redraft.FunctionModel(write)) as session:
+    async with Session(":memory:", model=redraft.testing.FunctionModel(write)) as session:
         result = await session.summarize(MINUTES, strategy="direct", words=12)
     assert result.summary == "The board met at seven."
 
@@ -75,15 +75,15 @@ async def test_model_may_be_an_async_function() -> None:
 async def test_results_are_read_by_id_or_result() -> None:
     async with Session(":memory:") as session:
         packed, facts = await session.build(FERRY), await session.build(FERRY, "keyfacts")
-        for read, built in ((redraft.built, packed), (redraft.built_keyfacts, facts)):
+        for read, built in ((redraft.records.built, packed), (redraft.records.built_keyfacts, facts)):
             assert read(session.store, built.run.id) == read(session.store, built)
-        with pytest.raises(redraft.RunError, match="has no key facts"):
-            redraft.built_keyfacts(session.store, packed.run.id)
-        with pytest.raises(redraft.RunError, match="made no summary: it builds questions") as raised:
+        with pytest.raises(redraft.errors.RunError, match="has no key facts"):
+            redraft.records.built_keyfacts(session.store, packed.run.id)
+        with pytest.raises(redraft.errors.RunError, match="made no summary: it builds questions") as raised:
             await session.fork(packed.run.id, 0)
         assert "session.store.runs.latest" in raised.value.hint
-        with pytest.raises(redraft.RunError, match="does not compare summaries") as raised:
-            redraft.compared(session.store, packed.run.id)
+        with pytest.raises(redraft.errors.RunError, match="does not compare summaries") as raised:
+            redraft.records.compared(session.store, packed.run.id)
     assert "session.compare(source, first, second)" in raised.value.hint
 
 

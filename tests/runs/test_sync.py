@@ -28,8 +28,8 @@ MINUTES = redraft.Document.from_text(TEXT, "Minutes")
 SAID = "The board met, and agreed on nothing."
 
 
-def writer() -> redraft.FunctionModel:
-    return redraft.FunctionModel(lambda request: SAID, "writer")
+def writer() -> redraft.testing.FunctionModel:
+    return redraft.testing.FunctionModel(lambda request: SAID, "writer")
 
 
 class Hanging:
@@ -41,7 +41,7 @@ class Hanging:
         self.held = True
         self.ended = threading.Event()
 
-    def most_tokens(self, sampling: redraft.Sampling) -> int:
+    def most_tokens(self, sampling: redraft.prompts.Sampling) -> int:
         return 0
 
     async def ask(self, request: redraft.Request[Any, Any]) -> redraft.Reply[Any]:
@@ -60,7 +60,7 @@ def test_single_call_makes_a_run(tmp_path: Path) -> None:
     made = redraft.summarize(MINUTES, store=store, model=writer(), observer=events.append, strategy="direct", words=12)
 
     assert made.summary == SAID
-    assert [event.run for event in events if isinstance(event, redraft.RunStarted)] == [made.run.id]
+    assert [event.run for event in events if isinstance(event, redraft.events.RunStarted)] == [made.run.id]
     with redraft.Store(store) as stored:
         assert redraft.read_result(stored, made.run.id) == made
 
@@ -94,14 +94,14 @@ def test_closed_stream_stops_the_run() -> None:
         await asyncio.sleep(seconds[0])
         return SAID
 
-    with redraft.Session(":memory:", model=redraft.FunctionModel(write)) as session:
+    with redraft.Session(":memory:", model=redraft.testing.FunctionModel(write)) as session:
         kinds = [event.kind for event in session.stream(MINUTES, strategy="direct", words=12)]
         assert (kinds[0], kinds[-1]) == ("started", "done")
         seconds[0] = 60
         events = session.stream(MINUTES, strategy="direct", words=13)
         with closing(events):  # type: ignore[type-var]
             started = next(events)
-        assert isinstance(started, redraft.RunStarted)
+        assert isinstance(started, redraft.events.RunStarted)
         assert session.result(started.run).status == "interrupted"
         seconds[0] = 0
         assert session.resume(started.run).summary == SAID
@@ -111,7 +111,7 @@ def test_synchronous_session_raises_the_same_errors() -> None:
     with redraft.Session(":memory:") as session:
         with pytest.raises(redraft.RedraftError, match="no such file"):
             session.summarize("nowhere.md")
-        with pytest.raises(redraft.RunError):
+        with pytest.raises(redraft.errors.RunError):
             session.result("nowhere")
         with pytest.raises(TypeError, match="unexpected"):
             session.result("nowhere", of=1)  # type: ignore[call-arg]
@@ -122,7 +122,7 @@ def test_interrupted_run_can_be_resumed() -> None:
     model, started = Hanging(), list[str]()
 
     def note(event: redraft.Event) -> None:
-        if isinstance(event, redraft.RunStarted):
+        if isinstance(event, redraft.events.RunStarted):
             started.append(event.run)
 
     with redraft.Session(":memory:", model=model, observer=note) as session:
@@ -157,7 +157,7 @@ def test_observer_cannot_make_blocking_calls() -> None:
 @pytest.mark.parametrize("end", [SystemExit(3), KeyboardInterrupt()])
 def test_exit_of_an_observer_reaches_the_caller(end: BaseException) -> None:
     def leave(event: redraft.Event) -> None:
-        if isinstance(event, redraft.PieceDone):
+        if isinstance(event, redraft.events.PieceDone):
             raise end
 
     with pytest.raises(type(end)):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from redraft import Case, Evaluation, Evaluator, Fence, Finding, Prompt, PromptInput, ReplyModel
+from redraft import Case, Evaluation, Evaluator, Finding
+from redraft.prompts import Fence, Prompt, PromptInput, ReplyModel
 
 REPLY_TOKENS = 80
 _BEGINNING = 2000

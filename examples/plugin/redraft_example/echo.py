@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from redraft import DraftConfig, FunctionModel, ModelError, Request, UsageError
+from redraft import DraftConfig, Request, UsageError
+from redraft.errors import ModelError
+from redraft.testing import FunctionModel
 from redraft_example.author import NAMES_THE_AUTHOR, Author
 
 _SENTENCE = re.compile(r"[^.!?]*[.!?]+[”\"']*\s*")

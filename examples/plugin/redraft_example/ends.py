@@ -6,8 +6,8 @@ from typing import Any
 
 from langgraph.graph import START, StateGraph
 
-from redraft import PROMPTS
 from redraft.graphs import DraftOutput, DraftState, Job, Plan, Planner, SessionProtocol, Strategy, Update, node
+from redraft.prompts import PROMPTS
 
 _NAME = "first-and-last"
 _CHUNK, _MERGE = PROMPTS["summarize_chunk"], PROMPTS["merge"]
