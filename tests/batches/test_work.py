@@ -141,7 +141,7 @@ def test_a_refused_key_fails_no_document(store: Store, folder: Path) -> None:
     snapshot = read_snapshot(store, "b")
     assert (snapshot.status, snapshot.counts.waiting) == ("stopped", 3)
     assert snapshot.batch.error is not None
-    assert snapshot.batch.error["code"] == "provider"
+    assert snapshot.batch.error["code"] == "key"
 
 
 @pytest.mark.slow

@@ -210,7 +210,7 @@ def test_prompts_are_listed_shown_exported_and_overridden(command: Command, tmp_
     done = command.run("summarize", "book.md", "--prompts", "mine")
     assert done.code == 1
     assert str(merge) in done.err
-    assert "does not use characters, kind, language, outline, query, sources, words and uses unknown wrods" in done.err
+    assert "does not use characters, kind, language, outline, query, words and uses unknown wrods" in done.err
 
 
 @pytest.mark.slow

@@ -77,6 +77,7 @@ def losing(folder: Path, lose: Callable[[Path], None], faults: Sequence[Fault] =
 
     with ChatServer(script) as server:
         database = folder / "data" / "redraft.db"
+        database.parent.mkdir()
         yield Command(folder, server.base_url, REDRAFT_MODEL=MODEL, REDRAFT_DB=str(database), COLUMNS="200")
         assert requests >= 2
 

@@ -272,7 +272,7 @@ async def test_the_paper_revises_nothing_without_verdicts(court: Open) -> None:
     opened = court(Mute())
     result = await opened.refine(POOR, goals={"coverage": 0.8}, policy="paper")
 
-    assert (result.status, result.run.stop_reason, result.summary) == ("done", "unsure", POOR)
+    assert (result.status, result.run.stop_reason, result.summary) == ("incomplete", "unsure", POOR)
     assert (result.unsure, result.complete, len(result.rounds)) == (["coverage"], False, 1)
     assert result.evaluations["coverage"].outcome == "failed"
     assert "no JSON object" in result.unscored["coverage"]
@@ -286,7 +286,7 @@ async def test_the_paper_revises_nothing_without_verdicts(court: Open) -> None:
 async def test_what_can_be_judged_is_mended_where_another_goal_cannot_be(court: Open) -> None:
     result = await court(Mute()).refine(told(1, wrong={2: "Bob"}), goals={"coverage": 0.8, "consistency": 1.0})
 
-    assert (result.status, result.complete, result.unsure) == ("done", False, ["coverage"])
+    assert (result.status, result.complete, result.unsure) == ("incomplete", False, ["coverage"])
     assert result.goals["consistency"]["met"]
     assert [(made.accepted, made.aims) for made in result.rounds] == [(True, ()), (True, ("consistency",))]
     assert result.run.stop_reason == "unsure"

@@ -10,6 +10,7 @@ import pytest
 
 import redraft
 from redraft.llm.base import FunctionModel
+from redraft.runs.session import runner_of
 from redraft.studio.run_actions import ForkBody, plan_fork
 from tests.evaluators.test_rubric import MINUTES, PLAIN, TEXT, writer
 
@@ -19,7 +20,7 @@ def test_a_fork_has_the_rubric_of_its_run(tmp_path: Path) -> None:
     goal = {"goals": {"plain_tone": 1.0}, "policy": "paper"}
     with redraft.Session(tmp_path / "redraft.db", model=FunctionModel(writer), metrics=[PLAIN]) as session:
         result = session.refine(MINUTES, TEXT, **goal)  # type: ignore[arg-type]
-        work: Any = SimpleNamespace(session=session.session)
+        work: Any = SimpleNamespace(manager=runner_of(session.session).manager)
         planned = plan_fork(session.store, result.run, ForkBody(goals={"plain_tone": 0.5}), work, {})
 
     assert planned.spec.judging is not None
