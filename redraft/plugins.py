@@ -77,8 +77,8 @@ def refuse_taken(kind: Kind, own_names: Container[str]) -> None:
 
 
 def _found(kind: Kind, name: str) -> EntryPoint:
-    first, *others = entry_points(group=f"redraft.{kind}", name=name)
-    if different := [entry for entry in others if entry.value != first.value]:
+    first, *duplicates = entry_points(group=f"redraft.{kind}", name=name)
+    if different := [entry for entry in duplicates if entry.value != first.value]:
         packages = " and ".join(entry.dist.name if entry.dist else entry.module for entry in (first, *different))
         raise UsageError(
             f"several installed packages have {_ONE[kind]} named {name}: {packages}", hint="remove all but one of them"

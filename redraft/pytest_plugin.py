@@ -54,36 +54,37 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 def redraft_session(request: pytest.FixtureRequest) -> Iterator[redraft.SyncSession]:
     """A `redraft.SyncSession` that keeps verdicts from one test run to the next, in the folder of pytest's cache."""
     marker = request.node.get_closest_marker("redraft")
-    given: dict[str, Any] = dict(marker.kwargs) if marker else {}
+    options: dict[str, Any] = dict(marker.kwargs) if marker else {}
     if marker and marker.args:
         hint = 'name the argument, as in redraft(judges=["openai:gpt-5-mini"])'
         raise redraft.UsageError(f"the marker redraft is given {marker.args[0]!r:.80} without a name", hint=hint)
-    recording = _recording(request, given.pop("recording", None))
+    recording = _recording(request, options.pop("recording", None))
     recorded: dict[str, redraft.testing.Recording] = {}
     chosen = request.config.getoption("redraft_model")
-    given["model"] = chosen or given.get("model") or request.config.getini("redraft_model")
+    options["model"] = chosen or options.get("model") or request.config.getini("redraft_model")
     if chosen:
-        given.pop("judges", None)
+        options.pop("judges", None)
     record = request.config.getoption("redraft_record")
     if record and recording is None:
         hint = "set redraft_recordings = recordings in pytest.ini, or give the marker redraft a recording=FILE"
         raise redraft.UsageError("there is no recording to add replies to", hint=hint)
     if recording is not None:
         models = [
-            _recorded(one, recording, recorded, record=record) for one in (given["model"], *given.get("judges", ()))
+            _recorded(model, recording, recorded, record=record)
+            for model in (options["model"], *options.get("judges", ()))
         ]
-        given |= {"model": models[0], "judges": models[1:], "store": ":memory:"}
-    given.setdefault("store", _database(request.config))
+        options |= {"model": models[0], "judges": models[1:], "store": ":memory:"}
+    options.setdefault("store", _database(request.config))
     tally = request.config.stash[_TALLY]
     tally["tests"] = tally.get("tests", 0) + 1
-    with redraft.Session(**{"observer": lambda event: _count(tally, event), **given}) as session:
+    with redraft.Session(**{"observer": lambda event: _count(tally, event), **options}) as session:
         open_sessions = resolve_name("redraft.testing:SESSIONS")
         open_sessions.append(session)
         try:
             yield session
         finally:
             open_sessions.remove(session)
-            tally["replayed"] = tally.get("replayed", 0) + sum(one.replayed for one in recorded.values())
+            tally["replayed"] = tally.get("replayed", 0) + sum(recording_.replayed for recording_ in recorded.values())
 
 
 def _recording(request: pytest.FixtureRequest, named: str | None) -> Path | None:
@@ -94,14 +95,14 @@ def _recording(request: pytest.FixtureRequest, named: str | None) -> Path | None
     return Path(folders[0]) / f"{request.path.stem}.jsonl" if folders else None
 
 
-def _recorded(model: Any, path: Path, known: dict[str, redraft.testing.Recording], *, record: bool) -> Any:
+def _recorded(model: Any, path: Path, recordings: dict[str, redraft.testing.Recording], *, record: bool) -> Any:
     """Return a model whose replies are recorded; the built-in model needs no recording."""
     if model == _BUILT_IN:
         return model
     name = model if isinstance(model, str) else repr(model)
-    if name not in known:
-        known[name] = redraft.testing.Recording(path, model, record=record)
-    return known[name]
+    if name not in recordings:
+        recordings[name] = redraft.testing.Recording(path, model, record=record)
+    return recordings[name]
 
 
 def _database(config: pytest.Config) -> str:

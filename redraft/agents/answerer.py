@@ -127,8 +127,8 @@ class Answerer:
             answer = self._found(reply.value, reading.spans)
             last = reading.attempt.again or reply.repaired
             # An answer that loses its first sentence is asked for again: the others seldom stand without it.
-            stands = not answer.answered or answer.sentences[0].place is not None
-            return Entries.of(reply, [(0, answer if last or stands else None)])
+            is_sourced = not answer.answered or answer.sentences[0].place is not None
+            return Entries.of(reply, [(0, answer if last or is_sourced else None)])
 
         # "Why did he do it?" is found by the words of the question before it.
         query = EvidenceQuery(question, also=(conversation[-1],) if conversation else ())

@@ -164,8 +164,8 @@ class RayEngine:
         elif self._pinned:
             options["scheduling_strategy"] = NodeAffinitySchedulingStrategy(self._node, soft=False)
             if len([node for node in ray.nodes() if node["Alive"]]) > 1:
-                others = f"for others use the database {_REACHABLE}, {_REACHED}"
-                tell(f"the database is {self._database}, so all workers are on this machine; {others}")
+                advice = f"for others use the database {_REACHABLE}, {_REACHED}"
+                tell(f"the database is {self._database}, so all workers are on this machine; {advice}")
         carried = {name: value for name, value in os.environ.items() if name in terms.keys or _CARRIED.fullmatch(name)}
         setup = WorkerSetup(terms, price_table(terms.prices), carried, os.getcwd(), self._node)
         return RayWorker(ray.remote(WorkerActor).options(**options).remote(), setup, tell)

@@ -148,9 +148,9 @@ def size(value: str) -> int:
     return bytes_at_most
 
 
-def set_source_limit(context: click.Context, parameter: click.Parameter, most: int) -> None:  # noqa: ARG001
+def set_source_limit(context: click.Context, parameter: click.Parameter, limit: int) -> None:  # noqa: ARG001
     """Set the largest size that sources may have."""
-    set_size_limit(most)
+    set_size_limit(limit)
 
 
 def _strategies() -> str:

@@ -259,11 +259,12 @@ def _mind_tracing(context: click.Context) -> None:
 def write_sections(records: Sequence[tuple[Section, Record]], formatter: click.HelpFormatter) -> None:
     """Write records under their section titles, with aligned columns; a single section gets no title of its own."""
     widest = min(_WIDEST_NAME, max((len(name) for _, (name, _) in records), default=0))
-    sections = [section for section in SECTIONS if any(one == section for one, _ in records)]
+    sections = [section for section in SECTIONS if any(record_section == section for record_section, _ in records)]
     for section in sections:
         with formatter.section(SECTIONS[section] if len(sections) > 1 else "Options"):
             formatter.write_dl(
-                [(name.ljust(widest), text) for one, (name, text) in records if one == section], col_max=widest
+                [(name.ljust(widest), text) for record_section, (name, text) in records if record_section == section],
+                col_max=widest,
             )
 
 

@@ -29,17 +29,17 @@ def distinct_errors(findings: Iterable[Finding]) -> list[Finding]:
     return [_combined(group) for group in groups]
 
 
-def _is_same_error(finding: Finding, other: Finding) -> bool:
+def _is_same_error(finding: Finding, earlier: Finding) -> bool:
     """Return whether two findings object to the same claim of a sentence: to the same answer, or by the same words of
     the document."""
-    for objection in (finding, other):
+    for objection in (finding, earlier):
         if objection.metric not in _METRICS or objection.task not in ("correct", "remove") or not objection.sentence:
             return False
-    if finding.sentence != other.sentence:
+    if finding.sentence != earlier.sentence:
         return False
-    first, second = (objection.evidence.span if objection.evidence else None for objection in (finding, other))
+    first, second = (objection.evidence.span if objection.evidence else None for objection in (finding, earlier))
     overlap = first is not None and second is not None and first.overlaps(second)
-    return overlap or is_same(finding.found, other.found)
+    return overlap or is_same(finding.found, earlier.found)
 
 
 def _combined(group: Sequence[Finding]) -> Finding:

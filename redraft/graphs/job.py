@@ -269,4 +269,4 @@ def best_so_far(pieces: Sequence[Piece], words: int) -> PartialSummary | None:
     text = "\n\n".join(texts)
     if count_words(text) > words:
         text = shortened(texts, words)
-    return PartialSummary(text, sum(one.last_chunk - one.first_chunk + 1 for one in cover), cover)
+    return PartialSummary(text, sum(piece.last_chunk - piece.first_chunk + 1 for piece in cover), cover)

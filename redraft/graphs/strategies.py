@@ -214,7 +214,7 @@ _OWN = (
     Strategy("direct", direct_graph, Planner.direct, (summarization.SUMMARIZE_WHOLE,)),
 )
 _ANSWERING = Strategy(ANSWER, answer_graph, Planner.empty_plan, (WRITE_ANSWER,))
-STRATEGIES: dict[str, Strategy] = {one.name: one for one in _OWN}
+STRATEGIES: dict[str, Strategy] = {strategy.name: strategy for strategy in _OWN}
 """The strategies of redraft by name."""
 
 _KIND: plugins.Kind = "strategies"

@@ -182,8 +182,8 @@ class SpanObserver:
 
 def _parts(model: str) -> tuple[str, str, str]:
     """Return the provider, name and address of a model; no provider for one within this process."""
-    provider, found, named = model.partition(":")
-    if not found or provider in (EXTRACTIVE, NLI):
+    provider, separator, named = model.partition(":")
+    if not separator or provider in (EXTRACTIVE, NLI):
         return "", model, ""
     name, _, address = named.partition("@http")
     return provider, name, address and f"http{address}"

@@ -27,8 +27,8 @@ _CLASSES = ("entailment", "neutral", "contradiction")
 # What models with two classes call them, such as MiniCheck, HHEM and models for zero-shot classification.
 _FINE = frozenset(("entailment", "entailed", "supported", "consistent", "factual", "faithful", "grounded"))
 _FAULTY = frozenset(
-    f"{no}{said}"
-    for said in ("entailment", "entailed", "supported", "consistent", "factual", "faithful", "grounded")
+    f"{no}{label}"
+    for label in ("entailment", "entailed", "supported", "consistent", "factual", "faithful", "grounded")
     for no in ("not_", "not ", "non-", "non_", "un", "in")
 ) | {"hallucinated", "hallucination"}
 _BATCH = 32

@@ -105,6 +105,6 @@ def _limit(form: Format) -> None:
     memory = most_memory(form)
     seconds = (MAX_SECONDS, MAX_SECONDS + 1)
     limits = {resource.RLIMIT_AS: (memory, memory), resource.RLIMIT_CPU: seconds, resource.RLIMIT_CORE: (0, 0)}
-    for limit, most in limits.items():
+    for limit, maximum in limits.items():
         with suppress(ValueError, OSError):
-            resource.setrlimit(limit, most)
+            resource.setrlimit(limit, maximum)

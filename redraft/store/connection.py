@@ -178,8 +178,8 @@ class Connection(ABC):
     def _is_current(self) -> bool:
         """Return whether the database has the schema. Raises for one of another version."""
         versions = self.versions()
-        others = [name for name in versions if name != VERSION]
-        if any(_BEFORE_RELEASE.match(name) for name in others):
+        other_versions = [name for name in versions if name != VERSION]
+        if any(_BEFORE_RELEASE.match(name) for name in other_versions):
             raise StoreError(
                 "the database was written by a version of redraft before 0.1.0, and only such a version can read it",
                 place=self.place,
@@ -189,9 +189,9 @@ class Connection(ABC):
                     " export BOOK -o FILE` questions that `redraft pack import FILE` reads here",
                 ),
             )
-        if others:
+        if other_versions:
             raise StoreError(
-                f"the database was written by a newer redraft (it has {others[-1]})",
+                f"the database was written by a newer redraft (it has {other_versions[-1]})",
                 place=self.place,
                 fix=("upgrade redraft, or name another database with ", Set("db")),
             )

@@ -54,11 +54,11 @@ def _file(content: bytes, kind: str) -> _StaticFile:
 
 
 def _found(folder: Traversable, before: str) -> Iterator[tuple[str, _StaticFile]]:
-    for one in folder.iterdir():
-        if one.is_dir():
-            yield from _found(one, f"{before}{one.name}/")
-        elif (kind := _TYPES.get(one.name.rpartition(".")[2])) is not None:
-            yield f"{before}{one.name}", _file(one.read_bytes(), kind)
+    for path in folder.iterdir():
+        if path.is_dir():
+            yield from _found(path, f"{before}{path.name}/")
+        elif (kind := _TYPES.get(path.name.rpartition(".")[2])) is not None:
+            yield f"{before}{path.name}", _file(path.read_bytes(), kind)
 
 
 async def static_file(request: Request) -> Response:
@@ -102,11 +102,11 @@ def studio(config: StudioConfig) -> Starlette:
     # Read before the event loop starts.
     _files()
     added = extensions()
-    endpoints = (*api.ENDPOINTS, *(endpoint for one in added for endpoint in one.endpoints))
+    endpoints = (*api.ENDPOINTS, *(endpoint for extension in added for endpoint in extension.endpoints))
     routes = [
-        *(() if config.read_only else (*_WORKING, *(route for one in added for route in one.working))),
+        *(() if config.read_only else (*_WORKING, *(route for extension in added for route in extension.working))),
         *_READING,
-        *(route for one in added for route in one.reading),
+        *(route for extension in added for route in extension.reading),
         *(endpoint.route() for endpoint in endpoints if endpoint.is_there(config.read_only)),
         Route("/runs/{run}", run_page),
     ]
@@ -119,7 +119,9 @@ def studio(config: StudioConfig) -> Starlette:
 
     return Starlette(
         routes=routes,
-        middleware=[Middleware(Guard, config=config, uploads=frozenset().union(*(one.uploads for one in added)))],
+        middleware=[
+            Middleware(Guard, config=config, uploads=frozenset().union(*(extension.uploads for extension in added)))
+        ],
         exception_handlers={
             RedraftError: refused,
             ValidationError: refused,

@@ -78,8 +78,8 @@ async def _status(request: Request, name: str) -> BatchStatus:
 
 async def items(request: Request) -> ItemList:
     """Return a page of the documents of a batch."""
-    shown = partial(batches.items, by_page=is_by_page(request))
-    return await read(request, shown, named(request), query_of(request, ItemFilter))
+    list_items = partial(batches.items, by_page=is_by_page(request))
+    return await read(request, list_items, named(request), query_of(request, ItemFilter))
 
 
 async def ordered(request: Request, order: BatchOrder) -> None:
@@ -109,13 +109,13 @@ async def events(request: Request) -> Response:
 
 async def download(request: Request) -> Response:
     """Return a ZIP archive of the summaries of a batch, made while it is sent."""
-    name, wanted = named(request), request.path_params["form"]
-    kind = KINDS.get(wanted)
+    name, form = named(request), request.path_params["form"]
+    kind = KINDS.get(form)
     if kind is None:
-        raise NotFound(f"a batch is not written as {wanted!r:.40}", hint=f"choose one of {', '.join(KINDS)}")
+        raise NotFound(f"a batch is not written as {form!r:.40}", hint=f"choose one of {', '.join(KINDS)}")
     title = (await status(request)).title
     parts = _archive(context_of(request).reading, name, kind)
-    return StreamingResponse(parts, media_type="application/zip", headers=saved_as(title, f"-{wanted}.zip"))
+    return StreamingResponse(parts, media_type="application/zip", headers=saved_as(title, f"-{form}.zip"))
 
 
 class _ArchiveBuffer(bytearray):
@@ -131,9 +131,9 @@ class _ArchiveBuffer(bytearray):
 
     def taken(self) -> bytes:
         """Return these bytes, and forget them."""
-        found = bytes(self)
+        content = bytes(self)
         self.clear()
-        return found
+        return content
 
 
 def _archive(store: Store, name: str, kind: DownloadFormat) -> Iterator[bytes]:

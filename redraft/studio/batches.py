@@ -60,8 +60,8 @@ def find_batch(store: Store, name: str) -> BatchSnapshot:
 
 def listed(store: Store, at_work: frozenset[str], *, by_page: bool = True) -> BatchList:
     """Return all batches, with errors as pages or as the API tell them."""
-    found = (read_snapshot(store, batch.name) for batch in store.batches.all())
-    return BatchList(batches=tuple(_status(store, snapshot, at_work, by_page=by_page) for snapshot in found))
+    snapshots = (read_snapshot(store, batch.name) for batch in store.batches.all())
+    return BatchList(batches=tuple(_status(store, snapshot, at_work, by_page=by_page) for snapshot in snapshots))
 
 
 def status_of(store: Store, name: str, at_work: frozenset[str], *, by_page: bool = True) -> BatchStatus:
@@ -92,31 +92,33 @@ def _status(store: Store, snapshot: BatchSnapshot, at_work: frozenset[str], *, b
         max_calls=batch.limits.get("max_calls"),
         at_work=batch.name in at_work,
         orders=orders(snapshot, at_work),
-        left_out=tuple(scrubbed(one) for one in batch.asked.get("left_out", ())),
+        left_out=tuple(scrubbed(note) for note in batch.asked.get("left_out", ())),
     )
 
 
 def orders(snapshot: BatchSnapshot, at_work: frozenset[str]) -> tuple[BatchOrder, ...]:
     """Return the orders that a batch accepts now."""
     counts, stage = snapshot.counts, snapshot.status
-    found: list[BatchOrder] = []
+    orders_possible: list[BatchOrder] = []
     if stage in ("working", "idle"):
-        found.append("pause")
+        orders_possible.append("pause")
     if stage in ("working", "idle") or (stage == "paused" and counts.leased):
-        found.append("cancel")
-    left = counts.waiting or counts.failed or counts.aside
-    if left and stage != "working" and snapshot.name not in at_work:
-        found.append("resume")
-    return tuple(found)
+        orders_possible.append("cancel")
+    remaining = counts.waiting or counts.failed or counts.aside
+    if remaining and stage != "working" and snapshot.name not in at_work:
+        orders_possible.append("resume")
+    return tuple(orders_possible)
 
 
-def items(store: Store, name: str, wanted: ItemFilter, *, by_page: bool = True) -> ItemList:
+def items(store: Store, name: str, item_filter: ItemFilter, *, by_page: bool = True) -> ItemList:
     """Return a page of the documents of a batch. Only these are read."""
     find_batch(store, name)
-    total = store.batches.how_many(name, wanted.state, wanted.q)
-    pages = max(1, ceil(total / wanted.per))
-    page = min(wanted.page, pages)
-    item_rows = store.batches.some(name, wanted.state, wanted.q, (page - 1) * wanted.per, wanted.per)
+    total = store.batches.how_many(name, item_filter.state, item_filter.q)
+    pages = max(1, ceil(total / item_filter.per))
+    page = min(item_filter.page, pages)
+    item_rows = store.batches.some(
+        name, item_filter.state, item_filter.q, (page - 1) * item_filter.per, item_filter.per
+    )
     names = Counter(source_name(item.source) for item in item_rows)
     rows = tuple(
         _row(store, item, is_named_alone=names[source_name(item.source)] == 1, by_page=by_page) for item in item_rows
@@ -131,8 +133,8 @@ def _title(store: Store, name: str) -> str:
         return name
     rows = store.batches.some(name, "", "", 0, _MAX_NAMED)
     more = store.batches.how_many(name) - len(rows)
-    said = ", ".join(source_name(row.source) for row in rows)
-    return f"{said} and {more:,} more" if more else said or name
+    title = ", ".join(source_name(row.source) for row in rows)
+    return f"{title} and {more:,} more" if more else title or name
 
 
 def failures(store: Store, name: str) -> tuple[ItemRow, ...]:
@@ -182,11 +184,11 @@ class BatchTableCache:
         snapshot = find_batch(self._store, name)
         with self._lock:
             before = self._kept.pop(name, None)
-            found = before if before and before[0] == snapshot else (snapshot, report_on(self._store, snapshot))
-            self._kept[name] = found
+            entry = before if before and before[0] == snapshot else (snapshot, report_on(self._store, snapshot))
+            self._kept[name] = entry
             while len(self._kept) > _MAX_KEPT:
                 del self._kept[next(iter(self._kept))]
-        return found[1]
+        return entry[1]
 
     def typed(self, name: str) -> BatchTables:
         """Return the tables for the API."""

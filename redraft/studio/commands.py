@@ -90,7 +90,7 @@ def studio(
         experiments=folder,
     )
     with tracing(bool(given["trace_to_langsmith"])):
-        serve(host, port, config, lambda address, known: _tell(address, known, quiet=quiet))
+        serve(host, port, config, lambda address, is_known: _tell(address, is_known, quiet=quiet))
     if not quiet:
         say("stopped; finished work is kept")
     return 0

@@ -80,8 +80,8 @@ class WorkManager:
         await self._begun(feed, run)
         # After an invalid answer the same question comes next; after a valid one, any other event.
         message = await feed.first("waiting", "stage", "score", "round", "done", "error", "stopped", "call", "finding")
-        asked = message["question"] if message and message["kind"] == "waiting" else None
-        return str(asked["problem"]) if asked else ""
+        question = message["question"] if message and message["kind"] == "waiting" else None
+        return str(question["problem"]) if question else ""
 
     async def _resumed(self, key: str, answer: Mapping[str, Any] | None = None, max_cost: float | None = None) -> Feed:
         """Resume a run under its own limit of cost or another, but never above that of the studio."""
@@ -114,7 +114,7 @@ class WorkManager:
             raise RedraftError("the run did not start")
         self._feeds.pop(run, None)
         self._feeds[run] = feed
-        at_rest = [key for key, one in self._feeds.items() if one.over]
+        at_rest = [key for key, feed in self._feeds.items() if feed.over]
         for key in at_rest[: max(0, len(at_rest) - _MAX_FEEDS)]:
             del self._feeds[key]
         return run
@@ -135,13 +135,13 @@ class WorkManager:
         """Return the batches that this studio is running."""
         return frozenset(name for name, task in self._batches.items() if not task.done())
 
-    async def start_batch(self, wanted: StartableRuns, asked: BatchRequest, name: str) -> str:
+    async def start_batch(self, startable: StartableRuns, batch_request: BatchRequest, name: str) -> str:
         """Start a batch, or continue the same one, and return its name."""
-        return self._at_work_on(await off_loop(self._opened, wanted, asked, name))
+        return self._at_work_on(await off_loop(self._opened, startable, batch_request, name))
 
-    def _opened(self, wanted: StartableRuns, asked: BatchRequest, name: str) -> Batch:
+    def _opened(self, startable: StartableRuns, batch_request: BatchRequest, name: str) -> Batch:
         sources = []
-        for document in wanted.documents:
+        for document in startable.documents:
             self.session.store.documents.add(document)
             called = document.source or one_line(document.title) or "document"
             sources.append(
@@ -149,8 +149,10 @@ class WorkManager:
                     f"{called}#{document.id[:8]}", file_name(called.rpartition(".")[0] or called), document=document.id
                 )
             )
-        limits, store = limits_of(self.manager.limits or Limits(), wanted.asked.max_cost), self.session.store
-        return open_batch(store, sources, asked, limits, folder="", name=name or None, left_out=wanted.left_out)
+        limits, store = limits_of(self.manager.limits or Limits(), startable.asked.max_cost), self.session.store
+        return open_batch(
+            store, sources, batch_request, limits, folder="", name=name or None, left_out=startable.left_out
+        )
 
     async def resume_batch(self, name: str, max_cost: float | None = None) -> None:
         """Resume a batch in this studio under its own limits, optionally with another limit of cost."""
@@ -256,15 +258,15 @@ class Extension:
 @cache
 def extensions() -> tuple[Extension, ...]:
     """Return the installed extensions, without those whose own requirements are not installed."""
-    found: list[Extension] = []
+    extensions_found: list[Extension] = []
     for name in plugins.names("studio"):
         try:
-            found.append(plugins.load("studio", name))
+            extensions_found.append(plugins.load("studio", name))
         except UsageError as error:
             if not isinstance(error.__cause__, ModuleNotFoundError):
                 raise
             _log.warning("the pages of %s are left out: %s is not installed", name, error.__cause__.name)
-    return tuple(found)
+    return tuple(extensions_found)
 
 
 @dataclass(slots=True)
@@ -325,9 +327,9 @@ async def read(request: Request, work: Callable[..., T], *args: object) -> T:
     return await off_loop(work, context_of(request).reading, *args)
 
 
-def streamed(request: Request, shown: AsyncIterator[Message]) -> Response:
+def streamed(request: Request, messages: AsyncIterator[Message]) -> Response:
     """Return a response that streams events."""
-    return StreamingResponse(sent(context_of(request).closing, shown), media_type=EVENT_STREAM, headers=STREAMED)
+    return StreamingResponse(sent(context_of(request).closing, messages), media_type=EVENT_STREAM, headers=STREAMED)
 
 
 class NoSuchRun(RunError):
@@ -343,10 +345,10 @@ async def run_of(request: Request) -> Run:
 
 def found_run(store: Store, key: str) -> Run:
     """Return the run with this id, or with the only id that starts with it."""
-    known = [one for one, _, _ in store.runs.stamps() if one.startswith(key)]
-    if len(known) != 1:
+    keys = [run_key for run_key, _, _ in store.runs.stamps() if run_key.startswith(key)]
+    if len(keys) != 1:
         raise NoSuchRun(
-            f"{'more than one run has' if known else 'no run has'} an id that starts with {key!r}",
+            f"{'more than one run has' if keys else 'no run has'} an id that starts with {key!r}",
             fix=(RunCommand("runs"), " lists them"),
         )
-    return store.runs.get(known[0])
+    return store.runs.get(keys[0])

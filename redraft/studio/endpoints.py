@@ -124,8 +124,8 @@ async def refused(request: Request, error: Exception) -> Response:
         return refusal(request.url.path, status, problem)
     run = "" if status == 404 else request.path_params.get("run", "")
     context = request.app.state.context
-    known = {"here": "", "read_only": context.config.read_only, "menu": context.menu, "sheet": "", "run": run}
-    return HTMLResponse(template(_PROBLEM).render(status=status, problem=problem, **known), status)
+    values = {"here": "", "read_only": context.config.read_only, "menu": context.menu, "sheet": "", "run": run}
+    return HTMLResponse(template(_PROBLEM).render(status=status, problem=problem, **values), status)
 
 
 def refusal(path: str, status: int, problem: Problem) -> Response:
@@ -186,10 +186,10 @@ class Endpoint:
         return Route(self.path, self._answer, methods=[self.method])
 
     async def _answer(self, request: Request) -> Response:
-        made = await self.handler(request)
-        if isinstance(made, BaseModel):
-            return await off_loop(typed, made, self.status)
-        return made if isinstance(made, Response) else JSONResponse(made, self.status)
+        response = await self.handler(request)
+        if isinstance(response, BaseModel):
+            return await off_loop(typed, response, self.status)
+        return response if isinstance(response, Response) else JSONResponse(response, self.status)
 
 
 def query_of(request: Request, model: type[M]) -> M:
@@ -228,41 +228,41 @@ def openapi(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
 _ABOUT = "Start runs of redraft, follow them, and read their results. Requests that change something need the token."
 
 
-def _operation(one: Endpoint, schemas: Mapping[Any, Any]) -> dict[str, Any]:
-    content = {one.kind: {"schema": schemas[one.gives]} if one.gives else {}}
-    said = {_JSON: {"schema": schemas[ProblemReply]}} if is_for_programs(one.path) else {"text/html": {}}
+def _operation(endpoint: Endpoint, schemas: Mapping[Any, Any]) -> dict[str, Any]:
+    content = {endpoint.kind: {"schema": schemas[endpoint.gives]} if endpoint.gives else {}}
+    said = {_JSON: {"schema": schemas[ProblemReply]}} if is_for_programs(endpoint.path) else {"text/html": {}}
     failed = {"description": "The error", "content": said}
     in_path = [
         {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
-        for name in re.findall(r"{(\w+)", one.path)
+        for name in re.findall(r"{(\w+)", endpoint.path)
     ]
-    made: dict[str, Any] = {
-        "summary": one.says,
-        "operationId": _called(one),
-        "parameters": [*in_path, *_in_query(one)],
-        "responses": {str(one.status): {"description": one.says, "content": content}, "default": failed},
+    operation: dict[str, Any] = {
+        "summary": endpoint.says,
+        "operationId": _called(endpoint),
+        "parameters": [*in_path, *_in_query(endpoint)],
+        "responses": {str(endpoint.status): {"description": endpoint.says, "content": content}, "default": failed},
     }
-    if one.plans:
-        planned = {"description": "The plan", "content": {_JSON: {"schema": schemas[one.plans]}}}
-        made["responses"]["200"] = planned
-    if one.takes:
-        kinds = [_JSON, *(["multipart/form-data"] if one.forms else [])]
-        made["requestBody"] = {"content": {kind: {"schema": schemas[one.takes]} for kind in kinds}}
-    if one.writes:
-        made["security"] = [{"token": []}]
-    return made
+    if endpoint.plans:
+        planned = {"description": "The plan", "content": {_JSON: {"schema": schemas[endpoint.plans]}}}
+        operation["responses"]["200"] = planned
+    if endpoint.takes:
+        kinds = [_JSON, *(["multipart/form-data"] if endpoint.forms else [])]
+        operation["requestBody"] = {"content": {kind: {"schema": schemas[endpoint.takes]} for kind in kinds}}
+    if endpoint.writes:
+        operation["security"] = [{"token": []}]
+    return operation
 
 
-def _called(one: Endpoint) -> str:
-    words = [word for word in re.split(r"[/{}.:]+", one.address.removeprefix("/api")) if word and word != "run"]
-    return "_".join((one.method.lower(), *words))
+def _called(endpoint: Endpoint) -> str:
+    words = [word for word in re.split(r"[/{}.:]+", endpoint.address.removeprefix("/api")) if word and word != "run"]
+    return "_".join((endpoint.method.lower(), *words))
 
 
-def _in_query(one: Endpoint) -> list[dict[str, Any]]:
-    if isinstance(one.query, type):
-        properties = one.query.model_json_schema().get("properties", {})
+def _in_query(endpoint: Endpoint) -> list[dict[str, Any]]:
+    if isinstance(endpoint.query, type):
+        properties = endpoint.query.model_json_schema().get("properties", {})
         return [{"name": name, "in": "query", "schema": schema} for name, schema in properties.items()]
     return [
         {"name": name, "in": "query", "description": what, "schema": {"type": "string"}}
-        for name, what in one.query.items()
+        for name, what in endpoint.query.items()
     ]

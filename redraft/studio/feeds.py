@@ -84,8 +84,8 @@ class Progress:
         self.calls += 1
         self.prompt_tokens += event.usage.prompt_tokens
         self.completion_tokens += event.usage.completion_tokens
-        known = self.cost_usd is not None and event.cost_usd is not None
-        self.cost_usd = (self.cost_usd or 0) + (event.cost_usd or 0) if known else None
+        is_priced = self.cost_usd is not None and event.cost_usd is not None
+        self.cost_usd = (self.cost_usd or 0) + (event.cost_usd or 0) if is_priced else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,13 +158,13 @@ class Feed:
 
     def _in_order(self, numbered: Sequence[_Numbered]) -> list[Message]:
         """Return the messages with the progress after them, and an end last."""
-        messages = [one.message for one in numbered]
+        messages = [numbered_message.message for numbered_message in numbered]
         ends = [message for message in messages if message["kind"] in ENDS]
         return [*(message for message in messages if message["kind"] not in ENDS), asdict(self._progress), *ends]
 
     def _since(self, at: int) -> list[_Numbered]:
         numbereds = [numbered for part in (self._kept, self._recent) for numbered in reversed_until(part, at)]
-        return sorted(numbereds, key=lambda one: one.number)
+        return sorted(numbereds, key=lambda numbered_message: numbered_message.number)
 
     async def first(self, *kinds: str) -> Message | None:
         """Return the first event of one of these kinds; None if the feed ends without one."""
@@ -189,28 +189,28 @@ class Feed:
 def reversed_until(numbered: Any, at: int) -> list[_Numbered]:
     """Return the events after a number, latest first. Only the end of the list is read."""
     numbereds: list[_Numbered] = []
-    for one in reversed(numbered):
-        if one.number <= at:
+    for numbered_message in reversed(numbered):
+        if numbered_message.number <= at:
             break
-        numbereds.append(one)
+        numbereds.append(numbered_message)
     return numbereds
 
 
-async def sent(closing: asyncio.Event, shown: AsyncIterator[Message]) -> AsyncIterator[str]:
+async def sent(closing: asyncio.Event, messages: AsyncIterator[Message]) -> AsyncIterator[str]:
     """Yield events as server-sent events. All have the type `message`, with their kind in the data, so that one
     listener gets them all."""
-    async for message in _until(closing, shown):
+    async for message in _until(closing, messages):
         yield f"data: {json.dumps(message, ensure_ascii=False, default=str)}\n\n"
         if message["kind"] in ENDS:
             return
 
 
-async def _until(closing: asyncio.Event, shown: AsyncIterator[Message]) -> AsyncIterator[Message]:
+async def _until(closing: asyncio.Event, messages: AsyncIterator[Message]) -> AsyncIterator[Message]:
     """Yield events until the feed ends or the server shuts down."""
     ending = asyncio.ensure_future(closing.wait())
     try:
         while True:
-            coming = asyncio.ensure_future(anext(shown, None))
+            coming = asyncio.ensure_future(anext(messages, None))
             await asyncio.wait((coming, ending), return_when=asyncio.FIRST_COMPLETED)
             if not coming.done():
                 coming.cancel()
@@ -252,24 +252,24 @@ class _Snapshot:
     end: Message | None
 
 
-def _look(store: Store, key: str, known: frozenset[tuple[int, int]], rounds_known: int) -> _Snapshot:
+def _look(store: Store, key: str, pieces_known: frozenset[tuple[int, int]], rounds_known: int) -> _Snapshot:
     run = store.runs.get(key)
     status, totals = store.status(run), store.calls.totals(key)
-    found: list[Message] = [event_json(RunStarted(key))] if not known and not rounds_known else []
+    messages: list[Message] = [event_json(RunStarted(key))] if not pieces_known and not rounds_known else []
     pieces = store.runs.pieces(key)
     for one in pieces:
-        if (one.level, one.index) not in known:
+        if (one.level, one.index) not in pieces_known:
             chunks = (one.first_chunk, one.last_chunk)
-            found.append(event_json(PieceDone(one.level, one.index, *chunks, one.words, one.flaw)))
-    rounds = [made for made in store.judgments.rounds(key) if made.accepted is not None]
-    for made in rounds[rounds_known:]:
+            messages.append(event_json(PieceDone(one.level, one.index, *chunks, one.words, one.flaw)))
+    rounds = [round_ for round_ in store.judgments.rounds(key) if round_.accepted is not None]
+    for round_ in rounds[rounds_known:]:
         scores = {
             name: evaluation.score
-            for name, evaluation in store.judgments.of(made.draft).items()
+            for name, evaluation in store.judgments.of(round_.draft).items()
             if evaluation.score is not None
         }
-        settled = RoundSettled(made.number, made.draft, bool(made.accepted), made.reason, made.aims, scores)
-        found.append(event_json(settled))
+        settled = RoundSettled(round_.number, round_.draft, bool(round_.accepted), round_.reason, round_.aims, scores)
+        messages.append(event_json(settled))
     progress = Progress(
         calls=totals.calls,
         cached=totals.cached,
@@ -278,7 +278,7 @@ def _look(store: Store, key: str, known: frozenset[tuple[int, int]], rounds_know
         cost_usd=totals.cost_usd,
     )
     end = _end(key, status, run.stop_reason or "", run.error)
-    return _Snapshot(found, {(piece.level, piece.index) for piece in pieces}, len(rounds), asdict(progress), end)
+    return _Snapshot(messages, {(piece.level, piece.index) for piece in pieces}, len(rounds), asdict(progress), end)
 
 
 def _end(key: str, status: str, reason: str, error: dict[str, Any] | None) -> Message | None:

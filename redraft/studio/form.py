@@ -108,8 +108,8 @@ def _control(model: type[BaseModel], name: str, models: tuple[str, ...]) -> Form
         bounds = {
             end: value for bound in field.metadata for end in _ENDS if (value := getattr(bound, end, None)) is not None
         }
-        least, most = bounds.get("ge", bounds.get("gt")), bounds.get("le", bounds.get("lt"))
-        return FormField(name, label, text, "number", default, (), least, most, kind is int)
+        minimum, maximum = bounds.get("ge", bounds.get("gt")), bounds.get("le", bounds.get("lt"))
+        return FormField(name, label, text, "number", default, (), minimum, maximum, kind is int)
     return FormField(name, label, text, "text", default)
 
 

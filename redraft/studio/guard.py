@@ -124,22 +124,22 @@ class Guard:
         return self._config.any_address and _is_address(name)
 
     def _has_token(self, scope: Scope, headers: Headers) -> bool:
-        kind, _, said = headers.get("authorization", "").partition(" ")
-        if kind.lower() == "bearer" and self._is_token(said.strip()):
+        kind, _, token = headers.get("authorization", "").partition(" ")
+        if kind.lower() == "bearer" and self._is_token(token.strip()):
             return True
         if self._is_token(_cookie(headers, self._config.cookie)):
             return True
         return scope["method"] in _READING and self._is_token(_query(scope).get("token", ""))
 
-    def _is_token(self, said: str) -> bool:
-        return bool(self._token) and hmac.compare_digest(said.encode("utf-8", "replace"), self._token)
+    def _is_token(self, token: str) -> bool:
+        return bool(self._token) and hmac.compare_digest(token.encode("utf-8", "replace"), self._token)
 
     def _entering(self, scope: Scope) -> Response | None:
         """Return a redirect that sets the cookie and removes the token from the address; None without a valid token."""
-        given = _query(scope)
-        if scope["method"] not in _READING or "token" not in given or not self._is_token(given["token"]):
+        query = _query(scope)
+        if scope["method"] not in _READING or "token" not in query or not self._is_token(query["token"]):
             return None
-        rest = urlencode([(name, value) for name, value in given.items() if name != "token"])
+        rest = urlencode([(name, value) for name, value in query.items() if name != "token"])
         # Leading slashes could redirect to another host.
         path = quote(str(scope["path"]).lstrip("/\\"))
         reply = RedirectResponse(f"/{path}{'?' if rest else ''}{rest}", 303)

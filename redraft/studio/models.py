@@ -199,12 +199,10 @@ async def _looked(context: StudioContext) -> LocalServers:
     lines, usable = [], {}
     for server in local_servers:
         ids = (server.models or ())[:_MAX_MODELS]
-        names = {f"{server.port.prefix}{each}": each for each in ids}
-        for name, each in names.items():
-            usable[name] = ModelSettings(
-                model=f"{OPENAI}:{each}", base_url=server.port.url, key_env=NO_KEY, price=_FREE
-            )
-        models = tuple(LocalModel(name=name, model=each) for name, each in names.items())
+        names = {f"{server.port.prefix}{key}": key for key in ids}
+        for name, key in names.items():
+            usable[name] = ModelSettings(model=f"{OPENAI}:{key}", base_url=server.port.url, key_env=NO_KEY, price=_FREE)
+        models = tuple(LocalModel(name=name, model=key) for name, key in names.items())
         lines.append(
             LocalServerEntry(
                 kind=server.port.kind, address=server.port.url, answers=server.models is not None, models=models

@@ -246,15 +246,15 @@ def names_of(models: Models) -> dict[str, str]:
     } | labels
 
 
-def judging_of(body: SettingsBody, models: Models, wanted: tuple[str, ...], judges: tuple[str, ...]) -> JudgeConfig:
+def judging_of(body: SettingsBody, models: Models, metrics: tuple[str, ...], judges: tuple[str, ...]) -> JudgeConfig:
     """Return the settings of judging, with the judges."""
     named_models = (
         *judges,
         *(name_of_role for name in ("validator", "decider") if (name_of_role := getattr(body, name))),
     )
     tables = {name: known_model(name, models) for name in named_models if name != EXTRACTIVE}
-    values = {"metrics": wanted or USUAL_METRICS, "judges": judges, "models": tables, **body.said(_JUDGING)}
-    values["rubrics"] = {name: rubric_settings for name, rubric_settings in body.rubrics.items() if name in wanted}
+    values = {"metrics": metrics or USUAL_METRICS, "judges": judges, "models": tables, **body.said(_JUDGING)}
+    values["rubrics"] = {name: rubric_settings for name, rubric_settings in body.rubrics.items() if name in metrics}
     judging = validated(JudgeConfig, values)
     if judging.embeddings is None:
         similarity(judging.similarity, None)

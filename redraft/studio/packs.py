@@ -67,16 +67,16 @@ def strike(store: Store, key: str, ranks: Sequence[int]) -> str:
     The old pack and its scores are unchanged.
     """
     pack = pack_named(store, key)
-    known = {question.id for question in pack.questions}
-    if unknown := sorted(set(ranks) - known):
+    question_ids = {question.id for question in pack.questions}
+    if unknown := sorted(set(ranks) - question_ids):
         raise PackError(
-            f"pack {pack.id} has no question {unknown[0]}", hint=f"its questions are numbered 1 to {max(known)}"
+            f"pack {pack.id} has no question {unknown[0]}", hint=f"its questions are numbered 1 to {max(question_ids)}"
         )
     questions = [question for question in pack.questions if question.id not in set(ranks)]
     if not questions:
         raise PackError("a pack needs at least one question", hint="keep one of them")
     pack_questions = tuple(replace(question, id=rank) for rank, question in enumerate(questions, 1))
-    made = replace(pack, id=pack_id(pack.document, pack_questions), questions=pack_questions)
-    store.packs.add(made, f"{_STRUCK} {pack.id}")
-    store.packs.prefer(made.id)
-    return made.id
+    changed = replace(pack, id=pack_id(pack.document, pack_questions), questions=pack_questions)
+    store.packs.add(changed, f"{_STRUCK} {pack.id}")
+    store.packs.prefer(changed.id)
+    return changed.id

@@ -47,9 +47,9 @@ def page(request: Request, name: str, here: str, status: int = 200, **values: An
     """Return a page of the studio."""
     context = context_of(request)
     meanings = {name: info.meaning for name, info in METRICS.items()}
-    known = {"here": here, "read_only": context.config.read_only, "menu": context.menu, "meanings": meanings}
+    variables = {"here": here, "read_only": context.config.read_only, "menu": context.menu, "meanings": meanings}
     packages = (extension.package for extension in context.extensions)
-    return HTMLResponse(template(f"studio/{name}.html", *packages).render(**known, **values), status)
+    return HTMLResponse(template(f"studio/{name}.html", *packages).render(**variables, **values), status)
 
 
 class ListPage(Sequence[Any]):
@@ -57,8 +57,8 @@ class ListPage(Sequence[Any]):
 
     def __init__(self, request: Request, rows: Sequence[Any]) -> None:
         self.total, self.pages = len(rows), max(1, ceil(len(rows) / _ROWS))
-        given = request.query_params.get("page", "")
-        self.number = min(max(1, int(given) if given.isdecimal() else 1), self.pages)
+        text = request.query_params.get("page", "")
+        self.number = min(max(1, int(text) if text.isdecimal() else 1), self.pages)
         self._rows = rows[(self.number - 1) * _ROWS : self.number * _ROWS]
 
     def __len__(self) -> int:
@@ -82,33 +82,33 @@ async def runs(request: Request) -> Response:
     """Show the list of runs."""
     run_filter, run_list = query_of(request, RunFilter), await studio_api.runs(request)
     try:
-        said = context_of(request).notices.look(request.query_params.get("said", ""))
+        notice = context_of(request).notices.look(request.query_params.get("said", ""))
     except UsageError:
-        said = ""
+        notice = ""
     # Runs of experiments and batches are listed only on request.
     has_runs = bool(run_list.kinds or await off_loop(context_of(request).rows.all))
-    shown: dict[str, Any] = {
+    filters: dict[str, Any] = {
         "listed": run_list,
         "wanted": run_filter,
         "to": _RunListLinks(run_filter, run_list),
-        "said": said,
+        "said": notice,
     }
-    return page(request, "runs", "runs", has_runs=has_runs, has_sample=sample_book() is not None, **shown)
+    return page(request, "runs", "runs", has_runs=has_runs, has_sample=sample_book() is not None, **filters)
 
 
 class _RunListLinks:
     """Links to the list in another order, or to another of its pages."""
 
-    def __init__(self, wanted: RunFilter, listed: RunList) -> None:
-        self._said = wanted.model_dump(exclude_defaults=True)
-        self._wanted = wanted
+    def __init__(self, run_filter: RunFilter, listed: RunList) -> None:
+        self._said = run_filter.model_dump(exclude_defaults=True)
+        self._wanted = run_filter
         self.metrics = listed.metrics
 
     def sorted_by(self, column: str) -> str:
         """Return the link to the list sorted by a column, reversed if it is already sorted by it."""
         first = "asc" if column in ("title", "kind", "status", "model") else "desc"
-        other = "asc" if self._wanted.dir == "desc" else "desc"
-        return self._with(sort=column, dir=other if column == self._wanted.sort else first, page=1)
+        direction = "asc" if self._wanted.dir == "desc" else "desc"
+        return self._with(sort=column, dir=direction if column == self._wanted.sort else first, page=1)
 
     def order(self, column: str) -> str:
         """Return the order of a column, for `aria-sort`."""
@@ -135,14 +135,14 @@ async def review(request: Request) -> Response:
     return await _review(request)
 
 
-async def _review(request: Request, given: ReviewBody | None = None, problem: str = "") -> Response:
+async def _review(request: Request, body: ReviewBody | None = None, problem: str = "") -> Response:
     run = await run_of(request)
     question = await work_of(request).session.question(run.id)
     if question is None:
         return RedirectResponse(f"/runs/{run.id}", 303)
     document, earlier = await read(request, document_read, run), await read(request, _earlier, run.id)
     values: dict[str, Any] = {"run": run.id, "question": question, "title": document.title, "earlier": earlier}
-    values |= {"given": given or ReviewBody(), "part": part_read(document.notes), "characters": len(document.text)}
+    values |= {"given": body or ReviewBody(), "part": part_read(document.notes), "characters": len(document.text)}
     values["findings"] = [with_place(finding, document) for finding in _FINDINGS.validate_python(question["findings"])]
     values["offline_check"] = bool(offline_checked(run))
     values["not_understood"] = NOT_UNDERSTOOD if run.settings.model == EXTRACTIVE else ""
@@ -180,13 +180,13 @@ async def answer(request: Request) -> Response:
 
 def _answer_of(form: FormData) -> ReviewBody:
     """Parse the answer in a form. Findings that were shown but not ticked are dropped."""
-    shown, kept = form.getlist("shown"), form.getlist("fix")
-    drop = [str(one) for one in shown if one not in kept]
+    listed, checked = form.getlist("shown"), form.getlist("fix")
+    drop = [str(finding) for finding in listed if finding not in checked]
     act = form.get("act", "")
     add = tuple(line.strip() for line in str(form.get("add", "")).splitlines() if line.strip())
     edited = str(form.get("edited", "")).replace("\r\n", "\n") if act == "edited" else None
-    given = {"drop": drop, "add": add, "edited": edited, "stop": act == "stop"}
-    answered: ReviewBody = validated(ReviewBody, given)
+    answer = {"drop": drop, "add": add, "edited": edited, "stop": act == "stop"}
+    answered: ReviewBody = validated(ReviewBody, answer)
     return answered
 
 
@@ -199,11 +199,11 @@ async def compare(request: Request) -> Response:
 
 
 def _comparison_page(store: Store, keys: list[str], context: StudioContext) -> str:
-    found = [found_run(store, key) for key in keys]
-    names = {name: shown for run in found for name, shown in shown_names(run.settings, run.judging).items()}
-    shown = comparison.view(read_comparison(store, [run.id for run in found]), partial(with_names, names=names), names)
-    known = {"here": "runs", "read_only": context.config.read_only, "menu": context.menu}
-    return template("studio/comparison.html").render(**shown, **known, assets=None)
+    runs = [found_run(store, key) for key in keys]
+    names = {name: shown_name for run in runs for name, shown_name in shown_names(run.settings, run.judging).items()}
+    view = comparison.view(read_comparison(store, [run.id for run in runs]), partial(with_names, names=names), names)
+    variables = {"here": "runs", "read_only": context.config.read_only, "menu": context.menu}
+    return template("studio/comparison.html").render(**view, **variables, assets=None)
 
 
 async def pack_list(request: Request) -> Response:
@@ -217,31 +217,35 @@ async def pack(request: Request) -> Response:
 
 
 async def _pack(request: Request, problem: str = "") -> Response:
-    found = await read(request, packs.pack_named, request.path_params["pack"])
-    title, used = await read(request, _title, found.document), await read(request, packs.is_used, found)
-    return page(request, "pack", "packs", 422 if problem else 200, pack=found, title=title, used=used, problem=problem)
+    pack = await read(request, packs.pack_named, request.path_params["pack"])
+    title, is_used = await read(request, _title, pack.document), await read(request, packs.is_used, pack)
+    return page(
+        request, "pack", "packs", 422 if problem else 200, pack=pack, title=title, used=is_used, problem=problem
+    )
 
 
 async def strike(request: Request) -> Response:
     """Create a new pack without some questions."""
     async with request.form() as form:
-        ranks = [int(one) for one in form.getlist("strike") if isinstance(one, str) and one.isdecimal()]
+        ranks = [int(rank) for rank in form.getlist("strike") if isinstance(rank, str) and rank.isdecimal()]
     if not ranks:
         return await _pack(request, "no question is selected")
     body = validated(StrikeBody, {"questions": ranks})
     try:
-        made = await off_loop(packs.strike, work_of(request).session.store, request.path_params["pack"], body.questions)
+        changed = await off_loop(
+            packs.strike, work_of(request).session.store, request.path_params["pack"], body.questions
+        )
     except NotFound:
         raise
     except RedraftError as error:
         return await _pack(request, str(error))
-    return RedirectResponse(f"/packs/{made}", 303)
+    return RedirectResponse(f"/packs/{changed}", 303)
 
 
 async def keyfacts(request: Request) -> Response:
     """Show key facts as trees."""
-    found = await read(request, packs.keyfacts_contents, request.path_params["keyfacts"])
-    return page(request, "keyfacts", "packs", keyfacts=found)
+    keyfacts_found = await read(request, packs.keyfacts_contents, request.path_params["keyfacts"])
+    return page(request, "keyfacts", "packs", keyfacts=keyfacts_found)
 
 
 async def model_list(request: Request) -> Response:
@@ -293,9 +297,9 @@ async def api(request: Request) -> Response:
 class _BatchLinks:
     """Links to a batch, and to other pages of its documents."""
 
-    def __init__(self, name: str, wanted: ItemFilter) -> None:
+    def __init__(self, name: str, item_filter: ItemFilter) -> None:
         self.batch = f"/batches/{quote(name, safe='')}"
-        self._said = wanted.model_dump(exclude_defaults=True)
+        self._said = item_filter.model_dump(exclude_defaults=True)
 
     def page(self, number: int) -> str:
         """Return the link to another page of the documents."""

@@ -69,10 +69,10 @@ _NO_WORD = re.compile(r"[^A-Za-z0-9]+")
 
 async def download(request: Request) -> Response:
     """Return the summary or the dossier of a run as a file."""
-    wanted, run = request.path_params["form"], await run_of(request)
-    kind = KINDS.get(wanted)
+    form, run = request.path_params["form"], await run_of(request)
+    kind = KINDS.get(form)
     if kind is None:
-        raise NotFound(f"a run is not written as {wanted!r:.40}", hint=f"choose one of {', '.join(KINDS)}")
+        raise NotFound(f"a run is not written as {form!r:.40}", hint=f"choose one of {', '.join(KINDS)}")
     title, content = await read(request, file_of, run, kind)
     return Response(content, media_type=kind.media, headers=saved_as(title, f"-{run.id}{kind.suffix}"))
 
@@ -136,30 +136,30 @@ def check_refinable(run: Run) -> None:
         raise RunError(f"run {run.id} has no summary to refine", hint="resume it, or choose another run")
 
 
-def plan_fork(store: Store, run: Run, asked: ForkBody, work: WorkManager, models: Models) -> PlannedStart:
+def plan_fork(store: Store, run: Run, body: ForkBody, work: WorkManager, models: Models) -> PlannedStart:
     """Return the run that a fork asks for. Raise RedraftError if it is not possible."""
     check_refinable(run)
-    number = result_round(store, run) if asked.round is None else asked.round
-    given = draft_of_round(store, run, number)
+    number = result_round(store, run) if body.round is None else body.round
+    summary = draft_of_round(store, run, number)
     parts = OrderParts.of(run.order)
     usual = parts.refinement.goals if parts.refinement else DEFAULT_GOALS
-    goals = usual if asked.goals is None or not (asked.goals or asked.requests) else asked.goals
+    goals = usual if body.goals is None or not (body.goals or body.requests) else body.goals
     evaluators = with_rubrics(run.judging, ())
     check_goals(goals, metrics(names(evaluators), evaluators))
-    changes: dict[str, Any] = {"goals": goals, "review": asked.review}
-    changes |= {"rounds": asked.rounds} if asked.rounds is not None else {}
+    changes: dict[str, Any] = {"goals": goals, "review": body.review}
+    changes |= {"rounds": body.rounds} if body.rounds is not None else {}
     judging = parts.judging
-    if asked.judge:
-        tables = {} if asked.judge == EXTRACTIVE else {asked.judge: known_model(asked.judge, models)}
-        judging = judging.model_copy(update={"judges": (asked.judge,), "models": {**judging.models, **tables}})
-    writer = writer_settings(asked.model, models) if asked.model else {}
-    prompts = {"prompts": asked.prompts} if asked.prompts else {}
-    drafting = run.settings.model_copy(update={"words": asked.words or run.settings.words, **writer, **prompts})
+    if body.judge:
+        tables = {} if body.judge == EXTRACTIVE else {body.judge: known_model(body.judge, models)}
+        judging = judging.model_copy(update={"judges": (body.judge,), "models": {**judging.models, **tables}})
+    writer = writer_settings(body.model, models) if body.model else {}
+    prompts = {"prompts": body.prompts} if body.prompts else {}
+    drafting = run.settings.model_copy(update={"words": body.words or run.settings.words, **writer, **prompts})
     roles = work.manager.model_roles
     parts = parts.with_parts(drafting, judging).edited(changes)
     fork = SessionOrder(parts).judged_as_before(run.settings, roles)
-    findings = requests([text for text in asked.requests if text.strip()])
-    spec = fork.spec("refine", roles, given=given, parent=run.id, findings=findings)
+    findings = requests([text for text in body.requests if text.strip()])
+    spec = fork.spec("refine", roles, given=summary, parent=run.id, findings=findings)
     work.manager.places.check(run.id, spec.order.settings, spec.judging, spec.refinement, roles.objects)
     return PlannedStart(store.documents.get(run.document), spec)
 
@@ -168,43 +168,43 @@ async def fork(request: Request) -> StartedRun:
     """Refine a draft of a run in a new run."""
     body, run, work = validated(ForkBody, await json_of(request)), await run_of(request), work_of(request)
     planned = await read(request, plan_fork, run, body, work, context_of(request).models)
-    made = await work.start(*planned, body.max_cost)
-    return StartedRun(run=made, events=f"/api/runs/{made}/events")
+    started = await work.start(*planned, body.max_cost)
+    return StartedRun(run=started, events=f"/api/runs/{started}/events")
 
 
 def result_round(store: Store, run: Run) -> int:
     """Return the round of the result; 0 for a run without rounds."""
-    return next((made.number for made in store.judgments.rounds(run.id) if made.draft == run.draft), 0)
+    return next((round_.number for round_ in store.judgments.rounds(run.id) if round_.draft == run.draft), 0)
 
 
 def settings_given(store: Store, key: str, models: Mapping[str, ModelSettings]) -> dict[str, Any]:
     """Return the settings of an earlier run as fields of the form for a new one."""
     run = store.runs.get(key)
-    parts = [one for one in (run.settings, run.judging, run.refinement, run.limits) if one is not None]
-    found = {
+    parts = [part for part in (run.settings, run.judging, run.refinement, run.limits) if part is not None]
+    values = {
         name: getattr(part, name)
         for part in parts
         for name, field in type(part).model_fields.items()
         if name in RunBody.model_fields and getattr(part, name) != field.default
     }
-    named = {settings.model: name for name, settings in models.items()}
-    given = run.settings.strategy == GIVEN_STRATEGY
-    found |= {"document": run.document, "kind": run.kind if run.kind in run_views.DRAFTED else "summarize"}
-    found |= {
-        "model": named.get(run.settings.model, run.settings.model),
-        "strategy": "" if given else run.settings.strategy,
+    names = {settings.model: name for name, settings in models.items()}
+    is_summary_given = run.settings.strategy == GIVEN_STRATEGY
+    values |= {"document": run.document, "kind": run.kind if run.kind in run_views.DRAFTED else "summarize"}
+    values |= {
+        "model": names.get(run.settings.model, run.settings.model),
+        "strategy": "" if is_summary_given else run.settings.strategy,
     }
     if run.judging and run.judging.judges:
-        judge, *others = (named.get(one, one) for one in run.judging.judges)
-        found |= {"judge": judge, "judges": tuple(others)}
-    if given and run.kind == "evaluate":
-        found = {"judge": found["model"]} | found
-    found["parent"] = run.parent if given else run.id
-    if given:
-        first = min(store.judgments.rounds(run.id), key=lambda made: made.number, default=None)
+        judge, *further_judges = (names.get(judge_name, judge_name) for judge_name in run.judging.judges)
+        values |= {"judge": judge, "judges": tuple(further_judges)}
+    if is_summary_given and run.kind == "evaluate":
+        values = {"judge": values["model"]} | values
+    values["parent"] = run.parent if is_summary_given else run.id
+    if is_summary_given:
+        first = min(store.judgments.rounds(run.id), key=lambda round_: round_.number, default=None)
         draft = first.draft if first else run.draft
-        found["summary"] = store.runs.draft(draft).text if draft else ""
-    return {name: value for name, value in found.items() if value not in (None, "", ())}
+        values["summary"] = store.runs.draft(draft).text if draft else ""
+    return {name: value for name, value in values.items() if value not in (None, "", ())}
 
 
 def judging_given(store: Store, key: str) -> dict[str, Any]:

@@ -79,23 +79,23 @@ _FILLED_IN: Mapping[str, str] = {"goals": "refine", "rounds": "refine", "metrics
 
 async def new(request: Request) -> Response:
     """Show the form for a new run, optionally as it was filled in for a plan, or with the settings of a run."""
-    given: Mapping[str, Any] = {"documents": request.query_params.getlist("document")}
+    values: Mapping[str, Any] = {"documents": request.query_params.getlist("document")}
     if key := request.query_params.get(KEPT):
         try:
             body = context_of(request).pending.look(key).asked
         except UsageError as error:
-            return await _form(request, given, error)
-        given = {**body.model_dump(exclude_none=True, exclude={"text", "document", "documents"}), KEPT: key}
+            return await _form(request, values, error)
+        values = {**body.model_dump(exclude_none=True, exclude={"text", "document", "documents"}), KEPT: key}
     elif key := request.query_params.get("from"):
-        given = await read(request, settings_given, key, context_of(request).named_models)
+        values = await read(request, settings_given, key, context_of(request).named_models)
     elif key := request.query_params.get("judge"):
-        given = await read(request, judging_given, key)
-    return await _form(request, given)
+        values = await read(request, judging_given, key)
+    return await _form(request, values)
 
 
 async def _form(request: Request, given: Mapping[str, Any], problem: Exception | None = None) -> Response:
     """Show the form as it was filled in, with an error if any."""
-    status, shown = problem_of(problem) if problem else (200, None)
+    status, message = problem_of(problem) if problem else (200, None)
     empty: dict[str, Any] = dict.fromkeys((*BatchBody.model_fields, KEPT, "own"), "")
     values: dict[str, Any] = {**empty, **_USUAL, "model": request.query_params.get("model", ""), **given}
     values["rubrics"] = rubric_lines(values["rubrics"])
@@ -106,7 +106,7 @@ async def _form(request: Request, given: Mapping[str, Any], problem: Exception |
         # Too much time has passed.
         values[KEPT], documents = "", ()
     parts = {part_read(document.notes) for document in documents}
-    usual = {} if given.get("kind") == "refine" else {name: f"{least:g}" for name, least in DEFAULT_GOALS.items()}
+    usual = {} if given.get("kind") == "refine" else {name: f"{goal:g}" for name, goal in DEFAULT_GOALS.items()}
     goals = dict(given.get("goals") or usual)
     await look(request)
     offered = await offer_of(request)
@@ -117,7 +117,7 @@ async def _form(request: Request, given: Mapping[str, Any], problem: Exception |
         "kept": documents,
     }
     shared["kept_part"] = parts.pop() if len(parts) == 1 else ""
-    return page(request, "new", "new", status, given=values, problem=shown, **shared)
+    return page(request, "new", "new", status, given=values, problem=message, **shared)
 
 
 async def plan(request: Request) -> Response:
@@ -139,8 +139,8 @@ async def plan(request: Request) -> Response:
         plan = await (plan_of_batch(context, runs) if several else off_loop(plan_of, context, runs))
     except RedraftError as error:
         # Files that were sent are kept, so that only what is wrong has to be corrected.
-        kept = context.pending.keep(runs) if runs and sent.files else sent.kept
-        return await _form(request, {**sent.fields, KEPT: kept, "own": bool(sent.summary)}, error)
+        stored_files = context.pending.keep(runs) if runs and sent.files else sent.kept
+        return await _form(request, {**sent.fields, KEPT: stored_files, "own": bool(sent.summary)}, error)
     key, body = context.pending.keep(runs), runs.asked
     limits = limits_of(context.config.limits, body.max_cost)
     shared: dict[str, Any] = {"limits": limits, "goals": DEFAULT_GOALS, "others": other_settings(body)}
@@ -167,17 +167,17 @@ _MAX_OFFERED = 50
 
 async def run(request: Request) -> Response:
     """Show a run: its progress while it is running, its dossier afterwards."""
-    found, context = await run_of(request), context_of(request)
-    at_work = context.work is not None and context.work.is_at_work(found.id)
-    status = await off_loop(run_views.status_of, context.reading, found, at_work=at_work)
+    stored_run, context = await run_of(request), context_of(request)
+    at_work = context.work is not None and context.work.is_at_work(stored_run.id)
+    status = await off_loop(run_views.status_of, context.reading, stored_run, at_work=at_work)
     if status.status == "running":
         return page(request, "live", "runs", run=status)
     if status.kind not in run_views.DRAFTED:
-        shown = (await read(request, run_views.result_of, status.run)).model_dump_json(indent=2)
+        content = (await read(request, run_views.result_of, status.run)).model_dump_json(indent=2)
         built = "/packs" if status.kind in ("pack", "keyfacts") else ""
-        return page(request, "plain", "runs", run=status, result=shown, yardstick=built)
-    others = await off_loop(_comparable, context.rows.all, status)
-    return HTMLResponse(await read(request, _dossier_page, status, context, others))
+        return page(request, "plain", "runs", run=status, result=content, yardstick=built)
+    comparable = await off_loop(_comparable, context.rows.all, status)
+    return HTMLResponse(await read(request, _dossier_page, status, context, comparable))
 
 
 def _comparable(all_of: Callable[[], list[RunSummary]], run: RunStatus) -> list[RunSummary]:
@@ -187,12 +187,12 @@ def _comparable(all_of: Callable[[], list[RunSummary]], run: RunStatus) -> list[
     return sorted(summaries, key=lambda row: row.run != run.parent)[:_MAX_OFFERED] if run.kind != "ask" else []
 
 
-def _dossier_page(store: Store, status: RunStatus, context: StudioContext, others: Sequence[RunSummary]) -> str:
+def _dossier_page(store: Store, status: RunStatus, context: StudioContext, comparable: Sequence[RunSummary]) -> str:
     dossier, read_only = read_dossier(store, status.run), context.config.read_only
     # Here each call shows its prompt and its reply.
-    left_out = tuple(one for one in dossier.left_out if not one.startswith(PROMPTS_ELSEWHERE))
+    left_out = tuple(note for note in dossier.left_out if not note.startswith(PROMPTS_ELSEWHERE))
     dossier, word = dossier.model_copy(update={"left_out": left_out}), partial(with_names, names=status.shown_names)
-    said = run_views.opinions_of(store, status.run).model_dump(mode="json")
+    opinions = run_views.opinions_of(store, status.run).model_dump(mode="json")
     return template("studio/run.html").render(
         **view(dossier, word, status.shown_names),
         assets=None,
@@ -202,9 +202,9 @@ def _dossier_page(store: Store, status: RunStatus, context: StudioContext, other
         read_only=read_only,
         menu=context.menu,
         run=status,
-        said=bool(said["opinions"]),
-        others=others,
-        opinions=packed({"run": status.run, "read_only": read_only, **said}),
+        said=bool(opinions["opinions"]),
+        others=comparable,
+        opinions=packed({"run": status.run, "read_only": read_only, **opinions}),
     )
 
 
@@ -218,10 +218,10 @@ async def refine_answered(request: Request) -> Response:
     """Show the plan of a refinement, or start it."""
     run, work, context = await run_of(request), work_of(request), context_of(request)
     async with request.form() as form:
-        said, start = _fork_of(form), form.get("act") == "start"
-    body = ForkBody.model_construct(**said)
+        values, start = _fork_of(form), form.get("act") == "start"
+    body = ForkBody.model_construct(**values)
     try:
-        body = validated(ForkBody, said)
+        body = validated(ForkBody, values)
         if body.goals == {} and not body.requests:
             raise UsageError("nothing to change was given", hint="give a request or a goal")
         planned = await read(request, plan_fork, run, body, work, context.models)
@@ -238,23 +238,23 @@ async def refine_answered(request: Request) -> Response:
 def _fork_of(form: FormData) -> dict[str, Any]:
     """Return the fields of a fork in the form. Empty goals are left out."""
     goals = {name.removeprefix(GOAL): value for name, value in form.items() if name.startswith(GOAL)}
-    said: dict[str, Any] = {
+    values: dict[str, Any] = {
         name: form[name]
         for name in ("rounds", "review", "judge", "words", "model", "prompts", "max_cost")
         if form.get(name)
     }
     lines = str(form.get("requests", "")).splitlines()
-    said |= {"round": int(number)} if (number := str(form.get("round", ""))).isdecimal() else {}
-    said |= {"goals": {name: value for name, value in goals.items() if value}} if goals else {}
-    return {**said, "requests": [line.strip() for line in lines if line.strip()]}
+    values |= {"round": int(number)} if (number := str(form.get("round", ""))).isdecimal() else {}
+    values |= {"goals": {name: value for name, value in goals.items() if value}} if goals else {}
+    return {**values, "requests": [line.strip() for line in lines if line.strip()]}
 
 
 async def _refine(
-    request: Request, asked: ForkBody, plan: RunPlan | None = None, problem: RedraftError | None = None
+    request: Request, body: ForkBody, plan: RunPlan | None = None, problem: RedraftError | None = None
 ) -> Response:
     run = await run_of(request)
-    status, shown = problem_of(problem) if problem else (200, None)
-    values = dict(await read(request, _to_refine, run, asked))
+    status, message = problem_of(problem) if problem else (200, None)
+    values = dict(await read(request, _to_refine, run, body))
     context = context_of(request)
     if plan:
         names = shown_names(plan.settings, plan.order.judging)
@@ -262,25 +262,25 @@ async def _refine(
     values |= {"not_understood": NOT_UNDERSTOOD, "built_in": EXTRACTIVE}
     await look(request)
     offered = await offer_of(request)
-    values |= {"models": offered.models, "limits": limits_of(context.config.limits, asked.max_cost if plan else None)}
-    return page(request, "refine", "runs", status, asked=asked, plan=plan, problem=shown, **values)
+    values |= {"models": offered.models, "limits": limits_of(context.config.limits, body.max_cost if plan else None)}
+    return page(request, "refine", "runs", status, asked=body, plan=plan, problem=message, **values)
 
 
-def _to_refine(store: Store, run: Run, asked: ForkBody) -> Mapping[str, Any]:
+def _to_refine(store: Store, run: Run, body: ForkBody) -> Mapping[str, Any]:
     check_refinable(run)
-    number = result_round(store, run) if asked.round is None else asked.round
+    number = result_round(store, run) if body.round is None else body.round
     evaluators = with_rubrics(run.judging, ())
     return {
         "run": run_views.status_of(store, run, at_work=False),
         "result": run.draft,
         "chosen": number,
         "drafts": read_trace(store, run.id).rounds,
-        "goals": (run.refinement.goals if run.refinement else DEFAULT_GOALS) if asked.goals is None else asked.goals,
-        "most": asked.rounds
+        "goals": (run.refinement.goals if run.refinement else DEFAULT_GOALS) if body.goals is None else body.goals,
+        "most": body.rounds
         or (run.refinement.rounds if run.refinement else RefineConfig.model_fields["rounds"].default),
         "sets": SETS,
         "prompts": run.settings.prompts,
-        "words": asked.words or run.settings.words or "",
+        "words": body.words or run.settings.words or "",
         "was_judged": run.judging is not None,
         "judges": run.judging.judges if run.judging and run.judging.judges else (run.settings.model,),
         "offered": tuple(evaluator.name for evaluator in metrics(names(evaluators), evaluators) if evaluator.aim),
@@ -289,13 +289,13 @@ def _to_refine(store: Store, run: Run, asked: ForkBody) -> Mapping[str, Any]:
 
 async def deleted(request: Request) -> Response:
     """Delete a run, and show the list, which says what was deleted."""
-    found = await run_of(request)
-    title = await read(request, lambda store: store.documents.title(found.document))
+    stored_run = await run_of(request)
+    title = await read(request, lambda store: store.documents.title(stored_run.document))
     await delete(request)
-    is_kept = await read(request, lambda store: store.documents.has(found.document))
+    is_kept = await read(request, lambda store: store.documents.has(stored_run.document))
     with_it = "" if is_kept else ", and its document with it"
-    said = f"Run {found.id} of “{title or 'Untitled'}” was deleted{with_it}."
-    return RedirectResponse(f"/runs?said={context_of(request).notices.keep(said)}", 303)
+    notice = f"Run {stored_run.id} of “{title or 'Untitled'}” was deleted{with_it}."
+    return RedirectResponse(f"/runs?said={context_of(request).notices.keep(notice)}", 303)
 
 
 WORKING = (

@@ -101,20 +101,20 @@ class RunRows:
         self._damaged: dict[str, str] = {}
         self._lock = threading.Lock()
 
-    def listed(self, wanted: RunFilter) -> RunList:
+    def listed(self, run_filter: RunFilter) -> RunList:
         """Return the page of runs that match a filter."""
-        self._store.runs.check_filter(wanted.kind, wanted.status)
+        self._store.runs.check_filter(run_filter.kind, run_filter.status)
         everything = self.all()
-        run_summaries = [row for row in everything if _is_shown(row, wanted)]
-        found = _sorted([row for row in run_summaries if _is_wanted(row, wanted)], wanted)
-        pages = max(1, ceil(len(found) / wanted.per))
-        page = min(wanted.page, pages)
+        run_summaries = [row for row in everything if _is_shown(row, run_filter)]
+        rows = _sorted([row for row in run_summaries if _is_wanted(row, run_filter)], run_filter)
+        pages = max(1, ceil(len(rows) / run_filter.per))
+        page = min(run_filter.page, pages)
         return RunList(
-            rows=tuple(found[(page - 1) * wanted.per : page * wanted.per]),
-            total=len(found),
+            rows=tuple(rows[(page - 1) * run_filter.per : page * run_filter.per]),
+            total=len(rows),
             page=page,
             pages=pages,
-            metrics=tuple(dict.fromkeys(metric for row in found for metric in row.scores)),
+            metrics=tuple(dict.fromkeys(metric for row in rows for metric in row.scores)),
             kinds=_counted(row.kind for row in run_summaries),
             statuses=_counted(row.status for row in run_summaries),
             damaged=self._damaged,
@@ -126,10 +126,10 @@ class RunRows:
             stamps = self._store.runs.stamps()
             readable = self._store.runs.readable
             self._read_ahead(stamps)
-            found = {key: readable(key, partial(self._row, key, (updated, status))) for key, updated, status in stamps}
-            self._known = {key: row for key, row in found.items() if row is not None}
+            rows = {key: readable(key, partial(self._row, key, (updated, status))) for key, updated, status in stamps}
+            self._known = {key: row for key, row in rows.items() if row is not None}
             damaged = self._store.runs.damaged
-            self._damaged = {key: damaged.get(key, "") for key, row in found.items() if row is None}
+            self._damaged = {key: damaged.get(key, "") for key, row in rows.items() if row is None}
             return [row.row for row in self._known.values()]
 
     def _read_ahead(self, stamps: Sequence[tuple[str, str, str]]) -> None:
@@ -148,29 +148,29 @@ class RunRows:
         return _CachedRow(stamp, summary_of(self._store, self._store.runs.get(key)))
 
 
-def _is_shown(row: RunSummary, wanted: RunFilter) -> bool:
+def _is_shown(row: RunSummary, run_filter: RunFilter) -> bool:
     of_another = row.experiment is not None or row.part or row.chapter_of
-    return wanted.all or bool(wanted.experiment) or not of_another
+    return run_filter.all or bool(run_filter.experiment) or not of_another
 
 
-def _is_wanted(row: RunSummary, wanted: RunFilter) -> bool:
+def _is_wanted(row: RunSummary, run_filter: RunFilter) -> bool:
     text = " ".join((row.run, row.title, row.model, row.query, row.preview)).casefold()
     return (
-        all(word in text for word in wanted.q.casefold().split())
-        and wanted.kind in ("", row.kind)
-        and wanted.status in ("", row.status)
-        and wanted.model.casefold() in row.model.casefold()
-        and row.document.startswith(wanted.document)
-        and wanted.experiment in ("", row.experiment or (row.kind if row.part else ""))
+        all(word in text for word in run_filter.q.casefold().split())
+        and run_filter.kind in ("", row.kind)
+        and run_filter.status in ("", row.status)
+        and run_filter.model.casefold() in row.model.casefold()
+        and row.document.startswith(run_filter.document)
+        and run_filter.experiment in ("", row.experiment or (row.kind if row.part else ""))
     )
 
 
-def _sorted(rows: Sequence[RunSummary], wanted: RunFilter) -> list[RunSummary]:
+def _sorted(rows: Sequence[RunSummary], run_filter: RunFilter) -> list[RunSummary]:
     """Sort rows as requested, with missing values last in either direction. Ties stay newest first."""
-    metric = wanted.sort.removeprefix(_SCORE)
+    metric = run_filter.sort.removeprefix(_SCORE)
     of_metric: Callable[[RunSummary], Any] = lambda row: row.scores.get(metric)  # noqa: E731
-    key = of_metric if wanted.sort.startswith(_SCORE) else _KEYS[wanted.sort]
-    valued = sorted((row for row in rows if key(row) is not None), key=key, reverse=wanted.dir == "desc")
+    key = of_metric if run_filter.sort.startswith(_SCORE) else _KEYS[run_filter.sort]
+    valued = sorted((row for row in rows if key(row) is not None), key=key, reverse=run_filter.dir == "desc")
     return valued + [row for row in rows if key(row) is None]
 
 
@@ -205,8 +205,8 @@ def result_of(store: Store, run: str) -> RunResult:
 
 def pieces_of(store: Store, run: str) -> PieceList:
     """Return the parts of a summary written so far."""
-    known = store.runs.get(run)
-    chunks = store.chunks(known)
+    stored_run = store.runs.get(run)
+    chunks = store.chunks(stored_run)
     pieces = store.runs.pieces(run)
     latest = {(piece.level, piece.index): piece for piece in pieces}
     order = sorted(latest, reverse=True)[:_MAX_PIECES]
@@ -214,7 +214,7 @@ def pieces_of(store: Store, run: str) -> PieceList:
         chunks=len(chunks),
         total=len(latest),
         pieces=tuple(latest[place] for place in order),
-        draft=store.runs.draft(known.draft).text if known.draft else None,
+        draft=store.runs.draft(stored_run.draft).text if stored_run.draft else None,
     )
 
 
@@ -241,20 +241,22 @@ def opinions_of(store: Store, run: str) -> OpinionList:
     return OpinionList(opinions=tuple(store.opinions.of(run).values()))
 
 
-def say(store: Store, run: str, given: OpinionInput) -> OpinionList:
+def say(store: Store, run: str, opinion: OpinionInput) -> OpinionList:
     """Store an opinion on a finding of a run, or withdraw it, and return all opinions."""
     turns = read_trace(store, run).rounds
-    drafts = [turn.draft.id for turn in turns if any(finding.id == given.finding for finding in turn.findings)]
+    drafts = [turn.draft.id for turn in turns if any(finding.id == opinion.finding for finding in turn.findings)]
     if not drafts:
         result = read_result(store, run)
-        found = any(
-            finding.id == given.finding for evaluation in result.evaluations.values() for finding in evaluation.findings
+        is_finding = any(
+            finding.id == opinion.finding
+            for evaluation in result.evaluations.values()
+            for finding in evaluation.findings
         )
-        drafts = [result.draft.id] if found and result.draft else []
+        drafts = [result.draft.id] if is_finding and result.draft else []
     if not drafts:
-        raise NotFound(f"run {run} has no finding {given.finding!r}")
-    if given.agrees is None:
-        store.opinions.withdraw(run, given.finding)
+        raise NotFound(f"run {run} has no finding {opinion.finding!r}")
+    if opinion.agrees is None:
+        store.opinions.withdraw(run, opinion.finding)
     else:
-        store.opinions.keep(HumanOpinion(run, given.finding, drafts[-1], given.agrees, given.note))
+        store.opinions.keep(HumanOpinion(run, opinion.finding, drafts[-1], opinion.agrees, opinion.note))
     return opinions_of(store, run)

@@ -56,7 +56,9 @@ class Strangers:
         """Add a new connection, and close the oldest one if there are too many."""
         self._connections[connection] = None
         if len(self._connections) > MAX_STRANGERS:
-            oldest = next((each for each in self._connections if each.is_idle), next(iter(self._connections)))
+            oldest = next(
+                (connection for connection in self._connections if connection.is_idle), next(iter(self._connections))
+            )
             self.remove(oldest)
             oldest.transport.abort()
 
@@ -192,7 +194,11 @@ def config_for(host: str, port: int, config: StudioConfig) -> StudioConfig:
         raise UsageError(
             f"the token needs at least {_MIN_TOKEN} characters", hint="leave it out, and the studio makes one"
         )
-    if not config.token.isascii() or not config.token.isprintable() or any(one in config.token for one in ' ";,\\'):
+    if (
+        not config.token.isascii()
+        or not config.token.isprintable()
+        or any(character in config.token for character in ' ";,\\')
+    ):
         raise UsageError("the token has characters that a cookie cannot hold", hint="use letters and digits")
     local = is_loopback(host)
     if not config.guarded and not local:
@@ -229,22 +235,22 @@ def listening(host: str, port: int | None) -> socket.socket:
 
 def _bound(host: str, port: int) -> socket.socket:
     family, kind, _, _, address = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM)[0]
-    made = socket.socket(family, kind)
+    listener = socket.socket(family, kind)
     try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind(address)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
         # Only listening proves that the port is free.
-        made.listen(128)
+        listener.listen(128)
     except BaseException:
-        made.close()
+        listener.close()
         raise
-    return made
+    return listener
 
 
 def address_of(host: str, port: int, config: StudioConfig) -> str:
     """Return the address to open, with the token if it is needed."""
-    shown = "127.0.0.1" if host in ("0.0.0.0", "") else "::1" if host == "::" else host  # noqa: S104
-    name = f"[{shown}]" if ":" in shown else shown
+    shown_host = "127.0.0.1" if host in ("0.0.0.0", "") else "::1" if host == "::" else host  # noqa: S104
+    name = f"[{shown_host}]" if ":" in shown_host else shown_host
     token = f"/?token={config.token}" if config.guarded or not config.read_only else "/"
     return f"http://{name}:{port}{token}"
 
@@ -272,14 +278,14 @@ def serve(host: str, port: int | None, config: StudioConfig, opened: Callable[[s
         stack.enter_context(token_on_file(number, studio_config))
         opened(address_of(host, number, studio_config), studio_config)
         # uvicorn raises the signal again after shutdown.
-        before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
+        before = {signal_number: signal.getsignal(signal_number) for signal_number in (signal.SIGINT, signal.SIGTERM)}
         try:
-            for one in before:
-                signal.signal(one, _nothing_more)
+            for signal_number in before:
+                signal.signal(signal_number, _nothing_more)
             server.run(sockets=[bound])
         finally:
-            for one, handler in before.items():
-                signal.signal(one, handler)
+            for signal_number, handler in before.items():
+                signal.signal(signal_number, handler)
 
 
 def _nothing_more(number: int, frame: FrameType | None) -> None:

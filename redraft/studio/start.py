@@ -106,16 +106,16 @@ async def sent_with(request: Request) -> SentRequest:
     """Return the fields and files of a form."""
     # A field for a file counts even if it is empty.
     async with request.form(max_files=MAX_FILES + 1, max_fields=_MAX_FIELDS, max_part_size=MAX_BYTES) as form:
-        files = [one for one in form.getlist("file") if isinstance(one, UploadFile) and one.filename]
+        files = [upload for upload in form.getlist("file") if isinstance(upload, UploadFile) and upload.filename]
         contents = tuple([(await file.read(), plain_name(file.filename or "")) for file in files])
         texts = {
-            name: one
-            for name, one in form.multi_items()
-            if isinstance(one, UploadFile) and one.filename and name not in _DOCUMENT_FIELDS
+            name: text
+            for name, text in form.multi_items()
+            if isinstance(text, UploadFile) and text.filename and name not in _DOCUMENT_FIELDS
         }
         if form.get("sample") and (book := sample_book()):
             contents = ((book.read_bytes(), book.name),)
-        fields = {name: (await one.read()).decode("utf-8-sig", "replace") for name, one in texts.items()}
+        fields = {name: (await text.read()).decode("utf-8-sig", "replace") for name, text in texts.items()}
         summary_file = form.get("summary_file")
         summary = (
             (await summary_file.read(), plain_name(summary_file.filename))

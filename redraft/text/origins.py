@@ -269,9 +269,9 @@ class OriginTracer:
     def trace(self, child: str) -> tuple[SentenceOrigin, ...]:
         """Return each sentence of a text that has words, in order, with its origins."""
         spans = sentences(child)
-        read = [(span, found) for span in spans if (found := self._keys(child[span.start : span.end]))]
+        read = [(span, keys) for span in spans if (keys := self._keys(child[span.start : span.end]))]
         like = self._alike([child[span.start : span.end] for span, _ in read])
-        return tuple(self._traced(span, found, alike) for (span, found), alike in zip(read, like, strict=True))
+        return tuple(self._traced(span, keys, alike) for (span, keys), alike in zip(read, like, strict=True))
 
     def _alike(self, texts: Sequence[str]) -> list[Scores] | list[None]:
         """Return the similarities in meaning of every place with some texts; empty without an encoder."""

@@ -236,11 +236,11 @@ def _interrupt() -> None:
     raise KeyboardInterrupt
 
 
-def _workers(wanted: int | None, engine: Engine, limits: Limits, left: int) -> int:
+def _workers(requested: int | None, engine: Engine, limits: Limits, remaining: int) -> int:
     """As many as are wanted and are of use."""
     from redraft.batches.request import needed_workers
 
-    return needed_workers(wanted, engine.room(), limits, left)
+    return needed_workers(requested, engine.room(), limits, remaining)
 
 
 _RESULTS_EPILOG = """\b
@@ -374,5 +374,5 @@ def batch() -> None:
     """
 
 
-for each in (run, status, results, pause, cancel, resume):
-    batch.add_command(each)
+for subcommand in (run, status, results, pause, cancel, resume):
+    batch.add_command(subcommand)

@@ -159,10 +159,10 @@ def _settings_to_follow(
     """Return the settings of a follow-up: those of the run that it follows, unless a model or a judge is named now."""
     from redraft.runs.order import settings_to_ask
 
-    named = parse_options.typed(values, ("model", "judge"))
+    values_named = parse_options.typed(values, ("model", "judge"))
     settings_before, judging_before = settings_to_ask(run)
-    settings = settings if "model" in named else settings_before
-    judging = judging if "judge" in named else judging_before
+    settings = settings if "model" in values_named else settings_before
+    judging = judging if "judge" in values_named else judging_before
     parse_options.own_places(values).check(run.id, settings, judging)
     return settings, judging
 

@@ -180,9 +180,9 @@ def _record_in(kind: type[PartT], content: object, document: str, place: str, wh
     ignored."""
     if not isinstance(content, dict):
         raise _no_pack(where, "must be an object", place)
-    own = content | {"document": document, "imported": True}
+    fields = content | {"document": document, "imported": True}
     try:
-        return TypeAdapter(kind).validate_json(json.dumps(own), strict=True)
+        return TypeAdapter(kind).validate_json(json.dumps(fields), strict=True)
     except ValidationError as error:
         first = error.errors()[0]
         at = ".".join([where] * bool(where) + list(map(str, first["loc"])))

@@ -225,5 +225,5 @@ def agree() -> None:
     """
 
 
-for each in (with_, table_, sheet, read, judges):
-    agree.add_command(each)
+for subcommand in (with_, table_, sheet, read, judges):
+    agree.add_command(subcommand)

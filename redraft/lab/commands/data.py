@@ -103,5 +103,5 @@ def convert(files: tuple[str, ...], join_tokens: int | None, output: str | None,
     return SHORT if left_out else DONE
 
 
-for each in (describe, convert):
-    data.add_command(each)
+for subcommand in (describe, convert):
+    data.add_command(subcommand)

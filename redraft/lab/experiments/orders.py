@@ -399,7 +399,7 @@ class ModelsDesign(Settings):
 
     def keyed(self, model: NamedModel, changes: Mapping[str, object]) -> DraftConfig:
         """Return a model's settings with some changes, and with the key that its server may get."""
-        all_settings = [each.settings for each in (*self.models, self.judge)]
+        all_settings = [named_model.settings for named_model in (*self.models, self.judge)]
         return own_key_only(model.settings.model_copy(update=changes), all_settings)
 
 

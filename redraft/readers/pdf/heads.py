@@ -118,11 +118,15 @@ class RunningHeads:
     def _is_repeated(self, page: int, edge: EdgeLine) -> bool:
         """Return whether a line recurs on nearby pages in letters not much smaller, unlike a title in the heads."""
         near = range(max(0, page - _NEAR), min(len(self._pages), page + _NEAR + 1))
-        same = [self._by_key[other][edge.key] for other in near if other != page and edge.key in self._by_key[other]]
+        same = [
+            self._by_key[neighbour][edge.key]
+            for neighbour in near
+            if neighbour != page and edge.key in self._by_key[neighbour]
+        ]
         if edge.may_be_note:
             # "3 Ibid." and "4 Ibid." are two notes.
-            same = [other for other in same if other.line.text == edge.line.text]
-        count = sum(edge.line.size <= _LARGER * other.line.size for other in same)
+            same = [neighbour_edge for neighbour_edge in same if neighbour_edge.line.text == edge.line.text]
+        count = sum(edge.line.size <= _LARGER * neighbour_edge.line.size for neighbour_edge in same)
         if len(self._pages) <= _TWICE:
             return count > 0 and edge.line.size < self._usual / _LARGER
         return count >= min(_TWICE, len(self._pages) - 2)
@@ -134,9 +138,9 @@ class RunningHeads:
         """
         if self._offset is None or page + self._offset not in edge.numbers:
             return False
-        neighbours = (other for other in (page - 2, page + 2) if 0 <= other < len(self._pages))
+        neighbours = (neighbour for neighbour in (page - 2, page + 2) if 0 <= neighbour < len(self._pages))
         is_last = re.search(rf"\D{page + self._offset}\Z", edge.line.text.strip()) is not None
-        return is_last or any(edge.key in self._by_key[other] for other in neighbours)
+        return is_last or any(edge.key in self._by_key[neighbour] for neighbour in neighbours)
 
     def _places_of_heads(self) -> set[tuple[int, int, bool]]:
         """Return the places of heads and feet: many pages have a line there, it is always apart from the text, as the
@@ -191,8 +195,8 @@ def _apart(rows: Sequence[list[PdfLine]]) -> Sequence[list[PdfLine]]:
     for at in range(min(_EDGE, len(rows))):
         if at + 1 == len(rows):
             return rows[: at + 1]
-        row, other = rows[at][0], rows[at + 1][0]
-        distance = abs(row.bottom - other.bottom) / max(row.size, other.size, 0.1)
-        if distance > _GAP or abs(row.size - other.size) > _OTHER_SIZE * other.size:
+        row, next_row = rows[at][0], rows[at + 1][0]
+        distance = abs(row.bottom - next_row.bottom) / max(row.size, next_row.size, 0.1)
+        if distance > _GAP or abs(row.size - next_row.size) > _OTHER_SIZE * next_row.size:
             return rows[: at + 1]
     return []

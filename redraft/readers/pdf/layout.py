@@ -152,9 +152,11 @@ def _is_justified(line: PdfLine) -> bool:
 
 def _aligned(line: PdfLine, following: PdfLine) -> bool:
     """Return whether two lines have the same number of gaps, and each gap begins or ends at the same place in both."""
-    gaps, others = ([(a.right, b.left) for a, b in pairwise(each_line.cells)] for each_line in (line, following))
-    return len(gaps) == len(others) and all(
-        abs(a[0] - b[0]) < 1.5 or abs(a[1] - b[1]) < 1.5 for a, b in zip(gaps, others, strict=True)
+    gaps, following_gaps = (
+        [(a.right, b.left) for a, b in pairwise(each_line.cells)] for each_line in (line, following)
+    )
+    return len(gaps) == len(following_gaps) and all(
+        abs(a[0] - b[0]) < 1.5 or abs(a[1] - b[1]) < 1.5 for a, b in zip(gaps, following_gaps, strict=True)
     )
 
 

@@ -274,5 +274,5 @@ def by_place(pieces: Sequence[LinePiece]) -> Iterator[list[LinePiece]]:
 def _is_in_row(row: Sequence[LinePiece], piece: LinePiece) -> bool:
     overlap = min(row[0].top, piece.top) - max(row[0].bottom, piece.bottom)
     return overlap >= _SAME_LINE * min(row[0].size, piece.size) and all(
-        piece.left >= other.right - 1 or piece.right <= other.left + 1 for other in row
+        piece.left >= neighbour.right - 1 or piece.right <= neighbour.left + 1 for neighbour in row
     )

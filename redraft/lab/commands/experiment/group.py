@@ -158,5 +158,5 @@ def experiment() -> None:
     """
 
 
-for each in (grid, context, qa, thesis, longsumeval, hamlet, chunk_size, booookscore, report):
-    experiment.add_command(each)
+for subcommand in (grid, context, qa, thesis, longsumeval, hamlet, chunk_size, booookscore, report):
+    experiment.add_command(subcommand)

@@ -246,12 +246,14 @@ def _qmsum(place: str, entry: Mapping[str, Any]) -> Example:
 def read_xsum(place: str, text: str) -> Example | None:
     """Return an article as extracted by XSum's scripts, from the text between marks; None if there are no marks."""
     parts = _EXTRACT.split(text)
-    found = {parts[at + 1]: clean(parts[at + 2]).strip() for at in range(1, len(parts) - 2, 3)}
-    first = next((found[name] for name in _FIRST if found.get(name)), "")
-    if not first or not found.get(_REST):
+    summaries = {parts[at + 1]: clean(parts[at + 2]).strip() for at in range(1, len(parts) - 2, 3)}
+    first = next((summaries[name] for name in _FIRST if summaries.get(name)), "")
+    if not first or not summaries.get(_REST):
         return None
     name = place.rsplit("/", 1)[-1].split(".")[0]
-    return Example(place, name, one_line(found.get(_HEAD, "")) or name, found[_REST], (ReferenceSummary(first),))
+    return Example(
+        place, name, one_line(summaries.get(_HEAD, "")) or name, summaries[_REST], (ReferenceSummary(first),)
+    )
 
 
 FORMS: tuple[EntryForm, ...] = (
@@ -311,16 +313,16 @@ def _unzipped(data: bytes, place: str) -> bytes:
     """Return the bytes, unpacked if they are gzip. Raise if they exceed the size limit of a source."""
     if not data.startswith(_GZIP):
         return data
-    most = size_limit()
+    limit = size_limit()
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-            found = file.read(most + 1)
+            content = file.read(limit + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise UsageError(f"it cannot be unpacked: {error}", place=place, hint="download it again") from error
-    if len(found) > most:
+    if len(content) > limit:
         hint = "a large file is read with --max-source 2GB"
-        raise UsageError(f"it has more than {readable_size(most)} when it is unpacked", place=place, hint=hint)
-    return found
+        raise UsageError(f"it has more than {readable_size(limit)} when it is unpacked", place=place, hint=hint)
+    return content
 
 
 def _read(path: Path, text: str) -> tuple[str, list[Example], list[FileProblem]]:
