@@ -12,8 +12,8 @@ from tests.cli.inside import Inside, keepers_court
 @pytest.fixture(scope="module")
 def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
     """One directory for all: what one test stores is there for the next, as on anybody's machine."""
-    with keepers_court(tmp_path_factory.mktemp("keepers")) as made:
-        yield made
+    with keepers_court(tmp_path_factory.mktemp("keepers")) as command:
+        yield command
 
 
 @pytest.fixture(scope="module")

@@ -27,8 +27,8 @@ class Boastful(Keepers):
 
 @pytest.fixture(scope="module")
 def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
-    with keepers_court(tmp_path_factory.mktemp("asking"), Boastful()) as made:
-        yield made
+    with keepers_court(tmp_path_factory.mktemp("asking"), Boastful()) as command:
+        yield command
 
 
 def test_the_answer_is_printed_with_numbered_citations_and_the_rest_goes_to_stderr(command: Inside) -> None:
@@ -64,24 +64,24 @@ def test_what_the_document_does_not_say_is_told_and_is_no_failure(command: Insid
 
 def test_the_json_and_the_file_have_the_same_and_the_run_is_listed_and_shown(command: Inside) -> None:
     done = command.run("ask", "book.md", named(5), "--judge", "openai:j", "--json", "-q", "-o", "answer.json")
-    told = done.json
+    report = done.json
     assert (command.folder / "answer.json").read_text("utf-8") == done.out
-    answer = told["answer"]
-    assert (answer["answered"], told["summary"], answer["question"]) == (True, ANSWER, named(5))
+    answer = report["answer"]
+    assert (answer["answered"], report["summary"], answer["question"]) == (True, ANSWER, named(5))
     assert answer["sentences"] == [{"text": ANSWER, "citation": 1}]
     (cited,) = answer["citations"]
     assert set(cited) >= {"number", "quote", "span", "place", "chapter", "pages", "document"}
-    assert told["metrics"]["consistency"]["score"] == 1.0
-    assert told["judges"] == ["openai:j"]
+    assert report["metrics"]["consistency"]["score"] == 1.0
+    assert report["judges"] == ["openai:j"]
 
     listed = command.run("runs", "--json").json["runs"][0]
-    assert (listed["run"], listed["kind"], listed["scores"]) == (told["run"], "ask", {"consistency": 1.0})
-    assert command.run("show", told["run"], "--json").json == told
-    shown = command.run("show", told["run"])
+    assert (listed["run"], listed["kind"], listed["scores"]) == (report["run"], "ask", {"consistency": 1.0})
+    assert command.run("show", report["run"], "--json").json == report
+    shown = command.run("show", report["run"])
     assert shown.out.startswith(f"{ANSWER} [1]\n\n[1] ")
-    assert "- consistency 1.00" in command.run("trace", told["run"]).out
-    again = command.run("ask", told["run"], named(5), "-q", "-o", "answer.txt")
-    assert (again.code, again.out) == (0, "")
+    assert "- consistency 1.00" in command.run("trace", report["run"]).out
+    done_again = command.run("ask", report["run"], named(5), "-q", "-o", "answer.txt")
+    assert (done_again.code, done_again.out) == (0, "")
     assert (command.folder / "answer.txt").read_text("utf-8") == shown.out
     (latest, *_) = command.run("runs", "--json", "--kind", "ask").json["runs"]
     assert command.run("resume", latest["run"], "--json").json["summary"] == ANSWER
@@ -94,8 +94,8 @@ def test_a_dry_run_tells_the_price_and_asks_nobody(command: Inside) -> None:
     assert "| answering " in done.out
     assert "answering about 1 call, " in facts(done.out)
     assert "consistency about " in facts(done.out)
-    told = command.run("ask", "book.md", named(9), "--dry-run", "--json").json
-    assert (told["calls"], told["stages"][0]["name"]) == (1, "answering")
+    report = command.run("ask", "book.md", named(9), "--dry-run", "--json").json
+    assert (report["calls"], report["stages"][0]["name"]) == (1, "answering")
     assert len(command.run("runs", "--json").json["runs"]) == before
 
 
@@ -108,8 +108,8 @@ def test_a_follow_up_has_document_and_model_of_its_run(command: Inside) -> None:
     assert latest["model"] == "openai:x"
     stored = command.run("show", latest["run"], "--json").json
     assert [exchange["question"] for exchange in stored["settings"]["earlier"]] == [named(7)]
-    judged = command.run("ask", "--follow", latest["run"], named(5), "--judge", "openai:j", "--json").json
-    assert (judged["judges"], len(judged["settings"]["earlier"])) == (["openai:j"], 2)
+    report = command.run("ask", "--follow", latest["run"], named(5), "--judge", "openai:j", "--json").json
+    assert (report["judges"], len(report["settings"]["earlier"])) == (["openai:j"], 2)
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,8 @@ _OPTIONS += ("--workers", "1", "--name", "mine", "-o", "out")
 
 @pytest.fixture
 def server() -> Iterator[ChatServer]:
-    with ChatServer() as made:
-        yield made
+    with ChatServer() as server:
+        yield server
 
 
 @pytest.fixture
@@ -49,10 +49,10 @@ def test_what_dead_workers_still_have_counts_for_how_many_are_needed(command: In
 @pytest.mark.slow
 def test_files_with_the_same_text_are_named_once_with_both_names(command: Inside, tmp_path: Path) -> None:
     (tmp_path / "in" / "copy.md").write_bytes((tmp_path / "in" / "light-1.md").read_bytes())
-    asked = ("batch", "in", "-m", "extractive", "-w", "40", "--workers", "1")
-    told = command.run(*asked).out
-    assert told.count("the same text: copy.md, light-1.md\n") == 1
-    tables = {one["name"]: one["rows"] for one in command.run(*asked, "--json").json["tables"]}
+    arguments = ("batch", "in", "-m", "extractive", "-w", "40", "--workers", "1")
+    output = command.run(*arguments).out
+    assert output.count("the same text: copy.md, light-1.md\n") == 1
+    tables = {table["name"]: table["rows"] for table in command.run(*arguments, "--json").json["tables"]}
     assert tables["alike"] == [{"items": 2, "such as": "copy.md, light-1.md"}]
 
 
@@ -80,16 +80,16 @@ def test_a_batch_from_its_plan_to_its_results(command: Inside, server: ChatServe
         *(f"light-{n}.md" for n in range(3)), "items.jsonl", "report.md",
     }  # fmt: skip
 
-    asked = len(server.seen)
+    count = len(server.seen)
     (tmp_path / "out" / "light-1.md").unlink()
     (tmp_path / "in" / "report.txt").write_text(story(5).text, "utf-8")
-    again = command.run("batch", "in", *_OPTIONS)
-    assert again.code == 0, again.err
-    assert again.out.startswith("done: 4 of 4 documents done; ")
-    assert "resamples" not in again.out
-    assert "Details: redraft batch status mine" in again.err
+    done_again = command.run("batch", "in", *_OPTIONS)
+    assert done_again.code == 0, done_again.err
+    assert done_again.out.startswith("done: 4 of 4 documents done; ")
+    assert "resamples" not in done_again.out
+    assert "Details: redraft batch status mine" in done_again.err
     assert "| done  |     4 |" in command.run("batch", "status", "mine").out
-    assert len(server.seen) > asked
+    assert len(server.seen) > count
     assert (tmp_path / "out" / "light-1.md").exists()
     assert (tmp_path / "out" / "report-summary.md").read_text("utf-8").strip()
 

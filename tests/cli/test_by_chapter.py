@@ -58,9 +58,9 @@ def test_they_are_printed_written_listed_and_traced(command: Inside) -> None:
     assert "3 chapters, each with a run of its own\n" in first.err
     (run,) = command.run("runs", "--json").json["runs"]
     assert len(command.run("runs", "--all", "--json").json["runs"]) == 4
-    shown = command.run("show", run["run"])
+    done = command.run("show", run["run"])
     assert command.run("show", run["run"], "--format", "markdown").out == written
-    assert "Chapter 3: The alder" in shown.err
+    assert "Chapter 3: The alder" in done.err
     assert "the summary of “Chapter 1: The alder”" in " ".join(command.run("lineage", run["run"]).out.split())
     assert "3 chapters, each with a run of its own\n" in command.run("trace", run["run"]).out
     chapters = command.run("trace", run["run"], "--json").json["result"]["chapters"]
@@ -144,7 +144,7 @@ def test_killed_and_resumed_nothing_is_paid_twice(tmp_path: Path) -> None:
         (run,) = command.run("runs", "--json").json["runs"]
         assert run["status"] == "killed"
         done = command.run("resume", run["run"], "--json")
-        resumed = [seen for seen in server.seen[before:] if str(seen.messages) in answered]
+        resumed = [request for request in server.seen[before:] if str(request.messages) in answered]
     assert done.code == 0, done.err
     assert {part["result"]["status"] for part in done.json["chapters"]} == {"done"}
     # What was answered and not yet stored when the process died is asked for again: no more than was under way.
@@ -156,8 +156,8 @@ def test_killed_and_resumed_nothing_is_paid_twice(tmp_path: Path) -> None:
 def test_a_failed_chapter_is_left_out(tmp_path: Path) -> None:
     keeps = summarizer()
 
-    def refuses(seen: Any) -> str:
-        return "" if "In chapter 2 " in str(seen.messages) else keeps(seen)
+    def refuses(request: Any) -> str:
+        return "" if "In chapter 2 " in str(request.messages) else keeps(request)
 
     with ChatServer(refuses) as server:
         command = Inside(tmp_path, server.base_url)

@@ -73,9 +73,9 @@ def test_messages_are_stored_without_the_key(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text(island().text, "utf-8")
     (tmp_path / "poor.md").write_text("Nobody is there.", "utf-8")
 
-    def serve(seen: Seen) -> Said:
-        received.append(seen.body["messages"][0]["content"])
-        return judge(seen_on(seen))
+    def serve(request: Seen) -> Said:
+        received.append(request.body["messages"][0]["content"])
+        return judge(seen_on(request))
 
     key = "sk-0123456789abcdef"
     with ChatServer(serve) as server:

@@ -293,8 +293,8 @@ def test_a_command_that_reads_a_file_brings_in_nothing_for_servers(tmp_path: Pat
         "heavy = {'psycopg', 'psycopg_pool', 'redraft.store.postgres', 'langgraph'}\n"
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
     )
-    given = {**os.environ, "REDRAFT_DB": str(tmp_path / "redraft.db")}
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, env=given)
+    body = {**os.environ, "REDRAFT_DB": str(tmp_path / "redraft.db")}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, env=body)
 
     assert done.returncode == 0, done.stderr
 

@@ -122,7 +122,7 @@ def test_a_comparison_out_of_budget_can_go_on(command: Inside, tmp_path: Path) -
 
 
 def test_no_verdict_is_no_success(command: Inside) -> None:
-    with ChatServer(lambda seen: "\x1b[31mI would rather not.") as server:
+    with ChatServer(lambda request: "\x1b[31mI would rather not.") as server:
         done = Inside(command.folder, server.base_url).run(*COMPARE, "--model", MODEL)
 
     assert done.code == 3, done.err

@@ -108,8 +108,8 @@ def test_incomparable_runs_are_refused(two: tuple[Inside, list[str]]) -> None:
         assert message in done.err
     assert command.run("compare-runs", runs[0], "ffffffff").code == 1
     (command.folder / "part.md").write_text("The lighthouse was built in 1901. It was closed in 1974.", "utf-8")
-    other = command.run("evaluate", "part.md", "part.md", "--metric", "coverage", "--json", "-q").json["run"]
-    done = command.run("compare-runs", runs[0], other)
+    run = command.run("evaluate", "part.md", "part.md", "--metric", "coverage", "--json", "-q").json["run"]
+    done = command.run("compare-runs", runs[0], run)
     assert (done.code, "these runs are of different documents: " in " ".join(done.err.split())) == (2, True)
 
 

@@ -42,15 +42,15 @@ LARGE = [(path, one) for path, one in COMMANDS if one.first]
 
 
 def test_the_large_commands_show_the_ten_options_that_matter_in_groups(command: Inside) -> None:
-    shown = command.run("summarize", "--help").out
+    output = command.run("summarize", "--help").out
 
     titles = ["Summary:", "Model:", "Judging:", "Refining:", "Limits:", "Output:"]
-    assert [line for line in shown.splitlines() if line in titles] == titles
+    assert [line for line in output.splitlines() if line in titles] == titles
     for short in ("-w, --words", "-m, --model", "-g, --goal", "-o, --output", "-q, --quiet"):
-        assert short in shown
-    assert "--top-k" not in shown
+        assert short in output
+    assert "--top-k" not in output
     number = len(dict(COMMANDS)[("summarize",)].options)
-    assert f"`redraft help summarize` lists all {number} options." in shown
+    assert f"`redraft help summarize` lists all {number} options." in output
 
 
 @pytest.mark.parametrize(("path", "one"), LARGE)
@@ -159,17 +159,17 @@ def test_an_option_has_the_type_the_bounds_and_the_name_of_its_field() -> None:
 
 
 def test_the_help_says_the_default_of_the_field_or_the_words_for_it() -> None:
-    said = " ".join(str(called("--help")).split())
-    assert "A share. [default: 0.5]" in said
-    assert "Check. [default: they do]" in said
-    assert "Loud. -n, --name" in said
+    text = " ".join(str(called("--help")).split())
+    assert "A share. [default: 0.5]" in text
+    assert "Check. [default: they do]" in text
+    assert "Loud. -n, --name" in text
 
 
 def test_an_option_of_a_new_run_has_the_default_of_its_field() -> None:
     command = Command("example")
     of_field(DraftConfig, "chunk_tokens")(command)
     of_field(Limits, "concurrency")(command)
-    assert {one.name: one.default for one in command.params} == {"chunk_tokens": 2048, "concurrency": None}
+    assert {param.name: param.default for param in command.params} == {"chunk_tokens": 2048, "concurrency": None}
 
 
 def test_the_parameters_of_a_model_are_those_of_its_fields_that_are_options() -> None:

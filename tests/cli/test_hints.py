@@ -68,23 +68,23 @@ def test_a_failure_in_json_has_the_whole_command_too(command: Inside) -> None:
 
 @pytest.mark.slow
 def test_a_run_whose_prompts_have_changed_names_the_command_that_goes_on_with_todays(tmp_path: Path) -> None:
-    asked = ("refine", "book.md", "poor.md", "-g", "coverage=1", "-g", "consistency=1", "-w", "100", "--json")
+    arguments = ("refine", "book.md", "poor.md", "-g", "coverage=1", "-g", "consistency=1", "-w", "100", "--json")
     with keepers_court(tmp_path) as court:
-        whole = court.run(*asked)
+        whole = court.run(*arguments)
         court.environment["REDRAFT_DB"] = str(tmp_path / "other.db")
-        stopped = court.run(*asked, "--max-calls", str(whole.json["usage"]["calls"] - 1))
+        stopped = court.run(*arguments, "--max-calls", str(whole.json["usage"]["calls"] - 1))
         assert stopped.code == 3, stopped.err
         run = stopped.json["run"]
         with sqlite3.connect(tmp_path / "other.db") as database:
             database.execute("UPDATE runs SET body = json_set(body, '$.prompt_hashes.edit', 'of before')")
         refused = court.run("resume", run)
-        said = " ".join(refused.err.split())
+        text = " ".join(refused.err.split())
         assert refused.code == 1
-        assert f"the prompts of run {run} have changed since it began: edit" in said
+        assert f"the prompts of run {run} have changed since it began: edit" in text
         hint = f"with the code that began it (redraft {version('redraft')}); to go on with today's prompts, use"
-        rounds = [one["round"] for one in court.run("trace", run, "--json").json["rounds"]]
-        accepted = [one["number"] for one in rounds if one["accepted"]]
-        assert f"{hint} redraft fork {run} --round {accepted[-1]}" in said
+        rounds = [round_["round"] for round_ in court.run("trace", run, "--json").json["rounds"]]
+        accepted = [round_["number"] for round_ in rounds if round_["accepted"]]
+        assert f"{hint} redraft fork {run} --round {accepted[-1]}" in text
         assert court.run("fork", run, "--round", str(accepted[-1]), "-q").code == 0
 
 
@@ -96,8 +96,8 @@ def test_what_the_environment_says_need_not_be_typed_again(command: Inside) -> N
     assert limit[0] == "--max-calls"
     assert int(limit[1]) > 2
     for arguments in (("show", run), ("show", run[:4], "--db", str(command.database))):
-        shown = command.run(*arguments)
-        assert hinted(shown.err)[2:] == [*limit, *arguments[2:]]
+        done = command.run(*arguments)
+        assert hinted(done.err)[2:] == [*limit, *arguments[2:]]
     assert "/" not in command.run("trace", run).err
     hints_of = HINT.findall(command.run("trace", run, "--db", str(command.database)).err)
     assert [shlex.split(one)[0] for one in hints_of] == ["fork", "trace"]
@@ -197,6 +197,6 @@ def test_the_suggested_limit_of_cost_is_enough_for_the_rest(command: Inside) -> 
 
 def test_a_dry_run_says_that_it_is_over_the_limit(command: Inside) -> None:
     (command.folder / "prices.toml").write_text('[prices]\n"m" = { prompt = 10.0, completion = 20.0 }\n', "utf-8")
-    asked = ("summarize", "book.md", "-m", "openai:m", "--set", "prices=prices.toml", "--dry-run", "--max-cost")
-    assert "the cost is more than --max-cost 0.001; the run may stop there" in command.run(*asked, "0.001").err
-    assert "more than --max-cost" not in command.run(*asked, "100").err
+    arguments = ("summarize", "book.md", "-m", "openai:m", "--set", "prices=prices.toml", "--dry-run", "--max-cost")
+    assert "the cost is more than --max-cost 0.001; the run may stop there" in command.run(*arguments, "0.001").err
+    assert "more than --max-cost" not in command.run(*arguments, "100").err

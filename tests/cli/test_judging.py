@@ -107,7 +107,7 @@ def test_several_judgings_show_how_far_they_agree(command: Inside) -> None:
 
 
 def test_unreadable_judgments_are_no_success(command: Inside) -> None:
-    with ChatServer(lambda seen: "I would rather not.") as server:
+    with ChatServer(lambda request: "I would rather not.") as server:
         served = Inside(command.folder, server.base_url)
         done = served.run("evaluate", "book.md", "poor.md", "--metric", "consistency", "--model", MODEL)
 

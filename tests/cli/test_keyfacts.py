@@ -28,9 +28,9 @@ COUNTS = "all root branch leaf found 26 6 13 7 pruned 5 0 2 3 share pruned 19% 0
 @pytest.fixture(scope="module")
 def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
     """One directory for all, with the key facts of twelve keepers. The summary has two of them right that matter."""
-    with keepers_court(tmp_path_factory.mktemp("keyfacts"), Grove()) as made:
-        assert made.run("keyfacts", "book.md", "-q").code == 0
-        yield made
+    with keepers_court(tmp_path_factory.mktemp("keyfacts"), Grove()) as command:
+        assert command.run("keyfacts", "book.md", "-q").code == 0
+        yield command
 
 
 @pytest.fixture(scope="module")
@@ -127,8 +127,8 @@ def test_one_perspective_needs_nothing_new_where_both_are_there(command: Inside,
     assert done.json["id"] == trees["id"]
     assert done.json["trees"] == trees["trees"][1:]
     assert "· 0 calls ·" in done.err
-    judged = command.run("evaluate", "book.md", "poor.md", *BOTH, "--set", "perspective=analytical", "--json").json
-    assert {fact["perspective"] for fact in judged["metrics"]["keyfact_recall"]["details"]["facts"]} == {"analytical"}
+    report = command.run("evaluate", "book.md", "poor.md", *BOTH, "--set", "perspective=analytical", "--json").json
+    assert {fact["perspective"] for fact in report["metrics"]["keyfact_recall"]["details"]["facts"]} == {"analytical"}
 
 
 @pytest.mark.slow
@@ -233,14 +233,19 @@ def test_the_json_of_the_scores_has_every_fact_and_every_sentence(command: Insid
     assert len(recall["details"]["facts"]) == recall["judged"] == 21
     assert faithfulness["score"] == 0.75
     assert faithfulness["details"]["errors"] == {"entity": 1}
-    assert [one["verdict"] for one in faithfulness["details"]["sentences"]] == ["none", "entity", "none", "none"]
+    assert [sentence["verdict"] for sentence in faithfulness["details"]["sentences"]] == [
+        "none",
+        "entity",
+        "none",
+        "none",
+    ]
 
 
 @pytest.mark.slow
 def test_an_answer_is_judged_by_the_tree_whose_query_it_answers(command: Inside, trees: Any) -> None:
     query = trees["trees"][1]["query"]
-    judged = command.run("evaluate", "book.md", "poor.md", *BOTH, "--query", query.upper(), "--json").json
-    recall = judged["metrics"]["keyfact_recall"]
+    report = command.run("evaluate", "book.md", "poor.md", *BOTH, "--query", query.upper(), "--json").json
+    recall = report["metrics"]["keyfact_recall"]
     assert (recall["judged"], recall["score"]) == (10, pytest.approx(0.2))
 
     done = command.run("evaluate", "book.md", "poor.md", *BOTH, "--query", "Who is it?")
@@ -293,9 +298,9 @@ def test_a_dry_run_says_what_key_facts_cost(command: Inside, tmp_path: Path) -> 
         assert planned["calls"] == sum(stage["calls"] for stage in planned["stages"])
         assert own.run(*arguments, "-q").code == 0
         run = own.run("runs", "--json").json["runs"][0]["run"]
-        used = own.run("show", run, "--json").json["usage"]
-        assert 0 < used["calls"] <= planned["calls"]
-        assert used["prompt_tokens"] <= planned["prompt_tokens"]
+        usage = own.run("show", run, "--json").json["usage"]
+        assert 0 < usage["calls"] <= planned["calls"]
+        assert usage["prompt_tokens"] <= planned["prompt_tokens"]
     names = [stage["name"] for stage in planned["stages"]]
     assert names == ["keyfact_recall", "faithfulness"], "the key facts are there"
     assert [stage["name"] for stage in alone["stages"]] == ["faithfulness"]
@@ -329,8 +334,8 @@ def test_the_built_in_model_finds_key_facts_and_judges_by_them(tmp_path: Path) -
     assert built.code == 0, built.err
     kept = [fact for tree in built.json["trees"] for fact in tree["facts"] if not fact["pruned"]]
     assert {fact["level"] for fact in kept} == {"root", "branch", "leaf"}
-    judged = command.run("evaluate", "book.md", "none.md", *BOTH, "--json").json["metrics"]
-    assert {one["outcome"] for one in judged.values() if one["outcome"] != "measured"} == {"not_applicable"}
+    metrics = command.run("evaluate", "book.md", "none.md", *BOTH, "--json").json["metrics"]
+    assert {one["outcome"] for one in metrics.values() if one["outcome"] != "measured"} == {"not_applicable"}
     (tmp_path / "first.md").write_text(" ".join(text.split()[10:200]), "utf-8")
     assert command.run("evaluate", "book.md", "first.md", *BOTH, "--json").json["metrics"]["keyfact_recall"]["score"]
 
@@ -348,16 +353,16 @@ def test_a_pack_with_key_facts_goes_from_one_machine_to_another(command: Inside,
     imported = there.run("pack", "import", "book.md", "pack.json", "--json")
     assert imported.code == 0, imported.err
     assert imported.json == content
-    with ChatServer(lambda seen: "I would rather not.") as server:
+    with ChatServer(lambda request: "I would rather not.") as server:
         deaf = fresh(command, tmp_path, OPENAI_BASE_URL=server.base_url)
-        known = deaf.run("keyfacts", "book.md", "--json").json
-    assert known == {**trees, "imported": True}
+        report = deaf.run("keyfacts", "book.md", "--json").json
+    assert report == {**trees, "imported": True}
     listed = there.run("pack", "list", "--json").json["packs"]
     assert [one["kind"] for one in listed if one["pack"] == trees["id"]] == ["keyfacts"]
     assert listed[0]["keyfacts"] == 21
     assert "| 21 key facts " in there.run("pack", "list").out
-    named = command.run("evaluate", "book.md", "poor.md", *BOTH, "--set", f"keyfacts={trees['id'][:6]}", "--json").json
-    assert named["metrics"]["keyfact_recall"]["details"]["keyfacts"] == trees["id"]
+    report = command.run("evaluate", "book.md", "poor.md", *BOTH, "--set", f"keyfacts={trees['id'][:6]}", "--json").json
+    assert report["metrics"]["keyfact_recall"]["details"]["keyfacts"] == trees["id"]
 
 
 def test_what_an_imported_pack_says_is_harmless_on_a_terminal() -> None:
@@ -366,17 +371,17 @@ def test_what_an_imported_pack_says_is_harmless_on_a_terminal() -> None:
     kept = KeyFact(2, "root", None, evil, Evidence(evil, span))
     tree = Tree(0, "narrative", span, 0.5, (pruned, kept), evil)
     keyfacts = KeyFacts("id", document.id, evil, "b", {}, (tree,), (evil,))
-    shown = "\n".join([keyfacts_markdown(keyfacts, document, pruned=True), measure(keyfacts), fact_models(keyfacts)])
+    text = "\n".join([keyfacts_markdown(keyfacts, document, pruned=True), measure(keyfacts), fact_models(keyfacts)])
 
-    assert shown.count("The sea.") == 6
-    assert not {"\x1b", "\x07", "\u202e"} & set(shown)
+    assert text.count("The sea.") == 6
+    assert not {"\x1b", "\x07", "\u202e"} & set(text)
 
 
 def test_the_help_says_what_key_facts_cost_and_how_to_go_on() -> None:
     command = Inside(Path.cwd())
     helped = " ".join(command.run("evaluate", "--help").out.split())
-    there = "coverage, consistency, keyfact_recall, faithfulness, booookscore, newcomer, spread, position, statistics"
-    assert f"{there}; may be repeated" in helped
+    text = "coverage, consistency, keyfact_recall, faithfulness, booookscore, newcomer, spread, position, statistics"
+    assert f"{text}; may be repeated" in helped
     assert "[default: coverage and consistency]" in helped
     assert "ten readings of the document" in helped
     helped = command.run("keyfacts", "--help").out

@@ -42,8 +42,8 @@ def leading() -> Leading:
 
 @pytest.fixture
 def command(tmp_path: Path, leading: Leading) -> Iterator[Inside]:
-    with keepers_court(tmp_path, leading) as made:
-        yield made
+    with keepers_court(tmp_path, leading) as command:
+        yield command
 
 
 @pytest.fixture
@@ -82,11 +82,11 @@ def test_the_model_of_a_run_that_nobody_judged_judges_what_another_writes(
     assert drafted.code == 0, drafted.err
     first = drafted.json["run"]
     at = ("--set", f"judge_base_url={command.environment['OPENAI_BASE_URL']}") if more else ()
-    with ChatServer(lambda seen: '{"text": "No."}') as other:
-        made = ("-m", "openai:other", "--base-url", other.base_url, "-g", "coverage=1", "--rounds", "1")
+    with ChatServer(lambda request: '{"text": "No."}') as server:
+        made = ("-m", "openai:other", "--base-url", server.base_url, "-g", "coverage=1", "--rounds", "1")
         forked = command.run("fork", first, "--round", "0", *made, *more, *at, "--json")
         assert forked.code in (0, 3), forked.err
-        asked = {seen.model for seen in other.seen}
+        asked = {request.model for request in server.seen}
     assert asked == {"other"}, "the judge keeps its address"
     told = models_asked(command, forked.json["run"])
     assert told["edit"] == {"openai:other"}
@@ -106,13 +106,13 @@ def models_asked(command: Inside, run: str) -> dict[str, set[str]]:
 
 @pytest.mark.usefixtures("hasty")
 def test_a_strategy_of_another_package_is_drafted_by_and_listed(command: Inside) -> None:
-    own = ("summarize", "book.md", "-m", "extractive", "-w", "40", "--strategy", "at-once")
-    done = command.run(*own, "--json")
+    arguments = ("summarize", "book.md", "-m", "extractive", "-w", "40", "--strategy", "at-once")
+    done = command.run(*arguments, "--json")
 
     assert done.code == 0, done.err
     assert done.json["strategy"] == "at-once"
     assert done.json["words"] <= 40
-    assert command.run(*own, "--dry-run", "--json").json["calls"] == 1
+    assert command.run(*arguments, "--dry-run", "--json").json["calls"] == 1
     assert "hierarchical, incremental, direct, at-once." in " ".join(command.run("help", "summarize").out.split())
 
 

@@ -89,7 +89,7 @@ def test_a_summary_of_any_form_is_judged_in_bounded_work(tmp_path: Path, form: s
 
 @pytest.mark.nightly
 def test_a_server_that_always_answers_with_100000_words_does_not_hold_up_a_draft(tmp_path: Path) -> None:
-    with ChatServer(lambda seen: FORMS["one sentence"]) as server:
+    with ChatServer(lambda request: FORMS["one sentence"]) as server:
         done = Command(tmp_path, server.base_url).run("summarize", str(SAMPLE), "-m", "openai:m", "-w", "100", "--json")
     assert done.code == 3, done.err
     assert done.json["words"] <= 150

@@ -21,8 +21,8 @@ LIMIT = 12
 def test_killed_three_times_a_run_keeps_to_its_calls_and_says_what_was_lost(tmp_path: Path) -> None:
     text = summarizer(words=60)
 
-    def script(seen: Seen) -> Answer | Fault:
-        said = text(seen)
+    def script(request: Seen) -> Answer | Fault:
+        said = text(request)
         assert isinstance(said, str)
         return Answer(said, latency=0.5)
 
@@ -31,11 +31,11 @@ def test_killed_three_times_a_run_keeps_to_its_calls_and_says_what_was_lost(tmp_
     limits = ("--max-calls", str(LIMIT), "--max-cost", "9", "--set", "prices=prices.toml", "--concurrency", "2")
     with ChatServer(script) as server:
         command = Command(tmp_path, server.base_url)
-        asked = ("summarize", "book.md", "-m", "openai:m", "--chunk-tokens", "256", "--context-tokens", "2048")
+        arguments = ("summarize", "book.md", "-m", "openai:m", "--chunk-tokens", "256", "--context-tokens", "2048")
         run = ""
         for _ in range(3):
             before = len(server.seen)
-            with command.start(*(("resume", run) if run else (*asked, "-w", "100")), *limits) as one:
+            with command.start(*(("resume", run) if run else (*arguments, "-w", "100")), *limits) as one:
                 while len(server.seen) < before + 2:
                     time.sleep(0.01)
                 one.kill()
@@ -43,13 +43,13 @@ def test_killed_three_times_a_run_keeps_to_its_calls_and_says_what_was_lost(tmp_
         last = command.run("resume", run, *limits)
         assert last.code == 3
         assert len(server.seen) <= LIMIT
-        used = command.run("show", run, "--json").json["usage"]
-        assert used["calls"] == LIMIT
-        assert used["lost"] >= 3
-        told = f"12 calls · {used['prompt_tokens']:,} tokens in"
-        shown = command.run("show", run).err
-        assert told in shown
-        assert f"{used['lost']} calls without an answer (counted as at most {dollars(used['lost_usd'])})" in shown
+        usage = command.run("show", run, "--json").json["usage"]
+        assert usage["calls"] == LIMIT
+        assert usage["lost"] >= 3
+        told = f"12 calls · {usage['prompt_tokens']:,} tokens in"
+        output = command.run("show", run).err
+        assert told in output
+        assert f"{usage['lost']} calls without an answer (counted as at most {dollars(usage['lost_usd'])})" in output
 
 
 @pytest.mark.parametrize(("strategy", "status"), [("direct", "done"), ("hierarchical", "stopped")])
@@ -58,8 +58,8 @@ def test_what_a_server_takes_beyond_the_limit_is_said_and_no_further_call_is_mad
 ) -> None:
     text = summarizer(words=60)
 
-    def script(seen: Seen) -> Answer:
-        said = text(seen)
+    def script(request: Seen) -> Answer:
+        said = text(request)
         assert isinstance(said, str)
         spent = {"prompt_tokens": 1000, "completion_tokens": 90_000, "total_tokens": 91_000}
         return Answer(said, usage=spent)
@@ -68,13 +68,24 @@ def test_what_a_server_takes_beyond_the_limit_is_said_and_no_further_call_is_mad
     (tmp_path / "prices.toml").write_text(PRICES, "utf-8")
     with ChatServer(script) as server:
         command = Inside(tmp_path, server.base_url)
-        asked = ("summarize", "book.md", "-m", "openai:m", "-w", "60", "--chunk-tokens", "200", "--strategy", strategy)
+        arguments = (
+            "summarize",
+            "book.md",
+            "-m",
+            "openai:m",
+            "-w",
+            "60",
+            "--chunk-tokens",
+            "200",
+            "--strategy",
+            strategy,
+        )
         bounds = ("--max-cost", "0.3", "--set", "prices=prices.toml", "--concurrency", "1", "--context-tokens", "8192")
-        done = command.run(*asked, *bounds)
+        done = command.run(*arguments, *bounds)
         assert len(server.seen) == 1
     run = command.run("runs", "--json").json["runs"][0]["run"]
-    shown = command.run("show", run, "--json").json
-    assert shown["status"] == status
-    assert shown["usage"]["over_usd"] == pytest.approx(0.061)
+    report = command.run("show", run, "--json").json
+    assert report["status"] == status
+    assert report["usage"]["over_usd"] == pytest.approx(0.061)
     assert "$0.06 over the limit" in " ".join(done.err.split())
     assert "$0.06 over the limit" in " ".join(command.run("trace", run).out.split())

@@ -68,12 +68,12 @@ def losing(folder: Path, lose: Callable[[Path], None], faults: Sequence[Fault] =
     (folder / "poor.md").write_text(told(1, 3, 4, wrong={2: "Bob"}), "utf-8")
     answer, requests = behind(Keepers()), 0
 
-    def script(seen: Seen) -> Any:
+    def script(request: Seen) -> Any:
         nonlocal requests
         requests += 1
         if requests == 2:
             lose(folder / "data")
-        return faults[0] if faults and requests >= 2 else answer(seen)
+        return faults[0] if faults and requests >= 2 else answer(request)
 
     with ChatServer(script) as server:
         database = folder / "data" / "redraft.db"
@@ -105,9 +105,9 @@ def test_the_result_is_printed_and_the_loss_is_said(
     with losing(tmp_path, lose) as command:
         done = command.run(*COMMANDS[name])
     assert done.code == 3, done.err
-    said = f"the database {tmp_path}/data/redraft.db {what} {NOT_STORED}"
-    assert f"note: {said}\n" in done.err
-    assert f"\n{said}\n" in done.err
+    text = f"the database {tmp_path}/data/redraft.db {what} {NOT_STORED}"
+    assert f"note: {text}\n" in done.err
+    assert f"\n{text}\n" in done.err
     assert not leads_nowhere(done), done.err
     assert ("coverage 0.50" in done.out) if name == "evaluate" else ("keeper" in done.out)
 

@@ -117,7 +117,7 @@ def test_a_run_that_makes_no_summary_says_so_and_is_not_to_be_resumed(command: I
 def test_a_web_page_at_the_base_url_is_named_and_not_asked_again(command: Inside, status: int) -> None:
     page = Raw(b"<!doctype html><html><body>It works!</body></html>", status, {"Content-Type": "text/html"})
 
-    def serve(seen: Seen) -> Raw:
+    def serve(request: Seen) -> Raw:
         return page
 
     with ChatServer(serve) as server:
@@ -143,7 +143,7 @@ def test_a_server_that_is_down_is_tried_once_more_and_for_five_seconds_at_most(c
 def test_runs_without_scores_are_compared(command: Inside) -> None:
     for words in ("40", "80"):
         assert command.run("summarize", "book.md", "-w", words, "-q").code == 0
-    runs = [one["run"] for one in command.run("runs", "--json").json["runs"]]
+    runs = [run["run"] for run in command.run("runs", "--json").json["runs"]]
     done = command.run("compare-runs", *runs, "-o", "beside.html")
     assert done.code == 0, done.err
     page = (command.folder / "beside.html").read_text("utf-8")
@@ -153,8 +153,8 @@ def test_runs_without_scores_are_compared(command: Inside) -> None:
 
 @pytest.mark.slow
 def test_a_fork_may_have_another_writer_and_another_length(command: Inside) -> None:
-    asked = ("refine", "book.md", "good.md", "-g", "consistency=0.5", "-q")
-    assert command.run(*asked).code in (0, 3)
+    arguments = ("refine", "book.md", "good.md", "-g", "consistency=0.5", "-q")
+    assert command.run(*arguments).code in (0, 3)
     before = command.run("runs", "--json").json["runs"][0]["run"]
     with ChatServer() as server:
         made = ("-m", "openai:m", "--base-url", server.base_url, "-w", "70", "-g", "coverage=0.1", "--rounds", "1")

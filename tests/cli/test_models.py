@@ -62,8 +62,8 @@ def test_models_are_shown_with_their_capabilities(tmp_path: Path, ports: Callabl
             store.capabilities.learn_mode(f"openai:j@{server.base_url}", "tools")
             store.capabilities.learn_reasoning(f"openai:j@{server.base_url}", 900)
         command = Inside(tmp_path, REDRAFT_CONFIG="redraft.toml", OPENAI_API_KEY="sk-0123456789")
-        shown = command.run("models")
-        assert shown.code == 0, shown.err
+        done = command.run("models")
+        assert done.code == 0, done.err
         models = {model["name"]: model for model in command.run("models", "--json").json["models"]}
     assert [(model["role"], name) for name, model in models.items()] == [
         ("writer", "openai:gpt-5-mini"),
@@ -85,7 +85,7 @@ def test_models_are_shown_with_their_capabilities(tmp_path: Path, ports: Callabl
         f"redraft summarize FILE -m openai:j --base-url http://127.0.0.1:{server.port}/v1",
         "no answer: vLLM",
     ):
-        assert words in shown.out, shown.out
+        assert words in done.out, done.out
 
 
 def test_redraft_alone_says_what_to_do_first(tmp_path: Path, ports: Callable[..., None]) -> None:
@@ -115,17 +115,17 @@ def test_redraft_alone_says_what_to_do_first(tmp_path: Path, ports: Callable[...
 def test_odd_lists_of_a_server_are_ignored(tmp_path: Path, ports: Callable[..., None], page: object) -> None:
     with ChatServer([], pages={"/v1/models": page}) as server:  # type: ignore[dict-item]
         ports(Port("Ollama", server.port))
-        found = Inside(tmp_path, OPENAI_API_KEY="sk-0123456789").run("models", "--json").json["nearby"]
-        assert found[0]["models"] in (None, [])
+        nearby = Inside(tmp_path, OPENAI_API_KEY="sk-0123456789").run("models", "--json").json["nearby"]
+        assert nearby[0]["models"] in (None, [])
         assert {key for _, key in server.looked} == {""}
 
 
 def form_only(*forms: str) -> Callable[[Seen], Reply]:
     """A server that answers in words, and in some forms only."""
 
-    def script(seen: Seen) -> Reply:
-        asked = "schema" if "response_format" in seen.body else "tools" if "tools" in seen.body else "plain"
-        if "as a number" not in str(seen.messages[0]["content"]):
+    def script(request: Seen) -> Reply:
+        asked = "schema" if "response_format" in request.body else "tools" if "tools" in request.body else "plain"
+        if "as a number" not in str(request.messages[0]["content"]):
             return Answer("Mara", reasoning_tokens=40)
         if asked not in forms:
             return Fault("status", status=400, message="what is this?")
@@ -162,8 +162,8 @@ def test_a_check_says_what_does_not_work(tmp_path: Path) -> None:
         assert len(server.seen) == 1
     with ChatServer(lambda _: Fault("hang")) as server:
         done = Inside(tmp_path, server.base_url).run("models", "--check", "openai:m", "--set", "timeout=0.2")
-        said = " ".join(done.out.split())
-        assert "within 0.2 s: it may be busy or still loading, and need a longer timeout" in said, said
+        text = " ".join(done.out.split())
+        assert "within 0.2 s: it may be busy or still loading, and need a longer timeout" in text, text
     with ChatServer(lambda _: Answer("<think>well", finish_reason="length", reasoning_tokens=999)) as server:
         done = Inside(tmp_path, server.base_url).run("models", "--check", "openai:m")
         assert done.code == 1
@@ -175,15 +175,15 @@ def test_a_check_says_what_does_not_work(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_check_without_name_asks_every_role(tmp_path: Path) -> None:
-    def script(seen: Seen) -> Reply:
-        return Fault("status", status=401) if seen.body["model"] == "j" else form_only("schema")(seen)
+    def script(request: Seen) -> Reply:
+        return Fault("status", status=401) if request.body["model"] == "j" else form_only("schema")(request)
 
     with ChatServer(script) as server:
         command = Inside(tmp_path, server.base_url)
-        asked = ("models", "-m", "openai:m", "--judge", "openai:j", "--judge", "extractive", "--check")
-        done = command.run(*asked)
-        said = command.run(*asked, "--json")
-        assert {seen.body["model"] for seen in server.seen} == {"m", "j"}
+        arguments = ("models", "-m", "openai:m", "--judge", "openai:j", "--judge", "extractive", "--check")
+        done = command.run(*arguments)
+        said = command.run(*arguments, "--json")
+        assert {request.body["model"] for request in server.seen} == {"m", "j"}
     assert done.code == said.code == 1, done.err
     heads = [line for line in done.out.splitlines() if line.startswith("- ")]
     assert heads == [
@@ -198,12 +198,10 @@ def test_a_check_without_name_asks_every_role(tmp_path: Path) -> None:
 
 
 def test_the_command_for_a_check_is_complete(tmp_path: Path) -> None:
-    shown = Inside(tmp_path, OPENAI_API_KEY="sk-0123456789").run(
-        "models", "-m", "openai:m", "--base-url", "http://h/v1"
-    )
-    assert "(redraft models --check openai:m --base-url http://h/v1)" in shown.out
-    shown = Inside(tmp_path, OPENAI_API_KEY="sk-0123456789").run("models", "-m", "openai:m")
-    assert "(redraft models --check openai:m)" in shown.out
+    done = Inside(tmp_path, OPENAI_API_KEY="sk-0123456789").run("models", "-m", "openai:m", "--base-url", "http://h/v1")
+    assert "(redraft models --check openai:m --base-url http://h/v1)" in done.out
+    done = Inside(tmp_path, OPENAI_API_KEY="sk-0123456789").run("models", "-m", "openai:m")
+    assert "(redraft models --check openai:m)" in done.out
 
 
 def test_a_table_is_checked_with_its_key(tmp_path: Path) -> None:
@@ -216,8 +214,8 @@ def test_a_table_is_checked_with_its_key(tmp_path: Path) -> None:
             tmp_path, REDRAFT_CONFIG="redraft.toml", NEAR_KEY="sk-near-01234", OPENAI_API_KEY="sk-usual-0123"
         )
         assert command.run("models", "--check", "near").code == 0
-        assert {seen.authorization for seen in server.seen} == {"Bearer sk-near-01234"}
-        assert {seen.body["top_p"] for seen in server.seen} == {0.5}
+        assert {request.authorization for request in server.seen} == {"Bearer sk-near-01234"}
+        assert {request.body["top_p"] for request in server.seen} == {0.5}
         # Somebody else's file sends nothing anywhere.
         server.seen.clear(), server.looked.clear()
         del command.environment["REDRAFT_CONFIG"]
@@ -236,26 +234,26 @@ def test_a_built_in_summary_names_the_command(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_model_that_fails_hides_no_others(tmp_path: Path) -> None:
-    away = f"http://127.0.0.1:{free_port()}/v1"
+    text = f"http://127.0.0.1:{free_port()}/v1"
     (tmp_path / "redraft.toml").write_text(
-        f'[models.pen]\nmodel = "openai:p"\nbase_url = "{away}"\ncontext_tokens = 16000\n'
-        f'[models.spare]\nmodel = "cohere:q"\n[models.other]\nmodel = "openai:k"\nbase_url = "{away}"\n',
+        f'[models.pen]\nmodel = "openai:p"\nbase_url = "{text}"\ncontext_tokens = 16000\n'
+        f'[models.spare]\nmodel = "cohere:q"\n[models.other]\nmodel = "openai:k"\nbase_url = "{text}"\n',
         "utf-8",
     )
     command = Inside(tmp_path, REDRAFT_CONFIG="redraft.toml", OPENAI_API_KEY="sk-0123456789")
-    shown = command.run("models", "--writer", "pen")
-    assert shown.code == 0, shown.err
+    done = command.run("models", "--writer", "pen")
+    assert done.code == 0, done.err
     seats = command.run("models", "--writer", "pen", "--json").json["models"]
-    assert [(one["role"], one["name"], one["context_tokens"], one["window"]) for one in seats] == [
+    assert [(seat["role"], seat["name"], seat["context_tokens"], seat["window"]) for seat in seats] == [
         ("writer", "pen", 16_000, "given"),
         (None, "spare", 8192, "assumed"),
         (None, "other", 8192, "assumed"),
     ]
     assert "needs the package langchain-cohere" in seats[1]["trouble"]
-    assert seats[2]["trouble"] == f"nothing answers at {away}"
-    assert "redraft models --check pen)" in shown.out
-    bare = command.run("models", "-m", "openai:m", "--base-url", away).out
-    assert f"redraft models --check openai:m --base-url {away})" in bare
+    assert seats[2]["trouble"] == f"nothing answers at {text}"
+    assert "redraft models --check pen)" in done.out
+    bare = command.run("models", "-m", "openai:m", "--base-url", text).out
+    assert f"redraft models --check openai:m --base-url {text})" in bare
     refused = command.run("models", "--check", "nosuch")
     assert refused.code == 2
     assert "pen, spare, other" in refused.err
@@ -264,10 +262,10 @@ def test_a_model_that_fails_hides_no_others(tmp_path: Path) -> None:
 def test_a_run_that_reaches_nobody_names_the_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rate_limiter, "FIRST_PAUSE", 0.001)
     (tmp_path / "book.md").write_text("The keeper kept the light. " * 40, "utf-8")
-    away = f"http://127.0.0.1:{free_port()}/v1"
-    done = Inside(tmp_path, away).run("summarize", "book.md", "-m", "openai:m", "-w", "60")
+    text = f"http://127.0.0.1:{free_port()}/v1"
+    done = Inside(tmp_path, text).run("summarize", "book.md", "-m", "openai:m", "-w", "60")
     assert done.code == 1
-    assert f"nothing answers at {away}" in done.err
+    assert f"nothing answers at {text}" in done.err
     assert "`redraft models` shows what answers, and where" in done.err
 
 
@@ -354,20 +352,20 @@ def test_judges_have_their_own_temperature_and_prompts(tmp_path: Path) -> None:
         command = Inside(tmp_path, server.base_url, REDRAFT_CONFIG="redraft.toml", REDRAFT_MODEL="openai:w")
         run = ("evaluate", "book.md", "summary.md", "--metric", "coverage", "--temperature", "1.5")
         command.run(*run)
-        assert {seen.body["temperature"] for seen in server.seen} == {0.0}
+        assert {request.body["temperature"] for request in server.seen} == {0.0}
         standard = server.seen[0].messages[0]["content"]
         server.seen.clear()
         done = command.run(*run, "--judge", "near")
-        assert {seen.body["temperature"] for seen in server.seen} == {0.0}
+        assert {request.body["temperature"] for request in server.seen} == {0.0}
         assert server.seen[0].messages[0]["content"] != standard
         assert "judged by near (openai:j)" in done.err or done.code == 1
 
 
 def test_the_documented_example_works(tmp_path: Path) -> None:
     page = (SAMPLE.parent.parent / "docs" / "models.md").read_text("utf-8")
-    found = re.search(r"^```toml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    assert found
-    (tmp_path / "redraft.toml").write_text(found[1], "utf-8")
+    match = re.search(r"^```toml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert match
+    (tmp_path / "redraft.toml").write_text(match[1], "utf-8")
     done = Inside(tmp_path, REDRAFT_CONFIG="redraft.toml").run("summarize", str(SAMPLE), "--refine", "--dry-run")
     assert done.code == 0, done.err
     assert "model openai:gpt-5, window 272,000 tokens" in facts(done.out)

@@ -92,8 +92,8 @@ def test_runs_without_a_summary_have_no_format(command: Inside) -> None:
 def lighthouse(folder: Path) -> Iterator[tuple[Inside, ChatServer]]:
     """A model that has read of lamps, and of no whales."""
 
-    def answer(seen: Seen) -> str:
-        sent = str(seen.messages)
+    def answer(request: Seen) -> str:
+        sent = str(request.messages)
         return "NOTHING" if "whales" in sent else "Sentence number 3 tells of the keeper and the lamp at station 3."
 
     with ChatServer(answer) as server:

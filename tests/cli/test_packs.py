@@ -39,10 +39,10 @@ def test_a_pack_is_built_exported_imported_elsewhere_and_used_there(tmp_path: Pa
     assert imported.json == here.run("pack", "export", "book.md", "-q").json
     assert "imported" in there.run("pack", "list").out
 
-    judged = there.run("evaluate", "book.md", "poor.md", "--metric", "coverage", "--json").json
-    assert judged["metrics"]["coverage"]["details"]["pack"] == imported.json["id"]
-    named = here.run("evaluate", "book.md", "poor.md", "--set", f"pack={imported.json['id'][:6]}", "--json").json
-    assert named["metrics"]["coverage"]["judged"] == 3
+    report = there.run("evaluate", "book.md", "poor.md", "--metric", "coverage", "--json").json
+    assert report["metrics"]["coverage"]["details"]["pack"] == imported.json["id"]
+    report = here.run("evaluate", "book.md", "poor.md", "--set", f"pack={imported.json['id'][:6]}", "--json").json
+    assert report["metrics"]["coverage"]["judged"] == 3
     assert there.run("pack", "list", "--json").json["packs"][0]["questions"] == 3
 
 

@@ -24,12 +24,12 @@ def test_what_is_read_of_a_file_is_shown(command: Inside, tmp_path: Path) -> Non
     title, chapters = book()
     path = tmp_path / "book.pdf"
     path.write_bytes(makers.pdf(title, chapters[:2]))
-    shown = command.run("read", str(path)).out
-    assert "The Salt Ledger" in shown
-    assert "left out: " in shown
-    assert "Chapter 2: The Counting House" in shown
+    output = command.run("read", str(path)).out
+    assert "The Salt Ledger" in output
+    assert "left out: " in output
+    assert "Chapter 2: The Counting House" in output
     as_json = command.run("read", str(path), "--chapters", "2", "--json").json
-    assert [one["chapter"] for one in as_json["sections"] if one["chapter"]] == [2]
+    assert [section["chapter"] for section in as_json["sections"] if section["chapter"]] == [2]
     assert as_json["sections"][-1]["pages"]
     assert "reading chapter 2 only" in as_json["notes"]
     text = command.run("read", str(path), "--chapters", "2", "--text", "-q").out
@@ -45,8 +45,8 @@ def test_a_damaged_file_is_refused_unless_partial(command: Inside, tmp_path: Pat
     assert "book.epub" in refused.err
     assert "OEBPS/c0.xhtml, 0 were read" in refused.err
     assert "--set", "partial=true" in refused.err
-    shown = command.run("read", str(path), "--set", "partial=true", "--json").json
-    assert any("OEBPS/c0.xhtml, 0 were read" in note for note in shown["notes"])
+    report = command.run("read", str(path), "--set", "partial=true", "--json").json
+    assert any("OEBPS/c0.xhtml, 0 were read" in note for note in report["notes"])
 
 
 @pytest.mark.nightly
@@ -54,18 +54,20 @@ def test_pages_reach_citations_findings_and_the_dossier(command: Inside, tmp_pat
     title, chapters = book()
     path = tmp_path / "book.pdf"
     path.write_bytes(makers.pdf(title, chapters[:2]))
-    made = command.run("summarize", str(path), "--chapters", "1-2", *SMALL).json
-    run = made["run"]
-    assert any("running headers" in note for note in made["source"]["notes"])
+    report = command.run("summarize", str(path), "--chapters", "1-2", *SMALL).json
+    run = report["run"]
+    assert any("running headers" in note for note in report["source"]["notes"])
     cited = command.run("show", run, "--cite", "json").json
     assert cited["places"]
     assert all(place["pages"] and place["chapter"] for place in cited["places"])
     assert ", page" in command.run("show", run, "--cite", "footnotes").out
     (tmp_path / "summary.md").write_text("Hester Vane came to the island of Sarn on a boat.", "utf-8")
-    judged = command.run("evaluate", str(path), str(tmp_path / "summary.md"), "--metric", "coverage", "--json").json
-    findings = [one for one in judged["metrics"]["coverage"]["findings"] if one["evidence"]]
+    report = command.run("evaluate", str(path), str(tmp_path / "summary.md"), "--metric", "coverage", "--json").json
+    findings = [finding for finding in report["metrics"]["coverage"]["findings"] if finding["evidence"]]
     assert findings
-    assert all(one["place"]["pages"] and one["place"]["chapter"] for one in findings if one["evidence"]["span"])
+    assert all(
+        finding["place"]["pages"] and finding["place"]["chapter"] for finding in findings if finding["evidence"]["span"]
+    )
     out = tmp_path / "dossier.html"
     command.run("export", run, "-o", str(out))
     assert "</bdi>, <bdi>page " in out.read_text("utf-8")

@@ -101,15 +101,15 @@ def test_a_dry_run_counts_what_is_answered_already_as_free(tmp_path: Path) -> No
     (tmp_path / "book.md").write_text(island(300).text, "utf-8")
     (tmp_path / "poor.md").write_text(told(*range(1, 9)), "utf-8")
     (tmp_path / "other.md").write_text(told(*range(1, 7), 20, 21), "utf-8")
-    other = ("evaluate", "book.md", "other.md", *WRITES)
+    arguments = ("evaluate", "book.md", "other.md", *WRITES)
     with ChatServer(behind(Obedient())) as server:
         command = Inside(tmp_path, server.base_url)
-        before = plan(command, *other)
+        before = plan(command, *arguments)
         assert command.run(*EVALUATE, *WRITES).code == 0
 
         known, refined = plan(command, *EVALUATE, *WRITES), plan(command, *REFINE, *WRITES)
-        after = plan(command, *other)
-        run = command.run(*other, "--json").json
+        after = plan(command, *arguments)
+        run = command.run(*arguments, "--json").json
 
     assert (known["calls"], tokens(known)) == (0, 0)
     assert "asking about the document" not in {stage["name"] for stage in refined["stages"]}

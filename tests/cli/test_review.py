@@ -35,8 +35,8 @@ def command(tmp_path: Path) -> Iterator[Inside]:
     editor = tmp_path / "editor.sh"
     editor.write_text("#!/bin/sh\nsed -i s/Bob/Tom2/ $1\n")
     editor.chmod(0o755)
-    with keepers_court(tmp_path, EDITOR=str(editor)) as made:
-        yield made
+    with keepers_court(tmp_path, EDITOR=str(editor)) as command:
+        yield command
 
 
 def review(command: Inside, *lines: str) -> Done:
@@ -81,7 +81,7 @@ def test_findings_are_dropped_and_requests_are_added(command: Inside) -> None:
     made = traced(command, done)[1]
     assert made["round"]["aims"] == ["review"]
     requests = first["metrics"]["review"]["findings"]
-    assert [one["explanation"] for one in requests] == ["Say more about the station."]
+    assert [request["explanation"] for request in requests] == ["Say more about the station."]
     assert made["round"]["findings"] == [requests[0]["id"]]
 
 
@@ -114,21 +114,29 @@ def test_a_request_has_an_outcome(became: PointOutcome, accepted: bool, outcome:
 
 @pytest.mark.nightly
 def test_the_built_in_model_says_that_it_cannot_follow_a_request(tmp_path: Path) -> None:
-    asked = ("refine", str(SAMPLE), str(SAMPLE.parent / "a-first-summary.md"), "-w", "150", "-g", "consistency=0.95")
+    arguments = (
+        "refine",
+        str(SAMPLE),
+        str(SAMPLE.parent / "a-first-summary.md"),
+        "-w",
+        "150",
+        "-g",
+        "consistency=0.95",
+    )
     answers = b"a Say how the story ends.\n\n\n"
-    alone = Inside(tmp_path).run(*asked, "--review", "--json", stdin=answers)
+    alone = Inside(tmp_path).run(*arguments, "--review", "--json", stdin=answers)
     why = "the built-in model cannot follow requests in words"
-    said = " ".join(Inside(tmp_path).run("trace", alone.json["run"]).out.split())
-    assert f"request: Say how the story ends. · not met: {why}" in said
-    assert said.count("Say how the story ends.") == 1
+    text = " ".join(Inside(tmp_path).run("trace", alone.json["run"]).out.split())
+    assert f"request: Say how the story ends. · not met: {why}" in text
+    assert text.count("Say how the story ends.") == 1
     assert f"request not met: “Say how the story ends.” in revision 1: {why}\n" in alone.err
     assert re.search("; 1 revision, [a-z]+; your request was not met; ", alone.err)
     said_of_it = f"request not met: “Say how the story ends.” in revision 1: {why}"
     outcome = {"request": "Say how the story ends.", "round": 1, "met": False, "reason": why, "said": said_of_it}
     assert alone.json["requests"] == [outcome]
-    assert "requested by a person" not in said
+    assert "requested by a person" not in text
     assert "added, but the built-in model cannot follow requests in words; see `redraft models`" in alone.err
-    refused = Inside(tmp_path).run(*asked, "--query", "Why did the bell ring?")
+    refused = Inside(tmp_path).run(*arguments, "--query", "Why did the bell ring?")
     assert refused.code == 2
     assert "--query is not used by the built-in model in a revision" in refused.err
     assert "name another --model" in refused.err
@@ -147,7 +155,7 @@ def test_a_request_beside_an_edited_draft_is_for_the_next_revision(command: Insi
     done = review(command, "a Say how the story ends.", "e", "", "", "s")
 
     rounds = traced(command, done)
-    assert [one["round"]["reason"] for one in rounds][1] == "edited by hand"
+    assert [round_["round"]["reason"] for round_ in rounds][1] == "edited by hand"
     assert rounds[2]["round"]["aims"][0] == "review"
 
 
@@ -189,10 +197,10 @@ def test_at_the_end_of_input_the_run_waits_and_resume_asks_again(command: Inside
     assert "- waiting for your review\n" in trace.out
     assert f"Resume: redraft resume {run}" in trace.err
 
-    again = command.run("resume", run)
-    assert again.code == 3, again.err
-    assert "Before revision 1" in again.err
-    assert f"Resume: redraft resume {run}" in again.err
+    done_again = command.run("resume", run)
+    assert done_again.code == 3, done_again.err
+    assert "Before revision 1" in done_again.err
+    assert f"Resume: redraft resume {run}" in done_again.err
 
     resumed = command.run("resume", run, "--json", stdin=b"\ns\n")
     assert resumed.json["stop_reason"] == "cancelled"
@@ -223,7 +231,7 @@ def test_on_a_terminal_the_progress_line_is_out_of_the_way_and_ctrl_c_ends_the_w
         shown = b""
         while b"or d, a, e, p, s, ?: " not in shown:
             shown += os.read(controller, 65_536)
-        asked = len(shown)
+        count = len(shown)
         # Long enough for a live line to be drawn again, if it were still alive.
         assert not select.select([controller], [], [], 0.3)[0]
         if stop is None:
@@ -237,21 +245,21 @@ def test_on_a_terminal_the_progress_line_is_out_of_the_way_and_ctrl_c_ends_the_w
 
     assert process.wait(timeout=20) == (130 if stop else 3)
     assert b"Traceback" not in shown
-    last = shown[asked:].decode()
+    last = shown[count:].decode()
     assert ("Resume: redraft resume" if stop else "you stopped it") in last
 
 
 @pytest.mark.slow
 def test_a_request_on_the_command_line_reaches_the_reviser(tmp_path: Path) -> None:
     with keepers_court(tmp_path) as court:
-        asked = ("refine", "book.md", "poor.md", "-w", "100", "--request", "Say how the story ends.")
-        done = court.run(*asked, "-g", "coverage=0.1", "--json")
-        said = " ".join(court.run("trace", done.json["run"]).out.split())
-        empty = court.run(*asked, "--request", " ")
-        refused = court.run(*asked, "-m", "extractive")
-    assert "request sent, but the reviser did not say whether it is met: “Say how the story ends.”" in said
+        arguments = ("refine", "book.md", "poor.md", "-w", "100", "--request", "Say how the story ends.")
+        done = court.run(*arguments, "-g", "coverage=0.1", "--json")
+        text = " ".join(court.run("trace", done.json["run"]).out.split())
+        empty = court.run(*arguments, "--request", " ")
+        refused = court.run(*arguments, "-m", "extractive")
+    assert "request sent, but the reviser did not say whether it is met: “Say how the story ends.”" in text
     outcome = "request sent, but the reviser did not say whether it is met: “Say how the story ends.”"
     assert outcome in done.err.splitlines()
-    assert [one["said"] for one in done.json["requests"]] == [outcome]
+    assert [request["said"] for request in done.json["requests"]] == [outcome]
     assert (empty.code, "--request is empty" in empty.err) == (2, True)
     assert (refused.code, "cannot follow requests in words" in refused.err) == (2, True)

@@ -25,7 +25,7 @@ def folder(at: Path, table: str = TABLE) -> Path:
 def test_a_command_judges_by_a_rubric_and_another_one_goes_on_without_the_file(tmp_path: Path) -> None:
     replies = [json.dumps(VERDICT)]
 
-    def serve(seen: Seen) -> str:
+    def serve(request: Seen) -> str:
         return replies[-1]
 
     with ChatServer(serve) as server:
@@ -44,8 +44,8 @@ def test_a_command_judges_by_a_rubric_and_another_one_goes_on_without_the_file(t
 
     assert done.code == 0, done.err
     assert planned["calls"] == done.json["usage"]["calls"] == 1
-    found = done.json["metrics"]["plain_tone"]
-    assert (found["score"], found["findings"][0]["sentence"]) == (0.5, "The parties concurred.")
+    plain_tone = done.json["metrics"]["plain_tone"]
+    assert (plain_tone["score"], plain_tone["findings"][0]["sentence"]) == (0.5, "The parties concurred.")
     assert "plain_tone 0.50: 1 item judged, 1 finding" in shown.out
     assert "- level 2 of 3: Half is.\n" in shown.out
     assert "legal wording" in shown.out
@@ -55,8 +55,8 @@ def test_a_command_judges_by_a_rubric_and_another_one_goes_on_without_the_file(t
 
 @pytest.mark.slow
 def test_a_rubric_is_a_goal(tmp_path: Path) -> None:
-    def serve(seen: Seen) -> str:
-        text = seen.messages[0]["content"]
+    def serve(request: Seen) -> str:
+        text = request.messages[0]["content"]
         if "Judge how far" not in text:
             return "The board agreed. It was cold."
         fine = "concurred" not in text
@@ -101,17 +101,17 @@ STATED = "plain_tone=Written for a reader without legal training"
 
 @pytest.mark.slow
 def test_a_rubric_is_stated_at_the_command_and_kept_with_the_run(tmp_path: Path) -> None:
-    def serve(seen: Seen) -> str:
-        asked = seen.messages[0]["content"]
-        if "Judge how far" not in asked:
+    def serve(request: Seen) -> str:
+        content = request.messages[0]["content"]
+        if "Judge how far" not in content:
             return "The board agreed. It was cold."
-        assert "reader without legal training" in asked
-        return json.dumps(VERDICT | ({"level": 3} if "concurred" in asked else {"level": 5, "faults": []}))
+        assert "reader without legal training" in content
+        return json.dumps(VERDICT | ({"level": 3} if "concurred" in content else {"level": 5, "faults": []}))
 
     (tmp_path / "tone.toml").write_text(TABLE, "utf-8")
     with ChatServer(serve) as server:
         command = Inside(folder(tmp_path, ""), server.base_url, REDRAFT_CONFIG="redraft.toml", REDRAFT_MODEL="openai:m")
-        judged = command.run("evaluate", "book.md", "summary.md", "--rubric", STATED, "--json")
+        done = command.run("evaluate", "book.md", "summary.md", "--rubric", STATED, "--json")
         by_file = command.run("evaluate", "book.md", "summary.md", "--rubric", "tone.toml", "--json")
         refined = command.run(
             "refine",
@@ -126,7 +126,7 @@ def test_a_rubric_is_stated_at_the_command_and_kept_with_the_run(tmp_path: Path)
             "--json",
         )
 
-    assert judged.json["metrics"]["plain_tone"]["score"] == 0.5, judged.err
+    assert done.json["metrics"]["plain_tone"]["score"] == 0.5, done.err
     assert by_file.json["metrics"]["plain_tone"]["score"] == 1, by_file.err
     assert refined.json["goals"]["plain_tone"]["met"], refined.err
 

@@ -199,7 +199,7 @@ def test_the_estimate_is_soon_right(clock: Clock, waves: tuple[int, ...], calls:
 
 @pytest.fixture
 def slow_server() -> Iterator[ChatServer]:
-    def serve(seen: Seen) -> str:
+    def serve(request: Seen) -> str:
         return "The keeper lit the lamp."
 
     with ChatServer(serve) as server:

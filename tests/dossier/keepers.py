@@ -19,7 +19,7 @@ class Unsure(Keepers):
     def answer_from_summary(self, sheet: Sheet) -> Said:
         said = super().answer_from_summary(sheet)
         seventh = {n for n, item in sheet.items("questions").items() if asked_of(item["text"]) == 7}
-        return {"answers": [one for one in said["answers"] if one["id"] not in seventh]}
+        return {"answers": [answer for answer in said["answers"] if answer["id"] not in seventh]}
 
 
 class Omittable(Keepers):

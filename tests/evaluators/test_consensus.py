@@ -39,8 +39,8 @@ def test_agreement_is_the_share_of_equal_verdicts() -> None:
 class Blind(Keepers):
     """Sees only some keepers in a summary."""
 
-    def __init__(self, *seen: int) -> None:
-        self.seen = seen
+    def __init__(self, *request: int) -> None:
+        self.seen = request
 
     def answer_from_summary(self, sheet: Sheet) -> Said:
         reply = super().answer_from_summary(sheet)

@@ -138,9 +138,9 @@ def panel(court: Court, *metrics: Evaluator, model: Any = None, events: list[Eve
 
 def begun(court: Court, *own: Evaluator, metrics: tuple[str, ...] = (), **refinement: Any) -> tuple[Run, RunSpec]:
     """A run that is on record, and what it is to do."""
-    wanted = JudgeConfig(metrics=(*(metric.name for metric in own), *metrics))
+    judging = JudgeConfig(metrics=(*(metric.name for metric in own), *metrics))
     goals = RefineConfig(**refinement) if refinement else None
-    order = RunSpec(order_of_draft(wanted, goals), given=SUMMARY, own=own)
+    order = RunSpec(order_of_draft(judging, goals), given=SUMMARY, own=own)
     prepared = prepare(court.document, court.settings({"strategy": "given"}), court.model, SUMMARY)
     return record(prepared, order, Limits(), court.store), order
 

@@ -68,8 +68,8 @@ async def test_the_question_can_be_read_by_itself(bench: Bench) -> None:
         "Bob",
         "Tom2",
     )
-    said = wrong["evidence"]["text"]
-    assert said == "The keeper number 2 is called Tom2 and lives at station 14 by the cold sea for 5 years."
+    text = wrong["evidence"]["text"]
+    assert text == "The keeper number 2 is called Tom2 and lives at station 14 by the cold sea for 5 years."
     assert bench.document.text[slice(*wrong["evidence"]["span"])] == wrong["evidence"]["text"]
     assert question["problem"] == ""
     (waiting,) = [event for event in events if isinstance(event, Waiting)]
@@ -148,8 +148,8 @@ async def test_question_is_answered_in_a_nested_graph(bench: Bench) -> None:
     theirs.add_edge(START, "summary")
     theirs.add_edge("summary", END)
     graph = theirs.compile(checkpointer=InMemorySaver())
-    wanted = RefineConfig(goals=GOALS, review=True)
-    async with bench.session(settings=DraftConfig(words=100), refinement=wanted) as session:
+    refinement = RefineConfig(goals=GOALS, review=True)
+    async with bench.session(settings=DraftConfig(words=100), refinement=refinement) as session:
         task: Theirs = {"order": {"source": str(bench.path)}}
         left: Any = await graph.ainvoke(task, thread(), context=session)
         assert left["__interrupt__"][0].value["text"] == POOR
@@ -223,8 +223,8 @@ async def test_manual_run_is_answered_in_its_graph(bench: Bench) -> None:
         with pytest.raises(RunError, match="another checkpointer") as caught:
             await session.resume(run, answer={"stop": True})
         assert "Command(resume=...)" in caught.value.hint
-        left = (await graph.ainvoke(Command(resume={"stop": True}), thread(), context=session))["result"]
-    assert bench.store.runs.get(left["run"]).status == "done"
+        result = (await graph.ainvoke(Command(resume={"stop": True}), thread(), context=session))["result"]
+    assert bench.store.runs.get(result["run"]).status == "done"
 
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
@@ -261,8 +261,8 @@ async def test_checkpoint_continues_with_other_aims(bench: Bench) -> None:
         missing = [finding.id for finding in before.initial["coverage"].findings if finding.kind == "unanswered"]
         other = {"aims": ["coverage"], "to_fix": missing, "next": "revise"}
         fork = await graph.aupdate_state(past.config, other, as_node="decide")
-        left = (await graph.ainvoke(None, fork, context=session))["result"]
-        after = await session.result(left["run"])
+        result = (await graph.ainvoke(None, fork, context=session))["result"]
+        after = await session.result(result["run"])
 
     assert (after.run.id, after.run.status, after.run.stop_reason) == (before.run.id, "done", "goals_met")
     assert [aims for _, aims, _ in stories(after)] == [(), ("coverage",), ("consistency",)]
@@ -278,8 +278,8 @@ async def test_shorter_fork_leaves_no_abandoned_round(bench: Bench, number: int)
         before = await gone(graph, bench, session)
         past = await at(graph, "decide", number)
         fork = await graph.aupdate_state(past.config, {"next": "finish", "stop": "cancelled"}, as_node="decide")
-        left = (await graph.ainvoke(None, fork, context=session))["result"]
-        after = await session.result(left["run"])
+        result = (await graph.ainvoke(None, fork, context=session))["result"]
+        after = await session.result(result["run"])
 
     assert (after.run.status, after.run.stop_reason) == ("done", "cancelled")
     assert after.rounds == before.rounds[: number + 1]

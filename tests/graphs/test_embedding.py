@@ -128,9 +128,9 @@ async def test_recorded_run_continues_then_starts_anew(bench: Bench) -> None:
     assert stopped.run.status == "stopped"
     async with bench.session(limits=Limits()) as session:
         on = (await graph.ainvoke({"order": {"recorded": stopped.run.id}}, thread(), context=session))["result"]
-        again = (await graph.ainvoke({"order": bench.task}, thread(), context=session))["result"]
+        result = (await graph.ainvoke({"order": bench.task}, thread(), context=session))["result"]
     assert (on["run"], on["stop"]) == (stopped.run.id, "goals_met")
-    assert again["run"] != on["run"]
+    assert result["run"] != on["run"]
     assert len({(sheet.prompt, sheet.text) for sheet in bench.sheets}) == len(bench.sheets)
 
 
@@ -146,9 +146,9 @@ async def test_abandoned_run_is_interrupted_on_close(bench: Bench) -> None:
     assert (run.status, run.stop_reason) == ("interrupted", "cancelled")
 
     async with bench.session() as session:
-        left = (await graph.ainvoke(None, thread(), context=session))["result"]
+        result = (await graph.ainvoke(None, thread(), context=session))["result"]
     assert bench.store.runs.get(run.id).status == "done"
-    assert left["run"] == run.id
+    assert result["run"] == run.id
 
 
 # What is said to whoever drives it otherwise.
@@ -272,7 +272,7 @@ async def test_state_holds_no_text_before_the_end(tmp_path: Path, strategy: str)
     async with desk.session(settings=settings) as session:
         graph = graphs.draft(strategy).compile(checkpointer=await session.checkpointer())
         order = {"source": await session.add(story(60))}
-        left = (await graph.ainvoke({"order": order}, thread(), context=session))["result"]
+        result = (await graph.ainvoke({"order": order}, thread(), context=session))["result"]
         values = (await graph.aget_state(thread())).values
     path = desk.store.checkpoints.path
     desk.store.close()
@@ -283,8 +283,8 @@ async def test_state_holds_no_text_before_the_end(tmp_path: Path, strategy: str)
     raw.close()
 
     assert "Zebra" in text
-    assert text == left["summary"]
-    assert left["run"].encode() in b"".join(value for (value,) in before)
+    assert text == result["summary"]
+    assert result["run"].encode() in b"".join(value for (value,) in before)
     for word in (b"ebra", b"keeper", b"lamp"):
         assert not any(word in value for (value,) in (*before, *written))
     assert b"ebra" in last[0]

@@ -245,13 +245,13 @@ def document(language: str, sentences: int = 240) -> Document:
 
 def summary(language: str, words: int) -> str:
     """Sentences of the language, of at most so many words together."""
-    said = ""
+    text = ""
     for n in range(1000):
-        more = f"{said} {TEXTS[language][n % 3].format(n=n)}".strip()
-        if said and count_words(more) > words:
+        more = f"{text} {TEXTS[language][n % 3].format(n=n)}".strip()
+        if text and count_words(more) > words:
             break
-        said = more
-    return said
+        text = more
+    return text
 
 
 @pytest.mark.slow

@@ -188,8 +188,8 @@ async def test_recorded_choice_guides_prebuilt_graphs(tmp_path: Path) -> None:
             source = tmp_path / f"{sentences}.md"
             source.write_text(story(sentences).text, "utf-8")
             task = {"source": str(source), "context_tokens": window, "chunk_tokens": 128}
-            left = (await graph.ainvoke({"order": task}, context=session))["result"]
-            run = desk.store.runs.get(left["run"])
+            result = (await graph.ainvoke({"order": task}, context=session))["result"]
+            run = desk.store.runs.get(result["run"])
             assert run.settings.strategy == ("direct" if asked == "summarize_whole" else "hierarchical")
             assert run.settings.chosen
             assert desk.asked_for(asked)
@@ -254,11 +254,11 @@ async def test_automatic_choice_is_explained(tmp_path: Path) -> None:
     options = {"strategy": "direct", "context_tokens": 16_000, "words": 100}
     desk = Desk(tmp_path)
     chosen = await desk.summarize(story(200), **{**options, "strategy": "auto"})
-    named = await desk.summarize(story(200), **options)
+    result = await desk.summarize(story(200), **options)
 
     record = chosen.record()
     assert record.strategy == chosen.settings.strategy
     assert record.strategy_reason.startswith(("direct draft", "draft in parts"))
-    assert named.record().strategy_reason == ""
+    assert result.record().strategy_reason == ""
     lines = trace_markdown(read_trace(desk.store, chosen.run.id), story(200)).splitlines()
     assert any(line.startswith(f"- {record.strategy_reason[:20]}") for line in lines)

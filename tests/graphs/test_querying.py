@@ -119,11 +119,11 @@ async def test_lost_chunks_are_not_called_silence(tmp_path: Path, strategy: str)
 
 
 async def test_nothing_is_a_word_without_a_question(tmp_path: Path) -> None:
-    said = "Nothing is told but of the keeper and of the lamp at his station, number by number. Nothing."
-    desk = Desk(tmp_path, lambda request: obedient(request) if request.label == "tidy" else said)
+    text = "Nothing is told but of the keeper and of the lamp at his station, number by number. Nothing."
+    desk = Desk(tmp_path, lambda request: obedient(request) if request.label == "tidy" else text)
     result = await desk.summarize(story(20), chunk_tokens=1024, context_tokens=4096)
 
-    assert result.summary == said
+    assert result.summary == text
 
 
 @pytest.mark.parametrize("strategy", ["hierarchical", "incremental", "direct"])

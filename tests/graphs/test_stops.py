@@ -151,7 +151,7 @@ class Work:
         """Go on; what has been done is not done over again, either, though it would cost nothing."""
         run = self.store.runs.latest(1)[0]
         answer = {"drop": [1]} if (run.status, self.manner) == ("waiting", "waiting") else None
-        reached = max((made.number for made in self.store.judgments.rounds(run.id)), default=0)
+        reached = max((round_.number for round_ in self.store.judgments.rounds(run.id)), default=0)
         self.judged.clear()
         try:
             async with self.session() as session:
@@ -268,8 +268,10 @@ async def test_stops_elsewhere_change_nothing(tmp_path: Path, monkeypatch: pytes
         async with work.session() as session:
             begun = (await graph.aget_state(config)).created_at is not None
             task = {"order": {"source": await session.add(work.document), **work.task}}
-            left = (await graph.ainvoke(None if begun else task, config, context=session, durability="sync"))["result"]
-            return await session.result(left["run"])
+            result = (await graph.ainvoke(None if begun else task, config, context=session, durability="sync"))[
+                "result"
+            ]
+            return await session.result(result["run"])
 
     expected = outcome(await driven(undisturbed))
     monkeypatch.setattr(work, "resume", lambda: driven(work))

@@ -90,8 +90,8 @@ async def test_what_is_no_text_is_refused(task: Any, problem: str, session: Sess
 
 async def test_text_and_source_are_the_same_document(session: Session) -> None:
     graph, known = graphs.draft("direct").compile(), await session.add(Document.from_text(OTHER, "Titled"))
-    left = (await graph.ainvoke({"order": {"text": OTHER, "source": known}}, context=session))["result"]
-    assert (await session.result(left["run"])).title == "Titled"
+    result = (await graph.ainvoke({"order": {"text": OTHER, "source": known}}, context=session))["result"]
+    assert (await session.result(result["run"])).title == "Titled"
     with pytest.raises(UsageError, match="two different documents"):
         await graph.ainvoke({"order": {"text": TEXT, "source": known}}, context=session)
 

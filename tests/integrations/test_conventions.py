@@ -43,8 +43,8 @@ async def test_call_has_conventional_attributes(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     write = summarizer()
 
-    def script(seen: Seen) -> Reply:
-        return Fault("status", status=503) if seen.index == 0 else write(seen)
+    def script(request: Seen) -> Reply:
+        return Fault("status", status=503) if request.index == 0 else write(request)
 
     with ChatServer(script) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)

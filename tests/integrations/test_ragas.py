@@ -18,15 +18,15 @@ def test_a_metric_of_redraft_scores_in_ragas(tmp_path: Path) -> None:
     from tests.judges import Keepers, function_model, island, told
 
     judged = RedraftScore(judges=[function_model(Keepers())], store=tmp_path / "redraft.db")
-    given = {"reference_contexts": [island().text], "response": told(1, wrong={2: "Bob"})}
-    poor, good = judged.batch_score([given, given | {"response": told(1, 2)}])
+    body = {"reference_contexts": [island().text], "response": told(1, wrong={2: "Bob"})}
+    poor, good = judged.batch_score([body, body | {"response": told(1, 2)}])
     assert (poor.value, good.value) == (0.5, 1.0)
     assert "Bob" in poor.reason
 
     with pytest.raises(UsageError, match="reference_contexts is the text"):
-        RedraftScore(store=":memory:").score(**given | {"reference_contexts": island().text})
+        RedraftScore(store=":memory:").score(**body | {"reference_contexts": island().text})
 
-    other = given | {"response": "The summary says it in quite other words."}
+    other = body | {"response": "The summary says it in quite other words."}
     unheard = RedraftScore("coverage", store=tmp_path / "redraft.db").score(**other)
     assert math.isnan(unheard.value)
     assert unheard.reason.startswith("- coverage has no score: no judge gave a verdict")

@@ -25,8 +25,8 @@ def command(folder: Path, url: str, endpoint: str) -> Command:
 def test_run_has_spans_of_stages_and_calls(folder: Path, collector: Collector) -> None:
     write = summarizer()
 
-    def script(seen: Seen) -> Reply:
-        return Fault("status", status=503) if seen.index == 1 else write(seen)
+    def script(request: Seen) -> Reply:
+        return Fault("status", status=503) if request.index == 1 else write(request)
 
     with ChatServer(script) as server:
         done = command(folder, server.base_url, collector.url).run(

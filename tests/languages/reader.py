@@ -36,13 +36,15 @@ class Reader:
     """The words that it takes for an answer where there is none; without any it says so in the field for that."""
     reason: str = "."
 
-    def __call__(self, seen: Seen) -> str:
+    def __call__(self, request: Seen) -> str:
         structured = (
-            seen.body.get("response_format") or seen.body.get("tools") or "JSON Schema" in text_of(seen.messages[0])
+            request.body.get("response_format")
+            or request.body.get("tools")
+            or "JSON Schema" in text_of(request.messages[0])
         )
         if not structured:
-            return self._written(text_of(seen.messages[0]))
-        sheet = seen_on(seen)
+            return self._written(text_of(request.messages[0]))
+        sheet = seen_on(request)
         return json.dumps(getattr(self, sheet.prompt)(sheet), ensure_ascii=False)
 
     def begins(self, sentence: str) -> tuple[str, str]:

@@ -101,15 +101,15 @@ def test_a_sentence_is_no_nearer_for_the_words_of_another_language(paths: list[s
     """Of each place as much is borne out as if its document stood alone."""
     english, german, _ = (load_all([path]) for path in paths)
     corpus = load_all(paths[:2])
-    asked = "Der Händler verkaufte die Mühle im Herbst"
+    text = "Der Händler verkaufte die Mühle im Herbst"
     with language_context(german):
-        (alone,) = OriginTracer([german.text]).trace(asked)
+        (alone,) = OriginTracer([german.text]).trace(text)
     with language_context(corpus):
-        (among,) = OriginTracer([corpus.text]).trace(asked)
+        (among,) = OriginTracer([corpus.text]).trace(text)
     assert among.links[0].weight == alone.links[0].weight
     assert corpus.text[slice(*among.links[0].span)] == german.text[slice(*alone.links[0].span)]
     with language_context(english):
-        assert OriginTracer([english.text]).trace(asked)[0].links == ()
+        assert OriginTracer([english.text]).trace(text)[0].links == ()
 
 
 def test_the_user_s_word_holds_for_all(paths: list[str]) -> None:
@@ -164,14 +164,14 @@ def test_the_built_in_model_drafts_each_by_its_own_language(paths: list[str]) ->
 
 def test_a_run_of_it_counts_and_traces_so(paths: list[str], tmp_path: Path) -> None:
     command = Inside(tmp_path, "http://127.0.0.1:9", COLUMNS="80")
-    asked = ("summarize", *paths[:2], "-w", "60", "--json", "-q")
-    done = json.loads(command.run(*asked).out)
+    arguments = ("summarize", *paths[:2], "-w", "60", "--json", "-q")
+    done = json.loads(command.run(*arguments).out)
     assert done["source"]["language"] == ""
     assert done["settings"]["source_language"] == "en,de"
     lineage = json.loads(command.run("lineage", done["run"], "--json").out)
     assert lineage["sentences"]
     assert all(sentence["origins"] for sentence in lineage["sentences"])
-    over = json.loads(command.run(*asked, "--set", "source_language=nl").out)
+    over = json.loads(command.run(*arguments, "--set", "source_language=nl").out)
     assert over["run"] != done["run"]
     assert over["settings"]["source_language"] == "nl"
     assert json.loads(command.run("show", done["run"], "--json").out)["settings"]["source_language"] == "en,de"
@@ -179,8 +179,8 @@ def test_a_run_of_it_counts_and_traces_so(paths: list[str], tmp_path: Path) -> N
 
 def test_what_is_shown_of_it_names_each_language(paths: list[str], tmp_path: Path) -> None:
     command = Inside(tmp_path, "http://127.0.0.1:9", COLUMNS="80")
-    shown = command.run("read", *paths).out
-    assert re.search(r"de\.txt: \d+ words, language de\n", shown)
+    output = command.run("read", *paths).out
+    assert re.search(r"de\.txt: \d+ words, language de\n", output)
     marks = json.loads(command.run("read", *paths, "--json").out)["marks"]
     assert [mark["language"] for mark in marks if mark["kind"] == "document"] == ["en", "de", "ja"]
     assert "language de" not in command.run("read", *paths, "--set", "source_language=nl").out
@@ -213,16 +213,16 @@ def test_every_step_from_the_file_to_the_dossier(language: str, tmp_path: Path) 
     assert sentences_in(summary)
     assert set(sentences_in(summary)) <= sentences_of_text, "each of its sentences is one of the document's"
 
-    judged = command.run("evaluate", "text.md", "summary.md", "--json")
-    assert judged.code == 3
-    assert "judges English only" in judged.err
-    figures = json.loads(judged.out)
+    done = command.run("evaluate", "text.md", "summary.md", "--json")
+    assert done.code == 3
+    assert "judges English only" in done.err
+    figures = json.loads(done.out)
     for name in ("coverage", "consistency"):
         metric = figures["metrics"][name]
         assert (metric["outcome"], metric["score"], metric["judged"], metric["findings"]) == ("failed", None, 0, [])
 
-    shown = command.run("show", figures["run"], "--cite").out
-    cited = shown.partition("\n[1]")[0]
+    output = command.run("show", figures["run"], "--cite").out
+    cited = output.partition("\n[1]")[0]
     assert len(re.findall(r"\[\d+\]", cited)) >= len(sentences_in(summary)) - 1
     assert "every sentence has a place in the document" in command.run("lineage", figures["run"]).out
 

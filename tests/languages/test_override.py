@@ -164,16 +164,16 @@ def test_of_several_documents_the_built_in_model_judges_those_in_english_alone(t
     told = command.run("keyfacts", "a.md", "b.md")
     assert told.code == 2
     assert "in another language (de)" in told.err
-    asked = ("summarize", "a.md", "b.md", "--by-chapter", "-w", "80", "--refine", "--rounds", "1", "--json", "-q")
-    done = json.loads(command.run(*asked).out)
+    arguments = ("summarize", "a.md", "b.md", "--by-chapter", "-w", "80", "--refine", "--rounds", "1", "--json", "-q")
+    done = json.loads(command.run(*arguments).out)
     judged = {item["title"]: item["result"]["unscored"] for item in done["chapters"]}
     assert "English only" not in str(judged["a.md"])
     assert "English only" in str(judged["b.md"])
 
 
 def test_the_built_in_model_says_that_it_writes_in_no_other_language(command: Inside) -> None:
-    told = command.run("summarize", "latin.txt", "-w", "20", "--language", "German").err
-    assert "cannot write in German: it only copies sentences" in " ".join(told.split())
+    output = command.run("summarize", "latin.txt", "-w", "20", "--language", "German").err
+    assert "cannot write in German: it only copies sentences" in " ".join(output.split())
     assert "cannot write" not in command.run("summarize", "latin.txt", "-w", "20").err
 
 

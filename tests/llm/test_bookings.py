@@ -46,7 +46,7 @@ def loop_in_a_thread() -> Iterator[asyncio.AbstractEventLoop]:
 
 def billed(server: ChatServer) -> float:
     """What a provider would bill that counts bytes as tokens, and bills whatever it has sent or has tried to send."""
-    return sum(PRICE.of(Usage(len(text_of(seen.messages[0]).encode()), 50)) for seen in server.seen)
+    return sum(PRICE.of(Usage(len(text_of(request.messages[0]).encode()), 50)) for request in server.seen)
 
 
 @pytest.mark.slow
@@ -54,8 +54,8 @@ def billed(server: ChatServer) -> float:
 async def test_lost_replies_stay_within_the_budget(desk: Desk, kind: Any) -> None:
     rng, run, limit = random.Random(kind), begin_run(desk.store), 0.02
 
-    def script(seen: Seen) -> Answer | Fault:
-        tokens = usage(len(text_of(seen.messages[0]).encode()), 50)
+    def script(request: Seen) -> Answer | Fault:
+        tokens = usage(len(text_of(request.messages[0]).encode()), 50)
         return Fault(kind) if rng.random() < 0.9 else Answer("Once.", usage=tokens)
 
     with ChatServer(script) as server:
@@ -204,7 +204,7 @@ print(asyncio.run(asking), flush=True)
 @pytest.mark.slow
 async def test_killed_run_keeps_its_call_limit(desk: Desk) -> None:
     run = begin_run(desk.store)
-    with ChatServer(lambda seen: Answer("Once.", latency=0.3)) as server:
+    with ChatServer(lambda request: Answer("Once.", latency=0.3)) as server:
         for _ in range(2):
             with started(_ASKING, desk.folder, server.base_url, run, 0, 40, 12, run):
                 before = len(server.seen)
@@ -222,7 +222,7 @@ async def test_killed_run_keeps_its_call_limit(desk: Desk) -> None:
 async def test_processes_share_a_budget(desk: Desk) -> None:
     runs = [begin_run(desk.store, name) for name in ("run1", "run2")]
     with (
-        ChatServer(lambda seen: Answer("Once.", latency=0.05)) as server,
+        ChatServer(lambda request: Answer("Once.", latency=0.05)) as server,
         started(_ASKING, desk.folder, server.base_url, runs[0], 0, 40, 30, "one") as other,
     ):
         answered = await ask_many(desk, server, runs[1], first=100, calls=40, limit=30, budget_key="one")

@@ -84,7 +84,7 @@ async def test_reply_broken_again_fails(desk: Desk, replies: ReplyForm | None, b
         ("unreadable", attempt, reply_text) for attempt, reply_text in enumerate(bad, 1)
     ]
     assert [(row["prompt_tokens"], row["completion_tokens"]) for row in rows] == [
-        (seen.prompt_tokens, seen.completion_tokens) for seen in server.seen
+        (request.prompt_tokens, request.completion_tokens) for request in server.seen
     ]
 
 
@@ -107,7 +107,7 @@ async def test_cut_reply_is_not_repaired(desk: Desk) -> None:
                 await model.ask(colour())
             assert caught.value.needs_more_tokens
         assert (await model.ask(colour(max_tokens=100))).value == RED
-    assert [seen.body["max_completion_tokens"] for seen in server.seen] == [50, 50, 50, 100]
+    assert [request.body["max_completion_tokens"] for request in server.seen] == [50, 50, 50, 100]
     assert desk.outcomes() == ["cut", "unreadable", "cut", "ok"]
 
 

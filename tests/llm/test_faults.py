@@ -208,7 +208,7 @@ def test_retry_after_is_seconds_or_a_date(header: str, low: float | None, high: 
 async def test_accepted_form_is_found_out_once(desk: Desk, refuses: list[str], used: str) -> None:
     met, crowd = itertools.count(1), asyncio.Event()
 
-    async def script(seen: Seen) -> str:
+    async def script(request: Seen) -> str:
         # The first finds out alone; once it is known, nobody waits for anybody.
         if (number := next(met)) >= 9:
             crowd.set()
@@ -235,7 +235,7 @@ async def test_accepted_form_is_found_out_once(desk: Desk, refuses: list[str], u
 @pytest.mark.parametrize("feature", ["temperature", "top_p", "max_completion_tokens"])
 @pytest.mark.parametrize("make", [story, colour])
 async def test_refused_parameter_is_omitted(desk: Desk, feature: str, make: type[object]) -> None:
-    async with desk.serving(lambda seen: Answer(GOOD, latency=0.05), refuses=[feature, "json_schema"]) as (
+    async with desk.serving(lambda request: Answer(GOOD, latency=0.05), refuses=[feature, "json_schema"]) as (
         server,
         model,
     ):

@@ -50,11 +50,11 @@ STRUCTURED = pytest.mark.parametrize("name", sorted(name for name in CASES if PR
 Schema = dict[str, Any]
 
 
-def schema_of(seen: Seen) -> Schema:
+def schema_of(request: Seen) -> Schema:
     schema: Schema = (
-        seen.body["tools"][0]["function"]["parameters"]
-        if mode_of(seen.body) == "tools"
-        else seen.body["response_format"]["json_schema"]["schema"]
+        request.body["tools"][0]["function"]["parameters"]
+        if mode_of(request.body) == "tools"
+        else request.body["response_format"]["json_schema"]["schema"]
     )
     return schema
 
@@ -62,9 +62,9 @@ def schema_of(seen: Seen) -> Schema:
 async def schema_sent(prompt: Prompt[Any, Any], inputs: BaseModel, name: str, replies: ReplyForm) -> Schema:
     """The schema that a server gets for a request in this form."""
 
-    def reply(seen: Seen) -> Answer:
+    def reply(request: Seen) -> Answer:
         call = {"id": "1", "type": "function", "function": {"name": "x", "arguments": f'{{"{name}": []}}'}}
-        return Answer(tool_calls=[call]) if mode_of(seen.body) == "tools" else Answer(f'{{"{name}": []}}')
+        return Answer(tool_calls=[call]) if mode_of(request.body) == "tools" else Answer(f'{{"{name}": []}}')
 
     with ChatServer(reply) as server:
         chat = ChatOpenAI(model="m", base_url=server.base_url, api_key=SecretStr(KEY), max_retries=0)
@@ -132,13 +132,13 @@ def test_tags_are_those_of_items_asked_about() -> None:
     ],
 )
 async def test_refused_keyword_is_omitted(desk: Desk, word: str, message: str) -> None:
-    def id_and_limit(seen: Seen) -> str:
-        entries = schema_of(seen)["properties"]["comparisons"]
+    def id_and_limit(request: Seen) -> str:
+        entries = schema_of(request)["properties"]["comparisons"]
         return f"{entries['items']['properties']['id']} {entries.get('maxItems') and 'maxItems'}"
 
-    def serve(seen: Seen) -> Answer | Fault:
+    def serve(request: Seen) -> Answer | Fault:
         entries = [{"id": tag, "reason": "So.", "verdict": "full"} for tag in Tags(PAIRS).all("pairs")]
-        is_refused = word in id_and_limit(seen)
+        is_refused = word in id_and_limit(request)
         refusal = Fault("status", status=400, message=message)
         return refusal if is_refused else Answer(json.dumps({"comparisons": entries}))
 
@@ -146,9 +146,9 @@ async def test_refused_keyword_is_omitted(desk: Desk, word: str, message: str) -
         for sample in (0, 1):
             await model.ask(Request(COMPARE_ANSWERS, PAIRS, Sampling(0.0, 100, sample=sample)))
     assert modes_of(server) == ["schema"] * 3
-    assert [word in id_and_limit(seen) for seen in server.seen] == [True, False, False]
+    assert [word in id_and_limit(request) for request in server.seen] == [True, False, False]
     other = ({"maxItems", "enum"} - {word}).pop()
-    assert all(other in id_and_limit(seen) for seen in server.seen)
+    assert all(other in id_and_limit(request) for request in server.seen)
 
 
 def lists_without_limit(schema: object, place: str = "") -> Iterator[str]:

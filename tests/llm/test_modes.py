@@ -25,7 +25,7 @@ def mode_of(body: Json) -> str:
 
 
 def modes_of(server: ChatServer) -> list[str]:
-    return [mode_of(seen.body) for seen in server.seen]
+    return [mode_of(request.body) for request in server.seen]
 
 
 def failing(message: str, status: int = 400) -> Fault:
@@ -35,16 +35,16 @@ def failing(message: str, status: int = 400) -> Fault:
 def refusing(modes: Collection[str], fault: Fault) -> Callable[[Seen], Answer | Fault]:
     """A server that refuses structured replies in some modes; it writes prose."""
 
-    def script(seen: Seen) -> Answer | Fault:
-        is_structured = "Colour" in str(seen.body) or mode_of(seen.body) != "plain"
-        return fault if is_structured and mode_of(seen.body) in modes else Answer(GOOD, latency=0.01)
+    def script(request: Seen) -> Answer | Fault:
+        is_structured = "Colour" in str(request.body) or mode_of(request.body) != "plain"
+        return fault if is_structured and mode_of(request.body) in modes else Answer(GOOD, latency=0.01)
 
     return script
 
 
 def enforcing(*modes: str) -> Callable[[Seen], Answer]:
     """A server that enforces the form in some modes, and answers others in prose."""
-    return lambda seen: Answer(GOOD) if mode_of(seen.body) in modes else Answer(PROSE, tool_calls=[])
+    return lambda request: Answer(GOOD) if mode_of(request.body) in modes else Answer(PROSE, tool_calls=[])
 
 
 async def ask_all(desk: Desk, server: ChatServer, replies: ReplyForm | None = None) -> None:
@@ -99,8 +99,8 @@ async def test_failing_server_is_no_refusal(desk: Desk) -> None:
 
 
 async def test_one_refused_request_leaves_others_alone(desk: Desk) -> None:
-    def script(seen: Seen) -> Answer | Fault:
-        return failing("odd characters") if "a lily" in str(seen.messages) else Answer(GOOD)
+    def script(request: Seen) -> Answer | Fault:
+        return failing("odd characters") if "a lily" in str(request.messages) else Answer(GOOD)
 
     async with desk.serving(script) as (server, model):
         assert (await model.ask(colour())).value == RED
@@ -164,7 +164,7 @@ async def test_ignored_mode_is_abandoned_and_remembered(
 async def test_only_plain_prompts_state_the_schema(desk: Desk) -> None:
     with ChatServer(enforcing("plain")) as server:
         await ask_all(desk, server)
-    stated = ['"required":["name","share"]' in str(seen.messages[0]["content"]) for seen in server.seen]
+    stated = ['"required":["name","share"]' in str(request.messages[0]["content"]) for request in server.seen]
     assert stated == [mode == "plain" for mode in modes_of(server)]
 
 
@@ -181,8 +181,8 @@ async def test_cut_reply_does_not_change_the_mode(desk: Desk) -> None:
 async def test_call_with_a_list_of_arguments_is_read(desk: Desk) -> None:
     call = {"id": "1", "type": "function", "function": {"name": "Colour", "arguments": f"[{GOOD}]"}}
 
-    def script(seen: Seen) -> Answer | str:
-        return Answer(tool_calls=[call]) if mode_of(seen.body) == "tools" else GOOD
+    def script(request: Seen) -> Answer | str:
+        return Answer(tool_calls=[call]) if mode_of(request.body) == "tools" else GOOD
 
     with ChatServer(script, refuses=["json_schema"]) as server:
         await ask_all(desk, server)

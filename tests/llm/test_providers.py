@@ -210,7 +210,7 @@ async def test_programming_error_is_not_retried(desk: Desk, error: Exception) ->
 async def test_programming_error_behind_openai_is_not_retried(
     desk: Desk, kind: type[ChatOpenAI], options: dict[str, Any], words: str
 ) -> None:
-    with ChatServer(lambda seen: "Once.") as server:
+    with ChatServer(lambda request: "Once.") as server:
         chat = kind(model="m", base_url=server.base_url, api_key=SecretStr(KEY), max_retries=0, **options)
         with pytest.raises(ModelError, match=words) as caught:
             await desk.recorded(ChatModel(chat)).ask(story())

@@ -23,7 +23,7 @@ GOOD = '{"name": "red", "share": 0.5}'
 TALE = "Once upon a time."
 
 
-def usage(seen: Seen, reply: int, thought: int | None) -> dict[str, Any]:
+def usage(request: Seen, reply: int, thought: int | None) -> dict[str, Any]:
     details = {} if thought is None else {"completion_tokens_details": {"reasoning_tokens": thought}}
     return {"prompt_tokens": 9, "completion_tokens": reply, "total_tokens": 9 + reply, **details}
 
@@ -32,10 +32,10 @@ def thinker(thought: int, says: str = GOOD, *, how: str = "reported") -> Callabl
     """Thinks for so many tokens before it says something, if its limit lets it come to that, as servers differ."""
     words = "Hm, let me see. " * 40
 
-    def reply(seen: Seen) -> Reply:
-        limit = seen.body["max_completion_tokens"]
+    def reply(request: Seen) -> Reply:
+        limit = request.body["max_completion_tokens"]
         cut = limit < thought + 20
-        reported = usage(seen, min(limit, thought + 20), min(limit, thought) if how == "reported" else None)
+        reported = usage(request, min(limit, thought + 20), min(limit, thought) if how == "reported" else None)
         separate = words if how == "apart" else None
         text = "" if cut else says
         if how == "tags":
@@ -47,7 +47,7 @@ def thinker(thought: int, says: str = GOOD, *, how: str = "reported") -> Callabl
 
 
 def limits(server: ChatServer) -> list[int]:
-    return [seen.body["max_completion_tokens"] for seen in server.seen]
+    return [request.body["max_completion_tokens"] for request in server.seen]
 
 
 @pytest.mark.parametrize("how", ["reported", "apart", "tags", "unnamed", "silent"])
@@ -84,9 +84,9 @@ async def test_reported_reasoning_sets_the_room(desk: Desk) -> None:
 
 
 async def test_reply_cut_by_reasoning_is_repeated(desk: Desk) -> None:
-    def reply(seen: Seen) -> Reply:
-        if seen.body["max_completion_tokens"] < 1_000:
-            return Answer("Once upon", finish_reason="length", usage=usage(seen, 50, 45))
+    def reply(request: Seen) -> Reply:
+        if request.body["max_completion_tokens"] < 1_000:
+            return Answer("Once upon", finish_reason="length", usage=usage(request, 50, 45))
         return Answer(TALE)
 
     async with desk.serving(reply) as (server, model):
@@ -142,8 +142,8 @@ async def test_room_learned_later_stays_within_booking(desk: Desk, monkeypatch: 
 
 
 async def test_small_window_lowers_the_room(desk: Desk) -> None:
-    def reply(seen: Seen) -> Reply:
-        limit = seen.body["max_completion_tokens"]
+    def reply(request: Seen) -> Reply:
+        limit = request.body["max_completion_tokens"]
         if limit > 2_000:
             return Fault("status", status=400, message=f"maximum context length is 4096 tokens, not {limit}")
         return Answer(GOOD)
@@ -158,7 +158,7 @@ async def test_small_window_lowers_the_room(desk: Desk) -> None:
 async def test_long_request_takes_no_room_away(desk: Desk) -> None:
     long = Fault("status", status=400, message="maximum context length is 4096 tokens")
     async with desk.serving(
-        lambda seen: long if "dragon" in seen.messages[0]["content"] else Answer(GOOD), name="qwen3:8b"
+        lambda request: long if "dragon" in request.messages[0]["content"] else Answer(GOOD), name="qwen3:8b"
     ) as (server, model):
         with pytest.raises(RejectedRequest) as caught:
             await model.ask(colour("a dragon"))

@@ -62,7 +62,7 @@ def usage(prompt: int, completion: int, cached: int = 0) -> dict[str, object]:
 
 
 async def test_equal_requests_are_sent_once(desk: Desk) -> None:
-    async with desk.serving(lambda seen: Answer(GOOD, latency=0.05)) as (server, model):
+    async with desk.serving(lambda request: Answer(GOOD, latency=0.05)) as (server, model):
         replies = await asyncio.gather(*(model.ask(colour()) for _ in range(10)))
         later = await model.ask(colour())
     assert len(server.seen) == 1
@@ -81,7 +81,7 @@ async def test_key_has_all_that_decides(desk: Desk) -> None:
         complained,
         story(),
     ]
-    with ChatServer(lambda seen: GOOD) as server:
+    with ChatServer(lambda request: GOOD) as server:
         async with desk.at(server) as model:
             for _ in range(2):
                 for request in requests:
@@ -146,7 +146,7 @@ async def test_cached_value_is_equal(desk: Desk) -> None:
 @pytest.mark.slow
 async def test_simultaneous_processes_keep_both_replies(desk: Desk) -> None:
     run = begin_run(desk.store)
-    with ChatServer(lambda seen: Answer(TEXTS[seen.index], latency=0.5, usage=usage(1, 1))) as server:
+    with ChatServer(lambda request: Answer(TEXTS[request.index], latency=0.5, usage=usage(1, 1))) as server:
 
         async def alone() -> Reply[Any]:
             async with desk.at(server, run=run) as model:
@@ -165,7 +165,7 @@ TEXTS = ["Once.", "Twice."]
 
 async def test_simultaneous_runs_ask_once(desk: Desk) -> None:
     runs = [begin_run(desk.store, name) for name in ("run1", "run2")]
-    with ChatServer(lambda seen: Answer(TEXTS[seen.index], latency=0.2)) as server:
+    with ChatServer(lambda request: Answer(TEXTS[request.index], latency=0.2)) as server:
         async with desk.at(server, run=runs[0]) as one, desk.at(server, run=runs[1]) as two:
             replies = await asyncio.gather(one.ask(story()), two.ask(story()))
     assert [reply.text for reply in replies] == ["Once.", "Once."]
@@ -229,8 +229,8 @@ async def ask_all(model: RecordedModel, count: int) -> list[object]:
 
 
 async def test_max_calls_is_exact(desk: Desk) -> None:
-    def script(seen: Seen) -> Answer | Fault:
-        return Fault("status", status=500) if seen.index % 5 == 3 else Answer("Once.", latency=0.01)
+    def script(request: Seen) -> Answer | Fault:
+        return Fault("status", status=500) if request.index % 5 == 3 else Answer("Once.", latency=0.01)
 
     run, limit = begin_run(desk.store), 7
     async with desk.serving(script, run=run, budget=Budget(max_calls=limit, max_cost=None)) as (server, model):
@@ -250,7 +250,7 @@ async def test_max_cost_is_used_and_kept(desk: Desk) -> None:
     # A tenth of what the worst case foresees: with all of it held, only two calls would ever be made at once.
     answer = Answer("Once.", usage=usage(5, 5), latency=0.01)
     budget = Budget(max_calls=None, max_cost=(limit := 0.3))
-    async with desk.serving(lambda seen: answer, run=run, price=PRICE, budget=budget) as (server, model):
+    async with desk.serving(lambda request: answer, run=run, price=PRICE, budget=budget) as (server, model):
         results = await ask_all(model, 60)
     errors = [result for result in results if isinstance(result, BaseException)]
     assert errors
@@ -264,7 +264,7 @@ async def test_max_cost_is_used_and_kept(desk: Desk) -> None:
 
 async def test_resumed_run_counts_its_calls(desk: Desk) -> None:
     run = begin_run(desk.store)
-    with ChatServer(lambda seen: Answer("Once.", usage=usage(5, 5))) as server:
+    with ChatServer(lambda request: Answer("Once.", usage=usage(5, 5))) as server:
         for limit in (3, 5):
             budget = Budget(max_calls=limit, max_cost=None, budget_key=run)
             async with desk.at(server, run=run, budget=budget) as model:
@@ -378,7 +378,7 @@ async def test_reply_is_stored_despite_cancellation(desk: Desk) -> None:
 
 async def test_hopeless_provider_is_not_asked_again(desk: Desk) -> None:
     fault = Fault("status", status=401, latency=0.05)
-    with ChatServer(lambda seen: fault) as server:
+    with ChatServer(lambda request: fault) as server:
         async with desk.at(server, limiter=Limiter(16)) as model:
             results = await ask_all(model, 76)
             sent = len(server.seen)
@@ -437,15 +437,15 @@ async def test_reply_limit_is_not_in_the_key(desk: Desk) -> None:
 
 
 async def test_longer_reply_replaces_a_cut_one(desk: Desk) -> None:
-    def script(seen: Seen) -> Answer:
-        room = seen.body["max_completion_tokens"]
+    def script(request: Seen) -> Answer:
+        room = request.body["max_completion_tokens"]
         return Answer("Once there", finish_reason="length") if room < 90 else Answer("Once there was a rose.")
 
     limits = (50, 40, 60, 90, 50, None)
     async with desk.serving(script) as (server, model):
         texts = [(await model.ask(story(max_tokens=limit))).text for limit in limits]
     assert texts == ["Once there"] * 3 + ["Once there was a rose."] * 3
-    assert [seen.body["max_completion_tokens"] for seen in server.seen] == [50, 60, 90]
+    assert [request.body["max_completion_tokens"] for request in server.seen] == [50, 60, 90]
     assert desk.outcomes() == ["duplicate", "duplicate", "ok"]
 
 

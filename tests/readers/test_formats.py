@@ -256,10 +256,10 @@ def test_tracked_changes_are_accepted_and_comments_left_out() -> None:
     document = read("docx", makers.docx("", [], body=TRACKED, parts={"word/footnotes.xml": notes}))
     assert document.text == "Kept added there and more.\n\n[1] A note.\n\nOne paragraph.\n\na | b\n\n- item"
     assert [mark.kind for mark in document.marks] == ["page", "page", "note", "table"]
-    said = " ".join(document.notes)
-    assert "1 tracked deletions" in said
-    assert "1 comments" in said
-    assert "1 hidden parts" in said
+    text = " ".join(document.notes)
+    assert "1 tracked deletions" in text
+    assert "1 comments" in text
+    assert "1 hidden parts" in text
 
 
 def test_rtf_is_read_as_its_paragraphs() -> None:

@@ -130,7 +130,7 @@ def test_a_number_and_a_letter_are_a_heading(size: int) -> None:
         for text in texts(2, 3):
             write(book, text.encode("ascii", "ignore").decode())
     shown_paragraphs = [paragraph for paragraph in paragraphs(book) if paragraph.startswith("#")]
-    assert [re.sub(r"[#\s]+", " ", one).strip() for one in shown_paragraphs] == ["13 Y", "14 Z"]
+    assert [re.sub(r"[#\s]+", " ", shown_paragraph).strip() for shown_paragraph in shown_paragraphs] == ["13 Y", "14 Z"]
 
 
 def test_a_bold_word_within_a_text_and_a_bold_sentence_are_no_headings() -> None:

@@ -106,9 +106,9 @@ async def lead(
     **more: Any,
 ) -> Result:
     """A refinement that a model leads."""
-    wanted = RefineConfig(**{"goals": GOALS, "policy": "agent", **more})
+    refinement = RefineConfig(**{"goals": GOALS, "policy": "agent", **more})
     async with court.session(**(model_roles or {})) as session:
-        return await session.refine(court.document, summary, settings=court.settings(settings), refinement=wanted)
+        return await session.refine(court.document, summary, settings=court.settings(settings), refinement=refinement)
 
 
 def decisions(court: Court) -> list[Sheet]:
@@ -117,7 +117,7 @@ def decisions(court: Court) -> list[Sheet]:
 
 def told_of(result: Result) -> list[tuple[Any, ...]]:
     """Each round: what it was for, what it was to mend, and what became of it."""
-    return [(made.aims, made.findings, made.accepted, made.reason) for made in result.rounds]
+    return [(round_.aims, round_.findings, round_.accepted, round_.reason) for round_ in result.rounds]
 
 
 # What it sees, and what it says.
@@ -138,7 +138,7 @@ async def test_it_sees_how_the_summary_stands_what_is_wrong_and_what_was_tried(c
         {"metric": "coverage", "score": "0.1667", "goal": "0.9", "met": "no"},
         {"metric": "consistency", "score": "0.5000", "goal": "1", "met": "no"},
     ]
-    known = [one for said in result.initial.values() for one in said.findings]
+    known = [finding for said in result.initial.values() for finding in said.findings]
     shown = list(first.items("findings").values())
     assert {one["problem"] for one in shown} <= {one.explanation for one in known}
     assert [one["metric"] for one in shown] == ["consistency", *["coverage"] * 4], "an error is offered once"
@@ -161,7 +161,7 @@ async def test_what_it_decides_is_done_and_on_record(court: Open) -> None:
     offered = list(decisions(opened)[0].items("findings").values())
     (revision,) = opened.asked("edit")
     points = list(revision.items("points").values())
-    assert [one["question"] for one in points[:-1]] == [offered[0]["question"]]
+    assert [point["question"] for point in points[:-1]] == [offered[0]["question"]]
     assert points[-1] == {**points[-1], "task": "change", "instruction": "Write it in one go."}
     assert offered[1]["question"] in {item["question"] for item in revision.items("must_know").values()}
     made = result.rounds[1]
@@ -175,8 +175,8 @@ async def test_what_it_decides_is_done_and_on_record(court: Open) -> None:
         "- why: It will do.",
     ]
     assert any("the deciding model saw nothing more to gain" in line for line in lines)
-    rounds = [one["round"] for one in record_json(trace)["rounds"]]
-    assert [(one["why"], one["instruction"]) for one in rounds] == [("", ""), (made.why, made.instruction)]
+    rounds = [round_["round"] for round_ in record_json(trace)["rounds"]]
+    assert [(round_["why"], round_["instruction"]) for round_ in rounds] == [("", ""), (made.why, made.instruction)]
 
 
 @pytest.mark.slow
@@ -197,10 +197,10 @@ async def test_a_decision_is_made_once_and_on_the_ledger(court: Open) -> None:
     """The same refinement again asks nobody, and decides the same."""
     opened = court(leading(mend(1, instruction="Tell it in order.")))
     first = await lead(opened, rounds=1)
-    asked = len(opened.sheets)
+    count = len(opened.sheets)
     again = await lead(opened, rounds=1)
 
-    assert len(opened.sheets) == asked
+    assert len(opened.sheets) == count
     assert again.usage.calls == 0
     traces = [read_trace(opened.store, one.run.id) for one in (first, again)]
     assert traces[0].rounds[1].round.instruction == traces[1].rounds[1].round.instruction == "Tell it in order."
@@ -271,7 +271,7 @@ async def test_after_a_useless_decision_the_editor_decides(
     assert result.run.stop_reason == edited.run.stop_reason
     why = result.rounds[1].why
     assert why.endswith("the editor is given everything instead")
-    assert f"revision 1: {why}" in [one.message for one in events if isinstance(one, Notice)]
+    assert f"revision 1: {why}" in [event.message for event in events if isinstance(event, Notice)]
 
 
 HOSTILE: dict[str, tuple[Json, int]] = {
@@ -314,7 +314,7 @@ async def test_no_more_is_mended_than_a_revision_takes_and_what_is_named_goes_be
     result = await lead(opened)
 
     made = result.rounds[1]
-    known = {one.id for judged in result.initial.values() for one in judged.findings}
+    known = {finding.id for judged in result.initial.values() for finding in judged.findings}
     assert set(made.findings) <= known
     assert len(made.findings) == mended
     for text in (made.why, made.instruction, result.run.why):
@@ -437,7 +437,10 @@ async def test_whoever_is_named_decides_where_the_others_are(court: Open, monkey
     with opened.served() as server:
         result = await lead(opened, decider="openai:leader")
     assert (result.run.stop_reason, result.complete) == ("goals_met", True)
-    by = {seen.model: {seen_on(one).prompt for one in server.seen if one.model == seen.model} for seen in server.seen}
+    by = {
+        request.model: {seen_on(request).prompt for request in server.seen if request.model == request.model}
+        for request in server.seen
+    }
     assert by["leader"] == {"decide"}
     assert "decide" not in by["m"]
 
@@ -451,8 +454,8 @@ async def test_a_decider_is_asked_at_its_own_address(court: Open, monkeypatch: p
         own = ChatModel(ChatOpenAI(model="own", base_url=other.base_url, api_key=KEY))
         result = await lead(opened, model_roles={"decider": own})
     assert result.run.stop_reason == "decided"
-    assert {seen_on(one).prompt for one in other.seen} == {"decide"}
-    assert "decide" not in {seen_on(one).prompt for one in server.seen}
+    assert {seen_on(request).prompt for request in other.seen} == {"decide"}
+    assert "decide" not in {seen_on(request).prompt for request in server.seen}
     assert askers(opened, decided=True) == {own.identity}
 
 
@@ -497,7 +500,7 @@ async def test_a_decision_is_not_asked_again_when_the_run_breaks_off_after_it(co
     result = await opened.resume(opened.store.runs.latest(1)[0].id)
 
     assert len(decisions(opened)) == 2
-    assert [made.instruction for made in result.rounds] == ["", "Be brief.", ""]
+    assert [round_.instruction for round_ in result.rounds] == ["", "Be brief.", ""]
     texts = Counter((sheet.prompt, sheet.text) for sheet in opened.sheets if sheet.prompt != "edit")
     assert max(texts.values()) == 1
 
@@ -511,9 +514,9 @@ def test_its_calls_are_in_a_dry_run(court: Open) -> None:
     opened = court(document=island(100))
     opened.script = leading(mend(1))
     settings = opened.settings({"context_tokens": window, "strategy": "given"})
-    wanted = RefineConfig(goals=GOALS, policy="agent", rounds=2)
+    refinement = RefineConfig(goals=GOALS, policy="agent", rounds=2)
     prepared = prepare(opened.document, settings, opened.model, POOR)
-    order = RunSpec(Refine(judging=JudgeConfig(metrics=("coverage", "consistency")), refinement=wanted), given=POOR)
+    order = RunSpec(Refine(judging=JudgeConfig(metrics=("coverage", "consistency")), refinement=refinement), given=POOR)
     stages = {stage.name: stage for stage in dry_run(prepared, order).stages}
     asyncio.run(lead(opened, settings={"context_tokens": window}, rounds=2))
 
@@ -523,4 +526,4 @@ def test_its_calls_are_in_a_dry_run(court: Open) -> None:
     tokens = sum(prepared.tokenizer.count(sheet.text) for sheet in asked) / len(asked)
     assert tokens <= stage.prompt_tokens / stage.calls <= 1.1 * tokens + 300, "with the schema"
     others = RunSpec(Refine(judging=order.judging or JudgeConfig(), refinement=RefineConfig(goals=GOALS)), given=POOR)
-    assert "deciding" not in {one.name for one in dry_run(prepared, others).stages}
+    assert "deciding" not in {stage.name for stage in dry_run(prepared, others).stages}

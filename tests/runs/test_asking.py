@@ -184,7 +184,7 @@ async def test_a_long_document_is_searched_and_read_whole_before_it_is_said_to_b
     assert silent.answer == NOT_SAID
     _, *parts = court.asked("write_answer")
     assert len(parts) > 2
-    assert all(f"keeper number {n} is" in "".join(one.shown for one in parts) for n in (1, 200, 400))
+    assert all(f"keeper number {n} is" in "".join(part.shown for part in parts) for n in (1, 200, 400))
 
 
 @pytest.mark.slow

@@ -22,15 +22,20 @@ class Weighing(Keepers):
     def ask_document(self, sheet: Sheet) -> Said:
         questions = super().ask_document(sheet)["questions"]
         weights = {4: 3, 2: 2}
-        return {"questions": [one | {"weight": weights.get(asked_of(one["question"]), 1)} for one in questions]}
+        return {
+            "questions": [
+                question | {"weight": weights.get(asked_of(question["question"]), 1)} for question in questions
+            ]
+        }
 
     def compare_answers(self, sheet: Sheet) -> Said:
         comparisons = super().compare_answers(sheet)["comparisons"]
         half = {n for n, pair in sheet.items("pairs").items() if pair["summary"] == "Tim4"}
         return {
             "comparisons": [
-                one | ({"verdict": "part", "reason": "His surname is missing."} if one["id"] in half else {})
-                for one in comparisons
+                comparison
+                | ({"verdict": "part", "reason": "His surname is missing."} if comparison["id"] in half else {})
+                for comparison in comparisons
             ]
         }
 
@@ -217,7 +222,7 @@ async def test_a_rewrites_errors_are_corrected_before_comparison(any_court: Open
     (mending,) = opened.asked("revise")
     assert (mending.within("summary"), len(mending.items("points"))) == (FLAWED, 1)
     assert {sheet.within("first") for sheet in opened.asked("choose_draft")} == {told(1), MENDED}
-    assert [made.accepted for made in result.rounds] == [True, True]
+    assert [round_.accepted for round_ in result.rounds] == [True, True]
     assert result.summary == MENDED
 
 

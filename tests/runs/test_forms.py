@@ -68,9 +68,9 @@ def test_renamed_file_asks_nothing_again(tmp_path: Path, name: str) -> None:
     with ChatServer() as server:
         command = Inside(tmp_path, server.base_url, REDRAFT_MODEL="openai:m")
         first = command.run("summarize", "book.md", "--json").json
-        asked = len(server.seen)
+        count = len(server.seen)
         repeated = command.run("summarize", str(tmp_path / "book.md") if name == "ABSOLUTE" else name, "--json").json
-        assert asked == len(server.seen) > 0
+        assert count == len(server.seen) > 0
     assert repeated["identity"] == first["identity"]
     assert repeated["source"] == first["source"]
     assert repeated["summary"] == first["summary"]

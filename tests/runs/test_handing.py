@@ -72,7 +72,7 @@ async def test_all_missing_facts_are_restored_in_one_round(tmp_path: Path) -> No
         first = session.store.judgments.of(result.rounds[0].draft)[REVIEW].findings
 
     assert [len(round_.findings) for round_ in result.rounds[1:]] == [7]
-    assert sorted(one for round_ in result.rounds for one in round_.findings) == sorted(one.id for one in first)
+    assert sorted(one for round_ in result.rounds for one in round_.findings) == sorted(finding.id for finding in first)
     for fact in facts:
         assert fact in (result.summary or "")
 
@@ -111,7 +111,7 @@ def test_place_of_evidence_is_looked_up() -> None:
 def test_review_keeps_given_findings() -> None:
     before = reviewed(None, requests(["Say more."]), ["It rained."])
     after = reviewed(before, requests(["Say less."]))
-    assert [one.explanation for one in after.findings] == ["Say more.", "Say less."]
+    assert [finding.explanation for finding in after.findings] == ["Say more.", "Say less."]
     assert after.held == ("It rained.",)
 
 

@@ -125,7 +125,7 @@ def test_outdated_reply_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_named_model_is_replayed_without_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def serve(seen: Seen) -> str:
+    def serve(request: Seen) -> str:
         return json.dumps({"faults": [], "reason": "", "level": 3})
 
     path = tmp_path / "judge.jsonl"
@@ -168,7 +168,7 @@ async def judged_as(database: Path, monkeypatch: pytest.MonkeyPatch, summary: st
     async with Session(database) as session:
         judging = JudgeConfig(embeddings="a model", metrics=METRICS)
         done = await session.evaluate(str(SAMPLE), summary, judging=judging)
-    assert {one.outcome for one in done.evaluations.values()} <= {"scored", "measured", "failed"}
+    assert {evaluation.outcome for evaluation in done.evaluations.values()} <= {"scored", "measured", "failed"}
     assert done.evaluations["position"].judged
     return encoder.texts
 

@@ -34,12 +34,12 @@ FOLLOWING_OR_NOT = pytest.mark.parametrize("policy", ["paper", "editor"])
 
 def stories(result: Result) -> list[tuple[int, tuple[str, ...], bool | None]]:
     """Each round: its number, what it was for, and whether it was taken."""
-    return [(made.number, made.aims, made.accepted) for made in result.rounds]
+    return [(round_.number, round_.aims, round_.accepted) for round_ in result.rounds]
 
 
 def mended_in(result: Result) -> list[set[str]]:
     """The findings that each round was to mend."""
-    return [set(made.findings) for made in result.rounds[1:]]
+    return [set(round_.findings) for round_ in result.rounds[1:]]
 
 
 # Why it ends.
@@ -51,7 +51,7 @@ async def test_every_policy_meets_the_goals(court: Open, policy: PolicyName) -> 
     result = await court().refine(POOR, policy=policy, settings=TIGHT)
 
     aims = [("coverage",), ("consistency",)] if policy == "paper" else [("consistency", "coverage")]
-    assert [made.aims for made in result.rounds[1:]] == aims
+    assert [round_.aims for round_ in result.rounds[1:]] == aims
     assert (result.run.status, result.run.stop_reason) == ("done", "goals_met")
     assert result.complete
     assert result.initial_scores == {"coverage": 1 / 6, "consistency": 1 / 2}
@@ -99,7 +99,7 @@ async def test_it_ends_when_the_rounds_are_used(court: Open, policy: PolicyName)
     result = await court(Lazy()).refine(POOR, policy=policy, rounds=2)
 
     assert result.run.stop_reason == "rounds"
-    assert [made.number for made in result.rounds] == [0, 1, 2]
+    assert [round_.number for round_ in result.rounds] == [0, 1, 2]
     assert not result.complete
 
 
@@ -109,7 +109,7 @@ async def test_it_ends_when_no_rewrite_is_preferred(court: Open) -> None:
     result = await opened.refine(told(1))
 
     assert result.run.stop_reason == "no_progress"
-    assert [(made.accepted, made.reason) for made in result.rounds[1:]] == [(False, "neither draft is preferred")]
+    assert [(round_.accepted, round_.reason) for round_ in result.rounds[1:]] == [(False, "neither draft is preferred")]
     assert (result.summary, len(opened.asked("edit"))) == (told(1), 1)
 
 
@@ -125,8 +125,8 @@ async def test_it_ends_when_there_is_nothing_to_fix(court: Open) -> None:
 
 @pytest.mark.slow
 async def test_it_stops_when_the_budget_is_used_and_goes_on_with_another(any_court: Open) -> None:
-    whole = await any_court().refine(POOR)
-    calls = whole.usage.calls
+    result = await any_court().refine(POOR)
+    calls = result.usage.calls
 
     opened = any_court()
     stopped = await opened.refine(POOR, limits=Limits(max_calls=calls - 1))
@@ -135,7 +135,7 @@ async def test_it_stops_when_the_budget_is_used_and_goes_on_with_another(any_cou
     done = await opened.resume(stopped.run.id, Limits())
 
     assert done.run.stop_reason == "goals_met"
-    assert (done.summary, done.scores, stories(done)) == (whole.summary, whole.scores, stories(whole))
+    assert (done.summary, done.scores, stories(done)) == (result.summary, result.scores, stories(result))
     assert done.usage.calls == calls
 
 
@@ -187,9 +187,9 @@ async def test_the_paper_follows_the_latest_draft_and_returns_the_last(court: Op
 
     assert result.run.stop_reason == "rounds"
     assert result.summary == worse[-1]
-    assert [made.accepted for made in result.rounds] == [True] * 4
-    drafts = [made.draft for made in result.rounds]
-    assert [made.base for made in result.rounds] == [None, *drafts[:-1]]
+    assert [round_.accepted for round_ in result.rounds] == [True] * 4
+    drafts = [round_.draft for round_ in result.rounds]
+    assert [round_.base for round_ in result.rounds] == [None, *drafts[:-1]]
 
 
 @pytest.mark.slow
@@ -198,7 +198,7 @@ async def test_the_paper_goes_on_with_a_draft_that_a_revision_left_as_it_was(cou
     result = await opened.refine(POOR, policy="paper", rounds=3)
 
     assert result.run.stop_reason == "rounds"
-    assert [made.number for made in result.rounds] == [0, 1, 2, 3]
+    assert [round_.number for round_ in result.rounds] == [0, 1, 2, 3]
 
 
 # What becomes of a revision.
@@ -288,7 +288,7 @@ async def test_what_can_be_judged_is_mended_where_another_goal_cannot_be(court: 
 
     assert (result.status, result.complete, result.unsure) == ("incomplete", False, ["coverage"])
     assert result.goals["consistency"]["met"]
-    assert [(made.accepted, made.aims) for made in result.rounds] == [(True, ()), (True, ("consistency",))]
+    assert [(round_.accepted, round_.aims) for round_ in result.rounds] == [(True, ()), (True, ("consistency",))]
     assert result.run.stop_reason == "unsure"
 
 
@@ -344,8 +344,8 @@ async def test_a_reviewer_sees_the_findings_before_each_revision(court: Open) ->
     result = await court(Lazy()).refine(POOR, review=True, reviewer=nod, settings=TIGHT, rounds=2)
 
     assert [question["round"] for question in asked] == [1, 2]
-    assert [{one["id"] for one in question["findings"]} for question in asked] == mended_in(result)
-    assert [question["draft"] for question in asked] == [made.base for made in result.rounds[1:]]
+    assert [{finding["id"] for finding in question["findings"]} for question in asked] == mended_in(result)
+    assert [question["draft"] for question in asked] == [round_.base for round_ in result.rounds[1:]]
 
 
 @pytest.mark.slow
@@ -390,7 +390,7 @@ async def test_the_request_of_a_refused_round_stays_on_record_beside_a_later_one
 
     asked = opened.store.judgments.of(result.rounds[0].draft)["review"].findings
     assert [finding.explanation for finding in asked] == ["Say more.", "Say less."]
-    assert [asked[0].id in made.findings for made in result.rounds[1:]] == [True, False]
+    assert [asked[0].id in round_.findings for round_ in result.rounds[1:]] == [True, False]
 
 
 class Refusing(Keepers):
@@ -474,9 +474,9 @@ async def test_a_refinement_that_is_done_is_not_done_again(court: Open) -> None:
     opened.forget()
 
     assert (await opened.resume(done.run.id)).summary == done.summary
-    again = await opened.refine(POOR)
-    assert (again.summary, again.scores, stories(again)) == (done.summary, done.scores, stories(done))
-    assert again.run.identity == done.run.identity
+    result = await opened.refine(POOR)
+    assert (result.summary, result.scores, stories(result)) == (done.summary, done.scores, stories(done))
+    assert result.run.identity == done.run.identity
     assert not opened.sheets
 
 
@@ -500,18 +500,18 @@ async def test_a_fork_begins_with_the_draft_of_a_round_and_asks_nothing_twice(tm
 @pytest.mark.slow
 async def test_a_run_whose_prompts_came_with_another_version_is_forked_from_its_last_round(tmp_path: Path) -> None:
     opened = Court(tmp_path, Lazy())
-    whole = await opened.refine(POOR, rounds=2)
+    result = await opened.refine(POOR, rounds=2)
     other = Court(tmp_path / "other", Lazy())
-    begun = await other.refine(POOR, rounds=2, limits=Limits(max_calls=whole.usage.calls - 1))
+    result = await other.refine(POOR, rounds=2, limits=Limits(max_calls=result.usage.calls - 1))
     with sqlite3.connect(other.store.path) as raw:
         raw.execute("UPDATE runs SET body = json_set(body, '$.prompt_hashes.revise', 'of before')")
     raw.close()
     with pytest.raises(PromptError, match="have changed since it began: revise") as caught:
-        await other.resume(begun.run.id, Limits())
+        await other.resume(result.run.id, Limits())
     assert f"the code that began it (redraft {version('redraft')})" in caught.value.hint
-    assert f"`await session.fork({begun.run.id!r}, 1)`" in caught.value.hint
+    assert f"`await session.fork({result.run.id!r}, 1)`" in caught.value.hint
     async with other.session() as session:
-        forked = await session.fork(begun.run.id, 1)
+        forked = await session.fork(result.run.id, 1)
     assert (forked.run.status, forked.initial_scores) == ("done", {"coverage": 2 / 6, "consistency": 2 / 3})
 
 

@@ -53,7 +53,7 @@ async def test_a_wrong_sentence_without_words_of_the_document_that_say_otherwise
     class Vague(Keepers):
         def verify_sentences(self, sheet: Sheet) -> Said:
             said = super().verify_sentences(sheet)
-            return {"sentences": [one | {"quote": "nobody ever wrote this"} for one in said["sentences"]]}
+            return {"sentences": [sentence | {"quote": "nobody ever wrote this"} for sentence in said["sentences"]]}
 
     opened = court(Vague())
     # Keeper 9 is in no question of the pack.
@@ -128,7 +128,7 @@ async def test_what_the_reviser_had_no_room_for_is_there_for_another_round(court
     assert [len(made) for made in mended_in(result)] == [len(one.items("points")) for one in (first, second)]
     sentences = [[point["sentence"] for point in one.items("points").values()] for one in (first, second)]
     # The first of the second round is the first that the first round had no room for.
-    every = [one.sentence for one in result.initial["consistency"].findings]
+    every = [finding.sentence for finding in result.initial["consistency"].findings]
     assert sentences[0] + sentences[1] == every[: len(sentences[0] + sentences[1])]
 
 
@@ -212,8 +212,8 @@ async def test_a_revision_that_never_came_is_asked_for_again_when_the_run_is_res
 
     # As often as it takes, and never what is known.
     judged = [len(opened.asked(prompt)) for prompt in ("answer_from_summary", "ask_document")]
-    again = await opened.resume(lost.run.id)
-    assert (again.run.stop_reason, again.lost) == ("no_progress", (1, 2))
+    result = await opened.resume(lost.run.id)
+    assert (result.run.stop_reason, result.lost) == ("no_progress", (1, 2))
     assert [len(opened.asked(prompt)) for prompt in ("answer_from_summary", "ask_document")] == judged
 
     said[0] = GOOD
@@ -278,7 +278,7 @@ async def test_every_round_is_a_draw_of_its_own(court: Open) -> None:
     assert opened.model is not None
     asked = [one for one in opened.model.asked if one.prompt.name == "revise"]
     draws = [(one.given.words, one.sampling.sample) for one in asked]
-    assert [made.accepted for made in result.rounds] == [True, False, False]
+    assert [round_.accepted for round_ in result.rounds] == [True, False, False]
     assert len(asked) % 2 == 0
     assert not set(draws[: len(draws) // 2]) & set(draws[len(draws) // 2 :])
     assert result.summary == POOR
@@ -343,7 +343,7 @@ async def test_what_no_model_shortens_loses_sentences(court: Open) -> None:
 async def test_the_papers_revisions_are_shortened_too(court: Open) -> None:
     result = await court(replies(LONG, SHORT)).refine(POOR, settings=FORTY, policy="paper", rounds=1)
 
-    assert [made.reason for made in result.rounds[1:]] == ["the policy accepts every revision"]
+    assert [round_.reason for round_ in result.rounds[1:]] == ["the policy accepts every revision"]
     assert result.summary == SHORT
 
 
@@ -358,8 +358,8 @@ async def test_an_excuse_in_place_of_a_shortened_draft_is_not_handed_out_either(
 @pytest.mark.slow
 async def test_a_budget_that_is_used_up_leaves_the_best_draft_within_the_limit(court: Open) -> None:
     opened = court(replies(LONG, SHORT))
-    whole = await opened.refine(POOR, settings=FORTY, rounds=1)
-    calls = whole.usage.calls
+    result = await opened.refine(POOR, settings=FORTY, rounds=1)
+    calls = result.usage.calls
 
     for spared in range(1, calls):
         other = court(replies(LONG, SHORT))
@@ -369,7 +369,7 @@ async def test_a_budget_that_is_used_up_leaves_the_best_draft_within_the_limit(c
             assert stopped.summary == POOR
             break
     done = await other.resume(stopped.run.id, Limits())
-    assert (done.summary, done.scores) == (whole.summary, whole.scores)
+    assert (done.summary, done.scores) == (result.summary, result.scores)
 
 
 @pytest.mark.slow

@@ -38,10 +38,10 @@ class Blind(Keepers):
 
     def answer_from_document(self, sheet: Sheet) -> Said:
         said = super().answer_from_document(sheet)
-        asked = {tag: asked_of(one["text"]) for tag, one in sheet.items("questions").items()}
-        for one in said["answers"]:
-            if asked[one["id"]] in self.unseen:
-                one |= {"answer": "UNANSWERABLE", "quote": ""}
+        asked = {tag: asked_of(answer["text"]) for tag, answer in sheet.items("questions").items()}
+        for answer in said["answers"]:
+            if asked[answer["id"]] in self.unseen:
+                answer |= {"answer": "UNANSWERABLE", "quote": ""}
         return said
 
     def rule_on_findings(self, sheet: Sheet) -> Said:
@@ -49,7 +49,7 @@ class Blind(Keepers):
         said = super().rule_on_findings(sheet)
         contested = any("against" in one for one in sheet.items("points").values())
         if not self.looks and not contested:
-            return {"points": [one | {"verdict": "absent", "quote": ""} for one in said["points"]]}
+            return {"points": [point | {"verdict": "absent", "quote": ""} for point in said["points"]]}
         return said
 
     def revise(self, sheet: Sheet) -> Said:
@@ -93,7 +93,7 @@ async def test_the_reviser_reads_what_the_second_look_quotes(court: Open) -> Non
 
         def rule_on_findings(self, sheet: Sheet) -> Said:
             said = super().rule_on_findings(sheet)
-            return {"points": [one | {"quote": fact_of(11)[:-1]} for one in said["points"]]}
+            return {"points": [point | {"quote": fact_of(11)[:-1]} for point in said["points"]]}
 
     opened = court(Closer())
     # What the metric has not looked at twice, the second look before the revision decides.
@@ -132,10 +132,10 @@ async def test_what_was_ruled_on_is_never_asked_again(court: Open) -> None:
     opened = court(script)
     await opened.refine(told(1, 2, 9, wrong={10: "Bob"}), goals=GOALS)
     await opened.refine(told(2, 9, wrong={10: "Bob"}), goals=GOALS)
-    judged = await opened.evaluate(told(9), metrics=("consistency",))
+    result = await opened.evaluate(told(9), metrics=("consistency",))
 
     assert [len(sheet.items("points")) for sheet in script.ruled] == [1]
-    assert judged.scores == {"consistency": 1.0}
+    assert result.scores == {"consistency": 1.0}
 
 
 async def test_the_paper_takes_every_finding_as_it_is(court: Open) -> None:
@@ -169,7 +169,7 @@ async def test_a_finding_that_is_contested_with_other_words_stands(court: Open, 
 
     assert len(script.ruled) == 1
     assert result.scores["consistency"] == 0.75
-    assert [one.became for one in result.rounds[1].answers] == ["left"]
+    assert [answer.became for answer in result.rounds[1].answers] == ["left"]
     assert not withdrawn(result.evaluations["consistency"])
 
 
@@ -253,12 +253,12 @@ async def test_both_goals_are_met_by_every_policy(any_court: Open, policy: Polic
     assert result.initial_scores == {"keyfact_recall": 2 / 24, "faithfulness": 1 / 3}
     assert result.scores == {"keyfact_recall": 1.0, "faithfulness": 1.0}
     assert keepers_in(result.summary or "") == ALL
-    aims = [made.aims for made in result.rounds[1:]]
+    aims = [round_.aims for round_ in result.rounds[1:]]
     assert aims == (
         [("keyfact_recall",), ("faithfulness",)] if policy == "paper" else [("faithfulness", "keyfact_recall")]
     )
     if opened.server:
-        assert max(Counter(json.dumps(seen.body) for seen in opened.server.seen).values()) == 1
+        assert max(Counter(json.dumps(request.body) for request in opened.server.seen).values()) == 1
 
 
 @pytest.mark.nightly

@@ -102,7 +102,7 @@ async def test_served_graph_runs_to_its_end(name: str, given: dict[str, Any], da
 @pytest.mark.slow
 async def test_review_is_answered_in_another_request(database: Path) -> None:
     config = at("review")
-    given = {
+    body = {
         "source": "book.md",
         "words": 40,
         "goals": {"coverage": 1.0},
@@ -110,7 +110,7 @@ async def test_review_is_answered_in_another_request(database: Path) -> None:
         "rounds": 1,
     }
     async with served("summarizer", config) as graph:
-        paused = await graph.ainvoke({"order": given}, config)
+        paused = await graph.ainvoke({"order": body}, config)
     (waiting,) = paused["__interrupt__"]
     assert waiting.value["findings"]
     with Store(database) as store:

@@ -57,12 +57,14 @@ class Hanging:
 def test_single_call_makes_a_run(tmp_path: Path) -> None:
     events: list[redraft.Event] = []
     store = tmp_path / "redraft.db"
-    made = redraft.summarize(MINUTES, store=store, model=writer(), observer=events.append, strategy="direct", words=12)
+    result = redraft.summarize(
+        MINUTES, store=store, model=writer(), observer=events.append, strategy="direct", words=12
+    )
 
-    assert made.summary == SAID
-    assert [event.run for event in events if isinstance(event, redraft.events.RunStarted)] == [made.run.id]
+    assert result.summary == SAID
+    assert [event.run for event in events if isinstance(event, redraft.events.RunStarted)] == [result.run.id]
     with redraft.Store(store) as stored:
-        assert redraft.read_result(stored, made.run.id) == made
+        assert redraft.read_result(stored, result.run.id) == result
 
 
 @pytest.mark.slow
@@ -70,11 +72,11 @@ def test_arguments_of_single_calls_reach_the_run() -> None:
     def short(case: redraft.Case) -> bool:
         return len(case.text) < 1000
 
-    judged = redraft.summarize(MINUTES, store=":memory:", metrics=[short], strategy="direct", words=12)
+    result = redraft.summarize(MINUTES, store=":memory:", metrics=[short], strategy="direct", words=12)
     refined = redraft.refine(MINUTES, SAID, store=":memory:", metrics=[short], goals={"short": 1.0})
     evaluated = redraft.evaluate(MINUTES, "The board met at seven.", store=":memory:", metrics=["consistency"])
 
-    assert judged.scores["short"] == 1.0
+    assert result.scores["short"] == 1.0
     assert refined.run.stop_reason == "goals_met"
     assert evaluated.scores["consistency"] == 1.0
     assert redraft.ask(MINUTES, "What was agreed on?", store=":memory:").question == "What was agreed on?"
@@ -83,8 +85,8 @@ def test_arguments_of_single_calls_reach_the_run() -> None:
 async def test_synchronous_session_works_within_a_loop() -> None:
     with redraft.Session(":memory:", model=writer()) as session:
         assert isinstance(session, SyncSession)
-        made = session.summarize(MINUTES, strategy="direct", words=12)
-        assert session.result(made.run.id).summary == SAID
+        result = session.summarize(MINUTES, strategy="direct", words=12)
+        assert session.result(result.run.id).summary == SAID
 
 
 def test_closed_stream_stops_the_run() -> None:

@@ -117,8 +117,8 @@ async def test_an_agent_reads_judges_and_revises(hands: Hands) -> None:
     run = (await hands.judged()).run.id
 
     found = await hands.use("list_findings", run)
-    assert {one.metric for one in found.findings} == {"coverage", "consistency"}
-    wrong = next(one for one in found.findings if one.metric == "consistency")
+    assert {finding.metric for finding in found.findings} == {"coverage", "consistency"}
+    wrong = next(finding for finding in found.findings if finding.metric == "consistency")
     assert wrong.sentence == "The keeper number 2 is called Bob."
 
     near = await hands.use("find_passages", run, query="keeper number 2", count=1)
@@ -152,7 +152,7 @@ async def test_what_is_given_to_an_agent_to_remove_or_correct_is_confirmed_first
     refused = await hands.refused("revise", run, findings=[unseen])
     assert "they are withdrawn (list_findings has those that are left)" in refused
     assert not hands.court.asked("revise")
-    assert [one.id for one in (await hands.use("list_findings", run, metric="consistency")).findings] == [wrong]
+    assert [finding.id for finding in (await hands.use("list_findings", run, metric="consistency")).findings] == [wrong]
 
     revised = await hands.use("revise", run, findings=[wrong])
     assert revised.accepted
@@ -220,8 +220,8 @@ async def test_finish_brings_the_run_to_its_end(hands: Hands) -> None:
 
 
 async def test_finish_ends_a_run_that_waits(hands: Hands) -> None:
-    wanted = RefineConfig(goals={"consistency": 1.0}, review=True)
-    waiting = await hands.session.refine(hands.court.document, SUMMARY, refinement=wanted)
+    refinement = RefineConfig(goals={"consistency": 1.0}, review=True)
+    waiting = await hands.session.refine(hands.court.document, SUMMARY, refinement=refinement)
     assert waiting.run.status == "waiting"
     found = (await hands.use("list_findings", waiting.run.id, metric="consistency")).findings
 
@@ -313,13 +313,13 @@ async def test_a_document_is_never_echoed_whole(tmp_path: Path) -> None:
     async with court.session() as session:
         hands = Hands(court, session)
         run = (await hands.judged(questions=5)).run.id
-        whole = len(court.document.text)
-        read = await hands.use("read_span", run, start=0, end=whole)
+        count = len(court.document.text)
+        read = await hands.use("read_span", run, start=0, end=count)
         found = await hands.use("find_passages", run, query="keeper sea station", count=10)
-    assert whole > 15_000
+    assert count > 15_000
     assert (read.start, read.end, len(read.text)) == (0, 4000, 4000)
     assert len(found.passages) == 10
-    assert sum(len(one.text) for one in found.passages) < whole / 2
+    assert sum(len(passage.text) for passage in found.passages) < count / 2
 
 
 async def test_a_used_up_budget_is_a_sentence_and_the_run_stays_done(hands: Hands) -> None:

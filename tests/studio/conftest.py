@@ -14,8 +14,8 @@ from tests.studio.served import Served, served
 
 @pytest.fixture(scope="module")
 def at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with served(tmp_path_factory.mktemp("studio")) as made:
-        yield made
+    with served(tmp_path_factory.mktemp("studio")) as studio:
+        yield studio
 
 
 @pytest.fixture(scope="module")
@@ -26,5 +26,5 @@ def client(at: Served) -> Iterator[httpx.Client]:
 
 @pytest.fixture(scope="module")
 def chrome() -> Iterator[Any]:
-    with browser() as made:
-        yield made
+    with browser() as browser_:
+        yield browser_

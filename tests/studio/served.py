@@ -96,6 +96,6 @@ def at_rest(client: httpx.Client, run: str) -> dict[str, Any]:
 
 def kept_from(page: str) -> str:
     """The name of the plan on a page."""
-    found = re.search(r'name="kept" value="([^"]+)"', page)
-    assert found, page
-    return found[1]
+    match = re.search(r'name="kept" value="([^"]+)"', page)
+    assert match, page
+    return match[1]

@@ -38,8 +38,8 @@ _READY = "html[data-ready=yes]"
 _POISON = "POISON"
 
 
-async def answer(seen: Seen) -> Any:
-    if _POISON in str(seen.body):
+async def answer(request: Seen) -> Any:
+    if _POISON in str(request.body):
         return Fault("status", status=400, message="This content is not allowed.")
     return "The keeper wrote of the lamp, which burned all night."
 
@@ -49,8 +49,8 @@ def at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with pytest.MonkeyPatch.context() as patch, ChatServer(answer) as chat:
         patch.setenv("OPENAI_API_KEY", "sk-test")
         strange = ModelSettings(model="openai:unheard-of", base_url=chat.base_url, context_tokens=4000)
-        with served(tmp_path_factory.mktemp("run-page"), models={"strange": strange}) as made:
-            yield made
+        with served(tmp_path_factory.mktemp("run-page"), models={"strange": strange}) as studio:
+            yield studio
 
 
 @pytest.fixture(scope="module")
@@ -100,8 +100,8 @@ def test_markdown_in_the_document_is_shown_as_what_it_means_and_never_as_markup(
     page: Any, client: Any, run: str
 ) -> None:
     text = client.get(f"/api/runs/{run}/dossier").json()["document"]["text"]
-    shown = page.evaluate("[...document.querySelectorAll('[data-text] .block p')].map((one) => one.textContent)")
-    assert [one for one in shown if one not in text] == [], "every character of the document is there"
+    result = page.evaluate("[...document.querySelectorAll('[data-text] .block p')].map((one) => one.textContent)")
+    assert [one for one in result if one not in text] == [], "every character of the document is there"
     seen = page.inner_text("[data-text]")
     for words in ("The Salt Ledger", "He said salt and salt and left, for SALT_1. See the deed", "x = *not emphasis*"):
         assert words in seen
@@ -125,8 +125,8 @@ def test_the_document_is_searched(page: Any) -> None:
     assert count.inner_text() == "1 of 2"
     page.click("[aria-label='Previous match']")
     assert count.inner_text() == "2 of 2"
-    found = page.evaluate("[...CSS.highlights.get('found-now')].map(String)")
-    assert found == ["grain"]
+    result = page.evaluate("[...CSS.highlights.get('found-now')].map(String)")
+    assert result == ["grain"]
     box, pane = page.evaluate(
         "[[...CSS.highlights.get('found-now')][0], document.querySelector('[data-text]')]"
         ".map((one) => one.getBoundingClientRect().toJSON())"
@@ -143,14 +143,14 @@ def test_calls_are_filtered_by_stage_and_opened(page: Any) -> None:
     assert {rows.nth(at).locator("td").nth(2).inner_text() for at in range(rows.count())} == {"Refining"}
     page.locator(".open-call").first.click()
     page.wait_for_selector(".call-texts details")
-    told = page.locator(".call-texts").inner_text()
+    text = page.locator(".call-texts").inner_text()
     for words in ("Prompt · ", "Reply · ", "Tokens", "Cost", "Time"):
-        assert words in told
+        assert words in text
     prompt, reply = (page.locator(".call-texts details").nth(at) for at in range(2))
     assert [one.get_attribute("open") is not None for one in (prompt, reply)] == [False, True]
     page.fill(".call-texts input", "sarn")
     assert prompt.locator("mark").count() > 1
-    assert {one.lower() for one in prompt.locator("mark").all_inner_texts()} == {"sarn"}
+    assert {all_inner_text.lower() for all_inner_text in prompt.locator("mark").all_inner_texts()} == {"sarn"}
     assert prompt.get_attribute("open") is not None, "a folded text with a match is unfolded"
     assert EVIL in prompt.locator("pre").inner_text()
     assert page.locator(".call-texts [role=status]").inner_text().endswith(" found")
@@ -207,7 +207,9 @@ def test_a_draft_is_forked_with_a_request_and_its_cost_shown_first(page: Any, cl
     page.click("button:has-text('Start')")
     made = run_shown(page)
     assert at_rest(client, made)["parent"] == run
-    asked = {one["finding"]["explanation"] for one in client.get(f"/api/runs/{made}/dossier").json()["findings"]}
+    asked = {
+        finding["finding"]["explanation"] for finding in client.get(f"/api/runs/{made}/dossier").json()["findings"]
+    }
     assert {"Name the auditor.", "Say how it ends."} <= asked
 
 

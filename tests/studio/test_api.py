@@ -62,8 +62,8 @@ def test_evidence_of_a_sentence_and_of_a_finding(client: httpx.Client, refined: 
     assert of_sentence["sentence"]["origins"]
     finding = dossier["findings"][-1]
     for name in (finding["finding"]["id"], str(finding["number"])):
-        found = client.get(f"/api/runs/{refined}/evidence", params={"finding": name}).json()
-        assert found["findings"] == [finding]
+        body = client.get(f"/api/runs/{refined}/evidence", params={"finding": name}).json()
+        assert body["findings"] == [finding]
     for query, status in (("", 422), ("sentence=99", 404), ("finding=zz", 404), ("sentence=x", 422)):
         reply = client.get(f"/api/runs/{refined}/evidence?{query}")
         assert (reply.status_code, bool(problem(reply)["message"])) == (status, True)
@@ -80,7 +80,7 @@ def test_the_events_tell_the_whole_run_to_whoever_comes_late(client: httpx.Clien
 
 
 def test_a_run_that_another_process_has_made_tells_the_same(client: httpx.Client, refined: str, at: Served) -> None:
-    with served(Path(str(at.told.database)).parent) as other, other.client() as there:
+    with served(Path(str(at.told.database)).parent) as studio, studio.client() as there:
         kinds = [one["kind"] for one in events_of(there, refined)]
     assert kinds[0] == "started"
     assert {"piece", "round", "progress"} <= set(kinds)
@@ -90,12 +90,12 @@ def test_a_run_that_another_process_has_made_tells_the_same(client: httpx.Client
 def test_the_plan_stores_nothing_and_asks_nobody(client: httpx.Client) -> None:
     before = client.get("/api/runs?all=true").json()["total"]
     documents = client.get("/api/offer").json()["documents"]
-    asked = {
+    body = {
         "text": f"{chapter()} It ends in another way.",
         "kind": "refine",
         "dry_run": True,
     }
-    reply = client.post("/api/runs", json=asked)
+    reply = client.post("/api/runs", json=body)
     assert reply.status_code == 200, reply.text
     plan = RunPlan.model_validate(reply.json())
     assert plan.calls > 0
@@ -179,7 +179,7 @@ def test_the_description_has_plain_names_in_its_addresses_and_pages_among_its_er
     paths = client.get("/api/openapi.json").json()["paths"]
     for path, operations in paths.items():
         for operation in operations.values():
-            named = [one["name"] for one in operation["parameters"] if one["in"] == "path"]
+            named = [parameter["name"] for parameter in operation["parameters"] if parameter["in"] == "path"]
             assert re.findall(r"{([^}]*)}", path) == named
             kind = "application/json" if path.startswith("/api/") else "text/html"
             assert list(operation["responses"]["default"]["content"]) == [kind], path
@@ -208,9 +208,9 @@ def test_an_unknown_run_is_not_found_and_an_unknown_address_neither(client: http
 def test_a_run_that_waits_is_answered_and_a_wrong_answer_is_said(client: httpx.Client) -> None:
     run = begin(client, kind="refine", words=60, goals={"coverage": 1.0}, review=True, rounds=1)
     assert at_rest(client, run)["status"] == "waiting"
-    asked = client.get(f"/api/runs/{run}/review").json()["question"]
+    question = client.get(f"/api/runs/{run}/review").json()["question"]
     assert "offline check" in client.get(f"/runs/{run}/review").text
-    assert asked["findings"]
+    assert question["findings"]
     wrong = client.post(f"/api/runs/{run}/review", json={"drop": [999]})
     assert wrong.status_code == 422
     assert "there is no finding" in problem(wrong)["message"]
@@ -230,7 +230,7 @@ def test_a_run_is_stopped_and_goes_on(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     calls = iter(range(10_000))
 
-    async def slow(seen: object) -> str:
+    async def slow(request: object) -> str:
         import asyncio
 
         await asyncio.sleep(0 if next(calls) < 2 or opened else 600)
@@ -266,9 +266,9 @@ def test_an_opinion_is_kept_shown_withdrawn_and_exported(client: httpx.Client, t
     assert findings, "there is something to have an opinion on"
     key = findings[0]["finding"]["id"]
     address = f"/api/runs/{run}/opinions"
-    kept = client.post(address, json={"finding": key, "agrees": True, "note": "=HYPERLINK(1)"}).json()["opinions"]
-    assert [(one["finding"], one["agrees"], one["note"]) for one in kept] == [(key, True, "=HYPERLINK(1)")]
-    assert client.get(address).json()["opinions"] == kept
+    opinions = client.post(address, json={"finding": key, "agrees": True, "note": "=HYPERLINK(1)"}).json()["opinions"]
+    assert [(one["finding"], one["agrees"], one["note"]) for one in opinions] == [(key, True, "=HYPERLINK(1)")]
+    assert client.get(address).json()["opinions"] == opinions
     sheet = client.get(f"/runs/{run}/opinions.csv")
     assert sheet.status_code == 200, sheet.text
     assert sheet.headers["content-disposition"] == f'attachment; filename="{run}-claims.csv"'
@@ -295,20 +295,20 @@ def _opinion(run: str, finding: str, store: Store) -> Any:
 def test_questions_are_struck_out_of_a_pack_which_stays_as_it_is(client: httpx.Client, refined: str) -> None:
     packs = PackList.model_validate(client.get("/api/packs").json()).packs
     before = client.get(f"/api/packs/{packs[0].id}").json()
-    ranks = [one["rank"] for one in before["questions"]]
+    ranks = [question["rank"] for question in before["questions"]]
     assert len(ranks) > 2
-    made = client.post(f"/api/packs/{before['id']}/strike", json={"questions": [ranks[0], ranks[2]]})
-    assert made.status_code == 201, made.text
-    after = client.get(f"/api/packs/{made.json()['id']}").json()
-    kept = [one["question"] for one in before["questions"] if one["rank"] not in (ranks[0], ranks[2])]
-    assert [one["question"] for one in after["questions"]] == kept
-    assert [one["rank"] for one in after["questions"]] == list(range(1, len(kept) + 1))
+    reply = client.post(f"/api/packs/{before['id']}/strike", json={"questions": [ranks[0], ranks[2]]})
+    assert reply.status_code == 201, reply.text
+    after = client.get(f"/api/packs/{reply.json()['id']}").json()
+    kept = [question["question"] for question in before["questions"] if question["rank"] not in (ranks[0], ranks[2])]
+    assert [question["question"] for question in after["questions"]] == kept
+    assert [question["rank"] for question in after["questions"]] == list(range(1, len(kept) + 1))
     assert client.get(f"/api/packs/{before['id']}").json() == before
     # What is judged from now on is judged by the new one.
     run = begin(client, kind="evaluate", words=40, metrics=["coverage"])
     at_rest(client, run)
-    shown = client.get(f"/api/runs/{run}/dossier").json()
-    assert {one["text"] for one in shown["items"] if one["metric"] == "coverage"} == set(kept)
+    body = client.get(f"/api/runs/{run}/dossier").json()
+    assert {one["text"] for one in body["items"] if one["metric"] == "coverage"} == set(kept)
     for questions, status in (([999], 422), ([], 422), (ranks, 422)):
         assert client.post(f"/api/packs/{before['id']}/strike", json={"questions": questions}).status_code == status
 
@@ -324,10 +324,10 @@ def test_the_list_is_filtered_and_sorted_by_the_query(client: httpx.Client, refi
 
 
 def test_the_api_describes_itself_and_every_reply_fits(client: httpx.Client) -> None:
-    told = client.get("/api/openapi.json").json()
-    assert told["openapi"].startswith("3.1")
-    assert {"/api/runs", "/api/runs/{run}", "/api/runs/{run}/evidence", "/api/runs/{run}/review"} <= set(told["paths"])
-    defined = set(told["components"]["schemas"])
+    body = client.get("/api/openapi.json").json()
+    assert body["openapi"].startswith("3.1")
+    assert {"/api/runs", "/api/runs/{run}", "/api/runs/{run}/evidence", "/api/runs/{run}/review"} <= set(body["paths"])
+    defined = set(body["components"]["schemas"])
     named = set()
 
     def collect(value: object) -> None:
@@ -340,30 +340,30 @@ def test_the_api_describes_itself_and_every_reply_fits(client: httpx.Client) -> 
             for one in value:
                 collect(one)
 
-    collect(told)
+    collect(body)
     assert named <= defined
     assert {"Dossier", "StartBody", "RunStatus", "RunResult", "ProblemReply"} <= named
-    assert told["paths"]["/api/runs"]["post"]["security"] == [{"token": []}]
+    assert body["paths"]["/api/runs"]["post"]["security"] == [{"token": []}]
 
 
 @pytest.mark.slow
 def test_a_run_has_the_settings_of_the_request_and_its_plan_says_how_long_it_takes(
     client: httpx.Client, refined: str, at: Served
 ) -> None:
-    asked = {
+    body = {
         "text": chapter(), "kind": "evaluate", "words": 40, "temperature": 0.3, "top_p": 0.9, "context_tokens": 4000,
         "chunk_tokens": 512, "until": 600, "questions": "2-3", "second_look": False, "similarity": "rouge1",
     }  # fmt: skip
-    plan = RunPlan.model_validate(client.post("/api/runs", json={**asked, "dry_run": True}).json())
+    plan = RunPlan.model_validate(client.post("/api/runs", json={**body, "dry_run": True}).json())
     assert plan.seconds is not None
     assert 0 < plan.seconds < 600
-    reply = client.post("/api/runs", json=asked)
+    reply = client.post("/api/runs", json=body)
     assert reply.status_code == 201, reply.text
     at_rest(client, reply.json()["run"])
     with Store(at.told.database) as store:
         run = store.runs.get(reply.json()["run"])
-    named = ("temperature", "top_p", "context_tokens", "chunk_tokens", "until")
-    assert [getattr(run.settings, name) for name in named] == [asked[name] for name in named]
+    arguments = ("temperature", "top_p", "context_tokens", "chunk_tokens", "until")
+    assert [getattr(run.settings, name) for name in arguments] == [body[name] for name in arguments]
     assert run.judging is not None
     assert (run.judging.questions, run.judging.second_look, run.judging.similarity) == ((2, 3), False, "rouge1")
 

@@ -35,15 +35,15 @@ def at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with pytest.MonkeyPatch.context() as patch, ChatServer(behind(Evil())) as chat:
         patch.setenv("OPENAI_API_KEY", KEY)
         models = {name: ModelSettings(model=f"openai:{name}", base_url=chat.base_url) for name in ("m", "j")}
-        with served(tmp_path_factory.mktemp("asking"), models=models) as made:
-            yield made
+        with served(tmp_path_factory.mktemp("asking"), models=models) as studio:
+            yield studio
 
 
 @pytest.fixture(scope="module")
 def run(client: httpx.Client) -> str:
     """A run that has judged a summary of the keepers, by a judge of its own."""
-    asked = {"kind": "evaluate", "summary": fact_of(3), "metrics": ["consistency"], "model": "m", "judge": "j"}
-    made = begin(client, **{**asked, "text": island().text, "title": "The Keepers"})
+    body = {"kind": "evaluate", "summary": fact_of(3), "metrics": ["consistency"], "model": "m", "judge": "j"}
+    made = begin(client, **{**body, "text": island().text, "title": "The Keepers"})
     assert at_rest(client, made)["status"] == "done"
     return made
 
@@ -52,9 +52,9 @@ def run(client: httpx.Client) -> str:
 def test_a_question_is_answered_by_the_model_of_the_run_and_judged_by_its_judge(
     at: Served, client: httpx.Client, run: str
 ) -> None:
-    begun = client.post(f"/api/runs/{run}/ask", json={"question": named(5)})
-    assert begun.status_code == 201, begun.text
-    made = begun.json()["run"]
+    reply = client.post(f"/api/runs/{run}/ask", json={"question": named(5)})
+    assert reply.status_code == 201, reply.text
+    made = reply.json()["run"]
     assert at_rest(client, made)["kind"] == "ask"
     client.post(f"/api/runs/{run}/ask", json={"question": named(99)})
     silent, found = AnswerList.model_validate(client.get(f"/api/runs/{made}/answers").json()).answers[:2]

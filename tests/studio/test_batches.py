@@ -46,11 +46,11 @@ class Gate:
         self.asked = 0
         self._write = summarizer()
 
-    async def __call__(self, seen: Seen) -> Any:
+    async def __call__(self, request: Seen) -> Any:
         self.asked += 1
         while not self.opened.is_set():  # noqa: ASYNC110  (it is set in another thread)
             await asyncio.sleep(0.02)
-        return self._write(seen)
+        return self._write(request)
 
 
 def document(number: int) -> str:
@@ -85,8 +85,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def at(folder: Path) -> Iterator[Served]:
-    with served(folder) as made:
-        yield made
+    with served(folder) as studio:
+        yield studio
 
 
 @pytest.fixture
@@ -110,8 +110,8 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gate: Gate) -> Iterato
         store.batches.open(Batch("b", record_json(BatchRequest(settings)), limits, str(tmp_path / "out")))
         add_items(store, "b", [str(tmp_path / "in")])
         own = {"m": ModelSettings(model="openai:m", base_url=server.base_url)}
-        with served(tmp_path, models=own) as made:
-            yield made
+        with served(tmp_path, models=own) as studio:
+            yield studio
         gate.opened.set()
 
 
@@ -135,7 +135,7 @@ def test_the_summaries_of_a_batch_are_downloaded_together(client: httpx.Client, 
         assert archive.namelist() == [*(f"report-{number}.{form}" for number in range(6)), "not included.txt"]
         missing = archive.read("not included.txt").decode()
         first = archive.read(f"report-0.{form}")
-    assert sorted(one.partition(". ")[2] for one in missing.splitlines()) == [
+    assert sorted(line.partition(". ")[2] for line in missing.splitlines()) == [
         "100%_empty.txt: the document is empty",
         f"{EVIL}.txt: the document is empty",
     ]
@@ -157,13 +157,13 @@ def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> No
     with Store(tmp_path / "redraft.db") as store:
         store.batches.open(Batch("b", record_json(BatchRequest(DraftConfig())), {}))
         paths = ["/in/1901/alpha.txt", "/in/1902/alpha.txt", "/in/1902/beta.txt", "/in/lines.jsonl#a/1"]
-        store.batches.add("b", (BatchItemRow(one, "alpha") for one in paths))
-        shown = [(one.name, one.apart) for one in batches.items(store, "b", ItemFilter()).rows]
+        store.batches.add("b", (BatchItemRow(path, "alpha") for path in paths))
+        shown = [(row.name, row.apart) for row in batches.items(store, "b", ItemFilter()).rows]
         assert shown == [("alpha.txt", "in 1901"), ("alpha.txt", "in 1902"), ("beta.txt", ""), ("a/1", "")]
 
 
 def test_the_list_has_every_batch_with_how_it_stands(client: httpx.Client) -> None:
-    found = {one.batch: one for one in BatchList.model_validate(client.get("/api/batches").json()).batches}
+    found = {batch.batch: batch for batch in BatchList.model_validate(client.get("/api/batches").json()).batches}
     assert list(found) == ["large", _NAMED_EVIL, "reports"], "newest first"
     reports, large = found["reports"], found["large"]
     assert (reports.status, reports.items.all, reports.items.done, reports.items.failed) == ("done", 8, 6, 2)
@@ -171,9 +171,9 @@ def test_the_list_has_every_batch_with_how_it_stands(client: httpx.Client) -> No
     assert (large.status, large.items.leased, large.max_cost) == ("working", 16, 50)
     assert large.orders == ("pause", "cancel")
     assert (large.a_minute, large.seconds_left) == (None, None), "nothing has come to its end yet"
-    shown = client.get("/batches/reports").text
-    assert re.search(r"6 of 8 documents done, <span[^>]*>2 failed</span>", shown)
-    assert "/batches/reports?state=failed#documents" in shown
+    text = client.get("/batches/reports").text
+    assert re.search(r"6 of 8 documents done, <span[^>]*>2 failed</span>", text)
+    assert "/batches/reports?state=failed#documents" in text
     page = client.get("/batches").text
     assert page.count('class="what"') == 3
     assert "10,000" in page
@@ -223,7 +223,7 @@ def test_the_tables_are_those_that_the_command_prints(client: httpx.Client, fold
     with Store(folder / "redraft.db") as store:
         known = read_batch(store, "reports").report
     shown = BatchTables.model_validate(client.get("/api/batches/reports/tables").json())
-    assert [json.loads(one.model_dump_json()) for one in shown.tables] == [
+    assert [json.loads(table.model_dump_json()) for table in shown.tables] == [
         json.loads(json.dumps(record_json(table))) for table in known.tables
     ]
     figures: Table = next(table for table in known.tables if table.name == "figures")
@@ -368,8 +368,8 @@ async def _some(store: Store, most: int) -> None:
 def chrome(folder: Path) -> Iterator[Any]:
     # The folder is filled in an event loop of its own, which the browser's would be in the way of.
     del folder
-    with browser() as made:
-        yield made
+    with browser() as browser_:
+        yield browser_
 
 
 @pytest.mark.nightly

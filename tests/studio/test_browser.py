@@ -43,12 +43,12 @@ class Slow:
         self.most = self.asked + more
         self.opened.clear()
 
-    async def __call__(self, seen: Seen) -> str:
+    async def __call__(self, request: Seen) -> str:
         self.asked += 1
         number = self.asked
         while number > self.most and not self.opened.is_set():  # noqa: ASYNC110  (it is set in another thread)
             await asyncio.sleep(0.02)
-        return f"Hester Vane came to the island of Sarn. {EVIL} The ledger was number {seen.index}."
+        return f"Hester Vane came to the island of Sarn. {EVIL} The ledger was number {request.index}."
 
 
 @pytest.fixture(scope="module")
@@ -61,8 +61,8 @@ def at(tmp_path_factory: pytest.TempPathFactory, slow: Slow) -> Iterator[Served]
     with pytest.MonkeyPatch.context() as patch, ChatServer(slow) as chat:
         patch.setenv("OPENAI_API_KEY", "sk-test")
         model = ModelSettings(model="openai:slow", base_url=chat.base_url, context_tokens=4000)
-        with served(tmp_path_factory.mktemp("browser"), models={"slow": model}) as made:
-            yield made
+        with served(tmp_path_factory.mktemp("browser"), models={"slow": model}) as studio:
+            yield studio
         slow.opened.set()
 
 
@@ -176,8 +176,8 @@ def test_the_log_of_a_run_names_numbers_that_there_are_and_a_studio_that_has_sto
     scores = [
         {"kind": "score", "metric": "statistics", "round": 0, "score": None, "reason": one} for one in ("", "why")
     ]
-    told = "".join(f"data: {json.dumps({'kind': 'stage', **one})}\n\n" for one in (*stages, *scores))
-    events = {"status": 200, "content_type": "text/event-stream", "body": told}
+    text = "".join(f"data: {json.dumps({'kind': 'stage', **one})}\n\n" for one in (*stages, *scores))
+    events = {"status": 200, "content_type": "text/event-stream", "body": text}
     page.route("**/events", lambda route: route.fulfill(**events))
     page.goto(f"{at.url}/runs/{run}")
     page.wait_for_selector("[data-log] li:nth-child(3)")
@@ -227,9 +227,9 @@ def test_a_run_that_waits_is_reviewed_to_its_end(page: Any, at: Served, client: 
     assert serious(page) == []
     with page.expect_popup() as popup:
         findings.nth(0).locator("dd a").click()
-    here = "[...(CSS.highlights.get('here') ?? [])].join('')"
-    until(lambda: popup.value.evaluate(here))
-    assert popup.value.evaluate(here) in findings.nth(0).locator("blockquote").inner_text()
+    text = "[...(CSS.highlights.get('here') ?? [])].join('')"
+    until(lambda: popup.value.evaluate(text))
+    assert popup.value.evaluate(text) in findings.nth(0).locator("blockquote").inner_text()
     popup.value.close()
     # A wrong answer is said, and what was filled in is still there.
     findings.nth(0).locator("[name=fix]").uncheck()
@@ -247,8 +247,8 @@ def test_a_run_that_waits_is_reviewed_to_its_end(page: Any, at: Served, client: 
     assert at_rest(client, run)["status"] == "waiting"
     rounds = client.get(f"/api/runs/{run}/dossier").json()["rounds"]
     assert len(rounds) == 2
-    told = client.get(f"/api/runs/{run}/dossier").json()
-    by_number = {one["number"]: one for one in told["findings"]}
+    body = client.get(f"/api/runs/{run}/dossier").json()
+    by_number = {finding["number"]: finding for finding in body["findings"]}
     aimed = [n for n, one in by_number.items() if any(outcome["round"] == 1 for outcome in one["aimed"])]
     mended = [by_number[number]["finding"]["explanation"] for number in aimed]
     assert "Name the auditor." in mended
@@ -263,7 +263,7 @@ def test_a_run_that_waits_is_reviewed_to_its_end(page: Any, at: Served, client: 
     page.click("button:has-text('Use my edited draft')")
     page.wait_for_url(f"**/runs/{run}")
     assert at_rest(client, run)["status"] == "done"
-    texts = [one["draft"]["text"] for one in client.get(f"/api/runs/{run}/dossier").json()["rounds"]]
+    texts = [round_["draft"]["text"] for round_ in client.get(f"/api/runs/{run}/dossier").json()["rounds"]]
     assert texts[-1].endswith("Mr. Dunne wrote a letter.")
 
 
@@ -282,7 +282,11 @@ def test_a_finding_is_agreed_with_by_the_keyboard_and_stays_so(page: Any, at: Se
     page.keyboard.press("Enter")
     # The page says "Saved" of the answer, too.
     kept = {"agrees": True, "note": EVIL}
-    until(lambda: [kept] == [{name: one[name] for name in kept} for one in client.get(opinions).json()["opinions"]])
+    until(
+        lambda: (
+            [kept] == [{name: opinion[name] for name in kept} for opinion in client.get(opinions).json()["opinions"]]
+        )
+    )
     page.reload()
     page.wait_for_selector("#f1 .opinion button[aria-pressed=true]")
     assert page.locator("#f1 .opinion input").input_value() == EVIL
@@ -324,15 +328,15 @@ def test_no_text_is_ever_markup(page: Any, at: Served, client: httpx.Client) -> 
     """The title, the text, the query, the summary, the run's own note and error, and the address of a page."""
     text = f"# {EVIL}\n\n{chapter().partition(chr(10))[2]}\n\n{EVIL} came to the island in May. {EVIL}"
     summary = f"{EVIL} Hester Vane came to the island of Sarn on Friday, 9 July 1931."
-    asked = {"text": text, "title": EVIL, "query": EVIL, "summary": summary, "kind": "refine", "review": True}
-    run = begin(client, **asked, goals={"consistency": 1.0, "coverage": 1.0})
+    body = {"text": text, "title": EVIL, "query": EVIL, "summary": summary, "kind": "refine", "review": True}
+    run = begin(client, **body, goals={"consistency": 1.0, "coverage": 1.0})
     at_rest(client, run)
     with Store(at.told.database) as store:
         store.runs.set_status(run, "waiting", why=EVIL, stop_reason=EVIL, error={"code": EVIL, "message": EVIL})
     other = begin(client, kind="evaluate", metrics=["coverage"], text=text, title=EVIL, words=40)
     at_rest(client, other)
     packs = client.get("/api/packs").json()["packs"]
-    key = next(one["id"] for one in packs if one["title"].startswith("<img"))
+    key = next(pack["id"] for pack in packs if pack["title"].startswith("<img"))
     paths = [
         "/runs", f"/runs?q={EVIL}&model={EVIL}&document={EVIL}&kind={EVIL}", f"/runs/{run}", f"/runs/{run}/review",
         f"/runs/{other}", f"/compare?run={run}&run={other}", "/packs", f"/packs/{key}", "/runs/new",

@@ -113,9 +113,9 @@ def test_without_the_extra_it_says_what_to_install(
     with pytest.raises(SystemExit) as left:
         main(["studio"])
     assert left.value.code == 2
-    said = capsys.readouterr().err
-    assert "the studio needs uvicorn, which is not installed" in said
-    assert 'pip install "redraft[studio]"' in said
+    output = capsys.readouterr().err
+    assert "the studio needs uvicorn, which is not installed" in output
+    assert 'pip install "redraft[studio]"' in output
 
 
 @pytest.mark.slow

@@ -29,8 +29,8 @@ def configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def model_server() -> Iterator[ChatServer]:
     """A model server that works, with a key."""
 
-    def reply(seen: Seen) -> Reply:
-        return LIGHT if "response_format" in seen.body else "Mara"
+    def reply(request: Seen) -> Reply:
+        return LIGHT if "response_format" in request.body else "Mara"
 
     with ChatServer(reply) as server:
         yield server
@@ -57,9 +57,9 @@ def test_usual_metrics_are_ticked_and_may_be_changed(client: httpx.Client) -> No
     form = client.get("/runs/new").text
     assert re.findall(r'name="metrics" value="(\w+)" checked', form) == ["coverage", "consistency"]
     files = [("file", ("report.md", b"# Report\n\nThe lamp burned all night. " * 40, "text/markdown"))]
-    asked = {"metrics": ["coverage", "consistency"], "kind": "summarize", "words": "40"}
-    assert client.post("/runs/new", data=asked, files=files).status_code == 200, "sent without scripts"
-    chosen = client.post("/runs/new", data={**asked, "kind": "evaluate", "metrics": ["booookscore"]}, files=files).text
+    body = {"metrics": ["coverage", "consistency"], "kind": "summarize", "words": "40"}
+    assert client.post("/runs/new", data=body, files=files).status_code == 200, "sent without scripts"
+    chosen = client.post("/runs/new", data={**body, "kind": "evaluate", "metrics": ["booookscore"]}, files=files).text
     assert (
         client.get(f"/runs/new?kept={kept_from(chosen)}").text.count('name="metrics" value="booookscore" checked') == 1
     )
@@ -74,9 +74,9 @@ def test_a_run_without_scores_can_be_judged_and_revised(client: httpx.Client) ->
     assert 'value="evaluate" data-kind checked' in form
     assert summary[:40] in unescape(form)
     document = client.get(f"/api/runs/{run}").json()["document"]
-    asked = {"kind": "evaluate", "documents": document, "parent": run, "summary": summary}
-    judged = client.post("/runs/start", data={"kept": kept_from(client.post("/runs/new", data=asked).text)})
-    judgment = judged.headers["location"].rpartition("/")[2]
+    body = {"kind": "evaluate", "documents": document, "parent": run, "summary": summary}
+    reply = client.post("/runs/start", data={"kept": kept_from(client.post("/runs/new", data=body).text)})
+    judgment = reply.headers["location"].rpartition("/")[2]
     assert set(at_rest(client, judgment)["scores"]) == {"coverage", "consistency"}
     assert f"?judge={judgment}" not in client.get(f"/runs/{judgment}").text
 
@@ -96,7 +96,7 @@ def test_a_model_is_tested_and_added(
     with served(tmp_path) as at, at.client() as client:
         tested = client.post("/models", data={**model, "act": "test"})
         assert "lamp answers, and gives structured replies" in text_of(tested.text)
-        assert {seen.authorization for seen in model_server.seen} == {f"Bearer {KEY}"}
+        assert {request.authorization for request in model_server.seen} == {f"Bearer {KEY}"}
         assert not configuration.exists()
         added = client.post("/models", data={**model, "act": "add"})
         assert "lamp can be used now" in text_of(added.text)
@@ -141,7 +141,7 @@ def test_a_model_that_fails_says_why(client: httpx.Client, monkeypatch: pytest.M
         reply = client.post("/models", data=model)
     assert "lamp does not work" in text_of(reply.text)
     assert "refused the API key (HTTP 401)" in text_of(reply.text)
-    assert f"Bearer {KEY}" not in {seen.authorization for seen in server.seen}, (
+    assert f"Bearer {KEY}" not in {request.authorization for request in server.seen}, (
         "another server does not get OpenAI's key"
     )
 

@@ -25,7 +25,7 @@ _REQUEST = re.compile(r"^curl .*?(?=^curl |\Z)", re.MULTILINE | re.DOTALL)
 
 
 def requests() -> list[str]:
-    return [one.strip() for block in _BLOCK.findall(GUIDE.read_text("utf-8")) for one in _REQUEST.findall(block)]
+    return [match.strip() for block in _BLOCK.findall(GUIDE.read_text("utf-8")) for match in _REQUEST.findall(block)]
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="the requests are made by curl: install it")
@@ -39,18 +39,24 @@ def test_the_requests_of_the_page_are_answered(at: Served, tmp_path: Path) -> No
         known = {"STUDIO": at.url, "TOKEN": TOKEN, "WAITING": review, "RUN": "", "PATH": "/usr/bin:/bin"}
         known["BATCH"] = "mine"
         told: dict[str, Any] = {}
-        for one in requests():
+        for request in requests():
             done = subprocess.run(
-                ["bash", "-c", one], env=known, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
+                ["bash", "-c", request],
+                env=known,
+                cwd=tmp_path,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=60,
             )
             assert done.returncode == 0, done.stderr
-            told[one] = done.stdout
-            if "file=@" in one:
+            told[request] = done.stdout
+            if "file=@" in request:
                 known["RUN"] = json.loads(done.stdout)["run"]
                 assert json.loads(done.stdout)["events"] == f"/api/runs/{known['RUN']}/events"
-    replies = {one: json.loads(said) for one, said in told.items() if not said.startswith("data:")}
-    failed = [one for one, said in replies.items() if isinstance(said, dict) and said.keys() == {"error"}]
-    assert ["ffffffff" in one for one in failed] == [True], "that one is to fail"
+    replies = {request: json.loads(said) for request, said in told.items() if not said.startswith("data:")}
+    failed = [request for request, said in replies.items() if isinstance(said, dict) and said.keys() == {"error"}]
+    assert ["ffffffff" in request for request in failed] == [True], "that one is to fail"
     assert f"    {json.dumps(replies[failed[0]])}\n" in GUIDE.read_text("utf-8")
     assert len(told) == 16
     followed = [said for said in told.values() if said.startswith("data:")]

@@ -28,7 +28,7 @@ EVIL = "<img src=x onerror=alert(1)>"
 def near(monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatServer]:
     """A model server at a port where servers are looked for, beside a port where nothing answers."""
     pages = {"/v1/models": {"data": [{"id": "qwen3:latest"}, {"id": EVIL}, {"no": "id"}]}}
-    with socket.socket() as one, ChatServer(lambda seen: "Hester Vane came to Sarn.", pages=pages) as server:
+    with socket.socket() as one, ChatServer(lambda request: "Hester Vane came to Sarn.", pages=pages) as server:
         one.bind(("127.0.0.1", 0))
         monkeypatch.setattr(servers, "USUAL", (Port("LM Studio", server.port), Port("vLLM", int(one.getsockname()[1]))))
         yield server
@@ -37,8 +37,8 @@ def near(monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatServer]:
 @pytest.fixture
 def at(tmp_path: Path, near: ChatServer) -> Iterator[Served]:
     strong = ModelSettings(model="openai:gpt-5", key_env="STUDIO_TEST_KEY")
-    with served(tmp_path, models={"strong": strong}) as made:
-        yield made
+    with served(tmp_path, models={"strong": strong}) as studio:
+        yield studio
 
 
 @pytest.mark.slow
@@ -53,8 +53,8 @@ def test_a_model_has_one_name_for_people_on_every_page(
         new = client.get("/runs/new").text.partition("<legend>Judging</legend>")[2]
         assert f'<option value="{name}">{shown}</option>' in new
         assert f'name="judges" value="{name}"> {shown}</label>' in new
-        asked = {"model": name, "kind": "evaluate", "judge": name, "judges": "extractive"}
-        batch = client.post("/runs/new", data=asked, files=texts).text
+        body = {"model": name, "kind": "evaluate", "judge": name, "judges": "extractive"}
+        batch = client.post("/runs/new", data=body, files=texts).text
         assert f"<dt>Model</dt><dd><bdi>{shown}</bdi></dd>" in batch
         assert f"<dt>Judges</dt><dd><bdi>{shown}, extractive</bdi></dd>" in batch
         boxes = client.get("/experiments/new").text
@@ -79,12 +79,12 @@ def test_what_answers_on_this_machine_is_listed_used_and_gets_no_key(
         assert not near.seen, "nothing is asked before somebody looks"
         found = LocalServers.model_validate(client.get("/api/models/local").json()).servers
         assert [(one.kind, one.answers) for one in found] == [("LM Studio", True), ("vLLM", False)]
-        assert [one.name for one in found[0].models] == ["lm-studio/qwen3:latest", f"lm-studio/{EVIL}"]
+        assert [model.name for model in found[0].models] == ["lm-studio/qwen3:latest", f"lm-studio/{EVIL}"]
         assert 'value="lm-studio/qwen3:latest" selected' in client.get("/runs/new?model=lm-studio/qwen3:latest").text
         assert EVIL not in client.get("/runs/new").text
         done = at_rest(client, begin(client, model="lm-studio/qwen3:latest", words=40))
         assert (done["status"], done["model"], done["cost_usd"]) == ("done", "openai:qwen3:latest", 0)
-    assert all("sk-secret" not in one.authorization for one in near.seen)
+    assert all("sk-secret" not in request.authorization for request in near.seen)
     with Store(at.told.database) as store:
         assert store.runs.get(done["run"]).settings.base_url == near.base_url
 
@@ -120,10 +120,10 @@ def test_the_form_to_refine_offers_what_answers_on_this_machine_and_a_judge_of_i
         plan = client.post(f"/runs/{written}/refine", data=form | {"act": "plan"}).text
         by = re.findall("<p>Revised by <bdi>(.*?)</bdi>, judged by <bdi>(.*?)</bdi>.</p>", plan)
         assert by == [(f"qwen3:latest (on this machine, port {near.port})", "extractive")]
-        begun = client.post(f"/runs/{written}/refine", data=form | {"act": "start"}).headers["location"]
-        at_rest(client, run := begun.rpartition("/")[2])
-        told = client.get(f"/api/runs/{run}/dossier").json()["settings"]
-        assert (told["drafting"]["model"], told["judging"]["judges"]) == ("openai:qwen3:latest", ["extractive"])
+        location = client.post(f"/runs/{written}/refine", data=form | {"act": "start"}).headers["location"]
+        at_rest(client, run := location.rpartition("/")[2])
+        settings = client.get(f"/api/runs/{run}/dossier").json()["settings"]
+        assert (settings["drafting"]["model"], settings["judging"]["judges"]) == ("openai:qwen3:latest", ["extractive"])
 
 
 def test_models_of_this_machine_have_the_servers_name_only_where_it_tells_them_apart() -> None:
@@ -139,7 +139,7 @@ def test_models_of_this_machine_have_the_servers_name_only_where_it_tells_them_a
 def test_an_experiment_and_the_settings_of_a_run_call_models_of_this_machine_as_other_pages_do(at: Served) -> None:
     with at.client() as client:
         client.get("/api/models/local")
-        asked = {
+        body = {
             "kind": "grid",
             "name": "one",
             "models": "lm-studio/qwen3:latest",
@@ -147,7 +147,7 @@ def test_an_experiment_and_the_settings_of_a_run_call_models_of_this_machine_as_
             "metrics": "spread",
         }
         files = {"file": ("a.md", b"# One\n\n" + b"The lamp burned in the tower of Sarn. " * 20)}
-        assert client.post("/api/experiments", data=asked, files=files).status_code == 201
+        assert client.post("/api/experiments", data=body, files=files).status_code == 201
         until(lambda: client.get("/api/experiments/one/progress").json()["status"] != "running")
         page = client.get("/experiments/one").text
         assert 'dir="auto">qwen3:latest</td>' in page

@@ -21,23 +21,23 @@ def test_every_door_gives_the_same_figures(client: httpx.Client, at: Served, tmp
     run = begin(client, kind="refine", words=60, goals={"coverage": 0.9, "consistency": 0.9}, rounds=1)
     status = at_rest(client, run)
     command = Inside(tmp_path, REDRAFT_DB=str(at.told.database), COLUMNS="200")
-    shown = command.run("show", run, "--json").json
+    report = command.run("show", run, "--json").json
     traced = command.run("trace", run, "--json").json
     exported = command.run("export", run, "--format", "json").json
     (listed,) = [row for row in command.run("runs", "--json").json["runs"] if row["run"] == run]
     events = _events(client, run)
 
     # One record: what `show` prints is what the API, the trace and the dossier hold.
-    assert client.get(f"/api/runs/{run}/result").json() == shown == traced["result"]
+    assert client.get(f"/api/runs/{run}/result").json() == report == traced["result"]
     dossier = client.get(f"/api/runs/{run}/dossier").json()
     assert dossier == exported
-    shared = {**shown, "settings": {name: value for name, value in shown["settings"].items() if name != "key_env"}}
+    shared = {**report, "settings": {name: value for name, value in report["settings"].items() if name != "key_env"}}
     assert dossier["result"] == shared
     assert dossier["rounds"] == traced["rounds"]
     for row in (status, listed):
         same = ("run", "kind", "status", "strategy", "model", "judges", "words", "stop_reason", "scores")
         assert {name: row[name] for name in same} == {
-            name: "" if (name, shown[name]) == ("strategy", "given") else shown[name] for name in same
+            name: "" if (name, report[name]) == ("strategy", "given") else report[name] for name in same
         }
 
     # Events tell the same scores, findings and decisions, round by round.
@@ -57,14 +57,14 @@ def test_every_door_gives_the_same_figures(client: httpx.Client, at: Served, tmp
             name: turn["round"][name] for name in ("accepted", "reason")
         }
     progress = [event for event in events if event["kind"] == "progress"][-1]
-    assert (progress["calls"], progress["cost_usd"]) == (shown["usage"]["calls"], shown["usage"]["cost_usd"])
+    assert (progress["calls"], progress["cost_usd"]) == (report["usage"]["calls"], report["usage"]["cost_usd"])
     assert {name: sum(call[name] for call in dossier["calls"]) for name in NUMBERS[1:]} == {
-        name: shown["usage"][name] for name in NUMBERS[1:]
+        name: report["usage"][name] for name in NUMBERS[1:]
     }
 
     # For people the figures have the same two digits.
     text, page = command.run("show", run).err, client.get(f"/runs/{run}").text
-    for metric, value in shown["scores"].items():
+    for metric, value in report["scores"].items():
         assert f"-> {score(value)} (goal 0.9 " in text
         assert f"{metric} {score(value)} (goal 0.9 " in page.lower()
     assert f"run {run} · revised by the built-in model · judged by the same model" in text

@@ -65,7 +65,7 @@ def test_labels_have_model_names_for_people(label: str, shown: str) -> None:
 
 
 def test_the_help_of_every_field_names_fields_and_pages() -> None:
-    said = [f"{one.help} {one.default}" for group in groups() for one in group.controls]
+    said = [f"{control.help} {control.default}" for group in groups() for control in group.controls]
     assert len(said) > 30
     assert [one for one in said if "--" in one or "`" in one or "redraft " in one] == []
 
@@ -79,24 +79,24 @@ def shell_or_python(page: str) -> list[str]:
 @pytest.mark.slow
 def test_a_reason_without_a_score_stands_once_and_names_the_page(at: Served) -> None:
     with at.client() as client:
-        other = "A woman travelled over the water, and a register went missing while a gale blew."
-        asked = {
+        text = "A woman travelled over the water, and a register went missing while a gale blew."
+        body = {
             "kind": "evaluate",
-            "summary": other,
+            "summary": text,
             "metrics": ["coverage", "keyfact_recall", "booookscore", "consistency"],
         }
-        sent = {one: value for one, value in asked.items() if one != "metrics"}
+        sent = {one: value for one, value in body.items() if one != "metrics"}
         plan = client.post("/runs/new", data={**sent, "text": chapter(), "judge": "extractive"}).text
         assert shell_or_python(plan) == []
-        runs = [begin(client, **asked), begin(client, **asked | {"summary": f"{other} Nobody saw it."})]
+        runs = [begin(client, **body), begin(client, **body | {"summary": f"{text} Nobody saw it."})]
         for run in runs:
             at_rest(client, run)
         page = client.get(f"/runs/{runs[0]}").text
         head = page.partition("verdict-line")[2].partition("</p>")[0]
         assert head.count("name a language model as judge") == 1
         assert shell_or_python(page) == []
-        beside = client.get(f"/compare?run={runs[0]}&run={runs[1]}").text
-        assert shell_or_python(beside) == []
+        text = client.get(f"/compare?run={runs[0]}&run={runs[1]}").text
+        assert shell_or_python(text) == []
         assert shell_or_python(client.get(f"/runs/{runs[0]}/download/dossier").text) != []
 
 

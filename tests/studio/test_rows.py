@@ -209,8 +209,8 @@ def test_every_page_of_a_full_store_is_shown(tmp_path: Path) -> None:
         paths += ["/experiments/lengths", "/api", "/runs/new"]
         for path in paths:
             assert client.get(path).status_code == 200, path
-        shown = client.get("/api/experiments/lengths").json()
-        assert (shown["tables"][0]["columns"], shown["pictures"]) == (["n", "m"], ["curve.svg"])
+        body = client.get("/api/experiments/lengths").json()
+        assert (body["tables"][0]["columns"], body["pictures"]) == (["n", "m"], ["curve.svg"])
         assert '.csv" href="data:text/csv' in client.get("/experiments/lengths").text
         picture = client.get("/experiments/lengths/curve.svg")
         assert picture.headers["content-type"] == "image/svg+xml"
@@ -252,10 +252,10 @@ async def test_nothing_that_is_asked_for_holds_up_the_others(tmp_path: Path) -> 
 async def _visit(client: httpx.AsyncClient, text: str, batch: str) -> None:
     for path in ("/runs", "/runs/fork-of-abc123", "/packs", "/packs/pack-1", "/keyfacts/keyfacts-1", "/runs/new"):
         assert (await client.get(path)).status_code == 200, path
-    begun = await client.post("/api/runs", json={"text": text, "words": 30, "kind": "evaluate"})
-    assert begun.status_code == 201, begun.text
-    told = await client.get(begun.json()["events"])
-    assert '"done"' in told.text
+    reply = await client.post("/api/runs", json={"text": text, "words": 30, "kind": "evaluate"})
+    assert reply.status_code == 201, reply.text
+    reply = await client.get(reply.json()["events"])
+    assert '"done"' in reply.text
     assert (await client.post(f"/api/batches/{batch}/resume")).status_code == 200
     assert '"done"' in (await client.get(f"/api/batches/{batch}/events")).text
     for path in ("/batches", f"/batches/{batch}", f"/batches/{batch}/tables", f"/api/batches/{batch}/items"):

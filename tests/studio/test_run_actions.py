@@ -151,8 +151,8 @@ def test_repeated_run_names_its_parent(client: httpx.Client, refined: str) -> No
     assert at_rest(client, run)["parent"] == refined
     assert f"{run} · changed from {refined}" in client.get("/runs").text
     texts = ({"text": f"{chapter()} It rained."}, {"document": document, "summary": "It rained.", "kind": "evaluate"})
-    for other in texts:
-        changed = client.post("/api/runs", json=other | {"parent": refined}).json()["run"]
+    for text in texts:
+        changed = client.post("/api/runs", json=text | {"parent": refined}).json()["run"]
         assert at_rest(client, changed)["parent"] is None, "another document, or a summary that is not of that run"
     assert client.post("/api/runs", json={"document": document, "parent": "ffff"}).status_code == 404
 
@@ -312,7 +312,7 @@ def test_second_review_reports_earlier_requests(client: httpx.Client) -> None:
 def dear_studio(folder: Path, **settings: Any) -> Iterator[httpx.Client]:
     """A studio with a model that costs much."""
 
-    async def reply(seen: object) -> str:
+    async def reply(request: object) -> str:
         return "Hester Vane came to the island of Sarn."
 
     with ChatServer(reply) as chat:
@@ -328,10 +328,10 @@ def test_limit_of_cost_can_be_raised(tmp_path: Path) -> None:
         run = begin(client, kind="summarize", max_cost=0.05, **body)
         stopped = at_rest(client, run)
         assert (stopped["status"], stopped["error"]["code"]) == ("stopped", "budget")
-        told = client.get(f"/api/runs/{run}/result").json()["error"]
-        assert told == stopped["error"], "the API speaks neither Python nor of buttons"
-        assert "that may exceed the limit of $0.05" in told["message"]
-        assert told["hint"] == "resume the run with `max_cost` 0.1"
+        error = client.get(f"/api/runs/{run}/result").json()["error"]
+        assert error == stopped["error"], "the API speaks neither Python nor of buttons"
+        assert "that may exceed the limit of $0.05" in error["message"]
+        assert error["hint"] == "resume the run with `max_cost` 0.1"
         assert 0 < stopped["cost_usd"] <= 0.05
         events = client.get(f"/api/runs/{run}/events").text.strip().splitlines()
         assert json.loads(events[-1].removeprefix("data: ")) == {"kind": "stopped", "status": "stopped"}
@@ -353,9 +353,9 @@ def test_limit_of_cost_can_be_raised(tmp_path: Path) -> None:
 @pytest.mark.nightly
 def test_limit_of_a_batch_can_be_raised(tmp_path: Path) -> None:
     with dear_studio(tmp_path) as client:
-        asked = {"model": "dear", "max_cost": "0.02", "chunk_tokens": "300"}
+        body = {"model": "dear", "max_cost": "0.02", "chunk_tokens": "300"}
         upload = {"file": ("ledger.md", chapter().encode(), "text/markdown")}
-        address = f"/batches/{client.post('/api/batches', data=asked, files=upload).json()['batch']}"
+        address = f"/batches/{client.post('/api/batches', data=body, files=upload).json()['batch']}"
 
         def stands(status: str) -> bool:
             return bool(client.get(f"/api{address}").json()["status"] == status)
@@ -377,7 +377,7 @@ def test_limit_of_a_batch_can_be_raised(tmp_path: Path) -> None:
 def test_another_model_revises_and_judge_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
 
-    async def reply(seen: object) -> str:
+    async def reply(request: object) -> str:
         return "Hester Vane came to the island of Sarn."
 
     with ChatServer(reply) as chat:
@@ -386,27 +386,27 @@ def test_another_model_revises_and_judge_stays(tmp_path: Path, monkeypatch: pyte
             run = begin(client, kind="evaluate", words=40)
             assert at_rest(client, run)["status"] == "done"
             assert '<option value="">as before: extractive</option>' in client.get(f"/runs/{run}/refine").text
-            asked = {"model": "other", "goals": {"coverage": 1.0}, "rounds": 1}
-            forked = client.post(f"/api/runs/{run}/fork", json=asked)
+            body = {"model": "other", "goals": {"coverage": 1.0}, "rounds": 1}
+            forked = client.post(f"/api/runs/{run}/fork", json=body)
             assert forked.status_code == 201, forked.text
             at_rest(client, forked.json()["run"])
-            told = dossier_of(client, forked.json()["run"])["settings"]
-            assert (told["drafting"]["model"], told["drafting"]["context_tokens"]) == ("openai:other", 4000)
-            here = f"other (on this machine, port {urlsplit(chat.base_url).port})"
+            settings = dossier_of(client, forked.json()["run"])["settings"]
+            assert (settings["drafting"]["model"], settings["drafting"]["context_tokens"]) == ("openai:other", 4000)
+            text = f"other (on this machine, port {urlsplit(chat.base_url).port})"
             of_run = f"/runs/{forked.json()['run']}"
             for page in ("/runs", of_run, f"{of_run}/refine"):
                 shown = client.get(page).text.partition('id="about"')[0]
-                assert here in shown, page
+                assert text in shown, page
                 assert "openai:other" not in shown, page
             form = {"model": "other", "kind": "evaluate", "judge": "other"}
             plan = client.post("/runs/new", data=form, files={"file": ("a.md", chapter().encode())}).text
-            assert plan.count(f"<bdi>{here}</bdi>") == 2, plan
+            assert plan.count(f"<bdi>{text}</bdi>") == 2, plan
             assert "openai:other" not in plan
-            assert told["judging"]["judges"] == ["extractive"]
+            assert settings["judging"]["judges"] == ["extractive"]
             assert client.post(f"/api/runs/{run}/fork", json={"model": "nobody"}).status_code in (400, 422)
             own = begin(client, model="other", kind="evaluate", words=40)
             at_rest(client, own)
-            away = client.post(f"/api/runs/{own}/fork", json=asked | {"model": "extractive"})
+            away = client.post(f"/api/runs/{own}/fork", json=body | {"model": "extractive"})
             at_rest(client, away.json()["run"])
             judging = dossier_of(client, away.json()["run"])["settings"]["judging"]
             assert judging["judges"] == ["openai:other"]

@@ -34,8 +34,8 @@ def at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("safe")
     with Store(folder / "redraft.db") as store:
         fill(store)
-    with served(folder) as made:
-        yield made
+    with served(folder) as studio:
+        yield studio
 
 
 @pytest.fixture(scope="module")
@@ -44,8 +44,8 @@ def open_to_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("guarded")
     with Store(folder / "redraft.db") as store:
         fill(store)
-    with served(folder, "0.0.0.0") as made:
-        yield made
+    with served(folder, "0.0.0.0") as studio:
+        yield studio
 
 
 def code(reply: httpx.Response) -> str:
@@ -388,8 +388,8 @@ def test_nothing_but_styles_and_scripts_is_handed_out(at: Served, path: str) -> 
     host, port = at.url.removeprefix("http://").split(":")
     # As it stands: a client of good manners would tidy it up.
     with socket.create_connection((host, int(port)), timeout=30) as raw:
-        known = f"Authorization: Bearer {TOKEN}\r\nConnection: close"
-        raw.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n{known}\r\n\r\n".encode())
+        text = f"Authorization: Bearer {TOKEN}\r\nConnection: close"
+        raw.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n{text}\r\n\r\n".encode())
         reply = b"".join(iter(lambda: raw.recv(65536), b""))
     assert reply.split(b" ", 2)[1] == b"404"
     assert {name.rpartition(".")[2] for name in _files()} <= {"css", "js", "svg"}

@@ -27,8 +27,8 @@ def at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with Store(folder / "redraft.db") as store:
         add(store, "aaaa", LONG, order=Evaluate(judging=JUDGING))
         add(store, "bbbb", WORDY)
-    with served(folder) as made:
-        yield made
+    with served(folder) as studio:
+        yield studio
 
 
 def test_an_error_page_leads_on_and_shows_commands_as_commands(at: Served) -> None:

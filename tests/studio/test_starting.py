@@ -32,8 +32,8 @@ def report(name: str) -> tuple[str, tuple[str, bytes, str]]:
     return "file", (f"{name}.md", text.encode(), "text/markdown")
 
 
-async def answer(seen: Seen) -> Any:
-    if PLAIN in str(seen.body):
+async def answer(request: Seen) -> Any:
+    if PLAIN in str(request.body):
         return json.dumps({"reason": "No legal terms.", "level": 4, "passages": []})
     return "The keeper wrote of the lamp, which burned all night."
 
@@ -43,8 +43,8 @@ def at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with pytest.MonkeyPatch.context() as patch, ChatServer(answer) as chat:
         patch.setenv("OPENAI_API_KEY", "sk-test")
         known = ModelSettings(model="openai:unheard-of", base_url=chat.base_url, context_tokens=4000)
-        with served(tmp_path_factory.mktemp("starting"), models={"strange": known}) as made:
-            yield made
+        with served(tmp_path_factory.mktemp("starting"), models={"strange": known}) as studio:
+            yield studio
 
 
 def ended(client: httpx.Client, name: str) -> dict[str, Any]:
@@ -71,18 +71,18 @@ def test_several_files_are_a_batch_with_one_plan(client: httpx.Client) -> None:
     assert started.headers["location"] == "/batches/two-reports"
     done = ended(client, "two-reports")
     assert (done["items"]["done"], done["words"]) == (2, 40)
-    names = [one["name"] for one in client.get("/api/batches/two-reports/items").json()["rows"]]
+    names = [row["name"] for row in client.get("/api/batches/two-reports/items").json()["rows"]]
     assert names == ["first.md", "second.md"]
     assert ">two-reports<" in client.get("/batches").text
-    shown = client.get("/batches/two-reports").text
-    assert "2 of 2 documents done; 2 files were left out" in shown
-    assert "Left out: <bdi>x.png: .png files cannot be read" in shown
+    text = client.get("/batches/two-reports").text
+    assert "2 of 2 documents done; 2 files were left out" in text
+    assert "Left out: <bdi>x.png: .png files cannot be read" in text
     assert "x.png" in done["left_out"][0]
     assert done["left_out"][1:] == ["copy.md has the same text as first.md"]
     unnamed = client.post("/api/batches", files=files[:2], data={"words": "45"}).json()["batch"]
     assert '<h1 dir="auto">first.md, second.md</h1>' in client.get(f"/batches/{unnamed}").text
-    again = client.post("/api/batches", files=files[:2], data={"words": "40", "name": "two/reports"})
-    assert (again.status_code, again.json()["left_out"]) == (201, []), "the same settings, without the broken file"
+    reply = client.post("/api/batches", files=files[:2], data={"words": "40", "name": "two/reports"})
+    assert (reply.status_code, reply.json()["left_out"]) == (201, []), "the same settings, without the broken file"
 
 
 def test_a_batch_without_a_name_and_its_documents_are_called_by_their_files(client: httpx.Client) -> None:
@@ -109,7 +109,7 @@ def test_a_batch_without_a_name_and_its_documents_are_called_by_their_files(clie
 def test_programs_start_batches_of_stored_documents(client: httpx.Client) -> None:
     for name in ("third", "fourth"):
         client.post("/api/runs", files=[report(name)], data={"words": "40"})
-    keys = [one["id"] for one in client.get("/api/offer").json()["documents"][:2]]
+    keys = [document["id"] for document in client.get("/api/offer").json()["documents"][:2]]
     plan = client.post("/api/batches", json={"documents": keys, "dry_run": True}).json()
     assert (plan["documents"], plan["cost_usd"]) == (2, 0)
     reply = client.post("/api/batches", json={"documents": keys, "name": "stored"})
@@ -150,29 +150,29 @@ def test_errors_name_what_the_form_has(client: httpx.Client) -> None:
 
 
 def test_goals_that_are_sent_without_scripts_do_not_matter_to_other_tasks(client: httpx.Client) -> None:
-    asked = {"text": book().text, "goal.coverage": "0.8", "rounds": "4"}
+    body = {"text": book().text, "goal.coverage": "0.8", "rounds": "4"}
     for kind in ("summarize", "evaluate"):
-        assert "Start the run" in client.post("/runs/new", data=asked | {"kind": kind}).text
+        assert "Start the run" in client.post("/runs/new", data=body | {"kind": kind}).text
 
 
 def test_only_chosen_chapters_are_read(client: httpx.Client) -> None:
-    found = client.post("/api/chapters", json={"text": SAMPLE.read_text("utf-8")}).json()["chapters"]
-    assert [one["number"] for one in found] == list(range(1, len(found) + 1))
-    whole = client.post("/api/runs", json={"text": SAMPLE.read_text("utf-8"), "dry_run": True}).json()["source"]
+    chapters = client.post("/api/chapters", json={"text": SAMPLE.read_text("utf-8")}).json()["chapters"]
+    assert [one["number"] for one in chapters] == list(range(1, len(chapters) + 1))
+    source = client.post("/api/runs", json={"text": SAMPLE.read_text("utf-8"), "dry_run": True}).json()["source"]
     part = client.post("/api/runs", json={"text": SAMPLE.read_text("utf-8"), "chapters": "2", "dry_run": True}).json()
-    assert part["source"]["words"] < whole["words"] / 2
-    assert abs(part["source"]["words"] - found[1]["words"]) < 20
+    assert part["source"]["words"] < source["words"] / 2
+    assert abs(part["source"]["words"] - chapters[1]["words"]) < 20
     assert client.post("/api/chapters", json={"text": "One short text."}).json() == {"chapters": []}
 
 
 def test_an_unknown_price_is_explained_before_anything_starts(client: httpx.Client, at: Served, tmp_path: Path) -> None:
-    asked = {"text": book().text, "title": "The Salt Ledger", "model": "strange"}
-    page = client.post("/runs/new", data=asked).text
+    body = {"text": book().text, "title": "The Salt Ledger", "model": "strange"}
+    page = client.post("/runs/new", data=body).text
     assert "The price of unheard-of (on this machine, port " in page
     assert "price = { prompt = 0.25, completion = 2.0 }" in page
     assert "Start the run" in page
     with served(tmp_path, models=at.told.models, limits=Limits(max_cost=1.5)) as limited, limited.client() as other:
-        refused = other.post("/runs/new", data=asked)
+        refused = other.post("/runs/new", data=body)
         assert refused.status_code == 422
         assert "so the limit of $1.50 cannot be kept" in refused.text
         texts = {"documents": [], "models": "strange", "kind": "grid"}
@@ -185,8 +185,8 @@ def test_a_limit_of_cost_is_planned_with_kept_and_given_again(client: httpx.Clie
     price = {"prompt": 1000, "completion": 1000}
     known = ModelSettings(model="openai:dear", base_url="http://127.0.0.1:1/v1", context_tokens=4000, price=price)
     with served(tmp_path, models={"dear": known}, limits=Limits(max_cost=1.5)) as limited, limited.client() as other:
-        asked = {"text": book().text, "title": "The Salt Ledger", "model": "dear", "max_cost": "0.25"}
-        page = other.post("/runs/new", data=asked).text
+        body = {"text": book().text, "title": "The Salt Ledger", "model": "dear", "max_cost": "0.25"}
+        page = other.post("/runs/new", data=body).text
         assert "The run stops before it costs more than $0.25." in page
         assert "The estimate is more than $0.25" in page
         assert 'value="0.25"' in other.get(f"/runs/new?kept={kept_from(page)}").text
@@ -206,27 +206,27 @@ def test_a_limit_of_cost_is_planned_with_kept_and_given_again(client: httpx.Clie
         assert batch["max_cost"] == 0.5
         with Store(limited.told.database) as store:
             assert store.runs.get(forked).limits.max_cost == 0.5
-        refused = other.post("/runs/new", data={**asked, "max_cost": "-1"}).text
+        refused = other.post("/runs/new", data={**body, "max_cost": "-1"}).text
         assert "Stop before it costs more than: must be" in refused
 
 
 @pytest.mark.slow
 def test_requirements_in_own_words_are_judged(client: httpx.Client) -> None:
     upload = [("file", ("ledger.md", book().text.encode(), "text/markdown"))]
-    asked = {"kind": "evaluate", "judge": "strange", "words": "40", "rubrics": f"plain_tone: {PLAIN}\n"}
+    body = {"kind": "evaluate", "judge": "strange", "words": "40", "rubrics": f"plain_tone: {PLAIN}\n"}
     for wrong, said in (
         ({"rubrics": "plain_tone"}, "Your own requirements: &#39;plain_tone&#39; has no text"),
         ({"kind": "summarize"}, "Rubrics does not apply"),
         ({"judge": ""}, "which the built-in model cannot answer"),
     ):
-        assert said in client.post("/runs/new", data={**asked, **wrong}, files=upload).text
-    page = client.post("/runs/new", data=asked, files=upload).text
+        assert said in client.post("/runs/new", data={**body, **wrong}, files=upload).text
+    page = client.post("/runs/new", data=body, files=upload).text
     assert PLAIN in page
     run = client.post("/runs/start", data={"kept": kept_from(page)}).headers["location"]
     assert at_rest(client, run.rpartition("/")[2])["scores"] == {"plain_tone": 0.75}
-    again = client.get(f"/runs/new?from={run.rpartition('/')[2]}").text
-    assert f">plain_tone: {PLAIN}</textarea>" in again
-    refined = client.post("/runs/new", data={**asked, "kind": "refine", "rubric_goal": "0.9"}, files=upload).text
+    text = client.get(f"/runs/new?from={run.rpartition('/')[2]}").text
+    assert f">plain_tone: {PLAIN}</textarea>" in text
+    refined = client.post("/runs/new", data={**body, "kind": "refine", "rubric_goal": "0.9"}, files=upload).text
     assert f"{PLAIN} (goal: 0.9)" in refined
     levels = {"plain_tone": {"requirement": PLAIN, "levels": ["no", "partly", "yes"]}}
     made = begin(client, kind="evaluate", judge="strange", rubrics=levels)
@@ -235,26 +235,26 @@ def test_requirements_in_own_words_are_judged(client: httpx.Client) -> None:
 
 @pytest.mark.slow
 def test_an_own_summary_is_read_from_a_file_and_stays_when_the_form_comes_back(client: httpx.Client) -> None:
-    said = "Hester Vane came to the island of Sarn. She counted the salt."
-    word = docx("", (), body=f"<w:p><w:r><w:t>{said}</w:t></w:r></w:p>")
+    text = "Hester Vane came to the island of Sarn. She counted the salt."
+    word = docx("", (), body=f"<w:p><w:r><w:t>{text}</w:t></w:r></w:p>")
     book_file = ("file", ("ledger.md", book().text.encode(), "text/markdown"))
-    asked = {"kind": "evaluate", "metrics": "spread", "summary": "This was typed before."}
+    body = {"kind": "evaluate", "metrics": "spread", "summary": "This was typed before."}
 
     def sent(name: str, content: bytes, **changes: str) -> httpx.Response:
         return client.post(
-            "/runs/new", data={**asked, **changes}, files=[book_file, ("summary_file", (name, content, ""))]
+            "/runs/new", data={**body, **changes}, files=[book_file, ("summary_file", (name, content, ""))]
         )
 
     page = sent("mine.docx", word).text
-    assert f"<dt>Your summary</dt><dd>12 words: <bdi>{said}</bdi></dd>" in page
-    assert f">{said}</textarea>" in client.get(f"/runs/new?kept={kept_from(page)}").text
+    assert f"<dt>Your summary</dt><dd>12 words: <bdi>{text}</bdi></dd>" in page
+    assert f">{text}</textarea>" in client.get(f"/runs/new?kept={kept_from(page)}").text
     started = client.post("/runs/start", data={"kept": kept_from(page)}).headers["location"].rpartition("/")[2]
     at_rest(client, started)
-    assert client.get(f"/api/runs/{started}/dossier").json()["result"]["summary"] == said
+    assert client.get(f"/api/runs/{started}/dossier").json()["result"]["summary"] == text
     assert "mine.docx" not in page
     wrong = sent("mine.docx", word, metrics="unheard-of")
     assert wrong.status_code == 422
-    assert f">{said}</textarea>" in wrong.text
+    assert f">{text}</textarea>" in wrong.text
     for name, content, why in (
         ("mine.png", b"\x89PNG", "mine.png: .png files cannot be read"),
         ("mine.txt", b" \n", "mine.txt: the summary is empty"),
@@ -265,11 +265,11 @@ def test_an_own_summary_is_read_from_a_file_and_stays_when_the_form_comes_back(c
         assert why in refused.text.partition('role="alert"')[2].partition("</div>")[0]
         assert "Your document is kept: <bdi>The Salt Ledger" in refused.text
         assert '<details data-for="evaluate refine" open>' in refused.text
-    files = [book_file, ("summary_file", ("mine.md", said.encode(), ""))]
+    files = [book_file, ("summary_file", ("mine.md", text.encode(), ""))]
     by_program = client.post("/api/runs", data={"kind": "evaluate", "metrics": "spread"}, files=files).json()["run"]
     at_rest(client, by_program)
-    assert client.get(f"/api/runs/{by_program}/dossier").json()["result"]["summary"] == said
-    judged = begin(client, kind="evaluate", summary=said, metrics=["spread"], model="strange")
+    assert client.get(f"/api/runs/{by_program}/dossier").json()["result"]["summary"] == text
+    judged = begin(client, kind="evaluate", summary=text, metrics=["spread"], model="strange")
     again = client.get(f"/runs/new?from={judged}").text.partition('name="judge"')[2].partition("</select>")[0]
     assert '<option value="strange" selected>' in again, "without a model that writes, its judge is named"
 
@@ -316,7 +316,9 @@ def test_what_only_a_draft_takes_is_not_asked_for_an_own_summary(chrome: Any, at
 def test_the_form_says_which_chapters_are_read(chrome: Any, at: Served, client: httpx.Client) -> None:
     text = SAMPLE.read_text("utf-8") + "\n\nThis one is read in part."
     at_rest(client, begin(client, text=text, chapters="2-3", words=40))
-    part = next(one for one in client.get("/api/offer").json()["documents"] if one["part"] == "chapters 2-3")
+    part = next(
+        document for document in client.get("/api/offer").json()["documents"] if document["part"] == "chapters 2-3"
+    )
     page: Any = chrome.new_context().new_page()
     page.goto(at.entrance)
     page.goto(f"{at.url}/runs/new")
