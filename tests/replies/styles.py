@@ -13,8 +13,8 @@ from tests.replies.prompts import Case, Json
 Style = Callable[[Case, random.Random], str]
 
 
-def _text(said: object, **options: int) -> str:
-    return json.dumps(said, ensure_ascii=False, **options)  # type: ignore[arg-type]
+def _text(value: object, **options: int) -> str:
+    return json.dumps(value, ensure_ascii=False, **options)  # type: ignore[arg-type]
 
 
 def _around(before: str, after: str = "", **options: int) -> Style:
@@ -23,7 +23,7 @@ def _around(before: str, after: str = "", **options: int) -> Style:
 
 def _main(case: Case) -> tuple[str, list[Json]]:
     """The first list of a reply, and what is in it."""
-    return next(((name, one) for name, one in case.clean.items() if isinstance(one, list)), ("", []))
+    return next(((name, value) for name, value in case.clean.items() if isinstance(value, list)), ("", []))
 
 
 def _whole(change: Callable[[Json], object]) -> Style:
@@ -36,18 +36,18 @@ def _entries(change: Callable[[list[Json], random.Random], list[object]]) -> Sty
     def style(case: Case, rng: random.Random) -> str:
         if not case.entries:
             return _text(case.clean)
-        return _text(case.clean | {case.entries: change([dict(one) for one in case.clean[case.entries]], rng)})
+        return _text(case.clean | {case.entries: change([dict(entry) for entry in case.clean[case.entries]], rng)})
 
     return style
 
 
-def _lines(before: str = "", after: str = "", each: str = "{}\n") -> Style:
+def _lines(before: str = "", after: str = "", line: str = "{}\n") -> Style:
     """Each entry by itself."""
 
     def style(case: Case, _: random.Random) -> str:
         if not case.entries:
             return _text(case.clean)
-        return before + "".join(each.replace("{}", _text(one)) for one in case.clean[case.entries]) + after
+        return before + "".join(line.replace("{}", _text(entry)) for entry in case.clean[case.entries]) + after
 
     return style
 
@@ -57,10 +57,10 @@ def _rotated(case: Case) -> Json:
     name, entries = _main(case)
     if case.entries:
         ids = [entry["id"] for entry in entries]
-        return case.clean | {name: [one | {"id": ids[n - 1]} for n, one in enumerate(entries)]}
+        return case.clean | {name: [entry | {"id": ids[n - 1]} for n, entry in enumerate(entries)]}
     if entries:
         return case.clean | {name: entries[::-1]}
-    return {key: _other(one) for key, one in case.clean.items()}
+    return {key: _other(value) for key, value in case.clean.items()}
 
 
 def _other(value: object) -> object:
@@ -77,7 +77,7 @@ def _thought(before: str, between: str, after: str = "") -> Style:
 def _spoil_one(spoil: Callable[[Json, random.Random], object]) -> Style:
     def change(entries: list[Json], rng: random.Random) -> list[object]:
         at = rng.randrange(len(entries))
-        return [spoil(one, rng) if n == at else one for n, one in enumerate(entries)]
+        return [spoil(entry, rng) if n == at else entry for n, entry in enumerate(entries)]
 
     return _entries(change)
 
@@ -87,20 +87,24 @@ def _unescaped(case: Case, rng: random.Random) -> str:
     if not case.entries:
         return _text(case.clean)
     at = rng.randrange(len(case.clean[case.entries]))
-    parts = [_text(one) for one in case.clean[case.entries]]
+    parts = [_text(entry) for entry in case.clean[case.entries]]
     parts[at] = parts[at][:-1] + ', "note": "she said "no" to it"}'
     return f'{{"{case.entries}": [{", ".join(parts)}]}}'
 
 
 def _renamed(names: dict[str, str]) -> Style:
-    return _entries(lambda entries, _: [{names.get(key, key): one for key, one in entry.items()} for entry in entries])
+    return _entries(
+        lambda entries, _: [{names.get(key, key): value for key, value in entry.items()} for entry in entries]
+    )
 
 
 def _by_id(case: Case, _: random.Random) -> str:
     if not case.entries:
         return _text(case.clean)
-    found = {one["id"]: {key: said for key, said in one.items() if key != "id"} for one in case.clean[case.entries]}
-    return _text({case.entries: found})
+    by_id = {
+        entry["id"]: {key: value for key, value in entry.items() if key != "id"} for entry in case.clean[case.entries]
+    }
+    return _text({case.entries: by_id})
 
 
 _OTHER_NAMES = {"id": "question_id", "reason": "explanation", "verdict": "judgment", "quote": "evidence"}
@@ -153,25 +157,25 @@ READ: dict[str, Style] = {
     "bare list": lambda case, rng: (
         _text(_main(case)[1]) if len(case.clean) == 1 and _main(case)[0] else _text(case.clean)
     ),
-    "list around it": _whole(lambda said: [said]),
-    "under its name": _whole(lambda said: {"response": said}),
-    "under two names": _whole(lambda said: {"output": {"result": said}}),
-    "call of a function": _whole(lambda said: {"name": "reply", "arguments": said}),
+    "list around it": _whole(lambda reply: [reply]),
+    "under its name": _whole(lambda reply: {"response": reply}),
+    "under two names": _whole(lambda reply: {"output": {"result": reply}}),
+    "call of a function": _whole(lambda reply: {"name": "reply", "arguments": reply}),
     "call in tags": lambda case, rng: f"<tool_call>\n{_text({'name': 'reply', 'arguments': case.clean})}\n</tool_call>",
-    "call with a text": _whole(lambda said: {"name": "reply", "arguments": json.dumps(said)}),
+    "call with a text": _whole(lambda reply: {"name": "reply", "arguments": json.dumps(reply)}),
     "lines": _lines(),
     "lines in a fence": _lines("```jsonl\n", "```"),
     "lines after prose": _lines("Here are the entries:\n\n", "\nThat is all."),
-    "numbered lines": _lines(each="1. {}\n"),
-    "bullets": _lines(each="- `{}`\n"),
-    "lines with commas": _lines(each="{},\n"),
+    "numbered lines": _lines(line="1. {}\n"),
+    "bullets": _lines(line="- `{}`\n"),
+    "lines with commas": _lines(line="{},\n"),
     "an object for each": lambda case, rng: (
-        "\n".join(_text({case.entries: [one]}) for one in case.clean[case.entries])
+        "\n".join(_text({case.entries: [entry]}) for entry in case.clean[case.entries])
         if case.entries
         else _text(case.clean)
     ),
     "by ids": _by_id,
-    "names in capitals": lambda case, rng: _text({key.upper(): one for key, one in case.clean.items()}),
+    "names in capitals": lambda case, rng: _text({key.upper(): value for key, value in case.clean.items()}),
     "other names": _renamed(_OTHER_NAMES),
     "more than asked for": _entries(
         lambda entries, _: [entry | {"confidence": 0.9, "note": None} for entry in entries]
@@ -198,14 +202,16 @@ LOSSY: dict[str, Style] = {
     "half of them": _entries(lambda entries, _: [*entries[::2]]),
     "one alone": lambda case, rng: _text(case.clean[case.entries][0]) if case.entries else _text(case.clean),
     "one that hedges": _spoil_one(
-        lambda one, _: {k: f"partially {v}" if k in ("verdict", "category", "stated") else v for k, v in one.items()}
+        lambda entry, _: {
+            k: f"partially {v}" if k in ("verdict", "category", "stated") else v for k, v in entry.items()
+        }
     ),
-    "one with none": _spoil_one(lambda one, _: {k: None if k in _VERDICTS else v for k, v in one.items()}),
-    "one that is a text": _spoil_one(lambda one, _: f"{one['id']}: fine"),
-    "one that is empty": _spoil_one(lambda one, _: {}),
-    "one without an id": _spoil_one(lambda one, _: {k: v for k, v in one.items() if k != "id"}),
-    "one by a number": _spoil_one(lambda one, _: one | {"id": 1}),
-    "one with a miswritten id": _spoil_one(lambda one, _: one | {"id": one["id"][::-1] + "x"}),
+    "one with none": _spoil_one(lambda entry, _: {k: None if k in _VERDICTS else v for k, v in entry.items()}),
+    "one that is a text": _spoil_one(lambda entry, _: f"{entry['id']}: fine"),
+    "one that is empty": _spoil_one(lambda entry, _: {}),
+    "one without an id": _spoil_one(lambda entry, _: {k: v for k, v in entry.items() if k != "id"}),
+    "one by a number": _spoil_one(lambda entry, _: entry | {"id": 1}),
+    "one with a miswritten id": _spoil_one(lambda entry, _: entry | {"id": entry["id"][::-1] + "x"}),
     "one with odd marks": _unescaped,
     "one spoken of twice": _entries(
         lambda entries, rng: [*entries, *(entries[0] | {"id": entry["id"]} for entry in entries[1:2])]
@@ -231,12 +237,12 @@ LOST: dict[str, Style] = {
     "only analysis": lambda case, rng: f"<|channel|>analysis<|message|>{_text(case.clean)}",
     "two that differ": lambda case, rng: f"{_text(_rotated(case))}\n{_text(case.clean)}",
     "YAML": lambda case, rng: (
-        "\n".join(f"{key}: {one}" for key, one in case.clean.items() if not isinstance(one, list))
+        "\n".join(f"{key}: {value}" for key, value in case.clean.items() if not isinstance(value, list))
         or "answers:\n- id: x"
     ),
     "the schema": lambda case, rng: json.dumps(case.prompt.returns.model_json_schema()),
     "numbers for ids": lambda case, rng: (
-        _text(case.clean | {case.entries: [one | {"id": n} for n, one in enumerate(case.clean[case.entries])]})
+        _text(case.clean | {case.entries: [entry | {"id": n} for n, entry in enumerate(case.clean[case.entries])]})
         if case.entries
         else ""
     ),
@@ -293,7 +299,7 @@ FAULTS: dict[str, Style] = {
     "doubled with two verdicts": _entries(
         lambda entries, rng: [
             *entries,
-            *(entry | {"id": other["id"]} for entry, other in pairwise(entries) if rng.random() < 0.5),
+            *(entry | {"id": next_entry["id"]} for entry, next_entry in pairwise(entries) if rng.random() < 0.5),
         ]
     ),
     "misspelt": _entries(_misspelt),

@@ -20,10 +20,10 @@ def opening(folder: Path, *, wired: bool) -> Iterator[Open]:
     with ExitStack() as stack:
 
         def make(script: Script | None = None, **options: Any) -> Court:
-            made = Court(next(folders), script, **options)
-            stack.callback(made.store.close)
+            court = Court(next(folders), script, **options)
+            stack.callback(court.store.close)
             if wired:
-                stack.enter_context(made.served())
-            return made
+                stack.enter_context(court.served())
+            return court
 
         yield make

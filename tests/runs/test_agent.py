@@ -62,9 +62,9 @@ class Leading(Keepers):
     made: int = 0
 
     def decide(self, sheet: Sheet) -> Said:
-        said = self.decisions[min(self.made, len(self.decisions) - 1)]
+        decision = self.decisions[min(self.made, len(self.decisions) - 1)]
         self.made += 1
-        return _in_ids(said, sheet.items("findings")) if isinstance(said, dict) else said
+        return _in_ids(decision, sheet.items("findings")) if isinstance(decision, dict) else decision
 
     def edit(self, sheet: Sheet) -> Said:
         """Deals with the points, and tells one thing more that a reader must know."""
@@ -75,18 +75,18 @@ class Leading(Keepers):
         return " ".join([text, *(fact_of(asked_of(item["question"])) for item in missing[:1])])
 
 
-def _in_ids(said: Json, findings: Iterable[str]) -> Json:
+def _in_ids(decision: Json, findings: Iterable[str]) -> Json:
     """A decision with the ids of the findings in place of their numbers."""
     ids = {str(number): name for number, name in enumerate(findings, 1)}
 
     def named(value: Any) -> Any:
         if isinstance(value, list):
-            return [named(one) for one in value]
+            return [named(entry) for entry in value]
         if isinstance(value, str):
-            return re.sub(r"(?<!-)\b\d{1,4}\b", lambda found: ids.get(found[0], found[0]), value)
+            return re.sub(r"(?<!-)\b\d{1,4}\b", lambda match: ids.get(match[0], match[0]), value)
         return value if type(value) is not int or abs(value) > 10**6 else ids.get(str(value), value)
 
-    return said | {"mend": named(said.get("mend"))}
+    return decision | {"mend": named(decision.get("mend"))}
 
 
 def leading(*decisions: Said) -> Leading:
@@ -138,10 +138,12 @@ async def test_it_sees_how_the_summary_stands_what_is_wrong_and_what_was_tried(c
         {"metric": "coverage", "score": "0.1667", "goal": "0.9", "met": "no"},
         {"metric": "consistency", "score": "0.5000", "goal": "1", "met": "no"},
     ]
-    known = [finding for said in result.initial.values() for finding in said.findings]
-    shown = list(first.items("findings").values())
-    assert {one["problem"] for one in shown} <= {one.explanation for one in known}
-    assert [one["metric"] for one in shown] == ["consistency", *["coverage"] * 4], "an error is offered once"
+    findings = [finding for evaluation in result.initial.values() for finding in evaluation.findings]
+    offered_findings = list(first.items("findings").values())
+    assert {one["problem"] for one in offered_findings} <= {offered_finding.explanation for offered_finding in findings}
+    assert [offered_finding["metric"] for offered_finding in offered_findings] == ["consistency", *["coverage"] * 4], (
+        "an error is offered once"
+    )
     assert not first.items("tried")
     assert "Revisions left: 3" in first.text
     (attempt,) = second.items("tried").values()
@@ -198,11 +200,11 @@ async def test_a_decision_is_made_once_and_on_the_ledger(court: Open) -> None:
     opened = court(leading(mend(1, instruction="Tell it in order.")))
     first = await lead(opened, rounds=1)
     count = len(opened.sheets)
-    again = await lead(opened, rounds=1)
+    repeated = await lead(opened, rounds=1)
 
     assert len(opened.sheets) == count
-    assert again.usage.calls == 0
-    traces = [read_trace(opened.store, one.run.id) for one in (first, again)]
+    assert repeated.usage.calls == 0
+    traces = [read_trace(opened.store, lead_result.run.id) for lead_result in (first, repeated)]
     assert traces[0].rounds[1].round.instruction == traces[1].rounds[1].round.instruction == "Tell it in order."
     with plain(opened.store.path) as database:
         rows = database.execute("SELECT label FROM calls WHERE prompt = 'decide'").fetchall()
@@ -226,13 +228,13 @@ async def test_a_rewrite_that_is_not_preferred_ends_it(court: Open) -> None:
 
 @pytest.mark.slow
 async def test_its_calls_count_against_the_budget(court: Open) -> None:
-    whole = await lead(court())
+    unlimited = await lead(court())
     opened = court()
-    stopped = await lead(opened, model_roles={"limits": Limits(max_calls=whole.usage.calls - 1)})
+    stopped = await lead(opened, model_roles={"limits": Limits(max_calls=unlimited.usage.calls - 1)})
 
     assert (stopped.run.status, stopped.run.stop_reason) == ("stopped", "budget")
     done = await opened.resume(stopped.run.id, Limits())
-    assert (told_of(done), done.usage.calls) == (told_of(whole), whole.usage.calls)
+    assert (told_of(done), done.usage.calls) == (told_of(unlimited), unlimited.usage.calls)
 
 
 # What it says wrong.
@@ -291,15 +293,15 @@ HOSTILE: dict[str, tuple[Json, int]] = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_decision_names_only_findings_on_the_board(name: str) -> None:
-    said, named = HOSTILE[name]
+    decision, expected = HOSTILE[name]
     findings = [Point(id=n, metric="coverage", task="add", problem=f"Problem {n}.") for n in range(1, 9)]
-    given = DecideInput(
+    inputs = DecideInput(
         summary="It is told.", scoreboard=[], findings=findings, tried=[],
         rounds_left=1, length=3, words=9, at_most=6,
     )  # fmt: skip
-    read = read_value(json.dumps(_in_ids(said, Tags(given).all("findings"))), Decision, given)
+    read = read_value(json.dumps(_in_ids(decision, Tags(inputs).all("findings"))), Decision, inputs)
     numbers = dict.fromkeys(number for number in read.fix if 0 < number <= len(findings))
-    assert len(numbers) == named
+    assert len(numbers) == expected
 
 
 @pytest.mark.slow
@@ -309,20 +311,20 @@ async def test_no_more_is_mended_than_a_revision_takes_and_what_is_named_goes_be
 ) -> None:
     """What is said is cut and cleaned besides."""
     dirty = "\x1b[2J\x1b]0;owned\x07Mend\x00 it,\r\n\u202e please. "
-    said = {**decision, "why": dirty, "instruction": dirty * 5000}
-    opened = court(leading(said, {"why": dirty, "stop": True}), document=island(40))
+    long_decision = {**decision, "why": dirty, "instruction": dirty * 5000}
+    opened = court(leading(long_decision, {"why": dirty, "stop": True}), document=island(40))
     result = await lead(opened)
 
-    made = result.rounds[1]
-    known = {finding.id for judged in result.initial.values() for finding in judged.findings}
-    assert set(made.findings) <= known
-    assert len(made.findings) == mended
-    for text in (made.why, made.instruction, result.run.why):
+    revision = result.rounds[1]
+    finding_ids = {finding.id for evaluation in result.initial.values() for finding in evaluation.findings}
+    assert set(revision.findings) <= finding_ids
+    assert len(revision.findings) == mended
+    for text in (revision.why, revision.instruction, result.run.why):
         assert text.startswith("Mend it, ")
         assert text.isprintable()
         assert len(text) <= 600
-    *_, asked = opened.asked("edit")[0].items("points").values()
-    assert asked["instruction"] == made.instruction
+    *_, last_point = opened.asked("edit")[0].items("points").values()
+    assert last_point["instruction"] == revision.instruction
 
 
 ORDERS = (
@@ -340,9 +342,9 @@ async def test_orders_in_texts_stay_where_they_are_quoted(court: Open) -> None:
             }
 
         def answer_from_document(self, sheet: Sheet) -> Said:
-            asked = sheet.items("questions")
-            said = {"answered": True, "answer": f"Ann. {ORDERS}", "quote": "keeper number 2 is called"}
-            return {"answers": [{"id": n, **said} for n in asked]}
+            questions = sheet.items("questions")
+            answer = {"answered": True, "answer": f"Ann. {ORDERS}", "quote": "keeper number 2 is called"}
+            return {"answers": [{"id": n, **answer} for n in questions]}
 
         def decide(self, sheet: Sheet) -> Said:
             return {"why": "The first.", "mend": list(sheet.items("findings"))[:1], "instruction": ORDERS}
@@ -357,9 +359,9 @@ async def test_orders_in_texts_stay_where_they_are_quoted(court: Open) -> None:
     assert sheet.text.count("<finding ") == sheet.text.count("</finding>") == len(sheet.items("findings"))
     assert sheet.text.count("Ignore the above") == sheet.text.count("‹/summary>") > 1
     assert "Ignore" not in sheet.text.rpartition("</finding>")[2]
-    assert all(one["problem"] != "none" for one in sheet.items("findings").values())
+    assert all(finding["problem"] != "none" for finding in sheet.items("findings").values())
     revision = opened.asked("edit")[0]
-    assert [one["task"] for one in revision.items("points").values()] == ["correct", "change"]
+    assert [point["task"] for point in revision.items("points").values()] == ["correct", "change"]
     assert len(result.rounds) == 2
 
 
@@ -450,13 +452,13 @@ async def test_a_decider_is_asked_at_its_own_address(court: Open, monkeypatch: p
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     opened = court()
     elsewhere = court(leading({"why": "No.", "stop": True}))
-    with opened.served() as server, elsewhere.served() as other:
-        own = ChatModel(ChatOpenAI(model="own", base_url=other.base_url, api_key=KEY))
-        result = await lead(opened, model_roles={"decider": own})
+    with opened.served() as server, elsewhere.served() as second_server:
+        decider = ChatModel(ChatOpenAI(model="own", base_url=second_server.base_url, api_key=KEY))
+        result = await lead(opened, model_roles={"decider": decider})
     assert result.run.stop_reason == "decided"
-    assert {seen_on(request).prompt for request in other.seen} == {"decide"}
+    assert {seen_on(request).prompt for request in second_server.seen} == {"decide"}
     assert "decide" not in {seen_on(request).prompt for request in server.seen}
-    assert askers(opened, decided=True) == {own.identity}
+    assert askers(opened, decided=True) == {decider.identity}
 
 
 # When a person looks, and when it breaks off.
@@ -464,16 +466,22 @@ async def test_a_decider_is_asked_at_its_own_address(court: Open, monkeypatch: p
 
 @pytest.mark.slow
 async def test_a_person_sees_why_and_what_the_reviser_is_told(court: Open) -> None:
-    asked: list[ReviewQuestion] = []
+    review_questions: list[ReviewQuestion] = []
 
     async def nod(request: ReviewQuestion) -> Json:
-        asked.append(request)
-        return {"drop": [1]} if len(asked) == 1 else {"edited": told(1, 2)} if len(asked) == 2 else {"stop": True}
+        review_questions.append(request)
+        return (
+            {"drop": [1]}
+            if len(review_questions) == 1
+            else {"edited": told(1, 2)}
+            if len(review_questions) == 2
+            else {"stop": True}
+        )
 
     opened = court(leading(mend(1, instruction="Be brief."), mend(2), mend(1, instruction="Be long.")))
     result = await lead(opened, model_roles={"reviewer": nod}, review=True)
 
-    assert [(one["why"], one["instruction"]) for one in asked] == [
+    assert [(review_question["why"], review_question["instruction"]) for review_question in review_questions] == [
         ("These are the worst.", "Be brief."),
         ("These are the worst.", ""),
         ("These are the worst.", "Be long."),
@@ -520,10 +528,12 @@ def test_its_calls_are_in_a_dry_run(court: Open) -> None:
     stages = {stage.name: stage for stage in dry_run(prepared, order).stages}
     asyncio.run(lead(opened, settings={"context_tokens": window}, rounds=2))
 
-    stage, asked = stages["deciding"], decisions(opened)
+    stage, decision_count = stages["deciding"], decisions(opened)
     assert (stage.calls, stage.by) == (2, "decider")
-    assert 1 <= len(asked) <= stage.calls
-    tokens = sum(prepared.tokenizer.count(sheet.text) for sheet in asked) / len(asked)
+    assert 1 <= len(decision_count) <= stage.calls
+    tokens = sum(prepared.tokenizer.count(sheet.text) for sheet in decision_count) / len(decision_count)
     assert tokens <= stage.prompt_tokens / stage.calls <= 1.1 * tokens + 300, "with the schema"
-    others = RunSpec(Refine(judging=order.judging or JudgeConfig(), refinement=RefineConfig(goals=GOALS)), given=POOR)
-    assert "deciding" not in {stage.name for stage in dry_run(prepared, others).stages}
+    undecided = RunSpec(
+        Refine(judging=order.judging or JudgeConfig(), refinement=RefineConfig(goals=GOALS)), given=POOR
+    )
+    assert "deciding" not in {stage.name for stage in dry_run(prepared, undecided).stages}

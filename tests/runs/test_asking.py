@@ -82,9 +82,9 @@ async def test_an_answer_is_judged_only_where_a_judge_is_named(tmp_path: Path) -
     court = Court(tmp_path)
     assert (await ask(court)).consistency is None
     assert {sheet.prompt for sheet in court.sheets} == {"write_answer"}
-    judged = await ask(court, judged=True)
-    assert judged.consistency is not None
-    assert judged.consistency.score == 1.0
+    answer_judged = await ask(court, judged=True)
+    assert answer_judged.consistency is not None
+    assert answer_judged.consistency.score == 1.0
 
 
 async def test_a_sentence_without_a_source_is_left_out_and_named(tmp_path: Path) -> None:
@@ -132,10 +132,10 @@ async def test_a_follow_up_knows_the_last_three_questions(tmp_path: Path) -> Non
     assert named(301) not in sheet.text
 
     court.forget()
-    again = await ask(court, "And who is his neighbor?", follow=runs[-1], context_tokens=4096)
-    assert (again.answer, again.usage.calls) == (answer.answer, 0)
-    other = await ask(court, "And who is his neighbor?", follow=runs[0], context_tokens=4096)
-    assert other.answer == "The keeper number 302 is called Tom302."
+    follow_up = await ask(court, "And who is his neighbor?", follow=runs[-1], context_tokens=4096)
+    assert (follow_up.answer, follow_up.usage.calls) == (answer.answer, 0)
+    other_follow_up = await ask(court, "And who is his neighbor?", follow=runs[0], context_tokens=4096)
+    assert other_follow_up.answer == "The keeper number 302 is called Tom302."
     with pytest.raises(RunError, match="no run begins with"):
         await ask(court, "And his?", follow="abcdef")
 
@@ -174,8 +174,8 @@ async def test_what_the_document_does_not_say_is_not_invented(tmp_path: Path, re
 async def test_a_long_document_is_searched_and_read_whole_before_it_is_said_to_be_silent(tmp_path: Path) -> None:
     long = island(400)
     court = Court(tmp_path, document=long)
-    found = await ask(court, named(371), context_tokens=4096)
-    assert found.answer == "The keeper number 371 is called Tom371."
+    answer = await ask(court, named(371), context_tokens=4096)
+    assert answer.answer == "The keeper number 371 is called Tom371."
     (only,) = court.asked("write_answer")
     assert len(only.shown) < len(long.text) / 4
 
@@ -193,8 +193,8 @@ async def test_parts_that_answer_differently_are_read_side_by_side(tmp_path: Pat
 
     class Both(Keepers):
         def write_answer(self, sheet: Sheet) -> Said:
-            told = [one for one in ("The ferry sank in May", "The ferry sank in June") if one in sheet.shown]
-            return saying(*((one, f"{one}.") for one in told)) if told else {"answered": False, "sentences": []}
+            dates = [date for date in ("The ferry sank in May", "The ferry sank in June") if date in sheet.shown]
+            return saying(*((date, f"{date}.") for date in dates)) if dates else {"answered": False, "sentences": []}
 
     lines = island(300).text.split("\n\n")
     lines[20:20], lines[280:280] = ["The ferry sank in May."], ["The ferry sank in June."]
@@ -220,11 +220,11 @@ async def test_who_asks_again_pays_nothing(tmp_path: Path) -> None:
     court = Court(tmp_path)
     first = await ask(court, judged=True)
     court.forget()
-    again = await ask(court, judged=True)
-    assert (again.text, again.usage.calls, court.sheets) == (first.text, 0, [])
-    assert again.run != first.run
-    other = await ask(court, named(4))
-    assert other.answer == "The keeper number 4 is called Tom4."
+    repeated = await ask(court, judged=True)
+    assert (repeated.text, repeated.usage.calls, court.sheets) == (first.text, 0, [])
+    assert repeated.run != first.run
+    answer_elsewhere = await ask(court, named(4))
+    assert answer_elsewhere.answer == "The keeper number 4 is called Tom4."
 
 
 async def test_the_document_may_be_named_by_its_id_or_that_of_a_run(tmp_path: Path) -> None:
@@ -241,8 +241,8 @@ async def test_the_document_may_be_named_by_its_id_or_that_of_a_run(tmp_path: Pa
 
 async def test_what_is_no_question_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
     court = Court(tmp_path)
-    for question, said in (("  ?! ", "the question is empty"), ("why " * 600, "2,399 characters")):
-        with pytest.raises(UsageError, match=said):
+    for question, message in (("  ?! ", "the question is empty"), ("why " * 600, "2,399 characters")):
+        with pytest.raises(UsageError, match=message):
             await ask(court, question)
     with pytest.raises(RunError, match="has no answer"):
         read_answer(court.store, (await court.evaluate("The keeper number 3 is called Tom3.")).run.id)
@@ -277,12 +277,12 @@ async def _work(database: Path, url: str, observer: Callable[[Event], None] = la
 def _killed(calls: int, database: Path, url: str) -> None:
     """A process that kills itself when so many calls are answered."""
     os.environ["OPENAI_API_KEY"] = KEY
-    left = calls
+    remaining = calls
 
     def observer(event: Event) -> None:
-        nonlocal left
-        left -= isinstance(event, CallAnswered)
-        if not left:
+        nonlocal remaining
+        remaining -= isinstance(event, CallAnswered)
+        if not remaining:
             os.kill(os.getpid(), signal.SIGKILL)
 
     asyncio.run(_work(database, url, observer))
@@ -292,7 +292,7 @@ def _killed(calls: int, database: Path, url: str) -> None:
 async def test_after_a_kill_nothing_is_sent_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with Court(tmp_path).served() as server:
-        whole = await _work(tmp_path / "whole.db", server.base_url)
+        complete = await _work(tmp_path / "whole.db", server.base_url)
         expected = Counter(map(asked, server.seen))
         for calls in range(1, len(server.seen) + 1):
             server.seen.clear()
@@ -306,8 +306,8 @@ async def test_after_a_kill_nothing_is_sent_twice(tmp_path: Path, monkeypatch: p
                 await session.resume(run.id)
                 answer = read_answer(session.store, run.id)
             assert Counter(map(asked, server.seen)) == expected, calls
-            assert answer.text == whole.text
-            assert answer.consistency == whole.consistency
+            assert answer.text == complete.text
+            assert answer.consistency == complete.consistency
 
 
 async def test_the_open_part_of_a_question_is_asked_by_itself_and_named_where_it_stays_open(tmp_path: Path) -> None:
@@ -317,15 +317,15 @@ async def test_the_open_part_of_a_question_is_asked_by_itself_and_named_where_it
             if "and of" not in question:
                 return super().write_answer(sheet)
             first, _, second = question.removesuffix("?").partition(" and of ")
-            said = super().write_answer(replace(sheet, text=sheet.text.replace(question, f"{first}?")))
-            return {**said, "missing": named(int(second))}
+            answer = super().write_answer(replace(sheet, text=sheet.text.replace(question, f"{first}?")))
+            return {**answer, "missing": named(int(second))}
 
     court = Court(tmp_path, Half(), document=island(400))
     both = f"{named(371).removesuffix('?')} and of {{}}?"
-    found = await ask(court, both.format(12), context_tokens=4096)
-    assert found.answer == "The keeper number 371 is called Tom371. The keeper number 12 is called Tom12."
-    assert len(found.citations) == 2
-    assert found.notes == ()
+    answer = await ask(court, both.format(12), context_tokens=4096)
+    assert answer.answer == "The keeper number 371 is called Tom371. The keeper number 12 is called Tom12."
+    assert len(answer.citations) == 2
+    assert answer.notes == ()
     half = await ask(court, both.format(999), context_tokens=4096)
     assert half.answer == "The keeper number 371 is called Tom371."
     assert half.notes == (f"the document does not say: {named(999)}",)

@@ -171,9 +171,13 @@ async def test_drafts_are_compared_in_both_orders(
     opened = any_court(Choosing(ENDING, choice))
     result = await opened.refine(GOOD)
 
-    made = result.rounds[1]
-    found = made.comparison and (made.comparison.revision, made.comparison.best, made.comparison.neither)
-    assert (made.accepted, found) == (accepted, votes)
+    revision = result.rounds[1]
+    verdicts = revision.comparison and (
+        revision.comparison.revision,
+        revision.comparison.best,
+        revision.comparison.neither,
+    )
+    assert (revision.accepted, verdicts) == (accepted, votes)
     orders = {(sheet.within("first"), sheet.within("second")) for sheet in opened.asked("choose_draft")}
     assert orders == {(GOOD, ENDING), (ENDING, GOOD)}
     assert result.summary == (ENDING if accepted else GOOD)
@@ -201,8 +205,10 @@ async def test_reasons_of_comparisons_are_on_record(court: Open) -> None:
     result = await opened.refine(GOOD)
 
     trace = read_trace(opened.store, result.run.id)
-    (shown,) = [turn["round"]["comparison"] for turn in record_json(trace)["rounds"] if turn["round"]["comparison"]]
-    assert shown == {"revision": 2, "best": 0, "neither": 0, "reasons": ["The first ends.", "The second ends."]}
+    (comparison,) = [
+        turn["round"]["comparison"] for turn in record_json(trace)["rounds"] if turn["round"]["comparison"]
+    ]
+    assert comparison == {"revision": 2, "best": 0, "neither": 0, "reasons": ["The first ends.", "The second ends."]}
     lines = trace_markdown(trace, opened.document)
     assert "The first ends." in lines
     assert "The second ends." in lines

@@ -96,11 +96,11 @@ async def test_endless_reasoning_is_named(tmp_path: Path, monkeypatch: pytest.Mo
         async with Session(store, settings=settings) as session:
             with pytest.raises(IncompleteError, match=f"{MAX_ROOM:,} tokens were not enough") as caught:
                 await session.summarize(story(12))
-        known = store.capabilities.known(f"openai:m@{server.base_url}")
+        capabilities = store.capabilities.known(f"openai:m@{server.base_url}")
     assert "`reasoning_tokens`" in caught.value.hint
     # Each chunk takes a few requests until the room is as large as it may be, and no further tries with fewer words.
     assert len(server.seen) <= 8 * 3
-    assert (known.reasoning_tokens or 0) >= MAX_ROOM
+    assert (capabilities.reasoning_tokens or 0) >= MAX_ROOM
 
 
 WORDS = "The keeper lit the lamp at dusk. The boat came in before the storm. "

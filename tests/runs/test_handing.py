@@ -72,7 +72,9 @@ async def test_all_missing_facts_are_restored_in_one_round(tmp_path: Path) -> No
         first = session.store.judgments.of(result.rounds[0].draft)[REVIEW].findings
 
     assert [len(round_.findings) for round_ in result.rounds[1:]] == [7]
-    assert sorted(one for round_ in result.rounds for one in round_.findings) == sorted(finding.id for finding in first)
+    assert sorted(finding_id for round_ in result.rounds for finding_id in round_.findings) == sorted(
+        finding.id for finding in first
+    )
     for fact in facts:
         assert fact in (result.summary or "")
 
@@ -83,7 +85,7 @@ async def test_uncorrected_findings_are_named(tmp_path: Path) -> None:
         several = [lost(line) for line in (*LINES, LINES[1][5:])]
         result = await session.refine(book(), SUMMARY, words=200, goals=GOALS, findings=several, rounds=0)
     assert result.run.stop_reason == "goals_met"
-    assert any("no rounds are left for all requests" in one for one in message)
+    assert any("no rounds are left for all requests" in line for line in message)
 
 
 @pytest.mark.parametrize(

@@ -113,11 +113,11 @@ async def test_resume_repeats_only_missing_verdicts(tmp_path: Path, repaired: bo
 
     # Still silent: it is asked for these two once more, each time.
     for _ in range(2):
-        again, asked = await resumed()
-        assert (again.run.stop_reason, asked) == ("unsure", [{5, 6}])
+        resumed_result, calls = await resumed()
+        assert (resumed_result.run.stop_reason, calls) == ("unsure", [{5, 6}])
     script.silent.clear()
-    done, asked = await resumed()
-    assert (done.run.stop_reason, done.scores["coverage"], asked) == ("goals_met", 1.0, [{5, 6}])
+    done, calls = await resumed()
+    assert (done.run.stop_reason, done.scores["coverage"], calls) == ("goals_met", 1.0, [{5, 6}])
     assert (await resumed())[1] == []
     court.store.close()
 

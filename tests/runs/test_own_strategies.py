@@ -56,8 +56,8 @@ async def test_strategy_may_be_an_object(court: Court, opening: graphs.Strategy)
         result = await session.summarize(BOOK, strategy=opening, words=20)
         assert result.summary == " ".join(BOOK.text.split()[:20])
         assert result.settings.strategy == "opening"
-        again = await session.summarize(BOOK, settings=DraftConfig(strategy="opening", words=20))
-        assert again.summary == result.summary
+        repeated = await session.summarize(BOOK, settings=DraftConfig(strategy="opening", words=20))
+        assert repeated.summary == result.summary
         source = await session.add(BOOK)
         state = await draft(opening).compile().ainvoke({"order": {"source": source, "words": 20}}, context=session)
         assert (await session.result(state["result"]["run"])).summary == result.summary

@@ -36,8 +36,8 @@ def judge(*replies: Any, identity: str = "judge") -> redraft.testing.FunctionMod
     remaining = list(replies)
 
     def answer(request: Request[Any, Any]) -> Any:
-        one = remaining.pop(0)
-        return one if isinstance(one, Exception) else RubricVerdict(faults=[], reason="“Cold.”\u2028", level=one)
+        reply = remaining.pop(0)
+        return reply if isinstance(reply, Exception) else RubricVerdict(faults=[], reason="“Cold.”\u2028", level=reply)
 
     return redraft.testing.FunctionModel(answer, identity)
 
@@ -188,4 +188,4 @@ async def test_document_is_encoded_once(tmp_path: Path, monkeypatch: pytest.Monk
     assert not replay, "what judges have looked for and the summary itself are known as well"
     elsewhere = await judged_as(tmp_path / "redraft.db", monkeypatch, SUMMARIES[1])
     assert elsewhere
-    assert all(any(one in text for one in told(SUMMARIES[1])) for text in elsewhere)
+    assert all(any(sentence in text for sentence in told(SUMMARIES[1])) for text in elsewhere)

@@ -311,8 +311,8 @@ async def test_a_provider_that_is_gone_while_it_judges_ends_it_with_an_error(
 async def test_a_revision_that_cannot_be_judged_is_refused(court: Open) -> None:
     class Shy(Keepers):
         def answer_from_summary(self, sheet: Sheet) -> Said:
-            said = super().answer_from_summary(sheet)
-            return said if "called Bob" in sheet.text else {"answers": []}
+            answers_ = super().answer_from_summary(sheet)
+            return answers_ if "called Bob" in sheet.text else {"answers": []}
 
     result = await court(Shy()).refine(POOR, rounds=1)
 
@@ -323,29 +323,29 @@ async def test_a_revision_that_cannot_be_judged_is_refused(court: Open) -> None:
 # A person's part.
 
 
-def answers(*given: Json) -> Callable[[ReviewQuestion], Any]:
+def answers(*review_answers: Json) -> Callable[[ReviewQuestion], Any]:
     """A reviewer with these answers, one a round, and nothing to say after them."""
-    left = iter(given)
+    remaining = iter(review_answers)
 
     async def reviewer(_question: ReviewQuestion) -> Json:
-        return next(left, {})
+        return next(remaining, {})
 
     return reviewer
 
 
 @pytest.mark.slow
 async def test_a_reviewer_sees_the_findings_before_each_revision(court: Open) -> None:
-    asked: list[ReviewQuestion] = []
+    review_questions: list[ReviewQuestion] = []
 
     async def nod(question: ReviewQuestion) -> Json:
-        asked.append(question)
+        review_questions.append(question)
         return {}
 
     result = await court(Lazy()).refine(POOR, review=True, reviewer=nod, settings=TIGHT, rounds=2)
 
-    assert [question["round"] for question in asked] == [1, 2]
-    assert [{finding["id"] for finding in question["findings"]} for question in asked] == mended_in(result)
-    assert [question["draft"] for question in asked] == [round_.base for round_ in result.rounds[1:]]
+    assert [question["round"] for question in review_questions] == [1, 2]
+    assert [{finding["id"] for finding in question["findings"]} for question in review_questions] == mended_in(result)
+    assert [question["draft"] for question in review_questions] == [round_.base for round_ in result.rounds[1:]]
 
 
 @pytest.mark.slow
@@ -357,8 +357,8 @@ async def test_a_finding_that_is_dropped_is_never_mended(court: Open) -> None:
         return {
             "drop": [
                 number
-                for number, one in enumerate(question["findings"], 1)
-                if one["found"] in dropped or one["expected"] in dropped
+                for number, finding in enumerate(question["findings"], 1)
+                if finding["found"] in dropped or finding["expected"] in dropped
             ]
         }
 
@@ -388,9 +388,9 @@ async def test_the_request_of_a_refused_round_stays_on_record_beside_a_later_one
     opened = court(Saying(f"{POOR} {told(wrong={3: 'Joe'})}"))
     result = await opened.refine(POOR, review=True, reviewer=requests, rounds=2)
 
-    asked = opened.store.judgments.of(result.rounds[0].draft)["review"].findings
-    assert [finding.explanation for finding in asked] == ["Say more.", "Say less."]
-    assert [asked[0].id in round_.findings for round_ in result.rounds[1:]] == [True, False]
+    requests_on_record = opened.store.judgments.of(result.rounds[0].draft)["review"].findings
+    assert [finding.explanation for finding in requests_on_record] == ["Say more.", "Say less."]
+    assert [requests_on_record[0].id in round_.findings for round_ in result.rounds[1:]] == [True, False]
 
 
 class Refusing(Keepers):
@@ -398,11 +398,11 @@ class Refusing(Keepers):
 
     def edit(self, sheet: Sheet) -> Said:
         points, text = sheet.items("points"), sheet.within("summary")
-        left = {n for n, point in points.items() if point["task"] == "change"}
-        for n in points.keys() - left:
+        changes = {n for n, point in points.items() if point["task"] == "change"}
+        for n in points.keys() - changes:
             text = self.mended(text, looked_up(points[n], text, sheet.shown))
-        told = [f"{n}: {'left: not in the passages' if n in left else 'fixed'}" for n in points]
-        return "\n".join(("<points>", *told, "</points>", "<revision>", text, "</revision>"))
+        lines = [f"{n}: {'left: not in the passages' if n in changes else 'fixed'}" for n in points]
+        return "\n".join(("<points>", *lines, "</points>", "<revision>", text, "</revision>"))
 
 
 class Spoiling(Keepers):
@@ -437,9 +437,9 @@ async def test_errors_are_corrected_beside_a_request_or_after_it_and_one_that_is
 
     assert stories(result)[1:] == rounds
     assert result.scores["consistency"] == 1.0
-    told = read_dossier(opened.store, result.run.id).findings
-    assert {one.state for one in told if one.finding.metric == "review"} == {state}
-    assert {one.state for one in told if one.finding.found == "Bob"} == {"fixed"}
+    outcomes = read_dossier(opened.store, result.run.id).findings
+    assert {outcome.state for outcome in outcomes if outcome.finding.metric == "review"} == {state}
+    assert {outcome.state for outcome in outcomes if outcome.finding.found == "Bob"} == {"fixed"}
 
 
 @pytest.mark.slow
@@ -501,16 +501,16 @@ async def test_a_fork_begins_with_the_draft_of_a_round_and_asks_nothing_twice(tm
 async def test_a_run_whose_prompts_came_with_another_version_is_forked_from_its_last_round(tmp_path: Path) -> None:
     opened = Court(tmp_path, Lazy())
     result = await opened.refine(POOR, rounds=2)
-    other = Court(tmp_path / "other", Lazy())
-    result = await other.refine(POOR, rounds=2, limits=Limits(max_calls=result.usage.calls - 1))
-    with sqlite3.connect(other.store.path) as raw:
+    other_court = Court(tmp_path / "other", Lazy())
+    result = await other_court.refine(POOR, rounds=2, limits=Limits(max_calls=result.usage.calls - 1))
+    with sqlite3.connect(other_court.store.path) as raw:
         raw.execute("UPDATE runs SET body = json_set(body, '$.prompt_hashes.revise', 'of before')")
     raw.close()
     with pytest.raises(PromptError, match="have changed since it began: revise") as caught:
-        await other.resume(result.run.id, Limits())
+        await other_court.resume(result.run.id, Limits())
     assert f"the code that began it (redraft {version('redraft')})" in caught.value.hint
     assert f"`await session.fork({result.run.id!r}, 1)`" in caught.value.hint
-    async with other.session() as session:
+    async with other_court.session() as session:
         forked = await session.fork(result.run.id, 1)
     assert (forked.run.status, forked.initial_scores) == ("done", {"coverage": 2 / 6, "consistency": 2 / 3})
 
@@ -562,11 +562,11 @@ async def test_the_checkpoints_hold_no_text_but_in_the_question_to_a_person(tmp_
     path = opened.store.checkpoints.path
     with sqlite3.connect(path, isolation_level=None) as database:
         steps = database.execute("SELECT count(*) FROM checkpoints").fetchone()[0]
-        asked = database.execute("DELETE FROM writes WHERE channel = '__interrupt__'").rowcount
+        deleted = database.execute("DELETE FROM writes WHERE channel = '__interrupt__'").rowcount
         database.execute("VACUUM")
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     database.close()
-    assert asked == 3
+    assert deleted == 3
     content = path.read_bytes()
     assert steps > 10
     assert result.rounds[0].draft.encode() in content

@@ -17,13 +17,13 @@ from tests.runs.courts import Open
 from tests.runs.test_refining import GOOD, POOR, mended_in, stories
 
 
-def replies(*said: Said | Callable[[Sheet], Said]) -> Saying:
+def replies(*revisions: Said | Callable[[Sheet], Said]) -> Saying:
     """A writer who revises by these, one a request, and by the last of them for ever."""
-    left = list(said)
+    remaining = list(revisions)
 
     def revised(sheet: Sheet) -> Said:
-        one = left.pop(0) if len(left) > 1 else left[0]
-        return one(sheet) if callable(one) else one
+        revision = remaining.pop(0) if len(remaining) > 1 else remaining[0]
+        return revision(sheet) if callable(revision) else revision
 
     return Saying(revised)
 
@@ -52,8 +52,8 @@ async def test_what_nothing_bears_out_is_to_be_removed_and_not_to_be_corrected(c
 async def test_a_wrong_sentence_without_words_of_the_document_that_say_otherwise_loses_the_claim(court: Open) -> None:
     class Vague(Keepers):
         def verify_sentences(self, sheet: Sheet) -> Said:
-            said = super().verify_sentences(sheet)
-            return {"sentences": [sentence | {"quote": "nobody ever wrote this"} for sentence in said["sentences"]]}
+            verdicts = super().verify_sentences(sheet)
+            return {"sentences": [sentence | {"quote": "nobody ever wrote this"} for sentence in verdicts["sentences"]]}
 
     opened = court(Vague())
     # Keeper 9 is in no question of the pack.
@@ -82,7 +82,7 @@ async def test_without_room_for_the_document_it_reads_around_what_was_found(cour
     assert {1, 2, 3, 4} <= keepers_in(passage).keys()
     assert 40 not in keepers_in(passage)
     assert passage in opened.document.text
-    assert any("does not fit the reviser's window" in one for one in noted)
+    assert any("does not fit the reviser's window" in note for note in noted)
 
 
 @pytest.mark.nightly
@@ -92,10 +92,10 @@ async def test_the_passages_are_in_the_order_of_the_document_and_within_the_wind
     await opened.refine(summary, settings={"context_tokens": 3600}, goals={"consistency": 1.0}, rounds=1)
 
     (sheet,) = opened.asked("revise")
-    found = [item["text"] for item in sheet.items("passages").values()]
-    starts = [opened.document.text.index(one) for one in found]
+    passages = [item["text"] for item in sheet.items("passages").values()]
+    starts = [opened.document.text.index(passage) for passage in passages]
     assert starts == sorted(starts)
-    assert [set(keepers_in(one)) & {120, 121, 250, 380} for one in found] == [{120, 121}, {250}, {380}]
+    assert [set(keepers_in(passage)) & {120, 121, 250, 380} for passage in passages] == [{120, 121}, {250}, {380}]
 
 
 @pytest.mark.slow
@@ -110,9 +110,9 @@ async def test_a_small_window_has_fewer_passages_and_fewer_points(court: Open) -
     assert 1 < points < 40
     assert len(sheet.text) / 3 + sheet.wanted < 3000
     # What it had no room to read it was not to mend, which is on record.
-    made = result.rounds[1]
-    assert len(made.findings) == points
-    notes = opened.store.runs.draft(made.draft).notes
+    revision = result.rounds[1]
+    assert len(revision.findings) == points
+    notes = opened.store.runs.draft(revision.draft).notes
     assert notes == (f"the reviser had no room for {40 - points} of 40 findings",)
 
 
@@ -125,8 +125,8 @@ async def test_what_the_reviser_had_no_room_for_is_there_for_another_round(court
 
     first, second = opened.asked("revise")
     assert len(first.items("points")) < 20
-    assert [len(made) for made in mended_in(result)] == [len(one.items("points")) for one in (first, second)]
-    sentences = [[point["sentence"] for point in one.items("points").values()] for one in (first, second)]
+    assert [len(mended) for mended in mended_in(result)] == [len(sheet.items("points")) for sheet in (first, second)]
+    sentences = [[point["sentence"] for point in sheet.items("points").values()] for sheet in (first, second)]
     # The first of the second round is the first that the first round had no room for.
     every = [finding.sentence for finding in result.initial["consistency"].findings]
     assert sentences[0] + sentences[1] == every[: len(sentences[0] + sentences[1])]
@@ -201,8 +201,8 @@ LOST = {
 async def test_a_revision_that_never_came_is_asked_for_again_when_the_run_is_resumed(
     court: Open, kind: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said: list[Said] = [LOST[kind]]
-    opened = court(Saying(lambda sheet: said[0]))
+    replies_left: list[Said] = [LOST[kind]]
+    opened = court(Saying(lambda sheet: replies_left[0]))
     lost = await opened.refine(POOR, settings={"words": 60}, goals={"coverage": 0.9})
 
     assert (lost.run.status, lost.run.stop_reason, lost.summary) == ("done", "no_progress", POOR)
@@ -211,12 +211,12 @@ async def test_a_revision_that_never_came_is_asked_for_again_when_the_run_is_res
     assert again_by(lost) in capsys.readouterr().err
 
     # As often as it takes, and never what is known.
-    judged = [len(opened.asked(prompt)) for prompt in ("answer_from_summary", "ask_document")]
+    counts = [len(opened.asked(prompt)) for prompt in ("answer_from_summary", "ask_document")]
     result = await opened.resume(lost.run.id)
     assert (result.run.stop_reason, result.lost) == ("no_progress", (1, 2))
-    assert [len(opened.asked(prompt)) for prompt in ("answer_from_summary", "ask_document")] == judged
+    assert [len(opened.asked(prompt)) for prompt in ("answer_from_summary", "ask_document")] == counts
 
-    said[0] = GOOD
+    replies_left[0] = GOOD
     done = await opened.resume(lost.run.id)
     assert stories(done) == [(0, (), True), (1, ("consistency", "coverage"), True)]
     assert (done.run.stop_reason, done.summary, done.lost) == ("goals_met", GOOD, ())
@@ -237,22 +237,22 @@ async def test_a_revision_that_came_and_was_none_is_not_asked_for_again(court: O
 
 
 async def test_nobody_is_asked_again_because_of_a_revision_that_never_came(court: Open) -> None:
-    asked: list[ReviewQuestion] = []
+    review_questions: list[ReviewQuestion] = []
 
     async def reviewer(question: ReviewQuestion) -> Json:
-        asked.append(question)
+        review_questions.append(question)
         return {}
 
     opened = court(Saying(LOST["empty"]))
     goals = {"coverage": 0.9}
     result = await opened.refine(POOR, settings={"words": 60}, goals=goals, review=True, reviewer=reviewer)
-    count = len(asked)
+    count = len(review_questions)
 
     assert count > 0
     assert result.lost == ()
     async with opened.session(reviewer=reviewer) as session:
         assert (await session.resume(result.run.id)).run.stop_reason == result.run.stop_reason
-    assert len(asked) == count
+    assert len(review_questions) == count
 
 
 @pytest.mark.slow
@@ -276,10 +276,10 @@ async def test_every_round_is_a_draw_of_its_own(court: Open) -> None:
     result = await opened.refine(POOR, settings={"words": 60}, goals={"coverage": 0.9}, policy="paper", rounds=2)
 
     assert opened.model is not None
-    asked = [one for one in opened.model.asked if one.prompt.name == "revise"]
-    draws = [(one.given.words, one.sampling.sample) for one in asked]
+    revise_requests = [request for request in opened.model.asked if request.prompt.name == "revise"]
+    draws = [(request.given.words, request.sampling.sample) for request in revise_requests]
     assert [round_.accepted for round_ in result.rounds] == [True, False, False]
-    assert len(asked) % 2 == 0
+    assert len(revise_requests) % 2 == 0
     assert not set(draws[: len(draws) // 2]) & set(draws[len(draws) // 2 :])
     assert result.summary == POOR
 
@@ -323,9 +323,9 @@ async def test_more_than_a_few_words_over_the_limit_are_told_and_asked_for_again
     result = await opened.refine(POOR, settings=FORTY, rounds=1)
 
     assert opened.model is not None
-    asked = [one for one in opened.model.asked if one.prompt.name == "edit"]
-    told_of = [one.complaint.reason for one in asked if one.complaint]
-    assert [said.partition(",")[0] for said in told_of] == ["it has 45 words", "it has 44 words"]
+    edit_requests = [request for request in opened.model.asked if request.prompt.name == "edit"]
+    told_of = [request.complaint.reason for request in edit_requests if request.complaint]
+    assert [complaint.partition(",")[0] for complaint in told_of] == ["it has 45 words", "it has 44 words"]
     assert (result.summary, result.rounds[1].accepted) == (SHORT, True)
 
 
@@ -362,13 +362,13 @@ async def test_a_budget_that_is_used_up_leaves_the_best_draft_within_the_limit(c
     calls = result.usage.calls
 
     for spared in range(1, calls):
-        other = court(replies(LONG, SHORT))
-        stopped = await other.refine(POOR, settings=FORTY, rounds=1, limits=Limits(max_calls=calls - spared))
+        generous = court(replies(LONG, SHORT))
+        stopped = await generous.refine(POOR, settings=FORTY, rounds=1, limits=Limits(max_calls=calls - spared))
         assert stopped.summary in (POOR, SHORT)
-        if other.asked("revise") and not shortens(other.asked("revise")[-1]):
+        if generous.asked("revise") and not shortens(generous.asked("revise")[-1]):
             assert stopped.summary == POOR
             break
-    done = await other.resume(stopped.run.id, Limits())
+    done = await generous.resume(stopped.run.id, Limits())
     assert (done.summary, done.scores) == (result.summary, result.scores)
 
 

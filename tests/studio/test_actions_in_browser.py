@@ -55,10 +55,10 @@ def at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture(scope="module")
 def run(client: httpx.Client) -> str:
-    made = begin(client, kind="refine", words=60, goals={"coverage": 1.0}, rounds=1,
+    run_id = begin(client, kind="refine", words=60, goals={"coverage": 1.0}, rounds=1,
                  text=MARKDOWN)  # fmt: skip
-    at_rest(client, made)
-    return made
+    at_rest(client, run_id)
+    return run_id
 
 
 @pytest.fixture(scope="module")
@@ -71,11 +71,11 @@ def inside(chrome: Any, at: Served) -> Any:
 
 @pytest.fixture
 def blank(inside: Any) -> Iterator[Any]:
-    made = inside.new_page()
+    blank_page = inside.new_page()
     troubles: list[str] = []
-    made.on("pageerror", lambda error: troubles.append(str(error)))
-    yield made
-    made.close()
+    blank_page.on("pageerror", lambda error: troubles.append(str(error)))
+    yield blank_page
+    blank_page.close()
     assert troubles == []
 
 
@@ -101,10 +101,12 @@ def test_markdown_in_the_document_is_shown_as_what_it_means_and_never_as_markup(
 ) -> None:
     text = client.get(f"/api/runs/{run}/dossier").json()["document"]["text"]
     result = page.evaluate("[...document.querySelectorAll('[data-text] .block p')].map((one) => one.textContent)")
-    assert [one for one in result if one not in text] == [], "every character of the document is there"
-    seen = page.inner_text("[data-text]")
+    assert [paragraph for paragraph in result if paragraph not in text] == [], (
+        "every character of the document is there"
+    )
+    visible = page.inner_text("[data-text]")
     for words in ("The Salt Ledger", "He said salt and salt and left, for SALT_1. See the deed", "x = *not emphasis*"):
-        assert words in seen
+        assert words in visible
     assert page.locator("[data-text] strong").all_inner_texts() == ["salt and salt"]
     assert page.locator("[data-text] .item.bullet").all_inner_texts() == ["one grain", "two grains"]
     assert page.locator("[data-text] .quote").inner_text().strip() == "All the salt\nof Sarn"
@@ -147,7 +149,7 @@ def test_calls_are_filtered_by_stage_and_opened(page: Any) -> None:
     for words in ("Prompt · ", "Reply · ", "Tokens", "Cost", "Time"):
         assert words in text
     prompt, reply = (page.locator(".call-texts details").nth(at) for at in range(2))
-    assert [one.get_attribute("open") is not None for one in (prompt, reply)] == [False, True]
+    assert [details.get_attribute("open") is not None for details in (prompt, reply)] == [False, True]
     page.fill(".call-texts input", "sarn")
     assert prompt.locator("mark").count() > 1
     assert {all_inner_text.lower() for all_inner_text in prompt.locator("mark").all_inner_texts()} == {"sarn"}
@@ -205,24 +207,24 @@ def test_a_draft_is_forked_with_a_request_and_its_cost_shown_first(page: Any, cl
     page.wait_for_selector("text=The price of unheard-of (on this machine")
     page.select_option("[name=judge]", "")
     page.click("button:has-text('Start')")
-    made = run_shown(page)
-    assert at_rest(client, made)["parent"] == run
-    asked = {
-        finding["finding"]["explanation"] for finding in client.get(f"/api/runs/{made}/dossier").json()["findings"]
+    fork = run_shown(page)
+    assert at_rest(client, fork)["parent"] == run
+    requests = {
+        finding["finding"]["explanation"] for finding in client.get(f"/api/runs/{fork}/dossier").json()["findings"]
     }
-    assert {"Name the auditor.", "Say how it ends."} <= asked
+    assert {"Name the auditor.", "Say how it ends."} <= requests
 
 
 def test_a_run_is_compared_run_again_and_deleted(page: Any, at: Served, client: httpx.Client, run: str) -> None:
-    other = begin(client, kind="evaluate", metrics=["coverage"], words=40, text=MARKDOWN)
-    at_rest(client, other)
-    opened(page, f"{at.url}/runs/{other}")
+    second_run = begin(client, kind="evaluate", metrics=["coverage"], words=40, text=MARKDOWN)
+    at_rest(client, second_run)
+    opened(page, f"{at.url}/runs/{second_run}")
     page.click("summary:has-text('Compare with')")
     page.select_option(".menu select[name=run]", run)
     page.click("button:has-text('Compare')")
     page.wait_for_selector("text=Comparison of 2 runs")
     assert all(f"hierarchical, {words} words" in page.inner_text("#who") for words in (40, 60))
-    opened(page, f"{at.url}/runs/{other}")
+    opened(page, f"{at.url}/runs/{second_run}")
     page.click("text=Run again with changes")
     page.wait_for_url("**/runs/new?*")
     assert page.input_value("[name=words]") == "40"
@@ -231,13 +233,15 @@ def test_a_run_is_compared_run_again_and_deleted(page: Any, at: Served, client: 
     page.click("text=Start the run")
     changed = at_rest(client, run_shown(page))
     assert (changed["limit"], changed["kind"]) == (30, "evaluate")
-    page.goto(f"{at.url}/runs/{other}")
+    page.goto(f"{at.url}/runs/{second_run}")
     page.click("summary:has-text('Delete')")
     page.click("text=Delete this run")
-    page.wait_for_selector(f"[role=status][data-said=yes]:text-is('Run {other} of “The Salt Ledger” was deleted.')")
+    page.wait_for_selector(
+        f"[role=status][data-said=yes]:text-is('Run {second_run} of “The Salt Ledger” was deleted.')"
+    )
     assert page.url == f"{at.url}/runs", "who loads the page again is not told again"
     assert serious(page) == []
-    assert client.get(f"/api/runs/{other}").status_code == 404
+    assert client.get(f"/api/runs/{second_run}").status_code == 404
 
 
 def test_an_unknown_price_is_explained_before_anything_starts(blank: Any, at: Served, client: httpx.Client) -> None:
@@ -304,8 +308,8 @@ def test_runs_are_selected_in_a_list_that_scrolls_and_the_button_stays(
     box = button.bounding_box()
     assert 0 < box["y"] < box["y"] + box["height"] <= 400, "the button is in view before the list has been scrolled"
     assert button.is_disabled()
-    for one in (run, waits):
-        blank.check(f"[name=run][value='{one}']")
+    for selected in (run, waits):
+        blank.check(f"[name=run][value='{selected}']")
     button.click()
     blank.wait_for_selector("text=Comparison of 2 runs")
     opened(blank, f"{at.url}/runs/{waits}")

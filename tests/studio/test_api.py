@@ -32,9 +32,9 @@ def refined(client: httpx.Client) -> str:
 
 
 def problem(reply: httpx.Response) -> dict[str, str]:
-    told: dict[str, str] = reply.json()["error"]
-    assert set(told) == {"code", "message", "hint"}
-    return told
+    error: dict[str, str] = reply.json()["error"]
+    assert set(error) == {"code", "message", "hint"}
+    return error
 
 
 def events_of(client: httpx.Client, run: str) -> list[dict[str, Any]]:
@@ -71,17 +71,17 @@ def test_evidence_of_a_sentence_and_of_a_finding(client: httpx.Client, refined: 
 
 
 def test_the_events_tell_the_whole_run_to_whoever_comes_late(client: httpx.Client, refined: str) -> None:
-    told = events_of(client, refined)
-    kinds = [one["kind"] for one in told]
+    events = events_of(client, refined)
+    kinds = [event["kind"] for event in events]
     assert kinds[0] == "started"
     assert {"stage", "piece", "score", "finding", "round", "progress"} <= set(kinds)
     assert kinds[-1] == "done"
-    assert [one for one in told if one["kind"] == "progress"][-1]["calls"] > 0
+    assert [event for event in events if event["kind"] == "progress"][-1]["calls"] > 0
 
 
 def test_a_run_that_another_process_has_made_tells_the_same(client: httpx.Client, refined: str, at: Served) -> None:
     with served(Path(str(at.told.database)).parent) as studio, studio.client() as there:
-        kinds = [one["kind"] for one in events_of(there, refined)]
+        kinds = [event["kind"] for event in events_of(there, refined)]
     assert kinds[0] == "started"
     assert {"piece", "round", "progress"} <= set(kinds)
     assert kinds[-1] == "done"
@@ -112,8 +112,8 @@ def test_a_file_is_handed_over_as_a_form(client: httpx.Client) -> None:
         data={"kind": "evaluate", "words": "40", "metrics": ["coverage", "consistency"]},
     )
     assert reply.status_code == 201, reply.text
-    shown = at_rest(client, reply.json()["run"])
-    assert (shown["status"], shown["title"], set(shown["scores"])) == (
+    status_shown = at_rest(client, reply.json()["run"])
+    assert (status_shown["status"], status_shown["title"], set(status_shown["scores"])) == (
         "done",
         "The Salt Ledger",
         {"coverage", "consistency"},
@@ -179,8 +179,8 @@ def test_the_description_has_plain_names_in_its_addresses_and_pages_among_its_er
     paths = client.get("/api/openapi.json").json()["paths"]
     for path, operations in paths.items():
         for operation in operations.values():
-            named = [parameter["name"] for parameter in operation["parameters"] if parameter["in"] == "path"]
-            assert re.findall(r"{([^}]*)}", path) == named
+            parameters = [parameter["name"] for parameter in operation["parameters"] if parameter["in"] == "path"]
+            assert re.findall(r"{([^}]*)}", path) == parameters
             kind = "application/json" if path.startswith("/api/") else "text/html"
             assert list(operation["responses"]["default"]["content"]) == [kind], path
 
@@ -218,8 +218,8 @@ def test_a_run_that_waits_is_answered_and_a_wrong_answer_is_said(client: httpx.C
     right = client.post(f"/api/runs/{run}/review", json={"drop": [1], "add": ["Name the auditor."]})
     assert right.status_code == 202, right.text
     assert at_rest(client, run)["status"] in ("done", "waiting")
-    told = [one for one in events_of(client, run) if one["kind"] == "round"]
-    assert told, "the revision was made"
+    rounds_told = [event for event in events_of(client, run) if event["kind"] == "round"]
+    assert rounds_told, "the revision was made"
     done = client.post(f"/api/runs/{run}/review", json={"stop": True})
     assert done.status_code in (202, 409)
     assert client.get(f"/api/runs/{run}/review").json() == {"question": None}
@@ -267,7 +267,9 @@ def test_an_opinion_is_kept_shown_withdrawn_and_exported(client: httpx.Client, t
     key = findings[0]["finding"]["id"]
     address = f"/api/runs/{run}/opinions"
     opinions = client.post(address, json={"finding": key, "agrees": True, "note": "=HYPERLINK(1)"}).json()["opinions"]
-    assert [(one["finding"], one["agrees"], one["note"]) for one in opinions] == [(key, True, "=HYPERLINK(1)")]
+    assert [(opinion["finding"], opinion["agrees"], opinion["note"]) for opinion in opinions] == [
+        (key, True, "=HYPERLINK(1)")
+    ]
     assert client.get(address).json()["opinions"] == opinions
     sheet = client.get(f"/runs/{run}/opinions.csv")
     assert sheet.status_code == 200, sheet.text
@@ -300,15 +302,17 @@ def test_questions_are_struck_out_of_a_pack_which_stays_as_it_is(client: httpx.C
     reply = client.post(f"/api/packs/{before['id']}/strike", json={"questions": [ranks[0], ranks[2]]})
     assert reply.status_code == 201, reply.text
     after = client.get(f"/api/packs/{reply.json()['id']}").json()
-    kept = [question["question"] for question in before["questions"] if question["rank"] not in (ranks[0], ranks[2])]
-    assert [question["question"] for question in after["questions"]] == kept
-    assert [question["rank"] for question in after["questions"]] == list(range(1, len(kept) + 1))
+    remaining = [
+        question["question"] for question in before["questions"] if question["rank"] not in (ranks[0], ranks[2])
+    ]
+    assert [question["question"] for question in after["questions"]] == remaining
+    assert [question["rank"] for question in after["questions"]] == list(range(1, len(remaining) + 1))
     assert client.get(f"/api/packs/{before['id']}").json() == before
     # What is judged from now on is judged by the new one.
     run = begin(client, kind="evaluate", words=40, metrics=["coverage"])
     at_rest(client, run)
     body = client.get(f"/api/runs/{run}/dossier").json()
-    assert {one["text"] for one in body["items"] if one["metric"] == "coverage"} == set(kept)
+    assert {entry["text"] for entry in body["items"] if entry["metric"] == "coverage"} == set(remaining)
     for questions, status in (([999], 422), ([], 422), (ranks, 422)):
         assert client.post(f"/api/packs/{before['id']}/strike", json={"questions": questions}).status_code == status
 
@@ -334,11 +338,11 @@ def test_the_api_describes_itself_and_every_reply_fits(client: httpx.Client) -> 
         if isinstance(value, dict):
             if isinstance(value.get("$ref"), str):
                 named.add(value["$ref"].removeprefix("#/components/schemas/"))
-            for one in value.values():
-                collect(one)
+            for child in value.values():
+                collect(child)
         elif isinstance(value, list):
-            for one in value:
-                collect(one)
+            for child in value:
+                collect(child)
 
     collect(body)
     assert named <= defined

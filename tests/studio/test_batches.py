@@ -60,27 +60,27 @@ def document(number: int) -> str:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A database with a batch at rest, one of a strange name, and one of ten thousand documents."""
-    made = tmp_path_factory.mktemp("batches")
-    (made / "in").mkdir()
+    root = tmp_path_factory.mktemp("batches")
+    (root / "in").mkdir()
     for number in range(6):
-        (made / "in" / f"report-{number}.md").write_text(document(number), "utf-8")
-    (made / "in" / f"{EVIL}.txt").write_text("", "utf-8")
-    (made / "in" / "100%_empty.txt").write_text("", "utf-8")
+        (root / "in" / f"report-{number}.md").write_text(document(number), "utf-8")
+    (root / "in" / f"{EVIL}.txt").write_text("", "utf-8")
+    (root / "in" / "100%_empty.txt").write_text("", "utf-8")
 
     async def fill() -> None:
-        async with Session(made / "redraft.db") as session:
-            await redraft.batch(session, [made / "in"], name="reports", words=40, metrics=["coverage"])
-            await redraft.batch(session, [made / "in"], name=_NAMED_EVIL, words=40)
+        async with Session(root / "redraft.db") as session:
+            await redraft.batch(session, [root / "in"], name="reports", words=40, metrics=["coverage"])
+            await redraft.batch(session, [root / "in"], name=_NAMED_EVIL, words=40)
 
     asyncio.run(fill())
-    with Store(made / "redraft.db") as store:
-        asked = record_json(BatchRequest(DraftConfig(words=200)))
-        store.batches.open(Batch("large", asked, Limits(max_cost=50).model_dump(mode="json")))
+    with Store(root / "redraft.db") as store:
+        request = record_json(BatchRequest(DraftConfig(words=200)))
+        store.batches.open(Batch("large", request, Limits(max_cost=50).model_dump(mode="json")))
         store.batches.add(
             "large", (BatchItemRow(f"/corpus/{number:05}.pdf", f"{number:05}") for number in range(10_000))
         )
         store.batches.lease("large", "w", 16, 10_000.0)
-    return made
+    return root
 
 
 @pytest.fixture(scope="module")
@@ -109,8 +109,8 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gate: Gate) -> Iterato
         (tmp_path / "out").mkdir()
         store.batches.open(Batch("b", record_json(BatchRequest(settings)), limits, str(tmp_path / "out")))
         add_items(store, "b", [str(tmp_path / "in")])
-        own = {"m": ModelSettings(model="openai:m", base_url=server.base_url)}
-        with served(tmp_path, models=own) as studio:
+        models = {"m": ModelSettings(model="openai:m", base_url=server.base_url)}
+        with served(tmp_path, models=models) as studio:
             yield studio
         gate.opened.set()
 
@@ -158,14 +158,16 @@ def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> No
         store.batches.open(Batch("b", record_json(BatchRequest(DraftConfig())), {}))
         paths = ["/in/1901/alpha.txt", "/in/1902/alpha.txt", "/in/1902/beta.txt", "/in/lines.jsonl#a/1"]
         store.batches.add("b", (BatchItemRow(path, "alpha") for path in paths))
-        shown = [(row.name, row.apart) for row in batches.items(store, "b", ItemFilter()).rows]
-        assert shown == [("alpha.txt", "in 1901"), ("alpha.txt", "in 1902"), ("beta.txt", ""), ("a/1", "")]
+        titles = [(row.name, row.apart) for row in batches.items(store, "b", ItemFilter()).rows]
+        assert titles == [("alpha.txt", "in 1901"), ("alpha.txt", "in 1902"), ("beta.txt", ""), ("a/1", "")]
 
 
 def test_the_list_has_every_batch_with_how_it_stands(client: httpx.Client) -> None:
-    found = {batch.batch: batch for batch in BatchList.model_validate(client.get("/api/batches").json()).batches}
-    assert list(found) == ["large", _NAMED_EVIL, "reports"], "newest first"
-    reports, large = found["reports"], found["large"]
+    batches_listed = {
+        batch.batch: batch for batch in BatchList.model_validate(client.get("/api/batches").json()).batches
+    }
+    assert list(batches_listed) == ["large", _NAMED_EVIL, "reports"], "newest first"
+    reports, large = batches_listed["reports"], batches_listed["large"]
     assert (reports.status, reports.items.all, reports.items.done, reports.items.failed) == ("done", 8, 6, 2)
     assert (reports.words, reports.model, reports.orders) == (40, "extractive", ("resume",))
     assert (large.status, large.items.leased, large.max_cost) == ("working", 16, 50)
@@ -318,9 +320,9 @@ def test_a_batch_is_gone_on_with_paused_cancelled_and_brought_to_its_end(work: S
         gate.opened.set()
         client.post("/api/batches/b/resume")
         with client.stream("GET", "/api/batches/b/events") as reply:
-            told = [json.loads(line[6:]) for line in reply.iter_lines() if line.startswith("data: ")]
-        assert told[-1] == {"kind": "done", "status": "done"}
-        assert [one["items"]["done"] for one in told[:-1]][-1] == 4
+            messages = [json.loads(line[6:]) for line in reply.iter_lines() if line.startswith("data: ")]
+        assert messages[-1] == {"kind": "done", "status": "done"}
+        assert [message["items"]["done"] for message in messages[:-1]][-1] == 4
         until(lambda: not snapshot(client).at_work)
         assert snapshot(client).orders == ()
         out = Path(snapshot(client).folder or "")
@@ -344,11 +346,11 @@ def test_rate_and_time_left_are_known_to_whoever_comes_late(work: Served, gate: 
     with Store(tmp_path / "redraft.db") as store, work.client() as client:
         asyncio.run(_some(store, 2))
         store.batches.lease("b", "another", 1, 100.0)
-        shown = snapshot(client)
-        assert (shown.status, shown.items.done, shown.items.leased) == ("working", 2, 1)
-        assert shown.a_minute is not None
-        assert shown.seconds_left is not None
-        assert shown.seconds_left == pytest.approx(60 * 2 / shown.a_minute, rel=0.2)
+        state = snapshot(client)
+        assert (state.status, state.items.done, state.items.leased) == ("working", 2, 1)
+        assert state.a_minute is not None
+        assert state.seconds_left is not None
+        assert state.seconds_left == pytest.approx(60 * 2 / state.a_minute, rel=0.2)
         page = client.get("/batches/b").text
         assert "It is running in another process." in page
 

@@ -36,13 +36,13 @@ def test_the_requests_of_the_page_are_answered(at: Served, tmp_path: Path) -> No
         review = begin(client, kind="refine", words=60, goals={"coverage": 1.0}, review=True, rounds=1)
         assert at_rest(client, review)["status"] == "waiting"
         asyncio.run(_batch(Path(str(at.told.database))))
-        known = {"STUDIO": at.url, "TOKEN": TOKEN, "WAITING": review, "RUN": "", "PATH": "/usr/bin:/bin"}
-        known["BATCH"] = "mine"
-        told: dict[str, Any] = {}
+        environment = {"STUDIO": at.url, "TOKEN": TOKEN, "WAITING": review, "RUN": "", "PATH": "/usr/bin:/bin"}
+        environment["BATCH"] = "mine"
+        printed: dict[str, Any] = {}
         for request in requests():
             done = subprocess.run(
                 ["bash", "-c", request],
-                env=known,
+                env=environment,
                 cwd=tmp_path,
                 capture_output=True,
                 text=True,
@@ -50,17 +50,17 @@ def test_the_requests_of_the_page_are_answered(at: Served, tmp_path: Path) -> No
                 timeout=60,
             )
             assert done.returncode == 0, done.stderr
-            told[request] = done.stdout
+            printed[request] = done.stdout
             if "file=@" in request:
-                known["RUN"] = json.loads(done.stdout)["run"]
-                assert json.loads(done.stdout)["events"] == f"/api/runs/{known['RUN']}/events"
-    replies = {request: json.loads(said) for request, said in told.items() if not said.startswith("data:")}
-    failed = [request for request, said in replies.items() if isinstance(said, dict) and said.keys() == {"error"}]
+                environment["RUN"] = json.loads(done.stdout)["run"]
+                assert json.loads(done.stdout)["events"] == f"/api/runs/{environment['RUN']}/events"
+    replies = {request: json.loads(text) for request, text in printed.items() if not text.startswith("data:")}
+    failed = [request for request, reply in replies.items() if isinstance(reply, dict) and reply.keys() == {"error"}]
     assert ["ffffffff" in request for request in failed] == [True], "that one is to fail"
     assert f"    {json.dumps(replies[failed[0]])}\n" in GUIDE.read_text("utf-8")
-    assert len(told) == 16
-    followed = [said for said in told.values() if said.startswith("data:")]
-    assert ['"kind": "done"' in said.splitlines()[-2] for said in followed] == [True, True]
+    assert len(printed) == 16
+    followed = [text for text in printed.values() if text.startswith("data:")]
+    assert ['"kind": "done"' in text.splitlines()[-2] for text in followed] == [True, True]
 
 
 async def _batch(database: Path) -> None:

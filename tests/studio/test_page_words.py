@@ -65,9 +65,9 @@ def test_labels_have_model_names_for_people(label: str, shown: str) -> None:
 
 
 def test_the_help_of_every_field_names_fields_and_pages() -> None:
-    said = [f"{control.help} {control.default}" for group in groups() for control in group.controls]
-    assert len(said) > 30
-    assert [one for one in said if "--" in one or "`" in one or "redraft " in one] == []
+    helps = [f"{control.help} {control.default}" for group in groups() for control in group.controls]
+    assert len(helps) > 30
+    assert [help_text for help_text in helps if "--" in help_text or "`" in help_text or "redraft " in help_text] == []
 
 
 def shell_or_python(page: str) -> list[str]:
@@ -85,7 +85,7 @@ def test_a_reason_without_a_score_stands_once_and_names_the_page(at: Served) -> 
             "summary": text,
             "metrics": ["coverage", "keyfact_recall", "booookscore", "consistency"],
         }
-        sent = {one: value for one, value in body.items() if one != "metrics"}
+        sent = {name: value for name, value in body.items() if name != "metrics"}
         plan = client.post("/runs/new", data={**sent, "text": chapter(), "judge": "extractive"}).text
         assert shell_or_python(plan) == []
         runs = [begin(client, **body), begin(client, **body | {"summary": f"{text} Nobody saw it."})]
@@ -103,7 +103,7 @@ def test_a_reason_without_a_score_stands_once_and_names_the_page(at: Served) -> 
 def test_entries_of_the_menu_that_need_it_explain_themselves(at: Served) -> None:
     with at.client() as client:
         menu = re.findall(r'<a href="/(packs)"[^>]* title="([^"]+)">', client.get("/models").text)
-    assert [(name, said.split()[:4]) for name, said in menu] == [
+    assert [(name, title.split()[:4]) for name, title in menu] == [
         ("packs", ["Key", "facts", "and", "questions"]),
     ]
 

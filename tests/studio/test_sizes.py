@@ -71,9 +71,9 @@ def test_a_list_without_runs_has_nothing_to_filter(at: Served, tmp_path: Path) -
     with served(tmp_path) as empty, empty.client() as client:
         none = client.get("/runs").text
     with at.client() as client:
-        some, without = client.get("/runs").text, client.get("/runs?q=nothing-has-this").text
-    assert ["No runs yet" in one for one in (none, some, without)] == [True, False, False]
-    assert ['class="filter"' in one for one in (none, some, without)] == [False, True, True]
+        listing, without = client.get("/runs").text, client.get("/runs?q=nothing-has-this").text
+    assert ["No runs yet" in page for page in (none, listing, without)] == [True, False, False]
+    assert ['class="filter"' in page for page in (none, listing, without)] == [False, True, True]
 
 
 @pytest.mark.slow
