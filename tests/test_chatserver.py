@@ -37,7 +37,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def test_a_hang_ends_with_the_client_or_with_the_server() -> None:
+def test_hang_ends_with_client_or_server() -> None:
     with ChatServer(lambda _: Fault("hang")) as server:
         with pytest.raises(httpx.ReadTimeout):
             post(server, read=0.2)
@@ -107,7 +107,7 @@ def test_latency_depends_on_the_content_only() -> None:
     assert 0.19 <= server.seen[0].end - server.seen[0].start < 1
 
 
-def test_the_summarizer_is_deterministic_and_keeps_to_the_limit() -> None:
+def test_summarizer_is_deterministic_within_the_limit() -> None:
     request = Seen(0, 0.0, "", "m", [{"role": "system", "content": "500 words"}], {}, "", 0)
     script = summarizer()
     for limit in [*range(1, 80), 1_000]:

@@ -93,7 +93,7 @@ def test_the_readme_is_three_screens() -> None:
 
 
 @page
-def test_links_lead_to_files_and_headings_that_are_there(path: Path) -> None:
+def test_links_lead_to_files_and_headings(path: Path) -> None:
     for link in _LINK.findall(path.read_text("utf-8")):
         if "://" in link:
             continue
@@ -125,7 +125,7 @@ def test_the_commands_in_blocks_are_parsed(path: Path) -> None:
 
 
 @page
-def test_the_commands_and_options_in_sentences_are_there(path: Path) -> None:
+def test_commands_and_options_in_sentences_exist(path: Path) -> None:
     everywhere = _options(app)
     for code in _INLINE.findall(_FENCED.sub("", path.read_text("utf-8"))):
         words = code.replace("\\|", "|").split()
@@ -135,7 +135,7 @@ def test_the_commands_and_options_in_sentences_are_there(path: Path) -> None:
             assert set(_OPTION.findall(code)) <= options, code
 
 
-def test_the_files_and_names_of_the_architecture_are_there() -> None:
+def test_files_and_names_of_the_architecture_exist() -> None:
     text, package = (ROOT / "docs" / "architecture.md").read_text("utf-8"), ROOT / "redraft"
     for file in re.findall(r"`([\w/]+(?:\.(?:py|sql)|/))`", text):
         if "NAME" not in file and "FORMAT" not in file:
@@ -146,7 +146,7 @@ def test_the_files_and_names_of_the_architecture_are_there() -> None:
     assert len(references) > 15
 
 
-def test_the_two_commands_of_the_readme_are_those_of_ci() -> None:
+def test_readmes_commands_are_those_of_ci() -> None:
     text, ci = README.read_text("utf-8"), (ROOT / ".ci" / "run").read_text("utf-8")
     for command in (
         "pip install -e . && redraft summarize examples/the-salt-ledger.md --strategy hierarchical",
@@ -156,7 +156,7 @@ def test_the_two_commands_of_the_readme_are_those_of_ci() -> None:
         assert command in ci
 
 
-def test_the_list_of_options_is_what_the_commands_say(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_list_of_options_is_current(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     script = runpy.run_path(str(ROOT / "docs" / "write_options.py"))
     written = (ROOT / "docs" / "options.md").read_text("utf-8")

@@ -26,7 +26,7 @@ def book(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_usage_of_a_run_is_what_the_server_counted(tmp_path: Path, book: Path) -> None:
+def test_usage_of_a_run_is_the_servers(tmp_path: Path, book: Path) -> None:
     with ChatServer() as server:
         done = Command(tmp_path, server.base_url).run("summarize", str(book), *MODEL, *SMALL, "--json")
         answered = list(server.answered)
@@ -43,7 +43,7 @@ def test_usage_of_a_run_is_what_the_server_counted(tmp_path: Path, book: Path) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_a_refused_chunk_is_left_out_named_and_tried_again_on_resume(tmp_path: Path, book: Path, strategy: str) -> None:
+def test_refused_chunk_is_named_and_retried(tmp_path: Path, book: Path, strategy: str) -> None:
     answer, refusing = summarizer(), True
 
     def refuse_one(request: Seen) -> Reply:
@@ -70,7 +70,7 @@ def test_a_refused_chunk_is_left_out_named_and_tried_again_on_resume(tmp_path: P
 
 
 @pytest.mark.slow
-def test_a_wrong_key_stops_at_once_and_says_what_to_do(tmp_path: Path, book: Path) -> None:
+def test_wrong_key_stops_at_once(tmp_path: Path, book: Path) -> None:
     fault = Fault("status", status=401, message="Incorrect API key provided: sk-test-0123456789abcdef.")
     with ChatServer(lambda request: fault) as server:
         done = Inside(tmp_path, server.base_url).run("summarize", str(book), *MODEL, *SMALL)
@@ -84,7 +84,7 @@ def test_a_wrong_key_stops_at_once_and_says_what_to_do(tmp_path: Path, book: Pat
 
 
 @pytest.mark.nightly
-def test_the_checkpoints_do_not_grow_with_the_document(tmp_path: Path) -> None:
+def test_checkpoints_do_not_grow_with_the_document(tmp_path: Path) -> None:
     sizes = []
     for sentences in (300, 1200):
         folder = tmp_path / str(sentences)
@@ -126,7 +126,7 @@ def test_a_budget_in_money_is_kept(tmp_path: Path, book: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_order_in_which_replies_come_does_not_matter(tmp_path: Path, book: Path) -> None:
+def test_order_of_replies_does_not_matter(tmp_path: Path, book: Path) -> None:
     outcomes = set()
     for seed in range(2):
         folder = tmp_path / str(seed)

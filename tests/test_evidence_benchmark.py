@@ -28,14 +28,14 @@ def _folder(folder: Path, quote: str) -> Path:
     return folder
 
 
-async def test_true_claims_are_borne_out_and_false_ones_found_whatever_the_window(tmp_path: Path) -> None:
+async def test_true_claims_stand_false_ones_are_found(tmp_path: Path) -> None:
     rows = await rows_of(readings_in(_folder(tmp_path, "station {n} is called Tom{n}")), (4_000, 64_000))
 
     assert all((row.accused, row.found, row.undecided) == (0, _COUNT, 0) for *_, row, _ in rows)
     assert report(rows)
 
 
-async def test_a_claim_whose_quote_is_never_shown_misses_the_bound(tmp_path: Path) -> None:
+async def test_claim_without_its_quote_misses_the_bound(tmp_path: Path) -> None:
     rows = await rows_of(readings_in(_folder(tmp_path, "station {n} is called Bob")), (64_000,))
 
     assert all(row.accused == _COUNT for *_, row, _ in rows)

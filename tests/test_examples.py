@@ -73,7 +73,7 @@ def test_an_example_uses_nothing_but_public_names(path: Path) -> None:
         ("session._manager", "session._manager"),
     ],
 )
-def test_a_name_that_is_not_public_is_found(source: str, name: str) -> None:
+def test_name_that_is_not_public_is_found(source: str, name: str) -> None:
     assert foreign(source) == [name]
 
 
@@ -121,7 +121,7 @@ def excerpt(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_the_graph_in_a_graph_of_ones_own(tmp_path: Path, excerpt: Path) -> None:
+def test_graph_within_an_own_graph(tmp_path: Path, excerpt: Path) -> None:
     done = ran(tmp_path, str(EMBED / "subgraph.py"), str(excerpt))
 
     heading, _, summary = done.out.partition("\n\n")
@@ -163,7 +163,7 @@ async def test_a_review_over_http_takes_no_nonsense() -> None:
 
 
 @pytest.mark.slow
-def test_a_metric_and_a_model_of_ones_own(tmp_path: Path) -> None:
+def test_own_metric_and_own_model(tmp_path: Path) -> None:
     done = ran(tmp_path, str(EMBED / "own.py"))
 
     assert done.out == "The harbour board met on Tuesday at the Customs House. Edith Marlow was in the chair.\n"
@@ -178,7 +178,7 @@ def density_step(seen: Seen) -> Reply:
     return {"missing": ["the bank"], "summary": f"Hester came to the island. {'Denser still. ' * (step + 1)}".strip()}
 
 
-async def test_chain_of_density_is_cached_budgeted_and_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_chain_of_density_is_cached_and_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = runpy.run_path(str(EMBED.parent / "chain_of_density.py"))
     monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
     monkeypatch.setattr("redraft.graphs.strategies._objects", {})

@@ -12,7 +12,7 @@ from redraft.text.tokens import tokenizer_named
 
 
 @pytest.mark.nightly
-async def test_a_document_that_is_read_whole_is_read_few_times_and_in_the_same_words() -> None:
+async def test_whole_document_is_read_few_times() -> None:
     document = parse(" ".join(SAMPLE.read_text("utf-8").split(" ")[:5_000]).encode(), name="book.txt")
     reader = Reader()
     first, second = map(tokens_of, await spent(document, 64_000, 250, USUAL_METRICS, reader))
@@ -22,7 +22,7 @@ async def test_a_document_that_is_read_whole_is_read_few_times_and_in_the_same_w
     assert share_in_prefixes(reader.read) >= LEAST_SHARED
 
 
-def test_what_begins_as_before_is_in_a_shared_prefix_and_what_stands_elsewhere_is_not() -> None:
+def test_shared_beginning_is_a_shared_prefix() -> None:
     assert share_in_prefixes([["one two three four"], ["one two three four"]]) == 1
     assert share_in_prefixes([["one two", "three four"], ["three four"]]) == 0
     assert share_in_prefixes([["one two"]]) == 1

@@ -31,7 +31,7 @@ async def evaluated(tmp_path: Path) -> tuple[Path, Evaluation]:
     return database, result.evaluations["coverage"]
 
 
-def test_requests_are_counted_by_what_became_of_them(evaluated: tuple[Path, Evaluation]) -> None:
+def test_requests_are_counted_by_outcome(evaluated: tuple[Path, Evaluation]) -> None:
     database, _ = evaluated
     requests = asked(database)
     tally = tallies(requests)
@@ -45,7 +45,7 @@ def test_requests_are_counted_by_what_became_of_them(evaluated: tuple[Path, Eval
 
 
 @pytest.mark.parametrize("outcome", ["sent", "lost", "cancelled"])
-def test_what_was_given_up_with_its_run_is_no_request(evaluated: tuple[Path, Evaluation], outcome: str) -> None:
+def test_abandoned_call_is_no_request(evaluated: tuple[Path, Evaluation], outcome: str) -> None:
     database, _ = evaluated
     before = asked(database)
     with sqlite3.connect(database) as ledger:
@@ -54,7 +54,7 @@ def test_what_was_given_up_with_its_run_is_no_request(evaluated: tuple[Path, Eva
 
 
 @pytest.mark.parametrize("finish", ["length", "stop"])
-def test_a_reply_that_is_asked_again_in_parts_counts_as_asked_again(finish: str) -> None:
+def test_reply_asked_in_parts_counts_as_repeated(finish: str) -> None:
     parent = Asked("answer_from_summary", "answers 1 to 4", ("unreadable", "unreadable"), (finish, finish), 1.0, 9)
     first = replace(parent, label="answers 1 to 2", outcomes=("ok",), finishes=("stop",))
     tally = tallies([parent, first, replace(first, label="answers 3 to 4")])["answer_from_summary"]
@@ -65,7 +65,7 @@ def test_a_reply_that_is_asked_again_in_parts_counts_as_asked_again(finish: str)
     assert (alone["asked again"], alone["lost"]) == (0, 1)
 
 
-def test_a_reply_that_is_drawn_once_more_or_asked_for_by_parts_of_the_text_is_not_lost() -> None:
+def test_redrawn_or_divided_reply_is_not_lost() -> None:
     parent = Asked("ask_document", "questions on stretch 1 of 1", ("cut",), ("length",), 1.0, 9, 0.0, "r")
     fine = replace(parent, outcomes=("ok",), finishes=("stop",))
     part = replace(fine, label=f"{parent.label}, part 1")
@@ -77,7 +77,7 @@ def test_a_reply_that_is_drawn_once_more_or_asked_for_by_parts_of_the_text_is_no
         assert tallies([parent, sibling])["ask_document"]["lost"] == 1
 
 
-def test_a_score_stands_on_as_many_verdicts_as_it_says(evaluated: tuple[Path, Evaluation]) -> None:
+def test_score_rests_on_its_verdicts(evaluated: tuple[Path, Evaluation]) -> None:
     database, coverage = evaluated
     assert coverage.judged == 6
     assert list(unsound([coverage], entries(database))) == []
@@ -92,7 +92,7 @@ def test_a_score_stands_on_as_many_verdicts_as_it_says(evaluated: tuple[Path, Ev
         ({"outcome": "failed"}, "is failed and has the score"),
     ],
 )
-def test_a_score_that_stands_on_less_is_found(
+def test_score_on_fewer_verdicts_is_found(
     evaluated: tuple[Path, Evaluation], change: dict[str, object], complaint: str
 ) -> None:
     _, coverage = evaluated
@@ -106,7 +106,7 @@ def test_verdicts_that_no_reply_holds_are_found(evaluated: tuple[Path, Evaluatio
     assert "verdicts on 6 items, and the replies hold 5" in complaint
 
 
-def test_a_fact_of_two_trees_is_asked_about_once(evaluated: tuple[Path, Evaluation]) -> None:
+def test_fact_of_two_trees_is_asked_once(evaluated: tuple[Path, Evaluation]) -> None:
     _, coverage = evaluated
     facts = [{"fact": f"The keeper is {name}.", "verdict": "yes"} for name in ("Tom", "Ann", "Tom")]
     twice = replace(coverage, metric="keyfact_recall", judged=3, details={"facts": facts})

@@ -49,7 +49,7 @@ def test_its_strategy_is_planned_and_drafts(command: Inside) -> None:
     assert command.run("runs", "--json").json["runs"][0]["strategy"] == "first-and-last"
 
 
-def test_its_strategy_takes_a_document_of_one_chunk(command: Inside) -> None:
+def test_strategy_takes_a_document_of_one_chunk(command: Inside) -> None:
     planned = command.run("summarize", str(TALK), *ENDS, "-w", "40", "--dry-run", "--json").json
     done = command.run("summarize", str(TALK), *ENDS, "-w", "40", "-m", "echo:last", "--json").json
     assert planned["calls"] == done["usage"]["calls"] == 1
@@ -74,7 +74,7 @@ def test_its_strategy_refuses_what_does_not_fit(command: Inside) -> None:
 
 
 @pytest.mark.slow
-def test_its_strategy_drafts_what_is_refined_by_its_metric(command: Inside) -> None:
+def test_strategy_drafts_what_its_metric_refines(command: Inside) -> None:
     done = command.run("summarize", str(SAMPLE), *ENDS, "--refine", "-g", "dates=1", "--json").json
     assert done["goals"] == {"dates": {"at_least": 1.0, "met": True, "judged_share": 1.0}}
 
@@ -92,7 +92,7 @@ def test_its_metric_that_asks_nobody(command: Inside) -> None:
 
 
 @pytest.mark.slow
-def test_its_metric_with_a_prompt_of_its_own_wants_a_judge_that_can_answer(command: Inside) -> None:
+def test_metric_with_a_prompt_needs_a_judge(command: Inside) -> None:
     draft = command.run("summarize", str(TALK), "-m", "echo:first", "-w", "40", "-o", "talk.md", "--quiet")
     arguments = ("evaluate", str(TALK), "talk.md", "--metric", "names_the_author", "--json")
     planned = command.run(*arguments, "--judge", "echo:first", "--dry-run").json
@@ -192,7 +192,7 @@ def test_a_strategy_that_is_none_is_told(tmp_path: Path, points: dict[str, str],
     assert caught.value.hint
 
 
-def test_two_packages_with_one_name_are_told_apart_by_nobody(tmp_path: Path) -> None:
+def test_two_packages_with_one_name_are_refused(tmp_path: Path) -> None:
     first = strategies(tmp_path / "one", "wordy", ends="wordy:FIRST_AND_LAST")
     second = strategies(tmp_path / "other", "windy", ends="windy:FIRST_AND_LAST")
     with installed(first, second, EXAMPLE), pytest.raises(UsageError) as caught:

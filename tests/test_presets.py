@@ -79,7 +79,7 @@ def command(tmp_path: Path) -> Inside:
 
 
 @pytest.mark.parametrize("name", PAPERS)
-def test_a_preset_sets_what_its_paper_says_and_nothing_else(name: str) -> None:
+def test_preset_sets_what_its_paper_says(name: str) -> None:
     preset = redraft.preset(name)
     assert {**preset.set_fields, **preset.experiment} == PAPERS[name]
 
@@ -89,7 +89,7 @@ def test_every_preset_is_held_against_its_paper() -> None:
 
 
 @pytest.mark.parametrize("name", PAPERS)
-def test_the_page_names_the_place_in_the_paper_of_every_setting(name: str) -> None:
+def test_page_names_the_paper_for_each_setting(name: str) -> None:
     section = re.split(r"^## ", PAGE.read_text("utf-8"), flags=re.MULTILINE)
     (settings,) = (paragraph for paragraph in section if paragraph.startswith(f"{name}\n"))
     rows = dict(re.findall(r"^\| `(\w+)` \| .*? \| (.+?) \|$", settings, re.MULTILINE))
@@ -99,7 +99,7 @@ def test_the_page_names_the_place_in_the_paper_of_every_setting(name: str) -> No
     )
 
 
-def test_a_name_that_means_nothing_is_answered_with_those_that_there_are(command: Inside) -> None:
+def test_meaningless_name_lists_the_choices(command: Inside) -> None:
     refused = command.run("evaluate", "book.md", "summary.md", "--preset", "hamlett")
     assert refused.code == 2
     assert "there is no preset 'hamlett'" in refused.err
@@ -107,7 +107,7 @@ def test_a_name_that_means_nothing_is_answered_with_those_that_there_are(command
 
 
 @pytest.mark.slow
-def test_flag_before_environment_before_file_before_preset_before_default(command: Inside) -> None:
+def test_flag_precedes_environment_file_preset_default(command: Inside) -> None:
     def words(*arguments: str) -> int:
         done = command.run("summarize", "book.md", "--json", *arguments)
         assert done.code == 0, done.err
@@ -123,7 +123,7 @@ def test_flag_before_environment_before_file_before_preset_before_default(comman
     assert words("-w", "100") == 100
 
 
-def test_the_environment_and_the_file_name_a_preset(command: Inside) -> None:
+def test_environment_and_file_name_a_preset(command: Inside) -> None:
     command.environment["REDRAFT_PRESET"] = "booookscore"
     by_environment = command.run("summarize", "book.md", "--json").json
     del command.environment["REDRAFT_PRESET"]
@@ -133,7 +133,7 @@ def test_the_environment_and_the_file_name_a_preset(command: Inside) -> None:
 
 
 @pytest.mark.slow
-def test_drafts_are_judged_and_redrafted_as_the_preset_has_it(command: Inside) -> None:
+def test_drafts_are_judged_as_the_preset_says(command: Inside) -> None:
     done = command.run("refine", "book.md", "summary.md", "--preset", "longsumeval", "--rounds", "1", "--json")
     assert done.json["goals"].keys() == {"coverage", "consistency"}
     assert [goal["at_least"] for goal in done.json["goals"].values()] == [0.6, 0.73]
@@ -147,7 +147,7 @@ def test_drafts_are_judged_and_redrafted_as_the_preset_has_it(command: Inside) -
 
 
 @pytest.mark.slow
-def test_goals_and_metrics_of_ones_own_take_the_place_of_all_of_the_presets(command: Inside) -> None:
+def test_own_goals_and_metrics_replace_the_presets(command: Inside) -> None:
     done = command.run(
         "refine",
         "book.md",
@@ -167,7 +167,7 @@ def test_goals_and_metrics_of_ones_own_take_the_place_of_all_of_the_presets(comm
     assert "consistency " not in report.out
 
 
-def test_what_a_command_has_no_option_for_is_passed_over(command: Inside) -> None:
+def test_irrelevant_settings_are_passed_over(command: Inside) -> None:
     done = command.run("evaluate", "book.md", "summary.md", "--preset", "hamlet", "--dry-run")
     assert done.code == 0, done.err
     assert "window 128,000 tokens" in done.err + done.out
@@ -182,7 +182,7 @@ async def test_a_workshop_begins_from_a_preset(tmp_path: Path) -> None:
     assert (result.settings.chunk_tokens, result.settings.words) == (2048, 40)
 
 
-def test_every_field_of_a_preset_is_an_option() -> None:
+def test_preset_field_is_an_option() -> None:
     """Else the command would pass it over without a word."""
     parameters = {**parse_options.JUDGING, **parse_options.REFINEMENT}
     options = {parameters.get(str(option.name), str(option.name)) for option in [*summarize.options, *evaluate.options]}
@@ -197,7 +197,7 @@ def asked_by(command: Inside, *arguments: str) -> list[tuple[str, dict[str, Any]
         return [(request.body["model"], request.body) for request in server.seen]
 
 
-def test_drafts_are_drawn_as_the_preset_has_it_and_each_step_at_its_own_temperature(command: Inside) -> None:
+def test_drafts_use_the_presets_temperatures(command: Inside) -> None:
     bodies = [body for _, body in asked_by(command, "summarize", "book.md", "--preset", "booookscore")]
     assert {body["top_p"] for body in bodies} == {1.0}
     assert {body["temperature"] for body in bodies} == {0.5}
@@ -205,7 +205,7 @@ def test_drafts_are_drawn_as_the_preset_has_it_and_each_step_at_its_own_temperat
     assert {body["top_p"] for _, body in requests} == {0.9}
 
 
-def test_with_hamlet_the_writer_and_the_judges_decode_greedily(command: Inside) -> None:
+def test_hamlet_preset_decodes_greedily(command: Inside) -> None:
     requests = asked_by(command, "evaluate", "book.md", "summary.md", "--preset", "hamlet", "--judge", "openai:j")
     written = asked_by(command, "summarize", "book.md", "--preset", "hamlet")
     assert {model for model, _ in requests} == {"j"}
@@ -231,14 +231,14 @@ USES_NOTHING = "the preset {} sets nothing that this command uses"
         ("booookscore", "pack build book.md"),
     ],
 )
-def test_a_preset_that_a_command_does_not_use_is_refused(command: Inside, name: str, run: str) -> None:
+def test_preset_unused_by_a_command_is_refused(command: Inside, name: str, run: str) -> None:
     refused = command.run(*run.split(), "--preset", name)
     assert refused.code == 2
     assert USES_NOTHING.format(name) in refused.err
     assert ("add --refine" in refused.err) is run.startswith(("summarize", "batch"))
 
 
-def test_a_preset_for_all_commands_is_noted_where_it_makes_no_difference(command: Inside) -> None:
+def test_idle_preset_is_noted(command: Inside) -> None:
     command.environment["REDRAFT_PRESET"] = "longsumeval"
     note = USES_NOTHING.format("longsumeval")
     assert note in command.run("summarize", "book.md", "--dry-run").err
@@ -249,7 +249,7 @@ def test_a_preset_for_all_commands_is_noted_where_it_makes_no_difference(command
 @pytest.mark.parametrize(
     ("name", "goals"), [("booookscore", "-g booookscore=VALUE"), ("hamlet", "-g faithfulness=VALUE")]
 )
-def test_a_preset_that_judges_otherwise_needs_goals_of_its_own(command: Inside, name: str, goals: str) -> None:
+def test_preset_that_judges_otherwise_needs_goals(command: Inside, name: str, goals: str) -> None:
     for run in (("refine", "book.md", "summary.md"), ("summarize", "book.md", "--refine")):
         refused = command.run(*run, "--preset", name, "--dry-run")
         assert refused.code == 2

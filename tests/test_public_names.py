@@ -28,7 +28,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         _ = redraft.Sesion  # type: ignore[attr-defined]
 
 
-def test_a_pattern_finds_what_that_of_re_finds() -> None:
+def test_lazy_pattern_finds_what_re_finds() -> None:
     eager, lazy = re.compile(r"(?P<word>[a-z]+)", re.IGNORECASE), pattern(r"(?P<word>[a-z]+)", re.IGNORECASE)
     text = "One two, THREE"
     assert [match["word"] for match in lazy.finditer(text)] == [match["word"] for match in eager.finditer(text)]
@@ -37,7 +37,7 @@ def test_a_pattern_finds_what_that_of_re_finds() -> None:
     assert lazy.pattern == eager.pattern
 
 
-def test_it_is_compiled_when_it_is_first_used_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pattern_is_compiled_once_on_first_use(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled: list[str] = []
     compiling = re.compile
     monkeypatch.setattr(re, "compile", lambda written, flags: compiled.append(written) or compiling(written, flags))
@@ -48,6 +48,6 @@ def test_it_is_compiled_when_it_is_first_used_and_once(monkeypatch: pytest.Monke
     assert compiled == ["a+"]
 
 
-def test_what_is_no_pattern_is_an_error_at_its_first_use() -> None:
+def test_invalid_pattern_fails_at_first_use() -> None:
     with pytest.raises(re.error):
         pattern("(").search("a")

@@ -76,7 +76,7 @@ def test_a_summary_that_is_good_enough_passes() -> None:
     assert result.scores["consistency"] == 1.0
 
 
-def test_findings_and_their_places_are_in_the_message() -> None:
+def test_findings_and_places_are_in_the_message() -> None:
     with redraft.Session(":memory:") as session, pytest.raises(AssertionError) as caught:
         redraft.assert_summary(MINUTES, BAD, session=session, consistency=0.9)
 
@@ -89,7 +89,7 @@ def test_findings_and_their_places_are_in_the_message() -> None:
     assert any("(at 0% of the document)" in line for line in findings)
 
 
-def test_a_metric_without_a_score_fails_and_says_why() -> None:
+def test_metric_without_a_score_fails_with_reason() -> None:
     def nothing(case: redraft.Case) -> None:
         return None
 
@@ -102,7 +102,7 @@ def test_a_metric_without_a_score_fails_and_says_why() -> None:
             redraft.assert_summary(MINUTES, GOOD, session=session, statistics=0)
 
 
-def test_own_metrics_must_reach_one_and_the_usual_ones_what_is_usual() -> None:
+def test_own_metrics_have_their_default_goals() -> None:
     def half(case: redraft.Case) -> float:
         """It is whole."""
         return 0.5
@@ -115,7 +115,7 @@ def test_own_metrics_must_reach_one_and_the_usual_ones_what_is_usual() -> None:
             redraft.assert_summary(MINUTES, BAD, session=session)
 
 
-def test_a_score_that_is_none_and_a_metric_that_is_none_are_refused() -> None:
+def test_invalid_score_or_metric_is_refused() -> None:
     with redraft.Session(":memory:") as session:
         with pytest.raises(redraft.UsageError, match="coverage=90 is not a score from 0 to 1"):
             redraft.assert_summary(MINUTES, GOOD, session=session, coverage=90)
@@ -153,7 +153,7 @@ def test_a_failure_is_short(suite: Any) -> None:
     assert "assertions.py" not in done.stdout.str()
 
 
-def test_a_marker_takes_no_argument_without_a_name(suite: Any) -> None:
+def test_marker_takes_only_named_arguments(suite: Any) -> None:
     done = suite(
         SUITE.replace("pytest.mark.redraft", "pytest.mark.redraft('openai:gpt-5')").split("def test_fixture")[0]
     )
@@ -197,7 +197,7 @@ def test_workers_of_xdist_hand_their_totals_over(suite: Any) -> None:
 
 
 @pytest.mark.slow
-def test_a_suite_that_does_not_use_it_pays_nothing(suite: Any) -> None:
+def test_suite_without_the_plugin_pays_nothing(suite: Any) -> None:
     done = suite("def test_other():\n    pass\n")
     done.assert_outcomes(passed=1)
     assert "redraft:" not in done.stdout.str()

@@ -38,7 +38,7 @@ async def worked(folder: Path, server: ChatServer) -> Findings:
 
 
 @pytest.mark.slow
-async def test_all_strategies_and_metrics_are_run_and_reported(tmp_path: Path, server: ChatServer) -> None:
+async def test_every_strategy_and_metric_is_reported(tmp_path: Path, server: ChatServer) -> None:
     findings = await worked(tmp_path, server)
     assert (findings.deaths, findings.doubts) == ([], [])
     assert len(findings.evaluations) == RUNS * len(METRICS)
@@ -46,9 +46,7 @@ async def test_all_strategies_and_metrics_are_run_and_reported(tmp_path: Path, s
     assert "no run died" in list(report(findings))
 
 
-async def test_attempts_that_were_given_up_with_a_run_are_no_failures_of_the_model(
-    tmp_path: Path, server: ChatServer
-) -> None:
+async def test_abandoned_attempts_are_no_failures(tmp_path: Path, server: ChatServer) -> None:
     running = asyncio.create_task(worked(tmp_path, server))
     while len(server.seen) < 8:
         assert not running.done(), "it was done before it could be stopped"
@@ -59,7 +57,7 @@ async def test_attempts_that_were_given_up_with_a_run_are_no_failures_of_the_mod
     assert all(request.read for request in asked(tmp_path / "keepers.db"))
 
 
-async def test_a_run_that_dies_is_reported_and_the_others_are_run(tmp_path: Path) -> None:
+async def test_dead_run_is_reported_others_continue(tmp_path: Path) -> None:
     with ChatServer(lambda _: Fault("status", status=401)) as closed:
         findings = await worked(tmp_path, closed)
     assert len(findings.deaths) == len(STRATEGIES)

@@ -52,7 +52,7 @@ async def drafted(session: Session, document: Document, judging: JudgeConfig) ->
 
 
 @pytest.mark.nightly
-async def test_a_text_is_drafted_and_judged_for_coverage(url: str, tmp_path: Path) -> None:
+async def test_text_is_drafted_and_judged_for_coverage(url: str, tmp_path: Path) -> None:
     document = shortened(SOURCES["report"], 600)
     assert 600 <= count_words(document.text) < 700
     # Most of the time would go into replies that say the same up to their limit.

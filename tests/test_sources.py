@@ -52,7 +52,7 @@ def no_file(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Pa
     yield path, kind
 
 
-async def test_wherever_a_path_is_taken_it_may_be_a_path(tmp_path: Path) -> None:
+async def test_paths_are_accepted_everywhere(tmp_path: Path) -> None:
     source, summary, prompts = tmp_path / "story.txt", tmp_path / "summary.txt", tmp_path / "prompts"
     source.write_text(STORY * 10, "utf-8")
     summary.write_text("Ines kept the light.", "utf-8")
@@ -80,7 +80,7 @@ async def test_wherever_a_path_is_taken_it_may_be_a_path(tmp_path: Path) -> None
         assert [values["order"]["source"] for values in states if "order" in values] == [source]
 
 
-def test_what_is_no_file_is_refused_at_once(no_file: tuple[Path, str]) -> None:
+def test_missing_file_is_refused_at_once(no_file: tuple[Path, str]) -> None:
     path, kind = no_file
     began = time.monotonic()
     with pytest.raises(DocumentError, match=kind) as refused:
@@ -108,7 +108,7 @@ def test_no_command_waits_for_a_pipe(command: Inside, words: tuple[str, ...]) ->
     assert "it is a named pipe, not a file" in done.err
 
 
-def test_settings_are_not_read_from_a_pipe_or_an_endless_file(command: Inside) -> None:
+def test_settings_are_read_from_plain_files_only(command: Inside) -> None:
     config = command.folder / "redraft.toml"
     os.mkfifo(config)
     assert "it is a named pipe" in command.run("runs").err
@@ -118,7 +118,7 @@ def test_settings_are_not_read_from_a_pipe_or_an_endless_file(command: Inside) -
 
 
 @pytest.mark.slow
-def test_a_source_has_a_limit_that_can_be_raised(command: Inside) -> None:
+def test_source_limit_can_be_raised(command: Inside) -> None:
     large = command.folder / "large.txt"
     large.write_text(STORY * 300)
     refused = command.run("summarize", "large.txt", "--dry-run", "--set", "max_source=20kB")
@@ -143,7 +143,7 @@ def test_the_limit_stands_where_nobody_sets_one(tmp_path: Path) -> None:
         load(str(large), max_bytes=1_000)
 
 
-def test_an_endless_standard_input_comes_to_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endless_standard_input_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     with open("/dev/zero", encoding="utf-8") as endless:
         monkeypatch.setattr("sys.stdin", endless)
         with pytest.raises(OSError, match="larger than 5 MB"):
@@ -160,7 +160,7 @@ def test_a_closed_standard_input_is_a_sentence(command: Inside) -> None:
     assert b"redraft: stdin: standard input is closed" in done.stderr
 
 
-def test_a_file_that_grows_while_it_is_read_is_bounded(tmp_path: Path) -> None:
+def test_growing_file_is_bounded(tmp_path: Path) -> None:
     path = tmp_path / "x.txt"
     path.write_bytes(b"a" * 11)
     with pytest.raises(OSError, match="larger than 10 bytes"):
@@ -186,7 +186,7 @@ def test_what_was_taken_out_is_said(command: Inside) -> None:
     assert escapes not in command.run("summarize", "odd.txt", "--quiet").err
 
 
-def test_a_pipe_is_written_to_and_a_link_stays_one(tmp_path: Path) -> None:
+def test_pipe_is_written_link_stays(tmp_path: Path) -> None:
     pipe, link, file = tmp_path / "pipe", tmp_path / "link", tmp_path / "file"
     os.mkfifo(pipe)
     with open(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK), "rb") as reader:

@@ -85,7 +85,7 @@ def test_what_is_shown_is_what_is_printed(page: Path, tmp_path: Path) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("page", PAGES_OF_EXPERIMENTS, ids=lambda path: path.name)
-def test_what_is_shown_of_experiments_is_what_is_printed(page: Path, tmp_path: Path) -> None:
+def test_experiments_on_pages_are_current(page: Path, tmp_path: Path) -> None:
     groups = [_of_block(block) for block in blocks(page.read_text("utf-8"))]
     # Blocks that only name commands need files that are not here.
     transcripts = [
@@ -120,7 +120,7 @@ def test_stale_sample_outputs_are_made_anew() -> None:
         page(f"{command}    Quite another line\n")
 
 
-def test_a_transcript_that_is_not_what_is_printed_is_found() -> None:
+def test_outdated_transcript_is_found() -> None:
     page = Page()
     assert (
         page.look_for(

@@ -54,7 +54,7 @@ def test_every_setting_in_a_fix_exists() -> None:
 
 
 @pytest.mark.slow
-def test_no_message_names_an_option_of_the_shell() -> None:
+def test_messages_name_no_shell_options() -> None:
     option = re.compile(r"(?<![\w-])--(?!redraft-|upgrade)[a-z]")
     texts = [
         (place, node.value)
@@ -72,7 +72,7 @@ def bases_of(node: ast.ClassDef) -> set[str]:
 
 
 @pytest.mark.slow
-def test_every_error_that_is_raised_can_be_imported() -> None:
+def test_raised_error_can_be_imported() -> None:
     classes = [node for _, tree in library() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
     errors = {"RedraftError"}
     while more := {node.name for node in classes if bases_of(node) & errors} - errors:
@@ -81,7 +81,7 @@ def test_every_error_that_is_raised_can_be_imported() -> None:
     assert errors <= {*redraft.__all__}
 
 
-async def test_a_used_up_budget_names_the_limit_in_python(tmp_path: Path) -> None:
+async def test_used_up_budget_in_python(tmp_path: Path) -> None:
     async with Session(tmp_path / "x.db", limits=Limits(max_calls=1)) as session:
         with pytest.raises(BudgetError) as caught:
             await session.evaluate(story(30), "The keeper tells of the lamp.", metrics=["consistency", "coverage"])
@@ -90,7 +90,7 @@ async def test_a_used_up_budget_names_the_limit_in_python(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-def test_a_used_up_budget_names_the_option_on_the_command_line(tmp_path: Path) -> None:
+def test_used_up_budget_on_the_command_line(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text(story(30).text, "utf-8")
     command = ("evaluate", "book.md", "book.md", "--metric", "coverage", "--max-calls", "1", "--json")
     error = Inside(tmp_path).run(*command).json["error"]

@@ -31,7 +31,7 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
         yield command
 
 
-def test_the_answer_is_printed_with_numbered_citations_and_the_rest_goes_to_stderr(command: Inside) -> None:
+def test_answer_is_printed_with_numbered_citations(command: Inside) -> None:
     done = command.run("ask", "book.md", named(5))
     assert done.code == 0, done.err
     quote = "The keeper number 5 is called Tom5 and lives at station 35 by the cold sea for 8 years."
@@ -44,7 +44,7 @@ def test_the_answer_is_printed_with_numbered_citations_and_the_rest_goes_to_stde
     assert (quiet.out, quiet.err) == (done.out, "")
 
 
-def test_an_unverified_sentence_is_left_out_and_named(command: Inside) -> None:
+def test_unverified_sentence_is_left_out_and_named(command: Inside) -> None:
     done = command.run("ask", "book.md", named(6), "--judge", "openai:j")
     assert done.code == 0, done.err
     assert done.out.startswith("The keeper number 6 is called Tom6. [1]\n")
@@ -57,12 +57,12 @@ def test_an_unverified_sentence_is_left_out_and_named(command: Inside) -> None:
     assert "The model judged its own answer" in itself.err
 
 
-def test_what_the_document_does_not_say_is_told_and_is_no_failure(command: Inside) -> None:
+def test_silent_document_is_no_failure(command: Inside) -> None:
     done = command.run("ask", "book.md", named(99), "--judge", "openai:j")
     assert (done.code, done.out) == (0, f"{NOT_SAID}\n")
 
 
-def test_the_json_and_the_file_have_the_same_and_the_run_is_listed_and_shown(command: Inside) -> None:
+def test_json_and_file_agree(command: Inside) -> None:
     done = command.run("ask", "book.md", named(5), "--judge", "openai:j", "--json", "-q", "-o", "answer.json")
     report = done.json
     assert (command.folder / "answer.json").read_text("utf-8") == done.out
@@ -87,7 +87,7 @@ def test_the_json_and_the_file_have_the_same_and_the_run_is_listed_and_shown(com
     assert command.run("resume", latest["run"], "--json").json["summary"] == ANSWER
 
 
-def test_a_dry_run_tells_the_price_and_asks_nobody(command: Inside) -> None:
+def test_dry_run_shows_the_price_asks_nobody(command: Inside) -> None:
     before = len(command.run("runs", "--json").json["runs"])
     done = command.run("ask", "book.md", named(9), "--dry-run", "--judge", "openai:j")
     assert done.code == 0, done.err
@@ -99,7 +99,7 @@ def test_a_dry_run_tells_the_price_and_asks_nobody(command: Inside) -> None:
     assert len(command.run("runs", "--json").json["runs"]) == before
 
 
-def test_a_follow_up_has_document_and_model_of_its_run(command: Inside) -> None:
+def test_follow_up_has_document_and_model(command: Inside) -> None:
     first = command.run("ask", "book.md", named(7), "-m", "openai:x", "--json").json
     follow_up = command.run("ask", "--follow", first["run"], named(8), "-o", "next.txt")
     assert follow_up.code == 0, follow_up.err
@@ -129,14 +129,14 @@ def test_what_cannot_be_meant_is_refused(command: Inside, arguments: tuple[str, 
     assert said in done.err
 
 
-def test_no_draft_is_made_by_the_strategy_that_answers(command: Inside) -> None:
+def test_answering_strategy_drafts_nothing(command: Inside) -> None:
     done = command.run("summarize", "book.md", "--strategy", "answer")
     assert done.code == 2
     assert "the strategy `answer` makes no draft" in done.err
 
 
 @pytest.mark.slow
-def test_the_built_in_model_quotes_what_bears_on_the_question_and_else_abstains(tmp_path: Path) -> None:
+def test_built_in_model_quotes_or_abstains(tmp_path: Path) -> None:
     command = Inside(tmp_path, COLUMNS="200")
     done = command.run("ask", str(SAMPLE), "Why did Crane ring the bell?")
     assert done.code == 0, done.err

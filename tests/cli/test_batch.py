@@ -37,7 +37,7 @@ def command(tmp_path: Path, server: ChatServer) -> Inside:
 
 
 @pytest.mark.nightly
-def test_what_dead_workers_still_have_counts_for_how_many_are_needed(command: Inside, tmp_path: Path) -> None:
+def test_dead_workers_items_count_as_needed(command: Inside, tmp_path: Path) -> None:
     assert command.run("batch", "in", *_OPTIONS, "--max-calls", "2").code == 3
     with Store(tmp_path / "redraft.db") as store:
         store.batches.set_status("mine", "open")
@@ -47,7 +47,7 @@ def test_what_dead_workers_still_have_counts_for_how_many_are_needed(command: In
 
 
 @pytest.mark.slow
-def test_files_with_the_same_text_are_named_once_with_both_names(command: Inside, tmp_path: Path) -> None:
+def test_files_with_one_text_are_named_once(command: Inside, tmp_path: Path) -> None:
     (tmp_path / "in" / "copy.md").write_bytes((tmp_path / "in" / "light-1.md").read_bytes())
     arguments = ("batch", "in", "-m", "extractive", "-w", "40", "--workers", "1")
     output = command.run(*arguments).out
@@ -57,7 +57,7 @@ def test_files_with_the_same_text_are_named_once_with_both_names(command: Inside
 
 
 @pytest.mark.slow
-def test_a_batch_from_its_plan_to_its_results(command: Inside, server: ChatServer, tmp_path: Path) -> None:
+def test_batch_from_plan_to_results(command: Inside, server: ChatServer, tmp_path: Path) -> None:
     planned = command.run("batch", "in", *_OPTIONS, "--dry-run", "--json").json
     told = {row["what"]: row["all documents"] for row in planned["rows"]}
     assert (told["documents"], told["cannot be read: the document is empty"]) == (3, 1)
@@ -108,7 +108,7 @@ def test_a_batch_from_its_plan_to_its_results(command: Inside, server: ChatServe
     assert "No runs" not in command.run("runs", "--all").out
 
 
-def test_files_in_a_folder_that_no_reader_takes_are_named(command: Inside, tmp_path: Path) -> None:
+def test_unreadable_files_in_a_folder_are_named(command: Inside, tmp_path: Path) -> None:
     for name in ("photo.jpg", ".hidden.jpg"):
         (tmp_path / "in" / name).write_bytes(b"\xff\xd8\xff")
     done = command.run("batch", "in", "--dry-run")
@@ -117,9 +117,7 @@ def test_files_in_a_folder_that_no_reader_takes_are_named(command: Inside, tmp_p
     assert "skipped" not in command.run("batch", "in", "--dry-run", "--quiet").err
 
 
-def test_what_cannot_be_meant_is_refused_before_anything_is_asked(
-    command: Inside, server: ChatServer, tmp_path: Path
-) -> None:
+def test_impossible_input_is_refused_before_asking(command: Inside, server: ChatServer, tmp_path: Path) -> None:
     (tmp_path / "odd.jsonl").write_text('{"id": "a", "text": "x"}\n{"id": "a", "path": "in/light-0.md"}\n', "utf-8")
     (tmp_path / "odder.jsonl").write_text('{"id": "a"}\n', "utf-8")
     for arguments, said in (
@@ -154,8 +152,6 @@ def test_what_cannot_be_meant_is_refused_before_anything_is_asked(
         (3, 9, 3),
     ],
 )
-def test_no_more_workers_begin_than_have_a_document_and_a_request(
-    wanted: int | None, waiting: int, workers: int
-) -> None:
+def test_workers_are_limited_by_documents_and_requests(wanted: int | None, waiting: int, workers: int) -> None:
     limits = Limits(concurrency=64)
     assert needed_workers(wanted, 4, limits, waiting) == workers

@@ -31,7 +31,7 @@ finally:
 
 
 @pytest.mark.parametrize("model", ["extractive", pytest.param("openai:m", marks=pytest.mark.nightly)])
-def test_a_summary_that_is_known_takes_little_time(tmp_path: Path, model: str) -> None:
+def test_stored_summary_takes_little_time(tmp_path: Path, model: str) -> None:
     with ChatServer() as server:
         command = Command(tmp_path, server.base_url)
         words = ("summarize", str(SAMPLE), "-m", model, "-q")
@@ -52,6 +52,6 @@ def test_a_summary_that_is_known_takes_little_time(tmp_path: Path, model: str) -
 
 
 @pytest.mark.nightly
-def test_the_command_of_this_test_would_be_caught_with_a_model(tmp_path: Path) -> None:
+def test_offending_command_would_be_caught_with_model(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match=r"redraft\.builtin\.model"):
         seconds_of(Command(tmp_path), PROGRAM, "summarize", str(SAMPLE), "-q")

@@ -37,7 +37,7 @@ def command(tmp_path: Path) -> Command:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["hierarchical", "incremental", "direct"])
-def test_the_sample_is_summarized_without_key_or_network(command: Command, strategy: str) -> None:
+def test_sample_is_summarized_without_key_or_network(command: Command, strategy: str) -> None:
     # One in a process of its own, as anybody has it.
     own = Command(command.folder) if strategy == "hierarchical" else command
     done = own.run("summarize", str(SAMPLE), "--strategy", strategy, "--context-tokens", "40000", "--words", "200")
@@ -62,7 +62,7 @@ def test_json_of_a_summary_keeps_the_contract(command: Command) -> None:
     assert command.run("resume", result["run"], "--json").json == result
 
 
-def test_the_summary_is_all_there_is_on_stdout(command: Command) -> None:
+def test_summary_is_all_there_is_on_stdout(command: Command) -> None:
     done = command.run("summarize", "book.md", "--words", "80", "--quiet")
 
     assert done.err == ""
@@ -100,7 +100,7 @@ def test_runs_lists_and_show_shows_the_pieces(command: Command) -> None:
     assert command.run("show", run, "--pieces", "--json").json["pieces"][0]["level"] == 0
 
 
-def test_a_dry_run_shows_the_plan_and_stores_nothing(command: Command) -> None:
+def test_dry_run_shows_the_plan_stores_nothing(command: Command) -> None:
     summarize = ("summarize", "book.md", "--model", "openai:gpt-4o-mini", "--strategy", "hierarchical", "--dry-run")
     done = command.run(*summarize)
     assert done.code == 0, done.err
@@ -133,9 +133,7 @@ def test_a_dry_run_shows_the_plan_and_stores_nothing(command: Command) -> None:
         (("summarize", "book.md", "--temperature", "nan"), 2, "temperature: must be"),
     ],
 )
-def test_failures_say_what_and_where_and_exit_with_their_code(
-    command: Command, arguments: tuple[str, ...], code: int, message: str
-) -> None:
+def test_failures_name_what_and_where(command: Command, arguments: tuple[str, ...], code: int, message: str) -> None:
     done = command.run(*arguments)
     assert done.code == code, done.err
     assert message in done.err
@@ -177,7 +175,7 @@ def test_what_is_no_text_is_refused(command: Command, tmp_path: Path, content: b
         "[pack]\nwrods = 1",
     ],
 )
-def test_a_mistake_in_the_settings_file_is_an_error(command: Command, tmp_path: Path, content: str) -> None:
+def test_mistake_in_the_settings_file(command: Command, tmp_path: Path, content: str) -> None:
     (tmp_path / "redraft.toml").write_text(content)
     done = command.run("summarize", "book.md")
 
@@ -214,7 +212,7 @@ def test_prompts_are_listed_shown_exported_and_overridden(command: Command, tmp_
 
 
 @pytest.mark.slow
-def test_a_run_whose_prompts_have_changed_is_not_resumed(command: Command, tmp_path: Path) -> None:
+def test_changed_prompts_prevent_resuming(command: Command, tmp_path: Path) -> None:
     command.run("prompts", "export", "mine")
     arguments = ("summarize", "book.md", "--chunk-tokens", "256", "--prompts", "mine", "--max-calls", "2", "--json")
     stopped = command.run(*arguments)
@@ -236,7 +234,7 @@ def test_a_run_whose_prompts_have_changed_is_not_resumed(command: Command, tmp_p
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stop", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.nightly)])
-def test_a_stop_is_clean_and_tells_how_to_go_on(command: Command, stop: signal.Signals) -> None:
+def test_stop_is_clean_and_names_the_resume(command: Command, stop: signal.Signals) -> None:
     with ChatServer(latency=lambda prompt, completion, index: 0.5 if index < 16 else 0.0) as server:
         served = Inside(command.folder, server.base_url)
         process = served.start("summarize", "book.md", "--model", "openai:gpt-4o-mini", "--chunk-tokens", "100")
@@ -268,7 +266,7 @@ def test_help_imports_nothing_heavy() -> None:
 
 
 @pytest.mark.slow
-def test_a_summary_imports_nothing_that_it_does_not_use(tmp_path: Path) -> None:
+def test_summary_imports_nothing_unused(tmp_path: Path) -> None:
     (tmp_path / "book.txt").write_text("The keeper lit the lamp at dusk. Storms came in March. " * 40, "utf-8")
     program = (
         "import re, sys\n"
@@ -285,7 +283,7 @@ def test_a_summary_imports_nothing_that_it_does_not_use(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_command_that_reads_a_file_brings_in_nothing_for_servers(tmp_path: Path) -> None:
+def test_reading_command_imports_no_server(tmp_path: Path) -> None:
     program = (
         "import sys\n"
         "from redraft.cli.main import main\n"
@@ -317,7 +315,7 @@ def test_every_command_and_option_has_help(name: str, command: Any) -> None:
 
 
 @pytest.mark.nightly
-def test_the_reader_of_our_output_may_leave_early(command: Command) -> None:
+def test_reader_of_output_may_leave_early(command: Command) -> None:
     program = f"{sys.executable} -m redraft show --json x | true; {sys.executable} -m redraft prompts list | head -n 1"
     done = subprocess.run(
         ["bash", "-c", program],
@@ -332,7 +330,7 @@ def test_the_reader_of_our_output_may_leave_early(command: Command) -> None:
     assert "BrokenPipe" not in done.stderr
 
 
-def test_control_characters_of_a_document_never_reach_the_terminal(command: Command, tmp_path: Path) -> None:
+def test_control_characters_never_reach_the_terminal(command: Command, tmp_path: Path) -> None:
     evil = story(120).text.replace("The Keeper", "The \x1b[31mKeeper\x07").replace("keeper", "kee\x1b]0;x\x07per")
     (tmp_path / "evil.md").write_text(evil, "utf-8")
     done = command.run("summarize", "evil.md", "--words", "60")
@@ -342,14 +340,14 @@ def test_control_characters_of_a_document_never_reach_the_terminal(command: Comm
     assert json.dumps("\x1b") not in command.run("runs", "--json").out
 
 
-def test_a_query_that_is_no_text_does_no_harm(command: Command) -> None:
+def test_query_that_is_no_text_is_harmless(command: Command) -> None:
     done = command.run("summarize", "book.md", "--words", "60", "--query", "who \udcff?")
 
     assert done.code == 0, done.err
 
 
 @pytest.mark.parametrize("in_the_way", [b"this is no database" * 99, None])
-def test_checkpoints_that_cannot_be_used_are_an_error_with_advice(command: Command, in_the_way: bytes | None) -> None:
+def test_unusable_checkpoints_are_an_error(command: Command, in_the_way: bytes | None) -> None:
     path = command.folder / "redraft.checkpoints.db"
     if in_the_way is None:
         path.mkdir()
@@ -367,7 +365,7 @@ def test_checkpoints_that_cannot_be_used_are_an_error_with_advice(command: Comma
 @pytest.mark.parametrize(
     "text", ["The patient Mary Quill has a cancer", "Mary Quill is ill. Nobody knows it", "# Quill\n"]
 )
-def test_a_text_in_place_of_a_path_is_not_repeated(command: Command, text: str) -> None:
+def test_text_for_a_path_is_not_repeated(command: Command, text: str) -> None:
     done = command.run("summarize", text)
     assert done.code == 2
     assert done.err.startswith("reading a text\n")

@@ -105,7 +105,7 @@ def test_other_commands_show_a_comparison(command: Inside, done: Done) -> None:
     assert "made no summary: it asked which of two summaries is better" in refused.err
 
 
-def test_a_comparison_out_of_budget_can_go_on(command: Inside, tmp_path: Path) -> None:
+def test_comparison_out_of_budget_resumes(command: Inside, tmp_path: Path) -> None:
     fresh = with_new_database(command, tmp_path)
     stopped = fresh.run(*COMPARE, "--max-calls", "1")
     assert (stopped.code, stopped.out) == (3, "")

@@ -41,7 +41,7 @@ COMMANDS = _all(app)
 LARGE = [(path, one) for path, one in COMMANDS if one.first]
 
 
-def test_the_large_commands_show_the_ten_options_that_matter_in_groups(command: Inside) -> None:
+def test_large_commands_show_ten_grouped_options(command: Inside) -> None:
     output = command.run("summarize", "--help").out
 
     titles = ["Summary:", "Model:", "Judging:", "Refining:", "Limits:", "Output:"]
@@ -54,9 +54,7 @@ def test_the_large_commands_show_the_ten_options_that_matter_in_groups(command: 
 
 
 @pytest.mark.parametrize(("path", "one"), LARGE)
-def test_a_short_help_has_ten_options_and_says_where_the_rest_is(
-    command: Inside, path: tuple[str, ...], one: Command
-) -> None:
+def test_short_help_has_ten_options(command: Inside, path: tuple[str, ...], one: Command) -> None:
     known = {option.long.removeprefix("--") for option in one.options}
     assert len(one.first) == len(set(one.first)) == 10
     assert known > set(one.first)
@@ -66,7 +64,7 @@ def test_a_short_help_has_ten_options_and_says_where_the_rest_is(
 
 
 @pytest.mark.parametrize(("path", "one"), COMMANDS)
-def test_help_lists_every_option_and_fits_80_columns(command: Inside, path: tuple[str, ...], one: Command) -> None:
+def test_help_lists_every_option_in_80_columns(command: Inside, path: tuple[str, ...], one: Command) -> None:
     done = command.run("help", *path)
 
     assert done.code == 0, done.err
@@ -80,7 +78,7 @@ def test_help_lists_every_option_and_fits_80_columns(command: Inside, path: tupl
         assert (option.get_help_record(context) or ("", ""))[1].count("[default") <= 1, f"{option.long} says it twice"
 
 
-def test_help_alone_is_the_overview_and_no_line_of_it_is_cut(command: Inside) -> None:
+def test_help_alone_is_the_whole_overview(command: Inside) -> None:
     overview = command.run("help")
 
     assert overview.code == 0
@@ -110,7 +108,7 @@ def test_an_unknown_command_names_the_nearest(command: Inside, arguments: tuple[
     assert done.out == ""
 
 
-def test_short_options_mean_what_the_long_ones_do(command: Inside, tmp_path: Path) -> None:
+def test_short_options_equal_the_long_ones(command: Inside, tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text("# T\n\n" + "The keeper of the light saw the ship come in. " * 80, "utf-8")
     done = command.run("summarize", "book.md", "-m", "extractive", "-w", "40", "-q", "-o", "out.md", "--json")
 
@@ -147,7 +145,7 @@ def called(*arguments: str) -> Any:
     return done.output or str(done.exception or "") or found
 
 
-def test_an_option_has_the_type_the_bounds_and_the_name_of_its_field() -> None:
+def test_option_has_its_fields_type_and_bounds() -> None:
     assert called() == {"share": None, "name": (), "loud": None, "check": None}
     assert called("--share", "0.2", "-n", "a", "--name", "b", "--loud", "--no-check") == {
         "share": 0.2,
@@ -158,25 +156,25 @@ def test_an_option_has_the_type_the_bounds_and_the_name_of_its_field() -> None:
     assert called("--share", "1") == "share: must be less than 1"
 
 
-def test_the_help_says_the_default_of_the_field_or_the_words_for_it() -> None:
+def test_help_says_the_default_of_the_field() -> None:
     text = " ".join(str(called("--help")).split())
     assert "A share. [default: 0.5]" in text
     assert "Check. [default: they do]" in text
     assert "Loud. -n, --name" in text
 
 
-def test_an_option_of_a_new_run_has_the_default_of_its_field() -> None:
+def test_option_has_its_fields_default() -> None:
     command = Command("example")
     of_field(DraftConfig, "chunk_tokens")(command)
     of_field(Limits, "concurrency")(command)
     assert {param.name: param.default for param in command.params} == {"chunk_tokens": 2048, "concurrency": None}
 
 
-def test_the_parameters_of_a_model_are_those_of_its_fields_that_are_options() -> None:
+def test_parameters_of_a_model_are_its_fields() -> None:
     assert parameters_of(Example) == {"share": "share", "name": "names", "loud": "loud", "check": "check"}
 
 
-def test_the_same_field_of_another_model_has_its_bounds_beside_its_own() -> None:
+def test_equal_fields_have_their_own_bounds() -> None:
     class Body(BaseModel):
         words: Annotated[int | None, Field(le=100)] = field_like(DraftConfig, "words")
 
@@ -187,12 +185,12 @@ def test_the_same_field_of_another_model_has_its_bounds_beside_its_own() -> None
 
 
 @pytest.mark.parametrize("name", sorted(set(ModelSettings.model_fields) - {"model", "context_tokens", "prompts"}))
-def test_a_model_of_the_settings_file_and_the_writer_have_the_same_fields(name: str) -> None:
+def test_configured_model_has_the_writers_fields(name: str) -> None:
     own, writers = ModelSettings.model_fields[name], DraftConfig.model_fields[name]
     assert (own.annotation, own.default, own.metadata) == (writers.annotation, writers.default, writers.metadata)
 
 
-def test_the_options_of_a_run_in_python_are_those_of_the_command_line() -> None:
+def test_python_options_are_the_shells() -> None:
     known = {name for model in (DraftConfig, JudgeConfig, RefineConfig) for name in parameters_of(model)}
     fields = {"goal": "goals"}
     expected = {fields.get(name, name) for name in known - OF_A_WORKSHOP} | {"max_tokens"}

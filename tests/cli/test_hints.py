@@ -40,7 +40,7 @@ def hinted(text: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_the_hint_to_resume_names_the_database_and_the_file(command: Inside) -> None:
+def test_hint_to_resume_names_the_database(command: Inside) -> None:
     own = ("--db", "my runs.db", "-o", "the summary.md")
     stopped = command.run("summarize", "book.md", "-w", "60", "--chunk-tokens", "100", "--max-calls", "1", *own)
     assert stopped.code == 3
@@ -56,7 +56,7 @@ def test_the_hint_to_resume_names_the_database_and_the_file(command: Inside) -> 
     assert "Sentence number" in (command.folder / "the summary.md").read_text("utf-8")
 
 
-def test_a_failure_in_json_has_the_whole_command_too(command: Inside) -> None:
+def test_failure_in_json_has_the_whole_command(command: Inside) -> None:
     options = ("--chunk-tokens", "100", "--context-tokens", "1500", "--max-calls", "1", "--db", "it's.db", "--json")
     stopped = command.run("evaluate", "book.md", "book.md", "--metric", "coverage", *options[2:])
     assert stopped.code == 3
@@ -67,7 +67,7 @@ def test_a_failure_in_json_has_the_whole_command_too(command: Inside) -> None:
 
 
 @pytest.mark.slow
-def test_a_run_whose_prompts_have_changed_names_the_command_that_goes_on_with_todays(tmp_path: Path) -> None:
+def test_changed_prompts_name_the_command_to_use(tmp_path: Path) -> None:
     arguments = ("refine", "book.md", "poor.md", "-g", "coverage=1", "-g", "consistency=1", "-w", "100", "--json")
     with keepers_court(tmp_path) as court:
         whole = court.run(*arguments)
@@ -88,7 +88,7 @@ def test_a_run_whose_prompts_have_changed_names_the_command_that_goes_on_with_to
         assert court.run("fork", run, "--round", str(accepted[-1]), "-q").code == 0
 
 
-def test_what_the_environment_says_need_not_be_typed_again(command: Inside) -> None:
+def test_environment_need_not_be_repeated(command: Inside) -> None:
     command.environment["REDRAFT_DB"] = str(command.database)
     stopped = command.run("summarize", "book.md", "-w", "60", "--chunk-tokens", "100", "--max-calls", "1")
 
@@ -104,7 +104,7 @@ def test_what_the_environment_says_need_not_be_typed_again(command: Inside) -> N
     assert all(shlex.split(one)[-2:] == ["--db", str(command.database)] for one in hints_of)
 
 
-def test_a_command_has_what_must_be_typed_again(command: Inside) -> None:
+def test_command_has_what_must_be_repeated(command: Inside) -> None:
     advice = ("wait, then ", RunCommand("resume", "3fa2c1d0"), ", or ", RunCommand("trace", "3fa2c1d0"))
     with resume.make_context("resume", ["3fa2c1d0", "--db", "x y.db", "-o", "out.md"]):
         words = hints.SHELL.render(advice)
@@ -114,7 +114,7 @@ def test_a_command_has_what_must_be_typed_again(command: Inside) -> None:
     assert hints.SHELL.render(advice) == "wait, then `redraft resume 3fa2c1d0`, or redraft trace 3fa2c1d0"
 
 
-def test_an_error_is_worded_on_its_way_out(command: Inside) -> None:
+def test_error_is_worded_at_the_door(command: Inside) -> None:
     @click.command(cls=Command)
     @options.db
     def failing(db: str) -> None:
@@ -162,7 +162,7 @@ def test_every_json_is_one_object(tmp_path: Path) -> None:
             assert ("error" in printed and set(printed) == {"error"}) == (done.code in {1, 2}), (arguments, done)
 
 
-def test_a_suggested_cost_limit_uses_the_prices_of_before() -> None:
+def test_suggested_cost_limit_uses_the_old_prices() -> None:
     error = {"fix": fix_json(["resume the run with ", Raise("max_cost", 0.05, 0.02)])}
     assert hints.resume_hint("d2aadf26", Limits(max_cost=0.003), error) == "redraft resume d2aadf26 --max-cost 0.05"
 
@@ -177,7 +177,7 @@ def test_a_suggested_cost_limit_uses_the_prices_of_before() -> None:
 
 
 @pytest.mark.slow
-def test_the_suggested_limit_of_cost_is_enough_for_the_rest(command: Inside) -> None:
+def test_suggested_cost_limit_is_enough(command: Inside) -> None:
     (command.folder / "prices.toml").write_text(
         '[prices]\n"gpt-5-mini" = { prompt = 1.0, completion = 8.0 }\n', "utf-8"
     )
@@ -195,7 +195,7 @@ def test_the_suggested_limit_of_cost_is_enough_for_the_rest(command: Inside) -> 
     assert done.json["usage"]["cost_usd"] <= float(arguments[3]) <= 0.1
 
 
-def test_a_dry_run_says_that_it_is_over_the_limit(command: Inside) -> None:
+def test_dry_run_notes_an_exceeded_limit(command: Inside) -> None:
     (command.folder / "prices.toml").write_text('[prices]\n"m" = { prompt = 10.0, completion = 20.0 }\n', "utf-8")
     arguments = ("summarize", "book.md", "-m", "openai:m", "--set", "prices=prices.toml", "--dry-run", "--max-cost")
     assert "the cost is more than --max-cost 0.001; the run may stop there" in command.run(*arguments, "0.001").err

@@ -68,7 +68,7 @@ def test_the_built_in_model_needs_no_key(command: Inside) -> None:
     assert "(Chapter " in inside.run("evaluate", str(SAMPLE), "first.md").out
 
 
-def test_the_json_of_an_evaluation_keeps_the_contract(command: Inside) -> None:
+def test_json_of_an_evaluation_keeps_the_contract(command: Inside) -> None:
     done = command.run("evaluate", "book.md", "-", "--metric", "consistency", "--json", "-q", stdin=POOR.encode())
     assert done.err == ""
     content = done.json
@@ -162,7 +162,7 @@ def test_a_missed_goal_prints_the_best_draft(command: Inside) -> None:
     assert "(goal 0.8 missed)" in done.err
 
 
-def test_a_summary_is_drafted_and_refined_in_one_run(command: Inside) -> None:
+def test_summary_is_drafted_and_refined_together(command: Inside) -> None:
     writer, goal = ("--model", "extractive", "--judge", MODEL), ("--goal", "coverage=0.3")
     done = command.run("summarize", "book.md", "--refine", "--words", "60", *writer, *goal, "--json")
 
@@ -237,7 +237,7 @@ def test_a_dry_run_estimates_judging_and_refining(command: Inside, tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_a_run_out_of_budget_can_go_on(command: Inside, tmp_path: Path) -> None:
+def test_run_out_of_budget_resumes(command: Inside, tmp_path: Path) -> None:
     fresh = Inside(command.folder, REDRAFT_DB=str(tmp_path / "fresh.db"))
     unjudged = fresh.run("evaluate", "book.md", "poor.md", "--max-calls", "1", "--json")
     assert (unjudged.code, unjudged.json["error"]["code"]) == (3, "budget"), unjudged.err

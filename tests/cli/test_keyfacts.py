@@ -52,7 +52,7 @@ def fresh(command: Inside, folder: Path, **environment: str) -> Inside:
 
 
 @pytest.mark.slow
-def test_the_key_facts_are_shown_as_trees_with_their_places(command: Inside) -> None:
+def test_key_facts_are_trees_with_places(command: Inside) -> None:
     done = command.run("keyfacts", "book.md")
 
     assert done.code == 0, done.err
@@ -78,7 +78,7 @@ def test_the_key_facts_are_shown_as_trees_with_their_places(command: Inside) -> 
     assert "21 key facts in 2 trees, found and validated by openai:m" in done.err
 
 
-def test_what_was_pruned_is_shown_with_the_reason_on_demand(command: Inside) -> None:
+def test_pruned_facts_are_shown_on_demand(command: Inside) -> None:
     done = command.run("keyfacts", "book.md", "--pruned", "-q")
 
     for lines in (
@@ -98,7 +98,7 @@ def test_what_was_pruned_is_shown_with_the_reason_on_demand(command: Inside) -> 
     assert "--pruned" not in done.out
 
 
-def test_the_json_of_key_facts_keeps_the_contract(command: Inside, trees: Any) -> None:
+def test_json_of_key_facts_keeps_the_contract(command: Inside, trees: Any) -> None:
     text = (command.folder / "book.md").read_text("utf-8")
     assert set(trees) == {"id", "document", "builder", "validator", "imported", "trees", "pruning", "missing"}
     assert set(trees["document"]) == {"id", "title", "words"}
@@ -121,7 +121,7 @@ def test_the_json_of_key_facts_keeps_the_contract(command: Inside, trees: Any) -
 
 
 @pytest.mark.slow
-def test_one_perspective_needs_nothing_new_where_both_are_there(command: Inside, trees: Any) -> None:
+def test_single_perspective_reuses_both(command: Inside, trees: Any) -> None:
     done = command.run("keyfacts", "book.md", "--set", "perspective=narrative", "--json")
 
     assert done.json["id"] == trees["id"]
@@ -157,7 +157,7 @@ def calls(command: Inside) -> list[dict[str, Any]]:
 
 
 @pytest.mark.slow
-def test_a_build_that_is_stopped_goes_on_and_is_listed_and_shown(command: Inside, tmp_path: Path, trees: Any) -> None:
+def test_stopped_build_resumes_and_is_listed(command: Inside, tmp_path: Path, trees: Any) -> None:
     own = fresh(command, tmp_path)
     stopped = own.run("keyfacts", "book.md", "--max-calls", "2", "--json")
     assert stopped.code == 3
@@ -181,7 +181,7 @@ def test_a_build_that_is_stopped_goes_on_and_is_listed_and_shown(command: Inside
 
 
 @pytest.mark.slow
-def test_what_cannot_be_built_is_told_and_is_no_success(tmp_path: Path) -> None:
+def test_impossible_build_is_no_success(tmp_path: Path) -> None:
     class Omittable(Grove):
         def keyfacts_narrative(self, sheet: Sheet) -> Said:
             return "I would rather not."
@@ -198,7 +198,7 @@ def test_what_cannot_be_built_is_told_and_is_no_success(tmp_path: Path) -> None:
     assert "11 key facts in 1 tree," in done.err
 
 
-def test_the_scores_by_key_facts_are_shown_level_by_level(judged: Done) -> None:
+def test_key_fact_scores_are_shown_by_level(judged: Done) -> None:
     shown = facts(judged.out)
     assert "keyfact_recall 0.19: 21 facts judged, 9 findings" in shown
     for row in (
@@ -223,7 +223,7 @@ def test_the_scores_by_key_facts_are_shown_level_by_level(judged: Done) -> None:
     assert judged.out.endswith(f"\n\n- {judges}"), "once for all metrics"
 
 
-def test_the_json_of_the_scores_has_every_fact_and_every_sentence(command: Inside, trees: Any) -> None:
+def test_json_of_scores_has_facts_and_sentences(command: Inside, trees: Any) -> None:
     metrics = command.run("evaluate", "book.md", "poor.md", *BOTH, "--json").json["metrics"]
 
     recall, faithfulness = metrics["keyfact_recall"], metrics["faithfulness"]
@@ -242,7 +242,7 @@ def test_the_json_of_the_scores_has_every_fact_and_every_sentence(command: Insid
 
 
 @pytest.mark.slow
-def test_an_answer_is_judged_by_the_tree_whose_query_it_answers(command: Inside, trees: Any) -> None:
+def test_answer_is_judged_by_its_querys_tree(command: Inside, trees: Any) -> None:
     query = trees["trees"][1]["query"]
     report = command.run("evaluate", "book.md", "poor.md", *BOTH, "--query", query.upper(), "--json").json
     recall = report["metrics"]["keyfact_recall"]
@@ -258,7 +258,7 @@ def test_an_answer_is_judged_by_the_tree_whose_query_it_answers(command: Inside,
     assert command.run("runs", "--json").json["runs"][0]["scores"]["keyfact_recall"] >= 0.5
 
 
-def test_a_query_that_no_metric_looks_at_is_a_mistake_only_where_it_is_typed(command: Inside, tmp_path: Path) -> None:
+def test_unused_query_is_a_mistake_when_typed(command: Inside, tmp_path: Path) -> None:
     typed = command.run("evaluate", "book.md", "poor.md", "--query", "Who?", "--json")
     assert typed.code == 2
     assert typed.json["error"]["message"] == "--query is not used by coverage and consistency"
@@ -266,7 +266,7 @@ def test_a_query_that_no_metric_looks_at_is_a_mistake_only_where_it_is_typed(com
 
 
 @pytest.mark.slow
-def test_a_refinement_by_key_facts_is_told_round_by_round(command: Inside) -> None:
+def test_key_fact_refinement_is_traced_by_round(command: Inside) -> None:
     done = command.run("refine", "book.md", "poor.md", *GOALS)
     assert done.code == 0, done.err
     assert "; keyfact_recall 0.19 -> " in done.err
@@ -290,7 +290,7 @@ def test_a_refinement_by_key_facts_is_told_round_by_round(command: Inside) -> No
 
 
 @pytest.mark.slow
-def test_a_dry_run_says_what_key_facts_cost(command: Inside, tmp_path: Path) -> None:
+def test_dry_run_prices_key_facts(command: Inside, tmp_path: Path) -> None:
     own = fresh(command, tmp_path)
     alone = plan(own, "evaluate", "book.md", "poor.md", "--metric", "faithfulness")
     for arguments in (("keyfacts", "book.md"), ("evaluate", "book.md", "poor.md", *BOTH)):
@@ -308,7 +308,7 @@ def test_a_dry_run_says_what_key_facts_cost(command: Inside, tmp_path: Path) -> 
     assert [stage["name"] for stage in built["stages"]] == ["asking about the document"]
 
 
-def test_a_dry_run_counts_the_validator_at_its_own_price(tmp_path: Path) -> None:
+def test_dry_run_prices_the_validator_separately(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text(island().text, "utf-8")
     command = Inside(tmp_path)
     dear, cheap = ("--model", "openai:gpt-4o"), ("--set", "validator=openai:gpt-4o-mini")
@@ -325,7 +325,7 @@ def test_a_dry_run_counts_the_validator_at_its_own_price(tmp_path: Path) -> None
 
 
 @pytest.mark.nightly
-def test_the_built_in_model_finds_key_facts_and_judges_by_them(tmp_path: Path) -> None:
+def test_built_in_model_finds_key_facts(tmp_path: Path) -> None:
     text = SAMPLE.read_text("utf-8")[:12_000]
     (tmp_path / "book.md").write_text(text, "utf-8")
     (tmp_path / "none.md").write_text("", "utf-8")
@@ -341,7 +341,7 @@ def test_the_built_in_model_finds_key_facts_and_judges_by_them(tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_a_pack_with_key_facts_goes_from_one_machine_to_another(command: Inside, tmp_path: Path, trees: Any) -> None:
+def test_pack_with_key_facts_moves_machines(command: Inside, tmp_path: Path, trees: Any) -> None:
     there = fresh(command, tmp_path)
     exported = command.run("pack", "export", "book.md", "--keyfacts", trees["id"][:6], "-o", "pack.json")
     assert exported.code == 0, exported.err
@@ -365,7 +365,7 @@ def test_a_pack_with_key_facts_goes_from_one_machine_to_another(command: Inside,
     assert report["metrics"]["keyfact_recall"]["details"]["keyfacts"] == trees["id"]
 
 
-def test_what_an_imported_pack_says_is_harmless_on_a_terminal() -> None:
+def test_imported_pack_is_harmless_on_a_terminal() -> None:
     document, evil, span = island(), "\x1b[31mThe sea.\x07\u202e", Span(0, 5)
     pruned = KeyFact(1, "root", None, evil, Evidence(evil, span), (Objection("significance", evil),))
     kept = KeyFact(2, "root", None, evil, Evidence(evil, span))
@@ -377,7 +377,7 @@ def test_what_an_imported_pack_says_is_harmless_on_a_terminal() -> None:
     assert not {"\x1b", "\x07", "\u202e"} & set(text)
 
 
-def test_the_help_says_what_key_facts_cost_and_how_to_go_on() -> None:
+def test_help_says_what_key_facts_cost() -> None:
     command = Inside(Path.cwd())
     helped = " ".join(command.run("evaluate", "--help").out.split())
     text = "coverage, consistency, keyfact_recall, faithfulness, booookscore, newcomer, spread, position, statistics"

@@ -62,7 +62,7 @@ def test_the_plan_names_the_decider(command: Inside) -> None:
 
 
 @pytest.mark.slow
-def test_a_fork_may_be_led_by_another_model(command: Inside, leading: Leading) -> None:
+def test_fork_led_by_another_model(command: Inside, leading: Leading) -> None:
     first = command.run(*REFINE[:-2], "--json").json["run"]
     assert leading.decisions == []
     forked = command.run("fork", first, "--round", "0", "--policy", "agent", "--set", "decider=openai:lead", "--json")
@@ -75,9 +75,7 @@ def test_a_fork_may_be_led_by_another_model(command: Inside, leading: Leading) -
 @pytest.mark.parametrize(
     ("more", "judges"), [((), {"openai:m"}), (("--judge", "openai:judge"), {"openai:judge"})], ids=["before", "named"]
 )
-def test_the_model_of_a_run_that_nobody_judged_judges_what_another_writes(
-    command: Inside, more: tuple[str, ...], judges: set[str]
-) -> None:
+def test_writers_judge_differs_from_a_new_model(command: Inside, more: tuple[str, ...], judges: set[str]) -> None:
     drafted = command.run("summarize", "book.md", "-w", "100", "--json")
     assert drafted.code == 0, drafted.err
     first = drafted.json["run"]
@@ -105,7 +103,7 @@ def models_asked(command: Inside, run: str) -> dict[str, set[str]]:
 
 
 @pytest.mark.usefixtures("hasty")
-def test_a_strategy_of_another_package_is_drafted_by_and_listed(command: Inside) -> None:
+def test_installed_strategy_drafts_and_is_listed(command: Inside) -> None:
     arguments = ("summarize", "book.md", "-m", "extractive", "-w", "40", "--strategy", "at-once")
     done = command.run(*arguments, "--json")
 
@@ -117,7 +115,7 @@ def test_a_strategy_of_another_package_is_drafted_by_and_listed(command: Inside)
 
 
 @pytest.mark.parametrize("more", [(), ("--dry-run",)])
-def test_a_strategy_that_there_is_not_is_told_with_those_that_there_are(command: Inside, more: Any) -> None:
+def test_unknown_strategy_lists_the_known(command: Inside, more: Any) -> None:
     done = command.run("summarize", "book.md", "--strategy", "hasty", "--json", *more)
 
     assert done.code == 2

@@ -38,7 +38,7 @@ FORMS = {
 }
 
 
-def test_long_sentences_are_judged_in_pieces_of_whole_words() -> None:
+def test_long_sentences_are_judged_in_pieces() -> None:
     words = drawn(5_000)
     pieces = sentences_in(f"She left. {' '.join(words)}. He stayed.")
     assert (pieces[0], pieces[-1]) == ("She left.", "He stayed.")
@@ -47,12 +47,12 @@ def test_long_sentences_are_judged_in_pieces_of_whole_words() -> None:
     assert list(map(len, sentences_in("word" * 1_250))) == [2_000, 2_000, 1_000]
 
 
-def test_a_sentence_of_usual_length_is_left_as_it_is() -> None:
+def test_sentence_of_usual_length_stays() -> None:
     sentence = f"{' '.join(drawn(300))}."
     assert sentences_in(sentence) == [sentence]
 
 
-def test_a_summary_may_be_longer_than_a_short_document_within_reason() -> None:
+def test_summary_may_exceed_a_short_document() -> None:
     document = Document("d", "t", "It rained. " * 10)
     check_length("x" * LONGEST_SUMMARY, document)
     with pytest.raises(UsageError, match="the summary has 60,001 characters, and its document 110"):
@@ -64,7 +64,7 @@ def test_a_summary_may_be_longer_than_a_short_document_within_reason() -> None:
 @pytest.mark.parametrize(
     "words", [("evaluate",), ("evaluate", "--dry-run"), ("refine", "-g", "coverage=1"), ("compare",)]
 )
-def test_a_summary_that_is_much_longer_than_its_document_is_refused(tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_summary_longer_than_its_document_is_refused(tmp_path: Path, words: tuple[str, ...]) -> None:
     command = Inside(tmp_path)
     (tmp_path / "short.md").write_text("Nora drank a cup of tea.")
     texts = ["short.md", "book.md"] if words[0] == "compare" else ["book.md"]
@@ -76,7 +76,7 @@ def test_a_summary_that_is_much_longer_than_its_document_is_refused(tmp_path: Pa
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("form", FORMS)
-def test_a_summary_of_any_form_is_judged_in_bounded_work(tmp_path: Path, form: str) -> None:
+def test_summary_of_any_form_is_judged_quickly(tmp_path: Path, form: str) -> None:
     """As long as its document, which is the most that is taken. A command that takes two minutes is ended."""
     document = SAMPLE.read_text("utf-8")
     (tmp_path / "summary.md").write_text(FORMS[form][: len(document) - 1_000])
@@ -88,7 +88,7 @@ def test_a_summary_of_any_form_is_judged_in_bounded_work(tmp_path: Path, form: s
 
 
 @pytest.mark.nightly
-def test_a_server_that_always_answers_with_100000_words_does_not_hold_up_a_draft(tmp_path: Path) -> None:
+def test_reply_of_100000_words_is_fast(tmp_path: Path) -> None:
     with ChatServer(lambda request: FORMS["one sentence"]) as server:
         done = Command(tmp_path, server.base_url).run("summarize", str(SAMPLE), "-m", "openai:m", "-w", "100", "--json")
     assert done.code == 3, done.err

@@ -18,7 +18,7 @@ LIMIT = 12
 
 
 @pytest.mark.nightly
-def test_killed_three_times_a_run_keeps_to_its_calls_and_says_what_was_lost(tmp_path: Path) -> None:
+def test_run_killed_thrice_keeps_its_calls(tmp_path: Path) -> None:
     text = summarizer(words=60)
 
     def script(request: Seen) -> Answer | Fault:
@@ -53,9 +53,7 @@ def test_killed_three_times_a_run_keeps_to_its_calls_and_says_what_was_lost(tmp_
 
 
 @pytest.mark.parametrize(("strategy", "status"), [("direct", "done"), ("hierarchical", "stopped")])
-def test_what_a_server_takes_beyond_the_limit_is_said_and_no_further_call_is_made(
-    tmp_path: Path, strategy: str, status: str
-) -> None:
+def test_server_over_the_limit_ends_the_run(tmp_path: Path, strategy: str, status: str) -> None:
     text = summarizer(words=60)
 
     def script(request: Seen) -> Answer:

@@ -99,9 +99,7 @@ def leads_nowhere(done: Done) -> bool:
         (delete_folder, "was deleted or moved"),
     ],
 )
-def test_the_result_is_printed_and_the_loss_is_said(
-    tmp_path: Path, name: str, lose: Callable[[Path], None], what: str
-) -> None:
+def test_result_is_printed_with_the_loss(tmp_path: Path, name: str, lose: Callable[[Path], None], what: str) -> None:
     with losing(tmp_path, lose) as command:
         done = command.run(*COMMANDS[name])
     assert done.code == 3, done.err
@@ -113,7 +111,7 @@ def test_the_result_is_printed_and_the_loss_is_said(
 
 
 @pytest.mark.slow
-def test_it_is_said_even_if_nothing_else_is(tmp_path: Path) -> None:
+def test_loss_is_reported_even_alone(tmp_path: Path) -> None:
     with losing(tmp_path, delete_database) as command:
         done = command.run(*COMMANDS["evaluate"], "--quiet", "--json")
     assert done.code == 3
@@ -123,7 +121,7 @@ def test_it_is_said_even_if_nothing_else_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_checkpoints_that_are_deleted_cost_only_the_way_back(tmp_path: Path) -> None:
+def test_deleted_checkpoints_cost_only_time(tmp_path: Path) -> None:
     with losing(tmp_path, delete_checkpoints) as command:
         done = command.run(*COMMANDS["evaluate"], "--json")
         assert done.code == 0, done.err
@@ -133,7 +131,7 @@ def test_checkpoints_that_are_deleted_cost_only_the_way_back(tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_a_run_that_fails_after_its_checkpoints_were_deleted_resumes_with_its_answers(tmp_path: Path) -> None:
+def test_failed_run_resumes_without_its_checkpoints(tmp_path: Path) -> None:
     faults = [Fault("status", status=401)]
     with losing(tmp_path, delete_checkpoints, faults) as command:
         failed = command.run(*COMMANDS["evaluate"])
@@ -145,7 +143,7 @@ def test_a_run_that_fails_after_its_checkpoints_were_deleted_resumes_with_its_an
 
 
 @pytest.mark.slow
-def test_a_run_that_fails_without_its_database_is_not_said_to_be_resumable(tmp_path: Path) -> None:
+def test_failed_run_without_database_is_not_resumable(tmp_path: Path) -> None:
     with losing(tmp_path, delete_database, [Fault("status", status=401)]) as command:
         done = command.run(*COMMANDS["evaluate"])
     assert done.code == 1
@@ -154,9 +152,7 @@ def test_a_run_that_fails_without_its_database_is_not_said_to_be_resumable(tmp_p
 
 
 @pytest.mark.slow
-async def test_a_session_returns_the_result_and_says_why_it_is_not_stored(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_session_returns_a_result_it_cannot_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     events: list[Event] = []
     with losing(tmp_path, delete_database) as command:
         for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY"):

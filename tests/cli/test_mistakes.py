@@ -85,7 +85,7 @@ def test_a_fork_begins_with_the_only_draft(command: Inside) -> None:
     assert "has 2 drafts\n  choose a round of 0, 1, which `redraft trace " in several.err
 
 
-def test_an_option_that_there_is_not_names_only_the_one_that_begins_so(command: Inside) -> None:
+def test_unknown_option_names_its_completion(command: Inside) -> None:
     done = command.run("summarize", "book.md", "--word", "80")
     assert done.code == 2
     # Older versions of click print no quotation marks.
@@ -93,7 +93,7 @@ def test_an_option_that_there_is_not_names_only_the_one_that_begins_so(command: 
     assert "Did you mean --max-cost?" in command.run("summarize", "book.md", "--max-costs", "1").err.replace("'", "")
 
 
-def test_the_hint_of_a_wrong_option_is_the_help_of_its_command(command: Inside) -> None:
+def test_hint_of_a_wrong_option_is_help(command: Inside) -> None:
     done = command.run("evaluate", "book.md", "good.md", "-o", "x", "--json")
     assert done.json["error"]["hint"] == "see `redraft evaluate --help`"
 
@@ -104,7 +104,7 @@ def test_a_file_named_dash_is_stdout(command: Inside) -> None:
 
 
 @pytest.mark.parametrize("words", ["diff", "diff 0 1", "lineage", "fork --round 0", "show --round 0"])
-def test_a_run_that_makes_no_summary_says_so_and_is_not_to_be_resumed(command: Inside, words: str) -> None:
+def test_run_without_a_summary_says_so(command: Inside, words: str) -> None:
     command.run("pack", "build", "book.md", "-q")
     verb, *more = words.split()
     done = command.run(verb, command.run("runs", "--json").json["runs"][0]["run"], *more)
@@ -114,7 +114,7 @@ def test_a_run_that_makes_no_summary_says_so_and_is_not_to_be_resumed(command: I
 
 
 @pytest.mark.parametrize("status", [200, 404, 405])
-def test_a_web_page_at_the_base_url_is_named_and_not_asked_again(command: Inside, status: int) -> None:
+def test_web_page_at_base_url_is_named(command: Inside, status: int) -> None:
     page = Raw(b"<!doctype html><html><body>It works!</body></html>", status, {"Content-Type": "text/html"})
 
     def serve(request: Seen) -> Raw:
@@ -129,7 +129,7 @@ def test_a_web_page_at_the_base_url_is_named_and_not_asked_again(command: Inside
 
 
 @pytest.mark.nightly
-def test_a_server_that_is_down_is_tried_once_more_and_for_five_seconds_at_most(command: Inside) -> None:
+def test_server_that_is_down_is_retried_briefly(command: Inside) -> None:
     with ChatServer() as server:
         away = server.base_url
     began = time.monotonic()
@@ -152,7 +152,7 @@ def test_runs_without_scores_are_compared(command: Inside) -> None:
 
 
 @pytest.mark.slow
-def test_a_fork_may_have_another_writer_and_another_length(command: Inside) -> None:
+def test_fork_with_another_writer_and_length(command: Inside) -> None:
     arguments = ("refine", "book.md", "good.md", "-g", "consistency=0.5", "-q")
     assert command.run(*arguments).code in (0, 3)
     before = command.run("runs", "--json").json["runs"][0]["run"]
@@ -167,7 +167,7 @@ def test_a_fork_may_have_another_writer_and_another_length(command: Inside) -> N
 
 
 @pytest.mark.slow
-def test_a_batch_given_where_a_run_is_meant_is_known(command: Inside) -> None:
+def test_batch_in_place_of_a_run(command: Inside) -> None:
     assert command.run("batch", "run", "book.md", "-w", "40", "--name", "mine", "-q").code == 0
     done = command.run("show", "mine")
     assert done.code == 1
@@ -175,7 +175,7 @@ def test_a_batch_given_where_a_run_is_meant_is_known(command: Inside) -> None:
 
 
 @pytest.mark.slow
-def test_a_failed_document_of_a_batch_is_named_once(command: Inside) -> None:
+def test_failed_document_is_named_once(command: Inside) -> None:
     (command.folder / "empty.txt").write_bytes(b"")
     done = command.run("batch", "run", "empty.txt", "nowhere.txt", "book.md", "-w", "40", "-q")
     assert "failed: empty.txt: the document is empty; give a file that contains text" in done.out

@@ -259,7 +259,7 @@ def test_a_model_that_fails_hides_no_others(tmp_path: Path) -> None:
     assert "pen, spare, other" in refused.err
 
 
-def test_a_run_that_reaches_nobody_names_the_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreachable_run_names_the_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rate_limiter, "FIRST_PAUSE", 0.001)
     (tmp_path / "book.md").write_text("The keeper kept the light. " * 40, "utf-8")
     text = f"http://127.0.0.1:{free_port()}/v1"
@@ -307,7 +307,7 @@ price = { prompt = 1.0, completion = 2 }
         ('[models]\nmodel = "openai:w"', "`model` under `models` is not a table"),
     ],
 )
-def test_a_wrong_table_is_named_with_its_place(tmp_path: Path, lines: str, words: str) -> None:
+def test_wrong_table_is_named_with_its_place(tmp_path: Path, lines: str, words: str) -> None:
     (tmp_path / "redraft.toml").write_text(lines, "utf-8")
     done = Inside(tmp_path, REDRAFT_CONFIG="redraft.toml").run("runs", "--json")
     assert done.code == 2

@@ -37,7 +37,7 @@ def run_of(inside: Inside) -> str:
     return str(inside.run("evaluate", "book.md", "summary.md", "--metric", "newcomer", "--json").json["run"])
 
 
-def test_each_stop_is_shown_with_its_question_its_sentence_and_its_words(inside: Inside) -> None:
+def test_stop_is_shown_with_question_and_words(inside: Inside) -> None:
     done = inside.run("evaluate", "book.md", "summary.md", "--metric", "newcomer")
     assert done.code == 0
     assert done.out.startswith("1 unclear\n\n- newcomer: 1 stop\n")
@@ -55,7 +55,7 @@ def test_each_stop_is_shown_with_its_question_its_sentence_and_its_words(inside:
     [([], "a newcomer stops nowhere"), ([STOP], "1 stop"), ([STOP, OTHER], "2 stops")],
     ids=["none", "one", "two"],
 )
-def test_trace_and_pages_say_how_often_a_newcomer_stops(inside: Inside, stops: list[Json], said: str) -> None:
+def test_trace_and_pages_count_a_newcomers_stops(inside: Inside, stops: list[Json], said: str) -> None:
     run = run_of(inside)
     assert f"newcomer: {said}\n" in inside.run("trace", run).out
     text = inside.run("export", run, "--format", "markdown").out
@@ -69,7 +69,7 @@ def test_trace_and_pages_say_how_often_a_newcomer_stops(inside: Inside, stops: l
     assert all(stop["question"] in page and stop["words"] in page for stop in stops)
 
 
-def test_the_built_in_model_says_that_it_cannot_and_the_run_is_complete(inside: Inside) -> None:
+def test_built_in_model_declines_and_run_completes(inside: Inside) -> None:
     done = inside.run("evaluate", "book.md", "summary.md", "--metric", "newcomer", "-m", "extractive")
     assert done.code == 0
     assert done.out.startswith("- newcomer not applicable: the built-in judge cannot tell where a newcomer stops")

@@ -30,7 +30,7 @@ JUDGING = JudgeConfig(metrics=("coverage", "consistency", "spread"))
         ),
     ],
 )
-def test_it_is_one_where_the_built_in_model_alone_judges(
+def test_offline_check_by_the_built_in_model(
     settings: DraftConfig, judging: JudgeConfig, refinement: RefineConfig | None, checked: set[str]
 ) -> None:
     assert offline_checks(settings, judging, refinement) == checked

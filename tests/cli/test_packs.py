@@ -11,7 +11,7 @@ from tests.judges import island, told
 
 
 @pytest.mark.slow
-def test_a_pack_is_built_exported_imported_elsewhere_and_used_there(tmp_path: Path) -> None:
+def test_pack_is_built_exported_imported_used(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text(island().text, "utf-8")
     (tmp_path / "poor.md").write_text(told(1, 2), "utf-8")
     here, there = (Inside(tmp_path, REDRAFT_DB=str(tmp_path / f"{name}.db")) for name in ("here", "there"))
@@ -47,7 +47,7 @@ def test_a_pack_is_built_exported_imported_elsewhere_and_used_there(tmp_path: Pa
 
 
 @pytest.mark.slow
-def test_a_build_that_is_stopped_by_its_budget_goes_on(tmp_path: Path) -> None:
+def test_build_stopped_by_its_budget_resumes(tmp_path: Path) -> None:
     # Two stretches, so that there are three calls.
     (tmp_path / "book.md").write_text(island(60).text, "utf-8")
     command = Inside(tmp_path)

@@ -20,7 +20,7 @@ def command(tmp_path: Path) -> Inside:
 
 
 @pytest.mark.slow
-def test_what_is_read_of_a_file_is_shown(command: Inside, tmp_path: Path) -> None:
+def test_reading_of_a_file_is_shown(command: Inside, tmp_path: Path) -> None:
     title, chapters = book()
     path = tmp_path / "book.pdf"
     path.write_bytes(makers.pdf(title, chapters[:2]))

@@ -56,7 +56,7 @@ def test_a_reading_command_takes_no_time(court: tuple[Inside, str], arguments: s
 
 
 @pytest.mark.nightly
-def test_the_command_of_this_test_would_be_caught_at_work(court: tuple[Inside, str], tmp_path: Path) -> None:
+def test_offending_command_would_be_caught_at_work(court: tuple[Inside, str], tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, "summarize", "book.md", "-w", "20", "-m", "extractive", "-q"],
         cwd=court[0].folder,

@@ -83,7 +83,7 @@ def test_a_refinement_repeats_nothing_of_an_evaluation(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("judges", [WRITES, JUDGES], ids=["writer", "judge"])
-def test_questions_are_the_documents_whoever_asked_for_them(tmp_path: Path, judges: tuple[str, ...]) -> None:
+def test_questions_belong_to_the_document(tmp_path: Path, judges: tuple[str, ...]) -> None:
     commands = [(*PACK, *judges), (*DRAFT, *WRITES), (*EVALUATE, *judges), (*EVALUATE, *OTHER)]
     sent, twice = repeated(tmp_path, 300, 8_000, *commands)
 
@@ -97,7 +97,7 @@ def tokens(plan: Any) -> int:
 
 
 @pytest.mark.slow
-def test_a_dry_run_counts_what_is_answered_already_as_free(tmp_path: Path) -> None:
+def test_dry_run_counts_stored_answers_as_free(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text(island(300).text, "utf-8")
     (tmp_path / "poor.md").write_text(told(*range(1, 9)), "utf-8")
     (tmp_path / "other.md").write_text(told(*range(1, 7), 20, 21), "utf-8")

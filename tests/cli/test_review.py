@@ -113,7 +113,7 @@ def test_a_request_has_an_outcome(became: PointOutcome, accepted: bool, outcome:
 
 
 @pytest.mark.nightly
-def test_the_built_in_model_says_that_it_cannot_follow_a_request(tmp_path: Path) -> None:
+def test_built_in_model_declines_a_request(tmp_path: Path) -> None:
     arguments = (
         "refine",
         str(SAMPLE),
@@ -143,7 +143,7 @@ def test_the_built_in_model_says_that_it_cannot_follow_a_request(tmp_path: Path)
 
 
 @pytest.mark.slow
-def test_a_request_without_its_key_is_explained_and_one_before_a_stop_is_named(command: Inside) -> None:
+def test_request_without_a_key_is_explained(command: Inside) -> None:
     done = review(command, "say how it ends", "a Say how it ends.", "s")
 
     assert "'say' is not a key; ? lists them; to request it, type: a say how it ends\n" in done.err
@@ -151,7 +151,7 @@ def test_a_request_without_its_key_is_explained_and_one_before_a_stop_is_named(c
 
 
 @pytest.mark.slow
-def test_a_request_beside_an_edited_draft_is_for_the_next_revision(command: Inside) -> None:
+def test_request_beside_an_edited_draft_waits(command: Inside) -> None:
     done = review(command, "a Say how the story ends.", "e", "", "", "s")
 
     rounds = traced(command, done)
@@ -160,7 +160,7 @@ def test_a_request_beside_an_edited_draft_is_for_the_next_revision(command: Insi
 
 
 @pytest.mark.slow
-def test_the_draft_is_edited_and_judged_instead_of_a_revision(command: Inside) -> None:
+def test_edited_draft_is_judged_in_its_place(command: Inside) -> None:
     done = review(command, "e", "", "s")
 
     assert "edited (28 words); enter judges it" in done.err
@@ -174,7 +174,7 @@ def test_the_draft_is_edited_and_judged_instead_of_a_revision(command: Inside) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("script", "answer"), [("false", "Editing failed"), ("true", "nothing was changed")])
-def test_an_editor_that_changes_nothing_leaves_the_question_open(command: Inside, script: str, answer: str) -> None:
+def test_unchanged_edit_leaves_the_question_open(command: Inside, script: str, answer: str) -> None:
     command.environment["EDITOR"] = script
     done = review(command, "e", "s")
 
@@ -184,7 +184,7 @@ def test_an_editor_that_changes_nothing_leaves_the_question_open(command: Inside
 
 
 @pytest.mark.nightly
-def test_at_the_end_of_input_the_run_waits_and_resume_asks_again(command: Inside) -> None:
+def test_end_of_input_leaves_the_run_waiting(command: Inside) -> None:
     done = review(command, "d 1")
     assert done.code == 3, done.err
     assert (done.json["status"], done.json["stop_reason"], done.json["error"]) == ("waiting", "review", None)
@@ -214,9 +214,7 @@ def test_at_the_end_of_input_the_run_waits_and_resume_asks_again(command: Inside
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stop", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.nightly), None])
-def test_on_a_terminal_the_progress_line_is_out_of_the_way_and_ctrl_c_ends_the_waiting(
-    command: Inside, stop: signal.Signals | None
-) -> None:
+def test_progress_line_leaves_room_for_the_review(command: Inside, stop: signal.Signals | None) -> None:
     controller, terminal = pty.openpty()
     with subprocess.Popen(
         [sys.executable, "-m", "redraft", *REFINE, "--review"],
@@ -250,7 +248,7 @@ def test_on_a_terminal_the_progress_line_is_out_of_the_way_and_ctrl_c_ends_the_w
 
 
 @pytest.mark.slow
-def test_a_request_on_the_command_line_reaches_the_reviser(tmp_path: Path) -> None:
+def test_request_on_the_command_line_reaches_reviser(tmp_path: Path) -> None:
     with keepers_court(tmp_path) as court:
         arguments = ("refine", "book.md", "poor.md", "-w", "100", "--request", "Say how the story ends.")
         done = court.run(*arguments, "-g", "coverage=0.1", "--json")

@@ -22,7 +22,7 @@ def folder(at: Path, table: str = TABLE) -> Path:
 
 
 @pytest.mark.slow
-def test_a_command_judges_by_a_rubric_and_another_one_goes_on_without_the_file(tmp_path: Path) -> None:
+def test_command_judges_by_a_rubric_file(tmp_path: Path) -> None:
     replies = [json.dumps(VERDICT)]
 
     def serve(request: Seen) -> str:
@@ -82,7 +82,7 @@ def test_a_rubric_is_a_goal(tmp_path: Path) -> None:
         ('[rubrics]\na = "x"', "`rubrics` has something that is not a table"),
     ],
 )
-def test_what_makes_no_sense_is_said_with_its_place(tmp_path: Path, table: str, words: str) -> None:
+def test_nonsense_is_reported_with_its_place(tmp_path: Path, table: str, words: str) -> None:
     done = Inside(folder(tmp_path, table)).run("runs", "--json")
 
     assert done.code == 2
@@ -90,7 +90,7 @@ def test_what_makes_no_sense_is_said_with_its_place(tmp_path: Path, table: str, 
     assert "[rubrics.plain_tone]" in done.json["error"]["hint"]
 
 
-def test_a_rubric_with_the_name_of_a_metric_is_refused(tmp_path: Path) -> None:
+def test_rubric_named_like_a_metric_is_refused(tmp_path: Path) -> None:
     command = Inside(folder(tmp_path, TABLE.replace("plain_tone", "coverage")))
     done = command.run("evaluate", "book.md", "summary.md", "--metric", "coverage", "--json")
     assert done.json["error"]["message"].endswith("there are two metrics named coverage")
@@ -100,7 +100,7 @@ STATED = "plain_tone=Written for a reader without legal training"
 
 
 @pytest.mark.slow
-def test_a_rubric_is_stated_at_the_command_and_kept_with_the_run(tmp_path: Path) -> None:
+def test_stated_rubric_is_kept_with_the_run(tmp_path: Path) -> None:
     def serve(request: Seen) -> str:
         content = request.messages[0]["content"]
         if "Judge how far" not in content:
@@ -142,7 +142,7 @@ def test_a_rubric_is_stated_at_the_command_and_kept_with_the_run(tmp_path: Path)
         (("refine", "--rubric", STATED), "add --goal plain_tone=0.75"),
     ],
 )
-def test_a_rubric_that_cannot_be_meant_is_refused(tmp_path: Path, words: tuple[str, ...], said: str) -> None:
+def test_impossible_rubric_is_refused(tmp_path: Path, words: tuple[str, ...], said: str) -> None:
     verb, *options = words
     done = Inside(folder(tmp_path, "")).run(verb, "book.md", "summary.md", *options)
     assert done.code == 2

@@ -72,7 +72,7 @@ def test_findings_explain_the_score(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("metric", ["consistency", "coverage", "faithfulness", "keyfact_recall", "booookscore"])
-def test_each_scorer_has_the_name_of_its_metric(metric: str) -> None:
+def test_scorer_has_its_metrics_name(metric: str) -> None:
     assert registry_info(getattr(scorers, metric)()).name == f"redraft/{metric}"
 
 

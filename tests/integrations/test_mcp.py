@@ -215,7 +215,7 @@ async def test_impossible_arguments_are_refused_in_a_sentence(
         assert {path.name for path in (tmp_path / "root").iterdir()} == {"book.txt"}
 
 
-async def test_a_server_shows_its_own_runs_and_those_named(tmp_path: Path) -> None:
+async def test_server_shows_its_own_and_named_runs(tmp_path: Path) -> None:
     async with redraft.Session(tmp_path / "redraft.db") as session:
         run = (await session.evaluate(redraft.Document.from_text(BOOK), SUMMARY, metrics=["spread"])).run.id
     async with connected(tmp_path) as client:

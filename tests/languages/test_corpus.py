@@ -63,7 +63,7 @@ def own_sentences(document: Document) -> list[str]:
         return [document.text[span.start : span.end] for span in sentences(document.text)]
 
 
-def test_its_sentences_are_those_of_each_document_alone(paths: list[str]) -> None:
+def test_sentences_are_those_of_each_document(paths: list[str]) -> None:
     corpus = load_all(paths)
     alone = [own_sentences(load_all([path])) for path in paths]
     assert "Im Abschnitt Abb. 3 sieht man die Kammer." in alone[1]
@@ -77,7 +77,7 @@ def test_its_sentences_are_those_of_each_document_alone(paths: list[str]) -> Non
     assert counted == len(own_sentences(corpus))
 
 
-def test_what_is_looked_for_is_found_by_the_words_of_each(paths: list[str]) -> None:
+def test_query_is_found_by_its_words(paths: list[str]) -> None:
     corpus = load_all(paths)
     with language_context(corpus):
         passages = Passages(corpus, EstimatingTokenizer())
@@ -97,7 +97,7 @@ def test_what_is_looked_for_is_found_by_the_words_of_each(paths: list[str]) -> N
         assert source_of(corpus.text, "asked nobody what he had ever paid for it in those years", [exact]) is not None
 
 
-def test_a_sentence_is_no_nearer_for_the_words_of_another_language(paths: list[str]) -> None:
+def test_foreign_words_bring_no_sentence_nearer(paths: list[str]) -> None:
     """Of each place as much is borne out as if its document stood alone."""
     english, german, _ = (load_all([path]) for path in paths)
     corpus = load_all(paths[:2])
@@ -123,7 +123,7 @@ def test_the_user_s_word_holds_for_all(paths: list[str]) -> None:
     assert [mark.language for mark in text.marks if mark.kind == "document"] == ["en", "de", "ja"], "its own"
 
 
-def test_what_the_files_say_is_told_and_said_again(paths: list[str]) -> None:
+def test_files_content_is_reported_and_repeated(paths: list[str]) -> None:
     low = "De olle Fischer weer al fröh op de Been un keek na sien Boot."
     folder = Path(paths[0]).parent
     (folder / "low.html").write_text(f'<html lang="nds"><body><p>{low}</p></body></html>', "utf-8")
@@ -141,7 +141,7 @@ def test_what_the_files_say_is_told_and_said_again(paths: list[str]) -> None:
     assert with_language(corpus, None) is corpus
 
 
-def test_a_chapter_of_it_is_in_its_document_s_language(paths: list[str]) -> None:
+def test_chapter_has_its_documents_language(paths: list[str]) -> None:
     corpus = load_all(paths)
     for mark in corpus.marks:
         if mark.kind == "document":
@@ -151,7 +151,7 @@ def test_a_chapter_of_it_is_in_its_document_s_language(paths: list[str]) -> None
     assert (both.language, other_language_in(both)) == ("", "de")
 
 
-def test_the_built_in_model_drafts_each_by_its_own_language(paths: list[str]) -> None:
+def test_built_in_model_drafts_by_language(paths: list[str]) -> None:
     corpus = load_all(paths[:2])
     with language_context(corpus):
         # With room for so few words the longer document would have all of it, were they one.
@@ -162,7 +162,7 @@ def test_the_built_in_model_drafts_each_by_its_own_language(paths: list[str]) ->
     assert language_of("Ja.") == ""
 
 
-def test_a_run_of_it_counts_and_traces_so(paths: list[str], tmp_path: Path) -> None:
+def test_run_of_it_is_counted_and_traced(paths: list[str], tmp_path: Path) -> None:
     command = Inside(tmp_path, "http://127.0.0.1:9", COLUMNS="80")
     arguments = ("summarize", *paths[:2], "-w", "60", "--json", "-q")
     done = json.loads(command.run(*arguments).out)
@@ -177,7 +177,7 @@ def test_a_run_of_it_counts_and_traces_so(paths: list[str], tmp_path: Path) -> N
     assert json.loads(command.run("show", done["run"], "--json").out)["settings"]["source_language"] == "en,de"
 
 
-def test_what_is_shown_of_it_names_each_language(paths: list[str], tmp_path: Path) -> None:
+def test_each_language_is_named(paths: list[str], tmp_path: Path) -> None:
     command = Inside(tmp_path, "http://127.0.0.1:9", COLUMNS="80")
     output = command.run("read", *paths).out
     assert re.search(r"de\.txt: \d+ words, language de\n", output)
@@ -198,7 +198,7 @@ language = pytest.mark.parametrize("language", CODES)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("language", ["german", "japanese", "arabic"])
-def test_every_step_from_the_file_to_the_dossier(language: str, tmp_path: Path) -> None:
+def test_steps_from_the_file_to_the_dossier(language: str, tmp_path: Path) -> None:
     command = Inside(tmp_path, "http://127.0.0.1:9", COLUMNS="80")
     text = (HERE / f"{language}.md").read_text("utf-8")
     (tmp_path / "text.md").write_text(text, "utf-8")
@@ -233,7 +233,7 @@ def test_every_step_from_the_file_to_the_dossier(language: str, tmp_path: Path) 
 
 
 @language
-async def test_a_goal_is_unsure_and_nothing_is_mended(language: str, tmp_path: Path) -> None:
+async def test_goal_is_unsure_and_nothing_is_fixed(language: str, tmp_path: Path) -> None:
     document = load(str(HERE / f"{language}.md"))
     refinement = RefineConfig(goals={"coverage": 0.5, "consistency": 0.9}, rounds=2)
     async with Session(tmp_path / "redraft.db", settings=DraftConfig(words=60)) as session:
@@ -244,7 +244,7 @@ async def test_a_goal_is_unsure_and_nothing_is_mended(language: str, tmp_path: P
     assert not [finding for sentence in result.evaluations.values() for finding in sentence.findings]
 
 
-async def test_beside_a_judge_that_reads_the_language_the_built_in_one_is_silent(tmp_path: Path) -> None:
+async def test_built_in_judge_defers_in_other_languages(tmp_path: Path) -> None:
     document = load(str(HERE / "spanish.md"))
     with ChatServer(Reader("¿Cómo sigue «{}»?", reason="Dicen lo mismo.")) as server:
         settings = DraftConfig(model=MODEL, base_url=server.base_url, words=60)
@@ -255,7 +255,7 @@ async def test_beside_a_judge_that_reads_the_language_the_built_in_one_is_silent
     assert "judges" not in result.evaluations["faithfulness"].details
 
 
-async def test_a_summary_in_another_language_than_the_document_is_not_accused(tmp_path: Path) -> None:
+async def test_summary_in_another_language_is_not_accused(tmp_path: Path) -> None:
     english = (
         "The lock of Altamira stood empty in winter. Juan Robledo took it over in March, and wrote down every barge."
     )
@@ -284,5 +284,5 @@ async def test_a_summary_in_another_language_than_the_document_is_not_accused(tm
         ("ذهب الرجل إلى المدينة القديمة في الصباح. هل وصل قبل الظهر؟ نعم، وصل مع أخيه.", 3),
     ],
 )
-def test_sentences_end_as_they_do_in_the_language(text: str, whole: int) -> None:
+def test_sentences_end_as_the_language_does(text: str, whole: int) -> None:
     assert len(sentences(text)) == whole

@@ -63,7 +63,7 @@ def command(tmp_path: Path) -> Inside:
     return Inside(tmp_path, "http://127.0.0.1:9", COLUMNS="80")
 
 
-def test_whatever_is_in_the_document_s_language_is_read_by_what_is_said_of_it() -> None:
+def test_declared_language_applies_to_its_text() -> None:
     assert (detected_language(LOW), detected_language(LATIN)) == ("", "la")
     assert len(sentences_in(LOW)) == 6
     with language_context(_said(LOW, "de")):
@@ -79,7 +79,7 @@ def test_whatever_is_in_the_document_s_language_is_read_by_what_is_said_of_it() 
     assert language_of("Omnia.") == ""
 
 
-def test_a_text_in_english_is_none_of_the_document_s_language_because_a_licence_is_in_english() -> None:
+def test_english_licence_does_not_set_the_language() -> None:
     licence = "This text is in the public domain, and you may do with it whatever you want to do with it at all. " * 12
     with language_context(_said(licence + "\n\n" + GERMAN * 8, "")):
         assert language_of("") == "de"
@@ -87,7 +87,7 @@ def test_a_text_in_english_is_none_of_the_document_s_language_because_a_licence_
 
 
 @pytest.mark.slow
-def test_it_holds_for_what_is_counted_and_judged(command: Inside) -> None:
+def test_share_holds_for_counts_and_verdicts(command: Inside) -> None:
     def judged(*more: str) -> dict[str, object]:
         done = command.run("evaluate", "latin.txt", "of-latin.txt", "--metric", "consistency", "--json", *more)
         return dict(json.loads(done.out)["metrics"]["consistency"])
@@ -107,7 +107,7 @@ def test_it_holds_for_what_is_counted_and_judged(command: Inside) -> None:
 
 
 @pytest.mark.slow
-def test_what_is_said_for_a_run_is_no_other_run_s(command: Inside) -> None:
+def test_opinions_belong_to_their_run(command: Inside) -> None:
     def drafted(*more: str) -> str:
         return str(json.loads(command.run("summarize", "low.txt", "-w", "30", "--json", "-q", *more).out)["run"])
 
@@ -135,7 +135,7 @@ def test_what_is_said_for_a_run_is_no_other_run_s(command: Inside) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("language", ["german", "arabic"])
-def test_a_comparison_names_the_language_of_what_it_quotes(command: Inside, language: str) -> None:
+def test_comparison_names_the_language_of_quotes(command: Inside, language: str) -> None:
     name = f"{language}.md"
     (command.folder / name).write_text((HERE / name).read_text("utf-8"), "utf-8")
     command.run("summarize", name, "-w", "60", "-q", "-o", "made.md")
@@ -157,7 +157,7 @@ def test_what_is_no_language_is_refused(command: Inside) -> None:
 
 
 @pytest.mark.slow
-def test_of_several_documents_the_built_in_model_judges_those_in_english_alone(tmp_path: Path) -> None:
+def test_built_in_model_judges_english_documents_only(tmp_path: Path) -> None:
     command = Inside(tmp_path, "http://127.0.0.1:9", COLUMNS="80")
     (tmp_path / "b.md").write_text(GERMAN, "utf-8")
     (tmp_path / "a.md").write_text("The harbour was shut in March, and nobody was told of it. " * 25, "utf-8")
@@ -171,7 +171,7 @@ def test_of_several_documents_the_built_in_model_judges_those_in_english_alone(t
     assert "English only" in str(judged["b.md"])
 
 
-def test_the_built_in_model_says_that_it_writes_in_no_other_language(command: Inside) -> None:
+def test_built_in_model_declines_other_languages(command: Inside) -> None:
     output = command.run("summarize", "latin.txt", "-w", "20", "--language", "German").err
     assert "cannot write in German: it only copies sentences" in " ".join(output.split())
     assert "cannot write" not in command.run("summarize", "latin.txt", "-w", "20").err
@@ -196,7 +196,7 @@ def test_english_words_are_for_english_alone() -> None:
         assert revise(given) == "Er blieb lange."
 
 
-def test_a_mixed_corpus_is_foreign_and_one_that_is_said_to_be_english_is_not() -> None:
+def test_mixed_corpus_is_foreign_unless_declared_english() -> None:
     assert other_language_in(_said(GERMAN, "en")) == ""
     assert other_language_in(_said(GERMAN, "")) == "de"
 
@@ -246,7 +246,7 @@ def settings(language: str, server: ChatServer, **others: object) -> DraftConfig
         ("spanish", "direct"),
     ],
 )
-async def test_a_draft_keeps_its_limit_and_is_judged_by_every_metric(
+async def test_draft_keeps_its_limit_under_every_metric(
     language: str, strategy: str, served: ChatServer, tmp_path: Path
 ) -> None:
     document = load(str(HERE / f"{language}.md"))
@@ -277,9 +277,7 @@ async def test_a_draft_keeps_its_limit_and_is_judged_by_every_metric(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("language", ["german", "arabic", "japanese"])
-async def test_what_is_missing_is_worked_in_and_the_limit_is_kept(
-    language: str, served: ChatServer, tmp_path: Path
-) -> None:
+async def test_missing_content_is_added_within_the_limit(language: str, served: ChatServer, tmp_path: Path) -> None:
     document = load(str(HERE / f"{language}.md"))
     first = next(item for item in sentences_in(document.text) if not item.startswith("#"))
     refinement = RefineConfig(goals={"coverage": 0.5, "consistency": 0.9}, rounds=2)
@@ -295,9 +293,7 @@ async def test_what_is_missing_is_worked_in_and_the_limit_is_kept(
 
 
 @language
-def test_the_command_shows_findings_in_the_language_of_the_text(
-    language: str, served: ChatServer, tmp_path: Path
-) -> None:
+def test_findings_are_shown_in_the_texts_language(language: str, served: ChatServer, tmp_path: Path) -> None:
     command = Inside(tmp_path, served.base_url, REDRAFT_MODEL=MODEL, COLUMNS="100")
     (tmp_path / "text.md").write_text((HERE / f"{language}.md").read_text("utf-8"), "utf-8")
     (tmp_path / "one.md").write_text(sentences_in((HERE / f"{language}.md").read_text("utf-8"))[3], "utf-8")
@@ -309,9 +305,7 @@ def test_the_command_shows_findings_in_the_language_of_the_text(
 
 
 @language
-async def test_an_irrelevant_summary_is_not_covered_in_whichever_words_the_judge_says_so(
-    language: str, tmp_path: Path
-) -> None:
+async def test_irrelevant_summary_is_never_covered(language: str, tmp_path: Path) -> None:
     other = load(str(HERE / f"{'russian' if language != 'russian' else 'german'}.md"))
     irrelevant = sentences_in(other.text)[4]
     with ChatServer(replace(READERS[language], refuses=REFUSALS[language])) as server:
@@ -323,7 +317,7 @@ async def test_an_irrelevant_summary_is_not_covered_in_whichever_words_the_judge
 
 
 @language
-def test_quotes_are_found_in_a_text_of_the_language(language: str) -> None:
+def test_quotes_are_found_in_every_language(language: str) -> None:
     text = (HERE / f"{language}.md").read_text("utf-8")
     for item in sentences_in(text):
         assert source_of(text, item, [Span(0, len(text))]) is not None, item

@@ -178,7 +178,7 @@ async def test_cut_reply_does_not_change_the_mode(desk: Desk) -> None:
     assert modes_of(server) == ["schema"] * 5
 
 
-async def test_call_with_a_list_of_arguments_is_read(desk: Desk) -> None:
+async def test_call_with_a_list_is_read(desk: Desk) -> None:
     call = {"id": "1", "type": "function", "function": {"name": "Colour", "arguments": f"[{GOOD}]"}}
 
     def script(request: Seen) -> Answer | str:

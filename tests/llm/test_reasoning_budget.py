@@ -103,7 +103,7 @@ async def test_cut_reply_gets_no_reasoning_room(desk: Desk) -> None:
     assert limits(server) == [50, 50]
 
 
-async def test_cut_reply_of_any_model_is_not_repaired(desk: Desk) -> None:
+async def test_cut_reply_is_not_repaired(desk: Desk) -> None:
     inner = FunctionModel(lambda _: UnreadableReply("cut off", text="{", usage=Usage(), finish_reason="length"))
     with pytest.raises(UnreadableReply):
         await desk.recorded(inner).ask(colour())

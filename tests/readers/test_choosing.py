@@ -71,7 +71,7 @@ def read(text: str, wanted: Selection | None = None, name: str = "night.txt") ->
     return load_bytes(text.encode(), name, selection=wanted)
 
 
-def test_what_stands_between_two_books_of_one_file_costs_neither() -> None:
+def test_matter_between_two_books_costs_neither() -> None:
     tale = "The keeper went up the stairs and lit the lamp, as she did every night. " * 600
     told = f"{tale}\n\n*** START OF THE PROJECT GUTENBERG EBOOK OTHER ***\n\n{tale}"
     ended = f"{tale}\n\n*** END OF THE PROJECT GUTENBERG EBOOK ONE ***\n\n{tale}"
@@ -80,7 +80,7 @@ def test_what_stands_between_two_books_of_one_file_costs_neither() -> None:
         assert read(text).text.count("The keeper") == 1200
 
 
-def test_what_is_no_part_of_a_text_is_left_out_and_said() -> None:
+def test_non_text_parts_are_noted() -> None:
     document = read(GUTENBERG)
     assert document.title == "A Night at Sea"
     assert document.text.startswith("A NIGHT AT SEA\n\nCHAPTER I. The Harbour\n\nThe boat went out")
@@ -96,14 +96,14 @@ def test_what_is_no_part_of_a_text_is_left_out_and_said() -> None:
     ]
 
 
-def test_whoever_asks_for_it_has_all_of_it() -> None:
+def test_everything_is_shown_on_demand() -> None:
     assert read(GUTENBERG, read_selection(skip=["none"])).text == GUTENBERG
     only_index = read(GUTENBERG, read_selection(skip=["none,index"]))
     assert "Goat, 3" not in only_index.text
     assert "Produced by" in only_index.text
 
 
-def test_the_front_is_left_out_where_that_is_asked_for() -> None:
+def test_front_matter_is_left_out_on_request() -> None:
     assert read(GUTENBERG, read_selection(skip=["front"])).text.startswith("CHAPTER I. The Harbour")
 
 
@@ -118,7 +118,7 @@ def test_chapters_are_taken_by_their_printed_numbers() -> None:
 
 
 @pytest.mark.slow
-def test_pages_are_taken_by_their_printed_numbers_and_keep_them() -> None:
+def test_pages_are_chosen_by_printed_number() -> None:
     book = makers.new_pdf("A head", first_number=21)
     for at in range(4):
         book.add_page()
@@ -153,7 +153,7 @@ def test_prose_about_contents_is_prose() -> None:
     assert document.notes == ()
 
 
-def test_the_notes_of_a_document_are_left_out_where_that_is_asked_for() -> None:
+def test_notes_are_left_out_on_request() -> None:
     page = b"<html><body><h1>A</h1><p>Some words.</p><aside role=doc-footnote>1. A note.</aside></body></html>"
     document = load_bytes(page, "a.html")
     assert "A note." in document.text
@@ -188,7 +188,7 @@ LONG = "The author tells of himself and of his family. He is wrecked, and swims 
         (f"Contents\n\n1  {WIDE}\n   on ... 3\n2  Two ... 4\n3  Three ... 9", [f"1  {WIDE} on", "2  Two", "3  Three"]),
     ],
 )  # fmt: skip
-def test_a_list_of_contents_in_plain_text_is_left_out(contents: str, titles: list[str]) -> None:
+def test_contents_list_in_plain_text_is_dropped(contents: str, titles: list[str]) -> None:
     text = f"THE KEEPERS OF SARN\n\n{contents}\n\n{CHAPTERS.format(*titles)}"
     read = select(recognised(parse(text.encode(), name="a.txt", markdown=False)), Selection())
     front = "\n\nForeword\n\n" + "It is a book. " * 9 if "Foreword" in contents else ""
@@ -238,7 +238,7 @@ def put(folder: Path, name: str, data: bytes = b"Some words.") -> str:
     return str(folder / name)
 
 
-def test_what_it_reads_is_a_document_like_any_other(folder: Path) -> None:
+def test_read_text_is_an_ordinary_document(folder: Path) -> None:
     document = load(put(folder, "Talk.PLAIN"))
     assert document.text == "# A talk\n\nHello. \n\n## More\n\nIt ends."
     assert [section.title for section in document.sections] == ["A talk", "More"]
@@ -255,7 +255,7 @@ def test_what_it_reads_is_a_document_like_any_other(folder: Path) -> None:
         (b"%PDF-1.4", "this is a PDF"),
     ],
 )
-def test_no_text_is_none_from_a_reader_either(folder: Path, data: bytes, message: str) -> None:
+def test_reader_may_give_no_empty_text(folder: Path, data: bytes, message: str) -> None:
     with pytest.raises(DocumentError, match=message) as caught:
         load(put(folder, "a.wild", data))
     assert caught.value.place == "a.wild"
@@ -276,7 +276,7 @@ def test_a_reader_that_fails_is_named(folder: Path, kind: str, message: str) -> 
     assert caught.value.hint
 
 
-def test_a_reader_may_say_itself_what_is_wrong(folder: Path) -> None:
+def test_reader_may_report_its_own_error(folder: Path) -> None:
     with pytest.raises(RunError) as caught:
         load(put(folder, "a.asking"))
     assert (caught.value.message, caught.value.hint) == ("it is locked", "unlock it")
@@ -307,12 +307,12 @@ def test_an_impossible_reader_is_refused(suffix: str, reader: Any) -> None:
         register_reader(suffix, reader)
 
 
-def test_a_reader_that_is_not_there_is_named(folder: Path) -> None:
+def test_missing_reader_is_named(folder: Path) -> None:
     with pytest.raises(UsageError, match="lost, of the package talks, cannot be loaded"):
         load(put(folder, "a.lost"))
 
 
-def test_other_files_are_refused_with_what_there_is(folder: Path) -> None:
+def test_other_files_are_refused_with_choices(folder: Path) -> None:
     with pytest.raises(DocumentError) as caught:
         load(str(folder / "a.mobi"))
     assert caught.value.message == ".mobi files cannot be read"

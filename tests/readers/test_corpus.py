@@ -58,7 +58,7 @@ def at(document: Document, words: str) -> Span:
 
 
 @pytest.mark.nightly
-def test_every_place_knows_its_document_its_chapter_and_its_page(paths: list[str]) -> None:
+def test_place_knows_document_chapter_and_page(paths: list[str]) -> None:
     corpus, alone = load_all(paths), {Path(path).name: load(path) for path in paths}
     for name, document in alone.items():
         tree = name.partition(".")[0]
@@ -77,7 +77,7 @@ def test_every_place_knows_its_document_its_chapter_and_its_page(paths: list[str
     assert document_of(alone["cedar.pdf"], Span(0, 9)) == ""
 
 
-def test_what_stands_apart_is_another_text_than_the_same_words_in_one() -> None:
+def test_separate_texts_are_not_one() -> None:
     first, second = (parse(f"# {tree}\n\nA word on the {tree}.".encode(), name=f"{tree}.md") for tree in TREES[:2])
     both = combine([first, second])
     assert both.id not in {first.id, second.id, combine([second, first]).id}
@@ -86,14 +86,14 @@ def test_what_stands_apart_is_another_text_than_the_same_words_in_one() -> None:
     assert combine([first]) is first or combine([first]) == first
 
 
-def test_who_reads_on_sees_the_title_of_the_next_document() -> None:
+def test_next_documents_title_is_shown() -> None:
     headed = parse(b"# Oaks\n\nThey stand.", name="oaks.md")
     bare = parse(b"They fall in a storm, and nobody hears of it.", name="elms.txt")
     expected = "# Oaks\n\nThey stand.\n\n\f\n\n# elms\n\nThey fall in a storm, and nobody hears of it."
     assert combine([headed, bare]).text == expected
 
 
-def test_the_same_text_twice_is_read_once_and_said(tmp_path: Path) -> None:
+def test_repeated_text_is_read_once(tmp_path: Path) -> None:
     for name in ("one.md", "two.md", "other.md"):
         (tmp_path / name).write_text("Another one." if name == "other.md" else "The lamp went out.", "utf-8")
     names = [str(tmp_path / name) for name in ("one.md", "two.md", "other.md")]
@@ -105,7 +105,7 @@ def test_the_same_text_twice_is_read_once_and_said(tmp_path: Path) -> None:
     assert alone.notes == corpus.notes
 
 
-def test_files_that_are_called_alike_are_told_apart(tmp_path: Path) -> None:
+def test_files_of_one_name_are_distinguished(tmp_path: Path) -> None:
     for number in (1, 2):
         (tmp_path / str(number)).mkdir()
         (tmp_path / str(number) / "notes.md").write_text(f"The lamp number {number} went out.", "utf-8")
@@ -122,7 +122,7 @@ def test_one_that_cannot_be_read_is_named(paths: list[str], tmp_path: Path) -> N
 
 
 @pytest.mark.nightly
-def test_what_cannot_be_meant_of_several_is_refused(paths: list[str]) -> None:
+def test_impossible_combination_is_refused(paths: list[str]) -> None:
     for wanted, option in ((read_selection(pages="3"), "`pages`"), (read_selection(chapters="1"), "`chapters`")):
         with pytest.raises(UsageError, match=f"{option} applies to one document, but 2 were given"):
             load_all(paths[:2], selection=wanted)
@@ -144,7 +144,7 @@ texts = st.lists(
 @pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(texts=texts, budget=st.sampled_from([16, 20, 64, 1000]))
-def test_no_chunk_and_no_part_has_text_of_two_documents(texts: list[str], budget: int) -> None:
+def test_chunks_and_parts_keep_documents_apart(texts: list[str], budget: int) -> None:
     corpus = combine([parse(text.encode(), name=f"{number}.md") for number, text in enumerate(texts)])
     tokenizer = EstimatingTokenizer()
     chunks = chunk(corpus, tokenizer, budget)
@@ -192,7 +192,7 @@ def test_the_parts_of_a_document_cover_it(chapters: list[tuple[int, int]], befor
     assert all(percent_of(document, part.span.start) < 100 for part in parts)
 
 
-def test_parts_are_chapters_and_what_stands_beside_them() -> None:
+def test_parts_are_chapters_and_surroundings() -> None:
     text = "word " * 50
     book = (
         f"# The Book\n\nBy nobody.\n\n## Preface\n\n{text}\n\n## Chapter 1: Salt\n\n{text}\n\n### Within\n\n{text}\n\n"

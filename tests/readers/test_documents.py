@@ -92,12 +92,12 @@ def test_seven_bit_encodings_are_refused(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("shift", range(4))
-def test_a_character_cut_at_the_end_of_what_is_looked_at(shift: int) -> None:
+def test_character_cut_at_the_samples_end(shift: int) -> None:
     text = "a" * shift + JAPANESE * 3_000
     assert parse(text.encode("shift_jis"), name="x.txt").text == text
 
 
-def test_a_damaged_byte_does_not_make_utf8_something_else() -> None:
+def test_damaged_byte_keeps_utf8() -> None:
     data = (RUSSIAN * 50).encode()
     document = parse(data[:1_000] + b"\xff" + data[1_000:], name="x.txt")
     assert document.encoding == "utf-8"
@@ -139,7 +139,7 @@ def test_binary_is_refused() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.binary(max_size=300))
-def test_any_bytes_give_a_document_or_a_reason(data: bytes) -> None:
+def test_any_bytes_give_a_document_or_reason(data: bytes) -> None:
     with suppress(DocumentError):
         document = parse(data, name="x")
         assert document.text.strip()
@@ -169,7 +169,7 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (document.title, document.source) == ("Tide", "stdin")
 
 
-def test_line_ends_and_control_characters_are_made_harmless() -> None:
+def test_line_ends_and_controls_are_harmless() -> None:
     document = plain("One.\r\nTwo.\rThree.\x1b[31m Red.\x1b[0m \x1b]0;title\x07Four.\x08\u202eFive.\n")
     assert document.text == "One.\nTwo.\nThree. Red. Four.  Five.\n"
 
@@ -326,7 +326,7 @@ def test_titles_of_plain_text(text: str, title: str) -> None:
 
 @pytest.mark.parametrize("second", ["Chapter 2", "The Flood"])
 @pytest.mark.parametrize("first", ["Chapter 1", "Chapter One: The Light", "1. The Light", "Preface"])
-def test_a_chapter_at_the_beginning_is_no_title(first: str, second: str) -> None:
+def test_first_chapter_is_no_title(first: str, second: str) -> None:
     text = f"# {first}\n\nIt rose.\n\n# {second}\n\nIt fell.\n"
     document = markdown(text)
     assert (document.title, titles(document)) == ("notes", [first, second])
@@ -334,12 +334,12 @@ def test_a_chapter_at_the_beginning_is_no_title(first: str, second: str) -> None
         assert chapters(document)[0].number == 1
 
 
-def test_a_chapter_of_plain_text_may_be_marked_as_in_markdown() -> None:
+def test_chapter_of_plain_text_in_markdown() -> None:
     document = plain("# Chapter 1\n\nIt rose.\n\n# Chapter 2\n\nIt fell.\n")
     assert (document.title, titles(document)) == ("the-tide", ["Chapter 1", "Chapter 2"])
 
 
-def test_a_number_that_is_a_title_stays_one() -> None:
+def test_number_as_title_stays() -> None:
     assert markdown("# 12 Angry Men\n\n## One\n\nThey sat.").title == "12 Angry Men"
 
 
@@ -370,7 +370,7 @@ def test_headings_are_looked_for_in_linear_time(text: str) -> None:
     assert plain(text).text == text
 
 
-def test_lines_of_plain_text_that_is_not_wrapped_are_paragraphs(tmp_path: Path) -> None:
+def test_unwrapped_lines_are_paragraphs(tmp_path: Path) -> None:
     long = "The keeper of the light wrote down what he saw. " * 5
     (tmp_path / "lines.txt").write_text("\n".join([long.strip()] * 3 + ["Chapter 2", long.strip()]), "utf-8")
     document = load(tmp_path / "lines.txt")
@@ -385,13 +385,13 @@ def notes(data: bytes) -> tuple[str, ...]:
     return parse(data, name="x.txt").notes
 
 
-def test_a_stretch_of_latin_1_within_utf_8_is_noted_with_its_line() -> None:
+def test_latin_1_within_utf_8_is_noted() -> None:
     assert notes(RUSSIAN.encode() * 40 + GERMAN.encode("latin-1") * 5 + RUSSIAN.encode() * 40) == (
         "the encoding changes: 10 places are not UTF-8, the first of them in line 41",
     )
 
 
-def test_what_the_encoding_has_no_letter_for_is_noted() -> None:
+def test_unencodable_letter_is_noted() -> None:
     data = GERMAN.encode("cp1252") * 4_000 + b"\x81\x8d\n"
     assert "the text was read as cp1252, but 2 places are not" in notes(data)
 

@@ -278,7 +278,7 @@ SAID = {
 
 
 @pytest.mark.parametrize("form", FILES)
-def test_text_in_every_place_is_read_once_or_said_to_be_left_out(form: str) -> None:
+def test_text_in_every_place_is_accounted_for(form: str) -> None:
     _places.clear()
     document = read(form.split()[0], FILES[form]())
     places, notes = {*_places}, " ".join(document.notes)
@@ -290,13 +290,13 @@ def test_text_in_every_place_is_read_once_or_said_to_be_left_out(form: str) -> N
     assert [note for note in SAID[form] if note not in notes] == []
 
 
-def test_what_is_in_a_book_but_no_page_of_its_spine_is_said() -> None:
+def test_unlisted_part_of_a_book_is_noted() -> None:
     notes = read("epub", epub()).notes
     assert "a part of the book is not text: OEBPS/scan.pdf, application/pdf" in notes
     assert "1 parts that the spine does not name are at the end: OEBPS/outside.xhtml" in notes
 
 
-def test_a_text_box_stands_behind_the_paragraph_that_holds_it_with_its_headings_and_notes() -> None:
+def test_text_box_follows_its_paragraph() -> None:
     box = "{\\shp{\\*\\shpinst{\\shptxt {\\pard\\outlinelevel0 The Light\\par}It burned.{\\footnote A note.}\\par}}}"
     document = read("rtf", f"{{\\rtf1\\ansi One{box} two.\\par Three.\\par}}".encode())
     assert document.text == "One two.\n\n# The Light\n\nIt burned.\n\nA note.\n\nThree."
@@ -304,7 +304,7 @@ def test_a_text_box_stands_behind_the_paragraph_that_holds_it_with_its_headings_
     assert [(mark.kind, document.text[mark.start : mark.end]) for mark in document.marks] == [("note", "A note.")]
 
 
-def test_an_unknown_part_of_rtf_that_is_not_closed_is_damage() -> None:
+def test_unclosed_part_of_rtf_is_damage() -> None:
     reading = formats.read("rtf", b"{\\rtf1\\ansi Some text.\\par {\\*\\stranger " + b"It burned.\\par " * 200, "x.rtf")
     assert reading.extents[0].is_short
 

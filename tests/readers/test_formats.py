@@ -42,7 +42,7 @@ def as_markdown(title: str, chapters: makers.Chapters) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["html", "epub", "docx", "odt", "pdf"])
-def test_the_sample_book_is_the_same_in_every_format(form: str) -> None:
+def test_sample_book_is_the_same_in_formats(form: str) -> None:
     """The same text with the same sections has the same summary and the same findings."""
     title, chapters = book()
     document = read(form, getattr(makers, form)(title, chapters))
@@ -79,13 +79,13 @@ def sentences_by_page(pages: int) -> tuple[int, int]:
     return right, len(known)
 
 
-def test_the_page_of_every_sentence_is_the_printed_one() -> None:
+def test_page_of_every_sentence_is_printed() -> None:
     right, known = sentences_by_page(20)
     assert known > 180
     assert right >= 0.99 * known
 
 
-def test_a_sentence_over_two_pages_names_both_and_is_whole() -> None:
+def test_sentence_over_two_pages_names_both() -> None:
     book = makers.new_pdf("A head")
     book.add_page()
     text = " ".join(f"word{at} of a very long account" for at in range(400)) + " ends."
@@ -100,7 +100,7 @@ def test_a_sentence_over_two_pages_names_both_and_is_whole() -> None:
 
 
 @pytest.mark.parametrize(("first", "title"), [("Chapter 1: Venusport", "x"), ("Venusport", "Venusport")])
-def test_a_chapters_heading_is_no_title_of_a_pdf(first: str, title: str) -> None:
+def test_chapter_heading_is_no_pdf_title(first: str, title: str) -> None:
     book = makers.new_pdf()
     book.add_page()
     for name in (first, "Chapter 2: The Lamp"):
@@ -110,7 +110,7 @@ def test_a_chapters_heading_is_no_title_of_a_pdf(first: str, title: str) -> None
     assert read("pdf", bytes(book.output())).title == title
 
 
-def test_two_columns_are_read_one_after_the_other_though_the_file_goes_across() -> None:
+def test_two_columns_are_read_in_order() -> None:
     left = [f"left column line {at} goes on and on" for at in range(30)]
     right = [f"right column line {at} goes on as well" for at in range(30)]
     book = makers.new_pdf(size=9)
@@ -122,7 +122,7 @@ def test_two_columns_are_read_one_after_the_other_though_the_file_goes_across() 
     assert text == " ".join([*left, *right])
 
 
-def test_words_that_were_divided_are_whole_and_compounds_stay() -> None:
+def test_divided_words_are_joined_compounds_stay() -> None:
     lines = (
         "They spoke of the light- house on the point and of the whole well-known matter of the causeway",
         "for long. The lighthouse stood there still, and the old salt-",
@@ -158,7 +158,7 @@ def test_tables_notes_and_captions_of_a_pdf() -> None:
 
 
 @pytest.mark.skipif(not makers.SANS.is_file(), reason="there is no font with these letters")
-def test_ligatures_soft_hyphens_and_other_scripts_of_a_pdf() -> None:
+def test_ligatures_hyphens_and_scripts_of_a_pdf() -> None:
     book = makers.new_pdf()
     book.add_page()
     book.text(10, 20, "The o\ufb03ce of the \ufb01rst \ufb02oor.")
@@ -203,7 +203,7 @@ def test_a_page_without_what_surrounds_it() -> None:
     assert "1 note numbers" in notes
 
 
-def test_a_nested_contents_of_a_book_and_its_pages() -> None:
+def test_nested_contents_and_pages_of_a_book() -> None:
     nav = (
         '<li><span>Part One</span><ol><li><a href="c0.xhtml">One</a><ol><li><a href="c0.xhtml#in">Inner</a></li></ol>'
         '</li></ol></li><li><a href="c1.xhtml">Two</a></li></ol></nav><nav epub:type="page-list"><ol>'
@@ -224,7 +224,7 @@ def test_a_nested_contents_of_a_book_and_its_pages() -> None:
     assert pages == [("iv", "## One\n\nFirst."), ("5", "## Two\n\nLast.")]
 
 
-def test_chapters_of_a_book_end_on_their_last_page_and_are_listed_once() -> None:
+def test_chapters_end_on_their_last_page() -> None:
     """Each chapter begins a page, and with an ornament above its title."""
     items = "".join(f'<li><a href="c{at}.xhtml">{title}</a></li>' for at, title in enumerate(("One", "Author's note")))
     breaks = '<p>*</p><h2>{}</h2><p>Text.</p><span epub:type="pagebreak" title="{}"/><p>More text.</p>'
@@ -248,7 +248,7 @@ TRACKED = """<w:p><w:r><w:t>Kept </w:t></w:r><w:ins><w:r><w:t>added </w:t></w:r>
 <w:p><w:pPr><w:numPr><w:ilvl w:val="0"/><w:numId w:val="1"/></w:numPr></w:pPr><w:r><w:t>item</w:t></w:r></w:p>"""
 
 
-def test_tracked_changes_are_accepted_and_comments_left_out() -> None:
+def test_tracked_changes_are_accepted_comments_left_out() -> None:
     space = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
     notes = (
         f"<w:footnotes {space}><w:footnote w:id='2'><w:p><w:r><w:t>A note.</w:t></w:r></w:p></w:footnote></w:footnotes>"
@@ -275,7 +275,7 @@ WITH_HEADINGS = r"""{\rtf1\ansi{\stylesheet{\s0 Normal;}{\s7\sbasedon0\b Heading
 \pard\plain\s7{\*\bkmkstart x}A part\par\pard\outlinelevel11 Three.{\footnote No star.}\par}"""
 
 
-def test_rtf_keeps_headings_and_puts_notes_after_their_paragraph() -> None:
+def test_rtf_keeps_headings_and_notes() -> None:
     document = read("rtf", WITH_HEADINGS.encode())
     assert document.text == ("# The Light\n\nOne two. More.\n\nA long note.\n\n## A part\n\nThree.\n\nNo star.")
     assert [(section.title, section.level) for section in document.sections] == [("The Light", 1), ("A part", 2)]
@@ -289,7 +289,7 @@ def test_stdin_is_told_by_its_first_bytes(tmp_path: Path, monkeypatch: pytest.Mo
     assert load("-").title == "Salt"
 
 
-def test_an_empty_page_on_stdin_is_refused_like_an_empty_file(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_empty_page_on_stdin_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "redraft.readers.documents.read_source", lambda *_: b"<!doctype html><html><body></body></html>"
     )
@@ -298,7 +298,7 @@ def test_an_empty_page_on_stdin_is_refused_like_an_empty_file(monkeypatch: pytes
     assert caught.value.place == "stdin"
 
 
-def test_titles_are_one_line_in_every_part_of_a_document(tmp_path: Path) -> None:
+def test_titles_are_one_line_everywhere(tmp_path: Path) -> None:
     path = tmp_path / "a.md"
     path.write_text(f"# Of\tsalt\u00a0 and\x07light\n\nWords.\n\n## {'far ' * 60}\n\nMore.\n", "utf-8")
     document = load(path)
@@ -307,7 +307,7 @@ def test_titles_are_one_line_in_every_part_of_a_document(tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-def test_the_reading_process_imports_what_its_format_needs() -> None:
+def test_reading_process_imports_its_format_only() -> None:
     script = "import redraft.readers.formats as it; it.read('html', b'<p>A</p>', 'a.html')"
     heavy = "import sys; print(*{'lxml', 'numpy', 'openai', 'nltk', 'pypdfium2'} & {*sys.modules})"
     done = subprocess.run([sys.executable, "-c", f"{script}; {heavy}"], capture_output=True, text=True, check=True)

@@ -35,7 +35,7 @@ def write(book: makers.Book, text: str, width: float = 0, size: float = 10) -> N
     book.ln(3)
 
 
-def test_justified_prose_in_a_narrow_column_is_no_table() -> None:
+def test_justified_prose_is_no_table() -> None:
     book = makers.new_pdf(size=10)
     book.add_page()
     prose = (LONG, *texts(0, 3))
@@ -44,7 +44,7 @@ def test_justified_prose_in_a_narrow_column_is_no_table() -> None:
     assert paragraphs(book) == list(prose)
 
 
-def test_cells_that_stand_below_each_other_are_a_table_although_they_fill_the_width() -> None:
+def test_aligned_cells_are_a_table() -> None:
     book = makers.new_pdf(size=10)
     book.add_page()
     write(book, texts(1, 1)[0])
@@ -57,7 +57,7 @@ def test_cells_that_stand_below_each_other_are_a_table_although_they_fill_the_wi
 
 
 @pytest.mark.parametrize("pages", [4, 5])
-def test_heads_that_alternate_are_found_in_a_file_of_few_pages(pages: int) -> None:
+def test_alternating_heads_in_a_short_file(pages: int) -> None:
     class Alternating(makers.Book):
         def header(self) -> None:
             self.set_font_size(9)
@@ -83,7 +83,7 @@ def test_heads_that_alternate_are_found_in_a_file_of_few_pages(pages: int) -> No
 
 @pytest.mark.parametrize("head", ["{title}", "{number}. {title}"])
 @pytest.mark.parametrize("size", [8, 10])
-def test_alternating_heads_leave_and_chapters_end_on_their_page(head: str, size: int) -> None:
+def test_alternating_heads_leave_chapters_end(head: str, size: int) -> None:
     """Also where a head has the size of the text, and "Chapter 2" above a title stays."""
 
     class Titled(makers.Book):
@@ -118,7 +118,7 @@ def test_alternating_heads_leave_and_chapters_end_on_their_page(head: str, size:
 
 
 @pytest.mark.parametrize("size", [14, 10])
-def test_a_number_and_a_letter_are_a_heading(size: int) -> None:
+def test_number_and_letter_are_a_heading(size: int) -> None:
     """Larger letters make one, and bold ones of the usual size."""
     book = makers.new_pdf()
     book.set_font("Helvetica", size=10)
@@ -133,7 +133,7 @@ def test_a_number_and_a_letter_are_a_heading(size: int) -> None:
     assert [re.sub(r"[#\s]+", " ", shown_paragraph).strip() for shown_paragraph in shown_paragraphs] == ["13 Y", "14 Z"]
 
 
-def test_a_bold_word_within_a_text_and_a_bold_sentence_are_no_headings() -> None:
+def test_bold_text_is_no_heading() -> None:
     book = makers.new_pdf()
     book.set_font("Helvetica", size=10)
     book.add_page()
@@ -150,7 +150,7 @@ def test_a_bold_word_within_a_text_and_a_bold_sentence_are_no_headings() -> None
     assert not [paragraph for paragraph in paragraphs(book) if paragraph.startswith("#")]
 
 
-def test_a_note_at_the_foot_of_a_column_splits_no_sentence() -> None:
+def test_footnote_in_a_column_splits_no_sentence() -> None:
     book = makers.new_pdf(size=9)
     book.add_page()
     left = [f"left column line {at} goes on and on" for at in range(25)]
@@ -167,7 +167,7 @@ def test_a_note_at_the_foot_of_a_column_splits_no_sentence() -> None:
     assert [mark.label for mark in document.marks if mark.kind == "note"] == ["7"]
 
 
-def test_notes_that_say_the_same_are_no_running_feet() -> None:
+def test_repeated_notes_are_no_running_feet() -> None:
     book = makers.new_pdf(size=10)
     for at in range(5):
         book.add_page()
@@ -180,7 +180,7 @@ def test_notes_that_say_the_same_are_no_running_feet() -> None:
     assert [number for number in range(11, 20, 2) if f"{number} Ibid., in the same" in text] == [*range(11, 20, 2)]
 
 
-def test_three_justified_columns_are_read_one_after_the_other() -> None:
+def test_three_justified_columns_are_read_in_order() -> None:
     book = makers.new_pdf(size=8)
     book.add_page()
     prose = texts(0, 5)
@@ -259,7 +259,7 @@ def test_most_letters_decide_the_direction() -> None:
 
 
 @pytest.mark.nightly
-def test_what_a_browser_has_written_is_read_as_it_was(tmp_path: Path) -> None:
+def test_file_saved_by_a_browser_is_read(tmp_path: Path) -> None:
     need_browser()
     paragraphs_written = [one.lstrip("# ") for one in ARABIC.split("\n\n")]
     page = "".join(f"<p>{one}</p>" for one in paragraphs_written)

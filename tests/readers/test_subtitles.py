@@ -62,7 +62,7 @@ def times(document: Document, words: str) -> str:
     return pages_of(document, Span(start, start + len(words)))
 
 
-def test_who_speaks_begins_a_paragraph_and_each_stretch_has_its_time() -> None:
+def test_speaker_begins_a_timed_paragraph() -> None:
     document = read(SRT)
     assert document.text == (
         "MS. DOYLE: I saw the ledger on the desk at noon. It was open at the page for 1901.\n\n"
@@ -76,13 +76,13 @@ def test_who_speaks_begins_a_paragraph_and_each_stretch_has_its_time() -> None:
 
 
 @pytest.mark.parametrize("ends", ["\n", "\r\n"])
-def test_voices_of_webvtt_are_speakers_and_named_once(ends: str) -> None:
+def test_voices_of_webvtt_are_speakers(ends: str) -> None:
     document = read(VTT.replace("\n", ends), "a.vtt")
     assert document.text == "Ann Doyle: I saw the ledger on the desk & it was open.\n\nBob Crane: He kept the books."
     assert (document.title, times(document, "He kept")) == ("The Missing Ledger", "01:12:44")
 
 
-def test_music_and_the_credits_of_a_site_are_left_out() -> None:
+def test_music_and_credits_are_left_out() -> None:
     lines = (
         "Subtitles by oldsalt77",
         "♪ The lamp is lit ♪",
@@ -104,7 +104,7 @@ def test_lines_that_roll_up_are_read_once() -> None:
     assert read(f"WEBVTT\n\n{rolling}\n").text == "line 0 line 1 line 2 line 3 line 4"
 
 
-def test_a_long_line_of_spaces_takes_no_time() -> None:
+def test_long_line_of_spaces_is_fast() -> None:
     assert read(f"1\n00:00:01,000 --> 00:00:02,000\nOne.{' ' * 100_000}x\n").text.startswith("One.")
 
 

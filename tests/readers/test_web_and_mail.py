@@ -56,13 +56,13 @@ def test_a_page_is_read_at_its_address(address: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/none", "/loop", "/file"])
-def test_what_cannot_be_fetched_says_how_to_save_the_page(address: str, path: str) -> None:
+def test_unfetchable_page_says_how_to_save_it(address: str, path: str) -> None:
     with pytest.raises(DocumentError, match="cannot be fetched") as caught:
         load_all([address + path])
     assert "save the page in your browser" in (caught.value.hint or "")
 
 
-def test_a_page_that_is_too_large_is_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_oversized_page_is_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert size_limit() > len(PAGE)
     monkeypatch.setattr(web, "size_limit", lambda: 10)
     with pytest.raises(DocumentError, match="larger than 10 bytes"):
@@ -74,7 +74,7 @@ def test_an_application_reads_no_address() -> None:
         load("https://example.org/a")
 
 
-def test_the_public_net_does_not_redirect_into_a_private_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_public_redirect_into_a_private_net_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         web.socket, "getaddrinfo", lambda host, _: [(0, 0, 0, "", ("8.8.8.8" if host == "a.org" else "10.0.0.1",))]
     )
@@ -105,7 +105,7 @@ abc
 """
 
 
-def test_the_text_of_an_e_mail_is_read(tmp_path: Path) -> None:
+def test_text_of_an_e_mail_is_read(tmp_path: Path) -> None:
     path = tmp_path / "a.eml"
     path.write_bytes(MAIL)
     document = load(path)
@@ -117,7 +117,7 @@ def test_the_text_of_an_e_mail_is_read(tmp_path: Path) -> None:
     assert document.notes == ("left out: 1 attached files (a.pdf)",)
 
 
-def test_an_e_mail_of_html_alone_and_one_without_text() -> None:
+def test_html_email_and_email_without_text() -> None:
     page = b"Subject: A\nContent-Type: text/html\n\n<p>One</p><p>Two</p>"
     assert mail.read(page, "a.eml").text == "# A\n\nOne\n\nTwo"
     with pytest.raises(DocumentError, match="it has no text"):

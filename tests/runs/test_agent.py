@@ -124,7 +124,7 @@ def told_of(result: Result) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.slow
-async def test_it_sees_how_the_summary_stands_what_is_wrong_and_what_was_tried(court: Open) -> None:
+async def test_decider_sees_scores_findings_and_attempts(court: Open) -> None:
     opened = court(leading(mend(3, instruction="Tell it in order."), mend(1), {"why": "Enough.", "stop": True}))
     result = await lead(opened)
 
@@ -155,7 +155,7 @@ async def test_it_sees_how_the_summary_stands_what_is_wrong_and_what_was_tried(c
 
 
 @pytest.mark.slow
-async def test_what_it_decides_is_done_and_on_record(court: Open) -> None:
+async def test_decision_is_carried_out_and_recorded(court: Open) -> None:
     """It stands in the trace, too."""
     opened = court(leading(mend(2, 1, instruction="Write it in one go."), {"why": "It will do.", "stop": True}))
     result = await lead(opened)
@@ -195,7 +195,7 @@ async def test_it_may_stop_and_says_why(court: Open) -> None:
 
 
 @pytest.mark.slow
-async def test_a_decision_is_made_once_and_on_the_ledger(court: Open) -> None:
+async def test_decision_is_made_once_and_stored(court: Open) -> None:
     """The same refinement again asks nobody, and decides the same."""
     opened = court(leading(mend(1, instruction="Tell it in order.")))
     first = await lead(opened, rounds=1)
@@ -212,7 +212,7 @@ async def test_a_decision_is_made_once_and_on_the_ledger(court: Open) -> None:
 
 
 @pytest.mark.slow
-async def test_a_rewrite_that_is_not_preferred_ends_it(court: Open) -> None:
+async def test_rewrite_that_is_not_preferred_ends_it(court: Open) -> None:
     class Spoiling(Keepers):
         def edit(self, sheet: Sheet) -> Said:
             return f"{sheet.within('summary')} The sea is cold."
@@ -292,7 +292,7 @@ HOSTILE: dict[str, tuple[Json, int]] = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_decision_names_only_findings_on_the_board(name: str) -> None:
+def test_hostile_decision_names_listed_findings_only(name: str) -> None:
     decision, expected = HOSTILE[name]
     findings = [Point(id=n, metric="coverage", task="add", problem=f"Problem {n}.") for n in range(1, 9)]
     inputs = DecideInput(
@@ -306,9 +306,7 @@ def test_a_hostile_decision_names_only_findings_on_the_board(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("decision", "mended"), [(mend(*range(-5000, 5000)), 6), (mend(1, 2, stop=True), 2)])
-async def test_no_more_is_mended_than_a_revision_takes_and_what_is_named_goes_before_a_stop(
-    court: Open, decision: Json, mended: int
-) -> None:
+async def test_agent_fixes_no_more_than_fits(court: Open, decision: Json, mended: int) -> None:
     """What is said is cut and cleaned besides."""
     dirty = "\x1b[2J\x1b]0;owned\x07Mend\x00 it,\r\n\u202e please. "
     long_decision = {**decision, "why": dirty, "instruction": dirty * 5000}
@@ -334,7 +332,7 @@ ORDERS = (
 
 
 @pytest.mark.slow
-async def test_orders_in_texts_stay_where_they_are_quoted(court: Open) -> None:
+async def test_quoted_instructions_stay_quoted(court: Open) -> None:
     class Suggestive(Keepers):
         def compare_answers(self, sheet: Sheet) -> Said:
             return {
@@ -390,7 +388,7 @@ def askers(court: Court, *, decided: bool) -> set[str]:
 
 
 @pytest.mark.nightly
-async def test_the_built_in_model_takes_the_weakest_metric(tmp_path: Path) -> None:
+async def test_built_in_model_takes_the_weakest_metric(tmp_path: Path) -> None:
     text = SAMPLE.read_text("utf-8")
     sample = tmp_path / "sample.md"
     sample.write_text(text[:9000], "utf-8")
@@ -407,7 +405,7 @@ async def test_the_built_in_model_takes_the_weakest_metric(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-async def test_a_metric_just_below_its_goal_is_still_missed_by_the_built_in_model(court: Open) -> None:
+async def test_near_miss_of_a_goal_stays_missed(court: Open) -> None:
     opened = court()
     leader = function_model(opened.hear, "judge")
     async with Session(opened.store, model="extractive", judges=[leader]) as session:
@@ -418,7 +416,7 @@ async def test_a_metric_just_below_its_goal_is_still_missed_by_the_built_in_mode
 
 
 @pytest.mark.slow
-async def test_whoever_is_handed_over_decides_and_is_in_the_ledger(court: Open) -> None:
+async def test_passed_decider_is_in_the_ledger(court: Open) -> None:
     opened = court()
     leader = Court(opened.store.path.parent / "leader", leading({"why": "Enough.", "stop": True}))
     result = await lead(opened, model_roles={"decider": function_model(leader.hear, "leader")})
@@ -433,7 +431,7 @@ async def test_whoever_is_handed_over_decides_and_is_in_the_ledger(court: Open) 
 
 
 @pytest.mark.slow
-async def test_whoever_is_named_decides_where_the_others_are(court: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_named_decider_overrides_others(court: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     opened = court()
     with opened.served() as server:
@@ -448,7 +446,7 @@ async def test_whoever_is_named_decides_where_the_others_are(court: Open, monkey
 
 
 @pytest.mark.slow
-async def test_a_decider_is_asked_at_its_own_address(court: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_decider_is_asked_at_its_own_address(court: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     opened = court()
     elsewhere = court(leading({"why": "No.", "stop": True}))
@@ -465,7 +463,7 @@ async def test_a_decider_is_asked_at_its_own_address(court: Open, monkeypatch: p
 
 
 @pytest.mark.slow
-async def test_a_person_sees_why_and_what_the_reviser_is_told(court: Open) -> None:
+async def test_person_sees_why_and_what_is_told(court: Open) -> None:
     review_questions: list[ReviewQuestion] = []
 
     async def nod(request: ReviewQuestion) -> Json:
@@ -494,7 +492,7 @@ async def test_a_person_sees_why_and_what_the_reviser_is_told(court: Open) -> No
 
 
 @pytest.mark.slow
-async def test_a_decision_is_not_asked_again_when_the_run_breaks_off_after_it(court: Open) -> None:
+async def test_decision_is_not_repeated_after_a_break(court: Open) -> None:
     broken: list[Said] = [ProviderError("the line is dead")]
 
     class Breaking(Leading):

@@ -48,7 +48,7 @@ async def ask(court: Court, question: str = named(3), document: Document | None 
         return await session.ask(document or court.document, question, settings=court.settings(), **options)
 
 
-async def test_an_answer_cites_the_place_that_it_rests_on_and_is_judged_like_a_summary(tmp_path: Path) -> None:
+async def test_answer_cites_its_place_and_is_judged(tmp_path: Path) -> None:
     court = Court(tmp_path)
     answer = await ask(court, judged=True)
 
@@ -68,7 +68,7 @@ async def test_an_answer_cites_the_place_that_it_rests_on_and_is_judged_like_a_s
     assert {"write_answer", "ask_summary"} <= run.prompt_hashes.keys()
 
 
-async def test_the_judge_finds_what_an_answer_gets_wrong(tmp_path: Path) -> None:
+async def test_judge_finds_what_an_answer_gets_wrong(tmp_path: Path) -> None:
     court = Court(tmp_path, Saying(saying((GOOD, "The keeper number 3 is called Bob."))))
     answer = await ask(court, judged=True)
 
@@ -78,7 +78,7 @@ async def test_the_judge_finds_what_an_answer_gets_wrong(tmp_path: Path) -> None
     assert (finding.kind, finding.expected) == ("inconsistent", "Tom3")
 
 
-async def test_an_answer_is_judged_only_where_a_judge_is_named(tmp_path: Path) -> None:
+async def test_answer_is_judged_by_named_judges_only(tmp_path: Path) -> None:
     court = Court(tmp_path)
     assert (await ask(court)).consistency is None
     assert {sheet.prompt for sheet in court.sheets} == {"write_answer"}
@@ -87,7 +87,7 @@ async def test_an_answer_is_judged_only_where_a_judge_is_named(tmp_path: Path) -
     assert answer_judged.consistency.score == 1.0
 
 
-async def test_a_sentence_without_a_source_is_left_out_and_named(tmp_path: Path) -> None:
+async def test_sentence_without_a_source_is_left_out(tmp_path: Path) -> None:
     false_quote = "Tom3 the keeper is a friend of the king"
     court = Court(tmp_path, Saying(saying((GOOD, "It is Tom3."), (false_quote, "He knows the king."))))
     answer = await ask(court, judged=True)
@@ -100,7 +100,7 @@ async def test_a_sentence_without_a_source_is_left_out_and_named(tmp_path: Path)
     assert not any("king" in sheet.text for sheet in court.asked("ask_summary")), "only what is printed is judged"
 
 
-async def test_an_answer_that_loses_its_beginning_is_asked_again(tmp_path: Path) -> None:
+async def test_answer_losing_its_beginning_is_asked_again(tmp_path: Path) -> None:
     replies = saying(("a false quote", "It is Tom9."), (GOOD, "He is a keeper.")), saying((GOOD, "It is Tom3."))
     assert (await ask(Court(tmp_path, Saying(*replies)))).answer == "It is Tom3."
 
@@ -116,7 +116,7 @@ class Remembering(Keepers):
         return super().write_answer(replace(sheet, text=sheet.text.replace(question, named(int(latest) + 1))))
 
 
-async def test_a_follow_up_knows_the_last_three_questions(tmp_path: Path) -> None:
+async def test_follow_up_knows_the_last_three(tmp_path: Path) -> None:
     court, runs = Court(tmp_path, Remembering(), document=island(400)), list[str]()
     for question in (named(301), named(302), named(303), named(304)):
         runs.append((await ask(court, question, follow=runs[-1] if runs else None, context_tokens=4096)).run)
@@ -140,7 +140,7 @@ async def test_a_follow_up_knows_the_last_three_questions(tmp_path: Path) -> Non
         await ask(court, "And his?", follow="abcdef")
 
 
-async def test_an_answer_without_a_quote_is_asked_for_again_and_then_is_none(tmp_path: Path) -> None:
+async def test_answer_without_a_quote_is_asked_again(tmp_path: Path) -> None:
     court = Court(tmp_path, Saying(saying(("Tom9 the Great", "It is Tom9."))))
     answer = await ask(court, judged=True)
 
@@ -154,7 +154,7 @@ async def test_an_answer_without_a_quote_is_asked_for_again_and_then_is_none(tmp
     assert not court.asked("ask_summary"), "there is nothing to judge"
 
 
-async def test_the_second_answer_counts_where_it_can_be_quoted(tmp_path: Path) -> None:
+async def test_second_answer_counts_if_quoted(tmp_path: Path) -> None:
     court = Court(tmp_path, Saying(saying(("", "It is Tom9.")), saying((GOOD, "It is Tom3."))))
     answer = await ask(court)
     assert (answer.answered, answer.answer) == (True, "It is Tom3.")
@@ -163,7 +163,7 @@ async def test_the_second_answer_counts_where_it_can_be_quoted(tmp_path: Path) -
 @pytest.mark.parametrize(
     "reply", [{"answered": False, "sentences": []}, saying((GOOD, "The document does not mention it."))]
 )
-async def test_what_the_document_does_not_say_is_not_invented(tmp_path: Path, reply: Json) -> None:
+async def test_undocumented_facts_are_not_invented(tmp_path: Path, reply: Json) -> None:
     court = Court(tmp_path, Saying(reply))
     answer = await ask(court)
     assert (answer.answered, answer.answer, answer.sentences) == (False, NOT_SAID, ())
@@ -171,7 +171,7 @@ async def test_what_the_document_does_not_say_is_not_invented(tmp_path: Path, re
 
 
 @pytest.mark.slow
-async def test_a_long_document_is_searched_and_read_whole_before_it_is_said_to_be_silent(tmp_path: Path) -> None:
+async def test_long_document_is_searched_then_read_whole(tmp_path: Path) -> None:
     long = island(400)
     court = Court(tmp_path, document=long)
     answer = await ask(court, named(371), context_tokens=4096)
@@ -188,7 +188,7 @@ async def test_a_long_document_is_searched_and_read_whole_before_it_is_said_to_b
 
 
 @pytest.mark.slow
-async def test_parts_that_answer_differently_are_read_side_by_side(tmp_path: Path) -> None:
+async def test_contradicting_parts_are_read_together(tmp_path: Path) -> None:
     """Neither is near the question: both are found when all is read, and then settled with both in view."""
 
     class Both(Keepers):
@@ -227,7 +227,7 @@ async def test_who_asks_again_pays_nothing(tmp_path: Path) -> None:
     assert answer_elsewhere.answer == "The keeper number 4 is called Tom4."
 
 
-async def test_the_document_may_be_named_by_its_id_or_that_of_a_run(tmp_path: Path) -> None:
+async def test_document_is_named_by_id_or_run(tmp_path: Path) -> None:
     court = Court(tmp_path)
     first = await ask(court)
     async with court.session() as session:
@@ -239,7 +239,7 @@ async def test_the_document_may_be_named_by_its_id_or_that_of_a_run(tmp_path: Pa
             await session.ask("abcdef", named(5))
 
 
-async def test_what_is_no_question_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
+async def test_empty_question_is_refused_first(tmp_path: Path) -> None:
     court = Court(tmp_path)
     for question, message in (("  ?! ", "the question is empty"), ("why " * 600, "2,399 characters")):
         with pytest.raises(UsageError, match=message):
@@ -249,7 +249,7 @@ async def test_what_is_no_question_is_refused_before_anything_is_asked(tmp_path:
     assert not court.asked("write_answer")
 
 
-async def test_a_reply_that_cannot_be_read_is_no_answer(tmp_path: Path) -> None:
+async def test_unreadable_reply_is_no_answer(tmp_path: Path) -> None:
     class Mute(Keepers):
         def write_answer(self, sheet: Sheet) -> Said:
             return "I would rather not."
@@ -258,7 +258,7 @@ async def test_a_reply_that_cannot_be_read_is_no_answer(tmp_path: Path) -> None:
         await ask(Court(tmp_path, Mute()))
 
 
-async def test_an_answer_is_kept_where_the_budget_has_no_room_to_judge_it(tmp_path: Path) -> None:
+async def test_answer_is_kept_without_judging_budget(tmp_path: Path) -> None:
     court = Court(tmp_path)
     answer = await ask(court, judged=True, limits=Limits(max_calls=1))
     assert answer.answer == "The keeper number 3 is called Tom3."
@@ -310,7 +310,7 @@ async def test_after_a_kill_nothing_is_sent_twice(tmp_path: Path, monkeypatch: p
             assert answer.consistency == complete.consistency
 
 
-async def test_the_open_part_of_a_question_is_asked_by_itself_and_named_where_it_stays_open(tmp_path: Path) -> None:
+async def test_open_part_of_questions_is_asked_alone(tmp_path: Path) -> None:
     class Half(Keepers):
         def write_answer(self, sheet: Sheet) -> Said:
             question = sheet.within("question")

@@ -143,7 +143,7 @@ async def test_client_is_loaded_before_the_first_call(
 
 
 @pytest.mark.slow
-async def test_client_of_an_idle_writer_is_not_loaded(
+async def test_client_of_an_idle_writer_is_unloaded(
     court: Open, loaded: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened = court()

@@ -392,7 +392,7 @@ def test_refining_takes_what_was_planned(name: str) -> None:
     assert [sent.calls.count(prompt) for prompt in ("edit", "revise")] == ([0, 2] if name == "paper" else [2, 0])
 
 
-def test_documents_of_one_size_share_a_dry_run() -> None:
+def test_documents_of_one_size_share_a_plan() -> None:
     sampled, settings = SampledDryRuns(), DraftConfig(model="openai:m", **WIDE)
     documents = [prepare(chapters(4, keepers), settings) for keepers in (40, 41, 80)]
     (first, share), (second, more), (larger, _) = (sampled.of(prepared, RunSpec()) for prepared in documents)

@@ -233,7 +233,7 @@ async def test_a_rewrites_errors_are_corrected_before_comparison(any_court: Open
 
 
 @pytest.mark.slow
-async def test_a_rewrite_with_a_lasting_error_is_refused(court: Open) -> None:
+async def test_rewrite_with_a_lasting_error_is_refused(court: Open) -> None:
     opened = court(Saying(FLAWED))
     result = await opened.refine(told(1), rounds=1)
 

@@ -63,7 +63,7 @@ async def test_given_findings_come_before_goals(tmp_path: Path) -> None:
     assert FACT in (result.summary or ""), "what was asked for stays when coverage is mended"
 
 
-async def test_all_missing_facts_are_restored_in_one_round(tmp_path: Path) -> None:
+async def test_missing_facts_are_restored_in_one_round(tmp_path: Path) -> None:
     facts = [line for line in LINES if line not in SUMMARY]
     several = [lost(fact) for fact in [*facts, LINES[1][5:], LINES[2][14:]]]
     assert len(several) == 7

@@ -113,7 +113,7 @@ async def test_it_ends_when_no_rewrite_is_preferred(court: Open) -> None:
     assert (result.summary, len(opened.asked("edit"))) == (told(1), 1)
 
 
-async def test_it_ends_when_there_is_nothing_to_fix(court: Open) -> None:
+async def test_run_ends_when_nothing_is_to_fix(court: Open) -> None:
     opened = court()
     result = await opened.refine("The sea is cold.", policy="paper", goals={"consistency": 0.5})
 
@@ -124,7 +124,7 @@ async def test_it_ends_when_there_is_nothing_to_fix(court: Open) -> None:
 
 
 @pytest.mark.slow
-async def test_it_stops_when_the_budget_is_used_and_goes_on_with_another(any_court: Open) -> None:
+async def test_budget_stops_it_another_continues_it(any_court: Open) -> None:
     result = await any_court().refine(POOR)
     calls = result.usage.calls
 
@@ -150,7 +150,7 @@ async def test_it_ends_when_a_person_says_so(court: Open) -> None:
 
 
 @pytest.mark.slow
-async def test_when_it_is_cancelled_the_best_draft_stays_and_it_can_go_on(any_court: Open) -> None:
+async def test_cancelled_run_keeps_its_best_draft(any_court: Open) -> None:
     opened = any_court()
     working: list[asyncio.Task[Result]] = []
 
@@ -179,7 +179,7 @@ async def test_when_it_is_cancelled_the_best_draft_stays_and_it_can_go_on(any_co
 
 
 @pytest.mark.slow
-async def test_the_paper_follows_the_latest_draft_and_returns_the_last(court: Open) -> None:
+async def test_paper_policy_returns_the_last_draft(court: Open) -> None:
     worse = [told(3), told(4), told(5)]
     revisions = iter(worse)
     opened = court(Saying(lambda sheet: next(revisions)))
@@ -193,7 +193,7 @@ async def test_the_paper_follows_the_latest_draft_and_returns_the_last(court: Op
 
 
 @pytest.mark.slow
-async def test_the_paper_goes_on_with_a_draft_that_a_revision_left_as_it_was(court: Open) -> None:
+async def test_paper_policy_continues_after_no_change(court: Open) -> None:
     opened = court(Saying(POOR))
     result = await opened.refine(POOR, policy="paper", rounds=3)
 
@@ -216,7 +216,7 @@ async def test_the_paper_goes_on_with_a_draft_that_a_revision_left_as_it_was(cou
     ],
     ids=["the same", "too long", "empty", "broken off", "refused"],
 )
-async def test_a_useless_revision_is_refused_and_says_why(
+async def test_useless_revision_is_refused_with_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reply: Said, reason: str
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
@@ -231,7 +231,7 @@ async def test_a_useless_revision_is_refused_and_says_why(
 
 
 @pytest.mark.slow
-async def test_a_revision_keeps_to_the_limit_of_words(court: Open) -> None:
+async def test_revision_keeps_to_the_word_limit(court: Open) -> None:
     opened = court()
     result = await opened.refine(POOR, settings={"words": 33})
 
@@ -241,7 +241,7 @@ async def test_a_revision_keeps_to_the_limit_of_words(court: Open) -> None:
 
 
 @pytest.mark.slow
-async def test_without_a_limit_a_summary_may_become_as_long_as_it_is(court: Open) -> None:
+async def test_unlimited_summary_keeps_its_length(court: Open) -> None:
     opened = court()
     long = POOR + " It" + " is" * 100 + " cold."
     await opened.refine(long, settings={"words": None}, rounds=1)
@@ -250,7 +250,7 @@ async def test_without_a_limit_a_summary_may_become_as_long_as_it_is(court: Open
 
 
 @pytest.mark.slow
-async def test_the_document_is_shown_to_the_writer_only_where_it_fits(court: Open) -> None:
+async def test_fitting_document_is_shown_to_the_writer(court: Open) -> None:
     opened = court(document=island(60))
     await opened.refine(POOR, rounds=1)
     await opened.refine(POOR, rounds=1, settings={"context_tokens": 3200, "sample": 1})
@@ -283,7 +283,7 @@ async def test_the_paper_revises_nothing_without_verdicts(court: Open) -> None:
 
 
 @pytest.mark.slow
-async def test_what_can_be_judged_is_mended_where_another_goal_cannot_be(court: Open) -> None:
+async def test_judgeable_goal_is_improved_beside_another(court: Open) -> None:
     result = await court(Mute()).refine(told(1, wrong={2: "Bob"}), goals={"coverage": 0.8, "consistency": 1.0})
 
     assert (result.status, result.complete, result.unsure) == ("incomplete", False, ["coverage"])
@@ -294,7 +294,7 @@ async def test_what_can_be_judged_is_mended_where_another_goal_cannot_be(court: 
 
 @pytest.mark.parametrize("gone", [ProviderError("no such key"), TransientError("nobody answers")])
 @pytest.mark.slow
-async def test_a_provider_that_is_gone_while_it_judges_ends_it_with_an_error(
+async def test_provider_lost_while_judging_is_an_error(
     court: Open, monkeypatch: pytest.MonkeyPatch, gone: ModelError
 ) -> None:
     monkeypatch.setattr(rate_limiter, "FIRST_PAUSE", 0.001)
@@ -308,7 +308,7 @@ async def test_a_provider_that_is_gone_while_it_judges_ends_it_with_an_error(
 
 
 @pytest.mark.slow
-async def test_a_revision_that_cannot_be_judged_is_refused(court: Open) -> None:
+async def test_unjudgeable_revision_is_refused(court: Open) -> None:
     class Shy(Keepers):
         def answer_from_summary(self, sheet: Sheet) -> Said:
             answers_ = super().answer_from_summary(sheet)
@@ -334,7 +334,7 @@ def answers(*review_answers: Json) -> Callable[[ReviewQuestion], Any]:
 
 
 @pytest.mark.slow
-async def test_a_reviewer_sees_the_findings_before_each_revision(court: Open) -> None:
+async def test_reviewer_sees_findings_before_each_revision(court: Open) -> None:
     review_questions: list[ReviewQuestion] = []
 
     async def nod(question: ReviewQuestion) -> Json:
@@ -349,7 +349,7 @@ async def test_a_reviewer_sees_the_findings_before_each_revision(court: Open) ->
 
 
 @pytest.mark.slow
-async def test_a_finding_that_is_dropped_is_never_mended(court: Open) -> None:
+async def test_dropped_finding_is_never_fixed(court: Open) -> None:
     opened = court()
 
     async def spare_bob(question: ReviewQuestion) -> Json:
@@ -369,7 +369,7 @@ async def test_a_finding_that_is_dropped_is_never_mended(court: Open) -> None:
 
 
 @pytest.mark.slow
-async def test_a_request_of_the_reviewer_is_carried_out_and_taken(court: Open) -> None:
+async def test_request_of_the_reviewer_is_accepted(court: Open) -> None:
     opened = court()
     say = answers({"add": ["The sea is cold."]})
     result = await opened.refine(POOR, review=True, reviewer=say, rounds=1)
@@ -383,7 +383,7 @@ async def test_a_request_of_the_reviewer_is_carried_out_and_taken(court: Open) -
 
 
 @pytest.mark.slow
-async def test_the_request_of_a_refused_round_stays_on_record_beside_a_later_one(court: Open) -> None:
+async def test_refused_rounds_request_stays_on_record(court: Open) -> None:
     requests = answers({"add": ["Say more."]}, {"add": ["Say less."]})
     opened = court(Saying(f"{POOR} {told(wrong={3: 'Joe'})}"))
     result = await opened.refine(POOR, review=True, reviewer=requests, rounds=2)
@@ -424,7 +424,7 @@ class Spoiling(Keepers):
         (Spoiling, [(1, ("review", "consistency", "coverage"), False), (2, ("consistency",), True)], "open"),
     ],
 )
-async def test_errors_are_corrected_beside_a_request_or_after_it_and_one_that_is_not_met_stays_open(
+async def test_errors_and_requests_are_corrected_together(
     court: Open, script: type[Keepers], rounds: list[tuple[int, tuple[str, ...], bool]], state: str
 ) -> None:
     opened = court(script())
@@ -443,7 +443,7 @@ async def test_errors_are_corrected_beside_a_request_or_after_it_and_one_that_is
 
 
 @pytest.mark.slow
-async def test_a_draft_that_the_reviewer_has_edited_is_judged_and_taken(court: Open) -> None:
+async def test_draft_edited_by_the_reviewer_is_judged(court: Open) -> None:
     opened = court()
     result = await opened.refine(POOR, review=True, reviewer=answers({"edited": told(1, 3)}), rounds=1)
 
@@ -468,7 +468,7 @@ async def test_without_anybody_to_review_the_run_waits(court: Open) -> None:
 
 
 @pytest.mark.slow
-async def test_a_refinement_that_is_done_is_not_done_again(court: Open) -> None:
+async def test_finished_refinement_is_not_repeated(court: Open) -> None:
     opened = court()
     done = await opened.refine(POOR)
     opened.forget()
@@ -481,7 +481,7 @@ async def test_a_refinement_that_is_done_is_not_done_again(court: Open) -> None:
 
 
 @pytest.mark.slow
-async def test_a_fork_begins_with_the_draft_of_a_round_and_asks_nothing_twice(tmp_path: Path) -> None:
+async def test_fork_begins_with_a_rounds_draft(tmp_path: Path) -> None:
     opened = Court(tmp_path, Lazy())
     first = await opened.refine(told(1), rounds=2)
     opened.forget()
@@ -498,7 +498,7 @@ async def test_a_fork_begins_with_the_draft_of_a_round_and_asks_nothing_twice(tm
 
 
 @pytest.mark.slow
-async def test_a_run_whose_prompts_came_with_another_version_is_forked_from_its_last_round(tmp_path: Path) -> None:
+async def test_old_prompts_need_a_fork(tmp_path: Path) -> None:
     opened = Court(tmp_path, Lazy())
     result = await opened.refine(POOR, rounds=2)
     other_court = Court(tmp_path / "other", Lazy())
@@ -516,7 +516,7 @@ async def test_a_run_whose_prompts_came_with_another_version_is_forked_from_its_
 
 
 @pytest.mark.slow
-async def test_a_summary_is_drafted_and_refined_in_one_run(tmp_path: Path) -> None:
+async def test_summary_is_drafted_and_refined_together(tmp_path: Path) -> None:
     class Author(Keepers):
         def summarize_whole(self, sheet: Sheet) -> Said:
             return POOR
@@ -553,7 +553,7 @@ async def test_the_result_tells_scores_goals_and_rounds(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_the_checkpoints_hold_no_text_but_in_the_question_to_a_person(tmp_path: Path) -> None:
+async def test_checkpoints_hold_no_text_but_questions(tmp_path: Path) -> None:
     opened = Court(tmp_path, Lazy())
     opened.store.documents.add_text(GOOD)
     result = await opened.refine(POOR, review=True, reviewer=answers(), rounds=3)

@@ -32,7 +32,7 @@ def replies(*revisions: Said | Callable[[Sheet], Said]) -> Saying:
 
 
 @pytest.mark.parametrize("metric", ["consistency", "faithfulness"])
-async def test_what_nothing_bears_out_is_to_be_removed_and_not_to_be_corrected(court: Open, metric: str) -> None:
+async def test_unsupported_claim_is_removed_not_corrected(court: Open, metric: str) -> None:
     opened = court()
     result = await opened.refine(told(1, wrong={2: "Bob", 77: "Jim"}), goals={metric: 1.0})
 
@@ -49,7 +49,7 @@ async def test_what_nothing_bears_out_is_to_be_removed_and_not_to_be_corrected(c
     assert keepers_in(result.summary or "") == {1: "Tom1", 2: "Tom2"}
 
 
-async def test_a_wrong_sentence_without_words_of_the_document_that_say_otherwise_loses_the_claim(court: Open) -> None:
+async def test_unsupported_wrong_sentence_loses_the_claim(court: Open) -> None:
     class Vague(Keepers):
         def verify_sentences(self, sheet: Sheet) -> Said:
             verdicts = super().verify_sentences(sheet)
@@ -68,7 +68,7 @@ async def test_a_wrong_sentence_without_words_of_the_document_that_say_otherwise
 
 
 @pytest.mark.nightly
-async def test_without_room_for_the_document_it_reads_around_what_was_found(court: Open) -> None:
+async def test_reviser_reads_around_findings_without_room(court: Open) -> None:
     opened = court(document=island(200))
     noted: list[str] = []
     async with opened.session(observer=lambda event: noted.append(getattr(event, "message", ""))) as session:
@@ -86,7 +86,7 @@ async def test_without_room_for_the_document_it_reads_around_what_was_found(cour
 
 
 @pytest.mark.nightly
-async def test_the_passages_are_in_the_order_of_the_document_and_within_the_window(court: Open) -> None:
+async def test_passages_are_ordered_and_fit_the_window(court: Open) -> None:
     opened = court(document=island(400))
     summary = told(1, wrong={380: "Bob", 120: "Jim", 121: "Jon", 250: "Joe"})
     await opened.refine(summary, settings={"context_tokens": 3600}, goals={"consistency": 1.0}, rounds=1)
@@ -99,7 +99,7 @@ async def test_the_passages_are_in_the_order_of_the_document_and_within_the_wind
 
 
 @pytest.mark.slow
-async def test_a_small_window_has_fewer_passages_and_fewer_points(court: Open) -> None:
+async def test_small_window_has_fewer_passages_and_points(court: Open) -> None:
     opened = court(document=island(120))
     summary = told(wrong=dict.fromkeys(range(1, 41), "Bob"))
     settings = {"context_tokens": 3000, "words": 300}
@@ -117,7 +117,7 @@ async def test_a_small_window_has_fewer_passages_and_fewer_points(court: Open) -
 
 
 @pytest.mark.nightly
-async def test_what_the_reviser_had_no_room_for_is_there_for_another_round(court: Open) -> None:
+async def test_points_without_room_wait_a_round(court: Open) -> None:
     opened = court(Saying("The sea is cold."), document=island(120))
     summary = told(wrong=dict.fromkeys(range(1, 41), "Bob"))
     settings = {"context_tokens": 3200, "words": 300}
@@ -133,7 +133,7 @@ async def test_what_the_reviser_had_no_room_for_is_there_for_another_round(court
 
 
 @pytest.mark.slow
-async def test_what_a_person_asks_for_is_looked_up(court: Open) -> None:
+async def test_persons_request_is_looked_up(court: Open) -> None:
     async def reviewer(question: ReviewQuestion) -> Json:
         return {"drop": [*range(1, len(question["findings"]) + 1)], "add": ["Tell of keeper number 150."]}
 
@@ -158,7 +158,7 @@ USELESS = {
 
 
 @pytest.mark.parametrize("kind", USELESS)
-async def test_what_is_no_revision_is_not_taken_by_the_policy_that_takes_all_either(court: Open, kind: str) -> None:
+async def test_unchanged_revision_is_never_accepted(court: Open, kind: str) -> None:
     useless = USELESS[kind]
     rounds_failed: list[int] = []
 
@@ -198,7 +198,7 @@ LOST = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", LOST)
-async def test_a_revision_that_never_came_is_asked_for_again_when_the_run_is_resumed(
+async def test_lost_revision_is_asked_again_on_resume(
     court: Open, kind: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     replies_left: list[Said] = [LOST[kind]]
@@ -226,7 +226,7 @@ async def test_a_revision_that_never_came_is_asked_for_again_when_the_run_is_res
 
 
 @pytest.mark.parametrize("kind", ["much too long", "something else"])
-async def test_a_revision_that_came_and_was_none_is_not_asked_for_again(court: Open, kind: str) -> None:
+async def test_unchanged_revision_is_not_asked_again(court: Open, kind: str) -> None:
     opened = court(Saying(USELESS[kind]))
     result = await opened.refine(POOR, settings={"words": 60}, goals={"coverage": 0.9})
     calls = len(opened.sheets)
@@ -236,7 +236,7 @@ async def test_a_revision_that_came_and_was_none_is_not_asked_for_again(court: O
     assert len(opened.sheets) == calls
 
 
-async def test_nobody_is_asked_again_because_of_a_revision_that_never_came(court: Open) -> None:
+async def test_lost_revision_repeats_no_judging(court: Open) -> None:
     review_questions: list[ReviewQuestion] = []
 
     async def reviewer(question: ReviewQuestion) -> Json:
@@ -256,7 +256,7 @@ async def test_nobody_is_asked_again_because_of_a_revision_that_never_came(court
 
 
 @pytest.mark.slow
-async def test_a_summary_in_another_language_than_the_document_s_is_revised_in_its_own(court: Open) -> None:
+async def test_foreign_summary_is_revised_in_its_language(court: Open) -> None:
     opened = court()
     await opened.refine(POOR, settings={"language": "German"}, rounds=1)
     assert "in paragraphs where useful, in German, and" in opened.asked("edit")[0].text
@@ -271,7 +271,7 @@ def _count(event: object, rounds_failed: list[int]) -> None:
         rounds_failed.append(1)
 
 
-async def test_every_round_is_a_draw_of_its_own(court: Open) -> None:
+async def test_round_is_a_draw_of_its_own(court: Open) -> None:
     opened = court(Saying(USELESS["much too long"]))
     result = await opened.refine(POOR, settings={"words": 60}, goals={"coverage": 0.9}, policy="paper", rounds=2)
 
@@ -299,7 +299,7 @@ def shortens(sheet: Sheet) -> bool:
     return sheet.prompt == "revise" and not sheet.items("points")
 
 
-def test_the_texts_are_as_long_as_they_should_be() -> None:
+def test_texts_have_their_intended_length() -> None:
     assert [count_words(text) for text in (LONG, SHORT, ALMOST)] == [42, 37, 41]
     assert keepers_in(LONG) == keepers_in(SHORT)
 
@@ -318,7 +318,7 @@ async def test_a_long_rewrite_is_shortened_before_judging(any_court: Open) -> No
     assert {LONG, SHORT} & {sheet.within("summary") for sheet in opened.asked("find_stops")} == {SHORT}
 
 
-async def test_more_than_a_few_words_over_the_limit_are_told_and_asked_for_again(court: Open) -> None:
+async def test_excess_over_the_limit_is_reported_back(court: Open) -> None:
     opened = court(replies(f"{GOOD} It goes on.", f"{GOOD} It goes.", SHORT))
     result = await opened.refine(POOR, settings=FORTY, rounds=1)
 
@@ -347,7 +347,7 @@ async def test_the_papers_revisions_are_shortened_too(court: Open) -> None:
     assert result.summary == SHORT
 
 
-async def test_an_excuse_in_place_of_a_shortened_draft_is_not_handed_out_either(court: Open) -> None:
+async def test_excuse_is_no_shortened_draft(court: Open) -> None:
     opened = court(replies(LONG, USELESS["something else"]))
     result = await opened.refine(POOR, settings=FORTY, policy="paper", rounds=1)
 
@@ -356,7 +356,7 @@ async def test_an_excuse_in_place_of_a_shortened_draft_is_not_handed_out_either(
 
 
 @pytest.mark.slow
-async def test_a_budget_that_is_used_up_leaves_the_best_draft_within_the_limit(court: Open) -> None:
+async def test_used_up_budget_leaves_the_best_draft(court: Open) -> None:
     opened = court(replies(LONG, SHORT))
     result = await opened.refine(POOR, settings=FORTY, rounds=1)
     calls = result.usage.calls
@@ -373,7 +373,7 @@ async def test_a_budget_that_is_used_up_leaves_the_best_draft_within_the_limit(c
 
 
 @pytest.mark.slow
-async def test_a_summary_that_is_passed_in_too_long_is_shortened_though_its_goals_are_met(court: Open) -> None:
+async def test_long_summary_is_shortened_despite_met_goals(court: Open) -> None:
     opened = court(replies(SHORT))
     result = await opened.refine(LONG, settings=FORTY)
 
@@ -382,7 +382,7 @@ async def test_a_summary_that_is_passed_in_too_long_is_shortened_though_its_goal
 
 
 @pytest.mark.slow
-async def test_a_summary_that_is_passed_in_too_long_is_shortened_before_it_is_corrected(court: Open) -> None:
+async def test_long_summary_is_shortened_before_correction(court: Open) -> None:
     wrong = f"{told(1, 2, 3, 4, 5, wrong={6: 'Bob'})} And that is all about them, and about the island."
     opened = court(replies(told(1, 2, 3, wrong={6: "Bob"}), told(1, 2, 3, 6)))
     result = await opened.refine(wrong, settings=FORTY, goals={"consistency": 1.0})
@@ -391,7 +391,7 @@ async def test_a_summary_that_is_passed_in_too_long_is_shortened_before_it_is_co
     assert result.summary == told(1, 2, 3, 6)
 
 
-async def test_what_a_person_has_written_is_as_long_as_he_wants_it(court: Open) -> None:
+async def test_persons_draft_may_be_long(court: Open) -> None:
     async def reviewer(_question: ReviewQuestion) -> Json:
         return {"edited": LONG}
 
@@ -403,7 +403,7 @@ async def test_what_a_person_has_written_is_as_long_as_he_wants_it(court: Open) 
 
 
 @pytest.mark.slow
-async def test_what_a_model_stops_at_is_shortened_before_it_is_handed_out(court: Open) -> None:
+async def test_model_stops_are_shortened(court: Open) -> None:
     class Leading(Saying):
         def decide(self, sheet: Sheet) -> Said:
             if sheet.items("tried"):

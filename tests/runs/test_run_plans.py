@@ -23,7 +23,7 @@ def court(tmp_path: Path) -> Iterator[Court]:
     court.store.close()
 
 
-async def test_a_plan_has_calls_tokens_and_cost_and_asks_nobody(tmp_path: Path) -> None:
+async def test_plan_has_calls_tokens_cost_asks_nobody(tmp_path: Path) -> None:
     async with Session(tmp_path / "x.db", model=PRICED) as session:
         plan = await session.plan(island(), words=60)
         assert isinstance(plan, RunPlan)
@@ -36,7 +36,7 @@ async def test_a_plan_has_calls_tokens_and_cost_and_asks_nobody(tmp_path: Path) 
         assert not session.store.runs.stamps()
 
 
-async def test_a_plan_with_a_summary_is_for_evaluate_or_refine(court: Court) -> None:
+async def test_plan_with_a_summary_evaluates_or_refines(court: Court) -> None:
     async with court.session(limits=Limits(max_calls=900)) as session:
         evaluated = await session.plan(court.document, told(1), metrics=["consistency"])
         refined = await session.plan(court.document, told(1), goals={"consistency": 0.9}, rounds=1)
@@ -51,7 +51,7 @@ async def test_a_plan_with_a_summary_is_for_evaluate_or_refine(court: Court) -> 
 
 
 @pytest.mark.slow
-async def test_the_seconds_are_known_once_a_model_has_answered(court: Court) -> None:
+async def test_seconds_are_known_after_an_answer(court: Court) -> None:
     async with court.session() as session:
         await session.evaluate(court.document, told(1), metrics=["consistency"])
         plan = await session.plan(court.document, told(1), metrics=["consistency"])

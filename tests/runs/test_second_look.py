@@ -63,7 +63,7 @@ class Blind(Keepers):
     edit = revise
 
 
-async def test_a_finding_that_is_overruled_is_withdrawn_and_the_score_corrected(any_court: Open) -> None:
+async def test_overruled_finding_is_withdrawn_score_corrected(any_court: Open) -> None:
     opened = any_court(Blind(9))
     result = await opened.refine(TOLD, goals=GOALS)
 
@@ -87,7 +87,7 @@ async def test_only_what_is_not_overruled_is_revised(court: Open) -> None:
     assert not result.evaluations["consistency"].findings
 
 
-async def test_the_reviser_reads_what_the_second_look_quotes(court: Open) -> None:
+async def test_reviser_reads_what_the_second_look_quotes(court: Open) -> None:
     class Closer(Blind):
         """Quotes another place of the document when it looks again."""
 
@@ -127,7 +127,7 @@ async def test_what_is_overruled_in_a_rewrite_stays(court: Open) -> None:
 
 
 @pytest.mark.slow
-async def test_what_was_ruled_on_is_never_asked_again(court: Open) -> None:
+async def test_ruling_is_never_asked_again(court: Open) -> None:
     script = Blind(9)
     opened = court(script)
     await opened.refine(told(1, 2, 9, wrong={10: "Bob"}), goals=GOALS)
@@ -138,7 +138,7 @@ async def test_what_was_ruled_on_is_never_asked_again(court: Open) -> None:
     assert result.scores == {"consistency": 1.0}
 
 
-async def test_the_paper_takes_every_finding_as_it_is(court: Open) -> None:
+async def test_paper_policy_takes_every_finding(court: Open) -> None:
     script = Blind(9)
     await court(script).refine(TOLD, goals=GOALS, policy="paper", rounds=1)
     assert not script.ruled
@@ -147,7 +147,7 @@ async def test_the_paper_takes_every_finding_as_it_is(court: Open) -> None:
 KEPT = f'kept: "{fact_of(9)[:-1]}"'
 
 
-async def test_a_finding_that_is_contested_with_words_of_the_document_is_heard(any_court: Open) -> None:
+async def test_finding_contested_with_a_quote_is_reconsidered(any_court: Open) -> None:
     script = Blind(9, answers={9: KEPT}, looks=False)
     opened = any_court(script)
     result = await opened.refine(TOLD, goals=GOALS)
@@ -163,7 +163,7 @@ async def test_a_finding_that_is_contested_with_words_of_the_document_is_heard(a
 
 
 @pytest.mark.parametrize("quote", [f'kept: "{LISTED}"', "kept", "left: I do not know"])
-async def test_a_finding_that_is_contested_with_other_words_stands(court: Open, quote: str) -> None:
+async def test_finding_contested_without_a_quote_stands(court: Open, quote: str) -> None:
     script = Blind(9, answers={9: quote}, looks=False)
     result = await court(script).refine(TOLD, goals=GOALS, rounds=1)
 
@@ -173,7 +173,7 @@ async def test_a_finding_that_is_contested_with_other_words_stands(court: Open, 
     assert not withdrawn(result.evaluations["consistency"])
 
 
-async def test_when_it_breaks_off_between_ruling_and_revising_nothing_is_asked_twice(court: Open) -> None:
+async def test_break_after_a_ruling_repeats_nothing(court: Open) -> None:
     script = Blind(9)
     opened = court(script)
     broken: list[ModelError] = [ProviderError("the line is dead")]
@@ -262,7 +262,7 @@ async def test_both_goals_are_met_by_every_policy(any_court: Open, policy: Polic
 
 
 @pytest.mark.nightly
-async def test_an_answer_to_a_query_is_refined_towards_the_facts_of_its_tree(court: Open) -> None:
+async def test_query_answer_is_refined_towards_its_tree(court: Open) -> None:
     small = {"context_tokens": 4096}
     opened = court(document=island(220))
     found = await opened.keyfacts(settings=small)

@@ -169,7 +169,7 @@ async def team(
             yield pool
 
 
-async def test_a_named_twin_of_an_object_is_refused(tmp_path: Path) -> None:
+async def test_named_twin_of_an_object_is_refused(tmp_path: Path) -> None:
     settings, twin = DraftConfig(model="openai:m", base_url=LOCAL), silent(f"openai:m@{LOCAL}")
     with pytest.raises(UsageError, match="two models have the identity openai:m@http"):
         async with team(tmp_path, settings, JudgeConfig(judges=(twin.identity,)), objects={twin.identity: twin}):

@@ -102,7 +102,7 @@ async def hands(tmp_path: Path) -> AsyncIterator[Hands]:
     court.store.close()
 
 
-async def test_there_is_one_for_everything_and_one_for_each_metric(hands: Hands) -> None:
+async def test_one_for_all_and_one_per_metric(hands: Hands) -> None:
     assert list(hands.tools) == [*COMMON, *(f"judge_{name}" for name in [*METRICS, "third"])]
     for tool in hands.tools.values():
         assert tool.description
@@ -141,7 +141,7 @@ async def test_an_agent_reads_judges_and_revises(hands: Hands) -> None:
 
 
 @pytest.mark.slow
-async def test_what_is_given_to_an_agent_to_remove_or_correct_is_confirmed_first(hands: Hands) -> None:
+async def test_agents_removals_are_confirmed_first(hands: Hands) -> None:
     script = Blind(1)
     hands.court.script = script
     run = (await hands.session.evaluate(hands.court.document, SUMMARY, metrics=["consistency"])).run.id
@@ -178,7 +178,7 @@ async def test_a_revision_is_a_round_on_record(hands: Hands) -> None:
 
 
 @pytest.mark.slow
-async def test_a_metric_that_the_run_was_not_begun_with_can_be_asked_and_mended(hands: Hands) -> None:
+async def test_new_metric_can_be_asked_and_fixed(hands: Hands) -> None:
     run = (await hands.judged()).run.id
     assert "has not been judged by 'third'" in await hands.refused("list_findings", run, metric="third")
 
@@ -193,7 +193,7 @@ async def test_a_metric_that_the_run_was_not_begun_with_can_be_asked_and_mended(
 
 
 @pytest.mark.slow
-async def test_what_the_built_in_model_judges_is_an_offline_check(tmp_path: Path) -> None:
+async def test_built_in_judgments_are_offline_checks(tmp_path: Path) -> None:
     async with Session(tmp_path / "redraft.db") as session:
         hands = Hands(Court(tmp_path / "court"), session)
         first = SAMPLE.with_name("a-first-summary.md")
@@ -247,7 +247,7 @@ async def test_finish_ends_a_run_that_waits(hands: Hands) -> None:
         ("revise", {"findings": []}, "findings: must not be empty"),
     ],
 )
-async def test_what_goes_wrong_is_a_sentence_and_harms_no_run(
+async def test_failure_is_a_sentence_and_harms_nothing(
     hands: Hands, name: str, arguments: dict[str, Any], sentence: str
 ) -> None:
     run = (await hands.judged()).run
@@ -258,7 +258,7 @@ async def test_what_goes_wrong_is_a_sentence_and_harms_no_run(
 
 
 @pytest.mark.parametrize("named", ["prefix", "full id", "unknown"])
-async def test_no_tool_sees_the_run_of_another_session(hands: Hands, named: str) -> None:
+async def test_tools_hide_runs_of_other_sessions(hands: Hands, named: str) -> None:
     async with hands.court.session() as other:
         summary = "The keeper of another tenant is called Bob."
         run = (await other.evaluate(hands.court.document, summary, metrics=["spread"])).run.id
@@ -276,7 +276,7 @@ async def test_no_tool_sees_the_run_of_another_session(hands: Hands, named: str)
     assert "you have no run" in await hands.refused("current_draft", own[:7])
 
 
-async def test_tools_see_the_runs_of_graphs_and_those_passed(hands: Hands) -> None:
+async def test_tools_see_graph_runs_and_passed_runs(hands: Hands) -> None:
     earlier = (await hands.judged()).run.id
     async with hands.court.session() as session:
         with pytest.raises(UsageError, match="is not the full id of a run"):
@@ -288,7 +288,7 @@ async def test_tools_see_the_runs_of_graphs_and_those_passed(hands: Hands) -> No
         assert (await passed.use("current_draft", output["result"]["run"])).text == SUMMARY
 
 
-async def test_a_run_without_a_draft_is_told_so(hands: Hands) -> None:
+async def test_run_without_a_draft_says_so(hands: Hands) -> None:
     hands.court.script = Saying(lambda sheet: "")
     built = await hands.session.build(hands.court.document, "questions")
 
@@ -297,7 +297,7 @@ async def test_a_run_without_a_draft_is_told_so(hands: Hands) -> None:
     assert hands.court.store.runs.get(built.run.id).status == "done"
 
 
-async def test_a_run_that_nobody_judged_is_not_revised(hands: Hands) -> None:
+async def test_unjudged_run_is_not_revised(hands: Hands) -> None:
     hands.court.script = DraftOutput()
     drafted = await hands.session.summarize(hands.court.document, words=50, strategy="direct", context_tokens=8000)
     found = await hands.use("judge_third", drafted.run.id)
@@ -322,7 +322,7 @@ async def test_a_document_is_never_echoed_whole(tmp_path: Path) -> None:
     assert sum(len(passage.text) for passage in found.passages) < count / 2
 
 
-async def test_a_used_up_budget_is_a_sentence_and_the_run_stays_done(hands: Hands) -> None:
+async def test_used_up_budget_leaves_the_run_done(hands: Hands) -> None:
     run = (await hands.judged()).run
     hands.court.store.runs.set_limits(run.id, Limits(max_calls=1))
 
@@ -332,7 +332,7 @@ async def test_a_used_up_budget_is_a_sentence_and_the_run_stays_done(hands: Hand
 
 
 @pytest.mark.slow
-async def test_calls_side_by_side_each_have_their_turn(hands: Hands) -> None:
+async def test_concurrent_calls_take_turns(hands: Hands) -> None:
     run = (await hands.judged()).run.id
     missing = await hands.missing(run)
     answers = await asyncio.gather(
@@ -350,7 +350,7 @@ async def test_calls_side_by_side_each_have_their_turn(hands: Hands) -> None:
     assert hands.court.store.runs.get(run).status == "done"
 
 
-async def test_a_look_at_a_run_leaves_it_as_it_is(hands: Hands) -> None:
+async def test_looking_at_a_run_changes_nothing(hands: Hands) -> None:
     """Also when the workshop is closed: only what a graph has left at work was interrupted."""
     run = (await hands.judged()).run
     hands.court.script = Keepers()
@@ -361,7 +361,7 @@ async def test_a_look_at_a_run_leaves_it_as_it_is(hands: Hands) -> None:
 
 
 @pytest.mark.slow
-async def test_an_agents_revision_is_shortened_to_its_limit(hands: Hands) -> None:
+async def test_agents_revision_is_shortened(hands: Hands) -> None:
     run = (await hands.judged(words=40)).run.id
     hands.court.script = Saying(told(1, 2, 3, 4, 5, 6))
 

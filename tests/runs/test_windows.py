@@ -50,7 +50,7 @@ def test_each_role_has_its_own_window() -> None:
 
 
 @pytest.mark.parametrize("tokens", [9000, 128_000])
-def test_unknown_window_of_a_judge_is_the_writers(tokens: int) -> None:
+def test_unknown_judges_window_is_the_writers(tokens: int) -> None:
     judging = JudgeConfig(judges=("openai:who",), base_url="http://127.0.0.1:9/v1")
     writer, judges, notes = _windows(judging, context_tokens=tokens)
     assert (writer, judges, len(notes)) == (tokens, [tokens], 1)
@@ -79,7 +79,7 @@ def test_a_model_elsewhere_without_key_is_noted(address: str, notes: int) -> Non
     assert all(text.startswith(f"openai:gpt-4o at {address} gets no key") for text in texts)
 
 
-def test_a_run_asks_the_server_and_a_plan_does_not(tmp_path: Path) -> None:
+def test_run_asks_the_server_plan_does_not(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text(LIGHT * 40, "utf-8")
     pages = {"/v1/models": {"data": [{"id": "m", "max_model_len": 12_345}]}}
     with ChatServer(lambda _: LIGHT, pages=pages) as server:
@@ -127,7 +127,7 @@ TEXTS = (
 )
 
 
-def test_a_text_gets_sections_and_a_clean_title(store: Store) -> None:
+def test_text_gets_sections_and_a_title(store: Store) -> None:
     text = "# One\r\n\r\nIt \x1b[31mbegan\x1b[0m.\x07\n\n## Two\n\nIt ended."
     document = document_of(store, Document.from_text(text, title="Minutes\n of \x1b]0;x\x07 May"))
     assert document.text == "# One\n\nIt began. \n\n## Two\n\nIt ended."
@@ -156,7 +156,7 @@ def test_a_surrogate_can_be_stored(store: Store) -> None:
 
 
 @pytest.mark.parametrize("text", TEXTS)
-async def test_a_text_for_a_path_is_not_quoted(store: Store, text: str) -> None:
+async def test_text_for_a_path_is_unquoted(store: Store, text: str) -> None:
     async with Session(store) as session:
         with pytest.raises(UsageError) as caught:
             await session.summarize(text)
@@ -173,7 +173,7 @@ async def test_a_graph_takes_a_summary_as_text(store: Store, tmp_path: Path, tex
     assert state["summary"] == clean(text).strip()
 
 
-def test_a_path_of_many_words_is_a_path(store: Store, tmp_path: Path) -> None:
+def test_path_of_many_words_is_a_path(store: Store, tmp_path: Path) -> None:
     path = tmp_path / f"{'a word ' * 16}.md"
     path.write_text("It began. It ended.", "utf-8")
     assert document_of(store, path).text == "It began. It ended."

@@ -262,7 +262,7 @@ def test_a_run_remembers_its_pack(store: Store) -> None:
     assert store.runs.get("building").order == BuildQuestions(judging=JUDGING)
 
 
-def test_half_a_surrogate_pair_becomes_a_question_mark(store: Store) -> None:
+def test_half_a_surrogate_becomes_a_question_mark(store: Store) -> None:
     store.runs.set_status(RUN, "failed", error={"place": "caf\udce9.txt"})
     assert store.runs.get(RUN).error == {"place": "caf?.txt"}
     with pytest.raises(RunError, match="no run"):
@@ -275,7 +275,7 @@ def test_half_a_surrogate_pair_becomes_a_question_mark(store: Store) -> None:
 @hostile
 @given(st.lists(st.tuples(st.booleans(), st.sampled_from(["ok", "unreadable", "transient", "refused"])), max_size=8))
 @pytest.mark.slow
-def test_an_answer_after_an_unreadable_one_is_repaired(store: Store, attempts: list[tuple[bool, str]]) -> None:
+def test_answer_after_an_unreadable_one_is_repaired(store: Store, attempts: list[tuple[bool, str]]) -> None:
     first, second = unused(), unused()
     for is_first, outcome in attempts:
         add_call(store, call(first if is_first else second, outcome))
@@ -286,7 +286,7 @@ def test_an_answer_after_an_unreadable_one_is_repaired(store: Store, attempts: l
         assert answer.repaired == ("unreadable" in outcomes[: outcomes.index("ok")])
 
 
-def test_a_repaired_answer_is_repaired_for_every_run(store: Store) -> None:
+def test_repaired_answer_is_repaired_for_every_run(store: Store) -> None:
     store.runs.add(run("another"))
     for outcome in ("unreadable", "ok"):
         add_call(store, call(outcome=outcome, run=RUN))

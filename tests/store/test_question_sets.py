@@ -118,7 +118,7 @@ def test_sets_are_found_by_document_and_key(store: Store, kind: Kind) -> None:
     assert kind.sets.imported(BOOK) is None
 
 
-def test_two_builds_of_one_pack_share_the_first(store: Store) -> None:
+def test_two_builds_of_a_pack_share_one(store: Store) -> None:
     """Their questions differ, and so do their names, for they are made of the questions."""
     with Store(store.address) as second:
         second.packs.add(pack("b"), "key")

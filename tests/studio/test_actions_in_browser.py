@@ -96,9 +96,7 @@ def report(name: str, text: str) -> dict[str, Any]:
     return {"name": name, "mimeType": "text/markdown", "buffer": (f"{text}. " + "The lamp burned. " * 30).encode()}
 
 
-def test_markdown_in_the_document_is_shown_as_what_it_means_and_never_as_markup(
-    page: Any, client: Any, run: str
-) -> None:
+def test_markdown_is_shown_as_meant_never_markup(page: Any, client: Any, run: str) -> None:
     text = client.get(f"/api/runs/{run}/dossier").json()["document"]["text"]
     result = page.evaluate("[...document.querySelectorAll('[data-text] .block p')].map((one) => one.textContent)")
     assert [paragraph for paragraph in result if paragraph not in text] == [], (
@@ -173,7 +171,7 @@ def test_the_summary_is_copied(page: Any, client: httpx.Client, run: str) -> Non
     )
 
 
-def test_one_menu_is_open_at_a_time_and_downloads_each_format(page: Any) -> None:
+def test_menu_opens_alone_and_downloads_formats(page: Any) -> None:
     page.click("summary:has-text('Delete')")
     assert page.is_visible("text=You cannot undo it")
     page.click("summary:has-text('Download')")
@@ -189,7 +187,7 @@ def test_one_menu_is_open_at_a_time_and_downloads_each_format(page: Any) -> None
     assert not page.is_visible("text=Word (.docx)")
 
 
-def test_a_draft_is_forked_with_a_request_and_its_cost_shown_first(page: Any, client: httpx.Client, run: str) -> None:
+def test_fork_with_a_request_shows_its_cost(page: Any, client: httpx.Client, run: str) -> None:
     page.click("summary:has-text('Fork')")
     page.click("text=Round 0")
     page.wait_for_url("**/refine?*")
@@ -215,7 +213,7 @@ def test_a_draft_is_forked_with_a_request_and_its_cost_shown_first(page: Any, cl
     assert {"Name the auditor.", "Say how it ends."} <= requests
 
 
-def test_a_run_is_compared_run_again_and_deleted(page: Any, at: Served, client: httpx.Client, run: str) -> None:
+def test_run_is_compared_repeated_and_deleted(page: Any, at: Served, client: httpx.Client, run: str) -> None:
     second_run = begin(client, kind="evaluate", metrics=["coverage"], words=40, text=MARKDOWN)
     at_rest(client, second_run)
     opened(page, f"{at.url}/runs/{second_run}")
@@ -244,7 +242,7 @@ def test_a_run_is_compared_run_again_and_deleted(page: Any, at: Served, client: 
     assert client.get(f"/api/runs/{second_run}").status_code == 404
 
 
-def test_an_unknown_price_is_explained_before_anything_starts(blank: Any, at: Served, client: httpx.Client) -> None:
+def test_unknown_price_is_explained_first(blank: Any, at: Served, client: httpx.Client) -> None:
     before = client.get("/api/runs").json()["total"]
     opened(blank, f"{at.url}/runs/new")
     blank.set_input_files("[data-file]", [report("a.md", "# One\n\nThe keeper wrote")])
@@ -256,7 +254,7 @@ def test_an_unknown_price_is_explained_before_anything_starts(blank: Any, at: Se
     assert client.get("/api/runs").json()["total"] == before
 
 
-def test_a_batch_names_its_failure_in_its_headline(blank: Any, at: Served) -> None:
+def test_batch_names_its_failure_in_the_headline(blank: Any, at: Served) -> None:
     opened(blank, f"{at.url}/runs/new")
     files = [report("good.md", "# The good one\n\nA lamp"), report("bad.md", f"# The bad one\n\n{_POISON}")]
     blank.set_input_files("[data-file]", files)
@@ -286,7 +284,7 @@ def test_a_batch_names_its_failure_in_its_headline(blank: Any, at: Served) -> No
     assert serious(blank) == []
 
 
-def test_a_question_is_asked_in_the_box_and_leads_to_the_document(page: Any) -> None:
+def test_question_box_leads_to_the_document(page: Any) -> None:
     page.fill("[name=question]", "When did Hester Vane come to the island of Sarn?")
     page.click("[data-question] button")
     page.wait_for_selector("[data-answers] .sources a.jump")
@@ -294,9 +292,7 @@ def test_a_question_is_asked_in_the_box_and_leads_to_the_document(page: Any) -> 
     assert "Hester Vane" in page.evaluate("[...CSS.highlights.get('here')][0].toString()")
 
 
-def test_runs_are_selected_in_a_list_that_scrolls_and_the_button_stays(
-    blank: Any, at: Served, client: httpx.Client, run: str
-) -> None:
+def test_selected_runs_keep_the_button_in_view(blank: Any, at: Served, client: httpx.Client, run: str) -> None:
     waits = begin(client, kind="refine", words=40, goals={"coverage": 1.0}, review=True,
                   text=MARKDOWN)  # fmt: skip
     assert at_rest(client, waits)["status"] == "waiting"
@@ -318,9 +314,7 @@ def test_runs_are_selected_in_a_list_that_scrolls_and_the_button_stays(
     blank.wait_for_url("**/review")
 
 
-def test_an_experiment_shows_what_its_kind_needs_and_leads_to_its_runs(
-    blank: Any, at: Served, client: httpx.Client
-) -> None:
+def test_experiment_form_fits_its_kind(blank: Any, at: Served, client: httpx.Client) -> None:
     opened(blank, f"{at.url}/experiments")
     blank.click("a.button >> text=New experiment")
     blank.wait_for_url("**/experiments/new")

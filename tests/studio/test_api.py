@@ -44,7 +44,7 @@ def events_of(client: httpx.Client, run: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.slow
-def test_a_run_is_begun_and_its_status_result_and_dossier_are_read(client: httpx.Client, refined: str) -> None:
+def test_run_is_started_status_and_dossier_read(client: httpx.Client, refined: str) -> None:
     status = RunStatus.model_validate(client.get(f"/api/runs/{refined[:5]}").json())
     assert (status.run, status.kind, status.at_work, status.resumable) == (refined, "refine", False, False)
     result = RunResult.model_validate(client.get(f"/api/runs/{refined}/result").json())
@@ -55,7 +55,7 @@ def test_a_run_is_begun_and_its_status_result_and_dossier_are_read(client: httpx
 
 
 @pytest.mark.slow
-def test_evidence_of_a_sentence_and_of_a_finding(client: httpx.Client, refined: str) -> None:
+def test_evidence_of_sentence_and_finding(client: httpx.Client, refined: str) -> None:
     dossier = client.get(f"/api/runs/{refined}/dossier").json()
     of_sentence = client.get(f"/api/runs/{refined}/evidence?sentence=1").json()
     assert of_sentence["sentence"] == dossier["sentences"][0]
@@ -70,7 +70,7 @@ def test_evidence_of_a_sentence_and_of_a_finding(client: httpx.Client, refined: 
         assert query or problem(reply)["hint"] == "add ?sentence= or ?finding= and its number"
 
 
-def test_the_events_tell_the_whole_run_to_whoever_comes_late(client: httpx.Client, refined: str) -> None:
+def test_events_repeat_the_run_for_latecomers(client: httpx.Client, refined: str) -> None:
     events = events_of(client, refined)
     kinds = [event["kind"] for event in events]
     assert kinds[0] == "started"
@@ -79,7 +79,7 @@ def test_the_events_tell_the_whole_run_to_whoever_comes_late(client: httpx.Clien
     assert [event for event in events if event["kind"] == "progress"][-1]["calls"] > 0
 
 
-def test_a_run_that_another_process_has_made_tells_the_same(client: httpx.Client, refined: str, at: Served) -> None:
+def test_run_of_another_process_shows_the_same(client: httpx.Client, refined: str, at: Served) -> None:
     with served(Path(str(at.told.database)).parent) as studio, studio.client() as there:
         kinds = [event["kind"] for event in events_of(there, refined)]
     assert kinds[0] == "started"
@@ -105,7 +105,7 @@ def test_the_plan_stores_nothing_and_asks_nobody(client: httpx.Client) -> None:
 
 
 @pytest.mark.slow
-def test_a_file_is_handed_over_as_a_form(client: httpx.Client) -> None:
+def test_file_is_sent_as_a_form(client: httpx.Client) -> None:
     reply = client.post(
         "/api/runs",
         files={"file": ("..\\..\\evil/ledger.md", chapter().encode(), "text/markdown")},
@@ -159,7 +159,7 @@ def test_what_cannot_be_meant_is_said(
         (f"calls/{10**30}", None, 404, f"run RUN has no call {10**30}", ""),
     ],
 )
-def test_what_a_run_cannot_do_is_said_with_the_calls_and_fields_of_the_api(
+def test_impossible_step_is_named_by_api_fields(
     client: httpx.Client, refined: str, path: str, asked: object, status: int, message: str, hint: str
 ) -> None:
     reply = client.request("GET" if asked is None else "POST", f"/api/runs/{refined}/{path}", json=asked)
@@ -170,12 +170,12 @@ def test_what_a_run_cannot_do_is_said_with_the_calls_and_fields_of_the_api(
     assert "session." not in told["hint"]
 
 
-def test_a_number_that_is_too_large_is_refused_with_the_largest_in_full(client: httpx.Client) -> None:
+def test_too_large_number_names_the_maximum(client: httpx.Client) -> None:
     reply = client.post("/api/runs", json={"text": chapter(), "words": 10**30})
     assert problem(reply)["message"] == "words: must be at most 1000000"
 
 
-def test_the_description_has_plain_names_in_its_addresses_and_pages_among_its_errors(client: httpx.Client) -> None:
+def test_description_has_plain_names_and_errors(client: httpx.Client) -> None:
     paths = client.get("/api/openapi.json").json()["paths"]
     for path, operations in paths.items():
         for operation in operations.values():
@@ -185,7 +185,7 @@ def test_the_description_has_plain_names_in_its_addresses_and_pages_among_its_er
             assert list(operation["responses"]["default"]["content"]) == [kind], path
 
 
-def test_a_file_of_another_kind_and_no_json_are_refused(client: httpx.Client) -> None:
+def test_other_files_and_broken_json_are_refused(client: httpx.Client) -> None:
     reply = client.post("/api/runs", files={"file": ("picture.png", b"\x89PNG\r\n", "image/png")})
     assert (reply.status_code, problem(reply)["code"]) == (422, "document")
     assert ".png files cannot be read" in problem(reply)["message"]
@@ -193,7 +193,7 @@ def test_a_file_of_another_kind_and_no_json_are_refused(client: httpx.Client) ->
     assert (reply.status_code, problem(reply)["code"]) == (422, "usage")
 
 
-def test_an_unknown_run_is_not_found_and_an_unknown_address_neither(client: httpx.Client) -> None:
+def test_unknown_run_and_address_are_not_found(client: httpx.Client) -> None:
     for path in ("/api/runs/ffffffff", "/api/runs/ffffffff/dossier", "/api/packs/ffff", "/api/keyfacts/ffff"):
         reply = client.get(path)
         assert reply.status_code == 404, path
@@ -205,7 +205,7 @@ def test_an_unknown_run_is_not_found_and_an_unknown_address_neither(client: http
 
 
 @pytest.mark.nightly
-def test_a_run_that_waits_is_answered_and_a_wrong_answer_is_said(client: httpx.Client) -> None:
+def test_waiting_run_takes_only_valid_answers(client: httpx.Client) -> None:
     run = begin(client, kind="refine", words=60, goals={"coverage": 1.0}, review=True, rounds=1)
     assert at_rest(client, run)["status"] == "waiting"
     question = client.get(f"/api/runs/{run}/review").json()["question"]
@@ -258,7 +258,7 @@ def test_a_run_is_stopped_and_goes_on(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.slow
-def test_an_opinion_is_kept_shown_withdrawn_and_exported(client: httpx.Client, tmp_path: Path, at: Served) -> None:
+def test_opinion_is_kept_withdrawn_and_exported(client: httpx.Client, tmp_path: Path, at: Served) -> None:
     wrong = "Hester Vane came to the island of Sarn on Friday, 9 July 1931, sitting on a sack of coal."
     run = begin(client, kind="evaluate", summary=wrong, metrics=["consistency"])
     at_rest(client, run)
@@ -294,7 +294,7 @@ def _opinion(run: str, finding: str, store: Store) -> Any:
 
 
 @pytest.mark.slow
-def test_questions_are_struck_out_of_a_pack_which_stays_as_it_is(client: httpx.Client, refined: str) -> None:
+def test_struck_questions_leave_the_pack_unchanged(client: httpx.Client, refined: str) -> None:
     packs = PackList.model_validate(client.get("/api/packs").json()).packs
     before = client.get(f"/api/packs/{packs[0].id}").json()
     ranks = [question["rank"] for question in before["questions"]]
@@ -317,7 +317,7 @@ def test_questions_are_struck_out_of_a_pack_which_stays_as_it_is(client: httpx.C
         assert client.post(f"/api/packs/{before['id']}/strike", json={"questions": questions}).status_code == status
 
 
-def test_the_list_is_filtered_and_sorted_by_the_query(client: httpx.Client, refined: str) -> None:
+def test_list_is_filtered_and_sorted_by_query(client: httpx.Client, refined: str) -> None:
     listed = RunList.model_validate(client.get("/api/runs?kind=refine&sort=score.coverage&dir=desc").json())
     assert {row.kind for row in listed.rows} == {"refine"}
     scores = [row.scores["coverage"] or 0 for row in listed.rows]
@@ -327,7 +327,7 @@ def test_the_list_is_filtered_and_sorted_by_the_query(client: httpx.Client, refi
     assert problem(client.get("/api/runs?page=0"))["code"] == "usage"
 
 
-def test_the_api_describes_itself_and_every_reply_fits(client: httpx.Client) -> None:
+def test_api_describes_itself_and_replies_fit(client: httpx.Client) -> None:
     body = client.get("/api/openapi.json").json()
     assert body["openapi"].startswith("3.1")
     assert {"/api/runs", "/api/runs/{run}", "/api/runs/{run}/evidence", "/api/runs/{run}/review"} <= set(body["paths"])
@@ -351,9 +351,7 @@ def test_the_api_describes_itself_and_every_reply_fits(client: httpx.Client) -> 
 
 
 @pytest.mark.slow
-def test_a_run_has_the_settings_of_the_request_and_its_plan_says_how_long_it_takes(
-    client: httpx.Client, refined: str, at: Served
-) -> None:
+def test_run_has_the_requested_settings_and_time(client: httpx.Client, refined: str, at: Served) -> None:
     body = {
         "text": chapter(), "kind": "evaluate", "words": 40, "temperature": 0.3, "top_p": 0.9, "context_tokens": 4000,
         "chunk_tokens": 512, "until": 600, "questions": "2-3", "second_look": False, "similarity": "rouge1",
@@ -394,7 +392,7 @@ def test_settings_that_cannot_be_are_refused(client: httpx.Client, asked: dict[s
     assert message in problem(reply)["message"]
 
 
-def test_the_form_has_every_setting_of_the_command_line(client: httpx.Client) -> None:
+def test_form_has_every_setting_of_the_shell(client: httpx.Client) -> None:
     form = client.get("/runs/new").text
     never = {"base_url", "key_env", "source_language"}
     apart = {"goals"}

@@ -49,9 +49,7 @@ def run(client: httpx.Client) -> str:
 
 
 @pytest.mark.slow
-def test_a_question_is_answered_by_the_model_of_the_run_and_judged_by_its_judge(
-    at: Served, client: httpx.Client, run: str
-) -> None:
+def test_question_is_answered_by_the_runs_model(at: Served, client: httpx.Client, run: str) -> None:
     reply = client.post(f"/api/runs/{run}/ask", json={"question": named(5)})
     assert reply.status_code == 201, reply.text
     made = reply.json()["run"]
@@ -95,7 +93,7 @@ def test_what_is_no_question_is_refused(client: httpx.Client, run: str) -> None:
 
 
 @pytest.mark.slow
-def test_who_only_reads_sees_answers_and_asks_nothing(at: Served, client: httpx.Client, run: str) -> None:
+def test_read_only_user_asks_nothing(at: Served, client: httpx.Client, run: str) -> None:
     folder = Path(str(at.told.database)).parent
     with served(folder, read_only=True, models=at.told.models) as reading, reading.client() as reader:
         assert reader.get(f"/api/runs/{run}/answers").status_code == 200
@@ -107,7 +105,7 @@ def test_who_only_reads_sees_answers_and_asks_nothing(at: Served, client: httpx.
 
 
 @pytest.mark.nightly
-def test_the_box_on_the_page_of_a_run_answers_and_leads_to_the_places(at: Served, run: str) -> None:
+def test_box_of_a_run_answers_with_places(at: Served, run: str) -> None:
     with browser() as chrome:
         for width in (1280, 1024, 390):
             page: Any = chrome.new_context(viewport={"width": width, "height": 800}).new_page()

@@ -126,7 +126,7 @@ def snapshot(client: httpx.Client, batch: str = "b") -> BatchStatus:
 
 
 @pytest.mark.parametrize("form", ["docx", "md", "html", "txt"])
-def test_the_summaries_of_a_batch_are_downloaded_together(client: httpx.Client, form: str) -> None:
+def test_summaries_of_a_batch_are_downloaded_together(client: httpx.Client, form: str) -> None:
     reply = client.get(f"/api/batches/reports/download/{form}")
     assert reply.headers["content-disposition"] == f'attachment; filename="reports-{form}.zip"'
     assert "content-length" not in reply.headers, "it is sent while it is made"
@@ -144,7 +144,7 @@ def test_the_summaries_of_a_batch_are_downloaded_together(client: httpx.Client, 
     assert f'href="/api/batches/reports/download/{form}" download' in client.get("/batches/reports").text
 
 
-def test_an_archive_of_what_is_not_there_says_so(client: httpx.Client) -> None:
+def test_archive_of_nothing_says_so(client: httpx.Client) -> None:
     assert client.get("/api/batches/nothing/download/md").status_code == 404
     assert client.get("/api/batches/reports/download/pdf").status_code == 404
     with ZipFile(io.BytesIO(client.get("/api/batches/large/download/md").content)) as archive:
@@ -153,7 +153,7 @@ def test_an_archive_of_what_is_not_there_says_so(client: httpx.Client) -> None:
     assert "download" not in client.get("/batches/large").text
 
 
-def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:
+def test_files_of_one_name_show_their_folders(tmp_path: Path) -> None:
     with Store(tmp_path / "redraft.db") as store:
         store.batches.open(Batch("b", record_json(BatchRequest(DraftConfig())), {}))
         paths = ["/in/1901/alpha.txt", "/in/1902/alpha.txt", "/in/1902/beta.txt", "/in/lines.jsonl#a/1"]
@@ -162,7 +162,7 @@ def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> No
         assert titles == [("alpha.txt", "in 1901"), ("alpha.txt", "in 1902"), ("beta.txt", ""), ("a/1", "")]
 
 
-def test_the_list_has_every_batch_with_how_it_stands(client: httpx.Client) -> None:
+def test_list_has_every_batch_with_its_state(client: httpx.Client) -> None:
     batches_listed = {
         batch.batch: batch for batch in BatchList.model_validate(client.get("/api/batches").json()).batches
     }
@@ -183,7 +183,7 @@ def test_the_list_has_every_batch_with_how_it_stands(client: httpx.Client) -> No
 
 
 @pytest.mark.slow
-def test_documents_are_chosen_by_state_and_by_name(client: httpx.Client) -> None:
+def test_documents_are_filtered_by_state_and_name(client: httpx.Client) -> None:
     every = items(client, "reports")
     assert (every.total, len(every.rows), every.metrics) == (8, 8, ("coverage",))
     failed = items(client, "reports", state="failed")
@@ -206,7 +206,7 @@ def test_documents_are_chosen_by_state_and_by_name(client: httpx.Client) -> None
 
 
 @pytest.mark.slow
-def test_ten_thousand_documents_make_no_page_of_as_many_rows(client: httpx.Client) -> None:
+def test_ten_thousand_documents_are_paged(client: httpx.Client) -> None:
     first = client.get("/batches/large")
     assert first.text.count('class="what"') == 50
     assert len(first.content) < 100_000
@@ -221,7 +221,7 @@ def test_ten_thousand_documents_make_no_page_of_as_many_rows(client: httpx.Clien
     assert "Results so far" not in first.text, "there are none"
 
 
-def test_the_tables_are_those_that_the_command_prints(client: httpx.Client, folder: Path) -> None:
+def test_tables_are_those_of_the_command(client: httpx.Client, folder: Path) -> None:
     with Store(folder / "redraft.db") as store:
         known = read_batch(store, "reports").report
     shown = BatchTables.model_validate(client.get("/api/batches/reports/tables").json())
@@ -238,7 +238,7 @@ def test_the_tables_are_those_that_the_command_prints(client: httpx.Client, fold
         assert all(table.title in page for table in known.tables[1:]), path
 
 
-def test_tables_are_read_anew_once_their_batch_has_moved(tmp_path: Path) -> None:
+def test_tables_follow_their_batch(tmp_path: Path) -> None:
     with Store(tmp_path / "redraft.db") as store:
         store.batches.open(Batch("b", record_json(BatchRequest(DraftConfig())), {}))
         store.batches.add("b", [BatchItemRow("a", "a")])
@@ -264,7 +264,7 @@ def test_what_there_is_not_is_said(client: httpx.Client) -> None:
     assert "<h1" in client.get("/batches/gone").text
 
 
-def test_whoever_has_no_token_or_comes_from_elsewhere_orders_nothing(at: Served) -> None:
+def test_stranger_cannot_start_batches(at: Served) -> None:
     for path in ("/api/batches/large/cancel", "/batches/large/pause", "/batches/large/resume"):
         with at.stranger() as stranger:
             assert stranger.get("/batches/large").status_code == 401
@@ -275,7 +275,7 @@ def test_whoever_has_no_token_or_comes_from_elsewhere_orders_nothing(at: Served)
         assert snapshot(known, "large").status == "working"
 
 
-def test_one_that_is_only_for_reading_shows_batches_and_takes_no_orders(folder: Path) -> None:
+def test_read_only_studio_shows_batches(folder: Path) -> None:
     with served(folder, read_only=True) as at, at.client() as client:
         page = client.get("/batches/large")
         assert (page.status_code, 'method="post"' in page.text) == (200, False)
@@ -297,7 +297,7 @@ def test_the_description_has_them_all(client: httpx.Client) -> None:
 
 
 @pytest.mark.nightly
-def test_a_batch_is_gone_on_with_paused_cancelled_and_brought_to_its_end(work: Served, gate: Gate) -> None:
+def test_batch_is_resumed_paused_and_cancelled(work: Served, gate: Gate) -> None:
     with work.client() as client:
         assert (snapshot(client).status, snapshot(client).orders) == ("idle", ("pause", "cancel", "resume"))
         resumed = client.post("/api/batches/b/resume")
@@ -330,7 +330,7 @@ def test_a_batch_is_gone_on_with_paused_cancelled_and_brought_to_its_end(work: S
 
 
 @pytest.mark.slow
-def test_a_studio_that_ends_hands_back_what_was_at_work(work: Served, tmp_path: Path) -> None:
+def test_closing_studio_releases_its_work(work: Served, tmp_path: Path) -> None:
     with served(tmp_path, models=work.told.models) as another, another.client() as client:
         client.post("/api/batches/b/resume")
         until(lambda: snapshot(client).items.leased == 2)
@@ -341,7 +341,7 @@ def test_a_studio_that_ends_hands_back_what_was_at_work(work: Served, tmp_path: 
 
 
 @pytest.mark.slow
-def test_rate_and_time_left_are_known_to_whoever_comes_late(work: Served, gate: Gate, tmp_path: Path) -> None:
+def test_latecomers_know_rate_and_time_left(work: Served, gate: Gate, tmp_path: Path) -> None:
     gate.opened.set()
     with Store(tmp_path / "redraft.db") as store, work.client() as client:
         asyncio.run(_some(store, 2))
@@ -375,7 +375,7 @@ def chrome(folder: Path) -> Iterator[Any]:
 
 
 @pytest.mark.nightly
-def test_a_batch_under_way_is_followed_and_ordered_in_the_browser(chrome: Any, work: Served, gate: Gate) -> None:
+def test_running_batch_in_the_browser(chrome: Any, work: Served, gate: Gate) -> None:
     context = chrome.new_context(viewport={"width": 1280, "height": 800})
     page = context.new_page()
     # What a page says is there for a moment only.
@@ -426,7 +426,7 @@ def test_a_batch_under_way_is_followed_and_ordered_in_the_browser(chrome: Any, w
         pytest.param(360, "dark", marks=pytest.mark.nightly),
     ],
 )
-def test_every_page_of_batches_is_for_everybody_and_fits(chrome: Any, at: Served, width: int, scheme: str) -> None:
+def test_batch_pages_are_accessible_and_fit(chrome: Any, at: Served, width: int, scheme: str) -> None:
     """Nothing serious for axe-core, nothing wider than the screen, and no name that becomes markup."""
     context = chrome.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
     page = context.new_page()

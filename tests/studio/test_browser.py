@@ -85,7 +85,7 @@ def ready(page: Any) -> None:
 
 
 @pytest.mark.slow
-def test_a_run_is_begun_with_its_plan_shown_first(page: Any, at: Served, client: httpx.Client, tmp_path: Path) -> None:
+def test_run_is_started_after_its_plan(page: Any, at: Served, client: httpx.Client, tmp_path: Path) -> None:
     book = tmp_path / "ledger.md"
     book.write_text(f"{chapter()}\n\nThis one was handed over.\n", "utf-8")
     before = client.get("/api/runs").json()["total"]
@@ -119,7 +119,7 @@ def test_a_run_is_begun_with_its_plan_shown_first(page: Any, at: Served, client:
 
 
 @pytest.mark.slow
-def test_what_is_wrong_with_a_form_is_said_in_it(page: Any, at: Served) -> None:
+def test_faulty_form_explains_itself(page: Any, at: Served) -> None:
     page.goto(f"{at.url}/runs/new")
     ready(page)
     page.set_input_files("[data-file]", files=[{"name": "x.png", "mimeType": "image/png", "buffer": b"\x89PNG"}])
@@ -131,7 +131,7 @@ def test_what_is_wrong_with_a_form_is_said_in_it(page: Any, at: Served) -> None:
     assert page.input_value("[name=query]") == "Who kept it?"
 
 
-def test_a_file_that_is_too_large_is_not_sent(page: Any, at: Served) -> None:
+def test_oversized_file_is_not_sent(page: Any, at: Served) -> None:
     page.goto(f"{at.url}/runs/new")
     ready(page)
     # A file of many megabytes is not handed to a browser in a test: the form is told a smaller limit.
@@ -143,9 +143,7 @@ def test_a_file_that_is_too_large_is_not_sent(page: Any, at: Served) -> None:
 
 
 @pytest.mark.nightly
-def test_a_run_under_way_shows_its_progress_and_leads_to_its_end(
-    page: Any, at: Served, client: httpx.Client, slow: Slow
-) -> None:
+def test_running_run_shows_progress_to_its_end(page: Any, at: Served, client: httpx.Client, slow: Slow) -> None:
     text = "\n\n".join(f"{chapter()} Part {number} ends here." for number in range(5))
     slow.let(2)
     run = begin(client, model="slow", words=60, text=text)
@@ -167,9 +165,7 @@ def test_a_run_under_way_shows_its_progress_and_leads_to_its_end(
 
 
 @pytest.mark.slow
-def test_the_log_of_a_run_names_numbers_that_there_are_and_a_studio_that_has_stopped(
-    page: Any, at: Served, client: httpx.Client, slow: Slow
-) -> None:
+def test_log_of_a_run_names_known_numbers(page: Any, at: Served, client: httpx.Client, slow: Slow) -> None:
     slow.let(0)
     run = begin(client, model="slow", words=50, text=f"{chapter()} This one is watched.")
     stages = ({"name": "reading", "planned": 0}, {"name": "drafting", "planned": 1}, {"name": "judging", "planned": 12})
@@ -192,7 +188,7 @@ def test_the_log_of_a_run_names_numbers_that_there_are_and_a_studio_that_has_sto
 
 
 @pytest.mark.nightly
-def test_a_run_is_stopped_and_goes_on_by_buttons(page: Any, at: Served, client: httpx.Client, slow: Slow) -> None:
+def test_run_is_stopped_and_resumed_by_buttons(page: Any, at: Served, client: httpx.Client, slow: Slow) -> None:
     slow.let(0)
     run = begin(client, model="slow", words=50, text=f"{chapter()} This one is stopped.")
     page.goto(f"{at.url}/runs/{run}")
@@ -206,7 +202,7 @@ def test_a_run_is_stopped_and_goes_on_by_buttons(page: Any, at: Served, client: 
 
 
 @pytest.mark.slow
-def test_a_run_that_waits_is_reviewed_to_its_end(page: Any, at: Served, client: httpx.Client) -> None:
+def test_waiting_run_is_reviewed_to_its_end(page: Any, at: Served, client: httpx.Client) -> None:
     run = begin(
         client,
         kind="refine",
@@ -268,7 +264,7 @@ def test_a_run_that_waits_is_reviewed_to_its_end(page: Any, at: Served, client: 
 
 
 @pytest.mark.nightly
-def test_a_finding_is_agreed_with_by_the_keyboard_and_stays_so(page: Any, at: Served, client: httpx.Client) -> None:
+def test_finding_is_agreed_with_by_keyboard(page: Any, at: Served, client: httpx.Client) -> None:
     run = begin(client, kind="evaluate", words=40, metrics=["coverage"], text=f"{chapter()} One agrees.")
     at_rest(client, run)
     opinions = f"/api/runs/{run}/opinions"
@@ -294,9 +290,7 @@ def test_a_finding_is_agreed_with_by_the_keyboard_and_stays_so(page: Any, at: Se
 
 
 @pytest.mark.nightly
-def test_a_click_on_a_sentence_shows_its_source_and_moves_the_page_no_further_than_that_takes(
-    page: Any, at: Served, client: httpx.Client
-) -> None:
+def test_click_on_a_sentence_shows_its_source(page: Any, at: Served, client: httpx.Client) -> None:
     text = "\n\n".join(f"{chapter()[:400]} On day {number} the bell rang." for number in range(45))
     given = "On day 0 the bell rang. On day 20 the bell rang. On day 44 the bell rang."
     run = begin(client, kind="evaluate", metrics=["consistency"], summary=given, text=text)
@@ -353,7 +347,7 @@ def test_no_text_is_ever_markup(page: Any, at: Served, client: httpx.Client) -> 
 
 
 @pytest.mark.nightly
-def test_the_list_is_filtered_sorted_and_compared_without_a_mouse(page: Any, at: Served, client: httpx.Client) -> None:
+def test_list_works_without_a_mouse(page: Any, at: Served, client: httpx.Client) -> None:
     text = f"{chapter()} Two to compare."
     for words in (30, 70):
         at_rest(client, begin(client, kind="evaluate", metrics=["coverage"], words=words, text=text, title="Twins"))

@@ -46,7 +46,7 @@ def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
 
 
 @pytest.mark.slow
-def test_ctrl_c_ends_it_and_what_was_under_way_can_go_on(tmp_path: Path) -> None:
+def test_ctrl_c_leaves_resumable_runs(tmp_path: Path) -> None:
     def silent(_: object) -> Any:
         return asyncio.sleep(600, "too late")
 
@@ -105,9 +105,7 @@ def test_what_cannot_be_meant_is_said(
     assert message in capsys.readouterr().err
 
 
-def test_without_the_extra_it_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     find = importlib.util.find_spec
     monkeypatch.setattr("redraft.plugins.find_spec", lambda name: None if name == "uvicorn" else find(name))
     with pytest.raises(SystemExit) as left:
@@ -119,7 +117,7 @@ def test_without_the_extra_it_says_what_to_install(
 
 
 @pytest.mark.slow
-def test_the_studio_needs_none_of_the_other_extras() -> None:
+def test_studio_needs_no_other_extra() -> None:
     absent = "; ".join(f"sys.modules[{name!r}] = None" for name in ("scipy", "sklearn", "psycopg", "opentelemetry"))
     program = f"import sys; {absent}; import redraft.studio.app, redraft.studio.context, redraft.studio.server"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)

@@ -15,9 +15,7 @@ __all__ = ["two_runs"]
 
 
 @pytest.mark.parametrize("what", DAMAGE)
-def test_a_damaged_run_is_named_and_the_others_are_listed(
-    two_runs: tuple[Inside, str, str], what: str, tmp_path: Path
-) -> None:
+def test_damaged_run_is_named_others_listed(two_runs: tuple[Inside, str, str], what: str, tmp_path: Path) -> None:
     first, bad, good = two_runs
     command = damaged(first, bad, what, tmp_path)
     with Store(command.database, to_read=True) as store:

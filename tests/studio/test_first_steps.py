@@ -53,7 +53,7 @@ def test_an_empty_studio_offers_first_steps(tmp_path: Path) -> None:
         assert "Your document" not in client.get("/runs").text
 
 
-def test_usual_metrics_are_ticked_and_may_be_changed(client: httpx.Client) -> None:
+def test_usual_metrics_are_ticked(client: httpx.Client) -> None:
     form = client.get("/runs/new").text
     assert re.findall(r'name="metrics" value="(\w+)" checked', form) == ["coverage", "consistency"]
     files = [("file", ("report.md", b"# Report\n\nThe lamp burned all night. " * 40, "text/markdown"))]
@@ -66,7 +66,7 @@ def test_usual_metrics_are_ticked_and_may_be_changed(client: httpx.Client) -> No
 
 
 @pytest.mark.slow
-def test_a_run_without_scores_can_be_judged_and_revised(client: httpx.Client) -> None:
+def test_unscored_run_is_judged_and_revised(client: httpx.Client) -> None:
     run = begin(client, words=60)
     summary = at_rest(client, run)["preview"]
     assert f'href="/runs/new?judge={run}"' in client.get(f"/runs/{run}").text

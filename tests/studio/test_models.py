@@ -42,9 +42,7 @@ def at(tmp_path: Path, near: ChatServer) -> Iterator[Served]:
 
 
 @pytest.mark.slow
-def test_a_model_has_one_name_for_people_on_every_page(
-    at: Served, near: ChatServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_model_has_one_name_on_every_page(at: Served, near: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-test")
     name, shown = "lm-studio/qwen3:latest", f"qwen3:latest (on this machine, port {near.port})"
     texts = [("file", (f"{n}.md", f"{chapter()} {n}".encode(), "text/markdown")) for n in range(2)]
@@ -69,9 +67,7 @@ def test_a_model_has_one_name_for_people_on_every_page(
 
 
 @pytest.mark.slow
-def test_what_answers_on_this_machine_is_listed_used_and_gets_no_key(
-    at: Served, near: ChatServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_local_servers_are_used_without_a_key(at: Served, near: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-test")
     with at.client() as client:
         before = client.post("/api/runs", json={"text": "One two three.", "model": "lm-studio/qwen3:latest"})
@@ -90,9 +86,7 @@ def test_what_answers_on_this_machine_is_listed_used_and_gets_no_key(
 
 
 @pytest.mark.slow
-def test_a_new_run_and_a_new_experiment_offer_what_answers_on_this_machine_and_wait_for_no_slow_server(
-    at: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_forms_offer_local_models_without_waiting(at: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     found, go_on = servers.local_servers(servers.USUAL), threading.Event()
     monkeypatch.setattr(servers, "local_servers", lambda ports: go_on.wait(20) and found)
     offered = 'value="lm-studio/qwen3:latest"'
@@ -107,9 +101,7 @@ def test_a_new_run_and_a_new_experiment_offer_what_answers_on_this_machine_and_w
 
 
 @pytest.mark.slow
-def test_the_form_to_refine_offers_what_answers_on_this_machine_and_a_judge_of_its_own_goes_on_judging(
-    at: Served, near: ChatServer
-) -> None:
+def test_refine_form_offers_local_models(at: Served, near: ChatServer) -> None:
     with at.client() as client:
         written = begin(client, words=40)
         at_rest(client, written)
@@ -126,7 +118,7 @@ def test_the_form_to_refine_offers_what_answers_on_this_machine_and_a_judge_of_i
         assert (settings["drafting"]["model"], settings["judging"]["judges"]) == ("openai:qwen3:latest", ["extractive"])
 
 
-def test_models_of_this_machine_have_the_servers_name_only_where_it_tells_them_apart() -> None:
+def test_local_models_name_their_server_if_needed() -> None:
     names = {"ollama/q:latest", "ollama/both", "lm-studio/both", "strong"}
     assert servers.names_for_people(names) == {
         "ollama/q:latest": "q:latest",
@@ -136,7 +128,7 @@ def test_models_of_this_machine_have_the_servers_name_only_where_it_tells_them_a
 
 
 @pytest.mark.slow
-def test_an_experiment_and_the_settings_of_a_run_call_models_of_this_machine_as_other_pages_do(at: Served) -> None:
+def test_experiment_names_local_models_like_pages(at: Served) -> None:
     with at.client() as client:
         client.get("/api/models/local")
         body = {
@@ -172,7 +164,7 @@ def test_a_key_is_named_and_never_shown(at: Served, monkeypatch: pytest.MonkeyPa
             assert "password" not in page, "there is nowhere to type one"
 
 
-def test_one_that_is_read_only_looks_for_nothing(tmp_path: Path, near: ChatServer) -> None:
+def test_read_only_studio_searches_for_nothing(tmp_path: Path, near: ChatServer) -> None:
     Store(tmp_path / "redraft.db").close()
     with served(tmp_path, read_only=True) as at, at.client() as client:
         assert client.get("/api/models/local").status_code == 404

@@ -11,7 +11,7 @@ __all__ = ["scene"]
 
 
 @pytest.mark.nightly
-def test_the_studio_is_held_to_the_same_rule(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_studio_follows_the_same_rule(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "NO_PROXY"):
         monkeypatch.setenv(name, scene.command.environment[name])
     scene.resumed()

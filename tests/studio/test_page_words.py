@@ -44,7 +44,7 @@ def test_a_list_of_models_stays_one() -> None:
     assert with_names({"metrics": ["coverage"], "judges": []}, {}) == {"metrics": ["coverage"], "judges": []}
 
 
-def test_the_built_in_judge_of_a_writer_on_this_machine_keeps_its_name() -> None:
+def test_built_in_judge_keeps_its_name() -> None:
     writer = DraftConfig(model="openai:q", base_url="http://127.0.0.1:8000/v1")
     shown = shown_names(writer, JudgeConfig(judges=("extractive",)))
     name = "q (on this machine, port 8000)"
@@ -64,7 +64,7 @@ def test_labels_have_model_names_for_people(label: str, shown: str) -> None:
     assert label_for_people(label, {"openai:q": "q (port 8000)"}) == shown
 
 
-def test_the_help_of_every_field_names_fields_and_pages() -> None:
+def test_help_of_fields_names_fields_and_pages() -> None:
     helps = [f"{control.help} {control.default}" for group in groups() for control in group.controls]
     assert len(helps) > 30
     assert [help_text for help_text in helps if "--" in help_text or "`" in help_text or "redraft " in help_text] == []
@@ -77,7 +77,7 @@ def shell_or_python(page: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_a_reason_without_a_score_stands_once_and_names_the_page(at: Served) -> None:
+def test_reason_without_a_score_stands_once(at: Served) -> None:
     with at.client() as client:
         text = "A woman travelled over the water, and a register went missing while a gale blew."
         body = {
@@ -100,7 +100,7 @@ def test_a_reason_without_a_score_stands_once_and_names_the_page(at: Served) -> 
         assert shell_or_python(client.get(f"/runs/{runs[0]}/download/dossier").text) != []
 
 
-def test_entries_of_the_menu_that_need_it_explain_themselves(at: Served) -> None:
+def test_menu_entries_explain_themselves(at: Served) -> None:
     with at.client() as client:
         menu = re.findall(r'<a href="/(packs)"[^>]* title="([^"]+)">', client.get("/models").text)
     assert [(name, title.split()[:4]) for name, title in menu] == [
@@ -119,7 +119,7 @@ def test_entries_of_the_menu_that_need_it_explain_themselves(at: Served) -> None
         (0.002, 0.004, "under $0.01"),
     ],
 )
-def test_a_plan_says_what_it_costs_and_at_most(cost: float | None, most: float | None, shown: str) -> None:
+def test_plan_shows_cost_and_maximum(cost: float | None, most: float | None, shown: str) -> None:
     said = template("studio/kit.html").module.cost({"cost_usd": cost, "max_cost_usd": most})  # type: ignore[attr-defined]
     assert re.sub("<.*?>", "", said) == shown
 

@@ -53,7 +53,7 @@ def names(store: Store, **wanted: object) -> list[str]:
     return [row.run for row in RunRows(store).listed(RunFilter.model_validate(wanted)).rows]
 
 
-def test_runs_are_filtered_by_everything_that_they_have(store: Store) -> None:
+def test_runs_are_filtered_by_every_field(store: Store) -> None:
     add(store, "aaaa", "The Ferry")
     add(store, "bbbbbb", "The Mill", order=Evaluate(judging=JUDGING))
     add(store, "cc", "The Mill", order=Refine(judging=JUDGING, refinement=RefineConfig(goals={"coverage": 1})))
@@ -72,7 +72,7 @@ def test_runs_are_filtered_by_everything_that_they_have(store: Store) -> None:
     assert names(store, model="gpt") == []
 
 
-def test_runs_are_sorted_and_what_has_no_value_comes_last(store: Store) -> None:
+def test_runs_are_sorted_missing_values_last(store: Store) -> None:
     add(store, "aaaa", "Zebras")
     add(store, "bbbbbb", "apes", order=Evaluate(judging=JUDGING))
     add(store, "cc", "Mice", order=Evaluate(judging=JUDGING))
@@ -83,12 +83,12 @@ def test_runs_are_sorted_and_what_has_no_value_comes_last(store: Store) -> None:
 
 
 @pytest.mark.parametrize("wanted", [{"sort": "nonsense"}, {"kind": "nonsense"}, {"status": "nonsense"}])
-def test_a_filter_or_an_order_that_no_run_has_is_refused(store: Store, wanted: dict[str, str]) -> None:
+def test_unknown_filter_or_order_is_refused(store: Store, wanted: dict[str, str]) -> None:
     with pytest.raises((UsageError, ValidationError), match="nonsense"):
         names(store, **wanted)
 
 
-def test_a_row_is_read_anew_once_its_run_has_changed(store: Store) -> None:
+def test_changed_run_is_read_anew(store: Store) -> None:
     add(store, "aaaa")
     rows = RunRows(store)
     assert rows.all()[0].status == "done"
@@ -118,9 +118,7 @@ def multiplied(file: Path, run: str, times: int) -> None:
 
 
 @pytest.mark.slow
-def test_a_thousand_runs_are_listed_in_half_a_second_and_each_is_read_once(
-    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_thousand_runs_are_listed_quickly(tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     add(store, "first", "The Ferry", order=Evaluate(judging=JUDGING))
     multiplied(tmp_path / "redraft.db", "first", 999)
     with Store(tmp_path / "redraft.db", to_read=True) as reading:
@@ -144,9 +142,7 @@ def test_a_thousand_runs_are_listed_in_half_a_second_and_each_is_read_once(
 
 
 @pytest.mark.slow
-def test_a_thousand_packs_are_listed_in_half_a_second_without_being_read(
-    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_thousand_packs_are_listed_quickly(tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     store.documents.add(document())
     facts = tree(
         *(fact(at, objections=()) for at in range(1, 11)), fact(11, objections=(Objection("faithfulness", "No."),))
@@ -172,7 +168,7 @@ def test_a_thousand_packs_are_listed_in_half_a_second_without_being_read(
     }
 
 
-def test_documents_that_only_the_doctor_has_read_are_not_offered(store: Store) -> None:
+def test_documents_of_the_doctor_are_hidden(store: Store) -> None:
     add(store, "aaaa", "Mine")
     add(store, "bbbb", "A probe", experiment="doctor")
     add(store, "cccc", "Mine, too", experiment="doctor")
@@ -183,7 +179,7 @@ def test_documents_that_only_the_doctor_has_read_are_not_offered(store: Store) -
 
 
 @pytest.mark.slow
-def test_every_page_of_a_full_store_is_shown(tmp_path: Path) -> None:
+def test_page_of_a_full_store_is_shown(tmp_path: Path) -> None:
     """Also of runs without a summary: those that compare, build or are part of an experiment."""
     with Store(tmp_path / "redraft.db") as store:
         fill(store)
@@ -225,7 +221,7 @@ def test_every_page_of_a_full_store_is_shown(tmp_path: Path) -> None:
 
 
 @pytest.mark.nightly
-async def test_nothing_that_is_asked_for_holds_up_the_others(tmp_path: Path) -> None:
+async def test_slow_request_holds_up_no_other(tmp_path: Path) -> None:
     """Whatever reads or writes a file does so in a thread."""
     for number in range(2):
         (tmp_path / f"{number}.md").write_text(f"{chapter()} This is number {number}.", "utf-8")

@@ -16,7 +16,7 @@ from tests.evaluators.test_rubric import MINUTES, PLAIN, TEXT, writer
 
 
 @pytest.mark.slow
-def test_a_fork_has_the_rubric_of_its_run(tmp_path: Path) -> None:
+def test_fork_keeps_the_rubric(tmp_path: Path) -> None:
     goal = {"goals": {"plain_tone": 1.0}, "policy": "paper"}
     with redraft.Session(tmp_path / "redraft.db", model=FunctionModel(writer), metrics=[PLAIN]) as session:
         result = session.refine(MINUTES, TEXT, **goal)  # type: ignore[arg-type]

@@ -52,7 +52,7 @@ def code(reply: httpx.Response) -> str:
     return str(reply.json()["error"]["code"])
 
 
-def test_every_reply_has_a_strict_policy_and_none_shares_itself(at: Served) -> None:
+def test_reply_has_a_strict_policy(at: Served) -> None:
     with at.client(follow_redirects=True) as client:
         for path in ("/", "/runs", "/runs/new", "/api/runs", "/static/base.css", "/runs/none", "/static/none", "/api"):
             headers = client.get(path, headers={"Origin": "http://evil.example"}).headers
@@ -84,7 +84,7 @@ def test_other_users_of_this_machine_see_nothing(at: Served) -> None:
 
 
 @pytest.mark.slow
-def test_without_a_token_others_may_look_and_do_nothing(tmp_path: Path) -> None:
+def test_tokenless_visitors_may_only_look(tmp_path: Path) -> None:
     with Store(tmp_path / "redraft.db") as store:
         fill(store)
     with served(tmp_path, guarded=False) as at, at.stranger() as client:
@@ -94,7 +94,7 @@ def test_without_a_token_others_may_look_and_do_nothing(tmp_path: Path) -> None:
         config_for("0.0.0.0", 1, StudioConfig(guarded=False))
 
 
-def test_the_token_is_in_a_file_of_the_users_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_token_is_in_the_users_own_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     with token_on_file(8765, StudioConfig(token=TOKEN)) as file:
         assert file.is_relative_to(tmp_path)
@@ -129,7 +129,7 @@ def test_a_connection_that_says_nothing_is_closed(at: Served, monkeypatch: pytes
 
 
 @pytest.mark.nightly
-def test_a_body_that_drips_is_given_up_and_a_steady_one_is_read(at: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_body_times_out(at: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("redraft.studio.server.BODY_SECONDS", 0.4)
     host, port = at.url.removeprefix("http://").split(":")
     head = f"POST /api/runs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\nContent-Length: 5000\r\n"
@@ -178,7 +178,7 @@ HALF_A_BODY = b"POST /api/runs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("first", [b"", b"GET / HT", UNAUTHORIZED, HALF_A_BODY])
-def test_strangers_that_keep_opening_connections_do_not_shut_the_owner_out(at: Served, first: bytes) -> None:
+def test_strangers_do_not_shut_the_owner_out(at: Served, first: bytes) -> None:
     port = at.url.rpartition(":")[2]
     flood = subprocess.Popen([sys.executable, "-c", FLOOD, port, first], stdout=subprocess.PIPE)
     try:
@@ -196,7 +196,7 @@ def test_strangers_that_keep_opening_connections_do_not_shut_the_owner_out(at: S
 
 
 @pytest.mark.slow
-def test_the_oldest_stranger_makes_room_and_the_owner_stays(at: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_oldest_stranger_makes_room(at: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("redraft.studio.server.MAX_STRANGERS", 5)
     host, port = at.url.removeprefix("http://").split(":")
     with at.client() as client, contextlib.ExitStack() as stack:
@@ -228,7 +228,7 @@ def _answers(client: httpx.Client) -> bool:
         return False
 
 
-def test_uploads_that_are_broken_off_are_no_errors_of_ours(at: Served, caplog: pytest.LogCaptureFixture) -> None:
+def test_broken_uploads_are_no_errors(at: Served, caplog: pytest.LogCaptureFixture) -> None:
     host, port = at.url.removeprefix("http://").split(":")
     for path, kind in (("/api/runs", "application/json"), ("/api/runs", "multipart/form-data; boundary=x")):
         head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: {kind}\r\n"
@@ -240,7 +240,7 @@ def test_uploads_that_are_broken_off_are_no_errors_of_ours(at: Served, caplog: p
     assert not caplog.records
 
 
-def test_with_no_token_at_hand_writing_is_refused(at: Served) -> None:
+def test_writing_without_a_token_is_refused(at: Served) -> None:
     with at.stranger() as client:
         origin = {"Origin": at.url}
         for path, body in WRITES["POST"]:
@@ -287,19 +287,19 @@ def test_nothing_is_written_from_another_page(at: Served, headers: dict[str, str
         assert code(client.post("/api/runs", json={}, headers=sent)) == "origin"
 
 
-def test_a_program_that_writes_without_the_token_is_told_how_to_send_it(at: Served) -> None:
+def test_program_without_a_token_learns_how(at: Served) -> None:
     with at.stranger() as client:
         reply = client.post("/api/runs", json={})
     assert (reply.status_code, code(reply)) == (401, "token")
     assert "Authorization: Bearer TOKEN" in reply.json()["error"]["hint"]
 
 
-def test_a_bearer_from_another_page_is_refused_too(at: Served) -> None:
+def test_bearer_from_another_page_is_refused(at: Served) -> None:
     with at.client() as client:
         assert client.post("/api/runs", json={}, headers={"Origin": "http://evil.example"}).status_code == 403
 
 
-def test_the_address_with_the_token_gives_a_cookie_that_stays_here(at: Served) -> None:
+def test_address_with_token_sets_a_cookie(at: Served) -> None:
     with at.stranger() as client:
         reply = client.get(f"/runs?kind=refine&token={TOKEN}")
         assert (reply.status_code, reply.headers["location"]) == (303, "/runs?kind=refine")
@@ -312,7 +312,7 @@ def test_the_address_with_the_token_gives_a_cookie_that_stays_here(at: Served) -
             assert re.match(r"/(?![/\\])", where), where
 
 
-def test_where_others_can_reach_it_everything_needs_the_token(open_to_all: Served) -> None:
+def test_exposed_studio_needs_the_token(open_to_all: Served) -> None:
     with open_to_all.stranger() as client:
         for path in ("/", "/runs", "/api/runs", "/static/base.css", "/api/openapi.json", "/runs/abc123", "/nothing"):
             assert client.get(path).status_code == 401, path
@@ -325,7 +325,7 @@ def test_where_others_can_reach_it_everything_needs_the_token(open_to_all: Serve
 
 
 @pytest.mark.slow
-def test_one_that_is_only_for_reading_has_no_route_that_writes(tmp_path: Path) -> None:
+def test_read_only_studio_has_no_writing_route(tmp_path: Path) -> None:
     with Store(tmp_path / "redraft.db") as store:
         fill(store)
     with served(tmp_path, read_only=True) as at, at.client() as client:
@@ -349,7 +349,7 @@ def test_one_that_is_only_for_reading_has_no_route_that_writes(tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_an_upload_that_is_too_large_is_refused_whatever_it_says_of_its_length(at: Served) -> None:
+def test_oversized_upload_is_refused(at: Served) -> None:
     with at.client() as client:
         large = {"file": ("book.txt", b"A word. " * (MAX_BYTES // 8 + 1), "text/plain")}
         reply = client.post("/api/runs", files=large)
@@ -384,7 +384,7 @@ def test_an_upload_that_is_too_large_is_refused_whatever_it_says_of_its_length(a
         "/static/",
     ],
 )
-def test_nothing_but_styles_and_scripts_is_handed_out(at: Served, path: str) -> None:
+def test_only_styles_and_scripts_are_served(at: Served, path: str) -> None:
     host, port = at.url.removeprefix("http://").split(":")
     # As it stands: a client of good manners would tidy it up.
     with socket.create_connection((host, int(port)), timeout=30) as raw:
@@ -405,7 +405,7 @@ def test_a_token_is_never_logged(tmp_path: Path, capfd: pytest.CaptureFixture[st
     assert TOKEN not in out + err
 
 
-def test_what_a_token_and_an_address_have_to_be() -> None:
+def test_token_and_address_are_validated() -> None:
     for token in ("short", "with a blank in it", 'quote"quote"quote', "sémantique-longue", "semi;colon;here"):
         with pytest.raises(UsageError, match=r"^the token (?:needs at least 8|has) characters"):
             config_for("127.0.0.1", 1, StudioConfig(token=token))
@@ -425,7 +425,7 @@ def test_what_a_token_and_an_address_have_to_be() -> None:
     )
 
 
-def test_a_port_that_is_taken_is_passed_over_unless_it_was_named() -> None:
+def test_taken_port_is_skipped_unless_named() -> None:
     with listening("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(UsageError, match=f"cannot listen at 127.0.0.1:{port}"):

@@ -31,7 +31,7 @@ def at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield studio
 
 
-def test_an_error_page_leads_on_and_shows_commands_as_commands(at: Served) -> None:
+def test_error_page_leads_on_with_commands(at: Served) -> None:
     with at.client() as client:
         lost = client.get("/nothing").text
     assert 'aria-label="Studio"' in lost
@@ -52,7 +52,7 @@ def test_every_page_has_an_icon(at: Served) -> None:
 
 
 @pytest.mark.nightly
-def test_the_token_can_be_entered_in_the_page(at: Served) -> None:
+def test_token_is_entered_in_the_page(at: Served) -> None:
     need_browser()
     with browser() as chrome:
         page: Any = chrome.new_page()
@@ -67,7 +67,7 @@ def test_the_token_can_be_entered_in_the_page(at: Served) -> None:
         assert TOKEN not in page.url
 
 
-def test_a_list_without_runs_has_nothing_to_filter(at: Served, tmp_path: Path) -> None:
+def test_empty_run_list_has_no_filter(at: Served, tmp_path: Path) -> None:
     with served(tmp_path) as empty, empty.client() as client:
         none = client.get("/runs").text
     with at.client() as client:
@@ -77,7 +77,7 @@ def test_a_list_without_runs_has_nothing_to_filter(at: Served, tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_on_a_phone_addresses_break_at_slashes_and_buttons_not_at_all(at: Served) -> None:
+def test_phone_breaks_addresses_not_buttons(at: Served) -> None:
     need_browser()
     with browser() as chrome:
         page: Any = chrome.new_page(viewport={"width": 390, "height": 900})
@@ -95,7 +95,7 @@ def test_on_a_phone_addresses_break_at_slashes_and_buttons_not_at_all(at: Served
 
 
 @pytest.mark.slow
-def test_lists_are_printed_without_what_only_a_screen_has(at: Served) -> None:
+def test_printed_lists_omit_screen_controls(at: Served) -> None:
     need_browser()
     with browser() as chrome:
         page: Any = chrome.new_page()

@@ -53,12 +53,12 @@ def ended(client: httpx.Client, name: str) -> dict[str, Any]:
     return shown
 
 
-def test_every_choice_of_a_model_names_it_in_the_same_words(client: httpx.Client) -> None:
+def test_model_choice_has_one_wording(client: httpx.Client) -> None:
     (shown,) = set(re.findall(r'<option value="strange">([^<]*)</option>', client.get("/runs/new").text))
     assert shown.startswith("strange (unheard-of")
 
 
-def test_several_files_are_a_batch_with_one_plan(client: httpx.Client) -> None:
+def test_several_files_are_one_planned_batch(client: httpx.Client) -> None:
     kind, (_, *content) = report("first")
     files = [report("first"), report("second"), ("file", ("x.png", b"\x89PNG", "image/png"))]
     files.append((kind, ("copy.md", *content)))
@@ -85,7 +85,7 @@ def test_several_files_are_a_batch_with_one_plan(client: httpx.Client) -> None:
     assert (reply.status_code, reply.json()["left_out"]) == (201, []), "the same settings, without the broken file"
 
 
-def test_a_batch_without_a_name_and_its_documents_are_called_by_their_files(client: httpx.Client) -> None:
+def test_unnamed_batch_is_called_by_its_files(client: httpx.Client) -> None:
     texts = {"alpha": "The lamp burned all night. " * 30, "beta": "The bell rang. " * 40, "./alpha": "It rained. " * 50}
     files = [("file", (f"{name}.txt", text.encode(), "text/plain")) for name, text in texts.items()]
     batch = client.post("/api/batches", files=files, data={"words": "40"}).json()["batch"]
@@ -125,9 +125,7 @@ def test_programs_start_batches_of_stored_documents(client: httpx.Client) -> Non
         ({"chapters": "99"}, "hapters 99"),
     ],
 )
-def test_what_is_about_one_document_is_refused_for_several(
-    client: httpx.Client, asked: dict[str, str], said: str
-) -> None:
+def test_single_document_setting_is_refused_for_several(client: httpx.Client, asked: dict[str, str], said: str) -> None:
     files = [("file", (f"{one}.md", f"{one}\n\n{SAMPLE.read_text('utf-8')}".encode(), "text/markdown")) for one in "ab"]
     reply = client.post("/runs/new", data=asked, files=files)
     assert reply.status_code == 422
@@ -149,7 +147,7 @@ def test_errors_name_what_the_form_has(client: httpx.Client) -> None:
         assert "--" not in alert
 
 
-def test_goals_that_are_sent_without_scripts_do_not_matter_to_other_tasks(client: httpx.Client) -> None:
+def test_idle_goals_of_a_form_are_ignored(client: httpx.Client) -> None:
     body = {"text": book().text, "goal.coverage": "0.8", "rounds": "4"}
     for kind in ("summarize", "evaluate"):
         assert "Start the run" in client.post("/runs/new", data=body | {"kind": kind}).text
@@ -165,7 +163,7 @@ def test_only_chosen_chapters_are_read(client: httpx.Client) -> None:
     assert client.post("/api/chapters", json={"text": "One short text."}).json() == {"chapters": []}
 
 
-def test_an_unknown_price_is_explained_before_anything_starts(client: httpx.Client, at: Served, tmp_path: Path) -> None:
+def test_unknown_price_is_explained_first(client: httpx.Client, at: Served, tmp_path: Path) -> None:
     body = {"text": book().text, "title": "The Salt Ledger", "model": "strange"}
     page = client.post("/runs/new", data=body).text
     assert "The price of unheard-of (on this machine, port " in page
@@ -181,7 +179,7 @@ def test_an_unknown_price_is_explained_before_anything_starts(client: httpx.Clie
         assert "so the limit of $1.50 cannot be kept" in experiment.text
 
 
-def test_a_limit_of_cost_is_planned_with_kept_and_given_again(client: httpx.Client, tmp_path: Path) -> None:
+def test_cost_limit_is_planned_kept_and_repeated(client: httpx.Client, tmp_path: Path) -> None:
     price = {"prompt": 1000, "completion": 1000}
     known = ModelSettings(model="openai:dear", base_url="http://127.0.0.1:1/v1", context_tokens=4000, price=price)
     with served(tmp_path, models={"dear": known}, limits=Limits(max_cost=1.5)) as limited, limited.client() as other:
@@ -234,7 +232,7 @@ def test_requirements_in_own_words_are_judged(client: httpx.Client) -> None:
 
 
 @pytest.mark.slow
-def test_an_own_summary_is_read_from_a_file_and_stays_when_the_form_comes_back(client: httpx.Client) -> None:
+def test_own_summary_stays_in_the_form(client: httpx.Client) -> None:
     text = "Hester Vane came to the island of Sarn. She counted the salt."
     word = docx("", (), body=f"<w:p><w:r><w:t>{text}</w:t></w:r></w:p>")
     book_file = ("file", ("ledger.md", book().text.encode(), "text/markdown"))
@@ -275,7 +273,7 @@ def test_an_own_summary_is_read_from_a_file_and_stays_when_the_form_comes_back(c
 
 
 @pytest.mark.slow
-def test_what_only_a_draft_takes_is_not_asked_for_an_own_summary(chrome: Any, at: Served, client: httpx.Client) -> None:
+def test_own_summary_is_not_asked_for_words(chrome: Any, at: Served, client: httpx.Client) -> None:
     page: Any = chrome.new_context().new_page()
     page.goto(at.entrance)
     page.goto(f"{at.url}/runs/new")
@@ -346,7 +344,7 @@ def test_the_form_says_which_chapters_are_read(chrome: Any, at: Served, client: 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("width", [1440, 390])
-def test_a_batch_and_chapters_are_chosen_in_the_form(chrome: Any, at: Served, width: int) -> None:
+def test_batch_and_chapters_in_the_form(chrome: Any, at: Served, width: int) -> None:
     page: Any = chrome.new_context(viewport={"width": width, "height": 900}).new_page()
     troubles: list[str] = []
     page.on("pageerror", lambda error: troubles.append(str(error)))

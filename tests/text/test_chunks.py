@@ -79,7 +79,7 @@ def test_chunks_cover_the_text_and_fit(tokenizer: Tokenizer, text: str, budget: 
 @pytest.mark.slow
 @relaxed
 @given(text=raw_texts, budget=budgets)
-def test_text_that_no_loader_gives_is_covered_and_fits_too(tokenizer: Tokenizer, text: str, budget: int) -> None:
+def test_text_beyond_loaders_fits_too(tokenizer: Tokenizer, text: str, budget: int) -> None:
     chunks = chunk(document(text), tokenizer, budget)
     check_cover(text, chunks)
     check_counts(text, chunks, tokenizer, budget)
@@ -136,14 +136,14 @@ class Counting:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", EXTREMES)
-def test_what_is_read_again_grows_with_the_text(name: str) -> None:
+def test_repeated_reading_is_linear(name: str) -> None:
     counting = Counting()
     chunk(document(EXTREMES[name]), counting, 300)
     assert counting.measured == len(EXTREMES[name])
     assert counting.read <= 3 * len(EXTREMES[name])
 
 
-def test_an_over_long_sentence_ends_at_a_clause_then_a_space_then_a_token() -> None:
+def test_long_sentence_ends_at_a_clause() -> None:
     tokenizer = EstimatingTokenizer()
     clauses = "the wind that came over the marsh was cold, " * 30
     for end in boundaries(chunk(document(clauses), tokenizer, 40)):
@@ -155,7 +155,7 @@ def test_an_over_long_sentence_ends_at_a_clause_then_a_space_then_a_token() -> N
     assert len(chunk(document(letters), tokenizer, 40)) > 3
 
 
-def test_a_chunk_after_a_forced_cut_ends_with_a_sentence_again() -> None:
+def test_chunk_after_a_forced_cut_ends_normally() -> None:
     text = "word " * 150 + "end. " + "A short one follows here. " * 40
     ends = boundaries(chunk(document(text), EstimatingTokenizer(), 64))
     later = [end for end in ends if end > 800]
@@ -163,14 +163,14 @@ def test_a_chunk_after_a_forced_cut_ends_with_a_sentence_again() -> None:
     assert all(text[:end].endswith(".") for end in later)
 
 
-def test_sentences_without_spaces_between_them_are_counted_apart(vocabulary: Tokenizer) -> None:
+def test_unspaced_sentences_are_counted_apart(vocabulary: Tokenizer) -> None:
     text = "今日は雨です。明日は晴れるでしょう。" * 200
     chunks = chunk(document(text), vocabulary, 100)
     check_counts(text, chunks, vocabulary, 100)
     assert all(text[end - 1] == "。" for end in boundaries(chunks))
 
 
-def test_a_slash_after_a_line_end_is_counted_with_it(vocabulary: Tokenizer) -> None:
+def test_slash_after_a_line_end_is_counted(vocabulary: Tokenizer) -> None:
     text = "call one two three;\n\n//\n\n" * 100
     if vocabulary.name == "o200k_base":
         assert vocabulary.count(";\n\n//") < vocabulary.count(";\n\n") + vocabulary.count("//")
@@ -181,7 +181,7 @@ def test_a_slash_after_a_line_end_is_counted_with_it(vocabulary: Tokenizer) -> N
 @pytest.mark.slow
 @pytest.mark.slow
 @pytest.mark.parametrize("vocabulary", ["o200k_base"], indirect=True)
-def test_a_long_run_of_blanks_is_cut_where_it_begins(vocabulary: Tokenizer) -> None:
+def test_long_run_of_blanks_is_cut_early(vocabulary: Tokenizer) -> None:
     text = f"Before. {' ' * 1_200_000} After. {'And on. ' * 10}"
     for budget in (500, 50_000):
         chunks = chunk(document(text), vocabulary, budget)
@@ -203,7 +203,7 @@ def test_too_small_a_budget_is_refused() -> None:
 @pytest.mark.slow
 @relaxed
 @given(text=texts, budget=budgets)
-def test_onward_a_chunk_has_its_tokens_and_the_sentence_begun(tokenizer: Tokenizer, text: str, budget: int) -> None:
+def test_chunk_of_n_plus_completes_its_sentence(tokenizer: Tokenizer, text: str, budget: int) -> None:
     chunks = chunk(document(text), tokenizer, budget, onward=True)
     check_cover(text, chunks)
     check_counts(text, chunks, tokenizer, budget + LONGEST_REST)

@@ -76,7 +76,7 @@ def test_passages_are_found_by_what_they_mean(encoder: Encoder) -> None:
 
 
 @pytest.mark.slow
-def test_the_lineage_of_a_summary_in_other_words_goes_by_what_it_means(model_folder: Path, tmp_path: Path) -> None:
+def test_lineage_by_meaning_for_other_words(model_folder: Path, tmp_path: Path) -> None:
     lines = [
         "The physician examined his patients before breakfast.",
         "A vessel with forty sailors sank in the storm off the northern cliffs.",
@@ -107,7 +107,7 @@ def test_a_folder_is_loaded_in_silence(model_folder: Path, capfd: pytest.Capture
 
 @pytest.mark.slow
 @pytest.mark.parametrize("files", [{}, {"config.json": "{"}, {"modules.json": "[{}]"}])
-def test_a_folder_without_a_model_is_wrong_usage(files: dict[str, str], model_folder: Path, tmp_path: Path) -> None:
+def test_folder_without_a_model_is_refused(files: dict[str, str], model_folder: Path, tmp_path: Path) -> None:
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     with pytest.raises(UsageError, match="cannot be loaded") as caught:
@@ -150,7 +150,7 @@ def model(monkeypatch: pytest.MonkeyPatch) -> CountingModel:
     return model
 
 
-def test_a_model_is_told_from_others_by_its_weights(
+def test_model_is_identified_by_its_weights(
     model: CountingModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Values:
@@ -184,7 +184,7 @@ def test_nothing_is_fetched_for_a_folder(model: CountingModel, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("version", ["5.7.0", "4.0.0.dev0", "unknown"])
-def test_a_version_that_runs_the_programs_of_a_folder_is_refused(
+def test_version_that_runs_folder_programs_is_refused(
     version: str, model: CountingModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys.modules["sentence_transformers"], "__version__", version)
@@ -207,7 +207,7 @@ def test_a_name_may_be_fetched(model: CountingModel) -> None:
 @pytest.mark.parametrize(
     "path", ["./models/mine", "/no/such/folder", "~/no-such-folder", "~nobody/x", "a/b/c", "a b", "\0", "x/" * 9_000]
 )
-def test_a_path_to_nothing_is_never_taken_for_a_name(path: str, model: CountingModel) -> None:
+def test_missing_path_is_never_a_name(path: str, model: CountingModel) -> None:
     with pytest.raises(UsageError, match="no such folder"):
         load_encoder(path)
     assert model.loaded == ()
@@ -228,7 +228,7 @@ def test_the_texts_seen_last_are_remembered(model: CountingModel, monkeypatch: p
     assert model.seen == ["a", "bb", "ccc", "a"]
 
 
-def test_without_the_extra_the_next_step_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_extra_names_the_next_step(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(UsageError) as caught:
         load_encoder("all-MiniLM-L6-v2")

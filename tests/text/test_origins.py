@@ -37,7 +37,7 @@ def places(parents: list[str], child: str) -> list[list[str]]:
     ]
 
 
-def test_a_sentence_is_traced_to_the_one_that_says_so() -> None:
+def test_sentence_is_traced_to_its_source() -> None:
     child = "In March the old harbour was sold to a brewer. The storm took the breakwater. A fox ate seven pigeons."
     assert places([LAMP, GULLS], child) == [
         ["The council sold the old harbour to a brewer in March."],
@@ -57,7 +57,7 @@ def test_a_sentence_out_of_two_has_both() -> None:
 @pytest.mark.slow
 @relaxed
 @given(st.lists(raw_texts, max_size=3), raw_texts)
-def test_links_lie_within_their_parents_and_are_at_most_three(parents: list[str], child: str) -> None:
+def test_links_are_within_parents_three_at_most(parents: list[str], child: str) -> None:
     origins = OriginTracer(parents)
     traced = origins.trace(child)
     assert traced == origins.trace(child) == OriginTracer(parents).trace(child)
@@ -88,7 +88,7 @@ def test_an_exact_copy_is_always_found(parents: list[str], chance: Random) -> No
         assert keys(parents[origin.text][origin.span.start : origin.span.end]) == keys(copied)
 
 
-def test_a_copy_is_found_however_it_is_marked_and_the_quoted_words_are_the_place() -> None:
+def test_marked_copy_is_found_at_its_place() -> None:
     parent = "He said: “The *old* harbour—alas!—was sold to a brewer,” and left."
     (origin,) = OriginTracer([LAMP, parent]).trace("The old harbour, alas, was sold to a brewer!")
     (link_found,) = origin.links
@@ -96,7 +96,7 @@ def test_a_copy_is_found_however_it_is_marked_and_the_quoted_words_are_the_place
     assert parent[link_found.span.start : link_found.span.end] == "The *old* harbour—alas!—was sold to a brewer"
 
 
-def test_of_a_copy_that_stands_in_two_places_neither_is_sure() -> None:
+def test_copy_in_two_places_is_unsure() -> None:
     (origin,) = OriginTracer([LAMP, f"{GULLS} {LAMP}"]).trace("Hester kept the lamp of Pell Point.")
     assert [link.text for link in origin.links] == [0]
     assert origin.margin == 0
@@ -109,7 +109,7 @@ def test_a_few_common_words_are_no_quotation() -> None:
     assert [link.method for link in origin.links] == ["quotation"]
 
 
-def test_of_sentences_that_say_the_same_that_is_the_place_around_which_the_rest_stands() -> None:
+def test_place_with_most_neighbours_wins() -> None:
     between = " ".join(
         f"A {each_origin} came by." for each_origin in ("carrier", "tinker", "curate", "sergeant", "drover")
     )
@@ -121,7 +121,7 @@ def test_of_sentences_that_say_the_same_that_is_the_place_around_which_the_rest_
         assert origin.margin > 0
 
 
-def test_the_margin_is_by_how_much_the_best_place_is_better_than_any_that_is_not_beside_it() -> None:
+def test_margin_is_over_the_next_place() -> None:
     sold, child = "The council sold the harbour.", "The harbour, said the council, was sold."
     between = " ".join(
         f"A {each_origin} came by." for each_origin in ("carrier", "tinker", "curate", "sergeant", "drover")
@@ -152,7 +152,7 @@ class Meanings:
         return (rows / lengths).astype(np.float32)
 
 
-def test_with_an_encoder_a_like_meaning_is_a_place_and_each_parent_is_asked_for_once() -> None:
+def test_encoder_finds_similar_meaning_once() -> None:
     meanings = Meanings()
     child = "Its port was auctioned. Nobody slept."
     first, last = OriginTracer([LAMP, "", GULLS], meanings).trace(child)
@@ -173,7 +173,7 @@ def link(text: int, start: int, end: int, weight: float) -> Link:
     return Link(text, Span(start, end), weight, "words")
 
 
-def test_the_way_down_is_as_strong_as_its_weakest_link() -> None:
+def test_path_is_as_strong_as_its_weakest() -> None:
     low = DerivedText(
         (SentenceOrigin(Span(0, 9), (link(0, 5, 9, 0.9),)), SentenceOrigin(Span(10, 20), (link(0, 20, 30, 0.5),))),
         (Excerpt(1000),),
@@ -186,7 +186,7 @@ def test_the_way_down_is_as_strong_as_its_weakest_link() -> None:
     assert [each_origin.span for each_origin in place.way] == [Span(12, 15), Span(20, 30)]
 
 
-def test_of_several_ways_to_a_place_the_best_counts() -> None:
+def test_best_of_several_ways_counts() -> None:
     low = DerivedText((SentenceOrigin(Span(0, 9), (link(0, 5, 9, 0.9),)),), (Excerpt(0),))
     for weights in ((0.5, 0.8), (0.8, 0.5)):
         links = tuple(link(at, 0, 9, weight) for at, weight in enumerate(weights))
@@ -194,7 +194,7 @@ def test_of_several_ways_to_a_place_the_best_counts() -> None:
         assert [(place.span, place.weight) for place in origin.places] == [(Span(5, 9), 0.8)]
 
 
-def test_what_leads_nowhere_says_where_it_came_up() -> None:
+def test_dead_link_names_its_origin() -> None:
     low = DerivedText((SentenceOrigin(Span(0, 9)),), (Excerpt(0),))
     (origin,) = compose(DerivedText((SentenceOrigin(Span(0, 50), (link(0, 2, 5, 0.8),)),), (low,)))
     assert origin == ComposedOrigin(Span(0, 50), (), (link(0, 2, 5, 0.8),))
@@ -222,7 +222,7 @@ def test_an_endless_sentence_is_several_places() -> None:
     assert endless[slice(*quoted.links[0].span)] == "Hester lit the lamp of Pell Point at last"
 
 
-def test_where_there_are_no_spaces_pairs_of_letters_tell_sentences_apart() -> None:
+def test_letter_pairs_tell_unspaced_sentences_apart() -> None:
     # The second has the letters of what is sought, and the first its words.
     text = "船長は灯台に行った。台長は行灯に船った。" + "雨が降った。" * 20
     assert places([text], "灯台に船長。")[0][0] == "船長は灯台に行った。"
@@ -249,7 +249,7 @@ CLEAN = (
         "Этот отрывок говорит о книге.",
     ],
 )
-def test_what_betrays_the_process_or_is_said_twice_is_seen(text: str) -> None:
+def test_leaks_and_repetitions_are_seen(text: str) -> None:
     assert needs_tidying(text)
 
 
@@ -288,7 +288,7 @@ OF_SOMETHING_ELSE = {
 
 
 @pytest.mark.parametrize("language", IN_OTHER_LANGUAGES)
-def test_a_translation_carries_names_or_numbers_and_so_does_its_translation_back(language: str) -> None:
+def test_translation_carries_names_or_numbers(language: str) -> None:
     assert shares_names(IN_OTHER_LANGUAGES[language], ENGLISH)
     assert shares_names(ENGLISH, IN_OTHER_LANGUAGES[language])
 
@@ -298,7 +298,7 @@ def test_a_text_about_something_else_does_not(language: str) -> None:
     assert shares_names(OF_SOMETHING_ELSE[language], ENGLISH) is False
 
 
-def test_where_there_is_nothing_to_look_for_nothing_is_said() -> None:
+def test_empty_search_says_nothing() -> None:
     assert shares_names("他在海边等了很久。", "He waits by the sea for a long time.") is None
     # Chinese writes names in letters of its own, so that only numbers could be found.
     assert shares_names("海丝特在海边等了很久。", "There Hester waits, and Elias Corran waits, too.") is None

@@ -80,14 +80,14 @@ def naive_fragments(summary: list[str], source: list[str]) -> list[list[str]]:
 @pytest.mark.slow
 @relaxed
 @given(st.one_of(TEXTS, WITH_OWN_WORDS), TEXTS)
-def test_longest_matches_are_those_of_every_pair_of_places(summary: list[str], source: list[str]) -> None:
+def test_longest_matches_of_every_pair(summary: list[str], source: list[str]) -> None:
     assert matches_of(summary, source) == naive_matches(summary, source)
 
 
 @pytest.mark.slow
 @relaxed
 @given(TEXTS, TEXTS)
-def test_coverage_and_density_are_those_of_the_papers_fragments(summary: list[str], source: list[str]) -> None:
+def test_coverage_and_density_follow_the_paper(summary: list[str], source: list[str]) -> None:
     lengths = [len(fragment) for fragment in naive_fragments(summary, source)]
     expected = (
         ExtractiveStats(sum(lengths) / len(summary), sum(n * n for n in lengths) / len(summary)) if summary else None
@@ -98,7 +98,7 @@ def test_coverage_and_density_are_those_of_the_papers_fragments(summary: list[st
 @pytest.mark.slow
 @relaxed
 @given(TEXTS, TEXTS, st.integers(1, 5))
-def test_novel_ngrams_are_those_that_are_not_in_the_source(summary: list[str], source: list[str], size: int) -> None:
+def test_novel_ngrams_are_not_in_the_source(summary: list[str], source: list[str], size: int) -> None:
     own, known = set(ngrams(summary, size)), set(ngrams(source, size))
     assert novel(summary, matches_of(summary, source), size) == (len(own - known) / len(own) if own else None)
 
@@ -180,7 +180,7 @@ def test_redundancy_needs_two_sentences() -> None:
     assert redundancy([["a"], ["b"]]) == 0.0
 
 
-def test_of_an_endless_sentence_the_beginning_is_compared() -> None:
+def test_endless_sentence_is_compared_by_its_start() -> None:
     assert redundancy([["a"] * 200 + ["b"], ["a"] * 200 + ["c"] * 50]) == 1.0
 
 
@@ -202,7 +202,7 @@ def test_repeated_ngrams_are_those_that_occur_again(items: list[str], size: int)
 
 
 @pytest.mark.slow
-def test_long_texts_are_searched_for_repetitions_in_linear_time() -> None:
+def test_repetitions_are_found_in_linear_time() -> None:
     assert redundancy([["a"] * 200_000] * 3) == 1.0
     assert redundancy([["a"]] * 200_000) == 1.0
     assert repeated(["a"] * 300_000, 4) == 1.0
@@ -210,7 +210,7 @@ def test_long_texts_are_searched_for_repetitions_in_linear_time() -> None:
 
 @pytest.mark.skipif(not SUMMARIES.is_dir(), reason="needs $REDRAFT_DATA")
 @pytest.mark.parametrize(("name", "published"), [("gpt4-2048-hier", 4.2), ("gpt4-2048-inc", 3.4)])
-def test_repeated_trigrams_of_released_summaries_are_as_published(name: str, published: float) -> None:
+def test_repeated_trigrams_are_as_published(name: str, published: float) -> None:
     summaries = json.loads((SUMMARIES / f"{name}-cleaned.json").read_text("utf-8"))
     shares = [share for text in summaries.values() if (share := repeated(units(text), 3)) is not None]
     assert len(shares) == 100
@@ -224,13 +224,13 @@ def measured(summary: str, source: str) -> float | None:
     return uniformity(units(summary), indexed(source))
 
 
-def test_only_words_that_say_what_it_is_about_count() -> None:
+def test_only_topic_words_count() -> None:
     spread = "the and, she . ' s don t the and, she . ' s don t " * 40
     assert measured("The lamp, and the lamp; she didn't.", f"lamp {spread}") == 0
     assert measured("She and the, she's. Don't!", f"lamp {spread}") is None
 
 
-def test_the_twenty_most_frequent_words_count_and_of_equals_the_first() -> None:
+def test_twenty_most_frequent_words_count() -> None:
     many = [f"w{n}" for n in range(25)]
     spread = " ".join(["x"] * 30 + [many[20]] + ["x"] * 30 + [many[0]] + ["x"] * 30)
     assert measured(" ".join(many), spread) == 0
@@ -245,7 +245,7 @@ def test_where_nothing_occurs_there_is_no_figure(summary: str, source: str) -> N
 @pytest.mark.slow
 @many
 @given(st.lists(st.sampled_from(["lamp", "gull", "salt", "the", "."]), max_size=200))
-def test_it_is_between_0_and_1_and_that_of_its_definition(source: list[str]) -> None:
+def test_value_is_between_0_and_1(source: list[str]) -> None:
     share = measured("A lamp, a gull.", " ".join(source))
     places = [at for at, word in enumerate(source) if word in ("lamp", "gull")]
     counts = [sum(at * 10 // len(source) == tenth for at in places) for tenth in range(10)]
@@ -261,7 +261,7 @@ def test_it_is_between_0_and_1_and_that_of_its_definition(source: list[str]) -> 
 some = st.lists(st.builds(OriginMass, st.floats(0, 1, exclude_max=True), st.floats(0.01, 1)), min_size=1, max_size=60)
 
 
-def test_a_sentence_counts_one_however_many_places_it_has() -> None:
+def test_sentence_counts_once_for_many_places() -> None:
     links = (Link(0, Span(0, 20), 0.6, "words"), Link(0, Span(80, 100), 0.2, "words"))
     assert masses([SentenceOrigin(Span(0, 9), links), SentenceOrigin(Span(9, 12))], 100) == [
         OriginMass(0.1, pytest.approx(0.75)),
@@ -276,7 +276,7 @@ def test_shares_of_thirds_and_of_any_span() -> None:
     assert shares([], bins(3)) == [0.0, 0.0, 0.0]
 
 
-def test_spread_is_one_where_all_parts_have_as_much_and_nothing_where_one_has_all() -> None:
+def test_spread_ranges_from_nothing_to_one() -> None:
     assert spread([OriginMass(at / 10, 1.0) for at in range(10)], 10) == pytest.approx(1)
     assert spread([OriginMass(0.1, 1.0), OriginMass(0.9, 1.0)], 2) == pytest.approx(1)
     assert spread([OriginMass(0.5, 1.0), OriginMass(0.51, 1.0)], 2) == 0
@@ -286,7 +286,7 @@ def test_spread_is_one_where_all_parts_have_as_much_and_nothing_where_one_has_al
     assert spread([OriginMass(0.5, 1.0)], 1) is None
 
 
-def test_by_chance_it_is_the_mean_over_places_drawn_at_random() -> None:
+def test_chance_level_is_the_mean_over_places() -> None:
     chance = random.Random(1)
     drawn = [spread([OriginMass(chance.random(), 1.0) for _ in range(12)], 10) or 0.0 for _ in range(4000)]
     assert spread_by_chance(12, 10) == pytest.approx(sum(drawn) / len(drawn), abs=0.005)
@@ -305,7 +305,7 @@ def test_all_of_it_is_somewhere(items: list[OriginMass], count: int) -> None:
     assert sum(curve) / len(curve) == pytest.approx(1)
 
 
-def test_the_curve_is_high_where_most_comes_from_and_flat_where_it_comes_from_everywhere() -> None:
+def test_curve_is_high_where_most_comes_from() -> None:
     early = density([OriginMass(0.05 + 0.01 * n, 1.0) for n in range(10)])
     assert early.index(max(early)) < len(early) // 5
     assert early[-1] < 0.01

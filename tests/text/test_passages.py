@@ -55,7 +55,7 @@ class Letters:
 @pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(raw_texts)
-def test_every_sentence_is_in_a_passage_and_none_is_too_long(text: str) -> None:
+def test_sentence_is_in_a_short_passage(text: str) -> None:
     passages = Passages(document(text), ESTIMATE)
     every_passage = all_of(passages)
     assert [passage.index for passage in every_passage] == list(range(len(every_passage)))
@@ -100,7 +100,7 @@ def test_a_heading_stands_with_what_follows_it() -> None:
     assert said(text, *starts) == ["# One\n\n## Two\n\nIt rained. It stopped.", "## Three\n\nThe sun came out."]
 
 
-def test_a_long_sentence_is_a_passage_by_itself() -> None:
+def test_long_sentence_is_its_own_passage() -> None:
     long = "The keeper said " + "that he knew " * 50 + "the way."
     assert PASSAGE < ESTIMATE.count(long) <= LONGEST
     assert said(f"It rained. {long} It stopped.") == ["It rained.", long, "It stopped."]
@@ -145,7 +145,7 @@ def test_what_shares_nothing_is_not_found() -> None:
     assert len(passages.nearest("lamp", 3)) == 1
 
 
-def test_within_a_place_only_what_is_at_least_partly_there_is_found() -> None:
+def test_partial_matches_within_a_place() -> None:
     text = " ".join(f"The lamp of keeper {n} went out in the night, and nobody came to light it." for n in range(60))
     passages = Passages(document(text), ESTIMATE)
     every_passage = all_of(passages)
@@ -175,7 +175,7 @@ def test_an_encoder_finds_what_shares_no_word() -> None:
     assert encoder.encoded == ["# a\n\nzzz yyy.", "# b\n\nabba cab.", "bacca"]
 
 
-def test_the_name_says_what_the_order_depends_on() -> None:
+def test_name_says_what_the_order_depends_on() -> None:
     assert Passages(document("x"), ESTIMATE).name == "bm25 120-240 estimate"
     letters = Letters()
     letters.name = "as the user calls it, which another model may be called tomorrow"

@@ -44,18 +44,18 @@ def test_case_spaces_and_punctuation_may_differ(quote: str, place: str) -> None:
     assert found(quote) == place
 
 
-def test_a_paraphrase_stands_for_the_sentence_most_like_it() -> None:
+def test_paraphrase_stands_for_its_nearest_sentence() -> None:
     assert found("At dusk the keepers lit their lamps") == "The keeper lit the lamp at dusk."
     assert found("The old mare would not stop for salt") == "The *old* mare did not stop."
 
 
-def test_of_equal_sentences_the_shorter_and_then_the_first_is_taken() -> None:
+def test_shorter_then_first_sentence_wins() -> None:
     text = "The lamp and the oil and the boat burned. The oil lamp smoked. Smoke of the oil lamp."
     assert found("An oil lamp", text) == "The oil lamp smoked."
 
 
 @pytest.mark.parametrize("quote", ["", " \n", "The schooner struck the reef", "It was not so", "??", "ann", "amp at"])
-def test_what_does_not_stand_there_is_not_found(quote: str) -> None:
+def test_absent_text_is_not_found(quote: str) -> None:
     text = STORY.replace("Ann's", "Joanne's")
     assert found(quote, text) is None
 
@@ -67,12 +67,12 @@ def test_a_word_is_not_found_within_another() -> None:
     assert locate(text, "nabl") is None
 
 
-def test_scripts_without_spaces_have_no_words_to_split() -> None:
+def test_unspaced_scripts_have_no_words() -> None:
     assert found("熄灭", "灯塔在夜里熄灭了。") == "熄灭"
     assert found("灯塔 在夜里，熄灭了", "灯塔在夜里熄灭了。") == "灯塔在夜里熄灭了"
 
 
-def test_the_given_places_come_first_and_then_all_others() -> None:
+def test_given_places_come_first() -> None:
     text = "The lamp burned. The oil was gone. The lamp burned. The Oil, was gone."
     second = text.rindex("The lamp")
     assert locate(text, "The lamp burned", [Span(second, len(text))]) == Span(second, second + 15)
@@ -81,7 +81,7 @@ def test_the_given_places_come_first_and_then_all_others() -> None:
     assert locate(text, "The lamp burned") == Span(0, 15)
 
 
-def test_a_paraphrase_is_sought_in_the_given_places_only() -> None:
+def test_paraphrase_is_sought_in_places_only() -> None:
     assert source_of(STORY, "At dusk the keepers lit their lamps", []) is None
     assert source_of(STORY, "At dusk the keepers lit their lamps", [Span(40, len(STORY))]) is None
 
@@ -89,7 +89,7 @@ def test_a_paraphrase_is_sought_in_the_given_places_only() -> None:
 @pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(raw_texts, raw_texts)
-def test_any_quote_gives_a_span_within_the_text_or_none(text: str, quote: str) -> None:
+def test_any_quote_gives_a_span_or_none(text: str, quote: str) -> None:
     span = source_of(text, quote, [Span(0, len(text) // 2), Span(len(text) // 3, len(text))])
     if span is not None:
         assert 0 <= span.start < span.end <= len(text)
@@ -115,14 +115,14 @@ def test_a_sentence_of_the_text_is_found(text: str, data: st.DataObject) -> None
 
 @settings(max_examples=100, deadline=None)
 @given(st.data())
-def test_however_a_sentence_is_spaced_and_quoted_it_is_found(data: st.DataObject) -> None:
+def test_sentence_is_found_despite_spacing_and_quotes(data: st.DataObject) -> None:
     sentence = "“Come here,” said Ann — and the ship’s 40-ton anchor fell… into the sea"
     gaps = st.sampled_from([" ", "  ", "\n", " — ", " - ", "... ", " “", "\u00a0"])
     quote = "".join(word + data.draw(gaps) for word in sentence.upper().split())
     assert found(quote, f"It rained. {sentence}. It stopped.") == sentence[1:]
 
 
-def test_no_other_letter_becomes_longer_in_lower_case() -> None:
+def test_lower_case_lengthens_no_other_letter() -> None:
     assert [chr(code) for code in range(0x110000) if len(chr(code).lower()) > 1] == ["İ"]
 
 
@@ -138,7 +138,7 @@ def test_no_other_letter_becomes_longer_in_lower_case() -> None:
         ("one line without spaces", "["),
     ],
 )
-def test_hostile_quotes_cost_no_more_than_reading_the_text(name: str, quote: str) -> None:
+def test_hostile_quotes_cost_linear_time(name: str, quote: str) -> None:
     text = EXTREMES[name][:150_000]
     begun = time.process_time()
     source_of(text, quote, [Span(0, len(text)), Span(10, len(text) // 2)])

@@ -36,7 +36,7 @@ def test_refusals_in_many_languages_are_no_summaries() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("language", CODES)
-def test_refusals_in_the_language_of_the_document_are_no_summaries(language: str) -> None:
+def test_refusals_in_other_languages_are_no_summaries(language: str) -> None:
     source = (TEXTS / f"{language}.md").read_text("utf-8")
     replies = [text for text, spoken in refusals(1200, seed=6) if spoken in (CODES[language], ANY, "English")]
     accepted = [
@@ -59,16 +59,16 @@ def test_a_translated_summary_is_one(language: str, asked: bool) -> None:
     (SUMMARY, "A woman looks for the ledger of her father, which the keeper gives her after the storm."),
     ("Rain fell all night on the town, and by morning the river had taken the bridge.", "Rain took the bridge."),
 ])  # fmt: skip
-def test_what_is_told_of_the_source_is_a_summary(source: str, text: str) -> None:
+def test_text_about_the_source_is_a_summary(source: str, text: str) -> None:
     assert not is_no_summary(text, source, 24, "Korean" if "섬" in text else None)
 
 
-def test_a_sentence_of_the_source_is_one_however_short_it_is() -> None:
+def test_short_sentence_of_the_source_counts() -> None:
     assert not is_no_summary("I was alone.", "It was dark. I was alone. " + TOLD, 400)
     assert is_no_summary("I was asked.", "It was dark. I was alone. " + TOLD, 400)
 
 
-def test_what_speaks_of_itself_needs_more_of_its_source() -> None:
+def test_text_about_itself_needs_more_source() -> None:
     text = "Keeper, ledger, storm: content, guidelines, policy, topic, request, summary."
     assert not is_no_summary(text, SUMMARY, 20)
     assert is_no_summary(f"I {text}", SUMMARY, 20)
@@ -89,7 +89,7 @@ ENTRY = {"question": "Who keeps the lamp?", "kind": "who", "answer": "Hester", "
         "これは同じことです。" * 9 + "これは",
     ],
 )
-def test_what_was_said_over_and_over_up_to_the_end_is_a_loop(text: str) -> None:
+def test_repetition_to_the_end_is_a_loop(text: str) -> None:
     assert ends_in_loop(text)
 
 
@@ -105,7 +105,7 @@ def test_what_was_said_over_and_over_up_to_the_end_is_a_loop(text: str) -> None:
         "and so on " * 12 + "until the lamp goes out",
     ],
 )
-def test_what_goes_on_or_has_no_words_is_none(text: str) -> None:
+def test_continued_or_empty_line_is_no_heading(text: str) -> None:
     assert not ends_in_loop(text)
 
 
@@ -120,7 +120,7 @@ def test_what_goes_on_or_has_no_words_is_none(text: str) -> None:
         ("The years 0 0 0 0 0 0 0 are zeros.",) * 2,
     ],
 )
-def test_a_loop_within_a_reply_is_cut_to_one_turn(text: str, once: str) -> None:
+def test_loop_within_a_reply_is_cut(text: str, once: str) -> None:
     assert strip_loops(text) == once
 
 
@@ -133,7 +133,7 @@ def test_clean_text_is_harmless(text: str) -> None:
 
 
 @given(raw_texts, st.integers(1, 40))
-def test_one_line_is_one_line_and_stays_it(text: str, width: int) -> None:
+def test_line_stays_one_line(text: str, width: int) -> None:
     line = one_line(text, width)
     assert len(line) <= width
     assert "\n" not in line
@@ -162,7 +162,7 @@ def test_what_becomes_of_it(text: str, expected: str) -> None:
 @pytest.mark.parametrize(
     "end", ["", "\nThe end.\x07", "\nThe end.\x1b\\", "\x1b", "\x85\x07", "." * 2_001 + "\x1b\\"], ids=ascii
 )
-def test_an_escape_without_an_end_takes_nothing_with_it(introducer: str, end: str) -> None:
+def test_endless_escape_takes_nothing_along(introducer: str, end: str) -> None:
     story = "Ines kept the light. " * 3
     kept = clean(f"Before. \x1b{introducer}{story}{end}")
     assert f"Before.  {introducer}{story}" in kept
@@ -171,7 +171,7 @@ def test_an_escape_without_an_end_takes_nothing_with_it(introducer: str, end: st
 
 
 @pytest.mark.parametrize("introducer", "PX^_")
-def test_only_a_title_may_end_with_a_bell(introducer: str) -> None:
+def test_only_titles_may_end_with_a_bell(introducer: str) -> None:
     assert clean(f"\x1b{introducer}the story\x07") == f" {introducer}the story "
     assert clean("\x1b]0;a title\x07the story") == "the story"
 
@@ -185,13 +185,13 @@ def test_what_was_taken_out_is_counted() -> None:
 
 
 @pytest.mark.slow
-def test_a_long_text_is_cleaned_as_a_short_one_is() -> None:
+def test_long_text_is_cleaned_like_short() -> None:
     clean_text = clean_with_notes("ab\x00é\x1b[1m" * 700_000)
     assert clean_text.text == "ab é" * 700_000
     assert clean_text.notes[1] == "700,000 control characters became spaces"
 
 
-def test_an_escape_without_an_end_takes_linear_time() -> None:
+def test_endless_escape_takes_linear_time() -> None:
     assert "".join(clean("\x1b]" * 200_000).split()) == "]" * 200_000
     assert clean("\x1b]" + "a" * 500_000) == " ]" + "a" * 500_000
     assert "".join(clean("\x1b[" * 200_000).split()) == "[" * 200_000
@@ -229,7 +229,7 @@ JAPANESE = "ヘスターは港で灯台を守っている。1924年に銀行が�
         "{}",
     ],
 )
-def test_the_text_is_within_the_tags_or_else_all_but_a_fence_or_a_heading(reply: str, text: str) -> None:
+def test_text_is_within_tags_or_unfenced(reply: str, text: str) -> None:
     assert prose_in(reply.replace("{}", text)) == text
 
 
@@ -247,11 +247,11 @@ def test_the_text_is_within_the_tags_or_else_all_but_a_fence_or_a_heading(reply:
         "<summary></summary>",
     ],
 )
-def test_the_text_of_a_summary_is_left_alone(text: str) -> None:
+def test_text_of_a_summary_is_left_alone(text: str) -> None:
     assert prose_in(text) == text
 
 
-def test_a_long_text_without_a_loop_takes_little_time() -> None:
+def test_long_text_without_loops_is_fast() -> None:
     text = " ".join(f"Hester counts the lamps of house {number} and writes it down." for number in range(2_000))
     began = time.process_time()
     assert strip_loops(text) == text

@@ -45,7 +45,7 @@ def is_covered(text: str, spans: Sequence[Span]) -> bool:
     [KEEPERS[:9000], CHINESE, "word " * 3000, "x" * 9000, "😀🏽 " * 900, "short.", "", " \n\n ", "é\u0301a\r\n" * 400],
     ids=["prose", "chinese", "endless", "one word", "emoji", "short", "empty", "blank", "combining"],
 )
-def test_windows_hold_the_whole_text_and_no_more_than_they_may(text: str) -> None:
+def test_windows_hold_the_whole_text(text: str) -> None:
     parts = windows(text).spans
     assert is_covered(text, parts)
     meter = ESTIMATE.measure(text)
@@ -53,7 +53,7 @@ def test_windows_hold_the_whole_text_and_no_more_than_they_may(text: str) -> Non
     assert [part.start for part in parts] == sorted({part.start for part in parts})
 
 
-def test_each_window_shares_half_with_the_one_before_it() -> None:
+def test_window_shares_half_with_the_previous() -> None:
     parts, meter = windows(KEEPERS).spans, ESTIMATE.measure(KEEPERS)
     shared = [meter.tokens(following.start, part.end) for part, following in pairwise(parts)]
     assert min(shared) > OVERLAP / 2
@@ -61,7 +61,7 @@ def test_each_window_shares_half_with_the_one_before_it() -> None:
     assert all(KEEPERS[span.start : span.start + 3] == "The" and KEEPERS[span.end - 1] == "." for span in parts)
 
 
-def test_no_window_crosses_from_one_document_into_another() -> None:
+def test_windows_keep_documents_apart() -> None:
     at = KEEPERS.index("The keeper of lamp 100 ")
     parts = windows(KEEPERS, 0, at).spans
     assert [span for span in parts if span.start < at < span.end] == []
@@ -84,7 +84,7 @@ def test_what_fits_is_one_part() -> None:
     assert windows(KEEPERS).parts(100_000, Span(5, 90)) == [Span(5, 90)]
 
 
-def test_the_window_of_a_sentence_is_among_the_first_in_other_forms_of_its_words() -> None:
+def test_reworded_sentence_is_in_the_first_windows() -> None:
     search = windows(KEEPERS)
     place = KEEPERS.index("Port217")
     nearest = search.nearest("Who keeps the lamps and sails to the harbours of Port217?", 2)
@@ -92,14 +92,14 @@ def test_the_window_of_a_sentence_is_among_the_first_in_other_forms_of_its_words
     assert search.nearest("zygote", 3) == search.nearest(" ", 3) == []
 
 
-def test_without_spaces_pairs_of_letters_find_a_window() -> None:
+def test_letter_pairs_find_an_unspaced_window() -> None:
     text = CHINESE + "老船长把账本藏在钟楼里。" + CHINESE
     (nearest, *_) = windows(text).nearest("账本藏在哪里？钟楼", 3)
     assert nearest.start <= text.index("账本") < nearest.end
     assert terms("钟楼里 x", "zh") == ["钟楼", "楼里", "x"]
 
 
-def test_words_of_an_unknown_language_are_left_as_they_are() -> None:
+def test_unknown_languages_words_stay() -> None:
     assert terms("Sailing ships", "en") == ["sail", "ship"]
     assert terms("Sailing ships", "xx") == ["sailing", "ships"]
 
@@ -124,7 +124,7 @@ def test_meanings_are_fused_with_words() -> None:
     assert fused.name != by_words.name
 
 
-def test_a_place_is_held_by_the_first_window_that_has_all_of_it() -> None:
+def test_place_is_held_by_the_first_window() -> None:
     search = windows(KEEPERS)
     for n in (0, 7, 150, 299):
         start = KEEPERS.index(f"lamp {n} ")
@@ -166,7 +166,7 @@ def picked(texts: list[str], limit: int, shares: list[float] | None = None, **gi
     return choose(SentenceVectors(texts), candidates(texts, **given), limit, np.array(shares or [float(limit)]))
 
 
-def test_rank_equals_page_rank_on_the_full_matrix() -> None:
+def test_rank_equals_page_rank_on_the_matrix() -> None:
     vectors = SentenceVectors(STORY)
     graph = np.stack([vectors.similarity_to(text) for text in STORY])
     np.fill_diagonal(graph, 0.0)
@@ -178,7 +178,7 @@ def test_rank_equals_page_rank_on_the_full_matrix() -> None:
     assert rank(vectors) == pytest.approx(ranks, abs=1e-4)
 
 
-def test_what_resembles_much_ranks_above_what_resembles_nothing() -> None:
+def test_similar_sentences_rank_above_dissimilar() -> None:
     ranks = rank(SentenceVectors(STORY))
     assert min(ranks[0], ranks[2], ranks[3]) > max(ranks[1], ranks[4])
 
@@ -202,12 +202,12 @@ def test_ranks_are_a_distribution(texts: list[str]) -> None:
     assert ranks.sum() == pytest.approx(1.0 if texts else 0.0)
 
 
-def test_of_two_sentences_that_say_the_same_one_is_chosen() -> None:
+def test_one_of_two_equal_sentences_is_chosen() -> None:
     texts = ["The keeper lit the lamp.", "The keeper lit the lamps.", "Gulls slept on rails."]
     assert picked(texts, 100) == [0, 2]
 
 
-def test_every_part_gets_its_share_before_another_gets_more() -> None:
+def test_parts_get_their_share_in_turn() -> None:
     texts = ["Keeper trimmed lamps.", "Schooner struck reefs.", "Gulls slept aloft.", "Bread grew dear."]
     assert picked(texts, 6, [3.0, 3.0], worth=[1.0, 0.9, 0.8, 0.5], part=[0, 0, 0, 1]) == [0, 3]
 
@@ -219,7 +219,7 @@ def test_what_is_worth_nothing_is_never_chosen() -> None:
 @pytest.mark.slow
 @settings(max_examples=40)
 @given(TEXTS, st.integers(1, 40))
-def test_a_choice_fits_the_limit_is_ordered_and_repeats_nothing(texts: list[str], limit: int) -> None:
+def test_chosen_sentences_fit_ordered_without_repeats(texts: list[str], limit: int) -> None:
     chosen = picked(texts, limit)
     vectors = SentenceVectors(texts)
     assert chosen == sorted(set(chosen))

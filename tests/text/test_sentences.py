@@ -53,7 +53,7 @@ def test_paragraphs_cover_the_text(text: str) -> None:
 @pytest.mark.slow
 @relaxed
 @given(raw_texts)
-def test_a_paragraph_alone_is_split_as_within_the_text(text: str) -> None:
+def test_paragraph_alone_splits_as_within_text(text: str) -> None:
     apart = [span for paragraph in paragraphs(text) for span in sentences(text, paragraph)]
     assert apart == sentences(text)
 
@@ -68,7 +68,7 @@ def test_a_wide_space_before_a_full_stop() -> None:
     assert split("A\u3000.”“ He left.")  # the splitter itself panics
 
 
-def test_a_splitter_that_loses_text_is_not_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_splitter_that_loses_text_is_distrusted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "segment", lambda language, text: [part for part in text.split(" ") if part])
     assert split("One. Two.") == ["One. Two."]
 
@@ -124,7 +124,7 @@ def test_headings_and_lists_stand_alone() -> None:
     ]
 
 
-def test_a_hash_within_a_line_is_no_heading() -> None:
+def test_hash_within_a_line_is_no_heading() -> None:
     assert list(paragraph_seams("C# and #5 were\nhere #tag\nthere")) == []
     assert list(paragraph_seams("####### seven\nx")) == []
     assert list(paragraph_seams("  ## two\nx")) == [9]
@@ -135,7 +135,7 @@ def test_hard_wrapped_lines_are_one_sentence() -> None:
     assert split(text) == ["The keeper of the light\nhad not been seen\nsince Tuesday.", "Nobody\nlooked for him."]
 
 
-def test_a_long_paragraph_is_split_as_in_one_go() -> None:
+def test_long_paragraph_splits_as_in_one_pass() -> None:
     story = (
         "The lamp went out at nine. “Who is there?” she asked. “It is only me. I have come back, as I said I would,” "
         "said J. R. Harrow (who had climbed all forty-eight steps). He was out of breath... and afraid. "
@@ -147,17 +147,17 @@ def test_a_long_paragraph_is_split_as_in_one_go() -> None:
 
 
 @pytest.mark.parametrize("end", ["Nobody saw me.", "She was given a.", "“He told me.”", "He said no."])
-def test_a_small_word_ends_a_sentence_before_a_capital(end: str) -> None:
+def test_small_word_ends_a_sentence(end: str) -> None:
     assert split(f"{end} Jem was gone.") == [end, "Jem was gone."]
 
 
 @pytest.mark.parametrize("whole", ["It was built in 300 a. C. It fell.", "Er kam aus Frankfurt a. M. und blieb."])
-def test_a_small_word_before_a_lone_capital_is_an_abbreviation(whole: str) -> None:
+def test_small_word_before_an_initial_abbreviates(whole: str) -> None:
     assert not any(part.endswith(" a.") for part in split(whole))
 
 
 @pytest.mark.parametrize("numbered", ["Vol. 17 of the ledgers", "the ledger (vol. 17)", "Ch. 5", "pp. 7 and 8"])
-def test_a_number_belongs_to_the_abbreviation_before_it(numbered: str) -> None:
+def test_number_belongs_to_the_abbreviation_before(numbered: str) -> None:
     assert split(f"Doyle produced {numbered}. Then he went.") == [f"Doyle produced {numbered}.", "Then he went."]
 
 
@@ -179,7 +179,7 @@ def test_a_number_may_begin_a_sentence() -> None:
 
 
 @pytest.mark.parametrize("length", [4_000, 4_001, 12_345])
-def test_a_sentence_longer_than_a_block_is_whole(length: int) -> None:
+def test_sentence_longer_than_a_block_is_whole(length: int) -> None:
     words = ("word " * length)[:length].strip() + " end."
     assert split(f"{words} The next one.") == [words, "The next one."]
     assert split("a" * length) == ["a" * length]
@@ -224,18 +224,18 @@ def test_unfinished_texts(text: str) -> None:
         ["He was 34.", "She saw J. R. Smith.", "It was on the 3rd."],
     ],
 )
-def test_ordinals_and_short_words_of_other_languages_end_no_sentence(parts: list[str]) -> None:
+def test_foreign_ordinals_end_no_sentence(parts: list[str]) -> None:
     assert split(" ".join(parts)) == parts
 
 
 @pytest.mark.parametrize(
     "text", ["Sie sagte: „Da steht alles drin.“", "彼は「終わった。」", "（終わり。）", "वह गया।", "Он сказал: «Да.»"]
 )
-def test_closing_marks_of_other_languages_end_a_sentence(text: str) -> None:
+def test_foreign_closing_marks_end_a_sentence(text: str) -> None:
     assert ends_sentence(text)
 
 
-def test_a_heading_with_a_number_or_two_parts_is_one() -> None:
+def test_numbered_and_two_part_headings() -> None:
     text = "## II. The Book\n\nShe read it.\n\n## Глава первая. Приезд\n\nОн приехал."
     assert split(text) == ["## II. The Book", "She read it.", "## Глава первая. Приезд", "Он приехал."]
 
@@ -253,7 +253,7 @@ def cut(text: str, budget: int, *, natural: bool = True) -> list[str]:
 
 
 @pytest.mark.parametrize("mark", ["## Chapter 2: The Bank", "* * *", "Chapter Two"])
-def test_a_chunk_ends_where_a_chapter_or_a_scene_does(mark: str) -> None:
+def test_chunk_ends_at_chapters_and_scenes(mark: str) -> None:
     text = "\n\n".join([PLAIN * 3] * 3 + [mark] + [PLAIN * 3] * 3)
     first, second = cut(text, 320)[:2]
 
@@ -261,14 +261,14 @@ def test_a_chunk_ends_where_a_chapter_or_a_scene_does(mark: str) -> None:
     assert not cut(text, 320, natural=False)[1].startswith(mark), "or else it would be no news"
 
 
-def test_a_chunk_ends_with_a_paragraph_and_never_amid_talk_where_it_need_not() -> None:
+def test_chunk_ends_at_paragraphs_outside_dialogue() -> None:
     text = "\n\n".join([PLAIN * 4] * 2 + TALK + [PLAIN * 8])
 
     assert cut(text, 230)[1].startswith(TALK[0])
     assert TALK[0] in cut(text, 230, natural=False)[0], "or else it would be no news"
 
 
-def test_the_sample_book_is_cut_at_paragraphs_and_covers_all_but_the_authors_note() -> None:
+def test_sample_book_is_cut_at_paragraphs() -> None:
     document = parse(SAMPLE.read_bytes(), name="book.md")
     body = body_of(document)
     chunks = chunk(document, EstimatingTokenizer(), 2048, body.span.end, start=body.span.start, natural=True)
@@ -293,21 +293,21 @@ def test_the_sample_book_is_cut_at_paragraphs_and_covers_all_but_the_authors_not
         (PLAIN * 9, None),
     ],
 )
-def test_what_surrounds_a_text_is_left_out_at_its_ends_alone(text: str, left: str | None) -> None:
+def test_surroundings_are_cut_at_the_ends(text: str, left: str | None) -> None:
     body = body_of(Document.from_text(text))
 
     assert text[slice(*body.span)] == (text if left is None else left)
     assert bool(body.note) is (left is not None)
 
 
-def test_of_a_beginning_nothing_is_left_out_at_its_end() -> None:
+def test_beginning_keeps_its_end() -> None:
     text = f"# Why\n\n{PLAIN * 9}\n\n## References\n\nA. Lee. 1924.\n\nB. Lee. 1925."
     end = text.index("B. Lee")
     assert body_of(Document.from_text(text), end).span == Span(0, end)
 
 
 @pytest.mark.slow
-def test_it_takes_time_in_proportion_to_the_text() -> None:
+def test_time_is_proportional_to_the_text() -> None:
     def seconds(times: int) -> float:
         text = "\n\n".join([*TALK, "* * *", "# A Title", "References", PLAIN] * times)
         document, began = Document.from_text(text), time.process_time()
@@ -362,7 +362,7 @@ def test_sentences_items_and_ornaments_are_none(line: str) -> None:
 
 
 @given(st.text(max_size=60))
-def test_what_ends_as_a_sentence_ends_is_no_heading(line: str) -> None:
+def test_sentence_like_line_is_no_heading(line: str) -> None:
     assert not is_heading(f"x{line}.".replace("*", "").replace("_", ""))
 
 

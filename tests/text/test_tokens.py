@@ -68,7 +68,7 @@ def test_characters_of_several_tokens_are_not_cut() -> None:
     assert meter.reach(6, 3) == 6
 
 
-def test_what_cannot_be_cut_is_measured_in_parts(tokenizer: Tokenizer) -> None:
+def test_uncuttable_text_is_measured_in_parts(tokenizer: Tokenizer) -> None:
     text = "QmFzZTY0" * 150_000
     meter = tokenizer.measure(text)
     assert meter.tokens(0, len(text)) == tokenizer.count(text)

@@ -117,7 +117,7 @@ def test_words_and_marks(text: str, expected: list[str]) -> None:
 
 @settings(deadline=None)
 @given(raw_texts)
-def test_the_form_in_which_accents_and_capitals_are_written_does_not_matter(text: str) -> None:
+def test_form_of_accents_and_capitals_is_ignored(text: str) -> None:
     if len(text) < 30:  # beyond that a letter may have more accents than are composed at once
         assert units(unicodedata.normalize("NFD", text)) == units(unicodedata.normalize("NFC", text))
 
@@ -153,7 +153,7 @@ def test_endless_texts_take_linear_time(name: str) -> None:
     assert len(indexed(EXTREMES[name]).places) <= len(EXTREMES[name])
 
 
-def test_accents_heaped_on_one_letter_take_linear_time() -> None:
+def test_heaped_accents_take_linear_time() -> None:
     unit_list = units("E" + "\u0301\u0327" * 250_000)
     assert unit_list[0] == "\u0229"
     assert set(unit_list[1:]) == {"\u0301", "\u0327"}
@@ -179,17 +179,17 @@ def test_a_chapter_shows_its_language(name: str) -> None:
         f"{GERMAN[:900]} {ENGLISH[:900]}",
     ],
 )
-def test_what_is_too_little_or_mixed_tells_nothing(text: str) -> None:
+def test_short_or_mixed_text_has_no_language(text: str) -> None:
     assert language_of(text) == ""
     assert not is_foreign(language_of(text))
 
 
 @given(st.text(max_size=200))
-def test_any_text_has_an_answer_and_always_the_same(text: str) -> None:
+def test_any_text_has_one_answer(text: str) -> None:
     assert language_of(text) == language_of(text) == primary(language_of(text))
 
 
-def test_a_licence_in_front_does_not_make_a_book_english() -> None:
+def test_licence_does_not_make_a_book_english() -> None:
     assert language_of(ENGLISH[:1000] + "\n\n" + GERMAN * 4) == "de"
 
 
@@ -212,9 +212,7 @@ def test_tags_of_files_are_read(tag: str, code: str) -> None:
         ("lb", GERMAN, "lb"),
     ],
 )
-def test_a_file_is_believed_unless_its_text_is_plainly_in_another_language(
-    declared: str, text: str, language: str
-) -> None:
+def test_declared_language_wins_unless_plainly_wrong(declared: str, text: str, language: str) -> None:
     assert declared_language(declared, text) == language
 
 
@@ -227,7 +225,7 @@ def test_what_the_user_says_goes_before_all() -> None:
         read_selection(language="the German one")
 
 
-def test_words_of_one_language_are_none_of_another() -> None:
+def test_words_of_languages_stay_apart() -> None:
     assert "nicht" in stop_words("de") - stop_words("en")
     assert stop_words("tlh") == frozenset()
     assert list(terms("Die Schleuse des Mannes", "de")) == ["schleuse", "mannes"]
@@ -236,7 +234,7 @@ def test_words_of_one_language_are_none_of_another() -> None:
     assert [carries("und", "de"), carries("und", "en")] == [False, True]
 
 
-def test_a_lone_word_above_a_paragraph_is_no_part_of_its_first_sentence() -> None:
+def test_lone_word_is_no_sentences_part() -> None:
     def split(text: str) -> list[str]:
         return [text[span.start : span.end] for span in sentences(text)]
 
@@ -251,7 +249,7 @@ WIDE = st.text(alphabet="ab 灯台。「」é́مر\u0301", max_size=120)
 
 @given(WIDE, st.integers(8, 40))
 @example("aaa\u0301。。\u0301", 8)  # as many letters as columns, but not one column each
-def test_lines_keep_to_their_columns_and_lose_nothing(text: str, width: int) -> None:
+def test_lines_keep_to_their_columns(text: str, width: int) -> None:
     lines = lines_of(text, width, "> ", "  ")
     assert all(columns(line) <= width for line in lines)
     assert "".join(line[2:] for line in lines).replace(" ", "") == "".join(text.split())

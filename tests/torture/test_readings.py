@@ -27,20 +27,20 @@ def test_no_text_is_lost_without_a_word() -> None:
     assert ended["refused"] > 0
 
 
-def test_the_tries_notice_a_parser_that_drops_text(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tries_notice_a_parser_dropping_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(markup, "_PAGE_END", re.compile("<p>.*"))
     wrong = [tried(KINDS["stray tags"][0](random.Random(f"a {n}"))).wrong for n in range(20)]
     assert any("are missing, and nothing is said" in message for message in wrong)
 
 
 @pytest.mark.nightly
-def test_six_thousand_paragraphs_with_open_elements_are_read() -> None:
+def test_six_thousand_open_paragraphs_are_read() -> None:
     for around in ("<p><font>{}", "<p><font>{}</p>", "<div><font>{}"):
         page = "<html><body>" + "\n".join(around.format(LINE) for _ in range(6_000)) + "</body></html>"
         assert len(formats.read("html", page.encode(), "a.html").text.split()) == 84_000
 
 
-def test_pages_behind_the_end_of_a_page_are_read() -> None:
+def test_text_after_the_pages_end_is_read() -> None:
     page = f"<!DOCTYPE html><html><head><title>T</title></head><body><main><p>{LINE * 3}</p></main></body></html>\n"
     assert load_bytes(page.encode() * 5 + b"<p>And more.", "a.html").text.count("fourteen") == 15
 
@@ -77,7 +77,7 @@ except DocumentError:
 
 
 @pytest.mark.nightly
-def test_forms_that_hold_themselves_stay_under_a_gigabyte(tmp_path: Path) -> None:
+def test_self_nested_forms_stay_under_a_gigabyte(tmp_path: Path) -> None:
     (tmp_path / "a.pdf").write_bytes(bomb(2))
     command = [sys.executable, "-c", _READ_IN_FRESH_PROCESS, str(tmp_path / "a.pdf")]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -29,7 +29,7 @@ def first(attack: Attack, name: str) -> Iterator[Try]:
     return (attempt for attempt in itertools.islice(attack.tries(SEED), 300) if attempt.name.startswith(name))
 
 
-def test_every_attack_with_processes_has_a_small_form() -> None:
+def test_attack_with_processes_has_a_small_form() -> None:
     assert {attack.name for attack, _ in SMALL} == {attack.name for attack in ATTACKS if not attack.share}
 
 
@@ -88,7 +88,7 @@ def test_an_attack_notices(how: str, name: str, breach: str, monkeypatch: pytest
     pytest.fail(f"nothing is {breach}")
 
 
-def test_a_harness_that_fails_counts_as_a_violation(tmp_path: Path) -> None:
+def test_failing_harness_counts_as_a_violation(tmp_path: Path) -> None:
     def fails(folder: Path) -> list[Violation]:
         raise ValueError("no")
 
@@ -112,7 +112,7 @@ def test_the_table_adds_up(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.slow
-def test_an_answer_is_read_and_stored_whatever_it_comes_in() -> None:
+def test_answer_in_any_form_is_stored() -> None:
     tries = 60
     tally = many(tries)
     assert sum(tally.values()) >= tries
@@ -120,7 +120,7 @@ def test_an_answer_is_read_and_stored_whatever_it_comes_in() -> None:
     assert not tally["bug"]
 
 
-def test_no_score_is_another_than_the_right_one() -> None:
+def test_scores_are_always_the_right_ones() -> None:
     assert list(scored_wrongly(4, 1)) == []
 
 
