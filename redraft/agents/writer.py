@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from redraft.agents.judge import Judge
 from redraft.agents.structured_writer import (
@@ -33,7 +33,7 @@ from redraft.prompts.summarization import (
     outline_text,
 )
 from redraft.store.connection import off_loop
-from redraft.text.reply_cleanup import needs_tidying
+from redraft.text.reply_cleanup import needs_tidying, prose_in
 from redraft.text.sentences import sentences
 from redraft.text.tokens import Tokenizer
 from redraft.text.words import count_words
@@ -77,7 +77,7 @@ class Writer:
         self, prompt: Prompt[InputT, ValueT], inputs: InputT, label: str, *, words: int = _ASKED_WORDS
     ) -> ValueT:
         """Ask a prompt of your own, such as one of a strategy, and return its value: a text, or the model that it
-        `returns`.
+        `returns`. A text is what stands within its `<summary>` tags, if it has them, without a fence or heading line.
 
         `label` names the call in the ledger and in errors; `words` is what a reply needs, and one that is cut off gets
         more. A known reply comes from the cache; any other call is recorded and counts against the budget. Raises
@@ -95,7 +95,8 @@ class Writer:
                     raise
             else:
                 if turn == last or not reply.is_truncated:
-                    return reply.value
+                    value = reply.value
+                    return cast("ValueT", prose_in(value)) if isinstance(value, str) else value
         raise AssertionError("the last turn returns or raises")
 
     async def summarize_chunk(

@@ -282,9 +282,25 @@ class BatchResult(BatchSnapshot):
         return self.report.tables
 
     def to_frame(self) -> Any:
-        """Return a data frame of pandas with a row for each document: its title, words, tokens, cost and scores."""
-        columns = ("run", "title", "state", "words", "calls", "prompt_tokens", "completion_tokens", "cost_usd")
-        return data_frame({**{name: getattr(item, name) for name in columns}, **item.scores} for item in self.items)
+        """Return a data frame of pandas with a row for each document: source, title, words, tokens, cost, scores and
+        the message of its error."""
+        columns = (
+            "source",
+            "run",
+            "title",
+            "state",
+            "words",
+            "calls",
+            "prompt_tokens",
+            "completion_tokens",
+            "cost_usd",
+        )
+        return data_frame(
+            {name: getattr(item, name) for name in columns}
+            | {"error": item.error["message"] if item.error else None}
+            | dict(item.scores)
+            for item in self.items
+        )
 
     def __repr__(self) -> str:
         counts, cost = self.counts, "unknown" if self.cost_usd is None else f"{self.cost_usd:.4f}"
@@ -322,7 +338,10 @@ def folder_named(path: str | Path | None) -> str:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"the directory cannot be created: {error.strerror}", place=str(path)) from error
+        problem = "a file is in its place" if folder.is_file() else error.strerror
+        raise UsageError(
+            f"the folder cannot be made: {problem}", place=str(path), hint="name another folder with -o"
+        ) from error
     return str(folder)
 
 

@@ -235,7 +235,8 @@ class FunctionMetric(Evaluator):
             raise TypeError(f"{self.name} returned {score!r:.80}, which is not a number from 0 to 1, a bool or None")
         requirement = " ".join((inspect.getdoc(self.function) or "").partition("\n\n")[0].split())
         request = f"Change the summary so that this is true: {requirement}" if requirement else ""
-        explanation = " ".join(filter(None, (reason, request)))
+        ended = reason if not reason or reason[-1] in ".!?" else f"{reason}."
+        explanation = " ".join(filter(None, (ended if request else reason, request)))
         findings = [Finding(self.name, self.name, "change", explanation)] if score < 1 and explanation else []
         scored = self.scored(float(score), findings=findings, details={WITHOUT_JUDGE: True})
         return replace(scored, reason=reason)

@@ -14,13 +14,13 @@ from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationE
 
 from redraft.document import is_content_id
 from redraft.domain import REVIEW, Document, Evidence, Finding
-from redraft.errors import RunError, UsageError
+from redraft.errors import RunCommand, RunError, UsageError
 from redraft.fields import error_text
 from redraft.graphs.state import Task
 from redraft.readers.documents import check_sources, combine, is_readable, load, no_document, prepared, read_text
 from redraft.report.history.results import document_read
 from redraft.sources import MAX_BYTES, STDIN, is_inline_text, read_file, read_stdin
-from redraft.store.runs import Run
+from redraft.store.runs import WITHOUT_SUMMARY, Run
 from redraft.store.store import Store
 from redraft.text.languages import language_of
 from redraft.text.quotes import locate
@@ -128,6 +128,13 @@ def summary_text(summary: str | Path, name: str = "summary") -> CleanText:
 
 def draft_of_round(store: Store, run: Run, number: int) -> str:
     """Return the text of the draft of a round; a run without rounds has round 0."""
+    if run.kind == "ask":
+        raise RunError(
+            f"run {run.id} answered a question, and has no summary to refine",
+            fix=(RunCommand("runs"), " lists the runs that have one"),
+        )
+    if run.kind in WITHOUT_SUMMARY:
+        run.drafted()
     rounds = store.judgments.rounds(run.id)
     drafts = {turn.number: turn.draft for turn in rounds}
     if not rounds and run.draft is not None:
@@ -135,7 +142,7 @@ def draft_of_round(store: Store, run: Run, number: int) -> str:
     if number not in drafts:
         run.drafted()
         numbers = ", ".join(str(draft) for draft in sorted(drafts))
-        hint = f"its rounds are: {numbers}" if numbers else "it has no draft at all"
+        hint = f"it has drafts of the rounds {numbers}" if numbers else "it has no draft at all"
         raise RunError(f"run {run.id} has no draft of round {number!r}", hint=hint)
     return store.runs.draft(drafts[number]).text
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from langgraph.errors import GraphBubbleUp, GraphInterrupt
@@ -260,7 +261,7 @@ class RunManager:
             assign_models,
             run.settings,
             run.judging,
-            run.limits,
+            self.limits_with_budget(run.limits),
             self.prices,
             refinement=run.refinement,
             objects=self.model_roles.objects,
@@ -283,6 +284,12 @@ class RunManager:
             max_calls=limits.max_calls, max_cost=limits.max_cost, budget_key=run.id, outer=self.budget
         )
         return open_models(assigned, run, prepared.document, prepared.book, self.store, observe, budget)
+
+    def limits_with_budget(self, limits: Limits) -> Limits:
+        """Return the limits of a run with that of the shared budget, which needs the prices of models just as well."""
+        if self.budget is None or self.budget.max_cost is None or limits.max_cost is not None:
+            return limits
+        return limits.model_copy(update={"max_cost": self.budget.max_cost})
 
     async def _drive(self, opened: _OpenRun) -> None:
         """Put on record that the run is being worked on, once."""
@@ -362,15 +369,15 @@ async def record_new_run(manager: RunManager, source: Sources, order: RunSpec, l
     for note in notes:
         manager.observe(Notice(note, everywhere=True))
     writer = model_roles.objects.get(model_roles.model or "")
-    preparing = off_loop(prepare, document, settings, writer, order.given)
+    preparing = partial(off_loop, prepare, document, settings, writer, order.given)
     if _is_sure_to_ask(settings, order, model_roles.objects) and not await off_loop(store.documents.has, document.id):
-        prepared, _ = await asyncio.gather(preparing, off_loop(load_openai))
+        prepared, _ = await asyncio.gather(preparing(), off_loop(load_openai))
     else:
-        prepared = await preparing
+        prepared = await preparing()
     # Errors in the judging settings are raised before the first draft is paid for.
     await off_loop(check_judging, order, prepared, store)
     run_limits = limits or manager.limits or Limits()
-    arguments = (prepared.settings, order.judging, run_limits, manager.prices)
+    arguments = (prepared.settings, order.judging, manager.limits_with_budget(run_limits), manager.prices)
     await off_loop(assign_models, *arguments, refinement=order.refinement, objects=model_roles.objects)
     run = await off_loop(record, prepared, order, run_limits, store, notes)
     manager.prepared[run.id], manager.begun[run.id] = prepared, None

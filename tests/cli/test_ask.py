@@ -115,7 +115,7 @@ def test_follow_up_has_document_and_model(command: Inside) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("Who?",), "SOURCE is missing"),
+        (("Who?",), "SOURCE or QUESTION is missing"),
         (("book.md", "Who?", "--follow", "abcd"), "the document of a follow-up is that of RUN"),
         (("book.md", " "), "the question is empty"),
         (("book.md", "Who?", "-o", "a.pdf"), "an answer is written as text or JSON"),

@@ -187,7 +187,7 @@ def test_a_fork_keeps_other_settings(command: Inside, refined: Done) -> None:
     assert forked["initial_scores"] == {"coverage": 1.0, "consistency": 1.0}
     nowhere = command.run("fork", run, "--round", "9")
     assert nowhere.code == 1
-    assert "its rounds are: 0, 1" in nowhere.err
+    assert "it has drafts of the rounds 0, 1" in nowhere.err
 
 
 @pytest.mark.slow

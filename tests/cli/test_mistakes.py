@@ -82,7 +82,7 @@ def test_a_fork_begins_with_the_only_draft(command: Inside) -> None:
     refined = command.run("refine", "book.md", "good.md", "-g", "coverage=1", "--rounds", "1", "--json").json["run"]
     several = command.run("fork", refined, "-g", "coverage=0")
     assert several.code == 2
-    assert "has 2 drafts\n  choose a round of 0, 1, which `redraft trace " in several.err
+    assert "has 2 drafts\n  name the round, one of 0, 1, as --round 1: `redraft trace " in several.err
 
 
 def test_unknown_option_names_its_completion(command: Inside) -> None:
@@ -180,3 +180,13 @@ def test_failed_document_is_named_once(command: Inside) -> None:
     done = command.run("batch", "run", "empty.txt", "nowhere.txt", "book.md", "-w", "40", "-q")
     assert "failed: empty.txt: the document is empty; give a file that contains text" in done.out
     assert "failed: nowhere.txt: no such file; check the path" in done.out
+
+
+def test_fork_of_an_answer_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "book.md").write_text(story(40).text, "utf-8")
+    command = Inside(tmp_path)
+    run = command.run("ask", "book.md", "Who keeps the lamp?", "--json").json["run"]
+    refused = command.run("fork", run)
+    assert refused.code == 1
+    assert f"run {run} answered a question, and has no summary to refine" in refused.err
+    assert "fork" not in command.run("trace", run).err

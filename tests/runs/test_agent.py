@@ -438,8 +438,8 @@ async def test_named_decider_overrides_others(court: Open, monkeypatch: pytest.M
         result = await lead(opened, decider="openai:leader")
     assert (result.run.stop_reason, result.complete) == ("goals_met", True)
     by = {
-        request.model: {seen_on(request).prompt for request in server.seen if request.model == request.model}
-        for request in server.seen
+        model: {seen_on(request).prompt for request in server.seen if request.model == model}
+        for model in {request.model for request in server.seen}
     }
     assert by["leader"] == {"decide"}
     assert "decide" not in by["m"]

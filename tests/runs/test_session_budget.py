@@ -143,3 +143,12 @@ def test_single_calls_take_paths(tmp_path: Path) -> None:
     evaluated = redraft.evaluate(story(20), tmp_path / "summary.md", **given)
     refined = redraft.refine(story(20), tmp_path / "summary.md", store=tmp_path / "lamp.db", rounds=0)
     assert evaluated.summary == refined.summary == "The keeper lit the lamp."
+
+
+async def test_budget_in_dollars_needs_a_price(tmp_path: Path) -> None:
+    with ChatServer() as server:
+        model = ModelSettings(model="openai:m", base_url=server.base_url, key_env="")
+        async with Session(tmp_path / "budget.db", model=model, budget=Budget(max_cost=1)) as session:
+            with pytest.raises(UsageError, match="the price of openai:m is unknown"):
+                await session.summarize(story(40), **OPTIONS)
+    assert server.seen == []

@@ -101,9 +101,10 @@ Examples:
 SOURCE is a file, or the id of a document or of a run on it. The answer uses
 nothing but the document; if that does not answer the question, the answer is
 "The document does not say." With --follow, the answer knows the question of that
-run, and the two before it; document and model are those of RUN. The built-in model can only say that it found no
-sentence with such words. With --judge, the sentences of an answer are judged
-for consistency, like those of a summary.
+run, and the two before it; document and model are those of RUN. The built-in
+model quotes the sentences that share the most words with the question. With
+--judge, the sentences of an answer are judged for consistency, like those of a
+summary.
 """
 _TEXTS = (".txt", ".md", ".markdown", ".json", "")
 
@@ -138,7 +139,7 @@ def ask(sources: tuple[str, ...], question: str, follow: str | None, output: str
     if output and Path(output).suffix.lower() not in _TEXTS:
         raise UsageError("an answer is written as text or JSON", place=output, hint="name a .txt, .md or .json file")
     if bool(sources) == bool(follow):
-        problem = "the document of a follow-up is that of RUN" if follow else "SOURCE is missing"
+        problem = "the document of a follow-up is that of RUN" if follow else "SOURCE or QUESTION is missing"
         asks = f'redraft ask --follow {follow} "Why?"' if follow else 'redraft ask book.txt "Why?"'
         raise UsageError(problem, hint=f"write {asks}")
     form: Format = "json" if output and output.lower().endswith(".json") else "text"

@@ -154,7 +154,7 @@ def _only_round(store: Store, run: Run) -> int:
     rounds = sorted({draft.round for draft in store.runs.drafts(run.id)})
     if len(rounds) > 1:
         choices = ", ".join(map(str, rounds))
-        hint = f"choose a round of {choices}, which `redraft trace {run.id}` shows: --round {rounds[-1]}"
+        hint = f"name the round, one of {choices}, as --round {rounds[-1]}: `redraft trace {run.id}` shows them"
         raise UsageError(f"run {run.id} has {len(rounds)} drafts", hint=hint)
     return rounds[0] if rounds else 0
 

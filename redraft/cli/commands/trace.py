@@ -70,10 +70,10 @@ def trace(run_id: str, show_all: bool, listed: bool, number: int | None, db: str
 def _next_steps(trace: RunTrace, run_command: Callable[..., str], resume_hint: Callable[..., str]) -> Iterator[str]:
     """Yield commands that go on from a run, or show more of it."""
     run = trace.run
-    if run.judging is None and trace.rounds:
-        yield f"Refine it: {run_command('fork', run.id, '--round', '0')}"
-    elif run.judging and trace.result.status not in ("done", "running"):
+    if run.status not in ("done", "running"):
         yield f"Resume: {resume_hint(run.id, run.limits, run.error)}"
+    elif run.kind == "summarize" and trace.rounds:
+        yield f"Refine it: {run_command('fork', run.id, '--round', '0')}"
     if len(trace.rounds) > 1:
         yield f"Changes by sentence: {run_command('diff', run.id)}"
     if trace.result.usage.calls or trace.result.usage.cached:

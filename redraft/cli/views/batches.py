@@ -98,7 +98,7 @@ def _close(snapshot: BatchSnapshot) -> None:
     batch, counts = snapshot.batch, snapshot.counts
     if batch.folder:
         say(f"{count(counts.done, 'summary')} in {batch.folder}; items.jsonl there names their runs")
-    else:
+    elif counts.done:
         say(f"Summaries: {hints.run_command('batch results', batch.name)}")
     if snapshot.over_usd:
         say(overspend(snapshot.over_usd))

@@ -233,7 +233,7 @@ def _answer(store: Store, result: Result, target: OutputTarget, *, quiet: bool, 
     for note in answer.notes:
         say(note)
     if result.settings.model == EXTRACTIVE:
-        say("The answer consists of the sentences that share the most words with the question.")
+        say("The built-in model quotes the sentences that share the most words with the question, if there are any.")
     elif judging is None:
         say("The answer was not judged: name a --judge.")
     elif set(result.judges) == {result.settings.model}:

@@ -146,7 +146,7 @@ def _kinds(evaluation: Evaluation) -> Iterator[str]:
         yield f"- {brief_figures(evaluation)}"
         return
     kinds = Counter(finding.kind for finding in evaluation.findings)
-    parts = [f"{number} {spaced(kind)}" for kind, number in kinds.most_common()]
+    parts = [f"{number} {_plural(spaced(kind), number)}" for kind, number in kinds.most_common()]
     parts += [f"{evaluation.unjudged} without a verdict"] if evaluation.unjudged else []
     if evaluation.outcome == "failed":
         failure = "not judged" if got_no_reply(evaluation) else "no score"
@@ -155,6 +155,11 @@ def _kinds(evaluation: Evaluation) -> Iterator[str]:
     below += withdrawn_items({"withdrawn": evaluation})
     if parts or below:
         yield from item(f"found in {evaluation.metric}: {', '.join(parts) or 'nothing'}", below)
+
+
+def _plural(kind: str, number: int) -> str:
+    """Return a kind of finding; all but key sentences are adjectives."""
+    return kind.replace("sentence", "sentences") if number > 1 else kind
 
 
 def _numbers(difference: DraftDiff) -> str:
@@ -178,7 +183,10 @@ def _end(trace: RunTrace) -> Iterator[str]:
     elif run.kind == "compare":
         yield f"this run compared two summaries: see `redraft show {run.id}`"
     elif run.judging is None:
-        yield "this draft was not judged"
+        if run.status != "done":
+            yield end_reason(result)
+        if run.kind != "ask" and trace.rounds:
+            yield "this draft was not judged"
     elif run.refinement and run.status == "done":
         yield f"{end_reason(result)}; the result is the draft of round {trace.number(run.draft)}"
         if run.why:
