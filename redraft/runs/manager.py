@@ -7,7 +7,6 @@ import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from langgraph.errors import GraphBubbleUp, GraphInterrupt
@@ -369,11 +368,11 @@ async def record_new_run(manager: RunManager, source: Sources, order: RunSpec, l
     for note in notes:
         manager.observe(Notice(note, everywhere=True))
     writer = model_roles.objects.get(model_roles.model or "")
-    preparing = partial(off_loop, prepare, document, settings, writer, order.given)
+    inputs = (document, settings, writer, order.given)
     if _is_sure_to_ask(settings, order, model_roles.objects) and not await off_loop(store.documents.has, document.id):
-        prepared, _ = await asyncio.gather(preparing(), off_loop(load_openai))
+        prepared, _ = await asyncio.gather(off_loop(prepare, *inputs), off_loop(load_openai))
     else:
-        prepared = await preparing()
+        prepared = await off_loop(prepare, *inputs)
     # Errors in the judging settings are raised before the first draft is paid for.
     await off_loop(check_judging, order, prepared, store)
     run_limits = limits or manager.limits or Limits()
