@@ -100,7 +100,7 @@ def test_environment_need_not_be_repeated(command: Inside) -> None:
         assert hinted(done.err)[2:] == [*limit, *arguments[2:]]
     assert "/" not in command.run("trace", run).err
     hints_of = HINT.findall(command.run("trace", run, "--db", str(command.database)).err)
-    assert [shlex.split(one)[0] for one in hints_of] == ["fork", "trace"]
+    assert [shlex.split(hint)[0] for hint in hints_of] == ["resume", "trace"]
     assert all(shlex.split(one)[-2:] == ["--db", str(command.database)] for one in hints_of)
 
 
