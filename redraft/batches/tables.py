@@ -284,17 +284,8 @@ class BatchResult(BatchSnapshot):
     def to_frame(self) -> Any:
         """Return a data frame of pandas with a row for each document: source, title, words, tokens, cost, scores and
         the message of its error."""
-        columns = (
-            "source",
-            "run",
-            "title",
-            "state",
-            "words",
-            "calls",
-            "prompt_tokens",
-            "completion_tokens",
-            "cost_usd",
-        )
+        usage = ("calls", "prompt_tokens", "completion_tokens", "cost_usd")
+        columns = ("source", "run", "title", "state", "words", *usage)
         return data_frame(
             {name: getattr(item, name) for name in columns}
             | {"error": item.error["message"] if item.error else None}

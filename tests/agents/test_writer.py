@@ -397,3 +397,10 @@ def test_openings_are_no_part_of_the_text(opening: str) -> None:
 def test_text_cut_in_its_tag_is_whole(end: str) -> None:
     reply = f"<summary>\n{prose(40)}{end}"
     assert written(Model([reply])) == Completion(prose(40), 40, 1)
+
+
+async def test_own_prompts_get_the_text_within_its_tags() -> None:
+    model = FunctionModel(lambda request: "<summary>\nThe lamp burned all night at the point.\n</summary>")
+    asking = Writer(StructuredWriter(model, tokens_per_word=1.6))
+    inputs = ChunkInput(excerpt="The lamp burned.", words=20)
+    assert await asking.ask(SUMMARIZE_CHUNK, inputs, "own") == "The lamp burned all night at the point."

@@ -12,7 +12,7 @@ import pytest
 
 from redraft.batches.engine import engine_named
 from redraft.batches.sources import BatchItem, add_items
-from redraft.batches.tables import BatchSnapshot, BatchTotals, report_of
+from redraft.batches.tables import BatchResult, BatchSnapshot, BatchTotals, report_of
 from redraft.batches.worker import count_files, keep_texts, text_of
 from redraft.errors import UsageError
 from redraft.evaluators.figures import interval_of_mean
@@ -52,6 +52,25 @@ def test_means_have_the_experiments_interval() -> None:
     few = figures(scores[:4])
     assert (few["low"], few["high"]) == (None, None)
     assert few["mean"] is not None
+
+
+def test_frame_names_failed_documents() -> None:
+    pytest.importorskip("pandas", reason="redraft itself does not bring it")
+    failed = replace(
+        ITEM,
+        source="b",
+        state="failed",
+        title=None,
+        error={"code": "document", "message": "it has no words", "hint": ""},
+    )
+    snapshot = BatchSnapshot(Batch("b", {}, {}), ItemCounts(done=1, failed=1), 1, 0.0)
+    items = (replace(ITEM, scores={"coverage": 0.5}), failed)
+    terms = (snapshot.batch, snapshot.counts, snapshot.calls, snapshot.cost_usd)
+    result = BatchResult(*terms, items=items, report=report_of(items, snapshot))
+    rows = result.to_frame().to_dict("records")
+    assert [(row["source"], row["state"]) for row in rows] == [("a", "done"), ("b", "failed")]
+    assert rows[1]["error"] == "it has no words"
+    assert rows[0]["coverage"] == 0.5
 
 
 @pytest.mark.slow

@@ -71,7 +71,7 @@ def test_citations_name_the_quotes_of_judges(evaluated: tuple[Inside, str]) -> N
     for sentence, place in zip([sentences[0], *sentences[2:]], places, strict=True):
         assert sentence["text"].strip(".") in place["quote"]
     text = command.run("show", run, "--cite").out
-    assert text.endswith("All citations are quotes by which a judge confirmed the sentence.\n")
+    assert text.endswith("All citations are quotes by which a judge confirmed a claim.\n")
 
 
 def test_citations_say_what_wording_matched(evaluated: tuple[Inside, str]) -> None:
@@ -81,7 +81,7 @@ def test_citations_say_what_wording_matched(evaluated: tuple[Inside, str]) -> No
     run = command.run(*words).json["run"]
     places = command.run("show", run, "--cite", "json").json["places"]
     assert [place["by"] for place in places] == ["judge", "judge", "words"]
-    basis = "Citations 1, 2 are quotes by which a judge confirmed the sentence; the others were matched by wording."
+    basis = "Citations 1, 2 are quotes by which a judge confirmed a claim; the others were matched by wording."
     assert " ".join(command.run("show", run, "--cite").out.split()).endswith(basis)
     sentences = command.run("lineage", run, "--json").json["sentences"]
     assert [sentence["by"] for sentence in sentences] == ["judge", None, "judge", "words"]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cli.inside import Inside
+from tests.support import story
 
 ROUND_KEYS = {"round", "draft", "to_fix", "scores", "metrics"}
 
@@ -149,3 +151,25 @@ def test_show_has_the_draft_of_any_round(command: Inside, refined: Any) -> None:
     missing = command.run(*show, "7")
     assert missing.code != 0
     assert "no round 7\n  its rounds are: 0, 1" in missing.err
+
+
+def test_trace_of_a_stopped_run_says_why(tmp_path: Path) -> None:
+    (tmp_path / "book.md").write_text(story(60).text, "utf-8")
+    command = Inside(tmp_path)
+    stopped = command.run(
+        "summarize",
+        "book.md",
+        "-w",
+        "60",
+        "--strategy",
+        "hierarchical",
+        "--chunk-tokens",
+        "100",
+        "--max-calls",
+        "2",
+        "--json",
+    )
+    assert stopped.code == 3, stopped.err
+    trace = command.run("trace", stopped.json["run"])
+    assert "- the budget is used up" in trace.out
+    assert "Resume: redraft resume" in trace.err

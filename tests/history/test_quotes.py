@@ -80,15 +80,15 @@ def test_the_best_three_quotes_come_first(tmp_path: Path) -> None:
     ("by", "text"),
     [
         ({}, ""),
-        ({1: "judge", 2: "judge"}, "All notes are quotes by which a judge confirmed the sentence."),
+        ({1: "judge", 2: "judge"}, "All notes are quotes by which a judge confirmed a claim."),
         ({1: "words"}, "All notes were matched by wording, not by a judge."),
         (
             {1: "words", 2: "judge"},
-            "Note 2 is a quote by which a judge confirmed the sentence; the others were matched by wording.",
+            "Note 2 is a quote by which a judge confirmed a claim; the others were matched by wording.",
         ),
         (
             {2: "words", 3: "judge", 1: "judge"},
-            "Notes 1, 3 are quotes by which a judge confirmed the sentence; the others were matched by wording.",
+            "Notes 1, 3 are quotes by which a judge confirmed a claim; the others were matched by wording.",
         ),
     ],
 )

@@ -99,6 +99,6 @@ def basis(by: Mapping[int, By], what: str) -> str:
     if not quoted:
         return f"All {what}s were matched by wording, not by a judge." if by else ""
     if len(quoted) == len(by):
-        return f"All {what}s are quotes by which a judge confirmed the sentence."
+        return f"All {what}s are quotes by which a judge confirmed a claim."
     quotes = f"{what} {quoted[0]} is a quote" if len(quoted) == 1 else f"{what}s {', '.join(quoted)} are quotes"
-    return f"{quotes.capitalize()} by which a judge confirmed the sentence; the others were matched by wording."
+    return f"{quotes.capitalize()} by which a judge confirmed a claim; the others were matched by wording."
