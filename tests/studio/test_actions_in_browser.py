@@ -284,8 +284,16 @@ def test_batch_names_its_failure_in_the_headline(blank: Any, at: Served) -> None
     assert serious(blank) == []
 
 
-def test_question_box_leads_to_the_document(page: Any) -> None:
+def test_question_box_leads_to_the_document(blank: Any, at: Served, run: str) -> None:
+    page = blank
+    # The script comes late: a click before it would send the form without it.
+    scripts: list[Any] = []
+    page.route("**/ask.js", lambda route: scripts.append(route))
+    with page.expect_request("**/ask.js"):
+        page.goto(f"{at.url}/runs/{run}", wait_until="commit")
     page.fill("[name=question]", "When did Hester Vane come to the island of Sarn?")
+    assert page.is_disabled("[data-question] button")
+    scripts[0].continue_()
     page.click("[data-question] button")
     page.wait_for_selector("[data-answers] .sources a.jump")
     page.click("[data-answers] .sources a.jump >> nth=0")

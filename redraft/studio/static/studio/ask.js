@@ -18,6 +18,8 @@ form?.addEventListener("submit", async (event) => {
   if (started && await isAnswered(started.run)) question.value = "";
   button.disabled = false;
 });
+// Until now a click would have sent the form as a browser does, which leads nowhere.
+form?.querySelector("button").removeAttribute("disabled");
 await show();
 document.documentElement.dataset.asked = "yes";
 
