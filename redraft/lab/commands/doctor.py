@@ -9,6 +9,7 @@ from redraft.cli import options, parse_options
 from redraft.cli.sections import command
 from redraft.cli.terminal import DONE, SHORT, say_reading
 from redraft.errors import UsageError
+from redraft.order import JUDGES_ADDRESS
 from redraft.settings import EXTRACTIVE, JudgeConfig, is_entailment
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ the command, with a higher limit, to continue.
     "judges",
     help="Judge to test: extractive, openai:NAME, or PROVIDER:NAME; may be repeated.  [default: extractive]",
 )
-@options.judge_base_url
+@options.settings(JUDGES_ADDRESS)
 @options.typed_option(
     "--metric",
     section="judging",
@@ -56,8 +57,7 @@ the command, with a higher limit, to continue.
     help="Metric to test it with; may be repeated.  [default: all that the judge supports]",
 )
 @options.window_option("the judge's own if known, else 8192")
-@options.prompt_set
-@options.replies
+@options.settings("prompts", "replies")
 @options.limit_options
 @options.prices
 @options.dry_run
@@ -92,7 +92,7 @@ def _subjects(values: Mapping[str, Any]) -> list[JudgeUnderTest]:
     from redraft.lab.doctor.checkup import JudgeUnderTest, check_metrics
     from redraft.llm.nli import SERVES
 
-    names = values["judge"] or (EXTRACTIVE,)
+    names = values["judges"] or (EXTRACTIVE,)
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise UsageError(f"the judge {twice} is named twice")
     settings, models, chosen_metrics = (
