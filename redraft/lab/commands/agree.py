@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from redraft.cli import options, parse_options
-from redraft.cli.options import preset_option
+from redraft.cli.preset_option import preset_option
 from redraft.cli.sections import LISTED
 from redraft.cli.terminal import say_reading
 from redraft.errors import BudgetError, UsageError
@@ -73,6 +73,7 @@ _sweep = options.typed_option(
 @_items
 @options.typed_option(
     "--metric",
+    "metrics",
     section="judging",
     metavar="NAME",
     help="Metric to compare with people.  [default: consistency, or the --rubric]",
@@ -122,7 +123,7 @@ def _metric(values: Mapping[str, Any]) -> str:
     from redraft.cli.settings_file import rubrics_given
 
     stated = rubrics_given(values["rubric"])
-    metric: str = values["metric"] or (next(iter(stated)) if len(stated) == 1 else "consistency")
+    metric: str = values["metrics"] or (next(iter(stated)) if len(stated) == 1 else "consistency")
     if stated and metric not in stated:
         hint = f"say which one is compared with people: --metric {next(iter(stated))}"
         raise UsageError(f"--rubric is not used by --metric {metric}", hint=hint)
@@ -132,7 +133,7 @@ def _metric(values: Mapping[str, Any]) -> str:
 def _design(metric: str, human: str, values: Mapping[str, Any]) -> AgreementDesign:
     from redraft.lab.agreement.trial import AgreementDesign, parse_sweep
 
-    settings, judging = parse_options.settings(values), parse_options.judging({**values, "metric": (metric,)})
+    settings, judging = parse_options.settings(values), parse_options.judging({**values, "metrics": (metric,)})
     return AgreementDesign(
         metric, human, judging.judges or (settings.model,), settings, judging, parse_sweep(values["sweep"])
     )

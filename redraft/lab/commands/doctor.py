@@ -9,6 +9,7 @@ from redraft.cli import options, parse_options
 from redraft.cli.terminal import DONE, SHORT, say_reading
 from redraft.errors import UsageError
 from redraft.lab.commands.help import lab_command
+from redraft.order import JUDGES_ADDRESS
 from redraft.settings import EXTRACTIVE, JudgeConfig, is_entailment
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     "judges",
     help="Judge to test: extractive, openai:NAME, or PROVIDER:NAME; may be repeated.  [default: extractive]",
 )
-@options.judge_base_url
+@options.settings(JUDGES_ADDRESS)
 @options.typed_option(
     "--metric",
     section="judging",
@@ -30,8 +31,7 @@ if TYPE_CHECKING:
     help="Metric to test it with; may be repeated.  [default: all that the judge supports]",
 )
 @options.window_option("the judge's own if known, else 8192")
-@options.prompt_set
-@options.replies
+@options.settings("prompts", "replies")
 @options.limit_options
 @options.prices
 @options.dry_run
@@ -62,7 +62,7 @@ def _subjects(values: Mapping[str, Any]) -> list[JudgeUnderTest]:
     from redraft.lab.doctor.checkup import JudgeUnderTest, check_metrics
     from redraft.llm.nli import SERVES
 
-    names = values["judge"] or (EXTRACTIVE,)
+    names = values["judges"] or (EXTRACTIVE,)
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise UsageError(f"the judge {twice} is named twice")
     settings, models, chosen_metrics = (

@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from redraft.cli import options
-from redraft.cli.options import preset_option
 from redraft.cli.output_files import hand_over
+from redraft.cli.preset_option import preset_option
 from redraft.cli.terminal import say_reading
 from redraft.lab.commands import delivery
 from redraft.lab.commands.experiment import contestants as common
@@ -16,6 +16,7 @@ from redraft.lab.commands.experiment.papers import chunk_size, context, grid, ha
 from redraft.lab.commands.help import lab_command, lab_group
 from redraft.lab.experiments.orders import CoherenceOrder
 from redraft.lab.extra import require_lab
+from redraft.order import JUDGES_ADDRESS
 from redraft.settings import EXTRACTIVE, JudgeConfig
 
 
@@ -63,12 +64,10 @@ def report(results: tuple[str, ...], output: str | None, quiet: bool) -> int:
     " openai:NAME, PROVIDER:NAME, or the NAME of a [models.NAME] in redraft.toml.  [default: extractive, without"
     " --annotations]",
 )
-@options.judge_base_url
+@options.settings(JUDGES_ADDRESS)
 @options.of_field(JudgeConfig, "batch", default=10, help="Sentences per request; the paper uses 1.")
 @options.window_option("what the longest summary needs")
-@options.temperature
-@options.prompt_set
-@options.replies
+@options.settings("temperature", "prompts", "replies")
 @preset_option
 @options.dry_run
 @delivery.run_options
@@ -77,15 +76,15 @@ def booookscore(summaries: str, annotations: tuple[str, ...], references: str | 
     from redraft.cli import parse_options
 
     quiet = values["quiet"]
-    judging = not annotations or parse_options.typed(values, ("judge",))
+    judging = not annotations or parse_options.typed(values, ("judges",))
     say_reading(summaries, quiet=quiet or not judging)
     require_lab("redraft experiment booookscore")
     from redraft.cli.runner import report_end
     from redraft.lab.agreement.annotations import read_annotations, read_references, read_summaries
     from redraft.lab.experiments.booookscore import EXPERIMENT, CoherenceDesign, annotated_outcome, measure_summaries
 
-    judge_names = values["judge"] if judging else ()
-    request = common.asked_of({**values, "judge": judge_names or (() if annotations else (EXTRACTIVE,))})
+    judge_names = values["judges"] if judging else ()
+    request = common.asked_of({**values, "judges": judge_names or (() if annotations else (EXTRACTIVE,))})
     design = CoherenceDesign(**request.panel(CoherenceOrder))
     annotation_files = [read_annotations(annotation) for annotation in annotations]
     compared = read_references(references) if references else None

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from redraft.cli import options
-from redraft.cli.options import preset_option, usual_preset
+from redraft.cli.preset_option import preset_option, usual_preset
 from redraft.cli.sections import Command
 from redraft.lab.commands import delivery
 from redraft.lab.commands.experiment import contestants as common
@@ -21,6 +21,7 @@ from redraft.lab.experiments.orders import (
     QaOrder,
 )
 from redraft.lab.extra import require_lab
+from redraft.order import JUDGES_ADDRESS
 from redraft.settings import JudgeConfig
 
 Option = Callable[[Any], Any]
@@ -48,12 +49,12 @@ grid = _experiment(
     common.models_that("summarizes"),
     common.order_options(GridOrder),
     options.writing_options,
-    options.until,
+    options.settings("until"),
     common.summaries,
-    options.metric_option,
+    options.settings("metrics"),
     options.rubric,
     common.judges,
-    options.judge_base_url,
+    options.settings(JUDGES_ADDRESS),
     options.questions,
     options.keyfact_options,
     options.verdict_options,
@@ -62,12 +63,10 @@ longsumeval = _experiment(
     "longsumeval",
     common.models_that("summarizes"),
     common.judges,
-    options.judge_base_url,
+    options.settings(JUDGES_ADDRESS),
     common.summaries,
     common.order_options(LongSumEvalOrder),
-    options.strategy,
-    options.words,
-    options.chunk_tokens,
+    options.settings("strategy", "words", "chunk_tokens"),
     options.questions,
     options.keyfact_options,
     options.verdict_options,
@@ -83,11 +82,9 @@ hamlet = _experiment(
         help="Model that finds the key facts and judges; may be repeated: further ones judge the same summaries, for"
         " comparison.",
     ),
-    options.judge_base_url,
+    options.settings(JUDGES_ADDRESS),
     common.order_options(HamletOrder),
-    options.strategy,
-    options.words,
-    options.chunk_tokens,
+    options.settings("strategy", "words", "chunk_tokens"),
 )
 
 
@@ -97,10 +94,10 @@ def _by_step(module: str, does: str, judges: str, order_choices: Option) -> Comm
         module,
         common.models_that(does, required=True),
         options.of_field(JudgeConfig, "judges", help=f"Model that {judges}.  [default: the first --model]"),
-        options.judge_base_url,
+        options.settings(JUDGES_ADDRESS),
         common.corpus_options,
         order_choices,
-        options.chunk_tokens,
+        options.settings("chunk_tokens"),
     )
 
 
@@ -117,11 +114,9 @@ thesis = _by_step(
 chunk_size = _experiment(
     "chunk_size",
     options.required_judges,
-    options.judge_base_url,
+    options.settings(JUDGES_ADDRESS),
     common.order_options(ChunkSizeOrder, without=("context_tokens",)),
     options.window_option("what the largest size needs"),
-    options.temperature,
-    options.prompt_set,
-    options.replies,
+    options.settings("temperature", "prompts", "replies"),
     closing=options.grouped(options.dry_run, delivery.run_options),
 )
