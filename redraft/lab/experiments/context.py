@@ -82,6 +82,7 @@ from redraft.text.origins import OriginTracer
 from redraft.text.quotes import needs_context
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import is_heading
+from redraft.text.sentences import sentences as sentence_spans
 from redraft.text.vectors import Encoder, load_encoder
 from redraft.text.words import count_words
 
@@ -418,6 +419,8 @@ class FactJudge:
     least: float
     runner: ExperimentRunner
     failures: dict[str, Failure] = field(default_factory=dict)
+    reads_paragraphs: bool = False
+    """Whether facts are also compared with those of their paragraphs."""
 
     async def attempt(self, what: str, work: Awaitable[T], otherwise: T) -> T:
         """Return the awaited result, or `otherwise` if it fails. The failure is recorded and does not stop the rest."""
@@ -493,6 +496,27 @@ class FactJudge:
             atomic_facts[placed[at]] = replace(atomic_facts[placed[at]], supported=supported, category=category)
         return atomic_facts
 
+    async def compare_with_paragraphs(self, facts: Sequence[AtomicFact]) -> list[AtomicFact]:
+        """Return the facts with their likeness to those of the paragraphs that they were traced to (thesis, 5.7.1)."""
+        places, statements = dict[Span, range](), list[Statement]()
+        for place in dict.fromkeys(fact.place for fact in facts if fact.place is not None):
+            texts = [self.document.text[slice(*span)] for span in sentence_spans(self.document.text, place)]
+            places[place] = range(len(statements), len(statements) + len(texts))
+            statements += [Statement(id=n, sentence=text) for n, text in enumerate(texts, len(statements) + 1)]
+        results = await self.splitter.split(statements)
+        compared = []
+        for fact in facts:
+            numbers = places[fact.place] if fact.place else ()
+            of_place = [
+                AtomicFact(text, n, fact.place)
+                for n in numbers
+                if n in results.verdicts
+                for text in results.verdicts[n].facts
+            ]
+            likeness = self.best_similarity([fact], of_place)[0] if of_place else None
+            compared.append(replace(fact, in_paragraph=likeness))
+        return compared
+
     async def compare_with(self, facts: tuple[AtomicFact, ...], reference: BaselineSummary) -> tuple[AtomicFact, ...]:
         """Return the facts of a summary, compared with the reference by likeness and by alignment."""
         likeness = self.best_similarity(facts, reference.facts or ())
@@ -537,7 +561,10 @@ async def judge_facts(
             splitter = Splitter(judge_on_document(worker, prepared, runner))
             reader = reader_of(prepared, [pool.judges[0].settings], prepared.tokenizer, design.encoder())
             likeness = design.fact_similarity(document)
-            judge = FactJudge(document, splitter, reader, likeness, design.match_threshold(likeness), runner, failures)
+            minimum = design.match_threshold(likeness)
+            judge = FactJudge(
+                document, splitter, reader, likeness, minimum, runner, failures, reads_paragraphs=design.paragraph_facts
+            )
             if (reference := cell.reference) is not None:
                 nothing: list[tuple[tuple[AtomicFact, ...], int]] = []
                 split = judge.split_facts([reference.sentences], "the reference")
@@ -561,15 +588,23 @@ async def _judged(group: Sequence[ContextItem], cell: StepPlan, judge: FactJudge
             for item, (facts, unsplit) in zip(summaries, parts, strict=False)
         ] or summaries
     if judge.runner.stopped is None:
-        summaries = await judge.attempt(f"{group[0].by}: verification", _verified(summaries, judge), summaries)
+        summaries = await judge.attempt(
+            f"{group[0].by}: verification", _with_facts(summaries, judge.verify_facts), summaries
+        )
+    if judge.runner.stopped is None and judge.reads_paragraphs:
+        compared = _with_facts(summaries, judge.compare_with_paragraphs)
+        summaries = await judge.attempt(f"{group[0].by}: paragraphs", compared, summaries)
     by_step = {item.step.number: item for item in (*group, *summaries)}
     all_steps = [by_step[number] for number in sorted(by_step)]
     before = {now.step.number: then for then, now in pairwise(all_steps)}
     return await gather_all(_compared(item, before.get(item.step.number), cell, judge) for item in all_steps)
 
 
-async def _verified(items: Sequence[ContextItem], judge: FactJudge) -> list[ContextItem]:
-    facts = iter(await judge.verify_facts([fact for item in items for fact in item.facts or ()]))
+async def _with_facts(
+    items: Sequence[ContextItem], judge: Callable[[Sequence[AtomicFact]], Awaitable[list[AtomicFact]]]
+) -> list[ContextItem]:
+    """Return the items with all their facts as they are once judged together."""
+    facts = iter(await judge([fact for item in items for fact in item.facts or ()]))
     return [
         item if item.facts is None else replace(item, facts=tuple(next(facts) for _ in item.facts)) for item in items
     ]

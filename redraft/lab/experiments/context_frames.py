@@ -66,6 +66,8 @@ class AtomicFact:
     """The likeness to the most similar fact of the reference."""
     in_reference: bool | None = None
     """True if the reference states it, by the alignment prompt."""
+    in_paragraph: float | None = None
+    """The likeness to the most similar fact of the paragraph that it was traced to."""
 
     def at(self, length: int) -> float | None:
         """Return the middle of its place, as a share of the document; None without a place."""
@@ -310,6 +312,7 @@ def accuracy_frame(items: Sequence[ContextItem]) -> Frame:
                     "verified": len(verified),
                     "unjudged": len(facts) - len(verified),
                     "likeness": mean_of(fact.likeness for fact in facts),
+                    "in paragraph": mean_of(fact.in_paragraph for fact in facts),
                     "in reference": _enough(aligned, len(facts)),
                     "aligned": len(aligned),
                 }

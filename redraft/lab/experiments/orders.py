@@ -270,6 +270,14 @@ class ContextOrder(ReadingOrder):
     facts: bool = typed(
         True, "Whether to compare facts, not just positions.", "judging", None, "--facts/--no-facts", said="on"
     )
+    paragraph_facts: bool = typed(
+        False,
+        "Also compare each fact with those that the judge finds in the paragraph it was traced to.",
+        "judging",
+        None,
+        "--paragraph-facts",
+    )
+    """Thesis, 5.7.1: its second score, which it does not use."""
     fact_threshold: float | None = typed(
         None,
         "Facts with a higher similarity count as the same.",
