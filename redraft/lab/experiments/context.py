@@ -232,10 +232,6 @@ class ContextExperiment(Experiment[ContextDesign, StepPlan, ContextItem]):
             for metric, verdicts_of_metric in verdicts.items()
         ]
 
-    def writers(self, design: ContextDesign) -> Iterable[str]:
-        """Return the models that summarize."""
-        return [model.name for model in design.models]
-
     def judges(self, design: ContextDesign) -> Iterable[str]:
         """Return the judge of facts, if there is one."""
         return [design.judge.name] if design.facts else []

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from redraft.domain import Rounded, Span
 from redraft.evaluators.metric_info import MIN_SHARE
@@ -105,6 +105,8 @@ class BaselineSummary:
 class ContextItem(Item):
     """One system's summary at one step. A None field does not exist, or not yet."""
 
+    label_form: ClassVar[str] = "{0.by}, step {0.step.number}"
+    made_field: ClassVar[str] = "sentences"
     length: int
     """The length of the document, in characters."""
     model: str
@@ -121,19 +123,9 @@ class ContextItem(Item):
     compared: tuple[FactComparison, ...] = ()
 
     @property
-    def is_made(self) -> bool:
-        """Whether there is a summary."""
-        return self.sentences is not None
-
-    @property
     def by(self) -> str:
         """The system: the model and its strategy."""
         return f"{self.model}, {self.strategy}"
-
-    @property
-    def label(self) -> str:
-        """The system and the step."""
-        return f"{self.by}, step {self.step.number}"
 
     @property
     def verdicts(self) -> tuple[int, int]:
