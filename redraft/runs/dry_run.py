@@ -124,12 +124,16 @@ class UsageTally:
         return 2 if metric == "coverage" or not revisions else 0
 
     def _stage(self, prompt: Prompt[Any, Any], role: Role) -> tuple[str, Role]:
+        """Return the stage to which a request belongs, such as a metric, and the role of the model that works on it."""
         if isinstance(self.run.order, ExperimentPart):
             return prompt.name, role
-        recalls = self.run.judging is not None and "keyfact_recall" in self.run.judging.metrics
-        if prompt.name in _STAGES and not (recalls and prompt.name == factual.ALIGN_FACTS.name):
+        judging = self.run.judging
+        # Facts are aligned for this metric, and for others only where it is not judged.
+        if prompt.name == factual.ALIGN_FACTS.name and judging is not None and "keyfact_recall" in judging.metrics:
+            return "keyfact_recall", "judge"
+        if prompt.name in _STAGES:
             return _STAGES[prompt.name]
-        metric = "keyfact_recall" if prompt.name == factual.ALIGN_FACTS.name else METRIC.get()
+        metric = METRIC.get()
         return (metric, "judge") if metric else (DRAFTING, "writer")
 
 

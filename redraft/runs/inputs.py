@@ -45,9 +45,8 @@ def document_of(store: Store, source: Sources) -> Document:
         check_sources(source)
         return combine([document_of(store, part) for part in source])
     if isinstance(source, Document):
-        if source.sections or source.source:
-            return source
-        return prepared(source)
+        # Only a document that a program has made of a title and a text has neither: no reader has prepared it.
+        return source if source.sections or source.source else prepared(source)
     if not str(source):
         raise UsageError("the path of the document is empty", hint="pass the path of a file")
     if is_content_id(str(source)) and store.documents.has(str(source)):

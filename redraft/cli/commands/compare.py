@@ -38,7 +38,7 @@ in both orders, or the budget is used up.
 @click.argument("first", metavar="A", cls=SourceArgument)
 @click.argument("second", metavar="B", cls=SourceArgument)
 @options.panel_options
-@options.repeat
+@options.settings("repeat")
 @options.asking_options
 @options.store_options
 def compare(sources: tuple[str, ...], first: str, second: str, **values: Any) -> int:
@@ -72,7 +72,7 @@ The runs are on one document, and compared item by item. No model is called.
 @command("compare-runs", epilog=_COMPARE_RUNS_EPILOG)
 @click.argument("runs", metavar="[NAME=]RUN...", nargs=-1, required=True)
 @form_options("html", "json")
-@options.embeddings
+@options.settings("embeddings")
 @options.db
 @options.quiet
 def compare_runs(

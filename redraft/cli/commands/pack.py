@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from redraft.cli import options, parse_options
-from redraft.cli.options import preset_option
 from redraft.cli.output_files import check_output, write_text
+from redraft.cli.preset_option import preset_option
 from redraft.cli.sections import CommandGroup, command
 from redraft.cli.terminal import echo_json, json_text, say
 from redraft.errors import UsageError
@@ -86,9 +86,7 @@ Examples:
 @options.typed_option(
     "--keyfacts", "keyfacts_id", section="judging", metavar="ID", help="Which key facts, if there are several."
 )
-@options.typed_option(
-    "--output", "-o", section="output", metavar="FILE", help="Write the pack to a file instead of stdout."
-)
+@options.output_to("Write the pack to a file instead of stdout.")
 @options.max_source
 @options.db
 @options.quiet

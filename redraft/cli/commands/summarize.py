@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from redraft.cli import options, parse_options
-from redraft.cli.options import preset_option
 from redraft.cli.output_files import target
+from redraft.cli.preset_option import preset_option
 from redraft.cli.sections import SourceArgument, command
 from redraft.errors import UsageError
 from redraft.order import Evaluate, Order, Refine, order_of_draft
@@ -64,14 +64,8 @@ Options on goals and judges need --refine: see `redraft refine --help`.
 )
 @options.sources
 @options.drafting_options
-@options.by_chapter
-@options.option(
-    "--refine",
-    section="summary",
-    found="yes",
-    is_flag=True,
-    help="Judge the summary, and refine it until it meets its goals.",
-)
+@options.settings("by_chapter")
+@options.refine_flag("Judge the summary, and refine it until it meets its goals.")
 @options.refining_options
 @options.judging_options
 @preset_option
@@ -125,11 +119,15 @@ The exit code is 3 when a metric could not be judged, or the budget is used up.
 )
 @options.sources
 @click.argument("summary", cls=SourceArgument)
-@options.metric_option
-@options.query
+@options.settings("metrics", "query")
 @options.judging_options
-@options.verify_against
-@options.reference
+@options.settings("verify_against")
+@options.option(
+    "--reference",
+    section="judging",
+    metavar="FILE",
+    help="Another summary of SOURCE, for comparison by --metric position.",
+)
 @preset_option
 @options.asking_options
 @options.show_all
