@@ -205,7 +205,7 @@ class BatchTotals:
         rows = tuple(row for row in states if row[1] or row[0] in ("done", "all"))
         basis = "One item is one document."
         tables = [Table("items", "Items", "Documents by state.", basis, ("state", "items"), rows)]
-        tables += [self._figures()] if self.figures else []
+        tables += [self._figure_table()] if self.figures else []
         if self.goals:
             rows = tuple((name, count["met"], count["missed"], count["unsure"]) for name, count in self.goals.items())
             columns: tuple[str, ...] = ("goal", "met", "missed", "unsure")
@@ -226,12 +226,18 @@ class BatchTotals:
             tables += [Table("alike", "The same text", "Documents with the same text.", basis, columns, rows)]
         return Report("batch", f"{_TITLE}{snapshot.name}", (_line(snapshot),), {}, tuple(tables), ())
 
-    def _figures(self) -> Table:
+    def _figure_table(self) -> Table:
+        """Return the statistics of each figure, such as a score or the cost, over the documents that have it."""
         rows = tuple(
             (
                 f"{name} ({OFFLINE_CHECK})" if name in self.offline_checked else name,
-                *(len(values), self.unscored[name], fmean(values)),
-                *(*_interval(values), min(values), max(values), sum(values)),
+                len(values),
+                self.unscored[name],
+                fmean(values),
+                *_interval(values),
+                min(values),
+                max(values),
+                sum(values),
             )
             for name, values in self.figures.items()
         )
