@@ -132,7 +132,7 @@ _TEXTS = (".txt", ".md", ".markdown", ".json", "")
 def ask(sources: tuple[str, ...], question: str, follow: str | None, output: str | None, **values: Any) -> int:
     """Answer QUESTION from one SOURCE or several, with citations."""
     from redraft.cli.runner import carry_out
-    from redraft.runs.order import answer_spec, exchanges_until
+    from redraft.runs.order import exchanges_until, order_of_question
 
     check_output(output)
     if output and Path(output).suffix.lower() not in _TEXTS:
@@ -149,8 +149,8 @@ def ask(sources: tuple[str, ...], question: str, follow: str | None, output: str
         with parse_options.store_to_read(values["db"]) as store:
             settings, judging = _settings_to_follow(store.runs.get(follow), settings, judging, values)
             earlier = exchanges_until(store, follow)
-    spec = answer_spec(settings, judging, question, earlier)
-    return carry_out(_source((follow,) if follow else sources, values), spec, values, target=target)
+    order = order_of_question(settings, judging, question, earlier)
+    return carry_out(_source((follow,) if follow else sources, values), order, values, target=target)
 
 
 def _settings_to_follow(

@@ -6,43 +6,17 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from redraft.cli import options, parse_options
-from redraft.cli.sections import command
 from redraft.cli.terminal import DONE, SHORT, say_reading
 from redraft.errors import UsageError
+from redraft.lab.commands.help import lab_command
 from redraft.order import JUDGES_ADDRESS
 from redraft.settings import EXTRACTIVE, JudgeConfig, is_entailment
 
 if TYPE_CHECKING:
     from redraft.lab.doctor.checkup import JudgeUnderTest
 
-_DOCTOR_EPILOG = """\b
-Examples:
-  redraft doctor
-  redraft doctor --judge openai:gpt-5-mini --dry-run
-  redraft doctor --judge openai:a --judge openai:b --max-cost 1
-  redraft doctor --judge openai:a --metric faithfulness --json
 
-Judges are tested one by one. Every control is a run, which `redraft runs --all`
-lists. The exit code is 3 when a control fails, or the budget is used up. Repeat
-the command, with a higher limit, to continue.
-"""
-
-
-@command(
-    epilog=_DOCTOR_EPILOG,
-    first=(
-        "judge",
-        "judge-base-url",
-        "metric",
-        "context-tokens",
-        "max-calls",
-        "max-cost",
-        "dry-run",
-        "db",
-        "json",
-        "quiet",
-    ),
-)
+@lab_command("doctor")
 @options.of_field(
     JudgeConfig,
     "judges",
@@ -63,11 +37,7 @@ the command, with a higher limit, to continue.
 @options.dry_run
 @options.store_options
 def doctor(as_json: bool, quiet: bool, **values: Any) -> int:
-    """Test a judge on summaries whose faults are known.
-
-    They are: the document itself, an empty summary, a shuffled one, one of another document, planted errors in copied
-    and in reworded sentences, a hidden instruction, a refusal, and the same summary twice.
-    """
+    """Test judges on summaries whose faults are known."""
     say_reading("the controls", quiet=quiet)
     from redraft.cli.runner import report_end, run_experiment
     from redraft.cli.views.plans import show_plan
