@@ -24,7 +24,7 @@ from redraft.order import Order
 from redraft.runs.inputs import Sources, document_of
 from redraft.runs.job import JobFactory
 from redraft.runs.model_names import judge_settings_of
-from redraft.runs.models import ModelPool, ModelRole, ModelRoles, assign_models, load_openai
+from redraft.runs.models import ModelPool, ModelRole, ModelRoles, assign_models, check_keys, load_openai
 from redraft.runs.models import open_models as open_models
 from redraft.runs.own_places import OwnPlaces
 from redraft.runs.prepare import PreparedDocument, check_judging, complete, prepare, record, restore
@@ -378,7 +378,7 @@ async def record_new_run(manager: RunManager, source: Sources, order: Order, lim
     await off_loop(check_judging, order, prepared, store, own)
     order = order.model_copy(update={"limits": limits or manager.limits or Limits()})
     arguments = (prepared.settings, order.judging, manager.limits_with_budget(order.limits), manager.prices)
-    await off_loop(assign_models, *arguments, refinement=order.refinement, objects=objects)
+    check_keys(await off_loop(assign_models, *arguments, refinement=order.refinement, objects=objects))
     run = await off_loop(record, prepared, order, store, own, notes)
     manager.prepared[run.id], manager.begun[run.id] = prepared, None
     if limits is not None:
