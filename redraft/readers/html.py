@@ -70,7 +70,7 @@ _PERMALINKS = frozenset("#¶§🔗⚓")
 _LONG_CELL = 400
 _LONGEST_NUMBER = 30
 """The most characters of the number of a page or note, with what stands around it; a longer one is text."""
-_MATTER: dict[str, MarkKind] = {
+MATTER: dict[str, MarkKind] = {
     **dict.fromkeys(("toc", "landmarks", "lot", "loi"), "contents"),
     "index": "index",
     **dict.fromkeys(("endnotes", "footnotes", "rearnotes"), "notes"),
@@ -371,7 +371,7 @@ def _mark_of(element: Element) -> MarkKind | None:
     if name == "figcaption" or not element.attrib:
         return "caption" if name == "figcaption" else None
     roles, classes = kinds(element) | {element.get("id") or ""}, _classes(element)
-    if matter := next((_MATTER[role] for role in sorted(roles) if role in _MATTER), None):
+    if matter := next((MATTER[role] for role in sorted(roles) if role in MATTER), None):
         return matter
     if name in ("div", "nav", "section", "ul", "table") and "toc" in classes:
         return "contents"
