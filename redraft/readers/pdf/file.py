@@ -16,10 +16,10 @@ from redraft.readers.builder import TITLE_WIDTH, Anchor, ReadCoverage, ReadText,
 from redraft.readers.formats import MAX_ENTRIES
 from redraft.readers.markup import size
 from redraft.readers.parts import names_document
-from redraft.readers.pdf.columns import PdfLine, in_order
 from redraft.readers.pdf.heads import RunningHeads
-from redraft.readers.pdf.layout import Paragraph, paragraphs
-from redraft.readers.pdf.lines import PageText
+from redraft.readers.pdf.layout import Layout, Paragraph
+from redraft.readers.pdf.lines import PdfLine, in_order
+from redraft.readers.pdf.page import PageText
 from redraft.text.sanitizer import one_line
 
 _STREAM = re.compile(rb">>\s*stream\r?\n")
@@ -105,7 +105,7 @@ class _PdfReader:
         pages = [self._lines(at) for at in range(len(self._file))]
         self._refuse_pictures(pages)
         heads = RunningHeads(pages)
-        paragraphs_found = list(paragraphs([heads.without(at) for at in range(len(pages))]))
+        paragraphs_found = list(Layout([heads.without(at) for at in range(len(pages))]).paragraphs())
         labels = self._labels(heads)
         levels = _heading_levels(self._outline(), paragraphs_found)
         for paragraph in paragraphs_found:
