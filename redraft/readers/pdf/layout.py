@@ -47,6 +47,8 @@ class Paragraph:
     size: float
     parts: list[tuple[int, str]] = field(default_factory=list)
     label: str = ""
+    level: int = 0
+    """The level of a heading."""
 
     @property
     def text(self) -> str:
