@@ -194,15 +194,15 @@ class _StoppedError(Exception):
 
 def _request(runner: Runner, metrics: Sequence[Metric], options: Mapping[str, Any]) -> BatchRequest:
     """Return the settings for all documents; raises for options that concern a single document or ask a person."""
-    spec = runner.spec_of_draft(metrics, options)
-    if spec.judging is not None and (stray := [name for name in _ABOUT_ONE if getattr(spec.judging, name)]):
+    order = runner.order_of_draft(metrics, options)
+    if order.judging is not None and (stray := [name for name in _ABOUT_ONE if getattr(order.judging, name)]):
         raise UsageError(f"{stray[0]} applies to one document only", hint="leave it out")
-    if spec.refinement is not None and spec.refinement.review:
+    if order.refinement is not None and order.refinement.review:
         raise UsageError(
             "a review works on one summary, and a batch has many",
             hint="leave out review; a summary can be refined with it afterwards",
         )
-    return BatchRequest(spec.order.settings, spec.judging, spec.refinement)
+    return BatchRequest(order.settings, order.judging, order.refinement)
 
 
 def _check_workers(session: Session, workers: int | None, strategy: str = "") -> None:

@@ -343,8 +343,7 @@ def _keys(command: click.Command) -> set[str]:
 
 def _options(command: click.Command) -> dict[str, click.Option]:
     """Return the options with an environment variable, which a file may set too, by long name."""
-    parameters = [*command.params, *getattr(command, "rare", ())]
-    settable = [parameter for parameter in parameters if isinstance(parameter, click.Option) and parameter.envvar]
+    settable = [parameter for parameter in command.params if isinstance(parameter, click.Option) and parameter.envvar]
     return {name[2:]: option for option in settable for name in option.opts if name.startswith("--")}
 
 

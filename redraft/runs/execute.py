@@ -29,8 +29,8 @@ from redraft.report.history.results import lost_rounds
 from redraft.runs.driver import AnswerLike, Driver
 from redraft.runs.job import reader_of
 from redraft.runs.manager import RunManager, recorded_run
-from redraft.runs.order import chapter_document, chapter_settings, chapter_spec
-from redraft.runs.prepare import PreparedDocument, RunSpec, prepare, record, restore
+from redraft.runs.order import chapter_document, chapter_settings, order_of_chapter
+from redraft.runs.prepare import PreparedDocument, prepare, record, restore
 from redraft.settings import REFERENCES
 from redraft.store.connection import off_loop
 from redraft.store.documents import ChapterRun
@@ -232,12 +232,12 @@ class _ChapterRuns:
         manager, run, store = self.manager, self.job.run, self.manager.store
         if chapter.run:
             return await off_loop(store.runs.get, chapter.run)
-        order = chapter_spec(RunSpec(run.order, own=tuple(manager.own.values())))
+        order = order_of_chapter(run.order)
         prepared = self.prepared.pop(chapter.chunk.index)
 
         def recorded() -> Run:
             with store.transaction():
-                part = record(prepared, order, run.limits, store)
+                part = record(prepared, order, store, tuple(manager.own.values()))
                 store.chapters.put(replace(chapter, run=part.id), run=run.id)
             return part
 

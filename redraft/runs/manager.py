@@ -20,13 +20,14 @@ from redraft.llm.addresses import OPENAI, provider_of
 from redraft.llm.base import Model
 from redraft.llm.budget import Budget, PriceTable
 from redraft.llm.langsmith import tracing
+from redraft.order import Order
 from redraft.runs.inputs import Sources, document_of
 from redraft.runs.job import JobFactory
 from redraft.runs.model_names import judge_settings_of
 from redraft.runs.models import ModelPool, ModelRole, ModelRoles, assign_models, load_openai
 from redraft.runs.models import open_models as open_models
 from redraft.runs.own_places import OwnPlaces
-from redraft.runs.prepare import PreparedDocument, RunSpec, check_judging, prepare, record, restore, with_windows
+from redraft.runs.prepare import PreparedDocument, check_judging, complete, prepare, record, restore
 from redraft.runs.roster import server_window
 from redraft.settings import GIVEN_STRATEGY, DraftConfig, Limits, reads_prompts
 from redraft.store.connection import entered_off_loop, off_loop
@@ -340,14 +341,14 @@ PARTIAL = "partial"
 """The node name of a draft made from partial results after the budget was used up."""
 
 
-def _is_sure_to_ask(settings: DraftConfig, order: RunSpec, objects: Mapping[str, Model]) -> bool:
+def _is_sure_to_ask(settings: DraftConfig, order: Order, objects: Mapping[str, Model]) -> bool:
     """Return whether the OpenAI client will certainly be needed, by the writer or a judge."""
     drafted = settings.strategy != GIVEN_STRATEGY
     draft_configs = [settings] if drafted else judge_settings_of(settings, order.judging)
     return OPENAI in {provider_of(settings.model) for settings in draft_configs if settings.model not in objects}
 
 
-def judged_by_writer(settings: DraftConfig, order: RunSpec) -> list[str]:
+def judged_by_writer(settings: DraftConfig, order: Order) -> list[str]:
     """Return a note if a language model judges what it writes itself."""
     is_written = settings.strategy != GIVEN_STRATEGY or order.refinement is not None
     if order.judging is None or not is_written or not reads_prompts(settings.model):
@@ -358,27 +359,27 @@ def judged_by_writer(settings: DraftConfig, order: RunSpec) -> list[str]:
     return [f"{settings.model} judges what it has written itself: scores by another judge mean more"]
 
 
-async def record_new_run(manager: RunManager, source: Sources, order: RunSpec, limits: Limits | None = None) -> Run:
+async def record_new_run(manager: RunManager, source: Sources, order: Order, limits: Limits | None = None) -> Run:
     """Record a new run; invalid settings are raised first. Its own limits replace the session's."""
-    store, model_roles, settings = manager.store, manager.model_roles, order.settled(order.order.settings)
+    store, objects, own = manager.store, manager.model_roles.objects, tuple(manager.own.values())
     document = await off_loop(document_of, store, source)
-    manager.places.add(settings, order.judging, order.refinement, model_roles.objects)
-    settings, order, notes = await off_loop(with_windows, settings, order, server_window, model_roles.objects)
+    manager.places.add(order.settings, order.judging, order.refinement, objects)
+    order, notes = await off_loop(complete, order, server_window, objects)
+    settings = order.settings
     notes += judged_by_writer(settings, order)
     for note in notes:
         manager.observe(Notice(note, everywhere=True))
-    writer = model_roles.objects.get(model_roles.model or "")
-    inputs = (document, settings, writer, order.given)
-    if _is_sure_to_ask(settings, order, model_roles.objects) and not await off_loop(store.documents.has, document.id):
+    inputs = (document, settings, objects.get(settings.model), order.given)
+    if _is_sure_to_ask(settings, order, objects) and not await off_loop(store.documents.has, document.id):
         prepared, _ = await asyncio.gather(off_loop(prepare, *inputs), off_loop(load_openai))
     else:
         prepared = await off_loop(prepare, *inputs)
     # Errors in the judging settings are raised before the first draft is paid for.
-    await off_loop(check_judging, order, prepared, store)
-    run_limits = limits or manager.limits or Limits()
-    arguments = (prepared.settings, order.judging, manager.limits_with_budget(run_limits), manager.prices)
-    await off_loop(assign_models, *arguments, refinement=order.refinement, objects=model_roles.objects)
-    run = await off_loop(record, prepared, order, run_limits, store, notes)
+    await off_loop(check_judging, order, prepared, store, own)
+    order = order.model_copy(update={"limits": limits or manager.limits or Limits()})
+    arguments = (prepared.settings, order.judging, manager.limits_with_budget(order.limits), manager.prices)
+    await off_loop(assign_models, *arguments, refinement=order.refinement, objects=objects)
+    run = await off_loop(record, prepared, order, store, own, notes)
     manager.prepared[run.id], manager.begun[run.id] = prepared, None
     if limits is not None:
         manager.limited[run.id] = limits

@@ -14,8 +14,8 @@ from redraft.evaluators.base import Metric
 from redraft.events import Observer
 from redraft.graphs.job import Job
 from redraft.graphs.state import GraphSession, Scope, Task
-from redraft.llm.langsmith import configured, tracing
-from redraft.order import Kind, OrderParts, kind_of_draft, refuse_idle
+from redraft.llm.langsmith import Tracing, configured, tracing
+from redraft.order import Kind, Order, OrderParts, kind_of_draft, refuse_idle
 from redraft.report.history.results import Result, read_result
 from redraft.runs.driver import AnswerLike, Driver, Reviewer
 from redraft.runs.execute import carry_out
@@ -23,7 +23,6 @@ from redraft.runs.inputs import Sources, document_of_task, summary_of, summary_t
 from redraft.runs.job import JobFactory
 from redraft.runs.manager import RunManager, record_new_run
 from redraft.runs.order import SessionOrder
-from redraft.runs.prepare import RunSpec
 from redraft.settings import Limits
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
@@ -56,19 +55,19 @@ class Runner(GraphSession):
         self.manager.own.update(session_order.own)
         return session_order
 
-    def spec(self, kind: Kind, metrics: Sequence[Metric], options: Mapping[str, Any], **given: Any) -> RunSpec:
-        """Return what a run of this kind with these arguments is to do. `given` are its summaries and findings."""
+    def order(self, kind: Kind, metrics: Sequence[Metric], options: Mapping[str, Any], **inputs: Any) -> Order:
+        """Return the order of a run of this kind with these arguments. `inputs` are its summaries and findings."""
         refuse_idle(kind, options)
-        return self.edited(metrics, options).spec(kind, self.manager.model_roles, **given)
+        return self.edited(metrics, options).order(kind, self.manager.model_roles, **inputs)
 
-    def spec_of_draft(self, metrics: Sequence[Metric], options: Mapping[str, Any]) -> RunSpec:
-        """Return what a run of `summarize` with these arguments is to do."""
+    def order_of_draft(self, metrics: Sequence[Metric], options: Mapping[str, Any]) -> Order:
+        """Return the order of a run of `summarize` with these arguments."""
         session_order = self.edited(metrics, options)
         is_judged = bool(metrics) or any(options.get(name) is not None for name in ("judging", "refinement"))
         kind = kind_of_draft(session_order.parts, options, is_judged=is_judged)
         if kind == "summarize":
             refuse_idle(kind, options)
-        return session_order.spec(kind, self.manager.model_roles)
+        return session_order.order(kind, self.manager.model_roles)
 
     async def summary(self, summary: str | Path, name: str = "summary") -> str:
         """Return the text of a summary, with notes on what was left out of it."""
@@ -83,17 +82,21 @@ class Runner(GraphSession):
         if place is not None:
             summary, notes = await off_loop(summary_of, self.store, place)
             self.manager.note(*notes)
-        spec = session_order.spec(scope, self.manager.model_roles, given=summary)
+        order = session_order.order(scope, self.manager.model_roles, given=summary)
         document = await off_loop(document_of_task, self.store, task)
-        return (await record_new_run(self.manager, document, spec)).id
+        return (await record_new_run(self.manager, document, order)).id
 
-    async def begin_order(self, source: Sources, spec: RunSpec, limits: Limits | None = None) -> Result:
-        """Begin a run of an order that is complete, and work on it to its end. Its own limits replace the session's."""
+    async def begin_order(
+        self, source: Sources, order: Order, limits: Limits | None = None, config: Mapping[str, Any] | None = None
+    ) -> Result:
+        """Begin a run of an order, and work on it to its end. Its own limits replace the session's; of `config`,
+        callbacks, tags and metadata go to LangChain."""
         try:
-            run = await record_new_run(self.manager, source, spec, limits)
+            run = await record_new_run(self.manager, source, order, limits)
         except RedraftError as error:
             raise error.trimmed() from error.__cause__
-        return await self.work_on(run, config=spec.config)
+        names = Tracing.__annotations__
+        return await self.work_on(run, config={name: part for name, part in (config or {}).items() if name in names})
 
     async def work_on(
         self, run: Run, answer: AnswerLike | None = None, config: Mapping[str, Any] | None = None

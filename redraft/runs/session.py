@@ -189,7 +189,8 @@ class Session:
         """Draft a summary, judge it by `metrics`, and refine it if there are `goals`. With `by_chapter=True` the same
         is done for each chapter, or each of several documents; see `chapters` of the result. A used-up budget is not an
         error if there is a draft."""
-        return await self._runner.begin_order(source, self._runner.spec_of_draft(metrics, options))
+        order = self._runner.order_of_draft(metrics, options)
+        return await self._runner.begin_order(source, order, config=options)
 
     async def evaluate(
         self, source: Sources, summary: str | Path, *, metrics: Sequence[Metric] = (), **options: Unpack[SessionCall]
@@ -199,7 +200,8 @@ class Session:
         A metric that fails is a failed `Evaluation` with its reason; the others have their scores.
         """
         text = await self._runner.summary(summary)
-        return await self._runner.begin_order(source, self._runner.spec("evaluate", metrics, options, given=text))
+        order = self._runner.order("evaluate", metrics, options, given=text)
+        return await self._runner.begin_order(source, order, config=options)
 
     async def refine(
         self,
@@ -213,8 +215,9 @@ class Session:
         """Refine a summary until it meets its goals. Its limit is `words`, or else its own length. `findings`, such as
         those of `result.findings`, are fixed first, whatever the goals; they do not affect scores. With
         `review=True` the run stops before each revision with status `waiting`, unless there is a `reviewer`."""
-        parts = {"given": await self._runner.summary(summary), "findings": list_argument(findings, "findings")}
-        return await self._runner.begin_order(source, self._runner.spec("refine", metrics, options, **parts))
+        inputs = {"given": await self._runner.summary(summary), "findings": list_argument(findings, "findings")}
+        order = self._runner.order("refine", metrics, options, **inputs)
+        return await self._runner.begin_order(source, order, config=options)
 
     async def ask(
         self, source: Sources, question: str, *, follow: str | None = None, **options: Unpack[SessionCall]
@@ -228,9 +231,9 @@ class Session:
         """
         earlier = await off_loop(exchanges_until, self.store, follow)
         values: dict[str, Any] = {**options, "query": checked_question(question), "earlier": earlier}
-        spec = self._runner.spec("ask", (), values)
+        order = self._runner.order("ask", (), values)
         document = await off_loop(document_asked_about, self.store, source)
-        result = await self._runner.begin_order(document, spec)
+        result = await self._runner.begin_order(document, order, config=options)
         return await off_loop(read_answer, self.store, result.run.id)
 
     async def compare(
@@ -239,8 +242,8 @@ class Session:
         """Ask in both orders which summary is better. `redraft.records.compared(store, run)` reads the answer."""
         first, second = await self._runner.summary(first, "first"), await self._runner.summary(second, "second")
         check_summaries(first, second)
-        spec = self._runner.spec("compare", (), options, given=first, other=second)
-        return await self._runner.begin_order(source, spec)
+        order = self._runner.order("compare", (), options, given=first, other=second)
+        return await self._runner.begin_order(source, order, config=options)
 
     async def build(
         self, source: Sources, what: Literal["questions", "keyfacts"] = "questions", **options: Unpack[SessionCall]
@@ -250,8 +253,8 @@ class Session:
         """
         if what not in ("questions", "keyfacts"):
             raise UsageError(f"{what!r} cannot be built", hint='use "questions" or "keyfacts"')
-        spec = self._runner.spec("pack" if what == "questions" else "keyfacts", (), options)
-        return await self._runner.begin_order(source, spec)
+        order = self._runner.order("pack" if what == "questions" else "keyfacts", (), options)
+        return await self._runner.begin_order(source, order, config=options)
 
     async def fork(
         self,
@@ -275,14 +278,9 @@ class Session:
         places = manager.places.with_given(options.get("settings"), options.get("judging"), options)
         parts = session_order.parts
         places.check(run.id, parts.settings, parts.judging, parts.refinement, manager.model_roles.objects)
-        spec = session_order.spec(
-            "refine",
-            manager.model_roles,
-            given=text,
-            parent=run.id,
-            findings=list_argument(findings, "findings"),
-        )
-        return await self._runner.begin_order(document, spec)
+        inputs = {"given": text, "parent": run.id, "findings": list_argument(findings, "findings")}
+        order = session_order.order("refine", manager.model_roles, **inputs)
+        return await self._runner.begin_order(document, order, config=options)
 
     async def resume(
         self, key: str, *, limits: Limits | None = None, answer: AnswerLike | None = None, **config: Unpack[Tracing]
@@ -346,13 +344,13 @@ class Session:
         `refine` if there are goals, and otherwise for `evaluate`. No model is asked, and nothing is stored."""
         runner = self._runner
         if summary is None:
-            spec = runner.spec_of_draft(metrics, options)
+            order = runner.order_of_draft(metrics, options)
         else:
             kind: Kind = "refine" if runner.edited(metrics, options).parts.refinement else "evaluate"
-            spec = runner.spec(kind, metrics, options, given=await runner.summary(summary))
+            order = runner.order(kind, metrics, options, given=await runner.summary(summary))
         from redraft.runs.dry_run import plan_in_session
 
-        return await off_loop(plan_in_session, runner.manager, source, spec)
+        return await off_loop(plan_in_session, runner.manager, source, order)
 
     # Reading runs.
 

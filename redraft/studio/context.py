@@ -22,9 +22,9 @@ from redraft.batches.sources import file_name
 from redraft.domain import Document
 from redraft.errors import RedraftError, RunCommand, RunError, UsageError
 from redraft.llm.budget import PriceTable
+from redraft.order import Order
 from redraft.runs.driver import streaming
 from redraft.runs.experiment_runner import describe_error
-from redraft.runs.prepare import RunSpec
 from redraft.runs.session import Session, runner_of
 from redraft.settings import Limits, ModelSettings
 from redraft.store.batches import Batch, BatchItemRow
@@ -62,10 +62,10 @@ class WorkManager:
         feed = self._feeds.get(run)
         return feed is not None and not feed.over
 
-    async def start(self, document: Document, spec: RunSpec, max_cost: float | None = None) -> str:
+    async def start(self, document: Document, order: Order, max_cost: float | None = None) -> str:
         """Start a run, and return its id once it is stored. Earlier errors are raised."""
         limits = limits_of(self.manager.limits or Limits(), max_cost)
-        return await self._begun(Feed(streaming(partial(self._runner.begin_order, document, spec, limits))))
+        return await self._begun(Feed(streaming(partial(self._runner.begin_order, document, order, limits))))
 
     async def resume(self, run: str, max_cost: float | None = None) -> str:
         """Resume a run that has stopped, optionally with another limit of cost."""
