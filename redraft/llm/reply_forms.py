@@ -88,7 +88,8 @@ class ReplyShape:
         self.fields = reply_fields(shape)
         self._names = set(map(plain_name, self.fields))
         only = next(iter(self.fields.items())) if len(self.fields) == 1 else None
-        self.list_name, self._list = only if only and only[1].is_list else ("", None)
+        self._list = only[1] if only and only[1].is_list else None
+        self.list_name = only[0] if only and self._list else ""
         self.entry_model = self._list.model if self._list else None
         self._entry_fields = reply_fields(self.entry_model) if self.entry_model else {}
         self.items = self._list.entry_items if self._list else None
