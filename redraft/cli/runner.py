@@ -319,7 +319,7 @@ def run_task(
                 reviewer=person,
                 observer=observe,
             )
-            runner_of(session).manager.places.update(places or OwnPlaces())
+            runner_of(session).places.update(places or OwnPlaces())
             async with session:
                 return await task(session)
 

@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from math import log
 from typing import Any, Self, TypeVar
@@ -21,9 +21,7 @@ from redraft.domain import GIVEN, OTHER, Document, TextKind, Usage
 from redraft.errors import UnreadableReply
 from redraft.evaluators.base import METRIC, Evaluator
 from redraft.evaluators.catalog import names, with_rubrics
-from redraft.events import Observer, ignore_event
-from redraft.graphs.job import Job
-from redraft.graphs.state import Scope, Task
+from redraft.events import Observer
 from redraft.llm import structured_output
 from redraft.llm.base import Model, Reply, Request, Sampling
 from redraft.llm.budget import PriceTable, builtin_prices
@@ -34,13 +32,12 @@ from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import InputT, Prompt, ValueT
 from redraft.prompts.tags import TagContext, Tags
 from redraft.report.history.results import document_read
-from redraft.runs.driver import Driver
 from redraft.runs.execute import carry_out
 from redraft.runs.inputs import Sources, document_of
 from redraft.runs.job import JobFactory
-from redraft.runs.manager import RunManager
 from redraft.runs.model_names import identity_of
 from redraft.runs.models import ModelPool, ModelRole, ModelRoles, assign_models, books_of, pool_of, settings_by_role
+from redraft.runs.open_runs import OpenRuns
 from redraft.runs.order import order_of_chapter
 from redraft.runs.plans import (
     DRAFTING,
@@ -287,18 +284,39 @@ class _DryJobFactory(JobFactory):
         return _ContentWriter(structured_writer, query=self.run.settings.query, kind=kind)
 
 
-@dataclass(slots=True)
-class DryManager(RunManager):
-    """Opens counting models."""
+class DryRuns(OpenRuns):
+    """Runs on a store in memory with counting models."""
 
-    factory: type[JobFactory] = _DryJobFactory
-    tallies: dict[str, UsageTally] = field(default_factory=dict)
-    counts: dict[str, TokenCounts] = field(default_factory=dict)
-    """Token counts by the name of the tokenizer."""
-    replies: dict[tuple[object, ...], dict[tuple[object, ...], object]] = field(default_factory=dict)
-    """Each model's replies in all runs."""
-    user_store: Store | None = None
-    """The user's store, whose replies are free."""
+    def __init__(
+        self,
+        prices: PriceTable | None,
+        metrics: Sequence[Evaluator] = (),
+        roles: ModelRoles | None = None,
+        user_store: Store | None = None,
+    ) -> None:
+        """Open the store; `metrics` are the user's own, and `roles` have the user's model objects. What is in the
+        `user_store` is free."""
+        by_name = {evaluator.name: evaluator for evaluator in metrics}
+        super().__init__(Store(":memory:"), roles or ModelRoles(), by_name, prices)
+        self.saver.savers.append(InMemorySaver(serde=PlainSerializer(self.store.checkpoints.place)))
+        self.tallies: dict[str, UsageTally] = {}
+        self._user_store = user_store
+        self._counts: dict[str, TokenCounts] = {}
+        """Token counts by the name of the tokenizer."""
+        self._replies: dict[tuple[object, ...], dict[tuple[object, ...], object]] = {}
+        """Each model's replies in all runs."""
+        self._built: dict[tuple[str, str, str], str | None] = {}
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+        self.store.close()
+
+    def job_factory(self, *parts: Any) -> JobFactory:
+        """Return what makes the job of a run, whose writer tidies nothing."""
+        return _DryJobFactory(*parts)
 
     @asynccontextmanager
     async def models(
@@ -310,70 +328,27 @@ class DryManager(RunManager):
     ) -> AsyncIterator[ModelPool]:
         """Replace each model by a counting model."""
         tally = self.tallies.setdefault(run.id, UsageTally(prepared, run, len(self.tallies)))
-        tokens = self.counts.setdefault(prepared.tokenizer.name, TokenCounts(prepared.tokenizer))
+        tokens = self._counts.setdefault(prepared.tokenizer.name, TokenCounts(prepared.tokenizer))
         for chunk in prepared.chunks:
             tokens[prepared.document.text[slice(*chunk.span)]] = chunk.tokens
 
         def counting(role: ModelRole, book: PromptBook) -> Model:
-            return CountingModel(role, book, tally, tokens, self.replies.setdefault(role.asked_as, {}), self.user_store)
+            replies = self._replies.setdefault(role.asked_as, {})
+            return CountingModel(role, book, tally, tokens, replies, self._user_store)
 
         yield pool_of(assigned, books_of(assigned, prepared.book), counting)
-
-
-class DryRuns:
-    """Runs on a store in memory with counting models. It is the session of their graphs."""
-
-    def __init__(
-        self,
-        prices: PriceTable | None,
-        metrics: Sequence[Evaluator] = (),
-        roles: ModelRoles | None = None,
-        user_store: Store | None = None,
-    ) -> None:
-        """Open the store; `metrics` are the user's own, and `roles` have the user's model objects. What is in the
-        `user_store` is free."""
-        self.store = Store(":memory:")
-        by_name = {evaluator.name: evaluator for evaluator in metrics}
-        self.manager = DryManager(
-            self.store, roles or ModelRoles(), by_name, prices, ignore_event, user_store=user_store
-        )
-        self.driver = Driver(self.store, self, None, self.manager)
-        self.driver.savers.append(InMemorySaver(serde=PlainSerializer(self.store.checkpoints.place)))
-        self._built: dict[tuple[str, str, str], str | None] = {}
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.manager.aclose()
-        await self.driver.aclose()
-        self.store.close()
-
-    async def begin(self, task: Task, scope: Scope) -> str:
-        """Refuse to begin a run, since all are recorded by `run_prepared`."""
-        raise NotImplementedError
-
-    def at_work(self, run: str) -> AbstractAsyncContextManager[Job]:
-        """Work on a run."""
-        return self.manager.at_work(run)
-
-    async def finish(self, run: str, draft: str, reason: str, why: str = "") -> str:
-        """End a run."""
-        return await self.manager.finish(run, draft, reason, why)
 
     async def run_prepared(self, prepared: PreparedDocument, order: Order) -> str:
         """Run what was prepared, and return the run's id. Questions and key facts of the user's store are replaced by
         ones built here first, which are not counted."""
-        if self.manager.user_store is not None:
+        if self._user_store is not None:
             self.store.documents.add(prepared.document)
-            self.store.learn(self.manager.user_store, prepared.document.id)
+            self.store.learn(self._user_store, prepared.document.id)
         order = await self._with_packs(prepared, order)
         order = order.model_copy(update={"limits": Limits()})
-        run = record(prepared, order, self.store, tuple(self.manager.own.values()))
-        self.manager.prepared[run.id] = prepared
-        await carry_out(self.manager, self.driver, run)
-        # A run that needs no model, such as comparing a text with itself, has opened none.
-        self.manager.tallies.setdefault(run.id, UsageTally(prepared, run))
+        run = record(prepared, order, self.store, tuple(self.own.values()))
+        self.prepared[run.id] = prepared
+        await carry_out(self, run)
         return run.id
 
     async def _with_packs(self, prepared: PreparedDocument, order: Order) -> Order:
@@ -395,13 +370,13 @@ class DryRuns:
 
     def plan_of_run(self, run: str, order: Order, prices: PriceTable, notes: Sequence[str] = ()) -> RunPlan:
         """Return what was counted of a run, and its chapters."""
-        tally, judging = self.manager.tallies[run], order.judging
+        tally, judging = self.tallies[run], order.judging
         prepared, plan, work = tally.prepared, tally.prepared.plan, tuple(tally.work.values())
-        settings, objects = prepared.settings, self.manager.model_roles.objects
+        settings, objects = prepared.settings, self.model_roles.objects
         roles = assign_models(settings, judging, Limits(), prices, refinement=order.refinement, objects=objects)
         parts = [chapter.run for chapter in self.store.chapters.of(run) if chapter.run]
         chapters = [self.plan_of_run(part, order_of_chapter(order), prices) for part in parts]
-        drafting, *stages = _stages(work, order, tuple(self.manager.own.values()))
+        drafting, *stages = _stages(work, order, tuple(self.own.values()))
         costs = [usage.cost(prices) for usage in work]
         highest_costs = [usage.cost(prices, usage.reasoning_tokens) for usage in work]
         unpriced = [usage.settings.model for usage, cost in zip(work, costs, strict=True) if cost is None]
@@ -453,13 +428,13 @@ def plan_run(document: Document, order: Order, prices: PriceTable, user_store: S
     return dry_run(prepared, order, prices, notes, user_store=user_store)
 
 
-def plan_in_session(manager: RunManager, source: Sources, order: Order) -> RunPlan:
+def plan_in_session(runs: OpenRuns, source: Sources, order: Order) -> RunPlan:
     """Return the plan of a run by a session. No model is asked, and nothing is stored."""
-    roles, own, limits = manager.model_roles, tuple(manager.own.values()), manager.limits or Limits()
-    prepared, order, notes = prepare_run(document_of(manager.store, source), order, known_window, roles.objects)
-    check_judging(order, prepared, manager.store, own)
-    plan = dry_run(prepared, order, manager.prices, notes, roles, manager.store, own)
-    return plan.model_copy(update={"seconds": seconds_of(manager.store, plan, limits.concurrency)})
+    roles, own, limits = runs.model_roles, tuple(runs.own.values()), runs.limits or Limits()
+    prepared, order, notes = prepare_run(document_of(runs.store, source), order, known_window, roles.objects)
+    check_judging(order, prepared, runs.store, own)
+    plan = dry_run(prepared, order, runs.prices, notes, roles, runs.store, own)
+    return plan.model_copy(update={"seconds": seconds_of(runs.store, plan, limits.concurrency)})
 
 
 def plan_again(store: Store, run: Run, prices: PriceTable) -> RunPlan:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,9 +18,11 @@ from redraft.order import Order
 from redraft.report.history.results import Result, read_result
 from redraft.runs.model_names import NO_ITEM
 from redraft.runs.models import ModelPool, ModelRole, open_models
+from redraft.runs.open_runs import record_stop
 from redraft.runs.prepare import PreparedDocument, complete, identify, record
 from redraft.runs.roster import server_window
-from redraft.runs.session import Session, runner_of, session_beside
+from redraft.runs.runner import Runner
+from redraft.runs.session import Session, runner_of
 from redraft.settings import DraftConfig, Limits
 from redraft.store.connection import off_loop, storable
 from redraft.store.runs import Run
@@ -50,6 +53,22 @@ def describe_error(error: Exception) -> dict[str, Any]:
     problem = failure("", error)
     words = error.stored if isinstance(error, RedraftError) else {"hint": "please report it"}
     return {**words, "code": problem.code, "message": problem.message}
+
+
+@asynccontextmanager
+async def recorded_run(store: Store, run: str) -> AsyncIterator[None]:
+    """Mark a run of an experiment's own work as running, then record how it ended and how long it took."""
+    began = time.monotonic()
+    await off_loop(store.runs.set_status, run, "running")
+    try:
+        yield
+    except BaseException as error:
+        await record_stop(store, run, error)
+        raise
+    else:
+        await off_loop(store.runs.set_status, run, "done", stop_reason="complete")
+    finally:
+        await off_loop(store.runs.add_seconds, run, time.monotonic() - began)
 
 
 @dataclass(slots=True)
@@ -144,7 +163,7 @@ class ExperimentRunner:
 
     @property
     def _objects(self) -> Mapping[str, Model]:
-        return runner_of(self.session).manager.model_roles.objects if self.session is not None else NO_ITEM
+        return runner_of(self.session).model_roles.objects if self.session is not None else NO_ITEM
 
     def _window(self, role: ModelRole) -> int | None:
         """Return a model's window as its server reports it; asked once."""
@@ -154,7 +173,7 @@ class ExperimentRunner:
 
     @property
     def _own(self) -> tuple[Evaluator, ...]:
-        return tuple(runner_of(self.session).manager.own.values()) if self.session is not None else ()
+        return tuple(runner_of(self.session).own.values()) if self.session is not None else ()
 
     def _found(self, document: Document, settings: DraftConfig, order: Order) -> Run | None:
         order = order.model_copy(update={"settings": settings})
@@ -201,12 +220,11 @@ class ExperimentRunner:
     ) -> Result:
         """Resume the run, or start one, in a session of its own."""
         if self.session is not None:
-            opened = session_beside(self.session, watch, self.limits, self.budget)
+            opened = runner_of(self.session).beside(watch, self.limits, self.budget)
         else:
-            opened = Session(self.store, limits=self.limits, prices=self.prices, observer=watch, budget=self.budget)
-        async with opened as session:
-            runner_of(session).manager.places.add(settings, order.judging, order.refinement, self._objects)
+            opened = Runner(self.store, prices=self.prices, observer=watch, limits=self.limits, budget=self.budget)
+        async with opened as runner:
+            runner.places.add(settings, order.judging, order.refinement, self._objects)
             if run is not None:
-                return await session.resume(run.id)
-            order = order.model_copy(update={"settings": settings})
-            return await runner_of(session).begin_order(document, order)
+                return await runner.resume(run.id)
+            return await runner.begin_order(document, order.model_copy(update={"settings": settings}))

@@ -173,11 +173,6 @@ async def open_model(settings: DraftConfig, *, seconds: float, usual_key: bool =
         yield (open_plugged if plugged else open_provided)(settings, seconds=seconds)
 
 
-def load_openai() -> None:
-    """Import the OpenAI client."""
-    import redraft.llm.openai  # noqa: F401
-
-
 # The models of a run by role.
 
 

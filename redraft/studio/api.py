@@ -138,7 +138,7 @@ async def ask(request: Request) -> StartedRun:
     body = validated(QuestionBody, await json_of(request))
     asked_about = await run_of(request)
     document, order = await read(request, question_order, asked_about, body)
-    work_of(request).manager.places.check(asked_about.id, order.settings, order.judging)
+    work_of(request).runner.places.check(asked_about.id, order.settings, order.judging)
     run = await work_of(request).start(document, order)
     return StartedRun(run=run, events=f"/api/runs/{run}/events")
 

@@ -175,7 +175,7 @@ def add_model(context: StudioContext, settings: ModelSettings, new: NewModel) ->
     write(path, content, "check who may write the file")
     context.added_models[new.name] = settings
     if context.work is not None:
-        context.work.manager.places.add_model(settings)
+        context.work.runner.places.add_model(settings)
     return path
 
 
@@ -209,7 +209,7 @@ async def _looked(context: StudioContext) -> LocalServers:
     context.local = usable
     if context.work is not None:
         for model in usable.values():
-            context.work.manager.places.add_model(model)
+            context.work.runner.places.add_model(model)
     return LocalServers(servers=tuple(lines))
 
 

@@ -154,12 +154,12 @@ def plan_fork(store: Store, run: Run, body: ForkBody, work: WorkManager, models:
     writer = writer_settings(body.model, models) if body.model else {}
     prompts = {"prompts": body.prompts} if body.prompts else {}
     drafting = run.settings.model_copy(update={"words": body.words or run.settings.words, **writer, **prompts})
-    roles = work.manager.model_roles
+    roles = work.runner.model_roles
     parts = parts.with_parts(drafting, judging).edited(changes)
     fork = SessionOrder(parts).judged_as_before(run.settings, roles)
     findings = requests([text for text in body.requests if text.strip()])
     order = fork.order("refine", roles, given=summary, parent=run.id, findings=findings)
-    work.manager.places.check(run.id, order.settings, order.judging, order.refinement, roles.objects)
+    work.runner.places.check(run.id, order.settings, order.judging, order.refinement, roles.objects)
     return PlannedStart(store.documents.get(run.document), order)
 
 

@@ -128,10 +128,13 @@ def test_no_verdict_is_no_success(command: Inside) -> None:
     assert "\x1b" not in done.out
 
 
-def test_equal_summaries_tie_without_a_key(command: Inside) -> None:
+def test_equal_summaries_tie_without_a_call(command: Inside) -> None:
     compare = ("compare", "book.md", "good.md", "good.md", "--model", MODEL)
-    done, planned = Inside(command.folder).run(*compare), Inside(command.folder).run(*compare, "--dry-run")
+    with ChatServer(lambda _: "I prefer the first.") as server:
+        here = Inside(command.folder, server.base_url)
+        done, planned = here.run(*compare), here.run(*compare, "--dry-run")
     assert done.code == 0, done.err
+    assert server.seen == []
     assert "overall tie 0 0 0 0 detail tie" in facts(done.out)
     assert "A and B are the same text; no model was asked\n" in done.out
     assert facts(planned.out).endswith("calls none, since A and B are the same text"), planned.err

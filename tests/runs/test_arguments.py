@@ -166,7 +166,7 @@ async def test_none_is_an_empty_list() -> None:
     async with Session(":memory:", judges=None, metrics=None, strategies=None, limits={"max_calls": 30}) as session:
         result = await session.evaluate(MINUTES, WRONG, metrics=None)
         await session.refine(MINUTES, WRONG, findings=None, goals={"consistency": 0.0})
-        assert runner_of(session).manager.limits == Limits(max_calls=30), "they may be a dictionary"
+        assert runner_of(session).limits == Limits(max_calls=30), "they may be a dictionary"
     assert sorted(result.scores) == ["consistency", "coverage"]
 
 

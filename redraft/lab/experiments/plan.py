@@ -188,7 +188,7 @@ class DryExperimentRunner(ExperimentRunner):
     ) -> AbstractAsyncContextManager[ModelPool]:
         """Open counting models."""
         self.planned[self.planned.index(PlannedRun(run.id, ""))] = PlannedRun(run.id, step)
-        return self.runs.manager.models(assigned, run, prepared, self.observer)
+        return self.runs.models(assigned, run, prepared, self.observer)
 
     async def _settled(self, settings: DraftConfig, order: Order) -> tuple[DraftConfig, Order]:
         return await super(DryExperimentRunner, self)._settled(settings, without_person(order))
@@ -211,7 +211,7 @@ class DryExperimentRunner(ExperimentRunner):
         """Return the steps in the order in which they began."""
         steps_by_key: dict[tuple[object, ...], PlanStep] = {}
         for run, step, is_part, judge in self.planned:
-            if (tally := self.runs.manager.tallies.get(run)) is None:
+            if (tally := self.runs.tallies.get(run)) is None:
                 continue
             counted = set[object]()
             document = tally.prepared.document

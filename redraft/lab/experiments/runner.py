@@ -19,9 +19,8 @@ from redraft.events import PartDone
 from redraft.order import Order
 from redraft.report.history.judges import judged_by
 from redraft.report.history.results import Result
-from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch, failure
+from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch, failure, recorded_run
 from redraft.runs.job import wording
-from redraft.runs.manager import recorded_run
 from redraft.runs.models import ModelPool, OpenModel, assign_models
 from redraft.runs.prepare import PreparedDocument
 from redraft.settings import REFERENCES, DraftConfig, JudgeConfig, PackPart
