@@ -50,10 +50,10 @@ def presets() -> tuple[str, ...]:
 @cache
 def _known() -> dict[str, Preset]:
     written = tomllib.loads(resources.files("redraft").joinpath(_FILE).read_text("utf-8"))
-    return {name: _made(name, **parts) for name, parts in written.items()}
+    return {name: _preset_of(name, **parts) for name, parts in written.items()}
 
 
-def _made(
+def _preset_of(
     name: str,
     *,
     settings: dict[str, Any] | None = None,
@@ -61,6 +61,7 @@ def _made(
     refinement: dict[str, Any] | None = None,
     experiment: Mapping[str, Any] | None = None,
 ) -> Preset:
+    """Return the preset that a table of the presets' file describes."""
     return Preset(
         name,
         DraftConfig.model_validate(settings or {}),

@@ -561,13 +561,13 @@ class EvidenceSearch(Generic[Verdict]):
                 silent = [*of_parts, *([earlier[n]] if n in earlier else [])]
                 ranked = [*filter(self.objects, silent), *filter(self.unsure, silent), *silent]
                 verdicts[n] = ranked[0]
-        reread: ItemResults[Verdict] = await self._settled(disputed) if disputed else ItemResults()
+        reread: ItemResults[Verdict] = await self._settle_disputes(disputed) if disputed else ItemResults()
         settled = {
             n: verdict.model_copy(update={"scope": self._all}) for n, verdict in (verdicts | reread.verdicts).items()
         }
         return ItemResults(settled, first_error(read) or reread.trouble)
 
-    async def _settled(self, disputed: Mapping[int, Sequence[Verdict]]) -> ItemResults[Verdict]:
+    async def _settle_disputes(self, disputed: Mapping[int, Sequence[Verdict]]) -> ItemResults[Verdict]:
         """Return the verdicts on items on which parts disagree, with all cited places in view."""
         places = {
             n: [Span(*verdict.place) for verdict in verdicts if verdict.place] for n, verdicts in disputed.items()

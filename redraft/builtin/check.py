@@ -143,12 +143,12 @@ class SourceText:
                 other_first = max(other_first, other_end - size)
             place, other_place = range(first, end), range(other_first, other_end)
             for detail in sentence.details:
-                if detail.sure and (replacement := self._instead(detail, sentence.keys, place, line, other_place)):
+                if detail.sure and (other := self._find_replacement(detail, sentence.keys, place, line, other_place)):
                     wording = sentence.text[detail.start : detail.end]
-                    return Mismatch(detail.kind, wording, line.text[replacement.start : replacement.end])
+                    return Mismatch(detail.kind, wording, line.text[other.start : other.end])
         return Mismatch("opposite", sentence.text, line.text) if _is_denied(sentence.keys, line.keys, steps) else None
 
-    def _instead(
+    def _find_replacement(
         self, detail: Detail, keys: Sequence[str], place: range, line: Line, line_place: range
     ) -> Detail | None:
         """Return the name or number that a line has in place of the sentence's, if nothing else there differs."""
@@ -156,12 +156,12 @@ class SourceText:
         if not own_keys or _says_more(keys, place, own_keys):
             return None
         for candidate in line.details:
-            instead = _within(candidate, line.keys, line_place)
-            if not instead or candidate.kind != detail.kind or _says_more(line.keys, line_place, instead):
+            line_keys = _within(candidate, line.keys, line_place)
+            if not line_keys or candidate.kind != detail.kind or _says_more(line.keys, line_place, line_keys):
                 continue
             # "Mr. Crane" may be Matthias Crane but not Mrs. Crane.
-            titled = TITLES.issuperset(own_keys) == TITLES.issuperset(instead)
-            if titled and not self._may_be_same(detail.kind, own_keys, instead):
+            comparable = TITLES.issuperset(own_keys) == TITLES.issuperset(line_keys)
+            if comparable and not self._may_be_same(detail.kind, own_keys, line_keys):
                 return candidate
         return None
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from functools import cache
 from math import ceil
 from typing import TYPE_CHECKING, Any
@@ -27,24 +26,6 @@ _SPARE = 1.1
 """An estimate is within a tenth of a run whose model follows instructions."""
 _AGAIN = ("output", "base_url", "key_env", "judge_base_url", "embeddings", "prompts", "prices")
 """The options that a resumed run needs again."""
-
-
-class NearestGroup(click.Group):
-    """A group that lists its commands in the order of the code, most important first, and names the nearest command for
-    an unknown one, as click itself does since 8.5."""
-
-    def list_commands(self, _: click.Context) -> list[str]:
-        """Return the names of the commands."""
-        return list(self.commands)
-
-    def resolve_command(
-        self, context: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        word = args[0]
-        if not word.startswith("-") and self.get_command(context, word) is None:
-            near = get_close_matches(word, self.list_commands(context), 1)
-            context.fail(f"No such command {word!r}." + "".join(f" Did you mean {name!r}?" for name in near))
-        return super().resolve_command(context, args)
 
 
 def run_command(verb: str, run: str, *more: str) -> str:
@@ -141,7 +122,7 @@ def _given(verb: str) -> list[str]:
             name
         ) is ParameterSource.COMMANDLINE:
             value = str(context.params[name])
-            is_rare = any(option.name == name for option in getattr(context.command, "rare", ()))
+            is_rare = any(option.name == name and getattr(option, "rare", False) for option in context.command.params)
             options += (
                 ["--set", shlex.quote(f"{name}={value}")]
                 if is_rare

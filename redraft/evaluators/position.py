@@ -54,9 +54,10 @@ class Position(Evaluator):
         """Measure the draft in time linear in the length of the document."""
         if not has_words(case.text):
             return self.not_applicable("the summary has no words")
-        return await asyncio.to_thread(self._measured, case)
+        return await asyncio.to_thread(self._measure, case)
 
-    def _measured(self, case: Case) -> Evaluation:
+    def _measure(self, case: Case) -> Evaluation:
+        """Return where in the document the summary's sentences come from, beside those of the reference if any."""
         document = case.document
         origins = OriginTracer([document.text], self.encoder)
         sentence_origins = origins.trace(case.text)

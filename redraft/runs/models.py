@@ -173,11 +173,6 @@ async def open_model(settings: DraftConfig, *, seconds: float, usual_key: bool =
         yield (open_plugged if plugged else open_provided)(settings, seconds=seconds)
 
 
-def load_openai() -> None:
-    """Import the OpenAI client."""
-    import redraft.llm.openai  # noqa: F401
-
-
 # The models of a run by role.
 
 
@@ -493,16 +488,14 @@ class ModelRoles:
         chosen = settings.model_fields_set - _OF_A_PLACE
         return settings.model_copy(update={name: value for name, value in fields.items() if name not in chosen})
 
-    def judging(
-        self, judging: JudgeConfig, settings: DraftConfig, refinement: RefineConfig | None = None
-    ) -> JudgeConfig:
-        """Return the judging settings with the session's judges and the address of those given by name."""
+    def judging(self, judging: JudgeConfig) -> JudgeConfig:
+        """Return the judging settings with the session's judges."""
         update: dict[str, Any] = {
             "judges": self.judges or judging.judges,
             "validator": self.validator or judging.validator,
             "models": {**judging.models, **self.models},
         }
-        return with_addresses(judging.model_copy(update=update), settings, refinement, self.objects)
+        return judging.model_copy(update=update)
 
     def refinement(self, refinement: RefineConfig) -> RefineConfig:
         """Return the refinement settings with the session's decider."""

@@ -33,7 +33,9 @@ class Documents:
         self._connection = connection
         self._table = RecordTable(
             connection,
-            *("documents", Document, ("id",)),
+            "documents",
+            Document,
+            ("id",),
             columns=("id", "title"),
             left_out=("text", "notes", "own_language"),
             row=lambda document: {"characters": len(document.text), "notes": json_text(document.notes)},

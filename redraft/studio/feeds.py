@@ -229,7 +229,7 @@ async def other_process_events(store: Store, run: str, pause: float = _PAUSE) ->
     pieces: set[tuple[int, int]] = set()
     rounds = 0
     while True:
-        now = await off_loop(_look, store, run, frozenset(pieces), rounds)
+        now = await off_loop(_read_snapshot, store, run, frozenset(pieces), rounds)
         for message in now.events:
             yield message
         pieces |= now.pieces
@@ -252,15 +252,16 @@ class _Snapshot:
     end: Message | None
 
 
-def _look(store: Store, key: str, pieces_known: frozenset[tuple[int, int]], rounds_known: int) -> _Snapshot:
+def _read_snapshot(store: Store, key: str, pieces_known: frozenset[tuple[int, int]], rounds_known: int) -> _Snapshot:
+    """Return the state of a run in the store, with an event for each piece and round that is not yet known."""
     run = store.runs.get(key)
     status, totals = store.status(run), store.calls.totals(key)
     messages: list[Message] = [event_json(RunStarted(key))] if not pieces_known and not rounds_known else []
     pieces = store.runs.pieces(key)
-    for one in pieces:
-        if (one.level, one.index) not in pieces_known:
-            chunks = (one.first_chunk, one.last_chunk)
-            messages.append(event_json(PieceDone(one.level, one.index, *chunks, one.words, one.flaw)))
+    for piece in pieces:
+        if (piece.level, piece.index) not in pieces_known:
+            chunks = (piece.first_chunk, piece.last_chunk)
+            messages.append(event_json(PieceDone(piece.level, piece.index, *chunks, piece.words, piece.flaw)))
     rounds = [round_ for round_ in store.judgments.rounds(key) if round_.accepted is not None]
     for round_ in rounds[rounds_known:]:
         scores = {

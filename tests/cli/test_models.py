@@ -219,6 +219,11 @@ def test_a_table_is_checked_with_its_key(tmp_path: Path) -> None:
         assert command.run("models", "--check", "near").code == 0
         assert {request.authorization for request in server.seen} == {"Bearer sk-near-01234"}
         assert {request.body["top_p"] for request in server.seen} == {0.5}
+        server.seen.clear()
+        table = (tmp_path / "redraft.toml").read_text("utf-8").replace("NEAR_KEY", "")
+        (tmp_path / "redraft.toml").write_text(table, "utf-8")
+        assert command.run("models", "--check", "near").code == 0
+        assert not any("sk-" in request.authorization for request in server.seen), "an empty key_env sends no key"
         # Somebody else's file sends nothing anywhere.
         server.seen.clear(), server.looked.clear()
         del command.environment["REDRAFT_CONFIG"]
@@ -291,7 +296,7 @@ price = { prompt = 1.0, completion = 2 }
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
-        ('[models.a]\nmodel = "openai:w"\ntemprature = 1', r"redraft.toml \[models.a\]: unknown field temprature"),
+        ('[models.a]\nmodel = "openai:w"\ntemprature = 1', r"redraft.toml \[models.a\]: temprature: is not known here"),
         ('[models.a]\nmodel = "openai:w"\ntemperature = 3', r"\[models.a\]: temperature: must be at most 2"),
         ('[models.a]\nmodel = "openai:w"\ntop_p = 0', r"\[models.a\]: top_p: must be more than 0"),
         (
@@ -301,8 +306,7 @@ price = { prompt = 1.0, completion = 2 }
         ('[models.a]\nmodel = "openai:w"\nreplies = "yaml"', r"\[models.a\]: replies: must be 'schema'"),
         ('[models.a]\nmodel = "openai:w"\nprice = { prompt = 1 }', r"\[models.a\]: price.completion: is missing"),
         ('[models.a]\nmodel = "openai:w"\nprice = { prompt = nan, completion = 1 }', r"\[models.a\]: price.prompt: "),
-        ('[models.a]\nmodel = "openai:w"\nkey_env = ""', r"\[models.a\]: key_env is empty"),
-        ("[models.a]\ntemperature = 1", r"\[models.a\]: model is missing"),
+        ("[models.a]\ntemperature = 1", r"\[models.a\]: model: is missing"),
         ('[models.a]\nmodel = "extractive"', r"\[models.a\]: model: the built-in model has no settings"),
         ('[models."openai:x"]\nmodel = "openai:w"', "a model cannot be named 'openai:x'"),
         ('[models.extractive]\nmodel = "openai:w"', "a model cannot be named 'extractive'"),

@@ -67,10 +67,9 @@ _FIRST = "check model base-url key-env context-tokens judge judge-base-url price
     help="Check that this model works, and how it takes structured replies; without NAME, the models of all roles.",
 )
 @options.judge_options
-@options.validator
-@options.decider
+@options.settings("validator", "decider")
 @options.model_options
-@options.timeout
+@options.settings("timeout")
 @options.prices
 @options.db
 @options.as_json

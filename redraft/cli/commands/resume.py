@@ -12,6 +12,7 @@ from redraft.cli.output_files import target
 from redraft.cli.sections import command
 from redraft.cli.terminal import say, say_reading
 from redraft.errors import UsageError
+from redraft.order import JUDGES_ADDRESS, OrderParts
 
 if TYPE_CHECKING:
     from redraft.report.outputs.formats import Format
@@ -92,8 +93,9 @@ Examples:
     metavar="N",
     help="The round whose draft to begin with. A run with a single draft begins with that.",
 )
-@options.words
-@options.other_model
+@options.settings("words")
+@options.settings("model", help="Model that revises; the judges of RUN still judge, unless there is a --judge.")
+@options.server_options
 @options.judge_options
 @options.findings
 @options.requests
@@ -173,11 +175,8 @@ def _settings(values: Mapping[str, Any], before: Run) -> DraftConfig:
 
 def _judging(values: Mapping[str, Any], before: Run) -> JudgeConfig | None:
     """Return how a run is judged, by the judges given for its fork."""
-    typed = parse_options.typed(values, ("judge", "judge_base_url"))
+    typed = parse_options.typed(values, ("judges", JUDGES_ADDRESS))
     if not typed:
         return before.judging
-    from redraft.settings import JudgeConfig
-
-    judging = before.judging or JudgeConfig()
-    fields = {parse_options.JUDGING[name]: value for name, value in typed.items()}
-    return judging.model_copy(update={**fields, "models": {**judging.models, **parse_options.named_models(typed)}})
+    parts = OrderParts.of(before.order)
+    return parts.edited({**typed, "models": {**parts.judging.models, **parse_options.named_models(typed)}}).judging

@@ -131,7 +131,7 @@ def _matching_runs(
     help="Show where each sentence comes from: as footnotes of plain text or of Markdown, or as JSON.",
 )
 @options.summary_output
-@options.embeddings
+@options.settings("embeddings")
 @options.store_options
 def show(
     run_id: str,
@@ -243,7 +243,7 @@ text unless --no-source is given.
 @options.typed_option(
     "--no-source", section="output", is_flag=True, help="Leave out the document's text, except for cited passages."
 )
-@options.embeddings
+@options.settings("embeddings")
 @options.db
 @options.quiet
 def export(

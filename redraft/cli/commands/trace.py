@@ -121,7 +121,7 @@ No model is called.
 
 @command(epilog=_LINEAGE_EPILOG)
 @click.argument("run_id", metavar="RUN")
-@options.embeddings
+@options.settings("embeddings")
 @options.db
 @options.as_json
 def lineage(run_id: str, embeddings: str | None, db: str | None, as_json: bool) -> int:

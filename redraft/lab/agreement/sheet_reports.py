@@ -44,17 +44,19 @@ _MAX_RUNS = 8
 def runs_of_experiment(folder: str, what: What, *, every: bool) -> list[str]:
     """Return the runs of an experiment by its files: those of its first judge, or of `every` judge; of LongSumEval's,
     those that refine. About facts, queries and questions there is one run for each document."""
-    text, runs = read_text(str(Path(folder).expanduser() / "items.json")), dict[tuple[str, ...], str]()
+    text = read_text(str(Path(folder).expanduser() / "items.json"))
+    # The first run for each key: the document where a sheet is about it, and else the run itself.
+    runs: dict[tuple[str, ...], str] = {}
+    # Items are those of LongSumEval or of HAMLET; those of another experiment have no runs to compare.
     with suppress(ValidationError):
         for summary in TypeAdapter(list[RefinedSummary]).validate_json(text):
             if summary.run:
                 runs.setdefault((summary.document,) if what == "questions" else (summary.run,), summary.run)
     with suppress(ValidationError):
         for item in TypeAdapter(list[HamletItem]).validate_json(text):
-            stages = [stage for stage in item.runs if stage.partition(" by ")[0] == JUDGING]
-            for stage in stages if every else [stage for stage in stages if stage == JUDGING]:
-                run = item.runs[stage]
-                runs.setdefault((item.document, item.size, stage) if KINDS[what].dimensions else (run,), run)
+            for stage, run in item.runs.items():
+                if stage == JUDGING or (every and stage.partition(" by ")[0] == JUDGING):
+                    runs.setdefault((item.document, item.size, stage) if KINDS[what].dimensions else (run,), run)
     if not runs:
         raise UsageError("no run of this experiment was judged", place=folder, hint="name the DIR of `experiment -o`")
     return list(runs.values())

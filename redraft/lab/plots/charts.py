@@ -76,8 +76,8 @@ class HeatMaps(Chart):
                 text = figure_of(None if np.isnan(value) else float(value), 2)
                 axes.text(column, row, text, ha="center", va="center", color=INK)
             names = [f"{name:,}" if isinstance(name, int) else label(name, 14) for name in panel.columns]
-            turned: dict[str, Any] = {"rotation": 45, "ha": "right"} if len(names) > _FIT_COLUMNS else {}
-            axes.set_xticks(range(len(names)), names, **turned)
+            rotation: dict[str, Any] = {"rotation": 45, "ha": "right"} if len(names) > _FIT_COLUMNS else {}
+            axes.set_xticks(range(len(names)), names, **rotation)
             name_rows(axes, panel.index)
             axes.set_ylim(len(panel) - 0.5, -0.5)
             axes.set_title(label(name), loc="left")

@@ -296,8 +296,8 @@ def _left_out(result: Result, findings: Sequence[FindingHistory], *, source: boo
     for number in result.lost:
         yield f"The model returned no revision in round {number}."
     open_findings = [history for history in findings if history.state == "open" and history.sentence is None]
-    if adrift := sum(1 for history in open_findings if history.finding.sentence):
-        yield f"{count(adrift, 'finding')} about a sentence that is not in the summary word for word."
+    if unplaced := sum(1 for history in open_findings if history.finding.sentence):
+        yield f"{count(unplaced, 'finding')} about a sentence that is not in the summary word for word."
     yield f"{PROMPTS_ELSEWHERE}: `redraft trace {result.run.id} --calls`"
 
 

@@ -24,7 +24,7 @@ def details(evaluation: Evaluation, key_sentences: bool = False) -> Iterator[str
     parts: Mapping[str, Any] = evaluation.details
     match evaluation.outcome, evaluation.metric:
         case "scored", "keyfact_recall":
-            yield _recall(parts)
+            yield _recall_table(parts)
         case "scored", "faithfulness":
             levels = (ALL, *LEVELS, NONE)
             if shares := parts["by_level"]:
@@ -72,7 +72,8 @@ def _levels(parts: Mapping[str, Any]) -> Iterator[str]:
                         yield f"- {text}: {line(reason, 300)}" if reason else f"- {text}"
 
 
-def _recall(parts: Mapping[str, Any]) -> str:
+def _recall_table(parts: Mapping[str, Any]) -> str:
+    """Return the recall of key facts by level, perspective and position as a Markdown table."""
     levels = (ALL, *LEVELS)
     rows = [["", *levels], ["recall", *_cells(parts["by_level"], levels, "recall", "stated")]]
     for groups in (parts["by_perspective"], parts["by_position"]):

@@ -10,7 +10,6 @@ from redraft.report.dossier.comparison import (
     ALIGNED,
     HALF,
     REVISED_BY,
-    ComparedRun,
     RunComparison,
     ScoreDifference,
     Standing,
@@ -22,7 +21,6 @@ from redraft.report.history.texts import GIVEN_SAID
 from redraft.report.pages.assets import assets, template
 from redraft.report.pages.dossier import VerdictPart, source_shares
 from redraft.report.pages.formatting import in_language
-from redraft.text.sanitizer import one_line
 from redraft.text.words import count, count_words, score, spaced
 
 STYLES = ("plots.css", "base.css", "comparison.css")
@@ -68,7 +66,7 @@ def view(
         "labels": labels,
         "aligned": ALIGNED,
         "resamples": RESAMPLES,
-        **{function.__name__: function for function in (mark, presence, best, flaws_of)},
+        **{function.__name__: function for function in (mark, presence, best)},
         "of_summary": lambda run: "" if run.result.settings.language else in_language(document),
         "say": say,
         "names": names,
@@ -109,12 +107,6 @@ def label_for_people(label: str, names: Mapping[str, str]) -> str:
 def best(sentence: TracedSentence) -> Origin | None:
     """Return the most certain place that a sentence comes from."""
     return max(sentence.places, key=lambda origin: origin.weight, default=None)
-
-
-def flaws_of(run: ComparedRun, sentence: TracedSentence) -> list[str]:
-    """Return what judges found wrong with a sentence."""
-    on_it = (finding for finding in run.result.findings if one_line(finding.sentence) == sentence.text)
-    return list(dict.fromkeys(one_line(f"{finding.metric}: {finding.kind}") for finding in on_it))
 
 
 def mark(difference: ScoreDifference) -> tuple[str, str, str]:

@@ -25,7 +25,7 @@ from redraft.report.tables import figure
 from redraft.settings import EXTRACTIVE
 from redraft.text.languages import primary
 from redraft.text.places import on_pages, percent_of, place_in
-from redraft.text.sanitizer import clean, one_line, scrubbed
+from redraft.text.sanitizer import bare_quote, clean, one_line, scrubbed
 from redraft.text.words import count, dollars, duration, lasting, score, spaced
 
 _QUOTE = 320
@@ -38,7 +38,7 @@ _SEEN, _SEEN_DIFFERENCE = 0.005, 0.0005
 
 def shortened(text: str) -> str:
     """Return a passage as one line, shortened if it is long."""
-    return one_line(text, _QUOTE)
+    return one_line(bare_quote(text), _QUOTE)
 
 
 def capitalized(text: str) -> str:
