@@ -44,11 +44,6 @@ class SettingOption:
     label: str = ""
     """Its label in a form, where that is not its name."""
 
-    @property
-    def parameter(self) -> str:
-        """Return the name of the command function's parameter."""
-        return self.names[0].split("/")[0].removeprefix("--").replace("-", "_")
-
 
 def setting(
     default: Any,
@@ -105,12 +100,6 @@ def option_of(model: type[BaseModel], name: str) -> SettingOption | None:
         if isinstance(option, SettingOption):
             return replace(option, names=option.names or (f"--{name.replace('_', '-')}",))
     return None
-
-
-def parameters_of(model: type[BaseModel]) -> dict[str, str]:
-    """Return the fields by parameter name, in field order."""
-    options = {name: option_of(model, name) for name in model.model_fields}
-    return {option.parameter: name for name, option in options.items() if option is not None}
 
 
 class Settings(BaseModel):

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 import redraft
-from redraft.cli import parse_options
 from redraft.cli.commands.summarize import evaluate, summarize
 from redraft.presets import presets
 from redraft.prompts.coherence import FIND_CONFUSION
@@ -184,8 +183,7 @@ async def test_a_workshop_begins_from_a_preset(tmp_path: Path) -> None:
 
 def test_preset_field_is_an_option() -> None:
     """Else the command would pass it over without a word."""
-    parameters = {**parse_options.JUDGING, **parse_options.REFINEMENT}
-    options = {parameters.get(str(option.name), str(option.name)) for option in [*summarize.options, *evaluate.options]}
+    options = {str(option.name) for option in [*summarize.options, *evaluate.options]}
     assert {field for name in presets() for field in redraft.preset(name).set_fields} <= options
 
 

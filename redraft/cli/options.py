@@ -1,5 +1,5 @@
-"""Options that several commands share, and `--preset`, which makes a paper's settings the defaults of the others.
-Most can also be set as REDRAFT_<NAME> in the environment.
+"""Options that several commands share. Those of settings are made from the fields of orders, under whose names commands
+get their values. Most can also be set as REDRAFT_<NAME> in the environment.
 """
 
 from __future__ import annotations
@@ -9,25 +9,19 @@ from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import click
-from click.core import ParameterSource
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import PydanticUndefined
 
-from redraft.cli import parse_options
-from redraft.cli.sections import CHECK, LISTED, SectionOption, SourceArgument
-from redraft.cli.terminal import say
+from redraft.cli.sections import SectionOption, SourceArgument
 from redraft.errors import UsageError
 from redraft.fields import Section, first_problem, option_of
-from redraft.settings import USUAL_METRICS, DraftConfig, JudgeConfig, Limits, RefineConfig
+from redraft.order import JUDGES_ADDRESS, PARTS, part_of
+from redraft.settings import DraftConfig, JudgeConfig, Limits
 from redraft.sources import set_size_limit
 from redraft.store.addresses import is_server
-
-if TYPE_CHECKING:
-    from redraft.presets import Preset
-
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -68,31 +62,53 @@ def grouped(*options: Callable[[F], F]) -> Callable[[F], F]:
     return decorate
 
 
+def _strategies() -> str:
+    from redraft import plugins
+
+    # redraft's own strategies are listed here because importing their module loads LangGraph, which takes a second.
+    return ", ".join(("auto", "hierarchical", "incremental", "direct", *plugins.names("strategies")))
+
+
+def _metrics() -> str:
+    from redraft.evaluators.catalog import names
+
+    return ", ".join(names())
+
+
+_LISTINGS = {"strategy": _strategies, "metrics": _metrics}
+
+
 def of_field(model: type[BaseModel], name: str, **otherwise: Any) -> Callable[[F], F]:
     """Create the option that a settings field declares; `otherwise` overrides its arguments.
 
     `DraftConfig` belongs to a new run, so its options have the defaults of the fields. Limits and judging settings may
     belong to a resumed run, which keeps its own: the help states their defaults, but the options have none.
     """
-    field, setting_option = model.model_fields[name], option_of(model, name)
-    assert setting_option is not None, f"{name} is not an option"
-    has_default = model is DraftConfig and setting_option.default is None
-    default = setting_option.default or _in_words(field.default)
+    field, declared = model.model_fields[name], option_of(model, name)
+    assert declared is not None, f"{name} is not an option"
+    has_default = model is DraftConfig and declared.default is None
+    default = declared.default or _in_words(field.default)
     text = field.description or ""
     settings: dict[str, Any] = {
-        "section": setting_option.section,
-        "metavar": setting_option.metavar,
-        "found": setting_option.found,
+        "section": declared.section,
+        "metavar": declared.metavar,
+        "found": declared.found,
         # An experiment that compares values of a setting has an option for it.
-        "rare": setting_option.rare and not otherwise.get("multiple"),
+        "rare": declared.rare and not otherwise.get("multiple"),
         "help": text if has_default or not default else f"{text}  [default: {default}]",
         "default": field.default if has_default else None,
-        **_kind(model, name, setting_option.names),
+        "listing": _LISTINGS.get(name),
+        **_kind(model, name, declared.names),
         **otherwise,
     }
-    # A name without dashes is the name of the function's parameter: `at`, or that of the option.
-    names = (*setting_option.names, settings.pop("at", setting_option.parameter))
-    return (option if setting_option.environment else typed_option)(*names, **settings)
+    parameter = JUDGES_ADDRESS if (model, name) == (JudgeConfig, "base_url") else name
+    return (option if declared.environment else typed_option)(*declared.names, parameter, **settings)
+
+
+def settings(*names: str, **otherwise: Any) -> Callable[[F], F]:
+    """Create the options of several settings, by their names in orders; `otherwise` overrides their arguments."""
+    fields = [(PARTS[part_of(name)], "base_url" if name == JUDGES_ADDRESS else name) for name in names]
+    return grouped(*(of_field(model, field, **otherwise) for model, field in fields))
 
 
 def _in_words(default: object) -> str:
@@ -148,22 +164,6 @@ def size(value: str) -> int:
     return bytes_at_most
 
 
-def set_source_limit(context: click.Context, parameter: click.Parameter, limit: int) -> None:  # noqa: ARG001
-    """Set the largest size that sources may have."""
-    set_size_limit(limit)
-
-
-def _strategies() -> str:
-    from redraft import plugins
-
-    # redraft's own strategies are listed here because importing their module loads LangGraph, which takes a second.
-    return ", ".join(("auto", "hierarchical", "incremental", "direct", *plugins.names("strategies")))
-
-
-sources = click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, cls=SourceArgument)
-"""A document, or several that are read as one. Other arguments follow it."""
-
-
 def _database(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
     """Return the database that was named. Its folder must exist, as that of an output file must."""
     name: str | None = _place(context, parameter, value)
@@ -172,6 +172,8 @@ def _database(context: click.Context, parameter: click.Parameter, value: str | N
     return name
 
 
+sources = click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, cls=SourceArgument)
+"""A document, or several that are read as one. Other arguments follow it."""
 db = option(
     "--db",
     section="output",
@@ -181,14 +183,18 @@ db = option(
 )
 as_json = typed_option("--json", "as_json", section="output", is_flag=True, help="Print JSON.")
 quiet = option("--quiet", "-q", section="output", is_flag=True, help="Print no progress and no notes to stderr.")
-output = typed_option(
-    "--output", "-o", section="output", metavar="FILE", help="Write the summary to a file instead of stdout."
-)
-output_file = typed_option(
-    "--output", "-o", section="output", metavar="FILE", help="Write to this file instead of stdout."
-)
+store_options = grouped(db, as_json, quiet)
+show_all = typed_option("--all", "show_all", section="output", is_flag=True, help="Show all findings.")
+
+
+def output_to(text: str, metavar: str = "FILE", **settings: Any) -> Callable[[F], F]:
+    """Create `--output`, of which `text` is the help."""
+    return typed_option("--output", "-o", section="output", metavar=metavar, help=text, **settings)
+
+
+output_file = output_to("Write to this file instead of stdout.")
 summary_output = grouped(
-    output,
+    output_to("Write the summary to a file instead of stdout."),
     typed_option(
         "--format",
         "form",
@@ -197,7 +203,6 @@ summary_output = grouped(
         help="By default FILE's ending decides, else text; html and docx cite the document.",
     ),
 )
-show_all = typed_option("--all", "show_all", section="output", is_flag=True, help="Show all findings.")
 dry_run = typed_option(
     "--dry-run",
     section="limits",
@@ -211,67 +216,6 @@ prices = option(
     rare=True,
     help="TOML file with prices of models; overrides the built-in table.",
 )
-
-
-def fields(model: type[BaseModel], *names: str) -> Callable[[F], F]:
-    """Create the options of several fields of one model."""
-    return grouped(*(of_field(model, name) for name in names))
-
-
-words = of_field(DraftConfig, "words")
-query = of_field(DraftConfig, "query")
-writing_language = of_field(DraftConfig, "language")
-writing_options = grouped(query, writing_language)
-length_options = grouped(words, writing_options)
-strategy = of_field(DraftConfig, "strategy", listing=_strategies)
-chunk_tokens = of_field(DraftConfig, "chunk_tokens")
-until = of_field(DraftConfig, "until")
-by_chapter = of_field(DraftConfig, "by_chapter")
-drafting_options = grouped(
-    *(strategy, length_options, of_field(DraftConfig, "words_as"), chunk_tokens),
-    fields(DraftConfig, "chunking", "until"),
-)
-
-
-def window_option(otherwise: str) -> Callable[[F], F]:
-    """Create `--context-tokens` for a command where its default is `otherwise`."""
-    text = f"Maximum tokens of a prompt and its reply.  [default: {otherwise}]"
-    return of_field(DraftConfig, "context_tokens", default=None, help=text)
-
-
-temperature = of_field(DraftConfig, "temperature")
-prompt_set = of_field(DraftConfig, "prompts")
-replies = of_field(DraftConfig, "replies")
-_server = fields(DraftConfig, "base_url", "key_env", "context_tokens")
-setup_options = grouped(
-    _server, fields(DraftConfig, "replies", "reasoning_tokens", "temperature", "top_p", "prompts", "sample")
-)
-other_model = grouped(
-    of_field(
-        DraftConfig, "model", help="Model that revises; the judges of RUN still judge, unless there is a --judge."
-    ),
-    _server,
-)
-model_options = grouped(of_field(DraftConfig, "model"), setup_options)
-embeddings = of_field(JudgeConfig, "embeddings")
-
-
-def _again(model: type[BaseModel], name: str, what: str) -> Callable[[F], F]:
-    text = f"{what}, as the database has it: only one that is named again is used."
-    return of_field(model, name, default=None, help=text)
-
-
-own_place_options = grouped(
-    _again(DraftConfig, "base_url", "Address of the writer's server"),
-    _again(DraftConfig, "key_env", "Environment variable with the key of that server"),
-    _again(JudgeConfig, "base_url", "Address of the judges' server"),
-    _again(DraftConfig, "model", "Writer from a plugin or on this machine"),
-    _again(JudgeConfig, "judges", "Judge from a plugin or on this machine, such as nli:NAME"),
-    _again(JudgeConfig, "embeddings", "Embedding model"),
-    _again(DraftConfig, "prompts", "Folder of prompts"),
-)
-"""What a stored run may name only if the user names it now, since a stranger may have written the database."""
-
 max_source = option(
     "--max-source",
     section="limits",
@@ -280,37 +224,11 @@ max_source = option(
     default="200MB",
     rare=True,
     expose_value=False,
-    callback=set_source_limit,
+    callback=lambda _context, _parameter, limit: set_size_limit(limit),
     help="Largest file or stdin accepted.",
 )
-
-part_options = grouped(
-    typed_option(
-        "--chapters", section="source", metavar="RANGE", help="Read only these chapters: 3-12, or 1,4-6, or 3-."
-    ),
-    typed_option("--pages", section="source", metavar="RANGE", help="Read only these pages, by printed number."),
-    option(
-        "--skip",
-        section="source",
-        metavar="KINDS",
-        multiple=True,
-        found="yes",
-        help="Leave out front, notes, contents, index, gutenberg, or none.  [default: contents,index,gutenberg]",
-    ),
-    of_field(DraftConfig, "source_language"),
-    typed_option(
-        "--partial",
-        section="source",
-        is_flag=True,
-        rare=True,
-        help="Read a damaged file even if less than 90% of its text is readable.",
-    ),
-)
-"""The part of the document to read."""
-
-timeout = of_field(Limits, "timeout")
 limit_options = grouped(
-    *(of_field(Limits, name) for name in Limits.model_fields),
+    settings(*Limits.model_fields),
     option(
         "--trace-to-langsmith",
         section="model",
@@ -326,41 +244,84 @@ limit_options = grouped(
         help="Send timings, without texts, to the collector in OTEL_EXPORTER_OTLP_ENDPOINT.",
     ),
 )
-
-reading_options = grouped(setup_options, part_options, limit_options, max_source, prices, dry_run)
-asking_options = grouped(of_field(DraftConfig, "model"), reading_options)
-"""The options of a command that reads a document and asks models about it."""
-store_options = grouped(db, as_json, quiet)
-
-
-def _metrics() -> str:
-    from redraft.evaluators.catalog import names
-
-    return ", ".join(names())
-
-
-judge_base_url = of_field(JudgeConfig, "base_url")
-panel_options = grouped(
-    of_field(JudgeConfig, "judges", help="Model that judges, instead of --model; several decide by majority."),
-    judge_base_url,
+part_options = grouped(
+    typed_option(
+        "--chapters", section="source", metavar="RANGE", help="Read only these chapters: 3-12, or 1,4-6, or 3-."
+    ),
+    typed_option("--pages", section="source", metavar="RANGE", help="Read only these pages, by printed number."),
+    option(
+        "--skip",
+        section="source",
+        metavar="KINDS",
+        multiple=True,
+        found="yes",
+        help="Leave out front, notes, contents, index, gutenberg, or none.  [default: contents,index,gutenberg]",
+    ),
+    settings("source_language"),
+    typed_option(
+        "--partial",
+        section="source",
+        is_flag=True,
+        rare=True,
+        help="Read a damaged file even if less than 90% of its text is readable.",
+    ),
 )
-judge_options = grouped(of_field(JudgeConfig, "judges"), judge_base_url)
-required_judges = of_field(
-    JudgeConfig,
+"""The part of the document to read."""
+
+writing_options = settings("query", "language")
+length_options = grouped(settings("words"), writing_options)
+drafting_options = grouped(
+    settings("strategy"), length_options, settings("words_as", "chunk_tokens", "chunking", "until")
+)
+
+
+def window_option(otherwise: str) -> Callable[[F], F]:
+    """Create `--context-tokens` for a command where its default is `otherwise`."""
+    text = f"Maximum tokens of a prompt and its reply.  [default: {otherwise}]"
+    return settings("context_tokens", default=None, help=text)
+
+
+server_options = settings("base_url", "key_env", "context_tokens")
+setup_options = grouped(
+    server_options, settings("replies", "reasoning_tokens", "temperature", "top_p", "prompts", "sample")
+)
+model_options = grouped(settings("model"), setup_options)
+reading_options = grouped(setup_options, part_options, limit_options, max_source, prices, dry_run)
+asking_options = grouped(settings("model"), reading_options)
+"""The options of a command that reads a document and asks models about it."""
+
+
+def _again(name: str, what: str) -> Callable[[F], F]:
+    return settings(name, default=None, help=f"{what}, as the database has it: only one that is named again is used.")
+
+
+own_place_options = grouped(
+    _again("base_url", "Address of the writer's server"),
+    _again("key_env", "Environment variable with the key of that server"),
+    _again(JUDGES_ADDRESS, "Address of the judges' server"),
+    _again("model", "Writer from a plugin or on this machine"),
+    _again("judges", "Judge from a plugin or on this machine, such as nli:NAME"),
+    _again("embeddings", "Embedding model"),
+    _again("prompts", "Folder of prompts"),
+)
+"""What a stored run may name only if the user names it now, since a stranger may have written the database."""
+
+panel_options = grouped(
+    settings("judges", help="Model that judges, instead of --model; several decide by majority."),
+    settings(JUDGES_ADDRESS),
+)
+judge_options = settings("judges", JUDGES_ADDRESS)
+required_judges = settings(
     "judges",
     required=True,
     help="Model that judges: extractive, openai:NAME, PROVIDER:NAME, or the NAME of a [models.NAME] in redraft.toml.",
 )
-questions = fields(JudgeConfig, "questions", "stretch_tokens")
-validator = of_field(JudgeConfig, "validator")
-perspective = of_field(JudgeConfig, "perspective")
-keyfact_options = fields(JudgeConfig, "perspective", "validator", "keyfact_chunks", "keyfact_overlap")
-repeat = of_field(JudgeConfig, "repeat")
+questions = settings("questions", "stretch_tokens")
+keyfact_options = settings("perspective", "validator", "keyfact_chunks", "keyfact_overlap")
 verdict_options = grouped(
-    fields(JudgeConfig, "repeat", "claims", "batch", "top_k", "formula", "similarity", "evidence", "second_look"),
-    fields(JudgeConfig, "threshold", "embeddings", "pack", "keyfacts"),
+    settings("repeat", "claims", "batch", "top_k", "formula", "similarity", "evidence", "second_look"),
+    settings("threshold", "embeddings", "pack", "keyfacts"),
 )
-verify_against = of_field(JudgeConfig, "verify_against")
 rubric = typed_option(
     "--rubric",
     section="judging",
@@ -369,17 +330,7 @@ rubric = typed_option(
     help="Also judge how far the summary meets the requirement TEXT; a FILE with [rubrics.NAME] tables instead can"
     " define levels. May be repeated.",
 )
-judging_options = grouped(
-    judge_options, of_field(JudgeConfig, "confirm"), rubric, questions, keyfact_options, verdict_options
-)
-metric_option = of_field(JudgeConfig, "metrics", listing=_metrics)
-reference = option(
-    "--reference",
-    section="judging",
-    metavar="FILE",
-    help="Another summary of SOURCE, for comparison by --metric position.",
-)
-
+judging_options = grouped(judge_options, settings("confirm"), rubric, questions, keyfact_options, verdict_options)
 findings = option(
     "--findings",
     section="refining",
@@ -394,114 +345,10 @@ requests = typed_option(
     metavar="TEXT",
     help="What to change, in your own words, such as 'Say how it ends.'; may be repeated. Needs a language model.",
 )
-decider = of_field(RefineConfig, "decider")
-rounds = of_field(RefineConfig, "rounds")
-free_length = of_field(RefineConfig, "free_length")
-goal_options = fields(RefineConfig, "goals", "rounds", "policy", "decider", "judged_share", "feedback", "free_length")
-refining_options = grouped(goal_options, of_field(RefineConfig, "review"))
+goal_options = settings("goals", "rounds", "policy", "decider", "judged_share", "feedback", "free_length")
+refining_options = grouped(goal_options, settings("review"))
 
 
-_ANY = {"context_tokens", "temperature", "top_p"}
-"""Settings of any model: a command that takes only these from a preset does not follow its paper."""
-
-
-_PAPER = {"chunk-size": "hamlet"}
-"""The papers of experiments that are not named after them."""
-
-
-def _names() -> str:
-    from redraft.presets import presets
-
-    return ", ".join(presets())
-
-
-def _lay_under(context: click.Context, _: click.Parameter, name: str | None) -> None:
-    """Make the preset's settings the defaults of the command's other options."""
-    if name is None or context.resilient_parsing:
-        return
-    from redraft.presets import preset
-
-    parameters, values = _options(context), _values_in(context, preset(name))
-    defaults = {
-        str(parameters[key].name): _fitting(parameters[key], value)
-        for key, value in values.items()
-        if key in parameters
-    }
-    if "metric" not in (context.default_map or {}):
-        context.meta[parse_options.METRICS_OF_A_PRESET] = values.get("metric", ())
-    context.meta[CHECK] = lambda: _check(context, preset(name))
-    context.default_map = {**defaults, **(context.default_map or {})}
-
-
-def _options(context: click.Context) -> dict[str, click.Parameter]:
-    """Return the command's parameters by name, and by option where that is another name."""
-    parameters = [*context.command.params, *getattr(context.command, "rare", ())]
-    by_name = {str(parameter.name): parameter for parameter in parameters}
-    options = [(word, parameter) for parameter in parameters for word in parameter.opts if word.startswith("--")]
-    return {**{word[2:].replace("-", "_"): parameter for word, parameter in options}, **by_name}
-
-
-def _fitting(option: click.Parameter, value: Any) -> Any:
-    """Return a value as a list if the option is repeatable; of several metrics for one, the usual or the first."""
-    several = isinstance(value, list | tuple)
-    if isinstance(option, click.Option) and option.multiple:
-        return value if several else [value]
-    if not several:
-        return value
-    return option.default if set(value) == set(USUAL_METRICS) else value[0]
-
-
-def _check(context: click.Context, chosen: Preset) -> None:
-    """Refuse a preset that the command does not use. One that the environment or a file names for all commands is
-    noted."""
-    parameters, unrefined = _options(context), context.params.get("refine") is False
-    names = chosen.settings.model_fields_set if unrefined else _values_in(context, chosen).keys()
-    if (names & parameters.keys()) - _ANY or chosen.name in (
-        context.command.name,
-        _PAPER.get(str(context.command.name)),
-    ):
-        return
-    hint = "add --refine" if unrefined else "leave out --preset"
-    problem = f"the preset {chosen.name} sets nothing that this command uses"
-    if context.get_parameter_source("preset") is ParameterSource.COMMANDLINE:
-        raise UsageError(problem, hint=hint)
-    if not context.params.get("quiet"):
-        say(f"note: {problem}")
-
-
-def _values_in(context: click.Context, preset: Preset) -> dict[str, Any]:
-    """Return the preset's settings by parameter name; in experiments, with those that only experiments have."""
-    of_experiment = preset.experiment if context.parent and context.parent.info_name == "experiment" else {}
-    return {**_values(preset), **of_experiment}
-
-
-def _values(preset: Preset) -> dict[str, Any]:
-    """Return the preset's settings by parameter name, in the form that the options take."""
-    fields = {**parse_options.JUDGING, **parse_options.REFINEMENT}
-    names = {field: name for name, field in fields.items()}
-    values = {names.get(field, field): value for field, value in preset.set_fields.items()}
-    if goals := values.get("goal"):
-        values["goal"] = [f"{metric}={goal}" for metric, goal in goals.items()]
-    for name in ("questions", "claims"):
-        if isinstance(ends := values.get(name), tuple):
-            values[name] = "-".join(str(end) for end in ends)
-    return values
-
-
-def usual_preset(default: str | None) -> Callable[[F], F]:
-    """Create `--preset` with a default preset."""
-    return option(
-        "--preset",
-        section="model",
-        metavar="NAME",
-        default=default,
-        is_eager=True,
-        expose_value=False,
-        found="yes",
-        callback=_lay_under,
-        listing=_names,
-        help=f"Default to the settings of a paper ({LISTED}): see docs/presets.md.",
-    )
-
-
-preset_option = usual_preset(None)
+def refine_flag(text: str) -> Callable[[F], F]:
+    """Create `--refine`, of which `text` is the help."""
+    return option("--refine", section="summary", found="yes", is_flag=True, help=text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from functools import cached_property
 from pkgutil import resolve_name
 from typing import NamedTuple
@@ -10,7 +11,6 @@ from typing import NamedTuple
 import click
 
 from redraft import plugins
-from redraft.cli.hints import NearestGroup
 from redraft.errors import UsageError
 
 GROUPS = ("Every day", "Runs", "Judges", "Research", "Serve", "Set up")
@@ -63,6 +63,24 @@ class Commands(Mapping[str, click.Command]):
 
     def __len__(self) -> int:
         return len(self.entries)
+
+
+class NearestGroup(click.Group):
+    """A group that lists its commands in the order of the code, most important first, and names the nearest command for
+    an unknown one, as click itself does since 8.5."""
+
+    def list_commands(self, _: click.Context) -> list[str]:
+        """Return the names of the commands."""
+        return list(self.commands)
+
+    def resolve_command(
+        self, context: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        word = args[0]
+        if not word.startswith("-") and self.get_command(context, word) is None:
+            near = get_close_matches(word, self.list_commands(context), 1)
+            context.fail(f"No such command {word!r}." + "".join(f" Did you mean {name!r}?" for name in near))
+        return super().resolve_command(context, args)
 
 
 class Overview(NearestGroup):

@@ -4,39 +4,38 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from redraft.cli.sections import FOUND, options_of
+from redraft.cli.sections import FOUND, Command
 from redraft.cli.terminal import say
 from redraft.errors import DocumentError, Set, UsageError
-from redraft.fields import parameters_of, validated
-from redraft.order import OrderParts
+from redraft.fields import option_of
+from redraft.order import JUDGES_ADDRESS, OrderParts
 from redraft.settings import DEFAULT_GOALS, EXTRACTIVE, USUAL_METRICS, DraftConfig, JudgeConfig, Limits, RefineConfig
-from redraft.sources import STDIN
+from redraft.sources import STDIN, is_inline_text
 from redraft.text.words import has_words
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
-
     from redraft.domain import Document, Finding
     from redraft.llm.budget import PriceTable
     from redraft.readers.parts import Selection
-    from redraft.runs.own_places import OwnPlaces
     from redraft.settings import ModelSettings
     from redraft.store.runs import Run
     from redraft.store.store import Store
     from redraft.text.vectors import Encoder
 
-M = TypeVar("M", bound="BaseModel")
 Values = Mapping[str, Any]
-
-METRICS_OF_A_PRESET = "redraft.metrics_of_a_preset"
-"""The key of the context's `meta` with the metrics of the given preset."""
-JUDGING, REFINEMENT = parameters_of(JudgeConfig), parameters_of(RefineConfig)
-"""The settings field of each judging and refining option."""
+_DRAFTING = frozenset(DraftConfig.model_fields)
+JUDGING = frozenset(
+    JUDGES_ADDRESS if name == "base_url" else name
+    for name in JudgeConfig.model_fields
+    if option_of(JudgeConfig, name) is not None
+)
+REFINING = frozenset(RefineConfig.model_fields)
+"""The settings of the parts of an order, as far as they have options, whose values are under the same names."""
 _PLACES = ("base_url", "key_env")
 _DRAWING = ("context_tokens", "temperature", "top_p", "prompts", "replies", "reasoning_tokens")
 
@@ -45,62 +44,47 @@ def store_to_read(db: str | None) -> Store:
     """Open the database of a command that only reads. One named on the command line must exist."""
     from redraft.store.store import Store
 
-    is_typed = click.get_current_context().get_parameter_source("db") is ParameterSource.COMMANDLINE
-    return Store(db, must_exist=is_typed, to_read=True)
+    return Store(db, must_exist=_source("db") is ParameterSource.COMMANDLINE, to_read=True)
 
 
-def typed(values: Values, names: Collection[str] = ("rubric", *JUDGING, *REFINEMENT)) -> dict[str, Any]:
+def _source(name: str) -> ParameterSource | None:
+    """Return where the value of an option comes from."""
+    return click.get_current_context().get_parameter_source(name)
+
+
+def typed(values: Values, names: Collection[str] = ("rubric", *JUDGING, *REFINING)) -> dict[str, Any]:
     """Return those of the named options that were given on the command line itself."""
-    context = click.get_current_context()
-    command_line = ParameterSource.COMMANDLINE
     return {
-        name: values[name] for name in names if name in values and context.get_parameter_source(name) is command_line
+        name: value for name, value in values.items() if name in names and _source(name) is ParameterSource.COMMANDLINE
     }
 
 
-def settings(typed_values: Values) -> DraftConfig:
+def _settings_in(values: Values, names: Collection[str]) -> dict[str, Any]:
+    """Return the named settings that have a value."""
+    return {name: _readable(value) for name, value in values.items() if name in names and value not in (None, ())}
+
+
+def _readable(value: object) -> object:
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    return tuple(_readable(entry) for entry in value) if isinstance(value, tuple) else value
+
+
+def settings(values: Values) -> DraftConfig:
     """Return the drafting settings. `--model` may name a model of the settings file."""
     from redraft.cli.settings_file import model_tables
 
-    values = {
-        name: value for name, value in typed_values.items() if name in DraftConfig.model_fields and value is not None
-    }
-    table = model_tables().get(values.get("model", ""))
-    if table is not None:
-        typed_places = typed(typed_values, _PLACES)
+    chosen = _settings_in(values, _DRAFTING)
+    if table := model_tables().get(chosen.get("model", "")):
+        own_words = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
+        overridden = {*typed(values, _PLACES), *(name for name in _DRAWING if _source(name) in own_words)}
         # An address and its key belong together: neither may come from another model.
         fields = {**dict.fromkeys(_PLACES), **{name: getattr(table, name) for name in table.model_fields_set}}
-        fields |= {"key_env": None} if "base_url" in typed_places else {}
-        values |= {name: value for name, value in fields.items() if name not in typed_places and not _is_said(name)}
+        fields |= {"key_env": None} if "base_url" in overridden else {}
+        chosen |= {name: value for name, value in fields.items() if name not in overridden}
     context = click.get_current_context(silent=True)
-    values |= {"found": context.meta[FOUND]} if context and context.meta.get(FOUND) else {}
-    return OrderParts().edited({name: _readable(value) for name, value in values.items()}).settings
-
-
-def _is_said(name: str) -> bool:
-    """Return whether the command line or the environment sets a field of a model's table, such as its temperature."""
-    source = click.get_current_context().get_parameter_source(name)
-    return name in _DRAWING and source in (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
-
-
-def own_places(values: Values) -> OwnPlaces:
-    """Return the servers, keys and files that the options, the environment and the user's configuration name now."""
-    from redraft.cli.settings_file import model_tables
-    from redraft.prompts.book import prompt_choice
-    from redraft.runs.own_places import OwnPlaces
-
-    places = OwnPlaces()
-    for table in model_tables().values():
-        places.add_model(table)
-    address, judges_address, key_env = (values.get(name) for name in ("base_url", "judge_base_url", "key_env"))
-    if judges_address:
-        places.add_address(judges_address)
-    if address or key_env:
-        places.add_address(address, key_env)
-    names = (*values.get("judge", ()), *(values.get(name) for name in ("model", "validator", "embeddings")))
-    prompts = values.get("prompts")
-    places.names |= {name for name in names if name} | ({prompt_choice(prompts)} if prompts else set())
-    return places
+    chosen |= {"found": context.meta[FOUND]} if context and context.meta.get(FOUND) else {}
+    return OrderParts().edited(chosen).settings
 
 
 def named_models(values: Values) -> dict[str, ModelSettings]:
@@ -108,7 +92,7 @@ def named_models(values: Values) -> dict[str, ModelSettings]:
     writer's table."""
     from redraft.cli.settings_file import model_tables
 
-    names = {*values.get("judge", ()), values.get("validator"), values.get("confirm"), values.get("decider")}
+    names = {*values.get("judges", ()), values.get("validator"), values.get("confirm"), values.get("decider")}
     prompts = values.get("prompts")
     return {
         name: table.model_copy(update={"prompts": table.prompts or prompts})
@@ -119,8 +103,7 @@ def named_models(values: Values) -> dict[str, ModelSettings]:
 
 def limits(values: Values, before: Limits | None = None) -> Limits:
     """Return the given limits; the rest are those of the earlier run, if any, else the defaults."""
-    chosen = {name: values[name] for name in Limits.model_fields if values[name] is not None}
-    return OrderParts(limits=before or Limits()).edited(chosen).limits
+    return OrderParts(limits=before or Limits()).edited(_settings_in(values, Limits.model_fields)).limits
 
 
 def prices(values: Values) -> PriceTable:
@@ -145,15 +128,16 @@ def judging(values: Values, refinement: RefineConfig | None = None) -> JudgeConf
     from redraft.evaluators.catalog import evaluators
     from redraft.evaluators.similarity import similarity
 
-    fields = {**_named(values, JUDGING), "models": named_models(values)}
-    stated = rubrics_given(values.get("rubric", ()))
+    chosen, stated = _settings_in(values, JUDGING), rubrics_given(values.get("rubric", ()))
     if missing := [name for name in stated if refinement and name not in refinement.goals]:
         raise UsageError(f"{missing[0]} is not a goal", field="rubrics", hint=f"add --goal {missing[0]}=0.75")
-    metrics = tuple(dict.fromkeys([*fields.get("metrics", ()), *stated, *(refinement.goals if refinement else ())]))
-    fields["rubrics"] = {
-        name: rubric_settings for name, rubric_settings in {**rubric_tables(), **stated}.items() if name in metrics
+    metrics = tuple(dict.fromkeys([*chosen.get("metrics", ()), *stated, *(refinement.goals if refinement else ())]))
+    chosen |= {
+        "metrics": metrics or USUAL_METRICS,
+        "models": named_models(values),
+        "rubrics": {name: rubric for name, rubric in {**rubric_tables(), **stated}.items() if name in metrics},
     }
-    judging = validated(JudgeConfig, {**fields, "metrics": metrics or USUAL_METRICS})
+    judging = OrderParts().edited(chosen).judging
     evaluators(judging)
     if judging.embeddings is None:
         # Refuse a similarity that needs an embedding model before anything is spent.
@@ -165,8 +149,10 @@ def refined(values: Values, what: str) -> tuple[JudgeConfig | None, RefineConfig
     """Return the settings of `--refine`; without it, return None and refuse judging and refining options."""
     if not values["refine"]:
         if stray := typed(values):
-            options = {option.name: option for option in options_of(click.get_current_context().command)}
-            option, are = options[next(iter(stray))].typed_name, "are" if what.endswith("ies") else "is"
+            command = click.get_current_context().command
+            assert isinstance(command, Command)
+            option = next(option.typed_name for option in command.options if option.name in stray)
+            are = "are" if what.endswith("ies") else "is"
             raise UsageError(f"{option} only applies when {what} {are} judged and refined", hint="add --refine")
         return None, None
     refine_config = refinement(values)
@@ -224,10 +210,20 @@ def _check_review(read: Sequence[str], *, review: bool) -> None:
         raise UsageError(f"--review reads your answers from stdin, and so does {read[0]}", hint="give them as files")
 
 
+def check_paths(*sources: str) -> None:
+    """Refuse a text where a path is expected, without quoting it."""
+    if text := next((source for source in sources if is_inline_text(source)), ""):
+        raise UsageError(
+            f"a text of {len(text):,} characters was given where a path was expected",
+            hint="give the path of a file, or - to read the text from stdin",
+        )
+
+
 def read_text(source: str, *, quiet: bool) -> str:
     """Return a text that is not a document, after printing notes on what was left out of it."""
     from redraft.readers.documents import read_text
 
+    check_paths(source)
     if os.path.isdir(source):
         raise DocumentError("it is a directory", place=source, hint="give a file, or use - for stdin")
     clean_text = read_text(source)
@@ -254,6 +250,7 @@ def document_at(sources: Sequence[str], values: Values) -> Document:
         with store_to_read(values["db"]) as store:
             if store.documents.has(sources[0]):
                 return store.documents.get(sources[0])
+    check_paths(*sources)
     return load_all(sources, selection=document_part(values) if is_part else None)
 
 
@@ -261,6 +258,7 @@ def read_document(sources: Sequence[str], *, quiet: bool) -> Document:
     """Return a document, or several read as one, after printing notes on what was left out."""
     from redraft.readers.documents import load_all
 
+    check_paths(*sources)
     document = load_all(sources)
     _tell(document.source, document.notes, quiet=quiet)
     return document
@@ -271,35 +269,36 @@ def _tell(source: str, notes: Collection[str], *, quiet: bool) -> None:
         say(f"note: {source}: {note}")
 
 
-def refinement(typed_values: Values, run: Run | None = None) -> RefineConfig:
+def refinement(values: Values, run: Run | None = None) -> RefineConfig:
     """Return the refinement settings: the given ones, then those of an earlier run, then the defaults."""
     from redraft.cli.settings_file import rubric_tables, rubrics_given
     from redraft.evaluators.catalog import check_goals, metrics, names, with_rubrics
 
-    earlier = run.refinement.model_dump() if run and run.refinement else {}
-    stated = {**rubric_tables(), **rubrics_given(typed_values.get("rubric", ()))}
-    evaluators = with_rubrics(run.judging if run else JudgeConfig(rubrics=stated), ())
-    goals = {**earlier.get("goals", {}), **_goals(typed_values.get("goal", ()))} or _usual_goals()
-    values = {**earlier, **_named(typed_values, REFINEMENT), "goals": goals}
-    if typed(typed_values, ("words",)) and not typed(typed_values, ("free_length",)):
+    before = run.refinement if run else None
+    chosen = _settings_in(values, REFINING)
+    chosen["goals"] = {**(before.goals if before else {}), **_goals(chosen.get("goals", ()))} or _usual_goals()
+    if typed(values, ("words",)) and not typed(values, ("free_length",)):
         # A limit that is typed holds for revisions too, whatever the preset.
-        values["free_length"] = False
-    refinement = validated(RefineConfig, values)
-    if refinement.decider and refinement.policy != "agent" and typed(typed_values, ("decider",)):
-        fix = ("add ", Set("policy", "agent"))
-        raise UsageError(f"the policy {refinement.policy} has no use for it", field="decider", fix=fix)
-    if refinement.feedback and refinement.policy != "paper" and typed(typed_values, ("feedback",)):
-        fix = ("add ", Set("policy", "paper"))
-        raise UsageError(f"the policy {refinement.policy} has no use for it", field="feedback", fix=fix)
+        chosen["free_length"] = False
+    refinement = OrderParts(refinement=before).edited(chosen).refinement
+    assert refinement is not None
+    for name, policy in (("decider", "agent"), ("feedback", "paper")):
+        if typed(values, (name,)) and refinement.policy != policy:
+            problem = f"the policy {refinement.policy} has no use for it"
+            raise UsageError(problem, field=name, fix=("add ", Set("policy", policy)))
+    stated = {**rubric_tables(), **rubrics_given(values.get("rubric", ()))}
+    evaluators = with_rubrics(run.judging if run else JudgeConfig(rubrics=stated), ())
     check_goals(refinement.goals, metrics(names(evaluators), evaluators))
     return refinement
 
 
 def _usual_goals() -> dict[str, float]:
     """Return the default goals. Raises if a preset chose other metrics, because it has no goals for them."""
-    context = click.get_current_context()
-    without_goal = [metric for metric in context.meta.get(METRICS_OF_A_PRESET, ()) if metric not in DEFAULT_GOALS]
-    if without_goal and context.get_parameter_source("metric") in (None, ParameterSource.DEFAULT_MAP):
+    from redraft.cli.preset_option import CHOSEN
+
+    preset = click.get_current_context().meta.get(CHOSEN)
+    without_goal = [metric for metric in preset.judging.metrics if metric not in DEFAULT_GOALS] if preset else []
+    if without_goal and _source("metrics") in (None, ParameterSource.DEFAULT_MAP):
         raise UsageError(
             f"the preset judges by {' and '.join(without_goal)}, and has no goals for them",
             hint=f"add {' '.join(f'-g {name}=VALUE' for name in without_goal)}, with scores from 0 to 1",
@@ -323,14 +322,3 @@ def _goals(words: Collection[str]) -> dict[str, float]:
     if len(goals) < len(words):
         raise UsageError("a metric has two goals", field="goals", hint="give one for each metric")
     return goals
-
-
-def _named(values: Values, fields: Mapping[str, str]) -> dict[str, Any]:
-    """Return the options that have a value, by the names of their settings fields."""
-    return {field: _readable(values[name]) for name, field in fields.items() if values.get(name) not in (None, ())}
-
-
-def _readable(value: object) -> object:
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
-    return tuple(_readable(entry) for entry in value) if isinstance(value, tuple) else value

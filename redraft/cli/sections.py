@@ -1,23 +1,26 @@
-"""Grouped help: options in sections, and only the most important ones of a large command."""
+"""Commands whose options stand in sections of the help. It shows the most important ones of a large command, whose rare
+ones are set by `--set NAME=VALUE`.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 from click.types import OptionHelpExtra
 
-from redraft.cli import hints
+from redraft.cli.hints import SHELL
+from redraft.cli.overview import NearestGroup
 from redraft.cli.settings_file import found_settings
 from redraft.cli.terminal import say, say_reading
 from redraft.errors import RedraftError, parts_of
-from redraft.fields import FoundRule, Section
+from redraft.fields import FoundRule, Section, option_of
+from redraft.settings import RefineConfig
 
 Record = tuple[str, str]
-F = TypeVar("F", bound=Callable[..., Any])
 
 SECTIONS: dict[Section, str] = {
     "source": "Source",
@@ -29,17 +32,21 @@ SECTIONS: dict[Section, str] = {
     "output": "Output",
 }
 """The titles of the sections, in the order of the help."""
+LISTED = "{listed}"
+FOUND = "redraft.found"
+"""The key of the context's `meta` with what a settings file that was merely found has set."""
+CHECK = "redraft.check"
+"""The key of the context's `meta` with a check that needs all parameters."""
 _WIDEST_NAME, _MAX_NAMED = 28, 3
 _TRACING = tuple(
     f"{owner}_{name}"
     for owner in ("LANGSMITH", "LANGCHAIN")
     for name in ("TRACING", "TRACING_V2", "HANDLER", "RUNS_ENDPOINTS")
 )
-LISTED = "{listed}"
 
 
 class SectionOption(click.Option):
-    """An option in a section of the help."""
+    """An option in a section of the help. A `rare` one is set by `--set`."""
 
     def __init__(
         self,
@@ -51,30 +58,26 @@ class SectionOption(click.Option):
         **settings: Any,
     ) -> None:
         """Create the option. The result of `listing` replaces `LISTED` in the help; it is called only when the help is
-        shown. `found` says whether a settings file that is merely found may set it. A `rare` one is set by `--set`."""
-        if rare and not settings.get("is_flag") and not settings.get("multiple"):
-            settings.setdefault("default", None)  # click replaces its own mark of no value only in parameters it parses
+        shown. `found` says whether a settings file that is merely found may set it."""
         super().__init__(*args, **settings)
         self.section, self.found, self.rare = section, found, rare
+        self.long = next(name for name in self.opts if name.startswith("--"))
+        self.key = self.long.removeprefix("--").replace("-", "_")
+        """The name that `--set` takes, such as `top_k`."""
         self._listing = listing
-
-    @property
-    def key(self) -> str:
-        """Return the name that `--set` takes, such as `top_k`."""
-        return self.long.removeprefix("--").replace("-", "_")
 
     @property
     def typed_name(self) -> str:
         """Return how a user names it: `--words`, or `--set top_k`."""
         return f"--set {self.key}" if self.rare else self.long
 
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """Have the command line parsed for it, unless `--set` sets it."""
+        if not self.rare:
+            super().add_to_parser(parser, ctx)
+
     def get_error_hint(self, context: click.Context | None) -> str:
         return f"'{self.typed_name}'" if self.rare else super().get_error_hint(context)
-
-    @property
-    def long(self) -> str:
-        """The long name, such as `--words`."""
-        return next(name for name in self.opts if name.startswith("--"))
 
     def get_help_record(self, context: click.Context) -> Record | None:
         record = super().get_help_record(context)
@@ -93,8 +96,66 @@ class SectionOption(click.Option):
         return extra
 
 
+class _SetOption(SectionOption):
+    """`--set NAME=VALUE`, which gives the rare options of a command their values before they are read."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            ["--set", "settings_to_set"],
+            section="output",
+            multiple=True,
+            metavar="NAME=VALUE",
+            is_eager=True,
+            expose_value=False,
+            help="Set one of the less usual settings; may be repeated: see docs/options.md.",
+        )
+
+    def handle_parse_result(
+        self, ctx: click.Context, opts: Mapping[str, Any], args: list[str]
+    ) -> tuple[Any, list[str]]:
+        """Take the values apart, as if each option had been typed. Raises for a name that the command does not have."""
+        assert isinstance(ctx.command, Command)
+        assert isinstance(opts, dict)
+        options = {option.key: option for option in ctx.command.options}
+        for pair in opts.pop(str(self.name), ()):
+            name, equals, value = pair.partition("=")
+            option = options.get(name.strip().replace("-", "_"))
+            if not equals or option is None or not option.rare:
+                raise click.BadParameter(_not_set(name, option, options.values()), ctx, param_hint="'--set'")
+            opts[str(option.name)] = value.strip()
+        return None, args
+
+
+def _not_set(name: str, option: SectionOption | None, options: Iterable[SectionOption]) -> str:
+    """Return why `--set` cannot set what it names."""
+    if option is not None:
+        return (
+            f"{name} has no value: write {name}=VALUE"
+            if option.rare
+            else f"{name} has an option of its own: {option.long}"
+        )
+    rare = [option.key for option in options if option.rare]
+    near = get_close_matches(name.strip().replace("-", "_"), rare, 1)
+    hint = f"did you mean {near[0]}?" if near else f"choose from {', '.join(rare)}"
+    return f"there is no setting {name!r} here; {hint}"
+
+
 class SourceArgument(click.Argument):
     """What a command reads. The command says so before it begins, unless it is quiet."""
+
+    def handle_parse_result(
+        self, ctx: click.Context, opts: Mapping[str, Any], args: list[str]
+    ) -> tuple[Any, list[str]]:
+        """Read the argument. Where several sources are to come first and there are words only for later arguments, the
+        error names the one that is missing."""
+        arguments = [parameter for parameter in ctx.command.params if isinstance(parameter, click.Argument)]
+        number = sum(isinstance(opts.get(str(argument.name)), str) for argument in arguments[1:])
+        is_missing = self.required and self.value_is_missing(opts.get(str(self.name)))
+        if number and is_missing and self is arguments[0] and self.nargs == -1:
+            usage = " ".join(ctx.command.collect_usage_pieces(ctx)[1:])
+            missing = arguments[number].make_metavar(ctx)
+            raise click.UsageError(f"{missing} is missing: {ctx.command_path} {usage}", ctx)
+        return super().handle_parse_result(ctx, opts, args)
 
     def names(self, context: click.Context) -> list[str]:
         """Return the names that were given, the first of many."""
@@ -104,98 +165,48 @@ class SourceArgument(click.Argument):
         )
 
 
-FOUND = "redraft.found"
-"""The key of the context's `meta` with what a settings file that was merely found has set."""
-CHECK = "redraft.check"
-"""The key of the context's `meta` with a check that needs all parameters."""
-
-
-def options_of(command: click.Command) -> list[SectionOption]:
-    """Return the options of a command, with those that `--set` sets at the end."""
-    options = [parameter for parameter in command.params if isinstance(parameter, SectionOption)]
-    return [*options, *(command.rare if isinstance(command, Command) else ())]
-
-
-_SET = "settings_to_set"
-
-
-def _set_option() -> SectionOption:
-    """Create `--set` for a command that has rare options."""
-    return SectionOption(
-        ["--set", _SET],
-        section="output",
-        multiple=True,
-        metavar="NAME=VALUE",
-        help="Set one of the less usual settings; may be repeated: see docs/options.md.",
-    )
-
-
 class Command(click.Command):
-    """A command with its options in sections; if `first` is given, the help shows only these. Its rare options are no
-    parameters of click's: `--set NAME=VALUE` sets them."""
+    """A command with its options in sections; if `first` is given, the help shows only these."""
 
     def __init__(self, *args: Any, first: Sequence[str] = (), **settings: Any) -> None:
         super().__init__(*args, **settings)
         self.first = first
-        self.rare = [option for option in self.params if isinstance(option, SectionOption) and option.rare]
-        if self.rare:
-            self.params = [parameter for parameter in self.params if parameter not in self.rare]
-            self.params.append(_set_option())
+        rare = [parameter for parameter in self.params if isinstance(parameter, SectionOption) and parameter.rare]
+        if rare:
+            self.params = [*(parameter for parameter in self.params if parameter not in rare), _SetOption(), *rare]
 
     @property
     def options(self) -> list[SectionOption]:
         """Return the options, with those that `--set` sets at the end."""
-        return options_of(self)
+        return [parameter for parameter in self.params if isinstance(parameter, SectionOption)]
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments, and then the values of `--set`."""
-        rest = self._parse_words(context, args)
-        if self.rare:
-            values = self._values_to_set(context, context.params.pop(_SET))
-            for option in self.rare:
-                option.handle_parse_result(context, values, [])
-        return rest
-
-    def _values_to_set(self, context: click.Context, pairs: Sequence[str]) -> dict[str, str]:
-        """Return the values of `--set` by parameter. Raises for a name that the command does not have."""
-        options, values = {option.key: option for option in self.rare}, dict[str, str]()
-        for pair in pairs:
-            name, equals, value = pair.partition("=")
-            key = name.strip().replace("-", "_")
-            if not equals or key not in options:
-                raise click.BadParameter(self._not_set(name, key), context, param_hint="'--set'")
-            values[str(options[key].name)] = value.strip()
-        return values
-
-    def _not_set(self, name: str, key: str) -> str:
-        """Return why `--set` cannot set what it names."""
-        rare = [option.key for option in self.rare]
-        if key in rare:
-            return f"{name} has no value: write {name}=VALUE"
-        if any(option.key == key for option in self.options):
-            return f"{name} has an option of its own: --{key.replace('_', '-')}"
-        near = get_close_matches(key, rare, 1)
-        hint = f"did you mean {near[0]}?" if near else f"choose from {', '.join(rare)}"
-        return f"there is no setting {name!r} here; {hint}"
-
-    def _parse_words(self, context: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments. If a later argument is missing after several sources, the error names that one, not the
-        first."""
-        words = list(args)
+        """Parse the arguments. An error for an unknown option says what to use instead."""
         try:
             return super().parse_args(context, args)
-        except click.MissingParameter as error:
-            arguments = [parameter for parameter in self.params if isinstance(parameter, click.Argument)]
-            if not arguments or error.param is not arguments[0] or arguments[0].nargs != -1:
-                raise
-            values, _, _ = self.make_parser(context).parse_args(words)
-            number = sum(isinstance(values.get(str(argument.name)), str) for argument in arguments[1:])
-            if not number:
-                raise
-            missing = arguments[number].make_metavar(context)
-            usage = " ".join(self.collect_usage_pieces(context)[1:])
-            message = f"{missing} is missing: {context.command_path} {usage}"
-            raise click.UsageError(message, context) from None
+        except click.NoSuchOption as error:
+            message = f"No such option {error.option_name!r}. {self._instead(error.option_name)}".rstrip()
+            raise click.NoSuchOption(error.option_name, message, ctx=context) from None
+
+    def _instead(self, name: str) -> str:
+        """Return what to use instead of an unknown option: `--set`, a command that has it, the known option that starts
+        with it, or the nearest one. A rare one of another command is not named."""
+        key = name.removeprefix("--").replace("-", "_")
+        if any(option.rare and option.key == key for option in self.options):
+            return f"Write --set {key}=VALUE."
+        declared = (option_of(RefineConfig, field) for field in RefineConfig.model_fields)
+        if any(option and name in option.names for option in declared):
+            here = (
+                " Here --metric chooses what is judged."
+                if any(option.key == "metric" for option in self.options)
+                else ""
+            )
+            return f"`redraft refine` has it, and `redraft summarize --refine`.{here}"
+        names = [word for option in self.options if not option.rare for word in (*option.opts, *option.secondary_opts)]
+        longer = sorted((word for word in names if word.startswith(name)), key=len)
+        exact = [word for word in longer if len(word) == len(name) + 1]
+        likely = (exact or longer or get_close_matches(name, names, 1)) if name.startswith("--") else []
+        return f"Did you mean {' or '.join(likely)}?" if likely else ""
 
     def invoke(self, context: click.Context) -> Any:
         """Say what is read, then run the command; word the next step of an error for the shell."""
@@ -206,16 +217,12 @@ class Command(click.Command):
                 say(str(from_file))
             context.meta.get(CHECK, lambda: None)()
             _mind_tracing(context)
-            read = [
-                name
-                for parameter in self.params
-                if isinstance(parameter, SourceArgument)
-                for name in parameter.names(context)
-            ]
-            say_reading(*read, quiet=not read or context.params.get("quiet", True))
+            sources = [parameter for parameter in self.params if isinstance(parameter, SourceArgument)]
+            names = [name for source in sources for name in source.names(context)]
+            say_reading(*names, quiet=not names or context.params.get("quiet", True))
             return super().invoke(context)
         except RedraftError as error:
-            error.fix = parts_of(hints.SHELL.render(error.fix))
+            error.fix = parts_of(SHELL.render(error.fix))
             raise
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
@@ -238,11 +245,18 @@ class Command(click.Command):
         return formatter.getvalue().rstrip("\n")
 
     def _write(self, options: Iterable[SectionOption], context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write options under the titles of their sections, with aligned columns; a single section gets no title of its
+        own."""
         records = [(option.section, record) for option in options if (record := option.get_help_record(context))]
         help_option = self.get_help_option(context)
         if help_option and (record := help_option.get_help_record(context)):
             records.append(("output", record))
-        write_sections(records, formatter)
+        widest = min(_WIDEST_NAME, max((len(name) for _, (name, _) in records), default=0))
+        by_section = {section: [record for owner, record in records if owner == section] for section in SECTIONS}
+        sections = [section for section in SECTIONS if by_section[section]]
+        for section in sections:
+            with formatter.section(SECTIONS[section] if len(sections) > 1 else "Options"):
+                formatter.write_dl([(name.ljust(widest), text) for name, text in by_section[section]], col_max=widest)
 
 
 def _mind_tracing(context: click.Context) -> None:
@@ -256,19 +270,7 @@ def _mind_tracing(context: click.Context) -> None:
         say(f"sending the document's text and all replies to LangSmith: {destination()}")
 
 
-def write_sections(records: Sequence[tuple[Section, Record]], formatter: click.HelpFormatter) -> None:
-    """Write records under their section titles, with aligned columns; a single section gets no title of its own."""
-    widest = min(_WIDEST_NAME, max((len(name) for _, (name, _) in records), default=0))
-    sections = [section for section in SECTIONS if any(record_section == section for record_section, _ in records)]
-    for section in sections:
-        with formatter.section(SECTIONS[section] if len(sections) > 1 else "Options"):
-            formatter.write_dl(
-                [(name.ljust(widest), text) for record_section, (name, text) in records if record_section == section],
-                col_max=widest,
-            )
-
-
-class CommandGroup(hints.NearestGroup):
+class CommandGroup(NearestGroup):
     """A group of commands; `usual` runs if none is named."""
 
     command_class = Command
@@ -281,8 +283,8 @@ class CommandGroup(hints.NearestGroup):
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments; insert the usual command if the first argument is not a command."""
         names = {*self.commands, *context.help_option_names}
-        meant = [self.usual] if self.usual and args and args[0] not in names else []
-        return super().parse_args(context, [*meant, *args])
+        usual = [self.usual] if self.usual and args and args[0] not in names else []
+        return super().parse_args(context, [*usual, *args])
 
 
 def command(name: str | None = None, **settings: Any) -> Callable[[Callable[..., Any]], Command]:

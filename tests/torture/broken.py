@@ -45,7 +45,7 @@ def unresumable() -> None:
     async def entry(*_: Any) -> None:
         raise KeyError("draft")
 
-    _put(driver.Driver, "_entry", entry)
+    _put(driver, "_go_on", entry)
 
 
 def spendthrift() -> None:

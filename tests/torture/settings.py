@@ -68,7 +68,7 @@ COMMANDS = dict(_leaves(app))
 SETTINGS = [
     (path, word[2:], parameter)
     for path, command in COMMANDS.items()
-    for parameter in [*command.params, *getattr(command, "rare", ())]
+    for parameter in command.params
     if isinstance(parameter, click.Option) and parameter.envvar
     for word in parameter.opts
     if word.startswith("--")
@@ -137,7 +137,7 @@ def taken(path: Command, content: str) -> Set:
 
 def _from_file(context: click.Context, content: str) -> dict[str, object]:
     values: dict[str, object] = {}
-    for parameter in [*context.command.params, *getattr(context.command, "rare", ())]:
+    for parameter in context.command.params:
         if parameter.name and context.get_parameter_source(parameter.name) is ParameterSource.DEFAULT_MAP:
             key, usual = (
                 max(parameter.opts, key=len).removeprefix("--"),

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from redraft.cli import options, parse_options
-from redraft.cli.options import preset_option
+from redraft.cli.hints import own_places
 from redraft.cli.output_files import check_output, write_text
 from redraft.cli.parse_options import store_to_read
+from redraft.cli.preset_option import preset_option
 from redraft.cli.sections import LISTED, CommandGroup, command
 from redraft.cli.terminal import json_text, on_termination, say
 from redraft.domain import record_json
@@ -85,15 +86,9 @@ worker_options = options.grouped(
 )
 @options.sources
 @options.drafting_options
-@options.option(
-    "--refine",
-    section="summary",
-    is_flag=True,
-    found="yes",
-    help="Judge the summaries, and refine them until they meet their goals.",
-)
+@options.refine_flag("Judge the summaries, and refine them until they meet their goals.")
 @options.goal_options
-@options.metric_option
+@options.settings("metrics")
 @options.judging_options
 @preset_option
 @options.model_options
@@ -111,9 +106,7 @@ worker_options = options.grouped(
 @options.prices
 @worker_options
 @options.dry_run
-@options.typed_option(
-    "--output", "-o", section="output", metavar="DIR", help="Folder for the summaries, one file per document."
-)
+@options.output_to("Folder for the summaries, one file per document.", "DIR")
 @options.typed_option(
     "--name", section="output", metavar="NAME", help="Name of the batch.  [default: made from its settings]"
 )
@@ -170,7 +163,7 @@ def resume(name: str, **values: Any) -> int:
     with parse_options.store_to_read(values["db"]) as store:
         limits = parse_options.limits(values, Limits.model_validate(store.batches.get(name).limits))
         engine = _engine(store, values)
-        open_again(store, name, parse_options.own_places(values), limits)
+        open_again(store, name, own_places(values), limits)
         return _worked(store, engine, name, limits, values)
 
 

@@ -46,7 +46,7 @@ are chosen here, not by the agent.
 )
 @options.model_options
 @options.panel_options
-@options.validator
+@options.settings("validator")
 @options.limit_options
 @options.max_source
 @options.prices

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from redraft.cli import options, parse_options
-from redraft.cli.options import preset_option
 from redraft.cli.output_files import check_output, write_text
+from redraft.cli.preset_option import preset_option
 from redraft.cli.sections import CommandGroup, command
 from redraft.cli.terminal import echo_json, json_text, say
 from redraft.errors import UsageError
@@ -65,11 +65,10 @@ def build_pack(sources: tuple[str, ...], **values: Any) -> int:
     builds the key facts.
     """
     from redraft.cli.runner import carry_out
-    from redraft.runs.prepare import RunSpec
 
     settings, judging = parse_options.settings(values), parse_options.judging_without_draft(values)
-    spec = RunSpec(BuildQuestions(settings=settings, judging=judging))
-    return carry_out(parse_options.document_at(sources, values), spec, values)
+    order = BuildQuestions(settings=settings, judging=judging)
+    return carry_out(parse_options.document_at(sources, values), order, values)
 
 
 _EXPORT_EPILOG = """\b
@@ -87,9 +86,7 @@ Examples:
 @options.typed_option(
     "--keyfacts", "keyfacts_id", section="judging", metavar="ID", help="Which key facts, if there are several."
 )
-@options.typed_option(
-    "--output", "-o", section="output", metavar="FILE", help="Write the pack to a file instead of stdout."
-)
+@options.output_to("Write the pack to a file instead of stdout.")
 @options.max_source
 @options.db
 @options.quiet
@@ -262,8 +259,7 @@ def keyfacts(sources: tuple[str, ...], pruned: bool, **values: Any) -> int:
     the text does not support, opinions and trivia. Key facts are built once and then kept.
     """
     from redraft.cli.runner import carry_out
-    from redraft.runs.prepare import RunSpec
 
     settings, judging = parse_options.settings(values), parse_options.judging_without_draft(values)
-    spec = RunSpec(BuildKeyfacts(settings=settings, judging=judging))
-    return carry_out(parse_options.document_at(sources, values), spec, values, pruned=pruned)
+    order = BuildKeyfacts(settings=settings, judging=judging)
+    return carry_out(parse_options.document_at(sources, values), order, values, pruned=pruned)

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from redraft.cli import options, parse_options
+from redraft.cli.hints import own_places
 from redraft.cli.output_files import target
 from redraft.cli.sections import command
 from redraft.cli.terminal import say, say_reading
 from redraft.errors import UsageError
+from redraft.order import JUDGES_ADDRESS, OrderParts
 
 if TYPE_CHECKING:
     from redraft.report.outputs.formats import Format
@@ -63,7 +65,7 @@ def resume(run_id: str, output: str | None, form: Format | None, quiet: bool, **
             limits=limits,
             prices=table,
             quiet=quiet,
-            places=parse_options.own_places(values),
+            places=own_places(values),
         )
         return finish(store, result, target=to, as_json=to.as_json, quiet=quiet)
 
@@ -92,8 +94,9 @@ Examples:
     metavar="N",
     help="The round whose draft to begin with. A run with a single draft begins with that.",
 )
-@options.words
-@options.other_model
+@options.settings("words")
+@options.settings("model", help="Model that revises; the judges of RUN still judge, unless there is a --judge.")
+@options.server_options
 @options.judge_options
 @options.findings
 @options.requests
@@ -130,7 +133,7 @@ def fork(
         # What a settings file says is meant for new runs; this one has its settings from the other.
         refinement = parse_options.refinement(parse_options.typed(values), before)
         settings, judging = _settings(values, before), _judging(values, before)
-        places = parse_options.own_places(values)
+        places = own_places(values)
         places.check(before.id, settings, judging, refinement)
         limits = parse_options.limits(values, before.limits)
         to_fix = parse_options.findings_to_fix(findings, requests, settings.model, review=refinement.review)
@@ -173,11 +176,8 @@ def _settings(values: Mapping[str, Any], before: Run) -> DraftConfig:
 
 def _judging(values: Mapping[str, Any], before: Run) -> JudgeConfig | None:
     """Return how a run is judged, by the judges given for its fork."""
-    typed = parse_options.typed(values, ("judge", "judge_base_url"))
+    typed = parse_options.typed(values, ("judges", JUDGES_ADDRESS))
     if not typed:
         return before.judging
-    from redraft.settings import JudgeConfig
-
-    judging = before.judging or JudgeConfig()
-    fields = {parse_options.JUDGING[name]: value for name, value in typed.items()}
-    return judging.model_copy(update={**fields, "models": {**judging.models, **parse_options.named_models(typed)}})
+    parts = OrderParts.of(before.order)
+    return parts.edited({**typed, "models": {**parts.judging.models, **parse_options.named_models(typed)}}).judging

@@ -37,7 +37,6 @@ from redraft.lab.agreement.people import (
     optional_text,
     read_entries,
     read_texts_by_id,
-    summary_id,
     text_at,
 )
 from redraft.lab.declared import declared
@@ -229,14 +228,6 @@ def _realsumm(entry: FileEntry) -> Iterator[FileEntry]:
         yield FileEntry(entry.place, {**entry.content, **as_object(summary)})
 
 
-def _fables(entry: FileEntry) -> Iterator[FileEntry]:
-    for book, models in entry.content.items():
-        for model, summary in as_object(models).items():
-            for number_, claim in as_object(as_object(summary).get("claims")).items():
-                row = {**as_object(claim), "document": book, "system": model}
-                yield FileEntry(f"{book}, {model}, claim {number_}", row)
-
-
 def _books(entry: FileEntry) -> Iterator[FileEntry]:
     """Yield the summaries of a file; whether every sentence is listed is decided from the whole file."""
     annotated = [
@@ -272,19 +263,6 @@ def _book(row: Row, library: Library) -> Row:
     return {"source": summary, "document": name, "sentences": sentences, "labels": labels}
 
 
-def _frank(row: Row, library: Library) -> Row:
-    document, system = text_at(row, "hash"), optional_text(row, "model_name")
-    row = {"summary": library.get(summary_id(document, system), ""), **row}
-    if "summary_sentences_annotations" not in row:
-        return row
-    sentences = list_at(row, "summary_sentences")
-    annotations = [as_object(annotation).values() for annotation in list_at(row, "summary_sentences_annotations")]
-    votes = [["NoE" in errors for errors in annotation if isinstance(errors, list)] for annotation in annotations]
-    if len(votes) != len(sentences):
-        raise UnreadableError(f"there are annotations for {len(votes)} sentences, and {len(sentences)} sentences")
-    return {**row, "sentences": [str(sentence) for sentence in sentences], "votes": votes}
-
-
 def _qags(row: Row, _: Library) -> Row:
     parts = [as_object(part) for part in list_at(row, "summary_sentences")]
     if not parts:
@@ -312,14 +290,6 @@ def _summedits(row: Row, _: Library) -> Row:
     return {**row, "consistency": label}
 
 
-def _unisumeval(row: Row, _: Library) -> Row:
-    """Return the row with whether people find its sentences right; the file's labels mark invented ones."""
-    invented = row.get("fact_verification_label")
-    if not isinstance(row.get("sentences"), list) or not isinstance(invented, list):
-        return {**row, "sentences": ()}
-    return {**row, "labels": [None if (mark := number(value)) is None else not mark for value in invented]}
-
-
 def _own(row: Row, _: Library) -> Row:
     human = row.get("human")
     figures = human if isinstance(human, Mapping) else {LABEL: row.get(LABEL, human)}
@@ -340,7 +310,6 @@ def _own(row: Row, _: Library) -> Row:
 _PARTS: Mapping[str, Callable[[FileEntry], Iterator[FileEntry]]] = {
     "patentsumeval": _patents,
     "realsumm": _realsumm,
-    "fables": _fables,
     "booookscore": _books,
 }
 """Functions that split an entry into rows."""
@@ -348,9 +317,7 @@ _ROWS: Mapping[str, Callable[[Row, Library], Row]] = {
     "qags": _qags,
     "summeval": _summeval,
     "summedits": _summedits,
-    "frank": _frank,
     "booookscore": _book,
-    "unisumeval": _unisumeval,
     "jsonl": _own,
 }
 """Functions that change a row; they raise `UnreadableError` with the reason if they cannot."""

@@ -17,7 +17,7 @@ Rating = float | str | bool
 Ratings = Sequence[Sequence[Rating | None]]
 """One row per item and one column per rater; None if a rater did not rate an item."""
 Library = dict[str, str]
-"""Texts by id: documents, and summaries for some formats."""
+"""Texts by id."""
 _IDS = ("id", "doc_id", "document_id", "article_id", "hash", "uid", "title")
 _TEXTS = ("text", "source_text", "document", "article", "transcript", "source", "doc", "input", "article_text")
 _SHOWN = 120
@@ -149,7 +149,7 @@ def parse_entries(text: str) -> Iterator[FileEntry | FileProblem]:
 def read_texts_by_id(path: str | None) -> Library:
     """Return the documents of a folder by file stem, or of a file by id; none without a path.
 
-    A file has a text per entry, or an object of texts by their ids. One file of a release may also have the summaries.
+    A file has a text per entry, or an object of texts by their ids.
     """
     library = Library()
     if path is None:
@@ -169,14 +169,7 @@ def read_texts_by_id(path: str | None) -> Library:
             library |= {name: clean(value) for name, value in content.items() if isinstance(value, str)}
             continue
         library |= dict.fromkeys(ids, clean(text))
-        if isinstance(summary := content.get("summary"), str):
-            library |= {summary_id(name, str(content.get("model_name"))): clean(summary) for name in ids}
     return library
-
-
-def summary_id(document: str, model: str) -> str:
-    """Return the id under which a library has a model's summary of a document."""
-    return f"{document} by {model}"
 
 
 def as_object(content: Any) -> Mapping[str, Any]:

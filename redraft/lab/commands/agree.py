@@ -11,28 +11,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from redraft.cli import options, parse_options
-from redraft.cli.options import preset_option
-from redraft.cli.sections import LISTED, CommandGroup, command
+from redraft.cli.preset_option import preset_option
+from redraft.cli.sections import LISTED
 from redraft.cli.terminal import say_reading
 from redraft.errors import BudgetError, UsageError
 from redraft.lab.commands import delivery
 from redraft.lab.commands.agree_sheets import judges, read, sheet
+from redraft.lab.commands.help import lab_command, lab_group
 from redraft.lab.extra import require_lab
 
 if TYPE_CHECKING:
     from redraft.lab.agreement.trial import AgreementDesign, AgreementOutcome
-
-_WITH_EPILOG = """\b
-Examples:
-  redraft agree mturk_cnndm.jsonl --format qags --model extractive
-  redraft agree labels.jsonl --metric coverage --human relevance \\
-      --judge openai:a --judge openai:b --max-cost 5 -o results
-  redraft agree summaries.jsonl --format summeval --judge openai:a \\
-      --sweep similarity=exact,rouge1,judge --sweep threshold=0.2:0.7:0.1
-
-The exit code is 3 when something is missing: items failed, or the budget is
-used up. Repeat the command, with a higher limit, to continue.
-"""
 
 
 def _formats() -> str:
@@ -58,12 +47,7 @@ _sweep = options.typed_option(
 )
 
 
-@command(
-    "with",
-    short_help="Compare judges with people's annotations.",
-    epilog=_WITH_EPILOG,
-    first=("format", "human", "metric", "model", "judge", "sweep", "dry-run", "max-cost", "output", "json"),
-)
+@lab_command("with")
 @click.argument("file")
 @options.typed_option(
     "--format",
@@ -89,6 +73,7 @@ _sweep = options.typed_option(
 @_items
 @options.typed_option(
     "--metric",
+    "metrics",
     section="judging",
     metavar="NAME",
     help="Metric to compare with people.  [default: consistency, or the --rubric]",
@@ -103,9 +88,7 @@ _sweep = options.typed_option(
 @delivery.run_options
 @options.dry_run
 def with_(file: str, format_: str, documents: str | None, items: int | None, title: str | None, **values: Any) -> int:
-    """Compare judges with people's annotations in FILE: correlation by summary, document and system, balanced accuracy,
-    area under the curve, and agreement among judges.
-    """
+    """Compare judges with people's annotations in a file."""
     say_reading(file, quiet=values["quiet"])
     require_lab("redraft agree")
     from redraft.lab.agreement.formats import find_format
@@ -140,7 +123,7 @@ def _metric(values: Mapping[str, Any]) -> str:
     from redraft.cli.settings_file import rubrics_given
 
     stated = rubrics_given(values["rubric"])
-    metric: str = values["metric"] or (next(iter(stated)) if len(stated) == 1 else "consistency")
+    metric: str = values["metrics"] or (next(iter(stated)) if len(stated) == 1 else "consistency")
     if stated and metric not in stated:
         hint = f"say which one is compared with people: --metric {next(iter(stated))}"
         raise UsageError(f"--rubric is not used by --metric {metric}", hint=hint)
@@ -150,22 +133,13 @@ def _metric(values: Mapping[str, Any]) -> str:
 def _design(metric: str, human: str, values: Mapping[str, Any]) -> AgreementDesign:
     from redraft.lab.agreement.trial import AgreementDesign, parse_sweep
 
-    settings, judging = parse_options.settings(values), parse_options.judging({**values, "metric": (metric,)})
+    settings, judging = parse_options.settings(values), parse_options.judging({**values, "metrics": (metric,)})
     return AgreementDesign(
         metric, human, judging.judges or (settings.model,), settings, judging, parse_sweep(values["sweep"])
     )
 
 
-_TABLE = """\b
-Examples:
-  redraft agree table summeval=summaries.jsonl qags=mturk_cnndm.jsonl \\
-      --preset longsumeval --judge openai:a --sweep similarity=exact,rouge1
-  redraft agree table summeval=summaries.jsonl --metric coverage \\
-      --preset longsumeval --judge openai:a --sweep questions=3-6,6-12,9-15
-"""
-
-
-@command("table", short_help="Compare judges with people on several sets at once.", epilog=_TABLE)
+@lab_command("table")
 @click.argument("files", nargs=-1, required=True, metavar="FORMAT=FILE...")
 @options.typed_option(
     "--metric",
@@ -184,9 +158,7 @@ Examples:
 @delivery.run_options
 @options.dry_run
 def table_(files: tuple[str, ...], metrics: tuple[str, ...], **values: Any) -> int:
-    """Compare judges with people's annotations from several files, each given as FORMAT=FILE, in one table, like
-    LongSumEval's table II; with --sweep, like its tables V to VII.
-    """
+    """Compare judges with people's annotations from several files, in one table."""
     require_lab("redraft agree table")
     from redraft.lab.agreement.formats import find_format
     from redraft.lab.agreement.people import Dataset, sample_items
@@ -207,22 +179,9 @@ def table_(files: tuple[str, ...], metrics: tuple[str, ...], **values: Any) -> i
     )
 
 
-_EPILOG = """\b
-Examples:
-  redraft agree mturk_cnndm.jsonl --format qags --model extractive
-  redraft agree labels.jsonl --metric coverage --human relevance \\
-      --judge openai:a --judge openai:b --max-cost 5
-  redraft agree sheet 3fa2c1d0 --what facts --sample 600 -o facts.csv
-  redraft agree read facts.csv
-"""
-
-
-@click.group(cls=CommandGroup, usual="with", epilog=_EPILOG)
+@lab_group("agree", usual="with")
 def agree() -> None:
-    """Measure how far judges agree with people.
-
-    `redraft agree FILE` is short for `redraft agree with FILE`.
-    """
+    """Measure how far judges agree with people."""
 
 
 for subcommand in (with_, table_, sheet, read, judges):

@@ -10,10 +10,10 @@ import click
 from redraft.cli import options
 from redraft.cli.output_files import write_text
 from redraft.cli.parse_options import store_to_read
-from redraft.cli.sections import command
 from redraft.cli.terminal import DONE, SHORT, say
 from redraft.errors import UsageError
 from redraft.lab.commands import delivery
+from redraft.lab.commands.help import lab_command
 from redraft.lab.extra import require_lab
 
 if TYPE_CHECKING:
@@ -23,40 +23,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 _COHERENCE = ("annotations", "marks", "preferences")
 _JUDGED = ("facts", "alignment", "verification", "claims")
 _WHAT = ("facts", "queries", "alignment", "verification", "claims", "questions", "answers", *_COHERENCE)
-_SHEET = """\b
-Examples:
-  redraft agree sheet 3fa2c1d0 --what facts --sample 600 -o facts.csv
-  redraft agree sheet --experiment results --what verification -o sheet.csv
-  redraft agree sheet 3fa2 --what facts --margin 0.05 --confidence 0.98
-  redraft agree sheet --what annotations --summaries summaries.json \\
-      --annotations people.json --annotations gpt4.json -o sheet.csv
-  redraft agree sheet --what marks --summaries summaries.json -o marks.csv
-  redraft agree sheet --what preferences --summaries one.json \\
-      --summaries other.json -o sheet.csv
-
-The judge's verdicts are not in the sheet. People fill in yes or no, each in a
-column, or each in a copy; `redraft agree read` takes one file or several. Answers
-given in the studio are in the first column already.
-"""
-_READ = """\b
-Examples:
-  redraft agree read facts.csv
-  redraft agree read anna.csv ben.csv carla.csv -o results
-  redraft agree read gold.csv --run 77b01c2d --run 90aa31ce
-  redraft agree read sheet.csv --annotations one.json --annotations other.json
-  redraft agree read marks.csv --summaries summaries.json -o results
-
-Sheets of annotations, marks and preferences are read with the files that they
-were written from; the answers that BooookScore released (JSON), too. With -o,
-marks are written as a file of annotations as well.
-"""
-_JUDGES = """\b
-Examples:
-  redraft agree judges 3fa2c1d0 77b01c2d --what facts
-  redraft agree judges --experiment results --what verification
-
-Validators: run `redraft keyfacts` twice, with another `--set validator=NAME`.
-"""
 
 _summaries = options.typed_option(
     "--summaries",
@@ -134,7 +100,7 @@ def _runs(runs: tuple[str, ...], experiment: str | None, what: What, *, every: b
     return [*runs, *of_experiment]
 
 
-@command("sheet", short_help="Write a sheet for people to fill in.", epilog=_SHEET)
+@lab_command("sheet")
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
 @_summaries
 @_annotations
@@ -169,9 +135,7 @@ def _runs(runs: tuple[str, ...], experiment: str | None, what: What, *, every: b
 @options.db
 @options.quiet
 def sheet(runs: tuple[str, ...], what: Any, output: str | None, db: str | None, quiet: bool, **values: Any) -> int:
-    """Write a CSV sheet on which people mark what RUNs built or judged as right or wrong, or what confuses in
-    summaries. With --margin it has as many rows as the smallest margin needs.
-    """
+    """Write a sheet for people."""
     if what in _COHERENCE:
         if runs:
             raise UsageError(f"a sheet of {what} is made of files, not of runs", hint="leave out the runs")
@@ -202,7 +166,7 @@ def sheet(runs: tuple[str, ...], what: Any, output: str | None, db: str | None, 
     return DONE
 
 
-@command("read", short_help="Read filled-in sheets.", epilog=_READ)
+@lab_command("read")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @options.typed_option(
     "--run",
@@ -220,7 +184,7 @@ def sheet(runs: tuple[str, ...], what: Any, output: str | None, db: str | None, 
 @delivery.output
 @options.store_options
 def read(files: tuple[str, ...], output: str | None, db: str | None, as_json: bool, quiet: bool, **values: Any) -> int:
-    """Read filled-in sheets, and compare the majority with one judge or several."""
+    """Compare the answers in sheets with judges."""
     require_lab("redraft agree read")
     from redraft.lab.agreement import coherence_sheets
     from redraft.lab.agreement.sheet_reports import runs_of_experiment, sheet_report
@@ -261,14 +225,14 @@ def read(files: tuple[str, ...], output: str | None, db: str | None, as_json: bo
     return SHORT if answers.troubles else DONE
 
 
-@command("judges", short_help="Compare judges or validators of the same things.", epilog=_JUDGES)
+@lab_command("judges")
 @click.argument("runs", nargs=-1, metavar="[RUN...]")
 @_what(_JUDGED, "What they judged: facts, alignment, verification or claims.")
 @_experiment
 @delivery.output
 @options.store_options
 def judges(runs: tuple[str, ...], output: str | None, db: str | None, as_json: bool, quiet: bool, **values: Any) -> int:
-    """Compare the verdicts of several RUNs on the same rows, by judge, without people."""
+    """Compare judges without people."""
     require_lab("redraft agree judges")
     from redraft.lab.agreement.sheet_reports import judges_report
 

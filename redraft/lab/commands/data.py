@@ -8,29 +8,20 @@ import click
 
 from redraft.cli import options
 from redraft.cli.output_files import check_output, write_text
-from redraft.cli.sections import CommandGroup, command
 from redraft.cli.terminal import DONE, SHORT, say, say_reading
 from redraft.errors import UsageError
 from redraft.lab.commands import delivery
+from redraft.lab.commands.help import lab_command, lab_group
 from redraft.lab.extra import require_lab
 from redraft.text.words import count
 
-_EPILOG = """\b
-Examples:
-  redraft data describe dev.jsonl --sample 5
-  redraft data convert xsum.jsonl --join-tokens 128000 -o long.jsonl
 
-redraft downloads nothing itself. Whatever `describe` can read is a SOURCE of
-every experiment.
-"""
-
-
-@click.group(cls=CommandGroup, epilog=_EPILOG)
+@lab_group("data")
 def data() -> None:
     """Public sets of long documents: what a file of one holds."""
 
 
-@command("describe", short_help="Statistics of sets: lengths, compression, copying.")
+@lab_command("describe")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @options.option(
     "--sample",
@@ -45,10 +36,7 @@ def data() -> None:
 @options.as_json
 @options.quiet
 def describe(files: tuple[str, ...], sample: int | None, output: str | None, as_json: bool, quiet: bool) -> int:
-    """Measure the summaries of FILEs against their documents, as in table 4.1 of the thesis.
-
-    The exit code is 3 when an entry cannot be read; the last table lists those.
-    """
+    """Measure summaries against their documents, as in table 4.1 of the thesis."""
     require_lab("redraft data describe")
     from redraft.lab.experiments.data.describe import description
     from redraft.lab.experiments.data.read import read_contents
@@ -60,7 +48,7 @@ def describe(files: tuple[str, ...], sample: int | None, output: str | None, as_
     return SHORT if any(file_contents.troubles or not file_contents.examples for file_contents in contents) else DONE
 
 
-@command("convert", short_help="Write the documents of a set as lines of JSON.")
+@lab_command("convert")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @options.typed_option(
     "--join-tokens",
@@ -73,11 +61,7 @@ def describe(files: tuple[str, ...], sample: int | None, output: str | None, as_
 @options.typed_option("--output", "-o", section="output", required=True, metavar="FILE", help="File to write.")
 @options.quiet
 def convert(files: tuple[str, ...], join_tokens: int | None, output: str | None, quiet: bool) -> int:
-    """Write the documents of FILEs with their summaries into one file, a JSON object on each line.
-
-    Entries that cannot be read are left out; the exit code is 3 then.
-    """
-
+    """Write the documents of data sets into one file."""
     from redraft.lab.experiments.data.describe import VOCABULARY
     from redraft.lab.experiments.data.read import as_line, join_examples, read_contents, read_examples
     from redraft.text.tokens import tokenizer_named

@@ -6,48 +6,23 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from redraft.cli import options, parse_options
-from redraft.cli.sections import command
 from redraft.cli.terminal import DONE, SHORT, say_reading
 from redraft.errors import UsageError
+from redraft.lab.commands.help import lab_command
+from redraft.order import JUDGES_ADDRESS
 from redraft.settings import EXTRACTIVE, JudgeConfig, is_entailment
 
 if TYPE_CHECKING:
     from redraft.lab.doctor.checkup import JudgeUnderTest
 
-_DOCTOR_EPILOG = """\b
-Examples:
-  redraft doctor
-  redraft doctor --judge openai:gpt-5-mini --dry-run
-  redraft doctor --judge openai:a --judge openai:b --max-cost 1
-  redraft doctor --judge openai:a --metric faithfulness --json
 
-Judges are tested one by one. Every control is a run, which `redraft runs --all`
-lists. The exit code is 3 when a control fails, or the budget is used up. Repeat
-the command, with a higher limit, to continue.
-"""
-
-
-@command(
-    epilog=_DOCTOR_EPILOG,
-    first=(
-        "judge",
-        "judge-base-url",
-        "metric",
-        "context-tokens",
-        "max-calls",
-        "max-cost",
-        "dry-run",
-        "db",
-        "json",
-        "quiet",
-    ),
-)
+@lab_command("doctor")
 @options.of_field(
     JudgeConfig,
     "judges",
     help="Judge to test: extractive, openai:NAME, or PROVIDER:NAME; may be repeated.  [default: extractive]",
 )
-@options.judge_base_url
+@options.settings(JUDGES_ADDRESS)
 @options.typed_option(
     "--metric",
     section="judging",
@@ -56,18 +31,13 @@ the command, with a higher limit, to continue.
     help="Metric to test it with; may be repeated.  [default: all that the judge supports]",
 )
 @options.window_option("the judge's own if known, else 8192")
-@options.prompt_set
-@options.replies
+@options.settings("prompts", "replies")
 @options.limit_options
 @options.prices
 @options.dry_run
 @options.store_options
 def doctor(as_json: bool, quiet: bool, **values: Any) -> int:
-    """Test a judge on summaries whose faults are known.
-
-    They are: the document itself, an empty summary, a shuffled one, one of another document, planted errors in copied
-    and in reworded sentences, a hidden instruction, a refusal, and the same summary twice.
-    """
+    """Test judges on summaries whose faults are known."""
     say_reading("the controls", quiet=quiet)
     from redraft.cli.runner import report_end, run_experiment
     from redraft.cli.views.plans import show_plan
@@ -92,7 +62,7 @@ def _subjects(values: Mapping[str, Any]) -> list[JudgeUnderTest]:
     from redraft.lab.doctor.checkup import JudgeUnderTest, check_metrics
     from redraft.llm.nli import SERVES
 
-    names = values["judge"] or (EXTRACTIVE,)
+    names = values["judges"] or (EXTRACTIVE,)
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise UsageError(f"the judge {twice} is named twice")
     settings, models, chosen_metrics = (

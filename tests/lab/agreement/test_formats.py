@@ -146,50 +146,6 @@ def test_summedits_in_both_layouts(tmp_path: Path) -> None:
     assert (item.source, item.people) == (ARTICLE, {"consistency": 1.0})
 
 
-def test_frank_by_sentence_and_by_summary(tmp_path: Path) -> None:
-    by_sentence = {
-        "hash": "h",
-        "model_name": "bart",
-        "article": ARTICLE,
-        "summary_sentences": ["It left.", "It sank."],
-        "summary_sentences_annotations": [
-            {"annotator_0": ["NoE"], "annotator_1": ["NoE"], "annotator_2": ["EntE"]},
-            {"annotator_0": ["RelE"], "annotator_1": ["NoE"], "annotator_2": ["RelE", "OutE"]},
-        ],
-    }
-    lost = {**by_sentence, "summary_sentences": ["It left."]}
-    read = FORMATS["frank"].read(whole(tmp_path, [by_sentence, lost]))
-    [item] = read.items
-    assert (item.people, item.labels) == ({"factuality": 0.5}, (True, False))
-    assert item.votes == [[True, True, False], [False, True, False]]
-    assert "annotations for 2 sentences, and 1 sentences" in read.troubles[0].message
-    whole(
-        tmp_path,
-        [{"hash": "h", "model_name": "bart", "article": ARTICLE, "summary": "It left."}],
-        "benchmark_data.json",
-    )
-    short = [{"hash": "h", "model_name": "bart", "Factuality": 0.75}]
-    [item] = FORMATS["frank"].read(whole(tmp_path, short, "human_annotations.json")).items
-    assert (item.summary, item.source, item.people) == ("It left.", ARTICLE, {"factuality": 0.75})
-
-
-def test_fables_finds_claims_and_books_in_folders(tmp_path: Path) -> None:
-    labels = ("Yes", "No", "PartialSupport", "Inapplicable")
-    claims = {str(n): {"claim": f"Claim {n}.", "label": label} for n, label in enumerate(labels)}
-    path = whole(tmp_path, {"Wildfire": {"GPT-4": {"summary": "...", "claims": claims}}})
-    books = tmp_path / "books"
-    books.mkdir()
-    (books / "Wildfire.txt").write_text(ARTICLE, "utf-8")
-    read = FORMATS["fables"].read(path, str(books))
-    assert [(item.summary, item.people["faithful"], item.system) for item in read.items] == [
-        ("Claim 0.", 1.0, "GPT-4"),
-        ("Claim 1.", 0.0, "GPT-4"),
-        ("Claim 2.", 0.5, "GPT-4"),
-    ]
-    assert {item.document for item in read.items} == {"Wildfire"}
-    assert [trouble.place for trouble in read.troubles] == ["Wildfire, GPT-4, claim 3"]
-
-
 SUMMARY = "The ship left the harbour on a Monday. The boy swam home. Nobody saw it again."
 
 
@@ -211,26 +167,6 @@ def test_booookscore_by_marks_and_by_annotated_sentences(tmp_path: Path) -> None
     read = FORMATS["booookscore"].read(whole(tmp_path, annotations), summaries)
     assert [item.labels for item in read.items] == [(True, False, True)]
     assert [trouble.place for trouble in read.troubles] == ["other", "lost"]
-
-
-def test_unisumeval_says_which_sentences_are_made_up(tmp_path: Path) -> None:
-    entry = {
-        "uid": "DISL_1",
-        "doc_id": "d",
-        "model": "gpt",
-        "summary": "It left. It sank.",
-        "sentences": ["It left.", "It sank."],
-        "fact_verification_label": [0, 1],
-        "fact_verification_error_type": ["no error", "out-of-context error"],
-        "faithfulness_score": 0.5,
-    }
-    keyfacts = {"doc_id": "d", "model": "gpt", "summary": "It left.", "completeness": 0.25, "conciseness": 1.0}
-    path = lines(tmp_path, [entry, keyfacts, {**entry, "fact_verification_label": [0]}])
-    read = FORMATS["unisumeval"].read(path, whole(tmp_path, {"d": ARTICLE}, "d.json"))
-    assert figures(read) == [{"faithfulness_score": 0.5}, {"completeness": 0.25, "conciseness": 1.0}]
-    assert read.items[0].labels == (True, False)
-    assert human_field(read, "coverage", None) == "completeness"
-    assert "1 labels for 2 sentences" in read.troubles[0].message
 
 
 def test_own_annotations_of_summaries_sentences_and_claims(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def _option(order: type[Settings], name: str) -> Callable[[F], F]:
     # A list that is written as a text in itself is no option to be repeated.
     is_text = declared.metavar in ("START:STOP:STEP", "N,N...") or order.model_fields[name].default == {}
     text = {"multiple": False, "type": FieldType(order, name)} if is_text else {}
-    return of_field(order, name, at=name, **text)
+    return of_field(order, name, **text)
 
 
 judges = of_field(
@@ -110,16 +110,16 @@ def asked_of(values: Given, corpus: Corpus | None = None) -> Asked:
     from redraft.cli import parse_options
 
     writers = tuple(_named(values, model) for model in dict.fromkeys(values.get("models", ())))
-    names = tuple(dict.fromkeys(values["judge"])) or tuple(writer.name for writer in writers[:1])
+    names = tuple(dict.fromkeys(values["judges"])) or tuple(writer.name for writer in writers[:1])
     return Asked(
         values,
         writers,
         tuple(_judge(values, name) for name in names),
-        partial(parse_options.judging, {**values, "judge": names}),
+        partial(parse_options.judging, {**values, "judges": names}),
         sets=corpus.sets if corpus else {},
         references=corpus.references if corpus else {},
         documents=tuple(corpus.documents) if corpus else (),
-        own=parse_options.named_models({**values, "judge": names}),
+        own=parse_options.named_models({**values, "judges": names}),
         judge_address=values["judge_base_url"],
     )
 

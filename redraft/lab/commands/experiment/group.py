@@ -7,39 +7,27 @@ from typing import Any
 import click
 
 from redraft.cli import options
-from redraft.cli.options import preset_option
 from redraft.cli.output_files import hand_over
-from redraft.cli.sections import CommandGroup, command
+from redraft.cli.preset_option import preset_option
 from redraft.cli.terminal import say_reading
 from redraft.lab.commands import delivery
 from redraft.lab.commands.experiment import contestants as common
 from redraft.lab.commands.experiment.papers import chunk_size, context, grid, hamlet, longsumeval, qa, thesis
+from redraft.lab.commands.help import lab_command, lab_group
 from redraft.lab.experiments.orders import CoherenceOrder
 from redraft.lab.extra import require_lab
+from redraft.order import JUDGES_ADDRESS
 from redraft.settings import EXTRACTIVE, JudgeConfig
 
-_REPORT_EPILOG = """\b
-Examples:
-  redraft experiment report results/ -o report.html
-  redraft experiment report ours/ theirs/tables.json -o compare.html
 
-RESULTS is a folder that an experiment or redraft agree wrote with -o, a folder
-of such folders, or a published tables.json. Results of the same experiment are
-shown side by side. No model is called.
-"""
-
-
-@command(short_help="Show stored results as one page with pictures.", epilog=_REPORT_EPILOG)
+@lab_command("report")
 @click.argument("results", nargs=-1, required=True, metavar="RESULTS...")
 @options.typed_option(
     "--output", "-o", section="output", required=True, metavar="FILE", help="Write the page to this file; - is stdout."
 )
 @options.quiet
 def report(results: tuple[str, ...], output: str | None, quiet: bool) -> int:
-    """Show RESULTS of experiments as one HTML page: every table with its pictures and its data for download.
-
-    The page works offline.
-    """
+    """Write stored results as one page."""
     from redraft.cli.output_files import check_output
     from redraft.lab.experiments.published import read_results
     from redraft.lab.experiments.report_page import report_page
@@ -51,28 +39,7 @@ def report(results: tuple[str, ...], output: str | None, quiet: bool) -> int:
     return 0
 
 
-_BOOOOKSCORE_EPILOG = """\b
-Examples:
-  redraft experiment booookscore --summaries summaries.json \\
-      --annotations annotations.json --json
-  redraft experiment booookscore --summaries summaries.json --judge openai:a \\
-      --judge openai:b --max-cost 5 -o results
-  redraft experiment booookscore --summaries summaries.json \\
-      --annotations annotations.json --judge extractive
-
-summaries.json has texts by id. annotations.json has, by id, sentences with
-their questions and types (those that confuse, or every sentence) or people's
-marks, as released by the BooookScore project.
-The exit code is 3 when something is missing: sentences were not judged, or the
-budget is used up. Repeat the command, with a higher limit, to continue.
-"""
-
-
-@command(
-    short_help="Measure how coherent summaries are.",
-    epilog=_BOOOOKSCORE_EPILOG,
-    first=("summaries", "annotations", "judge", "batch", "dry-run", "max-calls", "max-cost", "output", "json", "quiet"),
-)
+@lab_command("booookscore")
 @options.typed_option(
     "--summaries", section="summary", required=True, metavar="FILE", help="JSON file of summaries, their texts by id."
 )
@@ -97,31 +64,27 @@ budget is used up. Repeat the command, with a higher limit, to continue.
     " openai:NAME, PROVIDER:NAME, or the NAME of a [models.NAME] in redraft.toml.  [default: extractive, without"
     " --annotations]",
 )
-@options.judge_base_url
+@options.settings(JUDGES_ADDRESS)
 @options.of_field(JudgeConfig, "batch", default=10, help="Sentences per request; the paper uses 1.")
 @options.window_option("what the longest summary needs")
-@options.temperature
-@options.prompt_set
-@options.replies
+@options.settings("temperature", "prompts", "replies")
 @preset_option
 @options.dry_run
 @delivery.run_options
 def booookscore(summaries: str, annotations: tuple[str, ...], references: str | None, **values: Any) -> int:
-    """Measure how coherent summaries are. From annotations, with judges, or both:
-    score and its spread, types, lengths, repeated trigrams (BooookScore).
-    """
+    """Measure how coherent summaries are, by annotations, judges or both."""
     from redraft.cli import parse_options
 
     quiet = values["quiet"]
-    judging = not annotations or parse_options.typed(values, ("judge",))
+    judging = not annotations or parse_options.typed(values, ("judges",))
     say_reading(summaries, quiet=quiet or not judging)
     require_lab("redraft experiment booookscore")
     from redraft.cli.runner import report_end
     from redraft.lab.agreement.annotations import read_annotations, read_references, read_summaries
     from redraft.lab.experiments.booookscore import EXPERIMENT, CoherenceDesign, annotated_outcome, measure_summaries
 
-    judge_names = values["judge"] if judging else ()
-    request = common.asked_of({**values, "judge": judge_names or (() if annotations else (EXTRACTIVE,))})
+    judge_names = values["judges"] if judging else ()
+    request = common.asked_of({**values, "judges": judge_names or (() if annotations else (EXTRACTIVE,))})
     design = CoherenceDesign(**request.panel(CoherenceOrder))
     annotation_files = [read_annotations(annotation) for annotation in annotations]
     compared = read_references(references) if references else None
@@ -136,26 +99,9 @@ def booookscore(summaries: str, annotations: tuple[str, ...], references: str | 
     return report_end(complete=True, stopped=None, done=False, quiet=quiet)
 
 
-_EPILOG = """\b
-Examples:
-  redraft experiment grid books/ -m openai:a -m openai:b --judge openai:c -o out
-  redraft experiment longsumeval books/ -m openai:a -o out
-  redraft experiment hamlet book.txt -m openai:a --judge openai:c -o out
-  redraft experiment context book.txt -m openai:a -m openai:b -o out
-  redraft experiment chunk-size book.txt --judge openai:c -o out
-  redraft experiment booookscore --summaries summaries.json --judge openai:c
-  redraft experiment qa book.txt -m openai:a -m openai:b --judge openai:c -o out
-  redraft experiment report out -o report.html
-"""
-
-
-@click.group(cls=CommandGroup, epilog=_EPILOG)
+@lab_group("experiment")
 def experiment() -> None:
-    """Compare models and settings on your documents, or run the experiments of the papers on them.
-
-    To continue a stopped experiment, repeat its command with the same database: nothing is paid for twice, and a
-    finished one prints the same tables to the byte.
-    """
+    """Compare models and settings, or run the experiments of the papers."""
 
 
 for subcommand in (grid, context, qa, thesis, longsumeval, hamlet, chunk_size, booookscore, report):

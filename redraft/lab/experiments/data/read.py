@@ -8,7 +8,7 @@ import io
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -99,12 +99,7 @@ def as_line(example: Example) -> str:
 _TITLE = 80
 _EXTRACT = re.compile(r"\[(XSUM|SN)\]([A-Z-]+)\[\1\]")
 _FIRST, _REST, _HEAD = ("INTRODUCTION", "FIRST-SENTENCE"), "RESTBODY", "TITLE"
-_DEEPEST = 20
-_SECTION = ("section_title", "paragraphs", "subsections")
 _HTML = ("<!doctype html", "<html")
-# The body of a GAO report has the first heading, which the dataset of the paper leaves out. It also leaves out the
-# second, which is the last part of GAO's highlights page.
-_LETTER, _RECOMMENDS = "Letter", "What GAO Recommends"
 
 
 def _documents(place: str, entry: Mapping[str, Any]) -> Example:
@@ -161,86 +156,11 @@ def _booksum(place: str, entry: Mapping[str, Any]) -> Example:
     return Example(place, identity, title or place, text_at(entry, "chapter"), (summary,))
 
 
-def _booksum_paths(place: str, entry: Mapping[str, Any]) -> Example:  # noqa: ARG001 - there is nothing to read in it
-    raise UnreadableError(
-        "it only has the paths of texts: take a file that has the texts, such as those of"
-        " huggingface.co/datasets/kmfoda/booksum"
-    )
-
-
 def _pair(place: str, entry: Mapping[str, Any]) -> Example:
     identity = optional_text(entry, "id")
-    text, summary = text_at(entry, "document"), ReferenceSummary(text_at(entry, "summary"))
-    return Example(place, identity, one_line(optional_text(entry, "title")) or identity or place, text, (summary,))
-
-
-def _report(place: str, entry: Mapping[str, Any]) -> Example:
-    """Return a GovReport report, given as one text or as nested sections."""
-    identity = optional_text(entry, "id", "url")
     title = one_line(optional_text(entry, "title")) or identity or place
-    text = _sectioned(entry.get("report") or entry.get("reports"))
-    summary = _sectioned(entry.get("summary")) or _highlights(entry.get("highlight"))
-    if not text or not summary:
-        raise UnreadableError(f"there is no {'summary or highlight' if text else 'report'} with a text")
-    return Example(place, identity, title, text, (ReferenceSummary(summary),))
-
-
-def _highlights(content: object) -> str:
-    """Return the text of GAO's highlights page, without the headings of its parts and without recommendations."""
-    parts = content if isinstance(content, list) else [content]
-    kept_parts = [
-        part for part in parts if not (isinstance(part, Mapping) and part.get("section_title") == _RECOMMENDS)
-    ]
-    return _sectioned([part_.get("paragraphs") if isinstance(part_, Mapping) else part_ for part_ in kept_parts])
-
-
-def _structure(place: str, entry: Mapping[str, Any]) -> Example:
-    """Return a GovReport report whose sections are a flat list, with the titles in a list of their own."""
-    identity = optional_text(entry, "id")
-    text = _sectioned(_rows(as_object(entry["document_sections"])))
-    summary = _sectioned([row["paragraphs"] for row in _rows(as_object(entry["summary_sections"]))])
-    if not text or not summary:
-        raise UnreadableError(f"there is no {'summary' if text else 'report'} with a text")
-    return Example(place, identity, identity or place, text, (ReferenceSummary(summary),))
-
-
-def _rows(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
-    titles, paragraphs = list_at(columns, "title"), list_at(columns, "paragraphs")
-    if len(titles) != len(paragraphs):
-        raise UnreadableError("it has different numbers of titles and paragraphs")
-    lines = [text.split("\n") if isinstance(text, str) else text for text in paragraphs]
-    return [
-        {"section_title": title, "paragraphs": paragraphs_of_title}
-        for title, paragraphs_of_title in zip(titles, lines, strict=True)
-    ]
-
-
-def _sectioned(content: object, depth: int = 0) -> str:
-    """Return the paragraphs of sections, each under its title, including those of nested sections."""
-    if depth > _DEEPEST:
-        raise UnreadableError(f"its sections are more than {_DEEPEST} deep")
-    if isinstance(content, str):
-        # In a list each paragraph is one text, whose line breaks are those of the page it was taken from.
-        return one_line(content) if depth else clean(content).strip()
-    if isinstance(content, list):
-        return "\n\n".join(part for inner in content if (part := _sectioned(inner, depth + 1)))
-    if isinstance(content, Mapping):
-        names = ("paragraphs", "subsections") if content.get("section_title") == _LETTER else _SECTION
-        return "\n\n".join(part for name in names if (part := _sectioned(content.get(name), depth + 1)))
-    return ""
-
-
-def _qmsum(place: str, entry: Mapping[str, Any]) -> Example:
-    turns = [as_object(content) for content in list_at(entry, "meeting_transcripts")]
-    text = "\n\n".join(
-        f"{optional_text(turn, 'speaker')}: {text_at(turn, 'content')}" for turn in turns if turn.get("content")
-    )
-    queries: Sequence[Any] = [*list_at(entry, "general_query_list"), *list_at(entry, "specific_query_list")]
-    summaries = [
-        ReferenceSummary(text_at(as_object(content), "answer"), text_at(as_object(content), "query"))
-        for content in queries
-    ]
-    return Example(place, "", f"meeting, {place}", clean(text), tuple(summaries))
+    summary = ReferenceSummary(text_at(entry, "summary"))
+    return Example(place, identity, title, text_at(entry, "document", "report"), (summary,))
 
 
 def read_xsum(place: str, text: str) -> Example | None:
@@ -258,15 +178,9 @@ def read_xsum(place: str, text: str) -> Example | None:
 
 FORMS: tuple[EntryForm, ...] = (
     EntryForm("squality", frozenset({"document", "questions"}), _squality),
-    EntryForm("qmsum", frozenset({"meeting_transcripts", "general_query_list"}), _qmsum),
     EntryForm("infinitebench", frozenset({"context", "answer"}), _infinitebench),
-    EntryForm("booksum, paths", frozenset({"bid", "summary_path", "book_path"}), _booksum_paths),
     EntryForm("booksum", frozenset({"chapter", "summary_text"}), _booksum),
-    EntryForm("booksum, paths", frozenset({"summary_path", "chapter_path"}), _booksum_paths),
-    EntryForm("report and summary", frozenset({"report", "summary"}), _report),
-    EntryForm("govreport, crs", frozenset({"reports", "summary"}), _report),
-    EntryForm("govreport, gao", frozenset({"report", "highlight"}), _report),
-    EntryForm("govreport, structure", frozenset({"document_sections", "summary_sections"}), _structure),
+    EntryForm("report and summary", frozenset({"report", "summary"}), _pair),
     EntryForm("document and summary", frozenset({"document", "summary"}), _pair),
     EntryForm("documents", frozenset({"text"}), _documents),
 )
