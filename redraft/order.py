@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, Self, get_args
 
 from pydantic import Field, field_validator, model_validator
 
+from redraft.domain import Finding
 from redraft.errors import Choose, Set, UsageError
 from redraft.fields import Settings, settings_argument, validated
 from redraft.settings import (
@@ -36,10 +37,19 @@ _EDITORS_METRICS = (("coverage", "keyfact_recall"), ("consistency", "faithfulnes
 
 
 class AnyOrder(Settings):
-    """What the orders of all kinds have: the models and settings of a run, and its limits."""
+    """What the orders of all kinds have: the models and settings of a run, its limits, and what it begins with. The
+    latter is stored apart from the order: texts as drafts, findings with them."""
 
     settings: DraftConfig = Field(default_factory=DraftConfig)
     limits: Limits = Field(default_factory=Limits)
+    given: str | None = Field(default=None, exclude=True)
+    """The summary to judge, refine or compare."""
+    findings: tuple[Finding, ...] = Field(default=(), exclude=True)
+    """Findings to fix in the given summary, whatever the metrics find."""
+    parent: str | None = Field(default=None, exclude=True)
+    """The run whose draft is the given summary."""
+    experiment: str | None = Field(default=None, exclude=True)
+    """The experiment or the batch that the run belongs to."""
     idle: ClassVar[frozenset[str]] = frozenset()
     """The settings in `settings` that make no difference to such a run if its text is given."""
 
@@ -98,6 +108,8 @@ class Compare(AnyOrder):
 
     kind: Literal["compare"] = "compare"
     judging: JudgeConfig
+    other: str | None = Field(default=None, exclude=True)
+    """The summary to compare the given one with."""
     refinement: ClassVar[None] = None
     idle = _OF_DRAFTS | {"words"}
 
@@ -125,6 +137,8 @@ class ExperimentPart(AnyOrder):
 
     kind: str = Field(min_length=1)
     judging: JudgeConfig
+    prompts: tuple[Any, ...] = Field(default=(), exclude=True)
+    """The prompts of its own requests, each a `Prompt`."""
     refinement: ClassVar[None] = None
 
     @field_validator("kind")
@@ -146,7 +160,7 @@ def stored_order(fields: Mapping[str, Any]) -> Order:
 
 
 def order_of_draft(judging: JudgeConfig | None, refinement: RefineConfig | None = None, **parts: Any) -> Order:
-    """Return the order for a draft: refine it, judge it, or neither. `parts` are `settings` and `limits`."""
+    """Return the order for a draft: refine it, judge it, or neither. `parts` are the fields of any order."""
     if refinement is not None:
         return Refine(judging=judging or JudgeConfig(), refinement=refinement, **parts)
     return Summarize(**parts) if judging is None else Evaluate(judging=judging, **parts)

@@ -87,7 +87,7 @@ async def batch(
     batch_sources = await off_loop(_batch_sources, session.store, sources)
     await off_loop(check, batch_sources, folder)
     path = await off_loop(folder_named, folder)
-    limits = runner.manager.limits or Limits()
+    limits = runner.limits or Limits()
     opened = await off_loop(open_batch, session.store, batch_sources, request, limits, folder=path, name=name)
     return await run_batch(session, opened, workers)
 
@@ -103,13 +103,13 @@ async def resume_batch(
     runner = runner_of(session)
     _check_workers(session, workers)
     limits = settings_argument(Limits, limits, "limits")
-    opened = await off_loop(open_again, session.store, name, runner.manager.places, limits)
+    opened = await off_loop(open_again, session.store, name, runner.places, limits)
     return await run_batch(session, opened, workers)
 
 
 async def run_batch(session: Session, opened: Batch, workers: int | None = None) -> BatchResult:
     """Work on an open batch to its end, and write the results to its folder."""
-    tell = runner_of(session).manager.observe
+    tell = runner_of(session).observe
     progresses: list[BatchProgress] = []
 
     def watch(snapshot: BatchSnapshot, pace: BatchPace) -> None:
@@ -143,9 +143,9 @@ async def _here(session: Session, opened: Batch, observer: Observer, watch: Watc
     when this returns."""
     limits = Limits.model_validate(opened.limits)
     name = f"{os.getpid()}-{secrets.token_hex(4)}"
-    manager = runner_of(session).manager
-    worker = BatchWorker(session.store, opened.name, name, limits, manager.prices, observer, session=session)
-    with tracing(manager.traced):
+    runner = runner_of(session)
+    worker = BatchWorker(session.store, opened.name, name, limits, runner.prices, observer, session=session)
+    with tracing(runner.traced):
         working = asyncio.create_task(worker.work())
     try:
         while not working.done():
@@ -163,7 +163,7 @@ async def _by_processes(session: Session, opened: Batch, workers: int, tell: Obs
     """Have processes work on a batch; cancelling ends them."""
     counts = await off_loop(session.store.batches.counts, opened.name)
     useful = needed_workers(workers, workers, Limits.model_validate(opened.limits), counts.left)
-    terms = await off_loop(terms_of, session.store, opened.name, useful, traced=runner_of(session).manager.traced)
+    terms = await off_loop(terms_of, session.store, opened.name, useful, traced=runner_of(session).traced)
     loop, stopping = asyncio.get_running_loop(), threading.Event()
 
     def show(snapshot: BatchSnapshot, pace: BatchPace) -> None:
@@ -194,15 +194,15 @@ class _StoppedError(Exception):
 
 def _request(runner: Runner, metrics: Sequence[Metric], options: Mapping[str, Any]) -> BatchRequest:
     """Return the settings for all documents; raises for options that concern a single document or ask a person."""
-    spec = runner.spec_of_draft(metrics, options)
-    if spec.judging is not None and (stray := [name for name in _ABOUT_ONE if getattr(spec.judging, name)]):
+    order = runner.order_of_draft(metrics, options)
+    if order.judging is not None and (stray := [name for name in _ABOUT_ONE if getattr(order.judging, name)]):
         raise UsageError(f"{stray[0]} applies to one document only", hint="leave it out")
-    if spec.refinement is not None and spec.refinement.review:
+    if order.refinement is not None and order.refinement.review:
         raise UsageError(
             "a review works on one summary, and a batch has many",
             hint="leave out review; a summary can be refined with it afterwards",
         )
-    return BatchRequest(spec.order.settings, spec.judging, spec.refinement)
+    return BatchRequest(order.settings, order.judging, order.refinement)
 
 
 def _check_workers(session: Session, workers: int | None, strategy: str = "") -> None:
@@ -211,7 +211,7 @@ def _check_workers(session: Session, workers: int | None, strategy: str = "") ->
         return
     if workers < 1:
         raise UsageError("there must be at least 1 worker", hint="give 1 or more, or leave workers out")
-    terms, hint = runner_of(session).manager, "leave workers out to run the batch in this process"
+    terms, hint = runner_of(session), "leave workers out to run the batch in this process"
     # Rubrics are part of the settings.
     metrics = [name for name, metric in terms.own.items() if not isinstance(metric, Rubric)]
     if objects := [*terms.model_roles.objects, *metrics, *([strategy] if is_object(strategy) else ())]:

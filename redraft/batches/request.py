@@ -15,7 +15,7 @@ from redraft.batches.sources import add_items, documents_in
 from redraft.domain import DEFERRED, Document, content_id, record_json
 from redraft.errors import RedraftError, UsageError
 from redraft.llm.budget import PriceTable
-from redraft.order import order_of_draft
+from redraft.order import Order, order_of_draft
 from redraft.readers.documents import load
 from redraft.readers.parts import Selection
 from redraft.report.entry import Entry
@@ -23,7 +23,7 @@ from redraft.report.tables import Cell, Table
 from redraft.runs.dry_run import SampledDryRuns
 from redraft.runs.own_places import OwnPlaces
 from redraft.runs.plans import total_cost
-from redraft.runs.prepare import RunSpec, prepare_run
+from redraft.runs.prepare import prepare_run
 from redraft.runs.roster import known_window
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.store.batches import Batch, BatchItemRow
@@ -45,9 +45,9 @@ class BatchRequest:
     reading: Selection = field(default_factory=Selection)
 
     @property
-    def order(self) -> RunSpec:
+    def order(self) -> Order:
         """Return what each run is to do."""
-        return RunSpec(order_of_draft(self.judging, self.refinement, settings=self.settings), experiment=BATCH)
+        return order_of_draft(self.judging, self.refinement, settings=self.settings, experiment=BATCH)
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> BatchRequest:
@@ -186,7 +186,7 @@ def estimate(sources: Sequence[str | Document], request: BatchRequest, prices: P
     for _, source in documents_in(sources):
         try:
             document = load(source, selection=request.reading) if isinstance(source, str) else source
-            prepared, order, _ = prepare_run(document, request.settings, request.order, known_window)
+            prepared, order, _ = prepare_run(document, request.order, known_window)
             like, share = sampled.of(prepared, order)
         except UsageError:
             raise

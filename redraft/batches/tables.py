@@ -18,7 +18,7 @@ from pydantic import Field, PlainSerializer
 
 from redraft.batches.engine import Engine, WorkerPool
 from redraft.batches.request import budget_key_of
-from redraft.batches.sources import SUMMARY, BatchItem, items_of, result_of, source_name
+from redraft.batches.sources import SUMMARY, BatchItem, file_name, items_of, result_of, source_name
 from redraft.batches.worker import Tell, WorkerTerms, deliver
 from redraft.domain import computed, record_json
 from redraft.errors import UsageError
@@ -129,6 +129,7 @@ def drive(store: Store, engine: Engine, terms: WorkerTerms, tell: Tell, watch: W
     return read_snapshot(store, terms.batch)
 
 
+_TITLE = "Batch "
 WORDS = "words of the summary"
 """The first of the figures that are no scores."""
 _EXAMPLES = 12
@@ -223,7 +224,7 @@ class BatchTotals:
             basis = "An answer for one of them is reused for the others."
             columns = ("items", "such as")
             tables += [Table("alike", "The same text", "Documents with the same text.", basis, columns, rows)]
-        return Report("batch", f"Batch {snapshot.name}", (_line(snapshot),), {}, tuple(tables), ())
+        return Report("batch", f"{_TITLE}{snapshot.name}", (_line(snapshot),), {}, tuple(tables), ())
 
     def _figure_table(self) -> Table:
         """Return the statistics of each figure, such as a score or the cost, over the documents that have it."""
@@ -343,7 +344,8 @@ def folder_named(path: str | Path | None) -> str:
 
 
 def write_folder(store: Store, snapshot: BatchSnapshot, report: Report) -> None:
-    """Put what came of a batch into its folder, if it has one: the summaries, the tables, and a line for each item.
+    """Put what came of a batch into its folder, if it has one: the summaries, the tables, and a line for each item. The
+    tables of another batch in that folder stay.
 
     Summaries that are done but not there are written again: the folder was changed, or a file of it removed.
     """
@@ -355,15 +357,26 @@ def write_folder(store: Store, snapshot: BatchSnapshot, report: Report) -> None:
             result = result_of(store, item)
             if result is not None and result.summary is not None:
                 deliver(folder, item, result.summary)
-    write(folder / "report.md", f"{report.to_markdown()}\n{listed(store, snapshot)}", _ELSEWHERE)
-    write(folder / "items.jsonl", "".join(map(_item_line, items_of(store, name))), _ELSEWHERE)
+    tables, items = table_files(snapshot)
+    write(tables, f"{report.to_markdown()}\n{listed(store, snapshot, items.name)}", _ELSEWHERE)
+    write(items, "".join(map(_item_line, items_of(store, name))), _ELSEWHERE)
 
 
-def listed(store: Store, snapshot: BatchSnapshot) -> str:
+def table_files(snapshot: BatchSnapshot) -> tuple[Path, Path]:
+    """Return the files for the tables and the items of a batch. If `report.md` is of another batch, or not of a batch
+    at all, they are named after this one."""
+    folder, name = Path(snapshot.batch.folder), snapshot.name
+    report, ending = folder / "report.md", ""
+    if report.exists() and not report.read_text("utf-8", "replace").startswith(f"# {_TITLE}{name}\n"):
+        ending = f"-{file_name(name)}"
+    return folder / f"report{ending}.md", folder / f"items{ending}.jsonl"
+
+
+def listed(store: Store, snapshot: BatchSnapshot, items_file: str) -> str:
     """Return the documents as a Markdown list with links to their summaries."""
     entries = [_entry(item) for item in islice(items_of(store, snapshot.name), _LISTED)]
     more = snapshot.counts.all - len(entries)
-    rest = f"\n{more:,} more are in items.jsonl.\n" if more > 0 else ""
+    rest = f"\n{more:,} more are in {items_file}.\n" if more > 0 else ""
     return f"## Documents\n\n{_HOW}\n\n" + "\n".join(entries) + f"\n{rest}"
 
 

@@ -84,10 +84,11 @@ def edit(inputs: EditInput) -> str:
     ]
     shared = {name: getattr(inputs, name) for name in ReviseInput.model_fields if name != "points"}
     requested = " ".join(inputs.keep)
+    loose = {*inputs.may_go, *(point.sentence for point in inputs.points)}
     needed = [
         sentence
         for sentence in sentences_in(inputs.summary)
-        if (inputs.may_go and sentence not in inputs.may_go) or sentence in requested
+        if (inputs.may_go and sentence not in loose) or sentence in requested
     ]
     return revise(ReviseInput(**shared, points=[*inputs.points, *added]), needed, Tags(inputs))
 

@@ -10,7 +10,6 @@ import signal
 import sys
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -37,9 +36,7 @@ from redraft.report.markdown.result import score_items
 from redraft.report.outputs.formats import Template
 from redraft.runs.driver import Reviewer
 from redraft.runs.models import ModelLike
-from redraft.runs.order import with_places
 from redraft.runs.own_places import OwnPlaces
-from redraft.runs.prepare import RunSpec
 from redraft.runs.session import Session, runner_of
 from redraft.settings import EXTRACTIVE, DraftConfig, Limits
 from redraft.store.store import Store
@@ -208,7 +205,7 @@ T = TypeVar("T")
 
 def carry_out(
     document: Document,
-    spec: RunSpec,
+    order: Order,
     values: Mapping[str, Any],
     *,
     target: OutputTarget | None = None,
@@ -222,17 +219,17 @@ def carry_out(
         from redraft.runs.dry_run import plan_run
 
         with _known(values["db"]) as store_of_answers:
-            plan = plan_run(document, spec.order.settings, spec, prices, store_of_answers)
+            plan = plan_run(document, order, prices, store_of_answers)
         if as_json:
             echo_json(plan.model_dump(mode="json"))
         else:
             print_plan(plan, limits)
         return DONE
     with Store(values["db"]) as store:
-        complete = with_places(_with_packs(spec, store), spec.order.settings)
+        order = _with_packs(order, store)
         result = run_task(
             store,
-            lambda session: runner_of(session).begin_order(document, complete),
+            lambda session: runner_of(session).begin_order(document, order),
             limits=limits,
             prices=prices,
             quiet=quiet,
@@ -278,14 +275,13 @@ def fill_form(
     return report_end(form.complete, form.stopped, done=any(section.run for section in form.sections), quiet=quiet)
 
 
-def _with_packs(spec: RunSpec, store: Store) -> RunSpec:
+def _with_packs(order: Order, store: Store) -> Order:
     """Return the order with the full ids of its pack and key facts; raises if one does not exist."""
-    if (judging := spec.judging) is None:
-        return spec
+    if (judging := order.judging) is None:
+        return order
     ids = {"pack": store.packs.get(judging.pack).id} if judging.pack else {}
     ids |= {"keyfacts": store.keyfacts.get(judging.keyfacts).id} if judging.keyfacts else {}
-    complete = judging.model_copy(update=ids)
-    return replace(spec, order=spec.order.model_copy(update={"judging": complete}))
+    return order.model_copy(update={"judging": judging.model_copy(update=ids)})
 
 
 def run_task(
@@ -323,7 +319,7 @@ def run_task(
                 reviewer=person,
                 observer=observe,
             )
-            runner_of(session).manager.places.update(places or OwnPlaces())
+            runner_of(session).places.update(places or OwnPlaces())
             async with session:
                 return await task(session)
 
@@ -342,7 +338,7 @@ def run_task(
             # The settings of a run cannot change: one begun by mistake has to be begun again.
             if run and not isinstance(error, UsageError) and not any(_resumes(part, run) for part in error.fix):
                 first = (*error.fix, "\n  ") if error.fix else ()
-                error.fix = (*first, f"Resume: {hints.resume_hint(run, limits, error.stored)}")
+                error.fix = (*first, hints.resume_step(store.runs.get(run), limits, error.stored))
             raise
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from striprtf.striprtf import destinations, rtf_to_text
 
@@ -18,7 +19,8 @@ _SIGN = re.compile(
 _STYLE = re.compile(r"\{[^{}]{0,20}?\\s(\d{1,5})\b[^{}]{0,1000}?(?i:heading) ?([1-9]);\}")
 _TITLE = re.compile(rb"\{\\title ([^{}\\]{1,200})\}")
 _OPEN, _CLOSE, _HEADING = "\ue000\ue001\ue002"
-_PIECES = re.compile(f"({_OPEN}.|{_CLOSE}|\n)")
+_INNERMOST = re.compile(f"{_OPEN}(.)([^{_OPEN}{_CLOSE}]*)({_CLOSE}|\\Z)", re.DOTALL)
+_PLACE = re.compile("\ue003(\\d+)\ue004")
 _NOTE, _BOX, _UNKNOWN = "nbu"
 _LEFT_OUT = {"h": "headers", "f": "footers", "c": "comments", _UNKNOWN: "parts of an unknown kind"}
 _FLOWS = {"footnote": _NOTE, "shptxt": _BOX, "dptxbxtext": _BOX, "annotation": "c"} | {
@@ -29,6 +31,14 @@ _AROUND_TEXT = frozenset({"shp", "shpgrp", "shpinst", "do", "object", "result", 
 _NO_TEXT = frozenset({*destinations, "fonttbl", "colortbl", "pgdsctbl"})
 _FEW_WORDS, _DEEPEST = 5, 1_000
 """A part of an unknown kind with fewer words is not text."""
+
+
+class _Line(NamedTuple):
+    """A line, the kind of part that it is in, and whether this part is closed."""
+
+    text: str
+    kind: str
+    is_closed: bool
 
 
 def read(data: bytes, name: str) -> ReadText:
@@ -96,36 +106,21 @@ def _marked(source: str, name: str) -> tuple[str, int]:
     return "".join([*parts, source[at:], "}" * len(flows)]), hidden
 
 
-@dataclass(slots=True)
-class _Flow:
-    """The document, or a note, box or other part of it: its lines, the open one, and what follows that one."""
+def _lines(text: str) -> Iterator[_Line]:
+    """Yield each line with its kind, and whether its part is closed; notes and boxes follow their paragraph."""
+    parts: list[tuple[str, str, bool]] = []
 
-    kind: str = ""
-    lines: list[tuple[str, str, bool]] = field(default_factory=list)
-    line: str = ""
-    following: list[tuple[str, str, bool]] = field(default_factory=list)
+    def cut(match: re.Match[str]) -> str:
+        parts.append((match[2], match[1], bool(match[3])))
+        return f"\ue003{len(parts) - 1}\ue004"
 
-    def end_line(self, *, is_closed: bool = True) -> None:
-        self.lines += [(self.line, self.kind, is_closed), *self.following]
-        self.line, self.following = "", []
+    def lines_of(text: str, kind: str, is_closed: bool) -> Iterator[_Line]:
+        for line in [text.replace("\n", " ")] if kind in _LEFT_OUT else text.split("\n"):
+            yield _Line(_PLACE.sub("", line).replace(_CLOSE, ""), kind, is_closed)
+            for place in _PLACE.findall(line):
+                yield from lines_of(*parts[int(place)])
 
-
-def _lines(text: str) -> list[tuple[str, str, bool]]:
-    """Return each line with its kind, and whether its part is closed; notes and boxes follow their paragraph."""
-    flows = [_Flow()]
-    for piece in _PIECES.split(text):
-        if piece.startswith(_OPEN):
-            flows.append(_Flow(piece[1:]))
-        elif piece == _CLOSE and len(flows) > 1:
-            flow = flows.pop()
-            flow.end_line()
-            flows[-1].following += flow.lines
-        elif piece == "\n" and flows[-1].kind not in _LEFT_OUT:
-            flows[-1].end_line()
-        else:
-            flows[-1].line += " " if piece == "\n" else piece.replace(_CLOSE, "")
-    for flow in reversed(flows[1:]):
-        flow.end_line(is_closed=False)
-        flows[0].following += flow.lines
-    flows[0].end_line()
-    return flows[0].lines
+    text, count = _PLACE.sub("", text), 1
+    while count:
+        text, count = _INNERMOST.subn(cut, text)
+    yield from lines_of(text, "", True)

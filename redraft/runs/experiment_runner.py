@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field, replace
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 from redraft.domain import Document, content_id
 from redraft.errors import BudgetError, RedraftError
+from redraft.evaluators.base import Evaluator
 from redraft.events import Event, Notice, Observer, PartDone, RunStarted, StageStarted, ignore_event
 from redraft.llm.base import Model
 from redraft.llm.budget import Budget, PriceTable
+from redraft.order import Order
 from redraft.report.history.results import Result, read_result
 from redraft.runs.model_names import NO_ITEM
 from redraft.runs.models import ModelPool, ModelRole, open_models
-from redraft.runs.prepare import PreparedDocument, RunSpec, identify, record, with_windows
+from redraft.runs.open_runs import record_stop
+from redraft.runs.prepare import PreparedDocument, complete, identify, record
 from redraft.runs.roster import server_window
-from redraft.runs.session import Session, runner_of, session_beside
+from redraft.runs.runner import Runner
+from redraft.runs.session import Session, runner_of
 from redraft.settings import DraftConfig, Limits
 from redraft.store.connection import off_loop, storable
 from redraft.store.runs import Run
@@ -48,6 +53,22 @@ def describe_error(error: Exception) -> dict[str, Any]:
     problem = failure("", error)
     words = error.stored if isinstance(error, RedraftError) else {"hint": "please report it"}
     return {**words, "code": problem.code, "message": problem.message}
+
+
+@asynccontextmanager
+async def recorded_run(store: Store, run: str) -> AsyncIterator[None]:
+    """Mark a run of an experiment's own work as running, then record how it ended and how long it took."""
+    began = time.monotonic()
+    await off_loop(store.runs.set_status, run, "running")
+    try:
+        yield
+    except BaseException as error:
+        await record_stop(store, run, error)
+        raise
+    else:
+        await off_loop(store.runs.set_status, run, "done", stop_reason="complete")
+    finally:
+        await off_loop(store.runs.add_seconds, run, time.monotonic() - began)
 
 
 @dataclass(slots=True)
@@ -113,36 +134,36 @@ class ExperimentRunner:
         for warning in prepared.warnings:
             self.observer(Notice(warning, everywhere=True))
 
-    async def find_run(self, document: Document, settings: DraftConfig, order: RunSpec) -> Run | None:
+    async def find_run(self, document: Document, settings: DraftConfig, order: Order) -> Run | None:
         """Return a stored run with these settings, preferring a done one. Its usage counts against the budget."""
         return await self.open_own_run(document, *await self._settled(settings, order))
 
-    async def open_run(self, prepared: PreparedDocument, order: RunSpec) -> Run:
+    async def open_run(self, prepared: PreparedDocument, order: Order) -> Run:
         """Find or record the run for the calls that an experiment makes itself."""
         run = await self.open_own_run(prepared.document, prepared.settings, order)
         if run is None:
-            run = await off_loop(record, prepared, order, self.limits, self.store)
+            run = await off_loop(record, prepared, order.model_copy(update={"limits": self.limits}), self.store)
         self.observer(RunStarted(run.id))
         return run.with_order(limits=self.limits)
 
-    async def open_own_run(self, document: Document, settings: DraftConfig, order: RunSpec) -> Run | None:
+    async def open_own_run(self, document: Document, settings: DraftConfig, order: Order) -> Run | None:
         """Return the run for the calls that an experiment made itself. Its usage counts against the budget."""
         run = await off_loop(self._found, document, settings, order)
         if run is not None:
             await self.count_usage(run.id)
         return run
 
-    async def _settled(self, settings: DraftConfig, order: RunSpec) -> tuple[DraftConfig, RunSpec]:
+    async def _settled(self, settings: DraftConfig, order: Order) -> tuple[DraftConfig, Order]:
         """Return the settings and the order with every model's window, as they identify a run."""
-        arguments = (order.settled(settings), order, self._window, self._objects)
-        settings, order, notes = await off_loop(with_windows, *arguments)
+        order = order.model_copy(update={"settings": settings})
+        order, notes = await off_loop(complete, order, self._window, self._objects)
         for note in notes:
             self.observer(Notice(note, everywhere=True))
-        return settings, order
+        return order.settings, order
 
     @property
     def _objects(self) -> Mapping[str, Model]:
-        return runner_of(self.session).manager.model_roles.objects if self.session is not None else NO_ITEM
+        return runner_of(self.session).model_roles.objects if self.session is not None else NO_ITEM
 
     def _window(self, role: ModelRole) -> int | None:
         """Return a model's window as its server reports it; asked once."""
@@ -150,18 +171,21 @@ class ExperimentRunner:
             self._windows[role.opened_as] = server_window(role)
         return self._windows[role.opened_as]
 
-    def _found(self, document: Document, settings: DraftConfig, order: RunSpec) -> Run | None:
-        runs = self.store.runs.same(identify(document, settings, order, self._objects.get(settings.model)))
+    @property
+    def _own(self) -> tuple[Evaluator, ...]:
+        return tuple(runner_of(self.session).own.values()) if self.session is not None else ()
+
+    def _found(self, document: Document, settings: DraftConfig, order: Order) -> Run | None:
+        order = order.model_copy(update={"settings": settings})
+        runs = self.store.runs.same(identify(document, order, self._own, self._objects.get(settings.model)))
         return next((run for run in runs if run.status == "done"), runs[-1] if runs else None)
 
     async def count_usage(self, run: str) -> None:
         """Count the past and future usage of a run against the budget."""
         await off_loop(self.store.reservations.share, self.budget.terms.budget_key, run)
 
-    async def find_or_run(self, document: Document, settings: DraftConfig, order: RunSpec, watch: RunWatch) -> Result:
+    async def find_or_run(self, document: Document, settings: DraftConfig, order: Order, watch: RunWatch) -> Result:
         """Return the completed run, after finding, resuming or starting it. Raises its errors."""
-        if self.session is not None:
-            order = replace(order, own=tuple(runner_of(self.session).manager.own.values()))
         settings, order = await self._settled(settings, order)
         run = await self.open_own_run(document, settings, order)
         if run is not None:
@@ -192,15 +216,15 @@ class ExperimentRunner:
         return open_models(assigned, run, prepared.document, prepared.book, self.store, self.observer, self.budget)
 
     async def _worked(
-        self, run: Run | None, document: Document, settings: DraftConfig, order: RunSpec, watch: RunWatch
+        self, run: Run | None, document: Document, settings: DraftConfig, order: Order, watch: RunWatch
     ) -> Result:
         """Resume the run, or start one, in a session of its own."""
         if self.session is not None:
-            opened = session_beside(self.session, watch, self.limits, self.budget)
+            opened = runner_of(self.session).beside(watch, self.limits, self.budget)
         else:
-            opened = Session(self.store, limits=self.limits, prices=self.prices, observer=watch, budget=self.budget)
-        async with opened as session:
-            runner_of(session).manager.places.add(settings, order.judging, order.refinement, self._objects)
+            opened = Runner(self.store, prices=self.prices, observer=watch, limits=self.limits, budget=self.budget)
+        async with opened as runner:
+            runner.places.add(settings, order.judging, order.refinement, self._objects)
             if run is not None:
-                return await session.resume(run.id)
-            return await runner_of(session).begin_order(document, order.with_settings(settings))
+                return await runner.resume(run.id)
+            return await runner.begin_order(document, order.model_copy(update={"settings": settings}))

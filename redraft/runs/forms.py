@@ -27,9 +27,7 @@ from redraft.report.outputs.formats import Template, TemplateSection
 from redraft.report.outputs.paper import Paper, PaperPart, missing_notes, with_basis, writer_of
 from redraft.runs.dry_run import plan_run
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch, failure
-from redraft.runs.order import with_places
 from redraft.runs.plans import RunPlan
-from redraft.runs.prepare import RunSpec
 from redraft.settings import EXTRACTIVE, DraftConfig
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
@@ -123,10 +121,8 @@ async def _filled(
     runner: ExperimentRunner, document: Document, section: TemplateSection, order: Order
 ) -> FilledSection:
     watch = RunWatch(section.title, runner.observer)
-    settings = _settings(order.settings, section)
-    spec = with_places(RunSpec(order), settings)
     try:
-        result = await runner.find_or_run(document, settings, spec, watch)
+        result = await runner.find_or_run(document, _settings(order.settings, section), order, watch)
     except NoAnswerError:
         return FilledSection(section, watch.run, silent=True)
     except BudgetError:
@@ -141,9 +137,8 @@ async def _filled(
 
 def form_plans(document: Document, template: Template, order: Order, prices: PriceTable) -> list[RunPlan]:
     """Return the plan of each section."""
-    return [
-        plan_run(document, _settings(order.settings, section), RunSpec(order), prices) for section in template.drafted
-    ]
+    orders = (order.model_copy(update={"settings": _settings(order.settings, part)}) for part in template.drafted)
+    return [plan_run(document, order_of_section, prices) for order_of_section in orders]
 
 
 def _settings(settings: DraftConfig, section: TemplateSection) -> DraftConfig:

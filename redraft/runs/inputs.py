@@ -205,13 +205,16 @@ def read_findings(source: str) -> tuple[Finding, ...]:
     return tuple(findings if isinstance(findings, list) else findings.findings)[:MAX_FINDINGS]
 
 
-def caller_findings(findings: Sequence[Finding], document: Document, summary: str) -> tuple[Finding, ...]:
+def caller_findings(findings: Sequence[object], document: Document, summary: str) -> tuple[Finding, ...]:
     """Return a caller's findings as they are stored: as requests, with their places in the document. Raises
     `UsageError` for a sentence that the summary does not have, or evidence that the document does not have."""
     language = language_of(summary)
     words_of_summary = f" {' '.join(keys(summary, language))} "
     settled: dict[str, Finding] = {}
     for number, finding in enumerate(findings, 1):
+        if not isinstance(finding, Finding):
+            problem = f"finding {number} is {finding!r:.80}, which is not a redraft.Finding"
+            raise UsageError(problem, hint="pass findings such as those of `result.findings`")
         if finding.sentence and f" {' '.join(keys(finding.sentence, language))} " not in words_of_summary:
             problem = f"finding {number} is about a sentence that is not in the summary"
             raise UsageError(f"{problem}: {one_line(finding.sentence, 80)!r}", hint="give findings on this summary")

@@ -91,7 +91,7 @@ class JobFactory:
             decider=self._decider(panel),
             arbiter=self._arbiter(panel),
             answerer=self._answerer(reader) if run.kind == "ask" else None,
-            referees=tuple(self.referees(run.judging, in_words=True)) if run.judging and run.refinement else (),
+            referees=self._referees(),
         )
 
     def writer(self, structured_writer: StructuredWriter, kind: TextKind) -> Writer:
@@ -171,14 +171,17 @@ class JobFactory:
         tokenizer = drafting if judge is None else judge.tokenizer
         return drafting if tokenizer.name == drafting.name else tokenizer
 
-    def referees(self, judging: JudgeConfig, *, in_words: bool = False) -> list[Referee]:
-        """Return a referee for every judge; with `in_words` only for language models."""
-        return [
+    def _referees(self) -> tuple[Referee, ...]:
+        """Return a referee for every judge of a comparison, and for every language model that judges a refinement."""
+        judging, compares = self.run.judging, self.run.kind == "compare"
+        if judging is None or not (compares or self.run.refinement):
+            return ()
+        return tuple(
             Referee(self._judge(worker, turn), self.prepared.tokenizer, worker.window)
             for worker in self.pool.judges
-            if not in_words or reads_prompts(worker.settings.model)
+            if compares or reads_prompts(worker.settings.model)
             for turn in self._turns(judging)
-        ]
+        )
 
     def _arbiter(self, panel: Panel | None) -> Arbiter | None:
         """Return the judge for second looks: the last language model, so that with several judges it is not the one

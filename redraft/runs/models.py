@@ -173,11 +173,6 @@ async def open_model(settings: DraftConfig, *, seconds: float, usual_key: bool =
         yield (open_plugged if plugged else open_provided)(settings, seconds=seconds)
 
 
-def load_openai() -> None:
-    """Import the OpenAI client."""
-    import redraft.llm.openai  # noqa: F401
-
-
 # The models of a run by role.
 
 
@@ -291,6 +286,14 @@ def assign_models(
         roles.append(ModelRole(role, under, _price(under, limits, table, objects), model, name=name))
     home = key_server([role.address for role in roles if role.wants_openai_key])
     return [replace(role, usual_key=role.wants_openai_key and server_at(role.address) == home) for role in roles]
+
+
+def check_keys(roles: Sequence[ModelRole]) -> None:
+    """Refuse a model that is opened by name and has no key for OpenAI's protocol, before anything is stored."""
+    for role in roles:
+        settings = role.settings
+        if role.model is None and provider_of(settings.model) == OPENAI:
+            openai_key(settings.model, base_url(settings.base_url), settings.key_env, usual=role.usual_key)
 
 
 def _price(settings: DraftConfig, limits: Limits, table: PriceTable, objects: Mapping[str, Model]) -> Price | None:
@@ -493,16 +496,14 @@ class ModelRoles:
         chosen = settings.model_fields_set - _OF_A_PLACE
         return settings.model_copy(update={name: value for name, value in fields.items() if name not in chosen})
 
-    def judging(
-        self, judging: JudgeConfig, settings: DraftConfig, refinement: RefineConfig | None = None
-    ) -> JudgeConfig:
-        """Return the judging settings with the session's judges and the address of those given by name."""
+    def judging(self, judging: JudgeConfig) -> JudgeConfig:
+        """Return the judging settings with the session's judges."""
         update: dict[str, Any] = {
             "judges": self.judges or judging.judges,
             "validator": self.validator or judging.validator,
             "models": {**judging.models, **self.models},
         }
-        return with_addresses(judging.model_copy(update=update), settings, refinement, self.objects)
+        return judging.model_copy(update=update)
 
     def refinement(self, refinement: RefineConfig) -> RefineConfig:
         """Return the refinement settings with the session's decider."""

@@ -19,12 +19,11 @@ from redraft.graphs.plan import chapter_words
 from redraft.graphs.state import Scope, Task
 from redraft.graphs.strategies import name_of
 from redraft.llm.langsmith import Tracing, check_config
-from redraft.order import Kind, OrderParts, order_of_draft
+from redraft.order import Kind, Order, OrderParts, order_of_draft
 from redraft.readers.parts import only
 from redraft.report.history.citations import read_answer
 from redraft.runs.model_names import writer_as_judge
-from redraft.runs.models import ModelRoles, with_addresses
-from redraft.runs.prepare import RunSpec
+from redraft.runs.models import ModelRoles
 from redraft.settings import (
     DEFAULT_GOALS,
     EXTRACTIVE,
@@ -44,15 +43,13 @@ from redraft.text.words import count_words, has_words
 
 @dataclass(frozen=True, slots=True)
 class SessionOrder:
-    """The parts of an order with the metrics that were passed as objects, and with callbacks for LangChain."""
+    """The parts of an order with the metrics that were passed as objects."""
 
     parts: OrderParts = field(default_factory=OrderParts)
     metrics: tuple[str, ...] = ()
     """The metrics of the session or call, besides those of the judging settings."""
     own: Mapping[str, Evaluator] = field(default_factory=dict)
     """Metrics passed as objects, by name."""
-    config: Mapping[str, Any] = field(default_factory=dict)
-    """Callbacks, tags and metadata for LangChain."""
 
     def with_options(self, options: Mapping[str, Any]) -> SessionOrder:
         """Return the order with settings by name."""
@@ -65,7 +62,7 @@ class SessionOrder:
             raise UsageError(f"there is no setting {limit!r} of a call", hint=hint)
         if "strategy" in values:
             values["strategy"] = name_of(values["strategy"])
-        return replace(self, parts=self.parts.edited(values), config=config)
+        return replace(self, parts=self.parts.edited(values))
 
     def with_metrics(self, metrics: Sequence[Metric]) -> SessionOrder:
         """Return the order with metrics by name, as objects or as functions."""
@@ -116,24 +113,23 @@ class SessionOrder:
         update = {"judges": (before.model,), "models": {**judging.models, **tables}}
         return replace(self, parts=self.parts.with_parts(judging=judging.model_copy(update=update)))
 
-    def spec(self, kind: Kind, model_roles: ModelRoles, **given: Any) -> RunSpec:
-        """Return what a run of this kind is to do with the models of the session."""
+    def order(self, kind: Kind, model_roles: ModelRoles, **inputs: Any) -> Order:
+        """Return the order of a run of this kind with the models of the session. `inputs` are what it begins with, such
+        as a `given` summary."""
         parts = self.parts.with_parts(settings=model_roles.settings(self.parts.settings))
         if kind == "summarize":
-            return RunSpec(parts.order(kind), config=self.config, **given)
+            return parts.order(kind).model_copy(update=inputs)
         refinement = None
         if kind == "refine":
             refinement = model_roles.refinement(parts.refinement or RefineConfig(goals=dict(DEFAULT_GOALS)))
-        judging = model_roles.judging(parts.judging, parts.settings, refinement)
+        judging = model_roles.judging(parts.judging)
         names = (*self.metrics, *judging.metrics)
         metrics = {*names, *(refinement.goals if refinement else ())}
         rubrics = {name: metric.settings for name, metric in self.own.items() if isinstance(metric, Rubric)}
         rubrics = {**judging.rubrics, **{name: rubric for name, rubric in rubrics.items() if name in metrics}}
         judging = judging.model_copy(update={"metrics": names, "rubrics": rubrics})
-        if kind in ("evaluate", "refine"):
-            given["own"] = tuple(self.own.values())
         parts = parts.model_copy(update={"judging": judging, "refinement": refinement})
-        return RunSpec(parts.order(kind), config=self.config, **given)
+        return parts.order(kind).model_copy(update=inputs)
 
 
 _LONGEST_QUESTION = 2_000
@@ -151,13 +147,12 @@ def checked_question(question: object) -> str:
     return question
 
 
-def answer_spec(
+def order_of_question(
     settings: DraftConfig, judging: JudgeConfig, question: str, earlier: Sequence[Exchange] = ()
-) -> RunSpec:
-    """What a run is to do that answers a question after the `earlier` ones. The answer is judged where a judge is
-    named."""
+) -> Order:
+    """Return the order to answer a question after the `earlier` ones. The answer is judged where a judge is named."""
     values = {"query": checked_question(question), "earlier": tuple(earlier)}
-    return RunSpec(OrderParts(settings=settings, judging=judging).edited(values).order("ask"))
+    return OrderParts(settings=settings, judging=judging).edited(values).order("ask")
 
 
 def settings_to_ask(run: Run) -> tuple[DraftConfig, JudgeConfig]:
@@ -197,17 +192,9 @@ def chapter_settings(settings: DraftConfig, chapter: Document) -> DraftConfig:
     return settings.model_copy(update={"by_chapter": False, "words": limit, "source_language": None})
 
 
-def chapter_spec(order: RunSpec) -> RunSpec:
+def order_of_chapter(order: Order) -> Order:
     """Return the order for a chapter: that of the whole, with questions of its own."""
     if order.judging is None:
         return order
     judging = order.judging.model_copy(update={"pack": None, "keyfacts": None, "reference": None})
-    return replace(order, order=order_of_draft(judging, order.refinement, settings=order.order.settings))
-
-
-def with_places(order: RunSpec, settings: DraftConfig) -> RunSpec:
-    """Return the order with the addresses of judges and deciders given by name."""
-    if order.judging is None:
-        return order
-    addressed = with_addresses(order.judging, settings, order.refinement)
-    return replace(order, order=order.order.model_copy(update={"judging": addressed}))
+    return order_of_draft(judging, order.refinement, settings=order.settings, limits=order.limits)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from redraft.builtin.facade import reads
-from redraft.domain import GIVEN, OTHER, Chunk, Document, Finding, Span, content_id
+from redraft.domain import GIVEN, OTHER, Chunk, Document, Span, content_id
 from redraft.errors import Advice, DocumentError, PromptError, RunCommand, RunError, Set, UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import check_goals, evaluators
@@ -40,7 +40,7 @@ from redraft.readers.parts import NamedPart, split_document
 from redraft.report.history.results import document_read
 from redraft.runs.inputs import caller_findings
 from redraft.runs.model_names import NO_ITEM, WINDOW, judge_settings_of, named_in, settings_by_name
-from redraft.runs.models import ModelRole, ModelRoles, assign_models, resolve, tokenizer_of, with_addresses
+from redraft.runs.models import ModelRole, assign_models, resolve, tokenizer_of, with_addresses
 from redraft.runs.roster import Windows
 from redraft.settings import (
     ANSWER,
@@ -48,7 +48,6 @@ from redraft.settings import (
     EXTRACTIVE,
     GIVEN_STRATEGY,
     DraftConfig,
-    JudgeConfig,
     Limits,
     ModelSettings,
     RefineConfig,
@@ -109,97 +108,33 @@ class PreparedDocument(Reading):
         return self.plan.document_tokens if self.span == Span(0, len(text)) else self.tokenizer.count(text)
 
 
-@dataclass(frozen=True, slots=True)
-class RunSpec:
-    """What a run does, and the summary if one is given."""
-
-    order: Order = field(default_factory=Summarize)
-    given: str | None = None
-    parent: str | None = None
-    other: str | None = None
-    """The second summary of a comparison."""
-    own: tuple[Evaluator, ...] = ()
-    """Metrics passed as objects; the judging settings contain their names."""
-    experiment: str | None = None
-    """The experiment that the run belongs to."""
-    prompts: tuple[Prompt[Any, Any], ...] = ()
-    """The prompts of an experiment's own requests."""
-    findings: tuple[Finding, ...] = ()
-    """Findings to fix in the given summary, whatever the metrics find."""
-    config: Mapping[str, Any] = field(default_factory=dict)
-    """Callbacks, tags and metadata for LangChain."""
-
-    def __post_init__(self) -> None:
-        for number, finding in enumerate(self.findings, 1):
-            if not isinstance(finding, Finding):
-                raise UsageError(
-                    f"finding {number} is {finding!r:.80}, which is not a redraft.Finding",
-                    hint="pass findings such as those of `result.findings`",
-                )
-
-    @property
-    def judging(self) -> JudgeConfig | None:
-        """Return the judging settings, if drafts are judged."""
-        return self.order.judging
-
-    @property
-    def refinement(self) -> RefineConfig | None:
-        """Return the refinement settings, if the draft is refined."""
-        return self.order.refinement
-
-    def with_settings(self, settings: DraftConfig) -> RunSpec:
-        """Return what a run with these settings does."""
-        return replace(self, order=self.order.model_copy(update={"settings": settings}))
-
-    def with_judging(self, judging: JudgeConfig | None) -> RunSpec:
-        """Return the order with other judging settings."""
-        return replace(self, order=self.order.model_copy(update={"judging": judging}))
-
-    def evaluators(self, encoder: Encoder | None = None) -> tuple[Evaluator, ...]:
-        """Return the metrics, if drafts are judged."""
-        drafted = isinstance(self.order, Evaluate | Refine | Ask)
-        return evaluators(self.order.judging, encoder, self.own) if drafted and self.order.judging else ()
-
-    def asks(self) -> list[object]:
-        """Return what it asks beyond its draft, as part of the identity of a run; empty if nothing is judged."""
-        if self.judging is None:
-            return []
-        return [
-            self.order.kind,
-            self.judging.asks(),
-            self.refinement.asks() if self.refinement else None,
-            content_id(self.given) if self.given is not None else None,
-            *([content_id(self.other)] if self.other is not None else []),
-            *([[asdict(finding) for finding in self.findings]] if self.findings else []),
-        ]
-
-    def settled(self, settings: DraftConfig) -> DraftConfig:
-        """Return the settings, with strategy `given` where no draft is made; raises where no strategy can draft."""
-        if isinstance(self.order, Ask):
-            fixed = {"strategy": ANSWER, "by_chapter": False, "until": None}
-            return settings.model_copy(update={**fixed, "words": settings.words or ANSWER_WORDS})
-        if self.given is not None or not isinstance(self.order, Summarize | Evaluate | Refine):
-            return settings.model_copy(update={"strategy": GIVEN_STRATEGY, "by_chapter": False})
-        if settings.strategy in (GIVEN_STRATEGY, ANSWER):
-            raise UsageError(
-                f"the strategy `{settings.strategy}` makes no draft, and none was given",
-                hint="use auto, hierarchical, incremental or direct; or evaluate or refine an existing summary",
-            )
-        return settings
+def complete(order: Order, find: Windows, objects: Mapping[str, Model] = NO_ITEM) -> tuple[Order, list[str]]:
+    """Return the order with what follows from it: the strategy where no draft is made, and the address and window of
+    every model. And notes on what is assumed. `find` looks up windows, and `objects` are models that were passed as
+    objects. A strategy that makes no draft where one is wanted, and an unknown model, raise `UsageError`."""
+    settings = order.settings
+    if isinstance(order, Ask):
+        fixed = {"strategy": ANSWER, "by_chapter": False, "until": None, "words": settings.words or ANSWER_WORDS}
+        settings = settings.model_copy(update=fixed)
+    elif order.given is not None or not isinstance(order, Summarize | Evaluate | Refine):
+        settings = settings.model_copy(update={"strategy": GIVEN_STRATEGY, "by_chapter": False})
+    elif settings.strategy in (GIVEN_STRATEGY, ANSWER):
+        raise UsageError(
+            f"the strategy `{settings.strategy}` makes no draft, and none was given",
+            hint="use auto, hierarchical, incremental or direct; or evaluate or refine an existing summary",
+        )
+    judging = order.judging and with_addresses(order.judging, settings, order.refinement, objects)
+    order = order.model_copy(update={"settings": settings, **({"judging": judging} if judging else {})})
+    return with_windows(order, find, objects)
 
 
 def prepare_run(
-    document: Document, settings: DraftConfig, order: RunSpec, find: Windows, roles: ModelRoles | None = None
-) -> tuple[PreparedDocument, RunSpec, list[str]]:
-    """Decide all of a run before its first call; return that, the completed order, and notes. `find` looks up windows,
-    and `roles` have the models that were passed as objects. Nothing is stored and no model is called."""
-    objects = roles.objects if roles else NO_ITEM
-    settings = order.settled(settings)
-    if order.judging is not None:
-        order = order.with_judging(with_addresses(order.judging, settings, order.refinement, objects))
-    settings, order, notes = with_windows(settings, order, find, objects)
-    writer = objects.get(roles.model or "") if roles else None
-    return prepare(document, settings, writer, order.given), order, notes
+    document: Document, order: Order, find: Windows, objects: Mapping[str, Model] = NO_ITEM
+) -> tuple[PreparedDocument, Order, list[str]]:
+    """Decide all of a run before its first call; return that, the order as `complete` does, and notes. Nothing is
+    stored and no model is called."""
+    order, notes = complete(order, find, objects)
+    return prepare(document, order.settings, objects.get(order.settings.model), order.given), order, notes
 
 
 def prepare(
@@ -222,17 +157,23 @@ def prepare(
     return PreparedDocument(**shared, chunks=chunks, plan=plan, chapters=tuple(chapters))
 
 
-def identify(document: Document, settings: DraftConfig, order: RunSpec, model: Model | None = None) -> str:
-    """Return the identity of a run with these settings, by which it is found again. `model` is a writer passed as an
-    object."""
-    reading = _read(document, settings, model, order.given)
-    prompts = prompts_used(reading.book, reading.settings, order.order, order.own, order.prompts)
-    return _identity(reading, prompts, order)
+def identify(document: Document, order: Order, own: Sequence[Evaluator] = (), model: Model | None = None) -> str:
+    """Return the identity of a run of this order, by which it is found again. `own` are metrics, and `model` is a
+    writer, that were passed as objects."""
+    reading = _read(document, order.settings, model, order.given)
+    return _identity(reading, prompts_used(reading.book, reading.settings, order, own), order)
 
 
-def _identity(reading: Reading, prompts: Mapping[str, PromptRecord], order: RunSpec) -> str:
+def _identity(reading: Reading, prompts: Mapping[str, PromptRecord], order: Order) -> str:
+    """Return the identity of a run: its document, its settings, and what it asks beyond its draft."""
+    requests: list[object] = []
+    if order.judging is not None:
+        requests = [order.kind, order.judging.asks(), order.refinement.asks() if order.refinement else None]
+        requests.append(content_id(order.given) if order.given is not None else None)
+        requests += [content_id(order.other)] if isinstance(order, Compare) and order.other is not None else []
+        requests += [[asdict(finding) for finding in order.findings]] if order.findings else []
     hashes = {name: prompt.hash for name, prompt in prompts.items()}
-    return reading.settings.identity(reading.language_key, reading.tokenizer.name, hashes, order.asks())
+    return reading.settings.identity(reading.language_key, reading.tokenizer.name, hashes, requests)
 
 
 def _read(document: Document, settings: DraftConfig, model: Model | None, given: str | None) -> Reading:
@@ -312,19 +253,20 @@ _NLI_JUDGES = ("name it as one of the ", Set("judges"), f", for {SERVES[0]} or {
 _ABLE_JUDGE = ("name a judge that can, such as ", Set("judges", "openai:gpt-5-mini"))
 
 
-def check_judging(order: RunSpec, prepared: PreparedDocument, store: Store) -> None:
-    """Refuse a metric that there is not or that cannot do its work, a goal without a score, and another's pack."""
+def check_judging(order: Order, prepared: PreparedDocument, store: Store, own: Sequence[Evaluator] = ()) -> None:
+    """Refuse a metric that there is not or that cannot do its work, a goal without a score, and another's pack. `own`
+    are the metrics passed as objects."""
     judging, refinement, document, settings = order.judging, order.refinement, prepared.document, prepared.settings
-    check_length(order.other or "", document)
+    check_length((isinstance(order, Compare) and order.other) or "", document)
     _check_drafting(settings, refinement)
     if judging is None:
         return
-    metrics = order.evaluators(load_encoder(judging.embeddings) if judging.embeddings else None)
+    metrics = _evaluators(order, own, load_encoder(judging.embeddings) if judging.embeddings else None)
     check_goals(refinement.goals if refinement else (), metrics)
     judges = judge_settings_of(settings, judging)
     _check_entailment(order, prepared, metrics, judges, store)
     language = other_language_in(document)
-    builds = isinstance(order.order, BuildKeyfacts | BuildQuestions)
+    builds = isinstance(order, BuildKeyfacts | BuildQuestions)
     if builds and judges[0].model == EXTRACTIVE and not reads(language):
         raise UsageError(
             f"the built-in model finds questions and key facts in English only, and this is in another language"
@@ -350,6 +292,12 @@ def check_judging(order: RunSpec, prepared: PreparedDocument, store: Store) -> N
         )
 
 
+def _evaluators(order: Order, own: Sequence[Evaluator], encoder: Encoder | None = None) -> tuple[Evaluator, ...]:
+    """Return the metrics, if drafts are judged."""
+    is_drafted = isinstance(order, Evaluate | Refine | Ask)
+    return evaluators(order.judging, encoder, own) if is_drafted and order.judging else ()
+
+
 def _check_drafting(settings: DraftConfig, refinement: RefineConfig | None) -> None:
     """Refuse a model that only judges as one that writes, and drafts that cannot be refined."""
     if is_entailment(settings.model) and (settings.strategy != GIVEN_STRATEGY or refinement):
@@ -367,7 +315,7 @@ def _check_drafting(settings: DraftConfig, refinement: RefineConfig | None) -> N
 
 
 def _check_entailment(
-    order: RunSpec,
+    order: Order,
     prepared: PreparedDocument,
     metrics: Sequence[Evaluator],
     judges: Sequence[DraftConfig],
@@ -398,20 +346,23 @@ def _check_entailment(
         )
 
 
-def record(prepared: PreparedDocument, order: RunSpec, limits: Limits, store: Store, notes: Sequence[str] = ()) -> Run:
-    """Store the document, its chunks and the new run, with the draft that is given, and notes on what is assumed."""
+def record(
+    prepared: PreparedDocument, order: Order, store: Store, own: Sequence[Evaluator] = (), notes: Sequence[str] = ()
+) -> Run:
+    """Store the document, its chunks and the new run, with the draft that is given, and notes on what is assumed. `own`
+    are the metrics passed as objects."""
     document, settings, tokenizer = prepared.document, prepared.settings, prepared.tokenizer.name
-    prompts = prompts_used(prepared.book, settings, order.order, order.own, order.prompts)
+    prompts = prompts_used(prepared.book, settings, order, own)
     findings = caller_findings(order.findings, document, order.given or "")
     run = Run(
         id=new_run_id(),
         identity=_identity(prepared, prompts, order),
         document=document.id,
-        order=order.order.model_copy(update={"settings": settings, "limits": limits}),
+        order=order.model_copy(update={"settings": settings}),
         prompt_hashes={name: prompt.hash for name, prompt in prompts.items()},
         tokenizer=tokenizer,
         version=version_with(settings.strategy),
-        experiment=order.experiment or (order.order.kind if isinstance(order.order, ExperimentPart) else None),
+        experiment=order.experiment or (order.kind if isinstance(order, ExperimentPart) else None),
         parent=order.parent,
         notes=tuple(notes),
     )
@@ -423,7 +374,7 @@ def record(prepared: PreparedDocument, order: RunSpec, limits: Limits, store: St
             draft = store.runs.keep_draft(run.id, order.given, count_words(order.given), GIVEN)
             if findings:
                 store.judgments.keep(draft, reviewed(None, findings))
-        if order.other is not None:
+        if isinstance(order, Compare) and order.other is not None:
             store.runs.add_draft(run.id, order.other, count_words(order.other), OTHER, 0)
         if prepared.chapters:
             parts = zip(prepared.chapters, prepared.chunks, strict=True)
@@ -468,27 +419,22 @@ def _with_other_prompts(store: Store, run: Run, book: PromptBook, changed: Seque
 
 
 def prompts_used(
-    book: PromptBook,
-    settings: DraftConfig,
-    order: Order,
-    own: Sequence[Evaluator],
-    of_part: Sequence[Prompt[Any, Any]] = (),
+    book: PromptBook, settings: DraftConfig, order: Order, own: Sequence[Evaluator]
 ) -> dict[str, PromptRecord]:
-    """Return the prompts of a run by name, or those `of_part` for a part of an experiment. Those of judges and deciders
-    that do not use the writer's have the name of the model with them."""
+    """Return the prompts of a run by name. Those of judges and deciders that do not use the writer's have the name of
+    the model with them."""
     judging = order.judging
     drafted = settings.strategy != GIVEN_STRATEGY
     prompts: list[Prompt[Any, Any]] = [*strategy_named(settings.draft_strategy).prompts] if drafted else []
     if isinstance(order, ExperimentPart):
-        prompts = [*of_part]
+        prompts = [*order.prompts]
     elif isinstance(order, Compare):
         prompts = [PREFER_SUMMARY]
     elif judging is not None:
         # Every run that judges stores the first of these; its identity depends on them.
         prompts += JUDGING
         prompts += FACT_PROMPTS if isinstance(order, BuildKeyfacts) else ()
-        evaluators = RunSpec(order, own=tuple(own)).evaluators()
-        prompts += [prompt for evaluator in evaluators for prompt in evaluator.prompts]
+        prompts += [prompt for evaluator in _evaluators(order, own) for prompt in evaluator.prompts]
         prompts += _of_refining(order.refinement) if order.refinement else ()
     models = judging.models if judging is not None else {}
     books = {"": book} | {
@@ -513,14 +459,12 @@ def _of_refining(refinement: RefineConfig) -> Iterator[Prompt[Any, Any]]:
     yield from (DECIDE,) if refinement.policy == "agent" else ()
 
 
-def with_windows(
-    settings: DraftConfig, order: RunSpec, find: Windows, objects: Mapping[str, Model] = NO_ITEM
-) -> tuple[DraftConfig, RunSpec, list[str]]:
-    """Return the settings and the order with every model's window, and notes on assumptions. A window in the settings
-    is the writer's, and that of an object about which nothing is known. Another model's unknown window is assumed to
-    equal the writer's."""
+def with_windows(order: Order, find: Windows, objects: Mapping[str, Model] = NO_ITEM) -> tuple[Order, list[str]]:
+    """Return the order with every model's window, and notes on assumptions. A window in the settings is the writer's,
+    and that of an object about which nothing is known. Another model's unknown window is assumed to equal the
+    writer's."""
     notes: list[str] = []
-    judging, refinement = order.judging, order.refinement
+    settings, judging, refinement = order.settings, order.judging, order.refinement
     resolved = settings if settings.model in objects else resolve(settings)
     writer, *judges = assign_models(resolved, judging, Limits(), None, refinement=refinement, objects=objects)
     notes += [
@@ -536,7 +480,7 @@ def with_windows(
         if tokens is None and may_have_window and reads_prompts(role.settings.model):
             table = "" if role is writer else " in its own table [models.NAME]"
             unknown = f"the window of {role.settings.model} is unknown: {otherwise:,} tokens{owner} are assumed"
-            notes.append(f"{unknown} (set {WINDOW}{table})")
+            notes.append(f"{unknown}; if it has another one, set it{table}")
         return tokens or otherwise
 
     chosen = settings.context_tokens if WINDOW in settings.model_fields_set else None
@@ -551,6 +495,6 @@ def with_windows(
         if model is not None or tokens != writer_window:
             values = {name: getattr(role.settings, name) for name in ModelSettings.model_fields if name != "prompts"}
             models[role.name] = (model or ModelSettings(**values)).model_copy(update={WINDOW: tokens})
-    settings = settings.model_copy(update={WINDOW: writer_window})
-    order = order.with_judging(judging and judging.model_copy(update={"models": models}))
-    return settings, order, list(dict.fromkeys(notes))
+    parts: dict[str, Any] = {"settings": settings.model_copy(update={WINDOW: writer_window})}
+    parts |= {"judging": judging.model_copy(update={"models": models})} if judging is not None else {}
+    return order.model_copy(update=parts), list(dict.fromkeys(notes))

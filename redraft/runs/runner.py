@@ -4,46 +4,51 @@ applications; graphs, tools, batches and pages work with its runner."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from redraft.errors import RedraftError
+from redraft.errors import RedraftError, RunCommand, RunError
 from redraft.evaluators.base import Metric
-from redraft.events import Observer
-from redraft.graphs.job import Job
+from redraft.events import Notice, Observer
 from redraft.graphs.state import GraphSession, Scope, Task
-from redraft.llm.langsmith import configured, tracing
-from redraft.order import Kind, OrderParts, kind_of_draft, refuse_idle
+from redraft.llm.budget import Budget
+from redraft.llm.langsmith import Tracing, configured, tracing
+from redraft.order import Compare, ExperimentPart, Kind, Order, OrderParts, kind_of_draft, refuse_idle
 from redraft.report.history.results import Result, read_result
-from redraft.runs.driver import AnswerLike, Driver, Reviewer
-from redraft.runs.execute import carry_out
-from redraft.runs.inputs import Sources, document_of_task, summary_of, summary_text
-from redraft.runs.job import JobFactory
-from redraft.runs.manager import RunManager, record_new_run
+from redraft.runs.driver import AnswerLike, Reviewer
+from redraft.runs.execute import carry_out, may_gain
+from redraft.runs.inputs import Sources, document_of, document_of_task, summary_of, summary_text
+from redraft.runs.model_names import judge_settings_of
+from redraft.runs.models import check_keys, resolve
+from redraft.runs.open_runs import OpenRuns
 from redraft.runs.order import SessionOrder
-from redraft.runs.prepare import RunSpec
-from redraft.settings import Limits
+from redraft.runs.prepare import check_judging, prepare_run, record
+from redraft.runs.roster import server_window
+from redraft.settings import GIVEN_STRATEGY, DraftConfig, Limits, reads_prompts
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 
 
-class Runner(GraphSession):
+@dataclass(slots=True)
+class Runner(OpenRuns, GraphSession):
     """Makes orders of calls and inputs, and carries out runs with the models of one session."""
 
-    def __init__(
-        self,
-        manager: RunManager,
-        defaults: SessionOrder,
-        observer: Observer,
-        reviewer: Reviewer | None,
-        config: Mapping[str, Any],
-    ) -> None:
-        """`defaults` are what calls override. `config` goes to LangChain."""
-        self.manager, self.store, self.defaults = manager, manager.store, defaults
-        self.observer, self.config = observer, config
-        self.driver = Driver(manager.store, self, reviewer, manager)
+    defaults: SessionOrder = field(default_factory=SessionOrder)
+    """What calls override."""
+    reviewer: Reviewer | None = None
+    config: Mapping[str, Any] = field(default_factory=dict)
+    """Callbacks, tags and metadata for LangChain."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    def beside(self, observer: Observer, limits: Limits, budget: Budget) -> Runner:
+        """Return another runner with the same models and store, for one of many runs that share a budget."""
+        return replace(self, observer=observer, limits=limits, budget=budget, reviewer=None)
 
     def edited(
         self, metrics: Sequence[Metric], options: Mapping[str, Any], parts: OrderParts | None = None
@@ -53,28 +58,32 @@ class Runner(GraphSession):
         of_call = {name: values.pop(name, None) for name in ("settings", "judging", "refinement")}
         parts = (parts or self.defaults.parts).with_parts(**of_call)
         session_order = replace(self.defaults, parts=parts).with_options(values).with_metrics(metrics)
-        self.manager.own.update(session_order.own)
+        self.own.update(session_order.own)
         return session_order
 
-    def spec(self, kind: Kind, metrics: Sequence[Metric], options: Mapping[str, Any], **given: Any) -> RunSpec:
-        """Return what a run of this kind with these arguments is to do. `given` are its summaries and findings."""
+    def order(self, kind: Kind, metrics: Sequence[Metric], options: Mapping[str, Any], **inputs: Any) -> Order:
+        """Return the order of a run of this kind with these arguments. `inputs` are its summaries and findings."""
         refuse_idle(kind, options)
-        return self.edited(metrics, options).spec(kind, self.manager.model_roles, **given)
+        return self.edited(metrics, options).order(kind, self.model_roles, **inputs)
 
-    def spec_of_draft(self, metrics: Sequence[Metric], options: Mapping[str, Any]) -> RunSpec:
-        """Return what a run of `summarize` with these arguments is to do."""
+    def order_of_draft(self, metrics: Sequence[Metric], options: Mapping[str, Any]) -> Order:
+        """Return the order of a run of `summarize` with these arguments."""
         session_order = self.edited(metrics, options)
         is_judged = bool(metrics) or any(options.get(name) is not None for name in ("judging", "refinement"))
         kind = kind_of_draft(session_order.parts, options, is_judged=is_judged)
         if kind == "summarize":
             refuse_idle(kind, options)
-        return session_order.spec(kind, self.manager.model_roles)
+        return session_order.order(kind, self.model_roles)
 
     async def summary(self, summary: str | Path, name: str = "summary") -> str:
         """Return the text of a summary, with notes on what was left out of it."""
         text, notes = await off_loop(summary_text, summary, name)
-        self.manager.note(*notes)
+        self._report(notes)
         return text
+
+    def _report(self, notes: Sequence[str], *, everywhere: bool = False) -> None:
+        for note in notes:
+            self.observe(Notice(note, everywhere=everywhere))
 
     async def begin(self, task: Task, scope: Scope) -> str:
         """Record a run for the input of a graph; return its id."""
@@ -82,39 +91,91 @@ class Runner(GraphSession):
         summary: str | None = None
         if place is not None:
             summary, notes = await off_loop(summary_of, self.store, place)
-            self.manager.note(*notes)
-        spec = session_order.spec(scope, self.manager.model_roles, given=summary)
-        document = await off_loop(document_of_task, self.store, task)
-        return (await record_new_run(self.manager, document, spec)).id
+            self._report(notes)
+        order = session_order.order(scope, self.model_roles, given=summary)
+        return (await self.record(await off_loop(document_of_task, self.store, task), order)).id
 
-    async def begin_order(self, source: Sources, spec: RunSpec, limits: Limits | None = None) -> Result:
-        """Begin a run of an order that is complete, and work on it to its end. Its own limits replace the session's."""
+    async def record(self, source: Sources, order: Order, limits: Limits | None = None) -> Run:
+        """Record a new run; an order that cannot be carried out raises first. Its own limits replace the session's."""
+        store, objects, own = self.store, self.model_roles.objects, tuple(self.own.values())
+        document = await off_loop(document_of, store, source)
+        order = order.model_copy(update={"limits": limits or self.limits or Limits()})
+        prepared, order, notes = await off_loop(prepare_run, document, order, server_window, objects)
+        self.places.add(order.settings, order.judging, order.refinement, objects)
+        notes += judged_by_writer(order)
+        self._report(notes, everywhere=True)
+        # Errors in the judging settings are raised before the first draft is paid for.
+        await off_loop(check_judging, order, prepared, store, own)
+        roles = await off_loop(self.roles, order.model_copy(update={"settings": prepared.settings}))
+        if not (isinstance(order, Compare) and order.given == order.other):
+            check_keys(roles)
+        run = await off_loop(record, prepared, order, store, own, notes)
+        self.prepared[run.id], self.begun[run.id] = prepared, None
+        if limits is not None:
+            self.limited[run.id] = limits
+        return run
+
+    async def begin_order(
+        self, source: Sources, order: Order, limits: Limits | None = None, config: Mapping[str, Any] | None = None
+    ) -> Result:
+        """Begin a run of an order, and work on it to its end. Its own limits replace the session's; of `config`,
+        callbacks, tags and metadata go to LangChain."""
         try:
-            run = await record_new_run(self.manager, source, spec, limits)
+            run = await self.record(source, order, limits)
         except RedraftError as error:
             raise error.trimmed() from error.__cause__
-        return await self.work_on(run, config=spec.config)
+        names = Tracing.__annotations__
+        return await self._work_on(run, config={name: part for name, part in (config or {}).items() if name in names})
 
-    async def work_on(
+    async def resume(
+        self,
+        key: str,
+        limits: Limits | None = None,
+        answer: AnswerLike | None = None,
+        config: Mapping[str, Any] | None = None,
+    ) -> Result:
+        """Continue a run where it stopped; see `Session.resume`."""
+        run = await off_loop(self.store.runs.get, key)
+        if isinstance(run.order, ExperimentPart):
+            experiment = RunCommand("experiment", more=(run.kind,))
+            raise RunError(f"run {run.id} is part of an experiment", fix=("repeat ", experiment))
+        await off_loop(self.check_stored, run)
+        model = self.model_roles.model
+        if model is None:
+            resolve(run.settings)
+        elif model != run.settings.model:
+            raise RunError(f"run {run.id} was begun with the model {run.settings.model}, not {model}")
+        if answer is not None and run.status != "waiting":
+            message = f"run {run.id} is not waiting for an answer: it is {run.status}"
+            raise RunError(message, fix=("see ", RunCommand("show", run.id)))
+        self.limited[run.id] = limits or self.limits
+        if run.status == "done" and not await may_gain(self, run):
+            return await off_loop(read_result, self.store, run.id)
+        return await self._work_on(run, answer, config)
+
+    async def _work_on(
         self, run: Run, answer: AnswerLike | None = None, config: Mapping[str, Any] | None = None
     ) -> Result:
         """Work on a run until it ends or stops; `answer` is for one that waits for a person."""
         try:
-            with tracing(self.manager.traced), configured(self.config, config or {}):
-                await carry_out(self.manager, self.driver, run, answer)
+            with tracing(self.traced), configured(self.config, config or {}):
+                await carry_out(self, run, answer, self.reviewer)
         except RedraftError as error:
             error.run = run.id
             raise error.trimmed() from error.__cause__
         return await off_loop(read_result, self.store, run.id)
 
-    def at_work(self, run: str) -> AbstractAsyncContextManager[Job]:
-        """Work on a run for the duration of the context; see `redraft.graphs.node`."""
-        return self.manager.at_work(run)
 
-    def visiting(self, run: str) -> AbstractAsyncContextManager[JobFactory]:
-        """Work on a run for one tool call; see `redraft.tools`."""
-        return self.manager.visiting(run)
+def judged_by_writer(order: Order) -> list[str]:
+    """Return a note if a language model judges what it writes itself."""
+    settings = order.settings
+    is_written = settings.strategy != GIVEN_STRATEGY or order.refinement is not None
+    if order.judging is None or not is_written or not reads_prompts(settings.model):
+        return []
 
-    async def finish(self, run: str, draft: str, reason: str, why: str = "") -> str:
-        """End a run for a `reason`, explained in `why`; return the reason."""
-        return await self.manager.finish(run, draft, reason, why)
+    def place(model: DraftConfig) -> tuple[str, str | None]:
+        return model.model, model.base_url
+
+    if any(place(judge) != place(settings) for judge in judge_settings_of(settings, order.judging)):
+        return []
+    return [f"{settings.model} judges what it has written itself: scores by another judge mean more"]

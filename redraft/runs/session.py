@@ -7,7 +7,6 @@ import sys
 import weakref
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Sequence
 from contextlib import AsyncExitStack
-from copy import copy
 from dataclasses import dataclass
 from functools import partial, wraps
 from inspect import iscoroutine, iscoroutinefunction
@@ -19,28 +18,28 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from typing_extensions import Unpack
 
 from redraft.domain import Document, Finding, ReviewQuestion
-from redraft.errors import DeadlineError, RunCommand, RunError, UsageError
+from redraft.errors import DeadlineError, RunCommand, UsageError
 from redraft.evaluators.base import Evaluator, Metric
 from redraft.evaluators.catalog import metrics as known_metrics
 from redraft.evaluators.catalog import scoring
-from redraft.events import Event, Observer, RunStarted, ignore_event, safe_observer, stream_to
+from redraft.events import Event, Observer, RunStarted, ignore_event, stream_to
 from redraft.fields import list_argument, settings_argument
 from redraft.graphs.state import CallOptions
 from redraft.graphs.strategies import Strategy, name_of
 from redraft.llm.budget import Budget, PriceTable
 from redraft.llm.langsmith import Tracing, check_config, configured, is_traced
-from redraft.order import ExperimentPart, Kind, OrderParts, refuse_idle
+from redraft.order import Kind, OrderParts, refuse_idle
 from redraft.report.history.citations import Answer, read_answer
 from redraft.report.history.lineage import Lineage, read_lineage
 from redraft.report.history.results import Result, read_result
 from redraft.runs.background import iterate_blocking, run_blocking
-from redraft.runs.driver import AnswerLike, Reviewer, close_forgotten, streaming
-from redraft.runs.execute import check_summaries, may_gain
+from redraft.runs.driver import AnswerLike, Reviewer, question_of, streaming
+from redraft.runs.execute import check_summaries
 from redraft.runs.inputs import Sources, document_asked_about, document_of, draft_of_round, summary_text
-from redraft.runs.manager import RunManager
-from redraft.runs.models import ModelLike, model_roles, resolve
+from redraft.runs.models import ModelLike, model_roles
 from redraft.runs.order import SessionOrder, checked_question, exchanges_until
 from redraft.runs.runner import Runner
+from redraft.runs.saver import close_forgotten
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
@@ -147,16 +146,24 @@ class Session:
         roles = model_roles(model, judges, validator, decider)
         defaults = SessionOrder(OrderParts().with_parts(settings, judging, refinement)).with_metrics(metrics)
         known_metrics(defaults.metrics, tuple(defaults.own.values()))
-        traced = is_traced(trace_to_langsmith)
-        manager = RunManager(
-            self.store, roles, dict(defaults.own), prices, safe_observer(observer), limits, budget, traced
+        self._runner = Runner(
+            self.store,
+            roles,
+            dict(defaults.own),
+            prices,
+            observer,
+            limits,
+            budget,
+            is_traced(trace_to_langsmith),
+            defaults=defaults,
+            reviewer=reviewer,
+            config=config,
         )
-        manager.places.add_roles(roles, defaults.parts.settings, defaults.parts.judging)
-        self._runner = Runner(manager, defaults, observer, reviewer, config)
+        self._runner.places.add_roles(roles, defaults.parts.settings, defaults.parts.judging)
         caller = sys._getframe(1)
         place = caller.f_code.co_filename, caller.f_lineno
         owned = self.store if self._owned else None
-        self._forgotten = weakref.finalize(self, close_forgotten, place, owned, self._runner.driver.savers)
+        self._forgotten = weakref.finalize(self, close_forgotten, place, owned, self._runner.saver.savers)
 
     async def __aenter__(self) -> Self:
         return self
@@ -178,8 +185,7 @@ class Session:
         async with AsyncExitStack() as closing:
             if self._owned:
                 closing.callback(self.store.close)
-            closing.push_async_callback(self._runner.driver.aclose)
-            closing.push_async_callback(self._runner.manager.aclose)
+            closing.push_async_callback(self._runner.aclose)
 
     # Making runs.
 
@@ -189,7 +195,8 @@ class Session:
         """Draft a summary, judge it by `metrics`, and refine it if there are `goals`. With `by_chapter=True` the same
         is done for each chapter, or each of several documents; see `chapters` of the result. A used-up budget is not an
         error if there is a draft."""
-        return await self._runner.begin_order(source, self._runner.spec_of_draft(metrics, options))
+        order = self._runner.order_of_draft(metrics, options)
+        return await self._runner.begin_order(source, order, config=options)
 
     async def evaluate(
         self, source: Sources, summary: str | Path, *, metrics: Sequence[Metric] = (), **options: Unpack[SessionCall]
@@ -199,7 +206,8 @@ class Session:
         A metric that fails is a failed `Evaluation` with its reason; the others have their scores.
         """
         text = await self._runner.summary(summary)
-        return await self._runner.begin_order(source, self._runner.spec("evaluate", metrics, options, given=text))
+        order = self._runner.order("evaluate", metrics, options, given=text)
+        return await self._runner.begin_order(source, order, config=options)
 
     async def refine(
         self,
@@ -213,8 +221,9 @@ class Session:
         """Refine a summary until it meets its goals. Its limit is `words`, or else its own length. `findings`, such as
         those of `result.findings`, are fixed first, whatever the goals; they do not affect scores. With
         `review=True` the run stops before each revision with status `waiting`, unless there is a `reviewer`."""
-        parts = {"given": await self._runner.summary(summary), "findings": list_argument(findings, "findings")}
-        return await self._runner.begin_order(source, self._runner.spec("refine", metrics, options, **parts))
+        inputs = {"given": await self._runner.summary(summary), "findings": list_argument(findings, "findings")}
+        order = self._runner.order("refine", metrics, options, **inputs)
+        return await self._runner.begin_order(source, order, config=options)
 
     async def ask(
         self, source: Sources, question: str, *, follow: str | None = None, **options: Unpack[SessionCall]
@@ -228,9 +237,9 @@ class Session:
         """
         earlier = await off_loop(exchanges_until, self.store, follow)
         values: dict[str, Any] = {**options, "query": checked_question(question), "earlier": earlier}
-        spec = self._runner.spec("ask", (), values)
+        order = self._runner.order("ask", (), values)
         document = await off_loop(document_asked_about, self.store, source)
-        result = await self._runner.begin_order(document, spec)
+        result = await self._runner.begin_order(document, order, config=options)
         return await off_loop(read_answer, self.store, result.run.id)
 
     async def compare(
@@ -239,8 +248,8 @@ class Session:
         """Ask in both orders which summary is better. `redraft.records.compared(store, run)` reads the answer."""
         first, second = await self._runner.summary(first, "first"), await self._runner.summary(second, "second")
         check_summaries(first, second)
-        spec = self._runner.spec("compare", (), options, given=first, other=second)
-        return await self._runner.begin_order(source, spec)
+        order = self._runner.order("compare", (), options, given=first, other=second)
+        return await self._runner.begin_order(source, order, config=options)
 
     async def build(
         self, source: Sources, what: Literal["questions", "keyfacts"] = "questions", **options: Unpack[SessionCall]
@@ -250,8 +259,8 @@ class Session:
         """
         if what not in ("questions", "keyfacts"):
             raise UsageError(f"{what!r} cannot be built", hint='use "questions" or "keyfacts"')
-        spec = self._runner.spec("pack" if what == "questions" else "keyfacts", (), options)
-        return await self._runner.begin_order(source, spec)
+        order = self._runner.order("pack" if what == "questions" else "keyfacts", (), options)
+        return await self._runner.begin_order(source, order, config=options)
 
     async def fork(
         self,
@@ -269,20 +278,15 @@ class Session:
         text = await off_loop(draft_of_round, self.store, run, number)
         document = await off_loop(self.store.documents.get, run.document)
         refuse_idle("refine", options)
-        manager = self._runner.manager
-        session_order = self._runner.edited(metrics, options, OrderParts.of(run.order))
-        session_order = session_order.judged_as_before(run.settings, manager.model_roles)
-        places = manager.places.with_given(options.get("settings"), options.get("judging"), options)
+        runner = self._runner
+        session_order = runner.edited(metrics, options, OrderParts.of(run.order))
+        session_order = session_order.judged_as_before(run.settings, runner.model_roles)
+        places = runner.places.with_given(options.get("settings"), options.get("judging"), options)
         parts = session_order.parts
-        places.check(run.id, parts.settings, parts.judging, parts.refinement, manager.model_roles.objects)
-        spec = session_order.spec(
-            "refine",
-            manager.model_roles,
-            given=text,
-            parent=run.id,
-            findings=list_argument(findings, "findings"),
-        )
-        return await self._runner.begin_order(document, spec)
+        places.check(run.id, parts.settings, parts.judging, parts.refinement, runner.model_roles.objects)
+        inputs = {"given": text, "parent": run.id, "findings": list_argument(findings, "findings")}
+        order = session_order.order("refine", runner.model_roles, **inputs)
+        return await runner.begin_order(document, order, config=options)
 
     async def resume(
         self, key: str, *, limits: Limits | None = None, answer: AnswerLike | None = None, **config: Unpack[Tracing]
@@ -295,23 +299,7 @@ class Session:
         """
         limits = settings_argument(Limits, limits, "limits")
         check_config(config)
-        run, manager = await off_loop(self.store.runs.get, key), self._runner.manager
-        if isinstance(run.order, ExperimentPart):
-            experiment = RunCommand("experiment", more=(run.kind,))
-            raise RunError(f"run {run.id} is part of an experiment", fix=("repeat ", experiment))
-        await off_loop(manager.check_stored, run)
-        model = manager.model_roles.model
-        if model is None:
-            resolve(run.settings)
-        elif model != run.settings.model:
-            raise RunError(f"run {run.id} was begun with the model {run.settings.model}, not {model}")
-        if answer is not None and run.status != "waiting":
-            message = f"run {run.id} is not waiting for an answer: it is {run.status}"
-            raise RunError(message, fix=("see ", RunCommand("show", run.id)))
-        manager.limited[run.id] = limits or manager.limits
-        if run.status == "done" and not await may_gain(manager, run):
-            return await self.result(run.id)
-        return await self._runner.work_on(run, answer, config)
+        return await self._runner.resume(key, limits, answer, config)
 
     def stream(
         self,
@@ -346,13 +334,13 @@ class Session:
         `refine` if there are goals, and otherwise for `evaluate`. No model is asked, and nothing is stored."""
         runner = self._runner
         if summary is None:
-            spec = runner.spec_of_draft(metrics, options)
+            order = runner.order_of_draft(metrics, options)
         else:
             kind: Kind = "refine" if runner.edited(metrics, options).parts.refinement else "evaluate"
-            spec = runner.spec(kind, metrics, options, given=await runner.summary(summary))
+            order = runner.order(kind, metrics, options, given=await runner.summary(summary))
         from redraft.runs.dry_run import plan_in_session
 
-        return await off_loop(plan_in_session, runner.manager, source, spec)
+        return await off_loop(plan_in_session, runner, source, order)
 
     # Reading runs.
 
@@ -369,11 +357,11 @@ class Session:
 
     async def question(self, key: str) -> ReviewQuestion | None:
         """Return the question of a waiting run, or None."""
-        return await self._runner.driver.question(await off_loop(self.store.runs.get, key))
+        return await question_of(self._runner, await off_loop(self.store.runs.get, key))
 
     def metrics(self) -> tuple[str, ...]:
         """Return the metrics that give a score: redraft's, those of installed packages, and those passed as objects."""
-        return scoring(tuple(self._runner.manager.own.values()))
+        return scoring(tuple(self._runner.own.values()))
 
     async def add(self, text: str | Path | Document) -> str:
         """Keep a document, or a summary as text or a `Path`, in the store; graphs accept the id that is returned."""
@@ -386,7 +374,7 @@ class Session:
 
     async def checkpointer(self) -> BaseCheckpointSaver[Any]:
         """Return the store's checkpoint saver, for graphs that you compile yourself; it is closed with the session."""
-        return await self._runner.driver.saver()
+        return await self._runner.saver.open()
 
 
 def runner_of(session: object) -> Runner:
@@ -396,19 +384,6 @@ def runner_of(session: object) -> Runner:
         hint = "pass a redraft.Session; inside `with redraft.Session(...) as session` that is session.session"
         raise UsageError(f"session is of the type {type(session).__name__}", hint=hint)
     return session._runner
-
-
-def session_beside(session: Session, observer: Observer, limits: Limits, budget: Budget) -> Session:
-    """Return another session with the same models and store, for one of many runs that share a budget."""
-    beside, runner = copy(session), session._runner
-    manager = runner.manager
-    terms = (manager.store, manager.model_roles, manager.own, manager.prices)
-    beside._owned = False
-    manager_beside = RunManager(*terms, safe_observer(observer), limits, budget, manager.traced, manager.places)
-    manager_beside.begun = manager.begun
-    beside._runner = Runner(manager_beside, runner.defaults, observer, None, runner.config)
-    beside._forgotten = weakref.finalize(beside, close_forgotten, ("", 0), None, [])
-    return beside
 
 
 _Given = ParamSpec("_Given")

@@ -60,7 +60,7 @@ class VisibleRuns:
 
     def __init__(self, session: Session, runs: Sequence[str] = ()) -> None:
         """Raises `UsageError` for one of `runs` that is not the full id of a stored run."""
-        self._begun, self._passed = runner_of(session).manager.begun, list_argument(runs, "runs")
+        self._begun, self._passed = runner_of(session).begun, list_argument(runs, "runs")
         for run in self._passed:
             if session.store.runs.get(run).id != run:
                 raise UsageError(f"{run!r} is not the full id of a run", hint="pass result.run.id")

@@ -17,9 +17,9 @@ from typing import Any, Literal, ParamSpec, Protocol, TypeVar
 
 from redraft.errors import RunError, Set, StoreError
 
-VERSION = "202_orders"
+VERSION = "203_messages"
 """The name of the schema, as databases record it. Another schema has another name."""
-_BEFORE_RELEASE = re.compile(r"m\d|[01]")
+_BEFORE_RELEASE = re.compile(r"m\d|[01]|202")
 BUSY_SECONDS = 60.0
 # `is_claimed` may take a lock for a moment, which must not fail others that want the run.
 CLAIM_SECONDS = 0.5

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from redraft.errors import RunCommand, RunError, StoreError
 from redraft.store.checkpoints import Checkpoints
 from redraft.store.connection import Connection, Transaction
-from redraft.store.messages import release
 from redraft.store.table import IN_LIST, in_list
 
 # The answers of a run, its own and those from the cache, that no other run uses.
@@ -109,7 +108,6 @@ class _Deletion:
             if is_chosen:
                 raise RunError("another run of the document was started in the meantime", hint="repeat the command")
         elif is_chosen or not self.raw.execute(_KEPT, parameters).fetchone():
-            release(self.raw, document)
             for statement in _OF_DOCUMENT:
                 self.raw.execute(statement, parameters)
             self.documents.append(document)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from redraft.domain import Usage
 from redraft.store.calls import CUT, LOST, OK, SENT, Call, columns_of, is_cut_below
 from redraft.store.connection import Connection, Transaction
-from redraft.store.messages import PreparedMessages
+from redraft.store.messages import put_messages
 from redraft.store.table import insert_row, put_text
 
 # The budgets of a run and of runs that lost a call with this key, locked in order so that no two transactions deadlock.
@@ -25,7 +25,6 @@ _LOCKED = """
 _USED = "SELECT calls, usd / 1000000000000 AS usd, unpriced FROM budget_sums WHERE budget = ?"
 # Sums of small costs are inexact; reaching a limit to the cent does not exceed it.
 _ROUNDING = 1e-9
-_MAX_DOCUMENTS = 8
 # Few calls are in flight at a time, but a large budget has many runs.
 _IN_FLIGHT = """
     SELECT id, run FROM calls c WHERE outcome = 'sent' AND id <> :booked
@@ -86,8 +85,6 @@ class Reservations:
     def __init__(self, connection: Connection, is_alive: Callable[[str], bool]) -> None:
         self._connection = connection
         self._is_alive = is_alive
-        self._documents: dict[str, tuple[str, str]] = {}
-        """The ids and texts of the documents of the latest runs."""
 
     def book(self, reservation: Reservation, call: Call, *budgets: ReservationTerms) -> None:
         """Book a call against one budget or several; `settle` records its outcome.
@@ -98,7 +95,6 @@ class Reservations:
         limited = [terms for terms in budgets if call.run and not (terms.max_calls is None and terms.max_cost is None)]
         for terms in limited:
             self.share(terms.budget_key, call.run or "")
-        messages = PreparedMessages(call.messages, *self._document_of(call.run))
         with self._connection.writing("names", _lock_of(call)) as raw:
             for row in raw.execute(_ASKED, {"key": call.key, "run": call.run}).fetchall():
                 is_answered = row["outcome"] == OK
@@ -110,21 +106,8 @@ class Reservations:
             [row] = insert_row(raw, "calls", columns, "RETURNING id").fetchall()
             for terms in limited:
                 self._check(raw, row["id"], call, terms)
-            messages.put(raw, row["id"])
+            put_messages(raw, row["id"], call.messages)
         reservation.call = row["id"]
-
-    def _document_of(self, run: str | None) -> tuple[str | None, str]:
-        """Return the id and the text of a run's document, which its calls quote."""
-        if run is None:
-            return None, ""
-        if (document := self._documents.get(run)) is None:
-            query = "SELECT t.id, t.text FROM runs r JOIN texts t ON t.id = r.document WHERE r.id = ?"
-            if (row := self._connection.row(query, (run,))) is None:
-                return None, ""
-            if len(self._documents) >= _MAX_DOCUMENTS:
-                self._documents.clear()
-            document = self._documents[run] = (row["id"], row["text"])
-        return document
 
     def take_back(self, reservation: Reservation) -> None:
         """Delete a call that was not sent."""

@@ -131,24 +131,21 @@ CREATE INDEX calls_left ON calls(key) WHERE outcome IN ('lost', 'cancelled');
 CREATE INDEX calls_run ON calls(run, outcome, booked_usd);
 CREATE INDEX calls_reply ON calls(reply);
 
--- The parts of messages that are not in the document, each once: calls share instructions, summaries and findings.
+-- The parts of messages, each once: calls share the document, instructions, summaries and findings.
 CREATE TABLE message_texts (
     id TEXT PRIMARY KEY,                        -- hash of the text
     body BLOB NOT NULL                          -- UTF-8, compressed with zlib
 ) STRICT;
 
--- The messages of each call in order, cut into parts. A stretch of the document has `start` and `stop`, any other part
--- a `text`.
+-- The messages of each call in order, cut into parts.
 CREATE TABLE messages (
     call INTEGER NOT NULL REFERENCES calls(id) ON DELETE CASCADE,
     idx INTEGER NOT NULL,
-    role TEXT NOT NULL,                         -- user, assistant or schema; document names the document in `text`
-    text TEXT,                                  -- in message_texts
-    start INTEGER,
-    stop INTEGER,
+    role TEXT NOT NULL,                         -- user, assistant or schema
+    text TEXT NOT NULL,                         -- in message_texts
     PRIMARY KEY (call, idx)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX messages_text ON messages(text) WHERE text IS NOT NULL;
+CREATE INDEX messages_text ON messages(text);
 
 -- Answers that a run has used, its own and those of other runs.
 CREATE TABLE uses (

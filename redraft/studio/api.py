@@ -11,13 +11,13 @@ from starlette.responses import Response
 from redraft.domain import Document
 from redraft.errors import RunCommand, UsageError
 from redraft.fields import validated
+from redraft.order import Order
 from redraft.report.dossier.build import read_dossier
 from redraft.report.dossier.contents import Dossier
 from redraft.report.history.citations import read_answer
 from redraft.report.history.results import RunResult, document_read
-from redraft.runs.order import answer_spec, exchanges_until, settings_to_ask
+from redraft.runs.order import exchanges_until, order_of_question, settings_to_ask
 from redraft.runs.plans import RunPlan
-from redraft.runs.prepare import RunSpec
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -137,9 +137,9 @@ async def ask(request: Request) -> StartedRun:
     """Start the run that answers a question."""
     body = validated(QuestionBody, await json_of(request))
     asked_about = await run_of(request)
-    document, spec = await read(request, question_order, asked_about, body)
-    work_of(request).manager.places.check(asked_about.id, spec.order.settings, spec.judging)
-    run = await work_of(request).start(document, spec)
+    document, order = await read(request, question_order, asked_about, body)
+    work_of(request).runner.places.check(asked_about.id, order.settings, order.judging)
+    run = await work_of(request).start(document, order)
     return StartedRun(run=run, events=f"/api/runs/{run}/events")
 
 
@@ -184,10 +184,10 @@ async def description(request: Request) -> dict[str, Any]:
 _MAX_ANSWERS = 20
 
 
-def question_order(store: Store, run: Run, body: QuestionBody) -> tuple[Document, RunSpec]:
+def question_order(store: Store, run: Run, body: QuestionBody) -> tuple[Document, Order]:
     """Return the order for a run that answers a question about a run's document, with the same model and judges."""
-    spec = answer_spec(*settings_to_ask(run), body.question, exchanges_until(store, body.follow))
-    return document_read(store, run), spec
+    order = order_of_question(*settings_to_ask(run), body.question, exchanges_until(store, body.follow))
+    return document_read(store, run), order
 
 
 def answers_of(store: Store, run: str) -> AnswerList:

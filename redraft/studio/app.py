@@ -139,7 +139,7 @@ async def _opened(config: StudioConfig, closing: AsyncExitStack) -> StudioContex
         session = Session(await off_loop(Store, config.database), limits=config.limits, prices=config.prices)
         closing.push_async_callback(off_loop, session.store.close)
         for model in config.models.values():
-            runner_of(session).manager.places.add_model(model)
+            runner_of(session).places.add_model(model)
         await closing.enter_async_context(session)
         work = WorkManager(session)
         closing.push_async_callback(work.aclose)

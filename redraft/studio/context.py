@@ -22,9 +22,9 @@ from redraft.batches.sources import file_name
 from redraft.domain import Document
 from redraft.errors import RedraftError, RunCommand, RunError, UsageError
 from redraft.llm.budget import PriceTable
+from redraft.order import Order
 from redraft.runs.driver import streaming
 from redraft.runs.experiment_runner import describe_error
-from redraft.runs.prepare import RunSpec
 from redraft.runs.session import Session, runner_of
 from redraft.settings import Limits, ModelSettings
 from redraft.store.batches import Batch, BatchItemRow
@@ -48,8 +48,7 @@ class WorkManager:
     """Starts, stops and resumes runs and batches."""
 
     def __init__(self, session: Session) -> None:
-        self.session, self._runner = session, runner_of(session)
-        self.manager = self._runner.manager
+        self.session, self.runner = session, runner_of(session)
         self._feeds: dict[str, Feed] = {}
         self._batches: dict[str, asyncio.Task[object]] = {}
 
@@ -62,10 +61,10 @@ class WorkManager:
         feed = self._feeds.get(run)
         return feed is not None and not feed.over
 
-    async def start(self, document: Document, spec: RunSpec, max_cost: float | None = None) -> str:
+    async def start(self, document: Document, order: Order, max_cost: float | None = None) -> str:
         """Start a run, and return its id once it is stored. Earlier errors are raised."""
-        limits = limits_of(self.manager.limits or Limits(), max_cost)
-        return await self._begun(Feed(streaming(partial(self._runner.begin_order, document, spec, limits))))
+        limits = limits_of(self.runner.limits or Limits(), max_cost)
+        return await self._begun(Feed(streaming(partial(self.runner.begin_order, document, order, limits))))
 
     async def resume(self, run: str, max_cost: float | None = None) -> str:
         """Resume a run that has stopped, optionally with another limit of cost."""
@@ -87,11 +86,11 @@ class WorkManager:
         """Resume a run under its own limit of cost or another, but never above that of the studio."""
         self._check_limit(max_cost)
         run = await off_loop(self.session.store.runs.get, key)
-        limits = limits_of(self.manager.limits or Limits(), max_cost or run.limits.max_cost)
+        limits = limits_of(self.runner.limits or Limits(), max_cost or run.limits.max_cost)
         return Feed(streaming(partial(self.session.resume, key, limits=limits, answer=answer)))
 
     def _check_limit(self, max_cost: float | None) -> None:
-        usual = (self.manager.limits or Limits()).max_cost
+        usual = (self.runner.limits or Limits()).max_cost
         if max_cost is not None and usual is not None and max_cost > usual:
             raise UsageError(
                 f"this studio spends no more than {dollars(usual, exact=True)} on a run or a batch",
@@ -149,7 +148,7 @@ class WorkManager:
                     f"{called}#{document.id[:8]}", file_name(called.rpartition(".")[0] or called), document=document.id
                 )
             )
-        limits, store = limits_of(self.manager.limits or Limits(), startable.asked.max_cost), self.session.store
+        limits, store = limits_of(self.runner.limits or Limits(), startable.asked.max_cost), self.session.store
         return open_batch(
             store, sources, batch_request, limits, folder="", name=name or None, left_out=startable.left_out
         )
@@ -163,7 +162,7 @@ class WorkManager:
         store = self.session.store
         limits = Limits.model_validate(store.batches.get(name).limits)
         replaced = limits.model_copy(update={"max_cost": max_cost}) if max_cost else None
-        return open_again(store, name, self.manager.places, replaced)
+        return open_again(store, name, self.runner.places, replaced)
 
     def _at_work_on(self, opened: Batch) -> str:
         if opened.name not in self.batches():

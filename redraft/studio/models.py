@@ -143,9 +143,7 @@ def settings_of(context: StudioContext, new: NewModel) -> ModelSettings:
         raise UsageError(f"there is a model named {new.name!r} already", hint="choose another name")
     if new.base_url:
         plain_address(new.base_url)
-    fields = {name: value for name, value in new.table().items() if value != NO_KEY}
-    settings = checked_tables({new.name: fields}, "the form")[new.name]
-    return settings.model_copy(update={"key_env": NO_KEY}) if new.table().get("key_env") == NO_KEY else settings
+    return checked_tables({new.name: new.table()}, "the form")[new.name]
 
 
 async def test_model(context: StudioContext, settings: ModelSettings, name: str) -> str:
@@ -166,7 +164,7 @@ def add_model(context: StudioContext, settings: ModelSettings, new: NewModel) ->
     """Write a model into the user's own settings file, and let requests name it; return the file."""
     path = own_configuration()
     before = path.read_text("utf-8") if path.exists() else ""
-    lines = [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in new.table().items() if value]
+    lines = [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in new.table().items()]
     content = "\n".join([*([before.rstrip(), ""] if before else []), f"[models.{json.dumps(new.name)}]", *lines, ""])
     try:
         tomllib.loads(content)
@@ -177,7 +175,7 @@ def add_model(context: StudioContext, settings: ModelSettings, new: NewModel) ->
     write(path, content, "check who may write the file")
     context.added_models[new.name] = settings
     if context.work is not None:
-        context.work.manager.places.add_model(settings)
+        context.work.runner.places.add_model(settings)
     return path
 
 
@@ -211,7 +209,7 @@ async def _looked(context: StudioContext) -> LocalServers:
     context.local = usable
     if context.work is not None:
         for model in usable.values():
-            context.work.manager.places.add_model(model)
+            context.work.runner.places.add_model(model)
     return LocalServers(servers=tuple(lines))
 
 

@@ -20,11 +20,9 @@ from redraft.evaluators.similarity import similarity
 from redraft.fields import field_like, validated
 from redraft.graphs.strategies import STRATEGIES
 from redraft.llm.addresses import shown_name
-from redraft.order import OrderParts, Summarize
+from redraft.order import Order, OrderParts, Summarize
 from redraft.prompts.book import SETS
 from redraft.readers.parts import Selection, select
-from redraft.runs.order import with_places
-from redraft.runs.prepare import RunSpec
 from redraft.settings import (
     AUTO,
     DEFAULT_GOALS,
@@ -173,10 +171,10 @@ def batch_of(body: RunBody, models: Models) -> BatchRequest:
             "you can be asked before each revision of one summary only, and there are several documents",
             hint="leave that out; a summary of the batch can be refined with it afterwards",
         )
-    return BatchRequest(order.order.settings, order.judging, order.refinement)
+    return BatchRequest(order.settings, order.judging, order.refinement)
 
 
-def order_of(body: RunBody, models: Models) -> RunSpec:
+def order_of(body: RunBody, models: Models) -> Order:
     """Return what a run is to do. Raise UsageError if the request is contradictory."""
     judged_by = [name for name in ("rubrics", "judge", "judges", "metrics") if getattr(body, name)]
     choose = "choose evaluate or refine"
@@ -188,7 +186,7 @@ def order_of(body: RunBody, models: Models) -> RunSpec:
         raise UsageError(f"{stray[0]} does not apply to kind summarize", hint=choose)
     settings = settings_of(body, models, body.model, strategy=body.strategy)
     if body.kind == "summarize":
-        return RunSpec(Summarize(settings=settings))
+        return Summarize(settings=settings)
     rubric_goals = dict.fromkeys(body.rubrics, body.rubric_goal)
     goals = {**rubric_goals, **body.goals} or DEFAULT_GOALS
     judges = tuple(dict.fromkeys([*([body.judge] if body.judge else ()), *body.judges]))
@@ -198,7 +196,7 @@ def order_of(body: RunBody, models: Models) -> RunSpec:
     order = OrderParts(settings=settings, judging=judging).edited(refining).order(body.kind)
     goals = order.refinement.goals if order.refinement else {}
     check_goals(goals, metrics((*judging.metrics, *goals), with_rubrics(judging, ())))
-    return with_places(RunSpec(order, given=body.summary), settings)
+    return order.model_copy(update={"given": body.summary})
 
 
 def settings_of(body: SettingsBody, models: Models, model: str, *, strategy: str, **changes: object) -> DraftConfig:

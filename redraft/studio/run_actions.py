@@ -17,7 +17,7 @@ from redraft.errors import RunError
 from redraft.evaluators.catalog import check_goals, metrics, names, with_rubrics
 from redraft.fields import validated
 from redraft.graphs.review import requests
-from redraft.order import OrderParts
+from redraft.order import Order, OrderParts
 from redraft.report.dossier.build import call_of, read_dossier
 from redraft.report.dossier.contents import CallDetails
 from redraft.report.history.citations import citations_of, read_answer
@@ -28,7 +28,6 @@ from redraft.report.outputs.paper import paper_of
 from redraft.report.pages.dossier import dossier_page
 from redraft.runs.inputs import draft_of_round
 from redraft.runs.order import SessionOrder
-from redraft.runs.prepare import RunSpec
 from redraft.settings import (
     DEFAULT_GOALS,
     EXTRACTIVE,
@@ -127,7 +126,7 @@ class PlannedStart(NamedTuple):
     """A run to start: its document, and what it is to do."""
 
     document: Document
-    spec: RunSpec
+    order: Order
 
 
 def check_refinable(run: Run) -> None:
@@ -155,13 +154,13 @@ def plan_fork(store: Store, run: Run, body: ForkBody, work: WorkManager, models:
     writer = writer_settings(body.model, models) if body.model else {}
     prompts = {"prompts": body.prompts} if body.prompts else {}
     drafting = run.settings.model_copy(update={"words": body.words or run.settings.words, **writer, **prompts})
-    roles = work.manager.model_roles
+    roles = work.runner.model_roles
     parts = parts.with_parts(drafting, judging).edited(changes)
     fork = SessionOrder(parts).judged_as_before(run.settings, roles)
     findings = requests([text for text in body.requests if text.strip()])
-    spec = fork.spec("refine", roles, given=summary, parent=run.id, findings=findings)
-    work.manager.places.check(run.id, spec.order.settings, spec.judging, spec.refinement, roles.objects)
-    return PlannedStart(store.documents.get(run.document), spec)
+    order = fork.order("refine", roles, given=summary, parent=run.id, findings=findings)
+    work.runner.places.check(run.id, order.settings, order.judging, order.refinement, roles.objects)
+    return PlannedStart(store.documents.get(run.document), order)
 
 
 async def fork(request: Request) -> StartedRun:

@@ -227,8 +227,7 @@ async def refine_answered(request: Request) -> Response:
         planned = await read(request, plan_fork, run, body, work, context.models)
         if start:
             return RedirectResponse(f"/runs/{await work.start(*planned, body.max_cost)}", 303)
-        (document, spec), prices = planned, context.config.prices
-        plan = await off_loop(plan_run, document, spec.order.settings, spec, prices, context.reading)
+        plan = await off_loop(plan_run, *planned, context.config.prices, context.reading)
         refuse_unpriced(plan.unpriced, limits_of(context.config.limits, body.max_cost))
     except RedraftError as error:
         return await _refine(request, body, problem=error)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 from typing import Any, NamedTuple
 
@@ -257,8 +256,8 @@ def plain_name(name: str) -> str:
 
 def plan_of(context: StudioContext, startable: StartableRuns) -> RunPlan:
     """Return the plan of a run. No model is called, and nothing is stored."""
-    spec = order_of(startable.asked, context.models)
-    prepared, order, notes = prepare_run(startable.read()[0], spec.order.settings, spec, known_window)
+    order = order_of(startable.asked, context.models)
+    prepared, order, notes = prepare_run(startable.read()[0], order, known_window)
     check_judging(order, prepared, context.reading)
     plan = dry_run(prepared, order, context.config.prices, notes, user_store=context.reading)
     refuse_unpriced(plan.unpriced, limits_of(context.config.limits, startable.asked.max_cost))
@@ -280,11 +279,12 @@ def _estimated(context: StudioContext, startable: StartableRuns) -> BatchEstimat
 
 async def start_run(context: StudioContext, startable: StartableRuns) -> str:
     """Start the run, and return its id."""
-    spec = await off_loop(order_of, startable.asked, context.models)
+    order = await off_loop(order_of, startable.asked, context.models)
     document = (await off_loop(startable.read))[0]
     assert context.work is not None, "a read-only studio has no route that leads here"
-    spec = replace(spec, parent=await off_loop(_parent, context.reading, startable.asked, document))
-    return await context.work.start(document, spec, startable.asked.max_cost)
+    parent = await off_loop(_parent, context.reading, startable.asked, document)
+    order = order.model_copy(update={"parent": parent})
+    return await context.work.start(document, order, startable.asked.max_cost)
 
 
 def _parent(store: Store, body: RunBody, document: Document) -> str | None:

@@ -62,6 +62,17 @@ def test_missing_summaries_are_written_again(store: Store, tmp_path: Path) -> No
         assert f"- [{item['file']}]({item['file']}): done, run `{item['run']}`" in report
 
 
+def test_batches_share_a_folder_without_overwriting_tables(tmp_path: Path) -> None:
+    folder = folder_named(tmp_path / "out")
+    with Store(tmp_path / "a.db") as store:
+        for name in ("b", "c", "b", "c"):
+            store.batches.open(Batch(name, {}, {}, folder))
+            write_folder(store, read_snapshot(store, name), read_batch(store, name).report)
+    files = {path.name: path.read_text("utf-8") for path in Path(folder).iterdir()}
+    assert set(files) == {"report.md", "items.jsonl", "report-c.md", "items-c.jsonl"}
+    assert (files["report.md"][:10], files["report-c.md"][:10]) == ("# Batch b\n", "# Batch c\n")
+
+
 @pytest.mark.nightly
 def test_names_of_summaries_are_safe_and_unique(store: Store, tmp_path: Path) -> None:
     # A name of a file has no slash, and 255 bytes at most; an id has what it likes.

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redraft.agents.reviser import read_reply
-from redraft.builtin.revise import revise
+from redraft.builtin.revise import edit, revise
 from redraft.domain import Task
-from redraft.prompts.revision import Point, ReviseInput
+from redraft.prompts.revision import EditInput, Point, ReviseInput
 from redraft.text.words import count_words
 from tests.builtin.support import STORY, checks, split
 from tests.text.hostile import raw_texts
@@ -144,6 +144,20 @@ def test_needed_sentences_stay() -> None:
     assert {SENTENCES[3], SENTENCES[4], SENTENCES[5]} <= set(revised_sentences)
     assert count_words(revised) <= room
     assert _revised(_correct(SENTENCES[3], "x", "y"), needed=[SENTENCES[3]]) == SUMMARY
+
+
+def test_edit_corrects_a_wrong_ending() -> None:
+    wrong = SENTENCES[6].replace(".", ", and it was burnt by pirates.")
+    inputs = EditInput(
+        summary=SUMMARY.replace(SENTENCES[6], wrong),
+        points=[_correct(wrong, "No", SENTENCES[6])],
+        may_go=[SENTENCES[3]],
+        words=250,
+        document=STORY,
+    )
+    assert edit(inputs) == SUMMARY
+    # What a person asked for stays.
+    assert wrong in edit(inputs.model_copy(update={"keep": [wrong]}))
 
 
 def test_request_in_words_is_left() -> None:

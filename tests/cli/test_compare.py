@@ -45,11 +45,8 @@ def with_new_database(command: Inside, folder: Path) -> Inside:
 
 def test_a_comparison_shows_winners_and_bias(done: Done) -> None:
     assert facts(done.out).startswith(
-        "aspect better judgings"
-        " overall B 2 judgings: A 0, B 2, tie 0"
-        " detail B 2 judgings: A 0, B 2, tie 0"
-        " structure tie 2 judgings: A 0, B 0, tie 2; of the ties 2 by the order"
-        " logic B 2 judgings: A 0, B 2, tie 0"
+        "aspect better A B tie no verdict ties"
+        " overall B 0 2 0 0 detail B 0 2 0 0 structure tie 0 0 2 0 2 by the order logic B 0 2 0 0"
         " A B words 28 35 sentences 4 5 "
     )
     assert "\n- warning: in 2 judgings the order decides structure in 2. " in done.out
@@ -64,7 +61,7 @@ def test_a_comparison_shows_winners_and_bias(done: Done) -> None:
 def test_a_reversed_comparison_asks_nobody_again(command: Inside, done: Done) -> None:
     poor = b"\n" + told(1, 3, 4, wrong={2: "Bob"}).encode()
     reversed_ = command.run("compare", "book.md", "good.md", "-", "--repeat", "2", stdin=poor)
-    assert "overall A 2 judgings: A 2, B 0, tie 0" in facts(reversed_.out)
+    assert "overall A 2 0 0 0" in facts(reversed_.out)
     assert " · 0 calls · " in reversed_.err
 
 
@@ -113,11 +110,12 @@ def test_comparison_out_of_budget_resumes(command: Inside, tmp_path: Path) -> No
     assert (run["status"], run["preferred"]) == ("stopped", None)
     assert f"redraft resume {run['run']}" in stopped.err
     output = fresh.run("show", run["run"])
-    assert (output.out, f"no verdict yet: redraft resume {run['run']}" in output.err) == ("", True)
+    assert (output.out, "no verdict yet\n" in output.err) == ("", True)
+    assert output.err.count(f"redraft resume {run['run']}") == 1
 
     done = fresh.run("resume", run["run"], "--max-calls", "9")
     assert done.code == 0, done.err
-    assert "overall B 1 judging: A 0, B 1, tie 0" in facts(done.out)
+    assert "overall B 0 1 0 0" in facts(done.out)
     assert " · 2 calls · " in done.err
 
 
@@ -126,16 +124,27 @@ def test_no_verdict_is_no_success(command: Inside) -> None:
         done = Inside(command.folder, server.base_url).run(*COMPARE, "--model", MODEL)
 
     assert done.code == 3, done.err
-    assert "overall – detail – structure – logic –" in facts(done.out)
+    assert "overall – 0 0 0 1 detail – 0 0 0 1 structure – 0 0 0 1 logic – 0 0 0 1" in facts(done.out)
     assert "\n- no verdict: preference, " in done.out
     assert "\x1b" not in done.out
+    run = command.run("runs", "--json").json["runs"][0]["run"]
+    shown, trace = (command.run(verb, run) for verb in ("show", "trace"))
+    assert "no judge gave a verdict in both orders" in trace.out
+    again = f"Try again, if that is yours: redraft resume {run} --base-url {server.base_url}\n"
+    assert again in shown.err
+    assert again in trace.err
+    assert "redraft show" not in trace.out
+    assert "redraft trace" not in shown.err
 
 
-def test_equal_summaries_tie_without_a_key(command: Inside) -> None:
+def test_equal_summaries_tie_without_a_call(command: Inside) -> None:
     compare = ("compare", "book.md", "good.md", "good.md", "--model", MODEL)
-    done, planned = Inside(command.folder).run(*compare), Inside(command.folder).run(*compare, "--dry-run")
+    with ChatServer(lambda _: "I prefer the first.") as server:
+        here = Inside(command.folder, server.base_url)
+        done, planned = here.run(*compare), here.run(*compare, "--dry-run")
     assert done.code == 0, done.err
-    assert "overall tie detail tie" in facts(done.out)
+    assert server.seen == []
+    assert "overall tie 0 0 0 0 detail tie" in facts(done.out)
     assert "A and B are the same text; no model was asked\n" in done.out
     assert facts(planned.out).endswith("calls none, since A and B are the same text"), planned.err
 

@@ -74,6 +74,16 @@ def test_citations_name_the_quotes_of_judges(evaluated: tuple[Inside, str]) -> N
     assert text.endswith("All citations are quotes by which a judge confirmed a claim.\n")
 
 
+def test_lineage_marks_sentences_that_judges_refute(evaluated: tuple[Inside, str]) -> None:
+    command, run = evaluated
+    sentences = command.run("lineage", run, "--json").json["sentences"]
+    refuted = ["consistency: inconsistent", "coverage: contradicted"]
+    assert [sentence["objections"] for sentence in sentences] == [[], refuted, [], []]
+    text = command.run("lineage", run).out
+    assert "\n1 that judges object to" in text
+    assert "\n   - ✗ consistency: inconsistent\n" in text
+
+
 def test_citations_say_what_wording_matched(evaluated: tuple[Inside, str]) -> None:
     command, _ = evaluated
     # Two of the four sentences are examined, the first and the third.

@@ -78,7 +78,7 @@ def test_models_are_shown_with_their_capabilities(tmp_path: Path, ports: Callabl
     for words in (
         f"judge: near (openai:j) at {server.base_url}",
         "structured replies by tools, up to 900 reasoning tokens",
-        "assumed (set context_tokens",
+        "assumed (set it with context_tokens in its table [models.spare])",
         "temperature 0.4",
         "no role: spare (openai:k)",
         f"127.0.0.1:{server.port}/v1 (Ollama): j, k",
@@ -176,7 +176,6 @@ def test_a_check_says_what_does_not_work(tmp_path: Path) -> None:
     assert Inside(tmp_path).run("models", "--check", "extractive", "--json").json["works"] is True
 
 
-@pytest.mark.slow
 def test_a_check_without_name_asks_every_role(tmp_path: Path) -> None:
     def script(request: Seen) -> Reply:
         return Fault("status", status=401) if request.body["model"] == "j" else form_only("schema")(request)
@@ -219,12 +218,23 @@ def test_a_table_is_checked_with_its_key(tmp_path: Path) -> None:
         assert command.run("models", "--check", "near").code == 0
         assert {request.authorization for request in server.seen} == {"Bearer sk-near-01234"}
         assert {request.body["top_p"] for request in server.seen} == {0.5}
+        server.seen.clear()
+        table = (tmp_path / "redraft.toml").read_text("utf-8").replace("NEAR_KEY", "")
+        (tmp_path / "redraft.toml").write_text(table, "utf-8")
+        assert command.run("models", "--check", "near").code == 0
+        assert not any("sk-" in request.authorization for request in server.seen), "an empty key_env sends no key"
         # Somebody else's file sends nothing anywhere.
         server.seen.clear(), server.looked.clear()
         del command.environment["REDRAFT_CONFIG"]
         for more in ((), ("--check", "near")):
             assert "merely found" in command.run("models", *more).err
         assert (server.seen, server.looked) == ([], [])
+
+
+def test_a_check_without_a_key_names_options(tmp_path: Path) -> None:
+    done = Inside(tmp_path, OPENAI_API_KEY="").run("models", "--check", "openai:m")
+    assert done.code == 1
+    assert "set OPENAI_API_KEY, or use --model extractive, which needs none" in done.out
 
 
 @pytest.mark.slow
@@ -291,7 +301,7 @@ price = { prompt = 1.0, completion = 2 }
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
-        ('[models.a]\nmodel = "openai:w"\ntemprature = 1', r"redraft.toml \[models.a\]: unknown field temprature"),
+        ('[models.a]\nmodel = "openai:w"\ntemprature = 1', r"redraft.toml \[models.a\]: temprature: is not known here"),
         ('[models.a]\nmodel = "openai:w"\ntemperature = 3', r"\[models.a\]: temperature: must be at most 2"),
         ('[models.a]\nmodel = "openai:w"\ntop_p = 0', r"\[models.a\]: top_p: must be more than 0"),
         (
@@ -301,8 +311,7 @@ price = { prompt = 1.0, completion = 2 }
         ('[models.a]\nmodel = "openai:w"\nreplies = "yaml"', r"\[models.a\]: replies: must be 'schema'"),
         ('[models.a]\nmodel = "openai:w"\nprice = { prompt = 1 }', r"\[models.a\]: price.completion: is missing"),
         ('[models.a]\nmodel = "openai:w"\nprice = { prompt = nan, completion = 1 }', r"\[models.a\]: price.prompt: "),
-        ('[models.a]\nmodel = "openai:w"\nkey_env = ""', r"\[models.a\]: key_env is empty"),
-        ("[models.a]\ntemperature = 1", r"\[models.a\]: model is missing"),
+        ("[models.a]\ntemperature = 1", r"\[models.a\]: model: is missing"),
         ('[models.a]\nmodel = "extractive"', r"\[models.a\]: model: the built-in model has no settings"),
         ('[models."openai:x"]\nmodel = "openai:w"', "a model cannot be named 'openai:x'"),
         ('[models.extractive]\nmodel = "openai:w"', "a model cannot be named 'extractive'"),

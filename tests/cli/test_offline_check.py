@@ -54,6 +54,13 @@ def test_it_is_said_beside_every_figure(command: Inside) -> None:
     assert "(offline check)" in (command.folder / "page.md").read_text("utf-8")
 
 
+def test_a_comparison_names_the_built_in_model(command: Inside) -> None:
+    done = command.run("compare", "book.md", "poor.md", "book.md", "--judge", "extractive")
+    assert done.code == 3, done.err
+    assert "- built-in model, A is the first: overall cannot tell" in done.out
+    assert "extractive:" not in done.out
+
+
 @pytest.mark.slow
 def test_what_another_model_judges_is_none(command: Inside) -> None:
     done = command.run("refine", "book.md", "poor.md", "-g", "coverage=1", "-w", "100", "--json")

@@ -78,8 +78,8 @@ def test_a_rubric_is_a_goal(tmp_path: Path) -> None:
         ("[rubrics.a]\nlevels = 3", "redraft.toml [rubrics.a]: requirement: is missing"),
         ('[rubrics.a]\nrequirement = "x"\nlevels = 1', "redraft.toml [rubrics.a]: levels"),
         ('[rubrics.a]\nrequirement = "x"\nlevel = 3', "redraft.toml [rubrics.a]: level: is not known here"),
-        ('rubrics = "x"', "`rubrics` has something that is not a table"),
-        ('[rubrics]\na = "x"', "`rubrics` has something that is not a table"),
+        ('rubrics = "x"', "`rubrics` is not a table"),
+        ('[rubrics]\na = "x"', "`a` under `rubrics` is not a table"),
     ],
 )
 def test_nonsense_is_reported_with_its_place(tmp_path: Path, table: str, words: str) -> None:
@@ -87,7 +87,8 @@ def test_nonsense_is_reported_with_its_place(tmp_path: Path, table: str, words: 
 
     assert done.code == 2
     assert words in done.json["error"]["message"]
-    assert "[rubrics.plain_tone]" in done.json["error"]["hint"]
+    example = "choose from: requirement, levels, aim" if "is not known" in words else "[rubrics.plain_tone]"
+    assert example in done.json["error"]["hint"]
 
 
 def test_rubric_named_like_a_metric_is_refused(tmp_path: Path) -> None:

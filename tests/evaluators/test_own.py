@@ -26,13 +26,13 @@ from redraft.evaluators.reference.library import Reference
 from redraft.events import Event, Notice
 from redraft.graphs.review import REVIEW
 from redraft.llm.base import FunctionModel, ScriptError
-from redraft.order import order_of_draft
+from redraft.order import Order, order_of_draft
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Fence, Prompt, PromptInput, ReplyModel
 from redraft.report.history.trace import read_trace
 from redraft.runs.dry_run import dry_run
-from redraft.runs.prepare import RunSpec, prepare, record, restore
-from redraft.settings import JudgeConfig, Limits, PolicyName, RefineConfig
+from redraft.runs.prepare import prepare, record, restore
+from redraft.settings import JudgeConfig, PolicyName, RefineConfig
 from redraft.store.runs import Run
 from redraft.text.retrieval import Passages
 from redraft.text.tokens import EstimatingTokenizer
@@ -136,13 +136,13 @@ def panel(court: Court, *metrics: Evaluator, model: Any = None, events: list[Eve
     return Panel(court.store, reader, (judge,), evaluators(judging, None, metrics)[:-1], observer, reference)
 
 
-def begun(court: Court, *own: Evaluator, metrics: tuple[str, ...] = (), **refinement: Any) -> tuple[Run, RunSpec]:
+def begun(court: Court, *own: Evaluator, metrics: tuple[str, ...] = (), **refinement: Any) -> tuple[Run, Order]:
     """A run that is on record, and what it is to do."""
     judging = JudgeConfig(metrics=(*(metric.name for metric in own), *metrics))
     goals = RefineConfig(**refinement) if refinement else None
-    order = RunSpec(order_of_draft(judging, goals), given=SUMMARY, own=own)
+    order = order_of_draft(judging, goals, given=SUMMARY)
     prepared = prepare(court.document, court.settings({"strategy": "given"}), court.model, SUMMARY)
-    return record(prepared, order, Limits(), court.store), order
+    return record(prepared, order, court.store, own), order
 
 
 async def judged(court: Court, *metrics: Evaluator, **options: Any) -> dict[str, Evaluation]:
@@ -197,10 +197,10 @@ def test_dry_run_counts_prompts_of_metrics(court: Court) -> None:
     prepared = prepare(court.document, court.settings({"strategy": "given"}), court.model, SUMMARY)
     usual = JudgeConfig(metrics=("coverage",), repeat=2)
     goals = RefineConfig(goals={"coverage": 1}, rounds=2)
-    without = dry_run(prepared, RunSpec(order_of_draft(usual, goals), SUMMARY))
+    without = dry_run(prepared, order_of_draft(usual, goals, given=SUMMARY))
     both = usual.model_copy(update={"metrics": ("liked", "coverage", "says_tom")})
-    order = RunSpec(order_of_draft(both, goals), SUMMARY, own=(Liked(), SaysTom()))
-    plan = dry_run(prepared, order)
+    order = order_of_draft(both, goals, given=SUMMARY)
+    plan = dry_run(prepared, order, own=(Liked(), SaysTom()))
 
     added = {stage.name for stage in plan.stages} - {stage.name for stage in without.stages}
     assert added == {"liked"}

@@ -27,7 +27,7 @@ from redraft.prompts.tags import Tags
 from redraft.report.history.trace import read_trace
 from redraft.report.markdown.trace import trace_markdown
 from redraft.runs.dry_run import dry_run
-from redraft.runs.prepare import RunSpec, prepare
+from redraft.runs.prepare import prepare
 from redraft.settings import JudgeConfig
 from redraft.text.tokens import EstimatingTokenizer
 from tests.chatserver import Answer
@@ -522,7 +522,7 @@ def test_its_calls_are_in_a_dry_run(court: Open) -> None:
     settings = opened.settings({"context_tokens": window, "strategy": "given"})
     refinement = RefineConfig(goals=GOALS, policy="agent", rounds=2)
     prepared = prepare(opened.document, settings, opened.model, POOR)
-    order = RunSpec(Refine(judging=JudgeConfig(metrics=("coverage", "consistency")), refinement=refinement), given=POOR)
+    order = Refine(judging=JudgeConfig(metrics=("coverage", "consistency")), refinement=refinement, given=POOR)
     stages = {stage.name: stage for stage in dry_run(prepared, order).stages}
     asyncio.run(lead(opened, settings={"context_tokens": window}, rounds=2))
 
@@ -531,7 +531,5 @@ def test_its_calls_are_in_a_dry_run(court: Open) -> None:
     assert 1 <= len(decision_count) <= stage.calls
     tokens = sum(prepared.tokenizer.count(sheet.text) for sheet in decision_count) / len(decision_count)
     assert tokens <= stage.prompt_tokens / stage.calls <= 1.1 * tokens + 300, "with the schema"
-    undecided = RunSpec(
-        Refine(judging=order.judging or JudgeConfig(), refinement=RefineConfig(goals=GOALS)), given=POOR
-    )
+    undecided = Refine(judging=order.judging or JudgeConfig(), refinement=RefineConfig(goals=GOALS), given=POOR)
     assert "deciding" not in {stage.name for stage in dry_run(prepared, undecided).stages}

@@ -14,7 +14,8 @@ import redraft
 from redraft import Case, DraftConfig, Evaluation, Evaluator, JudgeConfig, Limits, RefineConfig, Session, SyncSession
 from redraft.errors import UsageError
 from redraft.order import Compare, Evaluate, ExperimentPart, Order, Refine, Summarize
-from redraft.runs.prepare import RunSpec
+from redraft.runs.prepare import complete
+from redraft.runs.roster import known_window
 from redraft.runs.session import runner_of
 
 TEXT = "The board met at seven. " * 3 + "It was cold, and nothing was agreed on."
@@ -165,7 +166,7 @@ async def test_none_is_an_empty_list() -> None:
     async with Session(":memory:", judges=None, metrics=None, strategies=None, limits={"max_calls": 30}) as session:
         result = await session.evaluate(MINUTES, WRONG, metrics=None)
         await session.refine(MINUTES, WRONG, findings=None, goals={"consistency": 0.0})
-        assert runner_of(session).manager.limits == Limits(max_calls=30), "they may be a dictionary"
+        assert runner_of(session).limits == Limits(max_calls=30), "they may be a dictionary"
     assert sorted(result.scores) == ["consistency", "coverage"]
 
 
@@ -234,5 +235,6 @@ async def test_wrong_return_values_are_named() -> None:
     ids=lambda value: getattr(value, "kind", ""),
 )
 def test_given_summary_is_not_drafted(order: Order, strategy: str) -> None:
-    assert RunSpec(order).settled(DraftConfig()).strategy == strategy
-    assert RunSpec(order, given="A draft.").settled(DraftConfig(strategy="given")).strategy == "given"
+    assert complete(order, known_window)[0].settings.strategy == strategy
+    with_summary = order.model_copy(update={"given": "A draft.", "settings": DraftConfig(strategy="given")})
+    assert complete(with_summary, known_window)[0].settings.strategy == "given"

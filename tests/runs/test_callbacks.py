@@ -15,11 +15,9 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from typing_extensions import override
 
-from redraft import ChatModel, JudgeConfig, RedraftError, RefineConfig, Session, UsageError
-from redraft.runs import manager
+from redraft import ChatModel, RedraftError, Session, UsageError
 from tests.chatserver import ChatServer
-from tests.judges import KEY, Court, behind, island, told
-from tests.runs.courts import Open
+from tests.judges import behind, island
 from tests.test_real_benchmark import Scribe, worked
 
 
@@ -112,52 +110,3 @@ async def test_cancelled_run_locks_no_file(tmp_path: Path) -> None:
             raw.execute("BEGIN IMMEDIATE")
             raw.execute("ROLLBACK")
             raw.close()
-
-
-@pytest.fixture
-def loaded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """One entry for each time that the client was loaded ahead: how many requests there had been by then."""
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    return []
-
-
-def watch(monkeypatch: pytest.MonkeyPatch, loaded: list[int], opened: Court) -> None:
-    monkeypatch.setattr(manager, "load_openai", lambda: loaded.append(len(opened.sheets)))
-
-
-@pytest.mark.slow
-async def test_client_is_loaded_before_the_first_call(
-    court: Open, loaded: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    opened = court()
-    watch(monkeypatch, loaded, opened)
-    with opened.served():
-        await opened.evaluate(told(1, 2))
-        assert loaded == [0]
-        assert opened.sheets
-        await opened.evaluate(told(1, 2))
-        await opened.evaluate(told(3))
-        assert loaded == [0], "of a document that is known there may be all answers"
-        await opened.evaluate(told(3), document=island(20))
-    assert len(loaded) == 2
-
-
-@pytest.mark.slow
-async def test_client_of_an_idle_writer_is_unloaded(
-    court: Open, loaded: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    opened = court()
-    watch(monkeypatch, loaded, opened)
-    with opened.served() as server:
-        opened.model = None
-        where = {"model": "openai:m", "base_url": server.base_url}
-        goals = RefineConfig(goals={"consistency": 0.1})
-        async with opened.session(judges=["extractive"]) as session:
-            settings = opened.settings(where)
-            await session.refine(opened.document, told(1, 2), settings=settings, refinement=goals)
-        assert loaded == []
-        async with opened.session(judges=["openai:judge"]) as session:
-            drafting = opened.settings({"model": "extractive", "base_url": None})
-            judging = JudgeConfig(base_url=server.base_url, metrics=("consistency",))
-            await session.evaluate(island(20), told(1, 2), settings=drafting, judging=judging)
-    assert loaded == [0]

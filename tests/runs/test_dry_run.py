@@ -18,14 +18,14 @@ from redraft.domain import Document
 from redraft.llm import structured_output
 from redraft.llm.base import FunctionModel, Line, Request
 from redraft.llm.budget import builtin_prices
-from redraft.order import BuildKeyfacts, BuildQuestions, Compare, Evaluate, order_of_draft
+from redraft.order import BuildKeyfacts, BuildQuestions, Compare, Evaluate, Order, Summarize, order_of_draft
 from redraft.prompts import Fence, Prompt, PromptInput, ReplyModel
 from redraft.prompts.book import PromptBook
 from redraft.prompts.revision import EDIT, REVISE
 from redraft.readers.documents import parse
 from redraft.runs.dry_run import SampledDryRuns, dry_run, plan_run
 from redraft.runs.plans import RunPlan
-from redraft.runs.prepare import RunSpec, prepare
+from redraft.runs.prepare import prepare
 from redraft.runs.session import runner_of
 from redraft.settings import USUAL_METRICS, DraftConfig, JudgeConfig, RefineConfig
 from redraft.text.tokens import EstimatingTokenizer
@@ -262,14 +262,18 @@ class Work:
     """A run, of which a dry run says about what it takes."""
 
     document: Document
-    order: RunSpec = field(default_factory=RunSpec)
+    order: Order = field(default_factory=Summarize)
     settings: dict[str, Any] = field(default_factory=dict)
     judges: int = 0
 
     def planned(self) -> RunPlan:
         """What a dry run says."""
+        return plan_run(self.document, self.complete_order(), builtin_prices())
+
+    def complete_order(self) -> Order:
+        """The order with its settings. An object has no window of its own, so that is set."""
         settings = DraftConfig(**{"model": "openai:m", **WIDE, **self.settings})
-        return plan_run(self.document, settings, self.order, builtin_prices())
+        return self.order.model_copy(update={"settings": settings})
 
     def sent(self) -> Counter:
         """What a run sends."""
@@ -277,12 +281,10 @@ class Work:
         judges = [Counter(f"openai:judge{n}", writer.calls) for n in range(self.judges)]
 
         async def run() -> None:
-            # An object has no window of its own, so that is set.
-            settings = DraftConfig(**{"model": "openai:m", **WIDE, **self.settings})
             models = [judge.model() for judge in judges]
             with Store(":memory:") as store:
                 async with Session(store, model=writer.model(), judges=models) as session:
-                    result = await runner_of(session).begin_order(self.document, self.order.with_settings(settings))
+                    result = await runner_of(session).begin_order(self.document, self.complete_order())
             assert result.run.status == "done", result.run.error
 
         asyncio.run(run())
@@ -325,7 +327,7 @@ def test_another_document_takes_something_else() -> None:
 @pytest.mark.parametrize("window", [3_000, 16_000])
 def test_each_metric_takes_what_was_planned(metric: str, window: int) -> None:
     window = max(window, 5_000) if metric == "booookscore" else window
-    order = RunSpec(order_of_draft(JudgeConfig(metrics=(metric,))), given=SUMMARY)
+    order = order_of_draft(JudgeConfig(metrics=(metric,)), given=SUMMARY)
     Work(island(60), order, {"context_tokens": window}).check()
 
 
@@ -334,8 +336,9 @@ async def test_judging_a_story_costs_what_was_planned() -> None:
     """The judge words things as `benchmarks.judging_cost` has it, and knows nothing of what a dry run expects."""
     document = parse(SAMPLE.read_bytes(), name="ledger.md")
     summary, _ = drafts(document, 250)
-    settings, order = DraftConfig(model="openai:m", **WIDE), order_of_draft(JudgeConfig(metrics=USUAL_METRICS))
-    plan = plan_run(document, settings, RunSpec(order, given=summary), builtin_prices())
+    settings = DraftConfig(model="openai:m", **WIDE)
+    order = order_of_draft(JudgeConfig(metrics=USUAL_METRICS), settings=settings, given=summary)
+    plan = plan_run(document, order, builtin_prices())
     with Store(":memory:") as store:
         async with Session(store, model=cast(Any, Reader("standard"))) as session:
             usage = (await session.evaluate(document, summary, settings=settings)).usage
@@ -346,8 +349,8 @@ async def test_judging_a_story_costs_what_was_planned() -> None:
 @pytest.mark.slow
 def test_two_judges_take_what_was_planned() -> None:
     names = {"judges": ("openai:judge0", "openai:judge1")}
-    order = Evaluate(judging=JudgeConfig(metrics=METRICS, repeat=2, **names))
-    plan, sent = Work(island(60), RunSpec(order, given=SUMMARY), judges=2).check()
+    order = Evaluate(judging=JudgeConfig(metrics=METRICS, repeat=2, **names), given=SUMMARY)
+    plan, sent = Work(island(60), order, judges=2).check()
     stages = {stage.name: stage for stage in plan.stages}
     assert list(stages) == [*list(PROMPTS_OF_STAGES)[:2], "consistency", *list(PROMPTS_OF_STAGES)[2:]]
     for name, prompts in PROMPTS_OF_STAGES.items():
@@ -357,16 +360,16 @@ def test_two_judges_take_what_was_planned() -> None:
 
 
 def test_building_questions_takes_what_was_planned() -> None:
-    Work(island(200), RunSpec(BuildQuestions(judging=JudgeConfig()))).check()
+    Work(island(200), BuildQuestions(judging=JudgeConfig())).check()
 
 
 def test_building_key_facts_takes_what_was_planned() -> None:
-    plan, _ = Work(island(200), RunSpec(BuildKeyfacts(judging=JudgeConfig()))).check()
+    plan, _ = Work(island(200), BuildKeyfacts(judging=JudgeConfig())).check()
     assert [stage.by for stage in plan.stages] == ["judge", "validator", "judge"]
 
 
 def test_comparing_takes_each_pair_in_both_orders() -> None:
-    plan = Work(island(60), RunSpec(Compare(judging=JudgeConfig(repeat=2)), given=SUMMARY, other=POOR)).planned()
+    plan = Work(island(60), Compare(judging=JudgeConfig(repeat=2), given=SUMMARY, other=POOR)).planned()
     assert [(stage.name, stage.calls) for stage in plan.stages] == [("preference", 4)]
     document = TOKENIZER.count(island(60).text)
     assert 4 * document < plan.prompt_tokens < 4 * (document + 3_000)
@@ -384,18 +387,18 @@ REFINED: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", REFINED)
 def test_refining_takes_what_was_planned(name: str) -> None:
     refinement = RefineConfig(**{"rounds": 2, **REFINED[name]})
-    order = order_of_draft(JudgeConfig(metrics=tuple(refinement.goals)), refinement)
     summary = POOR if "consistency" in refinement.goals else COMPLETE
+    order = order_of_draft(JudgeConfig(metrics=tuple(refinement.goals)), refinement, given=summary)
     # How much an editor changes, and so what is judged anew, is not known beforehand.
     share = 0.1 if name == "paper" else 1 / 3
-    _, sent = Work(island(100), RunSpec(order, given=summary), {"words": 500}).check(share=share)
+    _, sent = Work(island(100), order, {"words": 500}).check(share=share)
     assert [sent.calls.count(prompt) for prompt in ("edit", "revise")] == ([0, 2] if name == "paper" else [2, 0])
 
 
 def test_documents_of_one_size_share_a_plan() -> None:
     sampled, settings = SampledDryRuns(), DraftConfig(model="openai:m", **WIDE)
     documents = [prepare(chapters(4, keepers), settings) for keepers in (40, 41, 80)]
-    (first, share), (second, more), (larger, _) = (sampled.of(prepared, RunSpec()) for prepared in documents)
+    (first, share), (second, more), (larger, _) = (sampled.of(prepared, Summarize()) for prepared in documents)
     assert first is second
     assert first is not larger
     assert (share, round(more, 1)) == (1, 1.0)
@@ -419,9 +422,9 @@ def test_unknown_prompts_are_answered_by_their_schema() -> None:
             reply = await case.panel[0].ask(prompt, SummaryGiven(summary=case.text), 50, "marked")
             return self.scored(reply.value.likes / 10)
 
-    order = Evaluate(judging=JudgeConfig(metrics=("marked",)))
+    order = Evaluate(judging=JudgeConfig(metrics=("marked",)), given=SUMMARY)
     prepared = prepare(island(20), DraftConfig(model="openai:m", strategy="given"), given=SUMMARY)
-    plan = dry_run(prepared, RunSpec(order, given=SUMMARY, own=(Marked(),)))
+    plan = dry_run(prepared, order, own=(Marked(),))
     assert [(stage.name, stage.calls, stage.by) for stage in plan.stages] == [("marked", 1, "judge")]
     assert plan.prompt_tokens > TOKENIZER.count(SUMMARY)
 
@@ -430,7 +433,7 @@ def test_nothing_is_written_or_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("REDRAFT_DB", str(tmp_path / "own.db"))
     monkeypatch.setattr(socket.socket, "connect", lambda *_: pytest.fail("an address is asked"))
-    order = RunSpec(order_of_draft(JudgeConfig(metrics=METRICS)))
+    order = order_of_draft(JudgeConfig(metrics=METRICS))
     assert Work(island(20), order, {"words": 60}).planned().calls > 10
     assert list(tmp_path.iterdir()) == []
 

@@ -30,7 +30,7 @@ from redraft.runs.models import (
     settings_by_role,
     with_addresses,
 )
-from redraft.runs.prepare import RunSpec, prepare, record
+from redraft.runs.prepare import prepare, record
 from redraft.settings import JudgeConfig, RefineConfig
 
 LOCAL = "http://localhost:8000/v1"
@@ -72,7 +72,8 @@ def test_a_validator_is_at_the_writers_address() -> None:
 def test_object_judges_leave_the_validators_address() -> None:
     settings = DraftConfig(model="openai:m", base_url=LOCAL)
     roles = model_roles(None, [silent("mine")], None, None)
-    judging = roles.judging(JudgeConfig(validator="openai:x"), settings)
+    judging = roles.judging(JudgeConfig(validator="openai:x"))
+    judging = with_addresses(judging, settings, objects=roles.objects)
     assert (judging.judges, judging.base_url) == (("mine",), LOCAL)
 
 
@@ -163,7 +164,7 @@ async def team(
     """A run's models at work."""
     with Store(folder / "redraft.db") as store:
         prepared = prepare(parse(TEXT, name="a"), DraftConfig())
-        run = record(prepared, RunSpec(order_of_draft(judging, refinement)), Limits(), store)
+        run = record(prepared, order_of_draft(judging, refinement), store)
         assigned = assign_models(settings, judging, Limits(), None, refinement=refinement, objects=objects or {})
         async with open_models(assigned, run, prepared.document, prepared.book, store, ignore_event) as pool:
             yield pool

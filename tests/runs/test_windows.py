@@ -11,10 +11,10 @@ from redraft.domain import content_id
 from redraft.errors import DocumentError
 from redraft.events import PartDone, RunDone, RunStarted
 from redraft.graphs import summarizer
-from redraft.order import Evaluate
+from redraft.order import Evaluate, Summarize
 from redraft.runs.inputs import document_of
 from redraft.runs.model_names import judge_settings_of, least_window
-from redraft.runs.prepare import RunSpec, with_windows
+from redraft.runs.prepare import with_windows
 from redraft.runs.roster import known_window, server_window
 from redraft.settings import JudgeConfig
 from redraft.text.sanitizer import clean
@@ -35,10 +35,10 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _windows(judging: JudgeConfig, model: str = "openai:gpt-5", **settings: int) -> tuple[int, list[int], list[str]]:
     """The windows of the writer and the judges, and notes on them."""
-    writer, order, notes = with_windows(
-        DraftConfig(model=model, **settings), RunSpec(Evaluate(judging=judging)), known_window
-    )
-    return writer.context_tokens, [judge.context_tokens for judge in judge_settings_of(writer, order.judging)], notes
+    order = Evaluate(settings=DraftConfig(model=model, **settings), judging=judging)
+    order, notes = with_windows(order, known_window)
+    judges = judge_settings_of(order.settings, order.judging)
+    return order.settings.context_tokens, [judge.context_tokens for judge in judges], notes
 
 
 def test_each_role_has_its_own_window() -> None:
@@ -100,7 +100,8 @@ def test_a_silent_server_leaves_the_assumption(tmp_path: Path) -> None:
         done = Inside(tmp_path, server.base_url).run("summarize", "book.md", "-m", "openai:m", "-w", "60")
         assert done.err.count(ASSUMED) == 1
         settings = DraftConfig(model="openai:gpt-4o", base_url=server.base_url)
-        assert with_windows(settings, RunSpec(), server_window)[0].context_tokens == 128_000
+        order, _ = with_windows(Summarize(settings=settings), server_window)
+        assert order.settings.context_tokens == 128_000
 
 
 @pytest.mark.slow

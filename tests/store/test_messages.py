@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from redraft.domain import Document, content_id
 from redraft.store.calls import Call
-from redraft.store.messages import Message, PreparedMessages, messages_in
+from redraft.store.messages import Message
 from redraft.store.reservations import Reservation, ReservationTerms
 from redraft.store.store import Store
 from tests.store.support import add_call, as_stored, call, dump, intact, run, started
@@ -46,12 +46,12 @@ def messages_of(store: Store, number: int = 1, name: str = "one") -> tuple[Messa
 @pytest.mark.slow
 @given(st.lists(st.sampled_from(["<a>\n", "</a>\n", "[…]\n", "\n", BOOK[:900], BOOK[50:400], EVIL, "x" * 700])))
 def test_every_text_is_put_together(parts: list[str]) -> None:
-    text = as_stored("".join(parts)) or "x"
-    prepared = PreparedMessages([Message("user", text), Message("assistant", "so")], "book", BOOK)
-    names = ("role", "text", "start", "stop")
-    first, *rows = [dict(zip(names, row, strict=True)) | {"body": prepared.texts.get(row[1])} for row in prepared.rows]
-    assert first["text"] == "book"
-    assert messages_in(rows, BOOK) == (Message("user", text), Message("assistant", "so"))
+    messages = (Message("user", "".join(parts) or "x"), Message("assistant", "so"))
+    with Store(":memory:") as store:
+        store.documents.add(Document(content_id(BOOK), "A book", BOOK, (), "book.txt", "utf-8"))
+        store.runs.add(run("one", BOOK))
+        add_call(store, call("key", run="one", messages=messages))
+        assert messages_of(store) == tuple(Message(role, as_stored(text)) for role, text in messages)
 
 
 def test_what_was_sent_is_read_again(store: Store, place: Path | str) -> None:
@@ -73,9 +73,9 @@ def test_calls_of_a_document_are_small(tmp_path: Path) -> None:
         store.runs.add(run("one", BOOK))
         before = store.connection.size
         for number in range(40):
-            add_call(store, passages(f"key {number}", BOOK, BOOK[number * 999 :], BOOK[number * 500 :][:5000]))
-        # A call takes about 1 KB without its messages.
-        assert store.connection.size - before < 40 * 3000
+            add_call(store, passages(f"key {number}", BOOK, BOOK[number * 999 :][:9000], BOOK[number * 500 :][:5000]))
+        # A call takes about 1 KB without its messages, and the book of 75 KB is stored once.
+        assert store.connection.size - before < 40 * 6000
 
 
 def test_cached_answers_have_their_messages(store: Store) -> None:

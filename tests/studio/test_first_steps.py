@@ -109,7 +109,7 @@ def test_a_model_is_tested_and_added(
         assert client.post("/models", data=other).status_code == 200
     tables = tomllib.loads(configuration.read_text())["models"]
     assert tables["lamp"] == {name: value for name, value in model.items() if name != "name"}
-    assert set(tables) == {"lamp", "plain"}
+    assert tables["plain"] == {"model": "openai:p", "base_url": "http://127.0.0.1:9/v1", "key_env": ""}
 
 
 @pytest.mark.parametrize(

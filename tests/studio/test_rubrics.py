@@ -20,7 +20,7 @@ def test_fork_keeps_the_rubric(tmp_path: Path) -> None:
     goal = {"goals": {"plain_tone": 1.0}, "policy": "paper"}
     with redraft.Session(tmp_path / "redraft.db", model=FunctionModel(writer), metrics=[PLAIN]) as session:
         result = session.refine(MINUTES, TEXT, **goal)  # type: ignore[arg-type]
-        work: Any = SimpleNamespace(manager=runner_of(session.session).manager)
+        work: Any = SimpleNamespace(runner=runner_of(session.session))
         planned = plan_fork(session.store, result.run, ForkBody(goals={"plain_tone": 0.5}), work, {})
 
     assert planned.spec.judging is not None

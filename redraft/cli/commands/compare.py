@@ -50,14 +50,14 @@ def compare(sources: tuple[str, ...], first: str, second: str, **values: Any) ->
     quiet = values["quiet"]
     from redraft.cli.runner import carry_out
     from redraft.runs.execute import check_summaries
-    from redraft.runs.prepare import RunSpec
 
     if [*sources, first, second].count(STDIN) > 1:
         raise UsageError("only one of SOURCE, A and B can be stdin", hint="give the others as files")
-    order = Compare(settings=parse_options.settings(values), judging=parse_options.judging_without_draft(values))
+    settings, judging = parse_options.settings(values), parse_options.judging_without_draft(values)
     a, b = parse_options.read_text(first, quiet=quiet), parse_options.read_text(second, quiet=quiet)
     check_summaries(a, b)
-    return carry_out(parse_options.document_at(sources, values), RunSpec(order, given=a, other=b), values)
+    order = Compare(settings=settings, judging=judging, given=a, other=b)
+    return carry_out(parse_options.document_at(sources, values), order, values)
 
 
 _COMPARE_RUNS_EPILOG = """\b

@@ -65,11 +65,10 @@ def build_pack(sources: tuple[str, ...], **values: Any) -> int:
     builds the key facts.
     """
     from redraft.cli.runner import carry_out
-    from redraft.runs.prepare import RunSpec
 
     settings, judging = parse_options.settings(values), parse_options.judging_without_draft(values)
-    spec = RunSpec(BuildQuestions(settings=settings, judging=judging))
-    return carry_out(parse_options.document_at(sources, values), spec, values)
+    order = BuildQuestions(settings=settings, judging=judging)
+    return carry_out(parse_options.document_at(sources, values), order, values)
 
 
 _EXPORT_EPILOG = """\b
@@ -260,8 +259,7 @@ def keyfacts(sources: tuple[str, ...], pruned: bool, **values: Any) -> int:
     the text does not support, opinions and trivia. Key facts are built once and then kept.
     """
     from redraft.cli.runner import carry_out
-    from redraft.runs.prepare import RunSpec
 
     settings, judging = parse_options.settings(values), parse_options.judging_without_draft(values)
-    spec = RunSpec(BuildKeyfacts(settings=settings, judging=judging))
-    return carry_out(parse_options.document_at(sources, values), spec, values, pruned=pruned)
+    order = BuildKeyfacts(settings=settings, judging=judging)
+    return carry_out(parse_options.document_at(sources, values), order, values, pruned=pruned)

@@ -12,7 +12,7 @@ from redraft.cli.output_files import target
 from redraft.cli.preset_option import preset_option
 from redraft.cli.sections import SourceArgument, command
 from redraft.errors import UsageError
-from redraft.order import Evaluate, Refine, order_of_draft
+from redraft.order import Evaluate, Order, Refine, order_of_draft
 from redraft.settings import EXTRACTIVE
 
 if TYPE_CHECKING:
@@ -84,7 +84,6 @@ def summarize(sources: tuple[str, ...], output: str | None, form: Format | None,
     Several sources are read as one document; citations name the source.
     """
     from redraft.cli.runner import carry_out, fill_form
-    from redraft.runs.prepare import RunSpec
 
     to = target(output, form, as_json=values["as_json"])
     judging, refinement = parse_options.refined(values, "the summary")
@@ -95,7 +94,7 @@ def summarize(sources: tuple[str, ...], output: str | None, form: Format | None,
     document = parse_options.document_at(sources, values)
     if template:
         return fill_form(document, template, order, values, to)
-    return carry_out(document, RunSpec(order), values, target=to)
+    return carry_out(document, order, values, target=to)
 
 
 _EVALUATE_EPILOG = """\b
@@ -137,15 +136,14 @@ def evaluate(sources: tuple[str, ...], summary: str, reference: str | None, **va
     """Judge SUMMARY, a summary of SOURCE. One of them may be - for stdin."""
     quiet = values["quiet"]
     from redraft.cli.runner import carry_out
-    from redraft.runs.prepare import RunSpec
 
     settings, judging = parse_options.settings(values), parse_options.judging(values)
     parse_options.check_query(values, judging)
     text = parse_options.read_summary(sources, summary, quiet=quiet)
     if reference:
         judging = judging.model_copy(update={"reference": parse_options.read_text(reference, quiet=quiet)})
-    spec = RunSpec(Evaluate(settings=settings, judging=judging), given=text)
-    return carry_out(parse_options.document_at(sources, values), spec, values)
+    order = Evaluate(settings=settings, judging=judging, given=text)
+    return carry_out(parse_options.document_at(sources, values), order, values)
 
 
 _REFINE_EPILOG = """\b
@@ -193,7 +191,6 @@ def refine(
     """Refine SUMMARY, a summary of SOURCE, until it meets its goals. One of them may be - for stdin."""
     quiet = values["quiet"]
     from redraft.cli.runner import carry_out
-    from redraft.runs.prepare import RunSpec
 
     to = target(output, form, as_json=values["as_json"])
     settings, refinement = parse_options.settings(values), parse_options.refinement(values)
@@ -203,6 +200,5 @@ def refine(
     review = refinement.review and not values["dry_run"]
     text = parse_options.read_summary(sources, summary, findings, review=review, quiet=quiet)
     to_fix = parse_options.findings_to_fix(findings, requests, settings.model)
-    order = Refine(settings=settings, judging=judging, refinement=refinement)
-    spec = RunSpec(order, given=text, findings=to_fix)
-    return carry_out(parse_options.document_at(sources, values), spec, values, target=to)
+    order = Refine(settings=settings, judging=judging, refinement=refinement, given=text, findings=to_fix)
+    return carry_out(parse_options.document_at(sources, values), order, values, target=to)

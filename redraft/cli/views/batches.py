@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import click
 
-from redraft.batches.tables import NAMED, WORDS, BatchPace, BatchSnapshot, Watcher, report_on, write_folder
+from redraft.batches.tables import NAMED, WORDS, BatchPace, BatchSnapshot, Watcher, report_on, table_files, write_folder
 from redraft.cli import hints
 from redraft.cli.terminal import DONE, FAILED, SHORT, say
 from redraft.cli.views.markdown import show_record
@@ -97,7 +97,9 @@ def _close(snapshot: BatchSnapshot) -> None:
     """Say where the summaries are and what to do next."""
     batch, counts = snapshot.batch, snapshot.counts
     if batch.folder:
-        say(f"{count(counts.done, 'summary')} in {batch.folder}; items.jsonl there names their runs")
+        say(
+            f"{count(counts.done, 'summary')} in {batch.folder}; {table_files(snapshot)[1].name} there names their runs"
+        )
     elif counts.done:
         say(f"Summaries: {hints.run_command('batch results', batch.name)}")
     if snapshot.over_usd:

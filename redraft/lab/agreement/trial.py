@@ -23,13 +23,13 @@ from redraft.lab.declared import Row, make_table
 from redraft.lab.experiments.runner import RunBatch
 from redraft.lab.sentence_verdicts import verdicts_on
 from redraft.llm.budget import PriceTable
-from redraft.order import Evaluate
+from redraft.order import Evaluate, Order
 from redraft.readers.documents import parse
 from redraft.report.tables import Table
 from redraft.runs.dry_run import SampledDryRuns
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.models import assign_models, price_of, reasoning_reserve, resolve, settings_by_role, with_addresses
-from redraft.runs.prepare import RunSpec, prepare
+from redraft.runs.prepare import prepare
 from redraft.settings import DraftConfig, JudgeConfig, Limits
 from redraft.text.languages import language_context
 from redraft.text.vectors import Encoder, load_encoder
@@ -178,9 +178,9 @@ class JudgeSetting:
     settings: DraftConfig
     judging: JudgeConfig
 
-    def order(self, item: HumanItem) -> RunSpec:
+    def order(self, item: HumanItem) -> Order:
         """Return the run specification for judging an item."""
-        return RunSpec(Evaluate(judging=self.judging), given=item.text, experiment=AGREE)
+        return Evaluate(judging=self.judging, given=item.text, experiment=AGREE)
 
 
 @dataclass(frozen=True, slots=True)

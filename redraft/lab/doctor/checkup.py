@@ -32,13 +32,13 @@ from redraft.lab.doctor.controls import (
 from redraft.lab.experiments.plan import PlanStep, cost_table
 from redraft.llm.base import Model
 from redraft.llm.budget import PriceTable
-from redraft.order import Evaluate
+from redraft.order import Evaluate, Order
 from redraft.report.tables import Table
 from redraft.runs.dry_run import dry_run
 from redraft.runs.experiment_runner import ExperimentRunner, RunWatch
-from redraft.runs.models import assign_models, resolve, settings_by_role, with_addresses
+from redraft.runs.models import assign_models, resolve, settings_by_role
 from redraft.runs.plans import Stage
-from redraft.runs.prepare import RunSpec, prepare, with_windows
+from redraft.runs.prepare import complete, prepare
 from redraft.runs.roster import known_window
 from redraft.runs.session import Session, runner_of
 from redraft.settings import DraftConfig, JudgeConfig, Limits, ModelSettings
@@ -68,7 +68,7 @@ class JudgeUnderTest:
     own: tuple[Evaluator, ...] = ()
     """The metrics passed as objects."""
 
-    def order(self, probe_run: ProbeRun) -> RunSpec:
+    def order(self, probe_run: ProbeRun) -> Order:
         """Return the run specification for judging a probe."""
         judging = JudgeConfig(
             judges=(self.judge,),
@@ -77,8 +77,8 @@ class JudgeUnderTest:
             metrics=tuple(evaluator.name for evaluator in probe_run.metrics),
             repeat=probe_run.probe.repeat,
         )
-        addressed = with_addresses(judging, self.settings, objects=self.objects)
-        return RunSpec(Evaluate(judging=addressed), given=probe_run.probe.text, own=self.own, experiment=DOCTOR)
+        text = probe_run.probe.text
+        return Evaluate(settings=self.settings, judging=judging, given=text, experiment=DOCTOR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,8 +256,7 @@ async def _judge_probe(
     )
     try:
         async with session:
-            spec = subject.order(probe_run).with_settings(subject.settings)
-            result = await runner_of(session).begin_order(probe_run.document, spec)
+            result = await runner_of(session).begin_order(probe_run.document, subject.order(probe_run))
     except BudgetError as error:
         runner.stopped = error
         return watch.run, {}
@@ -286,13 +285,12 @@ def _steps(subject: JudgeUnderTest) -> Iterator[PlanStep]:
     stages: dict[str, list[Stage]] = defaultdict(list)
     pool: Mapping[Any, DraftConfig] = {}
     for probe_run in probe_runs(subject.metrics):
-        order = subject.order(probe_run)
-        settings, order, _ = with_windows(order.settled(subject.settings), order, known_window, subject.objects)
-        prepared = prepare(probe_run.document, settings, given=order.given)
+        order, _ = complete(subject.order(probe_run), known_window, subject.objects)
+        prepared = prepare(probe_run.document, order.settings, given=order.given)
         pool = settings_by_role(
             assign_models(prepared.settings, order.judging, Limits(), None, objects=subject.objects)
         )
-        for stage in dry_run(prepared, order).stages:
+        for stage in dry_run(prepared, order, own=subject.own).stages:
             if stage.name in scoring or (probe_run.document.id, stage.name) not in built:
                 built.add((probe_run.document.id, stage.name))
                 stages[stage.name].append(stage)

@@ -34,13 +34,13 @@ from redraft.lab.experiments.orders import CoherenceOrder, JudgesDesign
 from redraft.lab.experiments.plan import JUDGING, check_models
 from redraft.lab.experiments.runner import Certificate, GuardedStage, RunBatch, open_work, run_certificate
 from redraft.llm.base import Model
-from redraft.order import ExperimentPart
+from redraft.order import ExperimentPart, Order
 from redraft.prompts.coherence import FIND_CONFUSION
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.job import wording
 from redraft.runs.models import with_addresses
-from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
+from redraft.runs.prepare import PreparedDocument, prepare
 from redraft.settings import EXTRACTIVE, DraftConfig, JudgeConfig
 from redraft.text.languages import language_context, language_of
 from redraft.text.sanitizer import one_line
@@ -86,11 +86,11 @@ class CoherenceDesign(CoherenceOrder, JudgesDesign):
         table = self.own.get(judge)
         return self.context_tokens or (table.context_tokens if table else None)
 
-    def order(self, judge: str) -> RunSpec:
+    def order(self, judge: str) -> Order:
         """Return the spec of a run that annotates."""
         models = {judge: self.own[judge]} if judge in self.own else {}
         judging = with_addresses(JudgeConfig(judges=(judge,), batch=self.batch, models=models), self.settings(judge))
-        return RunSpec(ExperimentPart(kind="booookscore", judging=judging), prompts=(FIND_CONFUSION,))
+        return ExperimentPart(kind="booookscore", judging=judging, prompts=(FIND_CONFUSION,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +189,7 @@ class JudgeCell(Cell):
 
     judge: str
     prepared: PreparedDocument
-    order: RunSpec
+    order: Order
 
     @property
     def key(self) -> str:

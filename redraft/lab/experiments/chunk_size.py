@@ -20,12 +20,12 @@ from redraft.lab.experiments.frames import Frame, frame_of, groups, mean_of, sum
 from redraft.lab.experiments.orders import Asked, ChunkSizeOrder, JudgesDesign
 from redraft.lab.experiments.plan import check_models
 from redraft.lab.experiments.runner import Certificate, GuardedStage, RunBatch, open_work, run_certificate
-from redraft.order import ExperimentPart
+from redraft.order import ExperimentPart, Order
 from redraft.prompts.factual import JUDGE_CHUNK, ChunkRating, JudgeChunkInput
 from redraft.report.tables import Table, figure, number
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.runs.models import with_addresses
-from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
+from redraft.runs.prepare import PreparedDocument, prepare
 from redraft.settings import DraftConfig, JudgeConfig
 from redraft.text.words import has_words
 
@@ -54,10 +54,10 @@ class ChunkSizeDesign(ChunkSizeOrder, JudgesDesign):
         """The window that the largest chunk needs."""
         return 1024 * ceil((max(self.chunk_sizes) + _BESIDE) / 1024)
 
-    def order(self) -> RunSpec:
+    def order(self) -> Order:
         """Return the spec of a run that marks chunks."""
         judging = with_addresses(JudgeConfig(judges=self.judges, models=self.own), self.settings(self.chunk_sizes[0]))
-        return RunSpec(ExperimentPart(kind=ChunkSizeExperiment.name, judging=judging), prompts=(JUDGE_CHUNK,))
+        return ExperimentPart(kind=ChunkSizeExperiment.name, judging=judging, prompts=(JUDGE_CHUNK,))
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,14 +61,19 @@ from redraft.lab.experiments.runner import (
     open_work,
     run_certificate,
 )
+<<<<<<< HEAD
 from redraft.order import ExperimentPart
+=======
+from redraft.lab.experiments.splitter import Splitter
+from redraft.order import ExperimentPart, Order, Summarize
+>>>>>>> main
 from redraft.prompts.factual import FACT_PROMPTS, SPLIT_FACTS
 from redraft.report.history.lineage import read_lineage
 from redraft.report.tables import Record, Table, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, failure
 from redraft.runs.job import reader_of
 from redraft.runs.models import resolve, tokenizer_of
-from redraft.runs.prepare import RunSpec, prepare
+from redraft.runs.prepare import prepare
 from redraft.settings import DraftConfig, JudgeConfig
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
@@ -126,10 +131,10 @@ class ContextDesign(ContextOrder, ModelsDesign):
         words, until = plan.words if plan else self.words, step.until if step else None
         return self.writer_settings(model, strategy=strategy, until=until, words=words)
 
-    def order(self) -> RunSpec:
+    def order(self) -> Order:
         """Return the spec of a run that judges the facts of all summaries of a document."""
         judging = JudgeConfig(embeddings=self.embeddings)
-        return RunSpec(ExperimentPart(kind=CONTEXT, judging=judging), prompts=_PROMPTS)
+        return ExperimentPart(kind=CONTEXT, judging=judging, prompts=_PROMPTS)
 
     def encoder(self) -> Encoder | None:
         """Return the embedding model; None if none is set."""
@@ -335,7 +340,7 @@ async def _drafted(
     if item.failure is None:
         settings = design.draft_settings(item.model, item.strategy, cell, item.step)
         async with batch.places:
-            step, order = f"{DRAFTING}, {item.strategy}", RunSpec(experiment=CONTEXT)
+            step, order = f"{DRAFTING}, {item.strategy}", Summarize(experiment=CONTEXT)
             outcome = await batch.run_part(DRAFTING, step, item.label, document, settings, order)
             item = replace(item, runs={DRAFTING: outcome.run} if outcome.run else {}, failure=outcome.failure)
             if (result := outcome.result) is not None:

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all, gather_all
 from redraft.agents.evidence import EvidenceReader
-from redraft.agents.judge import EntryBudget, Judge, batch_size, in_batches
+from redraft.agents.judge import EntryBudget, Judge, batch_size
 from redraft.domain import Document, Span
 from redraft.evaluators.faithfulness import SUPPORTED, VERIFICATION, SentenceVerdict, verify_batch
 from redraft.evaluators.keyfact_recall import align_facts
@@ -76,7 +76,7 @@ class Splitter:
 
         async def judged(numbers: Sequence[int]) -> ItemResults[SentenceFactsFound]:
             size = min(SENTENCES_PER_REQUEST, batch_size(self.judge.reply_tokens, self.judge.entry_tokens(SPLITTING)))
-            return await ask_all(in_batches(numbers, size), ask)
+            return await ask_all([numbers[at : at + size] for at in range(0, len(numbers), size)], ask)
 
         items = [[statement.before, statement.sentence] for statement in statements]
         return await self.judge.verdicts(SPLIT_FACTS, SentenceFactsFound, items, judged)
@@ -157,11 +157,8 @@ class FactJudge:
         parts: list[tuple[tuple[AtomicFact, ...], int]] = []
         first = 0
         for places in texts:
-            split = {
-                at: results.verdicts[n]
-                for at, n in enumerate(range(first, first + len(places)))
-                if n in results.verdicts
-            }
+            numbers = range(first, first + len(places))
+            split = {at: results.verdicts[n] for at, n in enumerate(numbers) if n in results.verdicts}
             facts = tuple(
                 AtomicFact(text, places[at].number, places[at].places[0][0] if places[at].places else None)
                 for at, of_sentence in sorted(split.items())

@@ -50,11 +50,11 @@ from redraft.lab.experiments.runner import (
     total_usage,
 )
 from redraft.lab.experiments.sources import ExistingSummaries, read_existing_summaries
-from redraft.order import Compare, Evaluate
+from redraft.order import Compare, Evaluate, Order, Summarize
 from redraft.prompts.coherence import ASPECTS
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
-from redraft.runs.prepare import RunSpec, check_judging, prepare
+from redraft.runs.prepare import check_judging, prepare
 from redraft.settings import STATISTICS, DraftConfig, JudgeConfig, PackPart
 
 GRID = "grid"
@@ -105,22 +105,22 @@ class GridDesign(Settings):
         drafting = [system.settings for system in self.contestants if system.settings]
         return drafting + [judge.settings for judge in self.judges]
 
-    def build_spec(self, part: PackPart) -> RunSpec:
+    def build_spec(self, part: PackPart) -> Order:
         """Return the spec of a run in which the first judge builds what summaries are judged by."""
         return build_spec(part, self.judging, self.judges[0].name, self.builder_settings, GRID)
 
     def judge_spec(
         self, judge: NamedModel, summary: str, pack: Mapping[str, str | None], scored: Sequence[str]
-    ) -> RunSpec:
+    ) -> Order:
         """Return the spec of a run in which a judge judges a summary."""
         changes: dict[str, object] = {"metrics": tuple(scored), "validator": None, "models": {}, **pack}
         judging = with_judge(self.judging.model_copy(update=changes), judge.name, self.judge_settings(judge))
-        return RunSpec(Evaluate(judging=judging), given=summary, experiment=GRID)
+        return Evaluate(judging=judging, given=summary, experiment=GRID)
 
-    def compare_spec(self, judge: NamedModel, first: str, second: str) -> RunSpec:
+    def compare_spec(self, judge: NamedModel, first: str, second: str) -> Order:
         """Return the spec of a run in which a judge compares two summaries."""
         judging = with_judge(JudgeConfig(repeat=self.judging.repeat), judge.name, self.judge_settings(judge))
-        return RunSpec(Compare(judging=judging), given=first, other=second, experiment=GRID)
+        return Compare(judging=judging, given=first, other=second, experiment=GRID)
 
     def check(self, runner: ExperimentRunner) -> None:
         """Raise for invalid settings and for unknown names or prices, before anything is paid for."""
@@ -273,7 +273,7 @@ async def draft_summary(
 ) -> GridSummary:
     """Draft one summary of a document for an experiment, or record why there is none."""
     batch.of += 1
-    step, order = f"{DRAFTING} {contestant}", RunSpec(experiment=experiment)
+    step, order = f"{DRAFTING} {contestant}", Summarize(experiment=experiment)
     outcome = await batch.run(DRAFTING, step, document, settings, order)
     runs = {DRAFTING: outcome.run} if outcome.run else {}
     summary = GridSummary(document.id, document.title, contestant, runs=runs, failure=outcome.failure)

@@ -49,11 +49,11 @@ from redraft.lab.experiments.hamlet_frames import (
 from redraft.lab.experiments.orders import Asked, HamletOrder, ModelsDesign, NamedModel
 from redraft.lab.experiments.plan import DRAFTING, JUDGING, check_models, with_judge
 from redraft.lab.experiments.runner import Certificate, RunBatch, refuse_if_none_fits, run_certificate, total_usage
-from redraft.order import BuildKeyfacts, Evaluate
+from redraft.order import BuildKeyfacts, Evaluate, Order, Summarize
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.models import tokenizer_of, with_addresses
-from redraft.runs.prepare import RunSpec, prepare
+from redraft.runs.prepare import prepare
 from redraft.settings import DraftConfig, JudgeConfig, ModelSettings
 from redraft.text.sanitizer import one_line
 
@@ -118,8 +118,13 @@ class HamletDesign(HamletOrder, ModelsDesign):
         """Return the settings with which a model answers a query."""
         return self.writer_settings(model, query=query)
 
+<<<<<<< HEAD
     def keyfact_spec(self) -> RunSpec:
         """Return the spec of a run that finds a document's key facts."""
+=======
+    def keyfact_spec(self, size: str) -> Order:
+        """Return the spec of a run that finds a document's key facts in chunks of a size."""
+>>>>>>> main
         judging = JudgeConfig(
             perspective=self.perspective,
             validator=self.validator,
@@ -127,7 +132,7 @@ class HamletDesign(HamletOrder, ModelsDesign):
             keyfact_chunks=self.keyfact_chunks,
             keyfact_overlap=self.keyfact_overlap,
         )
-        return RunSpec(BuildKeyfacts(judging=self._seated(judging, self.judge)), experiment=HAMLET)
+        return BuildKeyfacts(judging=self._seated(judging, self.judge), experiment=HAMLET)
 
     @property
     def judge_roles(self) -> dict[str, tuple[NamedModel, Against]]:
@@ -141,7 +146,7 @@ class HamletDesign(HamletOrder, ModelsDesign):
         """Return a judge's settings."""
         return self.keyed(judge, {"query": query})
 
-    def judge_spec(self, keyfacts: str, summary: str, judge: NamedModel, against: Against) -> RunSpec:
+    def judge_spec(self, keyfacts: str, summary: str, judge: NamedModel, against: Against) -> Order:
         """Return the spec of a run in which a judge judges a summary."""
         judging = JudgeConfig(
             metrics=("keyfact_recall", "faithfulness"),
@@ -150,7 +155,7 @@ class HamletDesign(HamletOrder, ModelsDesign):
             evidence="whole",
             verify_against=against,
         )
-        return RunSpec(Evaluate(judging=self._seated(judging, judge)), given=summary, experiment=HAMLET)
+        return Evaluate(judging=self._seated(judging, judge), given=summary, experiment=HAMLET)
 
     def _seated(self, judging: JudgeConfig, judge: NamedModel) -> JudgeConfig:
         """Return the judging by a judge, with the server of every model filled in."""
@@ -321,7 +326,7 @@ async def _answered(
 ) -> HamletItem:
     """Return an item with the answer and its verdicts, as far as they could be had."""
     document, settings = cell.document, design.answer_settings(item.model, item.query)
-    outcome = await batch.run_part(DRAFTING, DRAFTING, item.label, document, settings, RunSpec(experiment=HAMLET))
+    outcome = await batch.run_part(DRAFTING, DRAFTING, item.label, document, settings, Summarize(experiment=HAMLET))
     usage = await total_usage(batch.runner, [outcome.run]) if outcome.run else None
     item = replace(item, runs={DRAFTING: outcome.run} if outcome.run else {}, taken=usage, failure=outcome.failure)
     if item.failure is not None and item.failure.code == NoAnswerError.code:

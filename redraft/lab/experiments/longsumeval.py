@@ -33,12 +33,11 @@ from redraft.lab.experiments.orders import Asked, Goals, LongSumEvalOrder, Named
 from redraft.lab.experiments.plan import DRAFTING, PublicJudging, build_spec, check_models
 from redraft.lab.experiments.runner import RunBatch, Used, judging_pack, required_parts, total_usage
 from redraft.lab.experiments.sources import ExistingSummaries, read_existing_summaries
-from redraft.order import Refine
+from redraft.order import Order, Refine
 from redraft.report.history.results import Result
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.runs.models import with_addresses
-from redraft.runs.prepare import RunSpec
 from redraft.settings import DraftConfig, FeedbackName, PackPart, PolicyName, RefineConfig
 from redraft.store.store import Store
 from redraft.text.words import count_words
@@ -101,12 +100,12 @@ class LongSumEvalDesign(LongSumEvalOrder):
         """Return the settings of a writer or of the judge."""
         return own_key_only(model.settings, [other_model.settings for other_model in (*self.writers, self.judge)])
 
-    def build_spec(self, part: PackPart) -> RunSpec:
+    def build_spec(self, part: PackPart) -> Order:
         """Return the spec of a run that builds what summaries are judged by."""
         judging = self.judging.model_copy(update={"judges": (), "models": {}, "base_url": None})
         return build_spec(part, judging, self.judge.name, self.model_settings(self.judge), LONGSUMEVAL)
 
-    def refine_spec(self, writer: NamedModel, way: RefineSetting, draft: str, by: Mapping[str, str | None]) -> RunSpec:
+    def refine_spec(self, writer: NamedModel, way: RefineSetting, draft: str, by: Mapping[str, str | None]) -> Order:
         """Return the spec of a run that refines a draft in one way; it scores every metric, goal or not."""
         refinement = RefineConfig(
             goals=dict(way.goals),
@@ -117,7 +116,7 @@ class LongSumEvalDesign(LongSumEvalOrder):
         )
         judge_config = self.judging.model_copy(update={"metrics": self.metrics, **by})
         judging = with_addresses(judge_config, self.model_settings(writer), refinement)
-        return RunSpec(Refine(judging=judging, refinement=refinement), given=draft, experiment=LONGSUMEVAL)
+        return Refine(judging=judging, refinement=refinement, given=draft, experiment=LONGSUMEVAL)
 
     def check(self, runner: ExperimentRunner) -> None:
         """Raise for invalid settings and for unknown names or prices, before anything is paid for."""

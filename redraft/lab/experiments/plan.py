@@ -13,7 +13,7 @@ from pydantic import PlainSerializer
 
 from redraft.domain import Document, Usage
 from redraft.llm.budget import PriceTable
-from redraft.order import BuildKeyfacts, BuildQuestions, Compare, Evaluate
+from redraft.order import BuildKeyfacts, BuildQuestions, Compare, Evaluate, Order
 from redraft.prompts.factual import ALIGN_FACTS, SPLIT_FACTS, VERIFY_SENTENCES
 from redraft.report.history.results import Result, read_result
 from redraft.report.tables import Cell, Table
@@ -28,7 +28,7 @@ from redraft.runs.models import (
     resolve,
     with_addresses,
 )
-from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
+from redraft.runs.prepare import PreparedDocument, prepare
 from redraft.runs.roster import known_window
 from redraft.settings import DraftConfig, JudgeConfig, Limits, ModelSettings, PackPart
 from redraft.store.connection import off_loop
@@ -60,11 +60,11 @@ def with_judge(judging: JudgeConfig, name: str, settings: DraftConfig) -> JudgeC
     return judging.model_copy(update={"judges": (name,), "models": models})
 
 
-def build_spec(part: PackPart, judging: JudgeConfig, judge: str, settings: DraftConfig, experiment: str) -> RunSpec:
+def build_spec(part: PackPart, judging: JudgeConfig, judge: str, settings: DraftConfig, experiment: str) -> Order:
     """Return the spec of a run in which a judge builds what summaries are judged by."""
     judge_config = with_judge(judging.model_copy(update={"metrics": ()}), judge, settings)
     purpose = BuildQuestions if part == "questions" else BuildKeyfacts
-    return RunSpec(purpose(judging=with_addresses(judge_config, settings)), experiment=experiment)
+    return purpose(judging=with_addresses(judge_config, settings), experiment=experiment)
 
 
 def check_models(runner: ExperimentRunner, *choices: tuple[DraftConfig, JudgeConfig | None]) -> None:
@@ -146,7 +146,7 @@ class DryExperimentRunner(ExperimentRunner):
     _alike: dict[tuple[object, ...], Result] = field(default_factory=dict)
     _opening: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def find_or_run(self, document: Document, settings: DraftConfig, order: RunSpec, watch: RunWatch) -> Result:
+    async def find_or_run(self, document: Document, settings: DraftConfig, order: Order, watch: RunWatch) -> Result:
         """Return the finished run, or an equivalent one that was already counted."""
         judge, key = await self._cell(document, settings, order)
         if judge is not None and key in self._alike:
@@ -161,10 +161,10 @@ class DryExperimentRunner(ExperimentRunner):
         return self._alike.setdefault(key, result) if judge else result
 
     async def _cell(
-        self, document: Document, settings: DraftConfig, order: RunSpec
+        self, document: Document, settings: DraftConfig, order: Order
     ) -> tuple[ModelRole | None, tuple[object, ...]]:
         """Return the only judge of a summary or a pair, and the key of everything that decides how much it is asked."""
-        if not isinstance(order.order, Evaluate | Compare):
+        if not isinstance(order, Evaluate | Compare):
             return None, ()
         settings, order = await self._settled(settings, order)
         (_, *judges) = assign_models(settings, order.judging, self.limits, self.prices or PriceTable({}, {}))
@@ -172,10 +172,11 @@ class DryExperimentRunner(ExperimentRunner):
             return None, ()
         how = judges[0].settings.model_dump_json(exclude=_OF_ITS_PLACE | {"model", "temperature", "top_p"})
         judged_by = order.judging.model_dump_json(exclude={"judges", "models", "base_url"})
-        sizes = (round(log(count_words(text or "") + 1, _ALIKE)) for text in (order.given, order.other))
-        return judges[0], (document.id, order.order.kind, how, judged_by, *sizes)
+        texts = [order.given, *([order.other] if isinstance(order, Compare) else [])]
+        sizes = (round(log(count_words(text or "") + 1, _ALIKE)) for text in texts)
+        return judges[0], (document.id, order.kind, how, judged_by, *sizes)
 
-    async def open_run(self, prepared: PreparedDocument, order: RunSpec) -> Run:
+    async def open_run(self, prepared: PreparedDocument, order: Order) -> Run:
         """Return the run of an experiment's own work. Concurrent calls keep their order."""
         async with self._opening:
             run = await super(DryExperimentRunner, self).open_run(prepared, order)
@@ -187,9 +188,9 @@ class DryExperimentRunner(ExperimentRunner):
     ) -> AbstractAsyncContextManager[ModelPool]:
         """Open counting models."""
         self.planned[self.planned.index(PlannedRun(run.id, ""))] = PlannedRun(run.id, step)
-        return self.runs.manager.models(assigned, run, prepared, self.observer)
+        return self.runs.models(assigned, run, prepared, self.observer)
 
-    async def _settled(self, settings: DraftConfig, order: RunSpec) -> tuple[DraftConfig, RunSpec]:
+    async def _settled(self, settings: DraftConfig, order: Order) -> tuple[DraftConfig, Order]:
         return await super(DryExperimentRunner, self)._settled(settings, without_person(order))
 
     def _window(self, role: ModelRole) -> int | None:
@@ -200,7 +201,7 @@ class DryExperimentRunner(ExperimentRunner):
         run: Run | None,  # noqa: ARG002
         document: Document,
         settings: DraftConfig,
-        order: RunSpec,
+        order: Order,
         watch: RunWatch,  # noqa: ARG002
     ) -> Result:
         run_id = await self.runs.run_prepared(prepare(document, settings, given=order.given), order)
@@ -210,7 +211,7 @@ class DryExperimentRunner(ExperimentRunner):
         """Return the steps in the order in which they began."""
         steps_by_key: dict[tuple[object, ...], PlanStep] = {}
         for run, step, is_part, judge in self.planned:
-            if (tally := self.runs.manager.tallies.get(run)) is None:
+            if (tally := self.runs.tallies.get(run)) is None:
                 continue
             counted = set[object]()
             document = tally.prepared.document

@@ -39,13 +39,13 @@ from redraft.lab.experiments.questioner import BUILDING, TYPED_ANSWER, Questione
 from redraft.lab.experiments.reading import ReadingStep, plan_steps
 from redraft.lab.experiments.runner import GuardedStage, RunBatch, judge_on_document, open_work, refuse_if_none_fits
 from redraft.lab.experiments.typed_questions import THIRDS, TYPES, TypedQuestions, read_typed_questions
-from redraft.order import ExperimentPart
+from redraft.order import ExperimentPart, Order, Summarize
 from redraft.prompts.qa import ANSWER_QUESTIONS, JUDGE_ANSWERS
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, RunWatch
 from redraft.runs.job import reader_of, wording
 from redraft.runs.models import tokenizer_of
-from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
+from redraft.runs.prepare import PreparedDocument, prepare
 from redraft.settings import EXTRACTIVE, DraftConfig, JudgeConfig, reads_prompts
 from redraft.text.chunks import beginning
 from redraft.text.languages import language_context
@@ -134,17 +134,17 @@ class QaDesign(QaOrder, ModelsDesign):
             return sum(chunk.tokens for chunk in prepared.chunks)
         return ceil(prepared.plan.words * prepared.plan.tokens_per_word)
 
-    def questions_spec(self) -> RunSpec:
+    def questions_spec(self) -> Order:
         """Return the spec of a run that builds typed questions about a document."""
-        return RunSpec(ExperimentPart(kind="qa", judging=JudgeConfig(questions=self.per_third)), prompts=BUILDING)
+        return ExperimentPart(kind="qa", judging=JudgeConfig(questions=self.per_third), prompts=BUILDING)
 
-    def answer_spec(self, questions: str) -> RunSpec:
+    def answer_spec(self, questions: str) -> Order:
         """Return the spec of a run that answers the questions with this id."""
-        return RunSpec(ExperimentPart(kind="qa", judging=JudgeConfig(pack=questions)), prompts=(ANSWER_QUESTIONS,))
+        return ExperimentPart(kind="qa", judging=JudgeConfig(pack=questions), prompts=(ANSWER_QUESTIONS,))
 
-    def verdict_spec(self, questions: str) -> RunSpec:
+    def verdict_spec(self, questions: str) -> Order:
         """Return the spec of a run that judges the answers to the questions with this id."""
-        return RunSpec(ExperimentPart(kind="qa", judging=JudgeConfig(pack=questions)), prompts=(JUDGE_ANSWERS,))
+        return ExperimentPart(kind="qa", judging=JudgeConfig(pack=questions), prompts=(JUDGE_ANSWERS,))
 
     def similarity_measure(self) -> Similarity:
         """Return the measure of similarity between two answers."""
@@ -317,7 +317,7 @@ async def _answered(cell: QaCell, model: str, step: ReadingStep, design: QaDesig
             text = document.text[:end]
             if settings.strategy != DIRECT:
                 stage.stage = DRAFTING
-                text = (await runner.find_or_run(document, settings, RunSpec(experiment="qa"), watch)).summary or ""
+                text = (await runner.find_or_run(document, settings, Summarize(experiment="qa"), watch)).summary or ""
                 stage.stage = ANSWERS
             async with open_work(prepared, design.answer_spec(cell.questions.id), None, runner, work) as (run, pool):
                 runs[ANSWERS] = run.id

@@ -16,13 +16,13 @@ from redraft.domain import Document, Evaluation, Totals, content_id
 from redraft.errors import BudgetError, RedraftError, StoreError
 from redraft.evaluators.catalog import metrics, with_rubrics
 from redraft.events import PartDone
+from redraft.order import Order
 from redraft.report.history.judges import judged_by
 from redraft.report.history.results import Result
-from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch, failure
+from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch, failure, recorded_run
 from redraft.runs.job import wording
-from redraft.runs.manager import recorded_run
 from redraft.runs.models import ModelPool, OpenModel, assign_models
-from redraft.runs.prepare import PreparedDocument, RunSpec
+from redraft.runs.prepare import PreparedDocument
 from redraft.settings import REFERENCES, DraftConfig, JudgeConfig, PackPart
 from redraft.store.runs import Run
 from redraft.text.languages import language_context
@@ -101,7 +101,7 @@ class RunBatch:
     def __post_init__(self) -> None:
         self.places = asyncio.Semaphore(self.runner.limits.concurrency)
 
-    async def run(self, stage: str, step: str, document: Document, settings: DraftConfig, order: RunSpec,
+    async def run(self, stage: str, step: str, document: Document, settings: DraftConfig, order: Order,
                    which: str = "") -> RunOutcome:  # fmt: skip
         """Make a run as soon as the limits allow, and report its status. `step` is its name in a plan; `which` tells it
         from others of that step."""
@@ -116,7 +116,7 @@ class RunBatch:
         return outcome
 
     async def run_part(
-        self, stage: str, step: str, name: str, document: Document, settings: DraftConfig, order: RunSpec
+        self, stage: str, step: str, name: str, document: Document, settings: DraftConfig, order: Order
     ) -> RunOutcome:
         """Make a run as part of a larger piece of work, and return its result or failure without reporting it."""
         watch, result = RunWatch(name, self.runner.observer, step=step), None
@@ -189,7 +189,7 @@ async def open_part(
 
 @asynccontextmanager
 async def open_work(
-    prepared: PreparedDocument, order: RunSpec, judging: JudgeConfig | None, runner: ExperimentRunner, step: str
+    prepared: PreparedDocument, order: Order, judging: JudgeConfig | None, runner: ExperimentRunner, step: str
 ) -> AsyncIterator[tuple[Run, ModelPool]]:
     """Open a new or resumed run of an experiment's own work, with its models. After the budget has ended, only a run
     that is there already is opened."""
@@ -244,7 +244,7 @@ async def judging_pack(
     parts: Sequence[PackPart],
     judging: JudgeConfig,
     settings: DraftConfig,
-    building: Callable[[PackPart], RunSpec],
+    building: Callable[[PackPart], Order],
     batch: RunBatch,
 ) -> JudgingPack:
     """Return what a document's summaries are judged by: set in the judging, imported, built before or built now."""

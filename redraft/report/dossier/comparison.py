@@ -26,7 +26,6 @@ from redraft.report.history.judges import judging_terms
 from redraft.report.history.lineage import TracedSentence, read_lineage
 from redraft.report.history.results import Result, document_read, read_result
 from redraft.report.history.texts import GIVEN_SAID
-from redraft.report.pages.formatting import setting
 from redraft.settings import FIGURES, GIVEN_STRATEGY
 from redraft.store.store import Store, check_store
 from redraft.text.languages import primary
@@ -48,6 +47,8 @@ summary's own sentences and claims."""
 HALF = 0.5
 """The value from which an item counts as stated if judges differ."""
 REVISED_BY = "revised by "
+_TELLING = {"words": "{} words", "query": "query {}", "refined": "{}"}
+"""The settings in the labels of runs that differ in them."""
 _TITLE, _LABEL, _OPENING, _VALUE, _NAMES = 60, 60, 40, 80, 80
 # These do not affect what is asked of the model, or only draw another sample of it.
 _NO_MATTER = {"model", "strategy", "key_env", "price", "replies", "sample"}
@@ -159,7 +160,8 @@ def read_comparison(store: Store, keys: Sequence[str], *, encoder: Encoder | Non
     document = document_read(store, stored_runs[0])
     traced = [read_lineage(store, run.id, encoder=encoder).sentences for run in stored_runs]
     openings = [one_line(sentences[0].text, _OPENING) if sentences else "" for sentences in traced]
-    labels = _labels(results, names, openings)
+    differing = _differing(results)
+    labels = _labels(results, names, openings, differing)
     runs = [
         ComparedRun(
             letter=letters(at),
@@ -188,7 +190,7 @@ def read_comparison(store: Store, keys: Sequence[str], *, encoder: Encoder | Non
             for metric in metrics
             if all(metric in run.scores for run in pair)
         ),
-        settings=_differing(results),
+        settings=differing,
     )
 
 
@@ -221,62 +223,44 @@ def letters(number: int) -> str:
     return name
 
 
-def settings_of(result: Result) -> Mapping[str, Any]:
-    """Return the settings that a summary was made with, except for those that do not affect it."""
-    settings, refinement = result.settings, result.run.refinement
-    refined: dict[str, Any] = {"refined": f"refined {refinement.policy}" if refinement else "not refined"}
-    refined |= refinement.model_dump(mode="json", include={"rounds", "goals"}) if refinement else {}
-    if settings.strategy == GIVEN_STRATEGY and not refinement:
-        # The models named in the run did not write this summary.
-        return {"strategy": GIVEN_STRATEGY} | refined
-    drafting = {"model": settings.model, "strategy": settings.strategy}
-    drafting |= settings.model_dump(mode="json", exclude=_NO_MATTER)
-    return {name: scrubbed_all(value) for name, value in (drafting | refined).items()}
-
-
-def _labels(results: Sequence[Result], names: Sequence[str], openings: Sequence[str]) -> list[str]:
-    """Return a label for each run: its name, or its model and strategy with the settings that tell the runs apart, and
-    the opening of its summary or its id if these are all the same."""
-    settings = [settings_of(result) for result in results]
-    telling = ["model", "strategy"]
-    for name in dict.fromkeys(name for run_settings in settings for name in run_settings):
-        values = defaultdict[tuple[str, ...], set[str]](set)
-        for run_settings in settings:
-            key = tuple(repr(run_settings.get(setting_name)) for setting_name in telling)
-            values[key].add(repr(run_settings.get(name)))
-        if any(len(different) > 1 for different in values.values()):
-            telling.append(name)
-    labels = []
-    for name, run_settings in zip(names, settings, strict=True):
-        is_given = run_settings["strategy"] == GIVEN_STRATEGY
-        model = run_settings.get("model", "")
-        parts = [GIVEN_SAID, f"{REVISED_BY}{model}" if model else ""] if is_given else [model, run_settings["strategy"]]
-        for setting_name in telling[2:]:
-            if run_settings.get(setting_name) is not None:
-                form = {"words": "{} words", "refined": "{}"}.get(setting_name, f"{spaced(setting_name)} {{}}")
-                parts.append(form.format(setting(run_settings[setting_name])))
-        labels.append(one_line(name, _LABEL) or ", ".join(one_line(part, _LABEL) for part in parts if part))
-    plain = [*labels]
-    for at, (result, opening) in enumerate(zip(results, openings, strict=True)):
-        if plain.count(plain[at]) > 1:
-            labels[at] += f": “{opening}”" if openings.count(opening) == 1 else f" ({result.run.id})"
-    return [scrubbed(label) for label in labels]
-
-
 def _differing(results: Sequence[Result]) -> dict[str, list[Any]]:
     """Return the settings in which the runs differ, and whatever else may affect summaries and scores."""
     described: list[dict[str, Any]] = []
     for result in results:
-        run, judges = result.run, result.judges if result.run.judging else []
-        software = {"sample": run.settings.sample, "judges": scrubbed_all(judges), "version": run.version}
-        prompts = {f"prompt {one_line(name)}": digest for name, digest in run.prompt_hashes.items()}
-        described.append({**settings_of(result), **software, **prompts})
-    differing = {}
-    for name in dict.fromkeys(name for settings in described for name in settings):
-        values = [settings.get(name) for settings in described]
-        if len(set(map(repr, values))) > 1:
-            differing[name] = values
-    return differing
+        run, settings, refinement = result.run, result.settings, result.run.refinement
+        facts: dict[str, Any] = {"strategy": settings.strategy}
+        if settings.strategy != GIVEN_STRATEGY or refinement:
+            # Otherwise the models named in the run did not write this summary.
+            facts = {"model": settings.model, **facts, **settings.model_dump(mode="json", exclude=_NO_MATTER)}
+        facts["refined"] = f"refined {refinement.policy}" if refinement else "not refined"
+        facts |= refinement.model_dump(mode="json", include={"rounds", "goals"}) if refinement else {}
+        judges = result.judges if run.judging else []
+        facts |= {"sample": settings.sample, "judges": judges, "version": run.version}
+        facts |= {f"prompt {one_line(name)}": digest for name, digest in run.prompt_hashes.items()}
+        described.append({name: scrubbed_all(value) for name, value in facts.items()})
+    names = dict.fromkeys(name for facts in described for name in facts)
+    columns = {name: [facts.get(name) for facts in described] for name in names}
+    return {name: values for name, values in columns.items() if len(set(map(repr, values))) > 1}
+
+
+def _labels(
+    results: Sequence[Result], names: Sequence[str], openings: Sequence[str], differing: Mapping[str, Sequence[Any]]
+) -> Iterator[str]:
+    """Yield a label for each run: its name, or its model and strategy with the limit, query and refinement in which
+    they differ; equal ones are followed by the opening of the summary or the id."""
+    plain = []
+    for at, (result, name) in enumerate(zip(results, names, strict=True)):
+        settings = result.settings
+        parts = [settings.model, settings.strategy]
+        if settings.strategy == GIVEN_STRATEGY:
+            parts = [GIVEN_SAID, *([f"{REVISED_BY}{settings.model}"] if result.run.refinement else [])]
+        for setting_name, form in _TELLING.items():
+            if setting_name in differing and (value := differing[setting_name][at]) is not None:
+                parts.append(form.format(value))
+        plain.append(one_line(name, _LABEL) or ", ".join(one_line(part, _LABEL) for part in parts))
+    for label, result, opening in zip(plain, results, openings, strict=True):
+        end = f": “{opening}”" if openings.count(opening) == 1 else f" ({result.run.id})"
+        yield scrubbed(label + end if plain.count(label) > 1 else label)
 
 
 def _align(runs: Sequence[ComparedRun]) -> tuple[ComparedItem, ...]:
@@ -342,14 +326,6 @@ def _warnings(metrics: Sequence[str], runs: Sequence[ComparedRun]) -> Iterator[s
         for what, values in _incomparable(metric, [run for run in runs if metric in run.scores]):
             listed = [f"{names}: {one_line(scrubbed(value), _VALUE) or 'none'}" for value, names in _by_value(values)]
             yield f"Scores of {spaced(metric)} are not comparable: {what} ({'; '.join(listed)})."
-        reasons = {}
-        for run in runs:
-            if metric not in run.scores:
-                evaluation = run.result.evaluations.get(metric)
-                reason = scrubbed(evaluation.reason) if evaluation else "it was not judged by this metric"
-                reasons[run.letter] = one_line(reason) or "no reason is on record"
-        for reason, names in _by_value(reasons):
-            yield f"No {spaced(metric)} score for {names}: {reason}."
         for run in runs:
             evaluation = run.result.evaluations.get(metric)
             if evaluation and evaluation.unjudged:
@@ -357,8 +333,25 @@ def _warnings(metrics: Sequence[str], runs: Sequence[ComparedRun]) -> Iterator[s
                 have = "has no verdict and is" if evaluation.unjudged == 1 else have
                 which = f"{run.letter}: {evaluation.unjudged:,} of {total:,} items of {spaced(metric)}"
                 yield f"{which} {have} not counted."
+    yield from _missing_scores(metrics, runs)
     if any(run.result.usage.cached for run in runs):
         yield "Some answers were cached from earlier runs, so those runs cost less here than they would alone."
+
+
+def _missing_scores(metrics: Sequence[str], runs: Sequence[ComparedRun]) -> Iterator[str]:
+    """Yield which scores are missing, and why: in one sentence what is missing for the same runs and reason."""
+    by_reason = defaultdict[tuple[str, str], list[str]](list)
+    for metric in metrics:
+        reasons = {}
+        for run in runs:
+            if metric not in run.scores:
+                evaluation = run.result.evaluations.get(metric)
+                reason = scrubbed(evaluation.reason) if evaluation else "not judged by it"
+                reasons[run.letter] = one_line(reason) or "no reason is on record"
+        for reason, names in _by_value(reasons):
+            by_reason[names, reason].append(spaced(metric))
+    for (names, reason), missing in by_reason.items():
+        yield f"No {' and '.join(', '.join(missing).rsplit(', ', 1))} score for {names}: {reason}."
 
 
 def _difference(metric: str, pair: tuple[ComparedRun, ComparedRun]) -> ScoreDifference:

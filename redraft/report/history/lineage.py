@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
@@ -17,8 +18,8 @@ import numpy as np
 from pydantic import Field, PlainSerializer
 from pydantic.dataclasses import dataclass as record
 
-from redraft.domain import DEFERRED, Document, Parent, Rounded, Span, computed
-from redraft.report.history.quotes import By, quotes_of, refused_sentences
+from redraft.domain import DEFERRED, REVIEW, Document, Parent, Rounded, Span, computed
+from redraft.report.history.quotes import By, quotes_of
 from redraft.report.history.results import document_read
 from redraft.report.history.texts import GIVEN_SAID, AncestryReader, TextNode
 from redraft.store.documents import Ancestry
@@ -30,7 +31,7 @@ from redraft.text.places import chapter_of, document_of, pages_of, percent_of
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import is_heading
 from redraft.text.vectors import Embeddings, Encoder
-from redraft.text.words import has_words
+from redraft.text.words import has_words, spaced
 
 # Half the size, with no visible effect on a cosine.
 _STORED_AS = np.float16
@@ -159,6 +160,8 @@ class TracedSentence:
     """Whether a judge that read the whole document did not find it there."""
     judged: tuple[Origin, ...] = ()
     """The places quoted by judges that confirmed it, best first."""
+    objections: tuple[str, ...] = ()
+    """What judges found wrong with it, such as `consistency: contradicted`."""
 
     @property
     def mapped(self) -> tuple[Origin, ...]:
@@ -330,8 +333,13 @@ class Tracer:
     def _with_quotes(self, draft: str, sentences: Sequence[TracedSentence]) -> Iterator[TracedSentence]:
         """Yield the sentences with what their judges quoted for them, or did not find."""
         quotes, number = quotes_of(self._store, draft, self.document), 0
-        absent = refused_sentences(self._store, draft)
-        for sentence in sentences:
+        absent, objections = set[str](), defaultdict[str, dict[str, None]](dict)
+        for metric, evaluation in self._store.judgments.of(draft).items():
+            for finding in evaluation.findings if metric != REVIEW else ():
+                objections[one_line(finding.sentence)][f"{metric}: {spaced(finding.kind)}"] = None
+                if finding.is_absence:
+                    absent.add(one_line(finding.sentence))
+        for sentence in (replace(sentence, objections=tuple(objections[sentence.text])) for sentence in sentences):
             number += has_words(sentence.text)
             spans = quotes.get(number, ()) if has_words(sentence.text) else ()
             if spans:

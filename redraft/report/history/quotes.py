@@ -13,7 +13,6 @@ from redraft.errors import StoreError
 from redraft.evaluators.metric_info import GOOD_VERDICTS
 from redraft.store.runs import Run
 from redraft.store.store import Store
-from redraft.text.sanitizer import one_line
 
 MAX_PLACES = 3
 """The maximum number of quotes per sentence."""
@@ -44,12 +43,6 @@ def _add(spans: list[Span], span: Span) -> None:
     spans[:] = [place for place in spans if place not in overlapping]
     starts, ends = zip(span, *overlapping, strict=True)
     spans.insert(position, Span(min(starts), max(ends)))
-
-
-def refused_sentences(store: Store, draft: str) -> frozenset[str]:
-    """Return the sentences of a draft that its judges did not find in the document after reading all of it."""
-    findings = (finding for evaluation in store.judgments.of(draft).values() for finding in evaluation.findings)
-    return frozenset(one_line(finding.sentence) for finding in findings if finding.is_absence)
 
 
 def _quotes(store: Store, run: Run, evaluations: Mapping[str, Evaluation]) -> Iterator[tuple[int, Span | None]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from redraft.builtin.identity import IDENTITY
 from redraft.prompts.coherence import ASPECTS
 from redraft.report.history.summaries import SummaryComparison
 from redraft.report.markdown.figures import decimal, percent
@@ -21,14 +22,18 @@ def winner_word(winner: str | None) -> str:
 
 
 def comparison_markdown(comparison: SummaryComparison) -> str:
-    """Return a comparison: the winner by aspect, both summaries' statistics, reservations and the judges' answers."""
+    """Return a comparison: the winner and the votes by aspect, both summaries' statistics, reservations and the judges'
+    answers."""
+    columns = ("a", "b", "tie", "unjudged")
     aspects = [
-        [aspect, _WINNERS.get(votes["winner"], "–"), _votes(votes)]
+        [aspect, _WINNERS.get(votes["winner"], "–"), *(f"{votes.get(name, 0):,}" for name in columns), _ties(votes)]
         for aspect, votes in ((aspect, comparison.aspects[aspect]) for aspect in ASPECTS)
     ]
+    head = ["aspect", "better", "A", "B", "tie", "no verdict", "ties"]
+    shown = slice(len(head) if any(row[-1] for row in aspects) else -1)
     return joined(
         [
-            table([["aspect", "better", "judgings"], *aspects]),
+            table([row[shown] for row in (head, *aspects)]),
             table([*_statistics(comparison)]),
             "\n".join(f"- {note}" for note in _notes(comparison)),
             "" if comparison.same else f"judged by: {line(comparison.judged_by)}",
@@ -37,15 +42,10 @@ def comparison_markdown(comparison: SummaryComparison) -> str:
     )
 
 
-def _votes(votes: Mapping[str, Any]) -> str:
-    """Return the votes, with the ties that lean to one side or follow the order."""
-    number = votes["a"] + votes["b"] + votes["tie"]
-    if not number:
-        return ""
-    ties = [f"{votes[f'leaning_{side}']} leaning to {side.upper()}" for side in "ab" if votes[f"leaning_{side}"]]
-    ties += [f"{votes['order_decides']} by the order"] if votes["order_decides"] else []
-    among_ties = f"; of the ties {' and '.join(ties)}" if ties else ""
-    return f"{count(number, 'judging')}: A {votes['a']}, B {votes['b']}, tie {votes['tie']}{among_ties}"
+def _ties(votes: Mapping[str, Any]) -> str:
+    """Return how many ties lean to one side or follow the order."""
+    ties = [f"{votes[f'leaning_{side}']} leaning to {side.upper()}" for side in "ab" if votes.get(f"leaning_{side}")]
+    return " and ".join(ties + ([f"{votes['order_decides']} by the order"] if votes.get("order_decides") else []))
 
 
 def _statistics(comparison: SummaryComparison) -> Iterator[list[str]]:
@@ -93,7 +93,8 @@ def _judgings(comparison: SummaryComparison) -> Iterator[str]:
             answer = judging[key]
             winners = [f"{aspect} {_WINNERS[answer[aspect]]}" for aspect in ASPECTS] if answer else ["no verdict"]
             reason = line(answer["reason"], _REASON) if answer else ""
-            head = f"{line(judging['judge'], _JUDGE)}, {which}: {', '.join(winners)}"
+            judge = "built-in model" if judging["judge"] == IDENTITY else line(judging["judge"], _JUDGE)
+            head = f"{judge}, {which}: {', '.join(winners)}"
             yield from item(head, [reason] if reason else [])
     if (more := len(judgings) - _SHOWN) > 0:
         yield f"- ... and {count(more, 'judging')} more (--json has them all)"

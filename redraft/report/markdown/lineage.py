@@ -17,10 +17,12 @@ _QUOTE = 200
 def lineage_markdown(lineage: Lineage) -> str:
     """Return a draft sentence by sentence, with the places that each comes from."""
     head = f"# run {lineage.run} · {line(lineage.document.title, 60)} · {count(len(lineage.sentences), 'sentence')}"
+    wrong = sum(bool(sentence.objections) for sentence in lineage.sentences)
     drifting = sum(bool(sentence.drift) for sentence in lineage.sentences)
     unsupported = sum(sentence.unplaced and sentence.read for sentence in lineage.sentences)
     doubtful = sum(sentence.doubtful for sentence in lineage.sentences)
-    numbers = [f"{drifting:,} with drift"] if drifting else []
+    numbers = [f"{wrong:,} that judges object to"] if wrong else []
+    numbers += [f"{drifting:,} with drift"] if drifting else []
     numbers += [f"{unsupported:,} unsupported"] if unsupported else []
     numbers += [f"{doubtful:,} without matching wording"] if doubtful else []
     more = "" if lineage.embedded else "; embeddings find more"
@@ -36,7 +38,9 @@ def sentence_items(lineage: Lineage) -> Iterator[str]:
 
 
 def _origins(sentence: TracedSentence) -> Iterator[str]:
-    """Yield the places that a sentence comes from, with the texts in between, and where these differ."""
+    """Yield what judges object to in a sentence, the places that it comes from, the texts in between, and where these
+    differ."""
+    yield from (f"- ✗ {line(objection)}" for objection in sentence.objections)
     yield from (f"- judge: {_place(origin)}" for origin in sentence.judged)
     for origin in sentence.origins:
         steps = [_step(step) for step in origin.way if step.said]

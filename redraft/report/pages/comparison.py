@@ -10,7 +10,6 @@ from redraft.report.dossier.comparison import (
     ALIGNED,
     HALF,
     REVISED_BY,
-    ComparedRun,
     RunComparison,
     ScoreDifference,
     Standing,
@@ -20,9 +19,8 @@ from redraft.report.drawings import sources
 from redraft.report.history.lineage import Origin, TracedSentence
 from redraft.report.history.texts import GIVEN_SAID
 from redraft.report.pages.assets import assets, template
-from redraft.report.pages.dossier import source_shares
+from redraft.report.pages.dossier import VerdictPart, source_shares
 from redraft.report.pages.formatting import in_language
-from redraft.text.sanitizer import one_line
 from redraft.text.words import count, count_words, score, spaced
 
 STYLES = ("plots.css", "base.css", "comparison.css")
@@ -59,6 +57,7 @@ def view(
         "sheets": STYLES,
         "c": comparison,
         "line": f"{count(len(comparison.runs), 'run')} on one document of {count(count_words(document.text), 'word')}",
+        "verdict": verdict(comparison),
         "runs": {run.letter: run for run in comparison.runs},
         "standings": _STANDINGS,
         "metrics": tuple(dict.fromkeys(metric for run in comparison.runs for metric in run.scores)),
@@ -67,13 +66,34 @@ def view(
         "labels": labels,
         "aligned": ALIGNED,
         "resamples": RESAMPLES,
-        **{function.__name__: function for function in (mark, presence, best, flaws_of)},
+        **{function.__name__: function for function in (mark, presence, best)},
         "of_summary": lambda run: "" if run.result.settings.language else in_language(document),
         "say": say,
         "names": names,
         "least": MIN_VALUES,
         "of_document": in_language(document),
     }
+
+
+def verdict(comparison: RunComparison) -> tuple[VerdictPart, ...]:
+    """Return a clause for each metric that all runs can be compared by: for which run it is higher, as far as the items
+    that were judged can tell."""
+    parts = []
+    for metric in dict.fromkeys(difference.metric for difference in comparison.differences):
+        differences = [difference for difference in comparison.differences if difference.metric == metric]
+        if any(difference.difference is None for difference in differences):
+            continue
+        figures = {run.letter: run.scores[metric].score for run in comparison.runs if metric in run.scores}
+        best = max(figures, key=lambda letter: figures[letter])
+        by_best = [difference for difference in differences if best in (difference.first, difference.second)]
+        if len(set(figures.values())) == 1:
+            parts.append(f"{spaced(metric)} is equal")
+        elif all(mark(difference)[0] == "clear" for difference in by_best):
+            parts.append(f"{spaced(metric)} is {'higher' if len(figures) == 2 else 'highest'} for {best}")
+        elif any(mark(difference)[0] == "even" for difference in by_best):
+            parts.append(f"no clear difference in {spaced(metric)}")
+    parts[:1] = [part[:1].upper() + part[1:] for part in parts[:1]]
+    return tuple(VerdictPart("note", "", part) for part in parts)
 
 
 def label_for_people(label: str, names: Mapping[str, str]) -> str:
@@ -87,12 +107,6 @@ def label_for_people(label: str, names: Mapping[str, str]) -> str:
 def best(sentence: TracedSentence) -> Origin | None:
     """Return the most certain place that a sentence comes from."""
     return max(sentence.places, key=lambda origin: origin.weight, default=None)
-
-
-def flaws_of(run: ComparedRun, sentence: TracedSentence) -> list[str]:
-    """Return what judges found wrong with a sentence."""
-    on_it = (finding for finding in run.result.findings if one_line(finding.sentence) == sentence.text)
-    return list(dict.fromkeys(one_line(f"{finding.metric}: {finding.kind}") for finding in on_it))
 
 
 def mark(difference: ScoreDifference) -> tuple[str, str, str]:

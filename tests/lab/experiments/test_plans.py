@@ -153,7 +153,7 @@ def check(experiment: Any, documents: Sequence[Document], design: Any, minimum: 
         with Store(":memory:") as store:
             async with Session(store, judges=human) as session:
                 # Everybody is at hand by name, and has no role beforehand.
-                manager = runner_of(session).manager
+                manager = runner_of(session)
                 manager.model_roles = replace(manager.model_roles, judges=())
                 runner = ScriptedRunner(store, Limits(), PRICES, session=session)
                 work: Coroutine[Any, Any, Any] = experiment.run(documents, design, runner)

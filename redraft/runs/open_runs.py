@@ -1,0 +1,314 @@
+"""The runs that are being worked on: opened when needed, shared by everybody who works on one, and closed however they
+end."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from langgraph.errors import GraphBubbleUp, GraphInterrupt
+
+from redraft.errors import BudgetError, RedraftError
+from redraft.evaluators.base import Evaluator
+from redraft.events import Notice, Observer, RunDone, RunStarted, Waiting, for_run, ignore_event, safe_observer
+from redraft.graphs.job import Job, best_so_far
+from redraft.graphs.strategies import check_installed
+from redraft.llm.budget import Budget, PriceTable
+from redraft.llm.langsmith import tracing
+from redraft.order import Order
+from redraft.runs.job import JobFactory
+from redraft.runs.models import ModelPool, ModelRole, ModelRoles, assign_models, open_models
+from redraft.runs.own_places import OwnPlaces
+from redraft.runs.prepare import PreparedDocument, restore
+from redraft.runs.saver import SaverHolder
+from redraft.settings import Limits
+from redraft.store.connection import entered_off_loop, off_loop
+from redraft.store.runs import Run, Status
+from redraft.store.store import Store
+from redraft.text.languages import language_context
+
+PARTIAL = "partial"
+"""The node name of a draft made from partial results after the budget was used up."""
+WAITING = "review"
+"""The stop reason of a run that waits for a person."""
+# Seconds that the nodes of a cancelled run get to clean up.
+_TO_PUT_AWAY = 10.0
+
+
+async def record_stop(store: Store, run: str, error: BaseException) -> None:
+    """Record what stopped a run: its status, the reason and the error."""
+    status: Status = "failed"
+    reason = "bug"
+    described: dict[str, Any] | None = None
+    match error:
+        case GraphBubbleUp():
+            status, reason = "waiting", WAITING
+        case RedraftError():
+            status = "stopped" if isinstance(error, BudgetError) else "failed"
+            reason, described = error.code, error.stored
+        case asyncio.CancelledError() | KeyboardInterrupt() | GeneratorExit():
+            status, reason = "interrupted", "cancelled"
+        case _:
+            message = f"{type(error).__name__}: {error}"
+            described = {"code": "bug", "message": message, "hint": "please report it"}
+    # The caller that stops the run has to wait until that is recorded.
+    writing = asyncio.ensure_future(off_loop(store.runs.set_status, run, status, stop_reason=reason, error=described))
+    try:
+        await asyncio.shield(writing)
+    except asyncio.CancelledError:
+        await writing
+        raise
+
+
+@dataclass(slots=True)
+class _OpenRun:
+    """An open run, its resources, and the number of nodes and visitors that use it."""
+
+    job_factory: JobFactory
+    job: Job
+    closing: AsyncExitStack
+    began: float = field(default_factory=time.monotonic)
+    present: int = 0
+    driven: bool = False
+    """Whether a graph drives it. A visitor alone does not change the run's status."""
+    over: bool = False
+
+
+@dataclass(slots=True)
+class OpenRuns:
+    """The open runs of a session, and what they share: its models, metrics, limits and observers."""
+
+    store: Store
+    model_roles: ModelRoles = field(default_factory=ModelRoles)
+    own: dict[str, Evaluator] = field(default_factory=dict)
+    """The metrics that were passed as objects, by name."""
+    prices: PriceTable | None = None
+    observer: Observer = ignore_event
+    """The caller's observer."""
+    limits: Limits | None = None
+    """The session's limits, which replace those of a resumed run."""
+    budget: Budget | None = None
+    """A budget that all runs share, besides their own."""
+    traced: bool = False
+    """Whether prompts and replies may be sent to LangSmith."""
+    places: OwnPlaces = field(default_factory=OwnPlaces)
+    """The servers, keys and files that the user has named for this session."""
+    begun: dict[str, None] = field(default_factory=dict)
+    """The runs that the session has begun, which are those that its tools see."""
+    observe: Observer = field(init=False)
+    """Sends an event to the observer and to all streams; an exception of theirs ends nothing."""
+    saver: SaverHolder = field(init=False)
+    limited: dict[str, Limits | None] = field(default_factory=dict, init=False)
+    """The limits of runs that were resumed with new ones."""
+    budgets: dict[str, Budget] = field(default_factory=dict, init=False)
+    """The budgets of runs that draw on another run's, such as chapters."""
+    prepared: dict[str, PreparedDocument] = field(default_factory=dict, init=False)
+    """Prepared documents of runs that are not open yet."""
+    _open: dict[str, _OpenRun] = field(default_factory=dict, init=False)
+    _opening: dict[str, asyncio.Lock] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        self.observe = safe_observer(self.observer)
+        self.saver = SaverHolder(self.store.checkpoints)
+
+    async def aclose(self) -> None:
+        """Close every run, of which unfinished ones are marked as interrupted, and the checkpoints."""
+        async with AsyncExitStack() as closing:
+            closing.push_async_callback(self.saver.aclose)
+            # Each of them, even if another can no longer be recorded.
+            for opened in self._open.values():
+                closing.push_async_callback(self._abandon, opened)
+
+    @asynccontextmanager
+    async def at_work(self, run: str) -> AsyncIterator[Job]:
+        """Open the run for a node. An error is recorded and closes the run."""
+        async with self._using(run) as opened:
+            try:
+                await self._drive(opened)
+                yield opened.job
+            except BaseException as error:
+                if isinstance(error, RedraftError):
+                    error.run = opened.job.run.id
+                if not opened.over:
+                    opened.over = True
+                    await self._stopped(opened, error)
+                raise
+
+    @asynccontextmanager
+    async def visiting(self, run: str) -> AsyncIterator[JobFactory]:
+        """Open the run for one tool call of an outside agent. The run's status stays as it was, whatever happens; only
+        `finish` ends it."""
+        async with self._using(run) as opened:
+            yield opened.job_factory
+
+    async def finish(self, run: str, draft: str, reason: str, why: str = "") -> str:
+        """Mark a run as done with this draft, for this reason or because of its gaps, and close it; return the
+        reason. `why` explains a stop that a model decided on."""
+        opened = await self._opened(run)
+        reason = reason or ("gaps" if await off_loop(self.store.runs.gaps, run) else "complete")
+        if draft:
+            await off_loop(self.store.runs.choose_draft, run, draft)
+        await off_loop(self.store.runs.set_status, run, "done", stop_reason=reason, why=why)
+        opened.over = True
+        await self._close(opened)
+        self.observe(RunDone(run, reason))
+        return reason
+
+    async def record_error(self, run: str, error: BaseException) -> None:
+        """Record the error that ended a run between its nodes, and close it."""
+        opened = self._open.get(run)
+        if opened is None or not opened.over:
+            await record_stop(self.store, run, error)
+        if opened is not None:
+            opened.over = True
+            await self._close(opened)
+
+    async def release(self, run: str) -> None:
+        """Record that a run was cancelled, so that others can resume it. Active nodes clean up and report by
+        themselves; between two nodes this does it."""
+        opened = self._open.get(run)
+        deadline = time.monotonic() + _TO_PUT_AWAY
+        while opened is not None and opened.present and time.monotonic() < deadline:  # noqa: ASYNC110  (there is no event to wait for)
+            await asyncio.sleep(0.01)
+        if opened is not None and self._open.get(run) is opened:
+            await self._abandon(opened)
+
+    def check_stored(self, run: Run) -> None:
+        """Refuse a stored run whose strategy is missing, or that names a server, a key or a file of somebody else."""
+        check_installed(run)
+        self.places.check(run.id, run.settings, run.judging, run.refinement, self.model_roles.objects)
+
+    def roles(self, order: Order) -> list[ModelRole]:
+        """Return the models of an order with their prices. A limit of cost, the run's or that of a shared budget, needs
+        the price of each."""
+        limits = order.limits
+        if self.budget is not None and self.budget.max_cost is not None and limits.max_cost is None:
+            limits = limits.model_copy(update={"max_cost": self.budget.max_cost})
+        objects = self.model_roles.objects
+        parts = (order.settings, order.judging, limits, self.prices)
+        return assign_models(*parts, refinement=order.refinement, objects=objects)
+
+    def models(
+        self, assigned: Sequence[ModelRole], run: Run, prepared: PreparedDocument, observe: Observer
+    ) -> AbstractAsyncContextManager[ModelPool]:
+        """Open the models of a run for the duration of the context."""
+        limits = run.limits
+        budget = self.budgets.get(run.id) or Budget(
+            max_calls=limits.max_calls, max_cost=limits.max_cost, budget_key=run.id, outer=self.budget
+        )
+        return open_models(assigned, run, prepared.document, prepared.book, self.store, observe, budget)
+
+    def job_factory(self, *parts: Any) -> JobFactory:
+        """Return what makes the job of a run."""
+        return JobFactory(*parts)
+
+    @asynccontextmanager
+    async def _using(self, run: str) -> AsyncIterator[_OpenRun]:
+        """Open a run, unless it is open, and close it once it is over or nobody drives it."""
+        opened = await self._opened(run)
+        opened.present += 1
+        try:
+            with tracing(self.traced), language_context(opened.job_factory.prepared.document):
+                yield opened
+        finally:
+            opened.present -= 1
+            if opened.over or not opened.driven:
+                await self._close(opened)
+
+    async def _opened(self, run: str) -> _OpenRun:
+        if run not in self._open:
+            run = (await off_loop(self.store.runs.get, run)).id
+        # Metrics judge concurrently: the first opens the run, the others wait for it.
+        async with self._opening.setdefault(run, asyncio.Lock()):
+            if run not in self._open:
+                self._open[run] = await self._begun(await off_loop(self.store.runs.get, run))
+            return self._open[run]
+
+    async def _begun(self, run: Run) -> _OpenRun:
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(entered_off_loop(self.store.claim(run.id)))
+            try:
+                return await self._staffed(run, stack)
+            except BaseException as error:
+                # A run marked as running was just started, or left by a dead process.
+                if run.status == "running":
+                    await record_stop(self.store, run.id, error)
+                raise
+
+    async def _staffed(self, run: Run, stack: AsyncExitStack) -> _OpenRun:
+        """Open the models of a claimed run; resources entered into `stack` stay open."""
+        limits = self.limited.get(run.id, self.limits)
+        if limits is not None and limits != run.limits:
+            await off_loop(self.store.runs.set_limits, run.id, limits)
+            run = run.with_order(limits=limits)
+        own = tuple(self.own.values())
+        prepared = self.prepared.pop(run.id, None)
+        if prepared is None:
+            await off_loop(self.check_stored, run)
+            prepared = await off_loop(restore, self.store, run, own)
+        observe = for_run(run.id, self.observe)
+        roles = await off_loop(self.roles, run.order)
+        pool = await stack.enter_async_context(self.models(roles, run, prepared, observe))
+        # Resuming a done run repeats requests that were left open, rather than taking their cached replies.
+        attempt = (await off_loop(self.store.calls.totals, run.id)).calls if run.status == "done" else 0
+        job_factory = self.job_factory(self.store, run, prepared, pool, observe, own, attempt)
+        with language_context(prepared.document):
+            job = await job_factory.job()
+        return _OpenRun(job_factory, job, stack.pop_all())
+
+    async def _drive(self, opened: _OpenRun) -> None:
+        """Put on record that the run is being worked on, once."""
+        if opened.driven:
+            return
+        opened.driven, job_factory = True, opened.job_factory
+        await off_loop(self.store.runs.set_status, job_factory.run.id, "running")
+        self.observe(RunStarted(job_factory.run.id))
+        prepared = job_factory.prepared
+        for warning in prepared.warnings:
+            # Notes that are not the document's are about the model: how its tokens are counted.
+            self.observe(Notice(warning, everywhere=warning not in prepared.document.notes))
+
+    async def _stopped(self, opened: _OpenRun, error: BaseException) -> None:
+        run = opened.job.run.id
+        if isinstance(error, BudgetError) and opened.job.run.kind in ("summarize", "refine"):
+            await self._keep_partial(opened.job, error)
+        await record_stop(self.store, run, error)
+        if isinstance(error, GraphInterrupt):
+            for interrupt in error.args[0]:
+                self.observe(Waiting(run, interrupt.value))
+
+    async def _keep_partial(self, job: Job, error: BudgetError) -> None:
+        """Keep the best text so far as the run's draft, where it has none that is whole, and say what it covers."""
+        run = await off_loop(self.store.runs.get, job.run.id)
+        draft = await job.draft(run.draft) if run.draft else None
+        if draft is not None and draft.node != PARTIAL:
+            return
+        partial = best_so_far(await off_loop(self.store.runs.pieces, run.id), job.plan.words)
+        if partial is not None:
+            what = "chapters" if run.settings.by_chapter else "chunks"
+            note = f"only {partial.covered} of {job.plan.chunks} {what} are covered: {error.message}"
+            await job.keep(partial.text, PARTIAL, (note,), partial.pieces)
+
+    async def _abandon(self, opened: _OpenRun) -> None:
+        try:
+            if opened.driven and not opened.over:
+                await record_stop(self.store, opened.job.run.id, asyncio.CancelledError())
+        finally:
+            opened.present = 0
+            await self._close(opened)
+
+    async def _close(self, opened: _OpenRun) -> None:
+        """Close a run unless others still use it; the last one closes it. A later user opens it anew."""
+        run = opened.job.run.id
+        async with self._opening.setdefault(run, asyncio.Lock()):
+            if opened.present or self._open.get(run) is not opened:
+                return
+            del self._open[run]
+            try:
+                await off_loop(self.store.runs.add_seconds, run, time.monotonic() - opened.began)
+            finally:
+                await opened.closing.aclose()
