@@ -61,12 +61,7 @@ from redraft.lab.experiments.runner import (
     open_work,
     run_certificate,
 )
-<<<<<<< HEAD
-from redraft.order import ExperimentPart
-=======
-from redraft.lab.experiments.splitter import Splitter
 from redraft.order import ExperimentPart, Order, Summarize
->>>>>>> main
 from redraft.prompts.factual import FACT_PROMPTS, SPLIT_FACTS
 from redraft.report.history.lineage import read_lineage
 from redraft.report.tables import Record, Table, number, plain

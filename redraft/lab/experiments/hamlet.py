@@ -118,13 +118,8 @@ class HamletDesign(HamletOrder, ModelsDesign):
         """Return the settings with which a model answers a query."""
         return self.writer_settings(model, query=query)
 
-<<<<<<< HEAD
-    def keyfact_spec(self) -> RunSpec:
+    def keyfact_spec(self) -> Order:
         """Return the spec of a run that finds a document's key facts."""
-=======
-    def keyfact_spec(self, size: str) -> Order:
-        """Return the spec of a run that finds a document's key facts in chunks of a size."""
->>>>>>> main
         judging = JudgeConfig(
             perspective=self.perspective,
             validator=self.validator,
