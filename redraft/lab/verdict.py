@@ -13,6 +13,8 @@ from redraft.text.words import count
 _MAX, _NAME = 3, 80
 # A smaller difference is none at two digits.
 _SEEN = 0.005
+# Of summaries whose mean lengths differ by more, the longer ones cover more for that alone.
+_SIMILAR_LENGTH = 1.25
 # From this number of 95% intervals on, one that excludes 0 by chance must be expected.
 _MANY = 10
 
@@ -50,6 +52,8 @@ class _Gap(NamedTuple):
     high: float | None
     over: str
     """The number of pairs, in words."""
+    judges: frozenset[Cell]
+    """The models that judged; empty if none did."""
 
     def __str__(self) -> str:
         sentence = f"{self.better} scores {figure(self.by, 2)} higher in {self.measure} than {self.worse}"
@@ -58,10 +62,36 @@ class _Gap(NamedTuple):
 
 
 def verdict(experiment: str, tables: Sequence[Table]) -> str:
-    """Return one sentence on the systems in the tables of an experiment; empty if it compares none."""
+    """Return in a sentence or two which systems in the tables of an experiment are better, and which are not compared
+    since a model judged its own summaries or their lengths differ; empty if it compares none."""
     gaps = [
         gap for paired_table in _SOURCES.get(experiment, ()) for table in tables for gap in _gaps(paired_table, table)
     ]
+    objections = {gap: _objection(gap, tables) for gap in gaps}
+    comparable = [gap for gap in gaps if not objections[gap]]
+    reasons = list(dict.fromkeys(reason for reason in objections.values() if reason))
+    more = f"; and {count(len(reasons) - _MAX, 'more reason')}" if len(reasons) > _MAX else ""
+    refused = f"{'Not compared' if comparable else 'No system is called better'}: {'; '.join(reasons[:_MAX])}{more}."
+    return " ".join(filter(None, (_ranking(comparable), refused if reasons else "")))
+
+
+def _objection(gap: _Gap, tables: Sequence[Table]) -> str:
+    """Return why two systems are not compared; empty if nothing speaks against it."""
+    records = [record for table in tables if table.name == "configurations" for record in table.records]
+    systems = {_name(record["system"]): record for record in records}
+    pair = {name: systems.get(name, {}) for name in (gap.better, gap.worse)}
+    own = [name for name, record in pair.items() if gap.judges == {record.get("model")}]
+    if len(own) == 1:
+        return f"the summaries of {own[0]} were judged by the model that wrote them"
+    words = {name: number(record.get("words")) or 0.0 for name, record in pair.items()}
+    if min(words.values()) and max(words.values()) > _SIMILAR_LENGTH * min(words.values()):
+        lengths = (f"{mean:.0f} words of {name}" for name, mean in words.items())
+        return f"their lengths differ ({' and '.join(lengths)})"
+    return ""
+
+
+def _ranking(gaps: Sequence[_Gap]) -> str:
+    """Return one sentence on systems that can be compared; empty without any."""
     if not gaps:
         return ""
     measured = sorted((gap for gap in gaps if gap.by is not None), key=lambda gap: -(gap.by or 0))
@@ -111,10 +141,11 @@ def _gaps(source: _PairedTable, table: Table) -> Iterator[_Gap]:
     for record in records:
         # The last judge is the mean of all, if there are several.
         if record.get(column) in cells and record.get("judge") == judge:
-            yield _gap(source, record)
+            judges = frozenset(record["judge"] for record in records if "judge" in record)
+            yield _gap(source, record, judges if len(judges) < 2 else judges - {judge})
 
 
-def _gap(source: _PairedTable, record: Mapping[str, Cell]) -> _Gap:
+def _gap(source: _PairedTable, record: Mapping[str, Cell], judges: frozenset[Cell]) -> _Gap:
     by, low, high = (number(record.get(name)) for name in ("difference", "95% from", "95% to"))
     first, second = (_name(record[name]) for name in ("first", "second"))
     unit = source.over or one_line(str(record.get("drawn")), _NAME)
@@ -124,8 +155,9 @@ def _gap(source: _PairedTable, record: Mapping[str, Cell]) -> _Gap:
     if by is None or low is None or high is None:
         low = high = None
     if by is None or by >= 0:
-        return _Gap(measure, first, second, by, low, high, over)
-    return _Gap(measure, second, first, -by, None if high is None else -high, None if low is None else -low, over)
+        return _Gap(measure, first, second, by, low, high, over, judges)
+    ends = None if high is None else -high, None if low is None else -low
+    return _Gap(measure, second, first, -by, *ends, over, judges)
 
 
 def _name(cell: Cell) -> str:
