@@ -5,8 +5,8 @@ from __future__ import annotations
 from redraft.errors import DocumentError
 from redraft.readers.archive import Archive
 from redraft.readers.builder import ReadText, TextBuilder
-from redraft.readers.html import HtmlWalker
-from redraft.readers.markup import Element, attr, child, coverage, elements, remove, tag, text_of, xml
+from redraft.readers.markup import Element, attr, child, coverage, remove, tag, text_of, xml
+from redraft.readers.office import leave_out, put_behind, put_note_behind, read_tree
 
 _CONTENT = "content.xml"
 _LEFT_OUT = {
@@ -19,33 +19,25 @@ _LEFT_OUT = {
     "hidden-paragraph": "hidden parts",
     **dict.fromkeys(("automatic-styles", "font-face-decls", "scripts"), ""),
 }
-_INLINE = {
-    "s": " ",
-    "tab": " ",
-    "span": "",
-    "a": "",
-    "ruby": "",
-    "ruby-base": "",
-    "bookmark": "",
-    "soft-page-break": "",
-}
-_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _NAMES = {"p": "p", "list": "ul", "list-item": "li", "table": "table", "table-row": "tr", "table-cell": "td",
-          "line-break": "br", "table-of-content": "contents", "alphabetical-index": "index"}  # fmt: skip
+          "line-break": "br"} | dict.fromkeys(
+    ("s", "tab", "span", "a", "ruby", "ruby-base", "bookmark", "soft-page-break"), "span"
+)  # fmt: skip
+_MATTER = {"table-of-content": "toc", "alphabetical-index": "index"}
 
 
 def read(data: bytes, name: str) -> ReadText:
     """Return the content of an ODT document."""
-    archive = Archive(data, name)
+    archive, builder = Archive(data, name), TextBuilder()
     if archive.has("META-INF/manifest.xml") and b"encryption-data" in archive.part("META-INF/manifest.xml"):
         raise DocumentError("it is encrypted", place=name, hint="save it without a password first")
     if not archive.has(_CONTENT):
         raise DocumentError("this is not an ODT document", place=name, hint="save it again as .odt, or as .docx")
-    root, builder = xml(archive.part(_CONTENT), name), TextBuilder()
+    root = xml(archive.part(_CONTENT), name)
     builder.extents.append(coverage(archive.part(_CONTENT), root, _CONTENT, name))
+    leave_out(root, builder, _reason_to_leave_out)
     for element in list(root.iter()):
-        _rename(element, builder)
-    HtmlWalker(builder).walk(root)
+        _rename(element)
     for element in xml(archive.part("styles.xml"), name).iter() if archive.has("styles.xml") else ():
         kind = tag(element).partition("-")[0]
         if kind in ("header", "footer") and (text := text_of(element).strip()):
@@ -53,40 +45,31 @@ def read(data: bytes, name: str) -> ReadText:
     for part in archive.names:
         if part.endswith(f"/{_CONTENT}"):
             builder.leave_out("embedded objects", text=text_of(xml(archive.part(part), name)))
-    meta = xml(archive.part("meta.xml"), name) if archive.has("meta.xml") else root
-    properties = {tag(element): element.text or "" for element in elements(meta, "title", "language")}
-    return builder.reading(builder.first_title or properties.get("title", ""), properties.get("language", ""))
+    return read_tree(root, builder, xml(archive.part("meta.xml"), name) if archive.has("meta.xml") else None)
 
 
-def _rename(element: Element, builder: TextBuilder) -> None:
-    """Give an element the name that it has in HTML; move a note behind its paragraph, and remove what is no text."""
+def _reason_to_leave_out(element: Element) -> str | None:
     kind = tag(element)
-    if kind in _LEFT_OUT and not (kind == "frame" and any(tag(inner) == "text-box" for inner in element.iter())):
-        if _LEFT_OUT[kind]:
-            builder.leave_out(_LEFT_OUT[kind], text=text_of(element))
-        remove(element)
-    elif kind == "h":
+    is_text_box = kind == "frame" and any(tag(inner) == "text-box" for inner in element.iter())
+    return None if is_text_box else _LEFT_OUT.get(kind)
+
+
+def _rename(element: Element) -> None:
+    """Give an element the name that it has in HTML, and move a note or a text box behind its paragraph."""
+    kind = tag(element)
+    if kind == "h":
         level = attr(element, "outline-level")
         element.tag = f"h{min(int(level), 6) if level.isascii() and level.isdigit() and len(level) < 3 else 1}"
-    elif kind in _INLINE:
-        element.text = _INLINE[kind] + (element.text or "")
-        element.tag = "span"
     elif kind == "note":
-        citation, body = child(element, "note-citation"), child(element, "note-body")
-        paragraph = next((outer for outer in element.iterancestors() if tag(outer) in ("p", *["h1", "h2", "h3"])), None)
-        remove(element)
-        if paragraph is not None and body is not None:
-            first = next(elements(body, "p"), body)
-            first.text = f"[{text_of(citation).strip()}] {first.text or ''}"
-            element.tag, element.attrib["class"] = "aside", "footnote"
-            if citation is not None:
-                remove(citation)
-            last = paragraph
-            while (following := last.getnext()) is not None and following.get("class") == "footnote":
-                last = following
-            last.addnext(element)
+        citation = child(element, "note-citation")
+        if citation is not None:
+            remove(citation)
+        put_note_behind(element, text_of(citation).strip())
+    elif kind in ("frame", "custom-shape"):
+        put_behind(element)
+    elif kind in _MATTER:
+        element.tag, element.attrib["role"] = "div", _MATTER[kind]
     else:
+        if kind in ("s", "tab"):
+            element.text = " "
         element.tag = _NAMES.get(kind, "div")
-        if element.tag in ("contents", "index"):
-            element.attrib["role"] = "toc" if element.tag == "contents" else "index"
-            element.tag = "div"
