@@ -408,9 +408,10 @@ def summary_frame(judgments: Sequence[GridJudgment], metrics: Sequence[str]) -> 
     rows = [
         {
             "document": label,
-            **{name: getattr(item, name) for name in ("system", "number", "judge", "status", "words")},
-            **{metric: item.scores[metric].score if metric in item.scores else None for metric in metrics},
+            **{name: getattr(item, name) for name in ("system", "number", "judge")},
             "run": item.runs.get(f"{JUDGING} by {item.judge}", ""),
+            **{name: getattr(item, name) for name in ("status", "words")},
+            **{metric: item.scores[metric].score if metric in item.scores else None for metric in metrics},
         }
         for document, label in labels.items()
         for item in judgments
