@@ -232,7 +232,7 @@ Examples:
   redraft export 3fa2 --format json > run.json
 
 The HTML file is self-contained: it works offline, and includes the document's
-text unless --no-source is given.
+text, prompts and replies unless --no-source is given.
 """
 
 
@@ -240,7 +240,10 @@ text unless --no-source is given.
 @click.argument("run_id", metavar="RUN")
 @form_options("html", "markdown", "json")
 @options.typed_option(
-    "--no-source", section="output", is_flag=True, help="Leave out the document's text, except for cited passages."
+    "--no-source",
+    section="output",
+    is_flag=True,
+    help="Leave out prompts and the document's text, except what is cited.",
 )
 @options.settings("embeddings")
 @options.db
@@ -268,7 +271,8 @@ def export(
         if chosen_form == "markdown":
             text, holds = run_markdown(store, run_id, encoder=encoder), "Includes the cited passages of the document."
         else:
-            dossier = read_dossier(store, run_id, source=not no_source, encoder=encoder)
+            texts = chosen_form == "html" and not no_source
+            dossier = read_dossier(store, run_id, source=not no_source, encoder=encoder, texts=texts)
             text, holds = render_content(dossier, chosen_form, dossier_page), dossier.holds
     hand_over(text, holds, output, quiet=quiet)
     return 0
