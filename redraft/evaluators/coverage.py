@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -53,7 +53,7 @@ from redraft.prompts.qa import (
 )
 from redraft.settings import FormulaName, JudgeConfig
 from redraft.text.sanitizer import one_line
-from redraft.text.vectors import Encoder, SentenceVectors
+from redraft.text.vectors import Encoder
 from redraft.text.word_keys import telling
 
 UNANSWERED, PARTLY, ANSWERED, CONTRADICTED = "unanswered", "partly answered", "answered", "contradicted"
@@ -78,10 +78,6 @@ _LONGEST_REASON = 400
 _PLACE = "the place of the answer"
 # An answer usually rests on one or two sentences.
 _MOST_CITED = 4
-# What is read along with new sentences: the neighbours of each, and the sentences nearest to a question.
-_AROUND, _NEAREST = 1, 2
-# Above this share of the summary, all of it is read.
-_MAJORITY_SHARE = 0.6
 _NAME_LETTERS = 16
 # Tokens of a question's number.
 _TAG_TOKENS = 8
@@ -330,16 +326,13 @@ class KnownAnswers(BaseModel):
     silent: list[str] = []
     answers: list[AnswerSource] = []
 
-    def joined(self, newer: KnownAnswers) -> KnownAnswers:
-        """Return what both know."""
-        answers = [answer for answer in newer.answers if answer not in self.answers]
-        return KnownAnswers(silent=list(dict.fromkeys(self.silent + newer.silent)), answers=self.answers + answers)
-
     @staticmethod
     def merge(stored: str, new: str) -> str:
         """Join what is stored with what is new."""
-        stored_answers, new_answers = map(KnownAnswers.model_validate_json, (stored, new))
-        return stored_answers.joined(new_answers).model_dump_json()
+        first, second = map(KnownAnswers.model_validate_json, (stored, new))
+        answers = [answer for answer in second.answers if answer not in first.answers]
+        silent = list(dict.fromkeys(first.silent + second.silent))
+        return KnownAnswers(silent=silent, answers=first.answers + answers).model_dump_json()
 
 
 def _name_of(*texts: str) -> str:
@@ -358,8 +351,7 @@ async def answers_from_summary(
     is read in parts. With `read_whole`, an earlier answer stands only if all of these sentences were read for it."""
     meant = antecedents(statements)
     parts = await gather_all(
-        SummaryReader(judge, reader, questions, part, names_of(part, meant), read_whole).answers()
-        for part in reader.parts(statements)
+        SummaryReader(judge, reader, questions, part, meant, read_whole).answers() for part in reader.parts(statements)
     )
     verdicts: dict[int, list[SummaryAnswer]] = {}
     for n in range(len(questions)):
@@ -372,126 +364,78 @@ async def answers_from_summary(
     return ItemResults(verdicts, first_error(parts))
 
 
-def names_of(statements: Sequence[Statement], meant: Mapping[int, Sequence[str]]) -> dict[int, str]:
-    """Return the names by which sentences are known: of their text and the sentences that they refer back to."""
-    return {statement.id: _name_of(*meant[statement.id], statement.sentence) for statement in statements}
-
-
-@dataclass(frozen=True, slots=True)
 class SummaryReader:
     """Answers questions about a document from one summary, or a part of one. What an earlier summary said to a question
-    stands while the sentences are there that said it; only sentences that are new are read for it."""
+    stands while the sentences are there that said it, and its silence while there are no others."""
 
-    judge: Judge
-    reader: EvidenceReader
-    questions: Sequence[str]
-    statements: Sequence[Statement]
-    names: dict[int, str]
-    """The names of the sentences by number."""
-    read_whole: bool
-    known: dict[int, KnownAnswers] = field(default_factory=lambda: defaultdict(KnownAnswers))
-    """What is stored of each question."""
-    learned: dict[int, KnownAnswers] = field(default_factory=dict)
-    """What is new of each question."""
+    def __init__(
+        self,
+        judge: Judge,
+        reader: EvidenceReader,
+        questions: Sequence[str],
+        statements: Sequence[Statement],
+        meant: Mapping[int, Sequence[str]],
+        read_whole: bool,
+    ) -> None:
+        """`meant` has the sentences that each sentence refers back to; with these a sentence is known by its name."""
+        self._judge, self._reader, self._questions, self._statements = judge, reader, questions, statements
+        self._names = {statement.id: _name_of(*meant[statement.id], statement.sentence) for statement in statements}
+        self._ids = {name: number for number, name in reversed(self._names.items())}
+        self._read_name = _name_of(*sorted(self._ids))
+        self._read_whole = read_whole
 
     async def answers(self) -> ItemResults[SummaryAnswer]:
-        """Return an answer to each question, reading only the sentences that are not known yet."""
-
-        def recall(number: int, text: str) -> SummaryAnswer | None:
-            self.known[number] = KnownAnswers.model_validate_json(text)
-            return self._settled(number, self.known[number])
-
+        """Return an answer to each question; the sentences are read for those that are not settled by what is known."""
         memory = Memory(
-            [["standing", self.reader.document.id, question] for question in self.questions],
-            recall,
-            lambda number, _: self.learned[number].model_dump_json(),
+            [["standing", self._reader.document.id, question] for question in self._questions],
+            self._settled,
+            lambda _, answer: self._learned(answer).model_dump_json(),
             KnownAnswers.merge,
         )
-        return await self.judge.verdicts(ANSWER_FROM_SUMMARY, SummaryAnswer, [], self._new_answers, memory)
+        return await self._judge.verdicts(ANSWER_FROM_SUMMARY, SummaryAnswer, [], self._asked, memory)
 
-    async def _new_answers(self, numbers: Sequence[int]) -> ItemResults[SummaryAnswer]:
-        """Read the new sentences and, where the answer that they replaced is gone, all sentences."""
-        if not numbers:
-            return ItemResults()
-        statements = self.statements if self.read_whole else self._to_read(numbers)
-        first = await self._read(statements, numbers)
-        self.learned.update({n: self._learn(answer, statements) for n, answer in first.verdicts.items()})
-        lost = [
-            number
-            for number, learned in self.learned.items()
-            if not learned.answers and self._settled(number, self.known[number].joined(learned)) is None
-        ]
-        second: ItemResults[SummaryAnswer] = await self._read(self.statements, lost) if lost else ItemResults()
-        self.learned.update({n: self._learn(answer, self.statements) for n, answer in second.verdicts.items()})
-        confirmed = {number: answer for number, answer in first.verdicts.items() if number not in lost}
-        return ItemResults(confirmed | second.verdicts, first.trouble or second.trouble)
-
-    async def _read(self, statements: Sequence[Statement], questions: Sequence[int]) -> ItemResults[SummaryAnswer]:
-        """Return the answers that some sentences give to some questions."""
-        judge, reader = self.judge, self.reader
+    async def _asked(self, numbers: Sequence[int]) -> ItemResults[SummaryAnswer]:
+        """Return the answers of the judge to some questions."""
+        judge, reader, statements = self._judge, self._reader, self._statements
         entry_tokens = judge.entry_tokens(ANSWER)
-        asking = sum(reader.tokenizer.count(self.questions[n]) + _TAG_TOKENS for n in questions)
+        asking = sum(reader.tokenizer.count(self._questions[n]) + _TAG_TOKENS for n in numbers)
         limit = judge.reply_room(FRAME_TOKENS + reader.tokens_of(statements) + asking, reader.window)
-        ids = {statement.id for statement in statements}
         replies: ReplyAnswers[SummaryAnswer] = ReplyAnswers(
             lambda: " ".join(f"{statement.before} {statement.sentence}" for statement in statements),
-            lambda answer: not ids.isdisjoint(answer.sentences),
+            lambda answer: not self._names.keys().isdisjoint(answer.sentences),
             compared=True,
         )
 
-        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SummaryAnswer]:
+        async def ask(batch: Sequence[int], attempt: Attempt) -> Entries[SummaryAnswer]:
             async def send(chosen: Sequence[int], label: str, *, repeat: bool) -> Reply[SummaryAnswers]:
-                items = [QuestionItem(id=n + 1, question=self.questions[n]) for n in chosen]
+                items = [QuestionItem(id=n + 1, question=self._questions[n]) for n in chosen]
                 fields = AnswerFromSummaryInput(**summary_fields(statements), questions=items, again=repeat)
                 room = min(len(chosen) * entry_tokens, limit)
                 return await judge.ask(ANSWER_FROM_SUMMARY, fields, room, label_of(label, chosen), attempt)
 
-            return await replies.settled(numbers, "answers", send)
+            return await replies.settled(batch, "answers", send)
 
-        return await ask_all(in_batches(questions, entries_per_request(limit, entry_tokens)), ask)
+        return await ask_all(in_batches(numbers, entries_per_request(limit, entry_tokens)), ask)
 
-    def _settled(self, number: int, known: KnownAnswers) -> SummaryAnswer | None:
-        """Return the known answer, preferably one for which all of these sentences were read, or that there is none;
+    def _settled(self, number: int, text: str) -> SummaryAnswer | None:
+        """Return the stored answer, preferably one for which all of these sentences were read, or that there is none;
         None if neither is known."""
-        ids = {name: id_ for id_, name in reversed(self.names.items())}
-        valid_answers = [answer for answer in known.answers if ids.keys() >= set(answer.sentences)]
-        from_all = [answer for answer in valid_answers if answer.read == _name_of(*sorted(ids))]
-        for source in from_all or ([] if self.read_whole else valid_answers):
-            sentences = [ids[name] for name in source.sentences]
+        known = KnownAnswers.model_validate_json(text)
+        valid_answers = [answer for answer in known.answers if self._ids.keys() >= set(answer.sentences)]
+        from_all = [answer for answer in valid_answers if answer.read == self._read_name]
+        for source in from_all or ([] if self._read_whole else valid_answers):
+            sentences = [self._ids[name] for name in source.sentences]
             return SummaryAnswer(id=number + 1, answered=source.answered, answer=source.answer, sentences=sentences)
-        if ids.keys() <= set(known.silent):
+        if self._ids.keys() <= set(known.silent):
             return SummaryAnswer(id=number + 1, answered=False, answer="", sentences=[])
         return None
 
-    def _to_read(self, numbers: Sequence[int]) -> Sequence[Statement]:
-        """Return the sentences that these questions are asked of: the new ones with their neighbours, and the nearest
-        to each question; all of them, where that is most of them."""
-        names, count = list(self.names.values()), len(self.statements)
-        read_before: set[str] = set()
-        for known in self.known.values():
-            read_before.update(known.silent, *(answer.sentences for answer in known.answers))
-        new: set[int] = set()
-        for known in (self.known[number] for number in numbers):
-            # If a question had an answer, new sentences are read first.
-            old = read_before if known.answers else known.silent
-            new |= {at for at, name in enumerate(names) if name not in old}
-        chosen = {at + step for at in new for step in range(-_AROUND, _AROUND + 1)} & set(range(count))
-        if len(chosen) <= _MAJORITY_SHARE * count:
-            vectors = SentenceVectors([statement.sentence for statement in self.statements])
-            for number in numbers:
-                near = vectors.similarity_to(self.questions[number])
-                chosen |= {int(at) for at in (-near).argsort(kind="stable")[:_NEAREST] if near[at] > 0}
-        if len(chosen) > _MAJORITY_SHARE * count:
-            return self.statements
-        return [self.statements[at] for at in sorted(chosen)]
-
-    def _learn(self, answer: SummaryAnswer, statements: Sequence[Statement]) -> KnownAnswers:
+    def _learned(self, answer: SummaryAnswer) -> KnownAnswers:
         """Return what an answer from these sentences says of its question."""
-        names = [self.names[statement.id] for statement in statements]
         if not answer.answered:
-            return KnownAnswers(silent=names)
-        supporting = [self.names[id_] for id_ in dict.fromkeys(answer.sentences)] or names
+            return KnownAnswers(silent=list(self._ids))
+        supporting = [self._names[id_] for id_ in dict.fromkeys(answer.sentences)] or list(self._ids)
         source = AnswerSource(
-            answer=answer.answer, answered=answer.answered, sentences=supporting, read=_name_of(*sorted(set(names)))
+            answer=answer.answer, answered=answer.answered, sentences=supporting, read=self._read_name
         )
         return KnownAnswers(answers=[source])

@@ -35,7 +35,7 @@ from redraft.llm.base import TRUNCATED, Model, Reply, Request, Sampling
 from redraft.llm.envelope import answered_by, as_reply, finish_of, irregularities, text_of, usage_of
 from redraft.llm.failures import safe_cause, status_of, translate
 from redraft.llm.reasoning_budget import ReasoningBudget, reasoning_tokens, refuses_sampling, usual_room
-from redraft.llm.replies import NoValueError, read_value, whole_entries
+from redraft.llm.replies import NoValueError, read_value
 from redraft.llm.structured_output import LIMITS, NAMES, Mode, OutputModes, messages_of, modes_for, named_schema
 from redraft.prompts.contract import InputT, ValueT
 from redraft.text.reasoning import strip_reasoning
@@ -393,7 +393,8 @@ def _read(request: Request[InputT, ValueT], message: AIMessage, text: str, usage
     except NoValueError as error:
         unread = error
     if finish == "length":
-        if (entries := whole_entries(text, shape, request.given)) is not None:
+        with suppress(NoValueError):
+            entries = read_value(text, shape, request.given, is_cut=True)
             return Reply(cast("ValueT", entries), text, usage, TRUNCATED)
         cut = TruncatedReply("the reply was cut off at the token limit", text=text, usage=usage, place=request.label)
         cut.loops = ends_in_loop(text)

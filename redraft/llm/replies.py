@@ -7,17 +7,16 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Iterator
+from typing import TypeVar
 
 import json_repair
 from pydantic import BaseModel, ValidationError
 
 from redraft.lazy import pattern
 from redraft.llm.reply_forms import ReplyShape
-from redraft.prompts.tags import TagContext, Tags
-from redraft.text.reasoning import CLOSING, OPENING, final_channel, strip_reasoning
+from redraft.prompts.tags import NO_ITEM, TagContext, Tags
+from redraft.text.reasoning import CLOSING, OPENING, final_channel
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -32,22 +31,6 @@ _DEEPEST = 60
 _MAX_SCANNED, _MAX_STARTS = 300_000, 200
 _START = pattern(rf"(?P<thought>{OPENING.pattern})|(?P<thought_ends>{CLOSING.pattern})|[{{\[]", re.IGNORECASE)
 _OBJECT = pattern(r"\{\s*(?:[\"'}]|\Z)|\[\s*(?:\{|\Z)")
-# The beginning of a list of entries, bare or as the one field of an object.
-_LIST = pattern(r"""(?:\{\s*["']?[\w -]+["']?\s*:\s*)?\[(?=\s*\{)""")
-_NEXT = pattern(r"\s*,?\s*(?=\{)")
-# Words that retract an earlier statement.
-_FINAL = pattern(
-    r"\bfinal\b|\bfinally\b|\bwait\b|\bcorrect(?:ed|ion)\b|\brevised\b|\bactually\b|\binstead\b|\bupdated?\b|\bsorry\b"
-    r"|\boops\b|\bmistake\b|\bendgültig|\bkorrigiert|\bkorrektur|\bdéfinitive|\bcorrig|\bdefinitiv|\bисправлен"
-    r"|\bокончательн|最终|更正|最終|訂正",
-    re.IGNORECASE,
-)
-# What may separate entries of one reply: list marks, a fence, an unreadable entry, and words that name the next item.
-_BETWEEN = pattern(
-    r"(?:\{[^{}]*\}|\{(?![^{}]*\})|[}\s,;|*\-–—#>.`\"':()\[\]\d]"
-    r"|\b(?:jsonl?|question|pair|sentence|fact|item|entry|id|number|for|and|then|next|[bcdfghjkmnpqrtvwx]{4,6})\b)*",
-    re.IGNORECASE,
-)
 _MAX_COMPLAINT = 600
 _STRANGERS = "it names none of the items: every id must be copied exactly from the item it belongs to"
 
@@ -67,76 +50,73 @@ class _CutJsonError(ValueError):
     """The text ends before the value does."""
 
 
-class _Candidate(NamedTuple):
-    """A JSON value of a reply, as read or as validated, and the words before it."""
-
-    value: Any
-    before: str
-
-
-def read_value(text: str, shape: type[T], inputs: BaseModel | None = None) -> T:
+def read_value(text: str, shape: type[T], inputs: BaseModel | None = None, *, is_cut: bool = False) -> T:
     """Return the JSON value in `text` that fits `shape` and names items of `inputs`: bare, fenced or within prose.
-    Invalid entries are left out, with all others about the same item. Of several values the last counts if the text
-    says so or it does not conflict; conflicting ones are all rejected."""
-    tags = Tags(inputs) if inputs is not None else None
-    form = ReplyShape(shape, tags)
+
+    Invalid entries are left out, with all others about the same item. Several values count together if their entries
+    name items, and only if they are equal if not. Of a text that `is_cut`, the complete entries count, where each is
+    meaningful without the others."""
+    form = ReplyShape(shape, Tags(inputs) if inputs is not None else None)
+    if is_cut and not form.has_independent_entries:
+        raise NoValueError("the reply breaks off within its JSON")
     failure = NoValueError("the reply holds no JSON object")
-    values: list[_Candidate] = []
-    for candidate in _joined(_candidates(final_channel(text), form), form):
+    replies: list[T] = []
+    for value in form.joined(_values(final_channel(text), form, is_cut=is_cut)):
         try:
-            value = _validated(form.with_certain_item(form.reshaped(candidate.value)), shape, form)
+            replies.append(_validated(form.with_certain_item(value), shape, form))
         except NoValueError as error:
             failure = error
-        else:
-            values.append(_Candidate(value, candidate.before))
-    if not values:
+    if not replies:
         raise failure
-    retracted = max((at for at, candidate in enumerate(values) if _FINAL.search(candidate.before)), default=0)
-    values = values[retracted:]
-    if any(_conflict(candidate.value, values[-1].value) for candidate in values):
+    if any(reply != replies[-1] for reply in replies):
         raise NoValueError("the reply holds two answers that differ")
-    reply: T = _continued(values, form)
-    return reply
-
-
-def whole_entries(text: str, shape: type[T], inputs: BaseModel) -> T | None:
-    """Return the complete entries of a reply that was cut within its list; None if there is none, or entries depend
-    on each other."""
-    form, answer = ReplyShape(shape, Tags(inputs)), strip_reasoning(text)
-    first = _OBJECT.search(answer)
-    begins = _LIST.match(answer, first.start()) if first and form.has_independent_entries else None
-    if begins is None:
-        return None
-    reader, at = _JsonReader(answer), begins.end()
-    with suppress(_CutJsonError):
-        reader.value(begins.start())
-        # It is complete, so the cut value came after it.
-        return None
-    entries: list[object] = []
-    with suppress(_CutJsonError):
-        while (match := _NEXT.match(answer, at)) and (read := reader.value(match.end())):
-            entries.append(read[0])
-            at = read[1]
-    try:
-        return _validated(form.reshaped(entries), shape, form) if entries else None
-    except NoValueError:
-        return None
+    return replies[-1]
 
 
 def _validated(value: object, shape: type[T], form: ReplyShape) -> T:
     """Return a value as the reply model, without its invalid entries. Raises `NoValueError` if nothing is left."""
-    context = TagContext(form.tags) if form.tags else None
+    context = TagContext(form.tags, is_reply=True) if form.tags else None
+    first_error: ValidationError | None = None
     try:
-        valid, error = form.without_invalid(value)
-        reply = shape.model_validate_json(json.dumps(valid), context=context)
-    except ValidationError as invalid:
-        formless = any(item["type"] != "value_error" for item in invalid.errors())
-        raise NoValueError(_complaint(invalid), formless=formless) from None
+        try:
+            reply = shape.model_validate_json(json.dumps(value), context=context)
+        except ValidationError as error:
+            first_error = error
+            context = TagContext(form.tags, is_reply=True) if form.tags else None
+            reply = shape.model_validate_json(json.dumps(_without_invalid(value, error, form)), context=context)
+    except ValidationError as error:
+        formless = any(item["type"] != "value_error" for item in error.errors())
+        raise NoValueError(_complaint(error), formless=formless) from None
     except (ValueError, RecursionError):
         raise NoValueError("the reply is nested too deeply") from None
-    if context and form.is_nameless(reply, context):
-        raise NoValueError(_complaint(error) if error else _STRANGERS, formless=False, nameless=True)
+    entries = getattr(reply, form.list_name) if form.items else ()
+    if context and (
+        all(entry.id == NO_ITEM for entry in entries) if entries else context.strangers and not context.named
+    ):
+        raise NoValueError(_complaint(first_error) if first_error else _STRANGERS, formless=False, nameless=True)
     return reply
+
+
+def _without_invalid(value: object, error: ValidationError, form: ReplyShape) -> object:
+    """Return a value without the entries that an error names, and others about the same items. Only entries that name
+    items, or that may be skipped, are left out."""
+    invalid: dict[str, set[int]] = {}
+    for item in error.errors():
+        name, at = (*item["loc"], "", "")[:2]
+        field = form.fields.get(str(name))
+        if field is None or not isinstance(at, int) or not (field.entry_items or field.skips_invalid):
+            raise error
+        invalid.setdefault(str(name), set()).add(at)
+    rest = dict(value) if isinstance(value, dict) else {}
+    for name, places in invalid.items():
+        field, entries = form.fields[name], rest[name]
+        if len(places) == len(entries):
+            raise error
+        lost = {form.item_of(entries[at], field) for at in places} - {NO_ITEM}
+        rest[name] = [
+            entry for at, entry in enumerate(entries) if at not in places and form.item_of(entry, field) not in lost
+        ]
+    return rest
 
 
 def _complaint(error: ValidationError) -> str:
@@ -144,10 +124,10 @@ def _complaint(error: ValidationError) -> str:
     return "; ".join(lines)[:_MAX_COMPLAINT]
 
 
-def _candidates(text: str, form: ReplyShape) -> list[_Candidate]:
-    """Return the complete JSON values outside of reasoning, each with the words before it."""
-    candidates: list[_Candidate] = []
-    reader, at, word_start = _JsonReader(text), 0, 0
+def _values(text: str, form: ReplyShape, *, is_cut: bool) -> list[object]:
+    """Return the complete JSON values outside of reasoning; of a text that is cut, also those within its last one."""
+    values: list[object] = []
+    reader, at = _JsonReader(text), 0
     for _ in range(_MAX_STARTS):
         if (start := _START.search(text, at)) is None:
             break
@@ -156,76 +136,22 @@ def _candidates(text: str, form: ReplyShape) -> list[_Candidate]:
             if (closing := CLOSING.search(text, at)) is None:
                 # Anything before was the beginning of a discarded answer.
                 raise NoValueError("the reply ends during the reasoning", formless=False)
-            at = word_start = closing.end()
+            at = closing.end()
         elif start["thought_ends"]:
             # Some servers remove the opening mark.
-            candidates.clear()
-            word_start = at
+            values.clear()
         else:
             try:
                 read = reader.value(start.start())
             except _CutJsonError:
-                if not candidates or _OBJECT.match(text, start.start()):
+                if not is_cut and (not values or _OBJECT.match(text, start.start())):
                     # A complete value inside a cut one is only a part of the answer.
                     raise NoValueError("the reply breaks off within its JSON") from None
                 continue
             if read is not None:
                 at = read[1]
-                if form.may_be(read[0]):
-                    candidates.append(_Candidate(read[0], text[word_start : start.start()]))
-                    word_start = at
-    return candidates
-
-
-def _joined(candidates: Sequence[_Candidate], form: ReplyShape) -> Iterator[_Candidate]:
-    """Yield consecutive entries, such as one per line, joined to one list."""
-    entries: list[object] = []
-    before = ""
-    for candidate in candidates:
-        is_entry = form.is_entry(candidate.value)
-        if entries and not (is_entry and _BETWEEN.fullmatch(candidate.before)):
-            yield _Candidate(entries, before)
-            entries = []
-        if is_entry:
-            before = before if entries else candidate.before
-            entries.append(candidate.value)
-        else:
-            yield candidate
-    if entries:
-        yield _Candidate(entries, before)
-
-
-def _continued(values: Sequence[_Candidate], form: ReplyShape) -> Any:
-    """Return the last reply with the entries before it that it directly continues."""
-    last = values[-1].value
-    entries: list[Any] = list(getattr(last, form.list_name)) if form.list_name else []
-    if not (entries and isinstance(entries[0], BaseModel)):
-        return last
-    for earlier, later in zip(reversed(values[:-1]), reversed(values[1:]), strict=True):
-        if not _BETWEEN.fullmatch(later.before):
-            break
-        entries = [entry for entry in getattr(earlier.value, form.list_name) if entry not in entries] + entries
-    return last.model_copy(update={form.list_name: entries})
-
-
-def _conflict(reply: BaseModel, later: BaseModel) -> bool:
-    """Return whether two replies differ on a common item, or at all if they name no items."""
-    if reply.model_dump(mode="json") == later.model_dump(mode="json"):
-        return False
-    entries, later_entries = _entries_by_item(reply), _entries_by_item(later)
-    if not entries and not later_entries:
-        return True
-    return any(entries[item] != later_entries[item] for item in entries.keys() & later_entries.keys())
-
-
-def _entries_by_item(reply: BaseModel) -> dict[tuple[str, int], object]:
-    return {
-        (name, entry["id"]): entry
-        for name, entries in reply.model_dump(mode="json").items()
-        if isinstance(entries, list)
-        for entry in entries
-        if isinstance(entry, dict) and "id" in entry
-    }
+                values += [read[0]] if form.may_be(read[0]) else []
+    return values
 
 
 class _JsonReader:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
-from typing import Annotated, Any, Generic, Literal, TypeVar, get_args
+from typing import Annotated, Any, Generic, Literal, TypeVar, get_args, get_origin
 
 from pydantic import (
     AfterValidator,
@@ -16,6 +16,7 @@ from pydantic import (
     ConfigDict,
     Field,
     GetJsonSchemaHandler,
+    ValidationInfo,
     WithJsonSchema,
     model_validator,
 )
@@ -114,11 +115,15 @@ class ReplyModel(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _with_nothing_said(cls, value: object) -> object:
-        """Set optional fields that were left out to null."""
+    def _read_fields(cls, value: object, info: ValidationInfo) -> object:
+        """Put values under the names of their fields, and null for optional ones that were left out."""
         if not isinstance(value, dict):
             return value
-        return {name: None for name, field in cls.model_fields.items() if Omittable() in field.metadata} | value
+        fields = cls.model_fields
+        named = value if value.keys() <= fields.keys() else under_field_names(value, cls)
+        if getattr(info.context, "is_reply", False):
+            named = {name: part for name, part in named.items() if InternalField() not in fields[name].metadata}
+        return {name: None for name, field in fields.items() if Omittable() in field.metadata} | named
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
@@ -127,6 +132,41 @@ class ReplyModel(BaseModel):
         for field in schema.get("properties", {}).values():
             field.pop("title", None)
         return schema
+
+
+_NOT_LETTERS = re.compile(r"[\W_]+")
+_NO_LABEL = ("", "none", "no", "n/a", "null")
+
+
+def plain_name(name: object) -> str:
+    """Return the name of a field without regard to capitals, blanks and marks."""
+    return _NOT_LETTERS.sub("", str(name)).casefold()
+
+
+def under_field_names(value: Mapping[Any, object], model: type[BaseModel]) -> dict[str, object]:
+    """Return the values under the names of a model's fields, however these are spelled, or else called by another name;
+    without those that have different values under two names."""
+    parts_by_name: dict[str, list[object]] = {}
+    for name, part in value.items():
+        parts_by_name.setdefault(plain_name(name), []).append(part)
+    named: dict[str, object] = {}
+    for field, info in model.model_fields.items():
+        aliases = {plain_name(alias) for mark in info.metadata if isinstance(mark, AliasNames) for alias in mark.names}
+        aliases -= set(map(plain_name, model.model_fields))
+        parts = parts_by_name.get(plain_name(field)) or []
+        if not parts and (
+            parts := [part for alias in parts_by_name if alias in aliases for part in parts_by_name[alias]]
+        ):
+            choices = get_args(info.annotation) if get_origin(info.annotation) is not Literal else (info.annotation,)
+            if (
+                choices
+                and all(get_origin(choice) is Literal for choice in choices)
+                and read_label(parts[0]) in _NO_LABEL
+            ):
+                parts = []
+        if parts and all(part == parts[0] for part in parts):
+            named[field] = parts[0]
+    return named
 
 
 @cache

@@ -195,8 +195,10 @@ class Tags:
 class TagContext:
     """Validation context that turns tags into numbers and back, and counts what was named."""
 
-    def __init__(self, tags: Tags) -> None:
+    def __init__(self, tags: Tags, *, is_reply: bool = False) -> None:
         self.tags = tags
+        self.is_reply = is_reply
+        """Whether a language model wrote what is validated: its values for internal fields are dropped."""
         self.named = 0
         self.strangers = 0
         """How many names were none of the items."""

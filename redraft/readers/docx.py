@@ -44,6 +44,8 @@ p[style-name^='toc '] => div.toc > p:fresh
 p[style-name^='TOC '] => div.toc > p:fresh
 p[style-name^='table of figures'] => div.toc > p:fresh
 """
+_LONGEST_CHAIN = 20
+"""The most styles that are based on each other in turn."""
 _HINT = "save it again as .docx with the program that made it"
 
 
@@ -78,25 +80,20 @@ def read(data: bytes, name: str) -> ReadText:
 
 def _ranks(styles: Element | None) -> dict[str, int]:
     """Return the heading levels of the paragraph styles by their keys, also of those based on a heading style."""
-    styles_by_key: dict[str, tuple[int, str]] = {}
+    ranks: dict[str, int] = {}
+    bases: dict[str, str] = {}
     for style in elements(styles, "style") if styles is not None else ():
         values = {tag(element): element.get(f"{_W}val") or "" for element in style.iter()}
-        match = re.fullmatch(r"(?i)heading\s*([1-9])", values.get("name", "").strip())
-        outline = values.get("outlinelvl", "9")
-        rank = int(match[1]) if match else int(outline) + 1 if outline in set("012345678") else 0
-        is_contents = values.get("name", "").lower().startswith("toc ")
-        styles_by_key[style.get(f"{_W}styleId") or ""] = (
-            0 if is_contents else rank,
-            "" if is_contents else values.get("basedon", ""),
-        )
-    ranks: dict[str, int] = {}
-    for key in styles_by_key:
-        rank, base = styles_by_key[key]
-        for _ in range(20):
-            if rank or base not in styles_by_key:
-                break
-            rank, base = styles_by_key[base]
-        ranks[key] = min(rank, 6)
+        name, outline = values.get("name", "").strip(), values.get("outlinelvl", "9")
+        if not name.lower().startswith("toc "):
+            match, key = re.fullmatch(r"(?i)heading\s*([1-9])", name), style.get(f"{_W}styleId") or ""
+            ranks[key] = int(match[1]) if match else int(outline) + 1 if outline in set("012345678") else 0
+            bases[key] = values.get("basedon", "")
+    for key in ranks:
+        base = key
+        for _ in range(_LONGEST_CHAIN):
+            base = base if ranks.get(base) else bases.get(base, "")
+        ranks[key] = min(ranks.get(base, 0), 6)
     return ranks
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
-from redraft.document import Mark, MarkKind
+from redraft.document import Mark, MarkKind, Span
 from redraft.errors import DocumentError
 from redraft.readers.archive import Archive, resolve
-from redraft.readers.builder import TITLE_WIDTH, Anchor, Heading, ReadCoverage, ReadText, TextBuilder
+from redraft.readers.builder import TITLE_WIDTH, Heading, ReadCoverage, ReadText, TextBuilder
 from redraft.readers.formats import MAX_ENTRIES
-from redraft.readers.html import HtmlWalker, body_of, kinds
+from redraft.readers.html import MATTER, HtmlWalker, body_of, kinds
 from redraft.readers.markup import Element, attr, child, elements, page, size, tag, text_of, xml
 from redraft.text.sanitizer import one_line
 
@@ -20,24 +20,12 @@ _CONTAINER = "META-INF/container.xml"
 _ENCRYPTION = "META-INF/encryption.xml"
 _FONTS = ("obfuscation", "fonts", "ns.adobe.com/pdf/enc")
 _BAD_BOOK = "get the book again, or convert it to .txt"
-# The older landmarks of a book (its guide) have other names than the newer ones.
-_MATTER: dict[str, MarkKind] = {
-    "toc": "contents",
-    "index": "index",
-    "notes": "notes",
-    "footnotes": "notes",
-    "endnotes": "notes",
-    "rearnotes": "notes",
-    "title-page": "front",
-    "titlepage": "front",
-    "copyright-page": "front",
-    "dedication": "front",
-    "frontmatter": "front",
-}
+# The older landmarks of a book (its guide) have some names of their own.
+_MATTER: dict[str, MarkKind] = {**MATTER, "notes": "notes", "title-page": "front"}
 
 
 class _Entry(NamedTuple):
-    """An entry of the table of contents: its level, title, part and fragment."""
+    """An entry of the table of contents or the list of pages: its level, title, part and fragment."""
 
     level: int
     title: str
@@ -46,14 +34,12 @@ class _Entry(NamedTuple):
 
 
 class _Item(NamedTuple):
+    """A file that the package of a book names."""
+
     part: str
     kind: str
-    properties: frozenset[str]
+    properties: str
     fallback: str
-
-    @property
-    def is_text(self) -> bool:
-        return "html" in self.kind or "xml" in self.kind
 
 
 def read(data: bytes, name: str) -> ReadText:
@@ -63,50 +49,56 @@ def read(data: bytes, name: str) -> ReadText:
 
 class _Book:
     def __init__(self, archive: Archive, name: str) -> None:
-        self._archive = archive
-        self._name = name
-        self._package_part = self._find_package()
-        self._package = xml(archive.part(self._package_part), name)
-        self._items = dict(self._manifest())
-        self._builder = TextBuilder()
+        self._archive, self._name, self._builder = archive, name, TextBuilder()
+        package = self._find_package()
+        self._package = xml(archive.part(package), name)
+        self._items = {
+            element.get("id"): _Item(
+                resolve(package, element.get("href") or "")[0],
+                *(element.get(attribute) or "" for attribute in ("media-type", "properties", "fallback")),
+            )
+            for element in elements(self._package, "item")
+            if element.get("id") and element.get("href")
+        }
+        guide = [(element, _MATTER.get((element.get("type") or "").lower())) for element in self._named("reference")]
+        targets = ((resolve(package, element.get("href") or ""), kind) for element, kind in guide if kind)
+        self._guide = {part: kind for (part, fragment), kind in targets if not fragment}
+        """The parts that the book declares as front matter, contents, notes or index."""
         self._starts: dict[str, int] = {}
         self._places: dict[tuple[str, str], int] = {}
 
     def read(self) -> ReadText:
         self._refuse_encrypted()
-        spine = list(elements(self._package, "itemref"))
+        spine, oddities = list(self._named("itemref")), self._builder.oddities
         if not spine:
             raise DocumentError("the book has no spine", place=self._name, hint=_BAD_BOOK)
-        guide = self._guide()
         missing = 0
         for ref in spine:
             item = self._items.get(ref.get("idref") or "")
-            if item is not None and not item.is_text:
+            if item is not None and "html" not in item.kind and "xml" not in item.kind:
                 item = self._items.get(item.fallback, item)
             if item is None or not self._archive.has(item.part):
                 missing += 1
-            elif not item.is_text:
-                self._builder.oddities.append(f"a part of the book is not text: {item.part}, {item.kind}")
-            elif item.part not in self._starts:
-                self._chapter(item, guide.get(item.part), linear=ref.get("linear") != "no")
+            elif "html" not in item.kind and "xml" not in item.kind:
+                oddities.append(f"a part of the book is not text: {item.part}, {item.kind}")
+            elif self._read_part(item) and ref.get("linear") == "no":
+                oddities.append("its parts outside the reading order are placed where the spine names them")
         if missing:
-            self._builder.oddities.append(f"{missing:,} parts that the spine names are not in the book")
-        self._add_parts_outside_the_spine(guide)
-        title, language = self._metadata("title"), self._metadata("language")
-        self._add_pages()
+            oddities.append(f"{missing:,} parts that the spine names are not in the book")
+        self._read_parts_outside_the_spine()
+        title, language = (one_line(text_of(next(self._named(what), None))) for what in ("title", "language"))
+        self._mark_pages()
         reading = self._builder.reading(title, language)
-        headings = self._headings(reading) or reading.headings
-        return replace(reading, title=title, headings=headings)
+        return replace(reading, title=title, headings=self._headings(reading) or reading.headings)
 
-    def _add_parts_outside_the_spine(self, guide: Mapping[str, MarkKind]) -> None:
+    def _named(self, name: str) -> Iterator[Element]:
+        """Return the elements of the package that have this name."""
+        return elements(self._package, name)
+
+    def _read_parts_outside_the_spine(self) -> None:
         """Read the pages that only the manifest names at the end, and leave out those that it does not name either."""
-        added: list[str] = []
-        for item in self._items.values():
-            is_page = "html" in item.kind and "nav" not in item.properties
-            if is_page and item.part not in self._starts and self._archive.has(item.part):
-                start = self._builder.length
-                self._chapter(item, guide.get(item.part), linear=True)
-                added += [item.part] * (self._builder.length > start)
+        pages = [item for item in self._items.values() if "html" in item.kind and "nav" not in item.properties]
+        added = [item.part for item in pages if self._archive.has(item.part) and self._read_part(item)]
         if added:
             names = one_line(", ".join(added), TITLE_WIDTH)
             self._builder.oddities.append(f"{len(added):,} parts that the spine does not name are at the end: {names}")
@@ -116,9 +108,11 @@ class _Book:
                 text = text_of(page(self._archive.part(name), self._name).root)
                 self._builder.leave_out("pages that the book does not name", text=text)
 
-    def _chapter(self, item: _Item, matter: MarkKind | None, *, linear: bool) -> None:
-        """Read one file of the book."""
+    def _read_part(self, item: _Item) -> bool:
+        """Read one file of the book, unless it has been read, and return whether it has text."""
         builder, start = self._builder, self._builder.length
+        if item.part in self._starts:
+            return False
         self._starts[item.part] = start
         try:
             root, _, notes = page(self._archive.part(item.part), self._name)
@@ -127,123 +121,87 @@ class _Book:
                 raise
             builder.oddities.append(f"a part of the book cannot be read: {item.part}: {error.message}")
             builder.extents.append(ReadCoverage(item.part, self._archive.size(item.part), 0))
-            return
+            return False
         builder.oddities.extend(f"{item.part}: {note}" for note in notes)
         length = size(text_of(root))
         builder.extents.append(ReadCoverage(item.part, length, length))
-        body = body_of(root)
         walker = HtmlWalker(builder, item.part)
-        walker.walk(body)
+        walker.walk(body_of(root))
         self._places |= {(item.part, key): at for key, at in walker.ids.items()}
-        kind = matter or ("contents" if "nav" in item.properties else None)
-        kind = kind or next((_MATTER[name] for name in sorted(kinds(body)) if name in _MATTER), None)
-        if builder.length > start:
-            if kind:
-                builder.marks.append(Mark(start, builder.length, kind, "", item.part))
-            if not linear:
-                builder.oddities.append("its parts outside the reading order are placed where the spine names them")
+        matter = self._guide.get(item.part) or ("contents" if "nav" in item.properties else None)
+        matter = matter or next((_MATTER[name] for name in sorted(kinds(body_of(root))) if name in _MATTER), None)
+        if matter and builder.length > start:
+            builder.marks.append(Mark(start, builder.length, matter, "", item.part))
+        return builder.length > start
 
     def _find_package(self) -> str:
+        """Return the part that lists the others."""
         if self._archive.has(_CONTAINER):
             root = xml(self._archive.part(_CONTAINER), self._name)
             part = next((element.get("full-path") for element in elements(root, "rootfile")), None)
             if part and self._archive.has(part):
                 return part
-        part = next((name for name in self._archive.names if name.endswith(".opf")), None)
-        if part is None:
-            raise DocumentError(
-                "this is not an EPUB book: it has no list of its parts", place=self._name, hint=_BAD_BOOK
-            )
-        return part
-
-    def _manifest(self) -> Iterator[tuple[str, _Item]]:
-        for element in elements(self._package, "item"):
-            if (key := element.get("id")) and (href := element.get("href")):
-                part, _ = resolve(self._package_part, href)
-                properties = frozenset((element.get("properties") or "").split())
-                yield key, _Item(part, element.get("media-type") or "", properties, element.get("fallback") or "")
-
-    def _guide(self) -> dict[str, MarkKind]:
-        """Return the parts that the book declares as front matter, contents, notes or index."""
-        guide: dict[str, MarkKind] = {}
-        for element in elements(self._package, "reference"):
-            if kind := _MATTER.get((element.get("type") or "").lower()):
-                part, fragment = resolve(self._package_part, element.get("href") or "")
-                if not fragment:
-                    guide[part] = kind
-        return guide
+        if part := next((name for name in self._archive.names if name.endswith(".opf")), None):
+            return part
+        raise DocumentError("this is not an EPUB book: it has no list of its parts", place=self._name, hint=_BAD_BOOK)
 
     def _refuse_encrypted(self) -> None:
         """Raise for an encrypted book; one with only obfuscated fonts can be read."""
-        if not self._archive.has(_ENCRYPTION):
-            return
-        root = xml(self._archive.part(_ENCRYPTION), self._name)
-        methods = [attr(element, "Algorithm") for element in elements(root, "encryptionmethod")]
-        if any(not any(font in method.lower() for font in _FONTS) for method in methods):
-            raise DocumentError(
-                "the book is encrypted, and only its seller's programs can open it",
-                place=self._name,
-                hint="give a copy without protection",
-            )
-
-    def _metadata(self, what: str) -> str:
-        """Return an element of the book's metadata."""
-        return one_line(text_of(next(elements(self._package, what), None)))
+        root = xml(self._archive.part(_ENCRYPTION), self._name) if self._archive.has(_ENCRYPTION) else None
+        for element in elements(root, "encryptionmethod") if root is not None else ():
+            if not any(font in attr(element, "Algorithm").lower() for font in _FONTS):
+                raise DocumentError(
+                    "the book is encrypted, and only its seller's programs can open it",
+                    place=self._name,
+                    hint="give a copy without protection",
+                )
 
     def _headings(self, reading: ReadText) -> tuple[Heading, ...]:
         """Return the sections of the table of contents, as far as its entries point into the text."""
         contents = list(islice(self._contents(), MAX_ENTRIES + 1))
         if len(contents) > MAX_ENTRIES:
-            raise DocumentError(
-                f"its contents have more than {MAX_ENTRIES:,} entries", place=self._name, hint=_BAD_BOOK
-            )
-        headings = [
-            Heading(at, entry.level, entry.title)
+            message = f"its contents have more than {MAX_ENTRIES:,} entries"
+            raise DocumentError(message, place=self._name, hint=_BAD_BOOK)
+        headings = {
+            Heading(_after_blank(reading.text, at), entry.level, entry.title)
             for entry in contents
-            if entry.title and (at := self._place(entry.part, entry.fragment)) is not None and at < len(reading.text)
-        ]
-        settled = sorted({heading._replace(at=_after_blank(reading.text, heading.at)) for heading in headings})
-        if len({heading.at for heading in settled}) < 2 <= len(reading.headings):
+            if entry.title and (at := self._place(entry)) is not None and at < len(reading.text)
+        }
+        if len({heading.at for heading in headings}) < 2 <= len(reading.headings):
             return ()
-        return tuple(_with_inner(settled, reading.headings))
+        return tuple(_with_inner(sorted(headings), reading.headings))
 
-    def _place(self, part: str, fragment: str) -> int | None:
-        if fragment and (part, fragment) in self._places:
-            return self._places[part, fragment]
-        return self._starts.get(part)
+    def _place(self, entry: _Entry) -> int | None:
+        return self._places.get((entry.part, entry.fragment), self._starts.get(entry.part))
 
     def _contents(self) -> Iterator[_Entry]:
         """Yield the entries of the navigation document (EPUB 3), else of the NCX file (EPUB 2)."""
-        nav = next((item.part for item in self._items.values() if "nav" in item.properties), None)
-        if nav and self._archive.has(nav):
-            root = page(self._archive.part(nav), self._name).root
-            lists = [element for element in elements(root, "nav") if "toc" in kinds(element)]
-            if entries := [entry for element in lists[:1] for entry in islice(_nav(element, nav), MAX_ENTRIES + 1)]:
-                yield from entries
-                return
+        if entries := list(islice(self._listed("toc"), MAX_ENTRIES + 1)):
+            yield from entries
+            return
         ncx = next((item.part for item in self._items.values() if "ncx" in item.kind), None)
         if ncx and self._archive.has(ncx):
             yield from _ncx(xml(self._archive.part(ncx), self._name), ncx)
 
-    def _add_pages(self) -> None:
-        """Add the pages of the page list, unless the text itself marks where they begin."""
+    def _listed(self, kind: str) -> Iterator[_Entry]:
+        """Yield the entries of a list of the navigation document."""
         nav = next((item.part for item in self._items.values() if "nav" in item.properties), None)
-        if any(mark.kind == "page" for mark in self._builder.marks) or not nav or not self._archive.has(nav):
+        if nav and self._archive.has(nav):
+            root = page(self._archive.part(nav), self._name).root
+            element = next((element for element in elements(root, "nav") if kind in kinds(element)), None)
+            yield from () if element is None else _nav(element, nav)
+
+    def _mark_pages(self) -> None:
+        """Mark the pages of the page list, unless the text itself marks where they begin."""
+        if any(mark.kind == "page" for mark in self._builder.marks):
             return
-        root = page(self._archive.part(nav), self._name).root
-        lists = [element for element in elements(root, "nav") if "page-list" in kinds(element)]
-        begins = []
-        for link in (link for element in lists for link in elements(element, "a")):
-            part, fragment = resolve(nav, link.get("href") or "")
-            if (at := self._place(part, fragment)) is not None:
-                label = one_line(text_of(link), 20)
-                begins.append((at, Anchor(label, f"{part}#{fragment}" if fragment else part)))
         text = "".join(self._builder.parts)
-        begins = sorted((_after_blank(text, at), anchor) for at, anchor in begins)
-        ends = [*(at for at, _ in begins[1:]), self._builder.length][: len(begins)]
-        for (at, anchor), end in zip(begins, ends, strict=True):
-            if end > at:
-                self._builder.marks.append(Mark(at, end, "page", anchor.label, anchor.href))
+        places = ((self._place(entry), entry) for entry in self._listed("page-list"))
+        begins = sorted((_after_blank(text, at), entry) for at, entry in places if at is not None)
+        ends = [*(at for at, _ in begins[1:]), len(text)]
+        for (at, entry), end in zip(begins, ends, strict=False):
+            href = f"{entry.part}#{entry.fragment}" if entry.fragment else entry.part
+            self._builder.mark("page", Span(at, end), one_line(entry.title, 20), href)
 
 
 def _with_inner(listed: Sequence[Heading], in_text: Sequence[Heading]) -> Iterator[Heading]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from dataclasses import dataclass
+from collections import Counter
+from itertools import islice
 
 from redraft.document import MarkKind
 from redraft.readers.builder import BREAK, Anchor, ReadText, Run, TextBuilder, cell_text
@@ -70,7 +70,7 @@ _PERMALINKS = frozenset("#¶§🔗⚓")
 _LONG_CELL = 400
 _LONGEST_NUMBER = 30
 """The most characters of the number of a page or note, with what stands around it; a longer one is text."""
-_MATTER: dict[str, MarkKind] = {
+MATTER: dict[str, MarkKind] = {
     **dict.fromkeys(("toc", "landmarks", "lot", "loi"), "contents"),
     "index": "index",
     **dict.fromkeys(("endnotes", "footnotes", "rearnotes"), "notes"),
@@ -89,10 +89,9 @@ def read(data: bytes, name: str) -> ReadText:
     or else by its title."""
     root, encoding, notes = page(data, name)
     builder = TextBuilder(oddities=[*([] if encoding == "utf-8" else [f"the page is in {encoding}"]), *notes])
-    title = one_line(text_of(next(elements(root, "title"), None)))
-    body = body_of(root)
+    title, body = one_line(text_of(next(elements(root, "title"), None))), body_of(root)
     main = _main(body)
-    if main is not body and (outside := _words_in(body) - _words_in(main)) > 0:
+    if outside := count_words(" ".join(map(str, body.itertext()))) - count_words(" ".join(map(str, main.itertext()))):
         builder.leave_out("words outside the main content", outside)
     _remove_clutter(main, builder)
     HtmlWalker(builder).walk(main)
@@ -111,10 +110,6 @@ def kinds(element: Element) -> set[str]:
         return set()
     roles = {role.removeprefix("doc-") for role in (element.get("role") or "").lower().split()}
     return roles | set(attr(element, "type").lower().split())
-
-
-def _words_in(element: Element) -> int:
-    return count_words(" ".join(map(str, element.itertext())))
 
 
 def _main(body: Element) -> Element:
@@ -138,23 +133,22 @@ def _remove_clutter(body: Element, builder: TextBuilder) -> None:
         if element is not body:
             builder.leave_out(_LEFT_OUT[tag(element)])
             remove(element)
-    counts = _counts(body)
+    words, linked = _word_counts(body)
     clutter: dict[Element, str] = {}
     comments: list[Element] = []
     stack = list(reversed(body))
     while stack:
         element = stack.pop()
-        kind, words = _kind_of(element), counts[element].words
-        kind = kind or (_LINKS if _is_of_links(element, counts[element]) else "")
-        is_small = words <= _LARGEST * counts[body].words and not (kind == "share bars" and words > _FEW_IN_SHARE_BAR)
+        kind = _kind_of(element) or (_LINKS if _is_of_links(element, words[element], linked[element]) else "")
+        is_article = kind == "share bars" and words[element] > _FEW_IN_SHARE_BAR
         if kind == _COMMENTS:
             comments.append(element)
-        elif kind and is_small:
+        elif kind and words[element] <= _LARGEST * words[body] and not is_article:
             clutter[element] = kind
         else:
             stack.extend(reversed(element))
-    in_comments = sum(counts[element].words for element in comments)
-    remaining = counts[body].words - in_comments - sum(counts[element].words for element in clutter)
+    in_comments = sum(words[element] for element in comments)
+    remaining = words[body] - in_comments - sum(words[element] for element in clutter)
     if remaining >= max(_MIN_REMAINING, _LEFT_BESIDE * in_comments):
         clutter |= dict.fromkeys(comments, _COMMENTS)
     for element, kind in clutter.items():
@@ -167,37 +161,31 @@ def _remove_clutter(body: Element, builder: TextBuilder) -> None:
         remove(element)
 
 
-@dataclass(slots=True)
-class _Counts:
-    """How many words an element has, how many of them are in links to other pages, and how many such links."""
-
-    words: int = 0
-    linked: int = 0
-    links: int = 0
-
-
-def _counts(body: Element) -> dict[Element, _Counts]:
-    """Return the counts of all elements of a page."""
-    counts: dict[Element, _Counts] = defaultdict(_Counts)
+def _word_counts(body: Element) -> tuple[Counter[Element], Counter[Element]]:
+    """Return the numbers of words in all elements of a page, and of those in links to other pages."""
+    words: Counter[Element] = Counter()
+    linked: Counter[Element] = Counter()
     # Children precede their parents.
     for element in reversed(list(body.iter())):
-        inner = counts[element]
-        inner.words += count_words(element.text or "")
-        if tag(element) == "a" and not (element.get("href") or "#").startswith("#"):
-            inner.linked, inner.links = inner.words, 1
+        words[element] += count_words(element.text or "")
+        if _is_link(element):
+            linked[element] = words[element]
         parent = element.getparent()
         if element is not body and parent is not None:
-            outer = counts[parent]
-            outer.words += inner.words + count_words(element.tail or "")
-            outer.linked += inner.linked
-            outer.links += inner.links
-    return counts
+            words[parent] += words[element] + count_words(element.tail or "")
+            linked[parent] += linked[element]
+    return words, linked
 
 
-def _is_of_links(element: Element, counts: _Counts) -> bool:
+def _is_link(element: Element) -> bool:
+    return tag(element) == "a" and not (element.get("href") or "#").startswith("#")
+
+
+def _is_of_links(element: Element, words: int, linked: int) -> bool:
     """Return whether an element is a box of links to other pages, such as the most viewed ones."""
-    is_linked = counts.links >= _MIN_LINKS and counts.linked >= _LINKED * counts.words
-    return is_linked and tag(element) in _BOXES and _mark_of(element) != "contents"
+    if tag(element) not in _BOXES or linked < max(1, _LINKED * words) or _mark_of(element) == "contents":
+        return False
+    return sum(1 for _ in islice(filter(_is_link, element.iter()), _MIN_LINKS)) == _MIN_LINKS
 
 
 def _kind_of(element: Element) -> str:
@@ -371,7 +359,7 @@ def _mark_of(element: Element) -> MarkKind | None:
     if name == "figcaption" or not element.attrib:
         return "caption" if name == "figcaption" else None
     roles, classes = kinds(element) | {element.get("id") or ""}, _classes(element)
-    if matter := next((_MATTER[role] for role in sorted(roles) if role in _MATTER), None):
+    if matter := next((MATTER[role] for role in sorted(roles) if role in MATTER), None):
         return matter
     if name in ("div", "nav", "section", "ul", "table") and "toc" in classes:
         return "contents"

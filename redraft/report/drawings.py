@@ -18,15 +18,18 @@ OK = "ok"
 FIFTHS = tuple(f"{start} to {start + 20}%" for start in range(0, 100, 20))
 """The names of the fifths of a document."""
 _WIDTH, _LEFT, _RIGHT, _TOP, _LINE = 640, 48, 560, 28, 20
-_ROW_LEFT, _ROW_RIGHT, _ROW = 130, 500, 26
+_ROW_LEFT, _ROW_RIGHT, _ROW = 130, 480, 26
+_BAR, _SOURCES = 36, 84
 # The number of colours of series in the stylesheet.
 _HUES = 6
-_LONGEST_NAME, _LONGEST_BAR = 44, 80
+_LONGEST_NAME, _LONGEST_BAR, _LABEL = 44, 80, 13
+_SHORT = 2.0
 
 
 def rounds(turns: Sequence[RoundTrace], goals: Mapping[str, float]) -> Markup:
     """Draw the scores by round: lines through the accepted drafts, hollow marks for rejected ones, dashes for goals."""
-    bottom, step = 228, (_RIGHT - _LEFT) / len(turns)
+    right, bottom = (440, 228) if goals else (_RIGHT, 228)
+    step, labels = (right - _LEFT) / len(turns), list[float]()
     places = [_LEFT + step * (at + 0.5) for at in range(len(turns))]
     is_accepted = [turn.round.accepted is not False for turn in turns]
 
@@ -35,7 +38,7 @@ def rounds(turns: Sequence[RoundTrace], goals: Mapping[str, float]) -> Markup:
 
     parts = [_text(x, bottom + 18, str(at) if at else "draft", "middle") for at, x in enumerate(places)]
     for share in (0, 0.25, 0.5, 0.75, 1):
-        parts.append(_line((_LEFT, height(share)), (_RIGHT, height(share)), "plot-grid"))
+        parts.append(_line((_LEFT, height(share)), (right, height(share)), "plot-grid"))
         parts.append(_text(_LEFT - 6, height(share) + 4, f"{share:.2g}", "end"))
     metrics = list(dict.fromkeys(metric for turn in turns for metric in turn.scores))
     for hue, metric in enumerate(metrics):
@@ -50,8 +53,13 @@ def rounds(turns: Sequence[RoundTrace], goals: Mapping[str, float]) -> Markup:
                 mark = "plot-mark" if is_accepted[at] else "plot-mark plot-hollow"
                 parts.append(_element("circle", tip, cx=point[0], cy=point[1], r=4.5, class_=f"{mark} {kind}"))
         if (goal := goals.get(metric)) is not None:
-            parts.append(_line((_LEFT, height(goal)), (_RIGHT, height(goal)), f"plot-goal {kind}"))
-            parts.append(_text(_RIGHT + 6, height(goal) + 4, f"goal {goal:g}"))
+            parts.append(_line((_LEFT, height(goal)), (right, height(goal)), f"plot-goal {kind}"))
+            # Labels of goals that lie close together stand below each other.
+            label = height(goal) + 4
+            while any(abs(label - other) < _LABEL for other in labels):
+                label += 1
+            labels.append(label)
+            parts.append(_text(right + 6, label, f"{spaced(metric)}: goal {goal:g}"))
     parts += _legend([(f"plot-{hue % _HUES + 1}", spaced(metric)) for hue, metric in enumerate(metrics)], bottom + 34)
     values = {metric: ", ".join(score(turn.scores.get(metric)) for turn in turns) for metric in metrics}
     alt = " ".join(f"{spaced(metric)}: {numbers}." for metric, numbers in values.items())
@@ -60,21 +68,23 @@ def rounds(turns: Sequence[RoundTrace], goals: Mapping[str, float]) -> Markup:
 
 
 def sources(shares: Mapping[str, Sequence[float]]) -> Markup:
-    """Draw from which fifth of their documents summaries come: a bar for each, divided by its shares."""
-    parts, captions = list[Markup](), list[str]()
+    """Draw from which fifth of their documents summaries come: a bar with its share for each fifth of each summary."""
+    parts, alts, step = list[Markup](), list[str](), (_RIGHT - _LEFT) / len(FIFTHS)
     for row, (label, of_fifths) in enumerate(shares.items()):
-        x, y, total = float(_LEFT), 6 + 44 * row, sum(of_fifths) or 1.0
+        top, total = _SOURCES * row, sum(of_fifths) or 1.0
+        base = top + _SOURCES - 12
         words = [f"{name} {share / total:.0%}" for name, share in zip(FIFTHS, of_fifths, strict=True)]
-        captions.append(f"{label}: {', '.join(words)}.")
-        parts.append(_text(_LEFT, y + 8, label[:_LONGEST_BAR]))
-        for hue, (share, tip) in enumerate(zip(of_fifths, words, strict=True), 1):
-            width = (_RIGHT - _LEFT) * share / total
-            parts.append(_bar(x, y + 14, width, 18, f"plot-bar plot-{hue}", f"{label}, {tip}"))
-            x += width
-    bottom = 14 + 44 * len(shares)
-    parts += _legend([(f"plot-{hue}", name) for hue, name in enumerate(FIFTHS, 1)], bottom)
-    title = "Which fifth of the document it comes from."
-    return _figure(title, " ".join(captions), "", bottom + _LINE * -(-len(FIFTHS) // 2), parts)
+        alts.append(f"{label}: {', '.join(words)}.")
+        parts.append(_text(_LEFT, top + 14, label[:_LONGEST_BAR]))
+        for at, (share, tip) in enumerate(zip(of_fifths, words, strict=True)):
+            height, x = _BAR * share / total, _LEFT + step * at
+            parts.append(_bar(x + 8, base - height, step - 16, height, "plot-bar plot-1", f"{label}, {tip}"))
+            parts.append(_text(x + step / 2, base - height - 4, f"{share / total:.0%}", "middle"))
+        parts.append(_line((_LEFT, base), (_RIGHT, base), "plot-grid"))
+    bottom = _SOURCES * len(shares) + 6
+    parts += [_text(_LEFT + step * (at + 0.5), bottom, name, "middle") for at, name in enumerate(FIFTHS)]
+    caption = "The share of the traced sentences from each fifth of the document."
+    return _figure("Where it comes from.", caption, " ".join(alts), bottom + 8, parts)
 
 
 def items_by_fifth(title: str, measure: str, items: Sequence[JudgedItem], characters: int) -> Markup:
@@ -89,7 +99,8 @@ def items_by_fifth(title: str, measure: str, items: Sequence[JudgedItem], charac
         values, y = [item.value for item in within if item.value is not None], 6 + at * _ROW
         share = mean(values)
         alts.append(f"{name}: {score(share)}, {len(values)} of {count(len(within), 'item')} judged")
-        numbers = f"{score(share)} of {len(values)}/{len(within)}"
+        unjudged = len(within) - len(values)
+        numbers = f"{score(share)} of {len(values)}{f', {unjudged} open' if unjudged else ''}"
         parts += [_text(_ROW_LEFT - 8, y + 14, name, "end"), _text(_ROW_RIGHT + 10, y + 14, numbers)]
         width = _ROW_RIGHT - _ROW_LEFT
         parts.append(_bar(_ROW_LEFT, y, width, 18, "plot-empty"))
@@ -120,7 +131,8 @@ def calls_over_time(calls: Sequence[CallEntry]) -> Markup:
         times = f"{call.began:,.1f} s to {call.began + call.seconds:,.1f} s{', failed' if has_failed else ''}"
         x, width = _LEFT + call.began * scale, max(1.5, call.seconds * scale)
         parts.append(_bar(x, 8 + height * lane, width, height - 1, kind, f"{spaced(call.prompt)}: {times}"))
-    quarters = [(_LEFT + (_RIGHT - _LEFT) * at / 4, f"{end * at / 4:,.1f} s") for at in range(5)]
+    digits = 1 if end >= _SHORT else 3
+    quarters = [(_LEFT + (_RIGHT - _LEFT) * at / 4, f"{end * at / 4:,.{digits}f} s") for at in range(5)]
     parts += [_text(x, bottom + 16, time, "middle") for x, time in quarters]
     names = [f"{spaced(prompt)} ({sum(call.prompt == prompt for call in ordered):,})" for prompt in prompts]
     entries = [(f"plot-{at % _HUES + 1}", name) for at, name in enumerate(names)]

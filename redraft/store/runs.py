@@ -44,7 +44,18 @@ _LIST_RUNS = (RunCommand("runs"), " lists them")
 _DAMAGED = (RunCommand("runs"), " lists those that are not; ", RunCommand("forget"), " removes it")
 _PAGE, _OPENING = 100, 400
 _COLUMNS = ("id", "identity", "document", "status", "experiment", "draft", "seconds", "created", "updated")
-_BESIDE = ("tokenizer", "version", "parent", "stop_reason", "why", "error", "output", "prompt_hashes", "notes")
+_BESIDE = (
+    "tokenizer",
+    "version",
+    "parent",
+    "stop_reason",
+    "why",
+    "error",
+    "output",
+    "prompt_hashes",
+    "notes",
+    "source_notes",
+)
 """The fields in the body of a row, beside the order."""
 _NEWEST_FIRST = "ORDER BY created DESC, rowid DESC"
 _DROP_PARENTS = "DELETE FROM records WHERE run = ? AND kind = 'parent' AND key > ? AND key < ?"
@@ -423,6 +434,8 @@ def _run(row: dict[str, Any]) -> Run:
         try:
             values["order"] = stored_order(values["order"])
             values["notes"] = tuple(values.get("notes", ()))
+            source_notes = values.get("source_notes")
+            values["source_notes"] = None if source_notes is None else tuple(source_notes)
         except ValidationError as error:
             faults = [fault for fault in error.errors() if fault["type"] == "extra_forbidden"]
             unknown = ", ".join(".".join(map(str, fault["loc"][1:] or fault["loc"])) for fault in faults)

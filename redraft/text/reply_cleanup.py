@@ -48,27 +48,18 @@ def has_whole_text(reply: str) -> bool:
 _OFTEN, _MIN_KEY_WORDS = 3, 4
 # The number of consecutive repetitions of a short one that make a loop.
 _IN_A_ROW = 5
-# A run of two or three words is repeated four times in a loop, a longer one three times, with no end of a sentence
-# within: that is found by its sentences.
-_TAIL = r"(?P<{}>(?:[^\w.!?]+\w+){{1,10}}\W*\Z)?"
-_CYCLE = pattern(
-    rf"(?P<short>\b\w+(?:[^\w.!?]+\w+){{1,2}}?)(?:[^\w.!?]+(?P=short)\b){{3,}}{_TAIL.format('short_tail')}"
-    rf"|(?P<long>\b\w+(?:[^\w.!?]+\w+){{3,10}}?)(?:[^\w.!?]+(?P=long)\b){{2,}}{_TAIL.format('long_tail')}",
-    re.IGNORECASE,
-)
 # How often a cycle of letters or words is repeated at the very end in a loop.
 _TURNS, _TURNS_OF_LONGER = 8, 4
 _LONG_TURN, _LONGEST_TURN = 25, 200
 
 
 def strip_loops(text: str) -> str:
-    """Return the text with only one of each sentence or line that occurs at least three times, and one turn of each
-    loop of a few words or letters."""
+    """Return the text with only one of each sentence or line that occurs at least three times, and one turn of a loop
+    of a few words or letters at its end."""
     text = _without_stutter(text)
     # Whatever loops has a run of four words three times.
     if max(Counter(ngrams(words(text), 4)).values(), default=0) < _OFTEN:
         return text
-    text = _CYCLE.sub(_one_turn, text)
     parts = list(_parts(text))
     keys = [_key(text, part) for part in parts]
     loops = {key for key, times in Counter(keys).items() if times >= _OFTEN and len(set(key)) >= _MIN_KEY_WORDS}
@@ -82,16 +73,6 @@ def strip_loops(text: str) -> str:
             remaining.append(part)
             first.add(key)
     return _text_of(text, remaining, parts) if len(remaining) < len(parts) else text
-
-
-def _one_turn(match: re.Match[str]) -> str:
-    turn, tail = match["short"] or match["long"], match["short_tail"] or match["long_tail"]
-    turn_words = words(turn)
-    if len(set(turn_words)) == 1 or "".join(turn_words).isdigit():
-        return match[0]
-    # A partial last turn is removed with the others.
-    is_begun = tail and " ".join(turn_words).startswith(" ".join(words(tail)))
-    return turn if is_begun else turn + (tail or "")
 
 
 def _without_stutter(text: str) -> str:

@@ -72,6 +72,23 @@ def one_line(text: str, width: int = 0, *, middle: bool = False) -> str:
     return f"{line[: width - 1 - end].rstrip()}…{line[len(line) - end :].lstrip()}"
 
 
+_EMPHASIS = re.compile(r"(?<!\w)[*_]{1,3}|[*_]{1,3}(?!\w)")
+
+
+def bare_quote(text: str) -> str:
+    """Return a quoted sentence without the emphasis marks of Markdown at its ends that have no partner in it, or that
+    enclose all of it."""
+    text = text.strip()
+    marks = list(_EMPHASIS.finditer(text))
+    opens = bool(marks) and marks[0].start() == 0
+    closes = bool(marks) and marks[-1].end() == len(text)
+    is_unpaired = len(marks) % 2 == 1
+    is_enclosed = opens and closes and len(marks) == 2
+    start = marks[0].end() if opens and (is_unpaired or is_enclosed) else 0
+    end = marks[-1].start() if closes and (is_enclosed or (is_unpaired and not opens)) else len(text)
+    return text[start:end].strip() or text
+
+
 def _replaced(pattern: re.Pattern[str], by: str, text: str) -> tuple[str, int]:
     """Return the text with each matching character replaced, and their number."""
     starts = range(0, len(text), _BLOCK)

@@ -20,6 +20,7 @@ from stop_words import LANGUAGE_MAPPING, get_stop_words
 from redraft.errors import UsageError
 from redraft.lazy import pattern
 from redraft.text.languages import ENGLISH, is_foreign, language_of, primary
+from redraft.text.words import UNSPACED
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -28,10 +29,8 @@ if TYPE_CHECKING:
 Weights = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 
-# Scripts without spaces, in which letters and pairs of letters are terms.
-_UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_TERM = pattern(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}]+(?:['’][^\W_{_UNSPACED}]+)*")
-_IS_UNSPACED = pattern(rf"[{_UNSPACED}]")
+_TERM = pattern(rf"[{UNSPACED}]+|[^\W_{UNSPACED}]+(?:['’][^\W_{UNSPACED}]+)*")
+_IS_UNSPACED = pattern(f"[{UNSPACED}]")
 _POSSESSIVE = pattern(r"['’]s$")
 # Contractions such as "didn't" carry no more meaning than the stop words they are made of.
 _CONTRACTION = pattern(r"['’](?:t|ll|ve|re|d|m)$")

@@ -11,14 +11,13 @@ from typing import NamedTuple
 from redraft.lazy import pattern
 from redraft.text.languages import ENGLISH, is_foreign
 from redraft.text.vectors import stop_words
+from redraft.text.words import UNSPACED
 
-# Scripts without spaces, in which every letter is a word.
-_UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _WORD = pattern(
-    rf"\d+(?:(?:st|nd|rd|th)(?![^\W_]))?|[{_UNSPACED}]|[^\W\d_{_UNSPACED}][^\W_{_UNSPACED}]*(?:['’][^\W_{_UNSPACED}]+)*"
+    rf"\d+(?:(?:st|nd|rd|th)(?![^\W_]))?|[{UNSPACED}]|[^\W\d_{UNSPACED}][^\W_{UNSPACED}]*(?:['’][^\W_{UNSPACED}]+)*"
 )
 _PART = pattern("[^'’]+")
-_LETTER = pattern(rf"[{_UNSPACED}]")
+_LETTER = pattern(rf"[{UNSPACED}]")
 _ORDINAL = pattern(r"(\d+)(?:st|nd|rd|th)")
 _CONTRACTION = pattern(r"^(.+?)['’](s|t|ll|re|ve|d|m)$")
 _TAILS: Mapping[str, tuple[str, ...]] = {

@@ -19,40 +19,14 @@ _SPACED = pattern(r"\S+")
 _COUNTED = pattern(rf"[{UNSPACED}]|[^\s{UNSPACED}]*[^\W{UNSPACED}][^\s{UNSPACED}]*|(?<!\S)[^\s{UNSPACED}]+(?!\S)")
 _BEGINNING = 20_000
 _CENT = 0.01
-_STEMMERS = {
-    "ar": "arabic",
-    "ca": "catalan",
-    "cs": "czech",
-    "da": "danish",
-    "de": "german",
-    "el": "greek",
-    "en": "english",
-    "es": "spanish",
-    "et": "estonian",
-    "eu": "basque",
-    "fa": "persian",
-    "fi": "finnish",
-    "fr": "french",
-    "ga": "irish",
-    "hi": "hindi",
-    "hu": "hungarian",
-    "hy": "armenian",
-    "id": "indonesian",
-    "it": "italian",
-    "lt": "lithuanian",
-    "ne": "nepali",
-    "nl": "dutch",
-    "no": "norwegian",
-    "pl": "polish",
-    "pt": "portuguese",
-    "ro": "romanian",
-    "ru": "russian",
-    "sr": "serbian",
-    "sv": "swedish",
-    "ta": "tamil",
-    "tr": "turkish",
-    "yi": "yiddish",
-}
+_LANGUAGES = (
+    "ar arabic, ca catalan, cs czech, da danish, de german, el greek, en english, es spanish, et estonian, eu basque, "
+    "fa persian, fi finnish, fr french, ga irish, hi hindi, hu hungarian, hy armenian, id indonesian, it italian, lt "
+    "lithuanian, ne nepali, nl dutch, no norwegian, pl polish, pt portuguese, ro romanian, ru russian, sr serbian, sv "
+    "swedish, ta tamil, tr turkish, yi yiddish"
+)
+_STEMMERS = dict(language.split() for language in _LANGUAGES.split(", "))
+"""The names of the stemmers by language."""
 
 
 _SECONDS = 90

@@ -256,23 +256,6 @@ async def test_second_draft_is_judged_like_a_first(
 
 
 @pytest.mark.slow
-async def test_open_questions_read_new_sentences_alone(tmp_path: Path) -> None:
-    court = Court(tmp_path, document=island(40))
-    first = told(*range(7, 37))
-    await judged(court, first)
-    assert put(court) == [(set(range(1, 13)), set(range(7, 37)))]
-    court.forget()
-    evaluation = await judged(court, f"{first} {told(5)}")
-
-    ((numbers, sentences),) = put(court)
-    assert numbers == {1, 2, 3, 4, 5, 6}
-    assert 5 in sentences
-    assert len(sentences) < 31 / 2
-    assert evaluation == await fresh(tmp_path / "fresh", court, f"{first} {told(5)}")
-    court.store.close()
-
-
-@pytest.mark.slow
 async def test_lost_answer_is_searched_everywhere(tmp_path: Path) -> None:
     """Nobody has said that they are silent: another of them may hold it too, far from what is new."""
 
@@ -312,4 +295,3 @@ async def test_sentence_after_a_new_one_is_new(court: Court) -> None:
     (sheet,) = court.asked("answer_from_summary")
     sentences = [sentence_of(sentence) for sentence in sheet.items("sentences").values()]
     assert sentences[-3:] == ["Eve came.", "She sat.", "She slept."]
-    assert len(sentences) < 27

@@ -123,6 +123,7 @@ def test_follow_up_has_document_and_model(command: Inside) -> None:
         (("book.md", "Who?", "--follow", "abcd"), "the document of a follow-up is that of RUN"),
         (("book.md", " "), "the question is empty"),
         (("book.md", "Who?", "-o", "a.pdf"), "an answer is written as text or JSON"),
+        (("Who?", "book.md"), "seem to be swapped\n  write redraft ask book.md 'Who?'"),
         (("abcd", "Who?"), "there is no file 'abcd', and no run begins with 'abcd'"),
         (("book.md", "Who?", "-m", "nli:x"), "cannot write"),
     ],
@@ -152,3 +153,4 @@ def test_built_in_model_quotes_or_abstains(tmp_path: Path) -> None:
 
     silent = command.run("ask", str(SAMPLE), "Which volcano erupted near the airport?")
     assert silent.out == f"{NOT_FOUND}\n"
+    assert "\nnot answered by The Salt" in silent.err

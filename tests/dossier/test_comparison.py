@@ -10,10 +10,17 @@ import pytest
 
 from redraft.domain import Evaluation
 from redraft.errors import RunError, UsageError
-from redraft.evaluators.figures import interval_of_mean
-from redraft.report.dossier.comparison import RunComparison, item_values, letters, read_comparison, standing
+from redraft.evaluators.figures import Interval, interval_of_mean
+from redraft.report.dossier.comparison import (
+    RunComparison,
+    ScoreDifference,
+    item_values,
+    letters,
+    read_comparison,
+    standing,
+)
 from redraft.report.dossier.contents import JudgedItem
-from redraft.report.pages.comparison import comparison_page
+from redraft.report.pages.comparison import comparison_page, verdict
 from redraft.store.store import Store
 from tests.dossier.keepers import Shelf
 
@@ -92,6 +99,20 @@ def test_texts_are_marked_with_their_language(pair: RunComparison) -> None:
     assert page.count('<q dir="auto" lang="he">') == page.count("<q ") > 0
     assert page.count('<span lang="he">') == sum(len(run.sentences) for run in pair.runs)
     assert 'dir="auto" lang' not in page_in("")
+
+
+def test_verdict_claims_only_clear_differences(pair: RunComparison) -> None:
+    equal, differing = pair.differences
+
+    def clauses(of: ScoreDifference, **changes: Any) -> list[str]:
+        changed = pair.model_copy(update={"differences": (of.model_copy(update=changes),)})
+        return [part.says for part in verdict(changed)]
+
+    assert clauses(equal) == ["Coverage is equal"]
+    assert clauses(differing, interval=Interval(-0.4, -0.1)) == ["Consistency is higher for B"]
+    assert clauses(differing, interval=Interval(-0.4, 0.1)) == ["No clear difference in consistency"]
+    assert clauses(differing, interval=None) == []
+    assert clauses(differing, difference=None) == []
 
 
 @pytest.mark.slow
@@ -192,7 +213,7 @@ def test_runs_without_common_scores_are_compared(keepers: Shelf, store: Store, n
 def test_missing_scores_are_named_with_reasons(keepers: Shelf, store: Store) -> None:
     comparison = read_comparison(store, [keepers.first, keepers.coverage_only, keepers.failed])
     not_judged, failed = [warning for warning in comparison.warnings if "No consistency score" in warning]
-    assert not_judged == "No consistency score for B: it was not judged by this metric."
+    assert not_judged == "No consistency score for B: not judged by it."
     reason = comparison.runs[2].result.evaluations["consistency"].reason
     assert failed == f"No consistency score for C: {reason}."
     assert {difference.metric for difference in comparison.differences} == {"coverage"}

@@ -12,14 +12,13 @@ from typing import Any
 import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
 
-from redraft import DraftConfig, RefineConfig, Result, ReviewQuestion, Session, graphs, read_trace
+from redraft import Result, ReviewQuestion, Session, graphs, read_trace
 from redraft.errors import RunError
 from redraft.events import Event, Waiting
-from tests.graphs.test_embedding import GOALS, POOR, Author, Bench, Theirs, thread
+from tests.graphs.test_embedding import GOALS, POOR, Author, Bench, thread
 from tests.judges import Said, Sheet, keepers_in, told
 from tests.runs.test_refining import stories
 
@@ -140,24 +139,6 @@ async def test_wrong_answer_is_asked_again(bench: Bench) -> None:
     assert left["stop"] == "cancelled"
     assert (result.run.status, result.run.stop_reason, result.summary) == ("done", "cancelled", POOR)
     assert len(bench.sheets) == calls
-
-
-async def test_question_is_answered_in_a_nested_graph(bench: Bench) -> None:
-    theirs = StateGraph(Theirs)
-    theirs.add_node("summary", graphs.summarizer("direct").compile())
-    theirs.add_edge(START, "summary")
-    theirs.add_edge("summary", END)
-    graph = theirs.compile(checkpointer=InMemorySaver())
-    refinement = RefineConfig(goals=GOALS, review=True)
-    async with bench.session(settings=DraftConfig(words=100), refinement=refinement) as session:
-        task: Theirs = {"order": {"source": str(bench.path)}}
-        left: Any = await graph.ainvoke(task, thread(), context=session)
-        assert left["__interrupt__"][0].value["text"] == POOR
-        key, question = await asked_by(graph, thread())
-        assert bench.store.runs.get(question["run"]).status == "waiting"
-        left = await graph.ainvoke(Command(resume={key: {}}), thread(), context=session)
-    assert left["result"]["stop"] == "goals_met"
-    assert [run.status for run in bench.store.runs.latest(9)] == ["done"]
 
 
 # The workshop's own way, in two processes.

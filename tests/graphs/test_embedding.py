@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,8 +11,6 @@ from typing import Any, NamedTuple
 import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import END, START, StateGraph
-from typing_extensions import TypedDict
 
 from redraft import DraftConfig, Limits, Session, UsageError, graphs
 from redraft.errors import BudgetError
@@ -292,53 +289,6 @@ async def test_state_holds_no_text_before_the_end(tmp_path: Path, strategy: str)
 
 
 # Nested in somebody else's graph.
-
-
-class Theirs(TypedDict, total=False):
-    """The state of another graph."""
-
-    order: graphs.Task
-    result: graphs.GraphResult
-    read: str
-
-
-async def test_summarizer_is_a_node_elsewhere(bench: Bench) -> None:
-    async def read(state: Theirs) -> Theirs:
-        return {"read": state["result"]["summary"]}
-
-    theirs = StateGraph(Theirs, context_schema=Session)
-    theirs.add_node("summary", graphs.summarizer("direct").compile())
-    theirs.add_node("read", read)
-    theirs.add_edge(START, "summary")
-    theirs.add_edge("summary", "read")
-    theirs.add_edge("read", END)
-    graph = theirs.compile(checkpointer=InMemorySaver())
-    async with bench.session(settings=DraftConfig(words=100)) as session:
-        task: Theirs = {"order": {"source": str(bench.path), "goals": GOALS}}
-        modes: Any = ["updates", "custom"]
-        stream = graph.astream(task, thread(), context=session, stream_mode=modes, subgraphs=True)
-        streamed = [(mode, part) async for _, mode, part in stream]
-        left = (await graph.aget_state(thread())).values
-
-    assert (left["result"]["status"], left["result"]["stop"]) == ("done", "goals_met")
-    assert keepers_in(left["read"]).keys() == {1, 2, 3, 4, 5, 6}
-    nodes = {node for mode, update in streamed if mode == "updates" for node in update}
-    assert {"begin", "draft", "judge", "revise", "finish", "summary", "read"} <= nodes
-    kinds = {type(event) for mode, event in streamed if mode == "custom"}
-    assert {RunStarted, StageStarted, PieceDone, MetricScored, FindingFound, RoundSettled, RunDone} <= kinds
-    assert [run.status for run in bench.store.runs.latest(9)] == ["done"]
-
-
-async def test_several_documents_share_a_session(bench: Bench, tmp_path: Path) -> None:
-    graph = graphs.summarizer("direct", refine=False).compile()
-    sources = [tmp_path / f"{number}.md" for number in range(4)]
-    for number, source in enumerate(sources):
-        source.write_text(story(20 + number).text, "utf-8")
-    async with bench.session() as session:
-        orders = [{"order": {"source": str(source)}} for source in sources]
-        outputs = await asyncio.gather(*(graph.ainvoke(order, context=session) for order in orders))
-    assert len({output["result"]["run"] for output in outputs}) == 4
-    assert {run.status for run in bench.store.runs.latest(9)} == {"done"}
 
 
 # Whoever watches.

@@ -70,6 +70,36 @@ def test_the_verdict_uses_the_judges_mean() -> None:
     assert said(first_row, mean) == "“A, 30 words” scores 0.10 higher in coverage than B (95% interval 0.05 to 0.20)."
 
 
+@pytest.mark.parametrize(
+    ("models", "words", "sentence"),
+    [
+        (("a", "b"), (300, 320), "A scores 0.08 higher in coverage than B (95% interval 0.02 to 0.14)."),
+        (("j", "j"), (300, 320), "A scores 0.08 higher in coverage than B (95% interval 0.02 to 0.14)."),
+        (
+            ("j", "b"),
+            (300, 320),
+            "No system is called better: the summaries of A were judged by the model that wrote them.",
+        ),
+        (
+            ("a", "b"),
+            (542.3, 334),
+            "No system is called better: their lengths differ (542 words of A and 334 words of B).",
+        ),
+    ],
+)
+def test_own_judges_and_lengths_forbid_a_verdict(
+    models: tuple[str, str], words: tuple[float, float], sentence: str
+) -> None:
+    systems = tuple(zip("AB", models, words, strict=True))
+    configurations = Table("configurations", "", "", "", ("system", "model", "words"), systems)
+    rows = [row(0.08, (0.02, 0.14))]
+    tables = [configurations, Table("differences", "", "", "", COLUMNS, tuple(rows))]
+    assert verdict("grid", tables) == sentence
+    other = Table("differences", "", "", "", COLUMNS, (*rows, row(0.3, (0.2, 0.4), pair="BC")))
+    if sentence.startswith("No"):
+        assert verdict("grid", [configurations, other]).endswith(f"). Not compared: {sentence.partition(': ')[2]}")
+
+
 def test_the_thesis_verdict_uses_its_questions() -> None:
     accuracy = Table(
         *("differences", "", "", ""),

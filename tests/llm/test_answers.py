@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 
 from redraft.errors import RefusedReply
 from redraft.llm.base import TRUNCATED, Complaint, Request, Sampling
-from redraft.llm.replies import NoValueError, read_value, whole_entries
+from redraft.llm.replies import NoValueError, read_value
 from redraft.prompts.factual import ExtractFactsInput, FactTree
 from redraft.prompts.qa import (
     COMPARE_ANSWERS,
@@ -25,7 +25,7 @@ from redraft.prompts.qa import (
     Pair,
     Ranking,
 )
-from redraft.prompts.tags import Tags
+from redraft.prompts.tags import NO_ITEM, Tags
 from redraft.text.reasoning import strip_reasoning
 from redraft.text.refusals import declines
 from tests.chatserver import Answer
@@ -53,11 +53,7 @@ def filled(text: str) -> str:
         "<|channel|>analysis<|message|>{wrong}<|end|><|start|>assistant<|channel|>final<|message|>{right}<|return|>",
         "<|channel|>analysis<|message|>{wrong}<|start|>assistant<|channel|>final <|constrain|>json<|message|>{right}",
         "analysisLet me see: {wrong}assistantfinal{right}",
-        "{wrong} Wait, final answer: {right}",
-        "{wrong}\n\nActually, I made a mistake:\n```json\n{right}\n```",
-        "{wrong} Korrektur: {right}",
         "{right}\n{right}",
-        "{wrong} final: {right} and again {right}",
         '{"unlike": 1} {right} [1] {"other": 2}',
         "Sure! Here you are:\n\n```\n{right}\n```\nAnything else?",
         "\ufeff  {right}  ",
@@ -75,7 +71,7 @@ def test_answer_is_found(text: str) -> None:
         ("<|channel|>analysis<|message|>{wrong}", "no JSON object"),
         ("{wrong} {right}", "two answers that differ"),
         ("Either {wrong} or {right}", "two answers that differ"),
-        ("{wrong} final answer: {right} or {wrong}", "two answers that differ"),
+        ("{wrong} Wait, final answer: {right}", "two answers that differ"),
         ('{wrong} final answer: {"name": "re', "breaks off"),
         ("{wrong} final answer: {", "breaks off"),
         ("{wrong} final answer: [ ", "breaks off"),
@@ -98,15 +94,15 @@ def test_answers_about_other_items_are_no_contradiction() -> None:
 
     def read(*texts: str) -> list[tuple[int, str]]:
         value = read_value(" ".join(texts), Comparisons, PAIRS)
-        return [(entry.id, entry.verdict) for entry in value.comparisons]
+        return [(entry.id, entry.verdict) for entry in value.comparisons if entry.id != NO_ITEM]
 
     both, verdicts = reply((first, "full"), (second, "contradicts")), [(1, "full"), (2, "contradicts")]
     assert read(reply((first, "full")), both) == verdicts
     # A reply that names none of the items does not count, wherever it stands.
     assert read(both, reply(("zzzz", "full"), ("1", "full"))) == verdicts
     assert read(reply(("zzzz", "full")), both) == verdicts
-    with pytest.raises(NoValueError, match="two answers"):
-        read(reply((first, "contradicts")), both)
+    # Whoever asked sees both verdicts on an item.
+    assert read(reply((first, "contradicts")), both) == [(1, "contradicts"), *verdicts]
 
 
 async def test_doubtful_answer_is_asked_again(desk: Desk) -> None:
@@ -364,8 +360,10 @@ WHOLE = json.dumps({"comparisons": ENTRIES}, indent=1)
 
 def numbers(text: str) -> list[int]:
     """The items of the whole entries of a cut reply."""
-    reply = whole_entries(text, Comparisons, PAIRS)
-    return [entry.id for entry in reply.comparisons] if reply else []
+    try:
+        return [entry.id for entry in read_value(text, Comparisons, PAIRS, is_cut=True).comparisons]
+    except NoValueError:
+        return []
 
 
 def test_whole_entries_of_a_cut_reply_count() -> None:
@@ -383,15 +381,13 @@ def test_words_before_a_cut_reply_are_skipped(before: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        f"{WHOLE}\nWait, correction: {WHOLE[:-20]}",
         f"<think>It may be {WHOLE[:-20]}",
         WHOLE[:30],
         json.dumps({"comparisons": [entry | {"id": "1"} for entry in ENTRIES]})[:-9],
-        json.dumps({"first": {"comparisons": ENTRIES}, "then": {"comparisons": ENTRIES}})[:-30],
         "They are all fine, [",
         "",
     ],
-    ids=["retracted", "reasoning", "no entry", "no tags", "deeper", "prose", "empty"],
+    ids=["reasoning", "no entry", "no tags", "prose", "empty"],
 )
 def test_other_cut_replies_have_no_entries(text: str) -> None:
     assert numbers(text) == []
@@ -402,12 +398,13 @@ def test_only_independent_entries_survive_a_cut() -> None:
         {"question": f"Why {n}?", "kind": "why", "answer": "So.", "quote": "So.", "weight": 2} for n in (0, 1, 2)
     ]
     inputs = AskDocumentInput(excerpt="So.", count=3)
-    reply = whole_entries(json.dumps({"questions": questions})[:-9], DocumentQuestions, inputs)
-    assert reply is not None
+    reply = read_value(json.dumps({"questions": questions})[:-9], DocumentQuestions, inputs, is_cut=True)
     assert [question.question for question in reply.questions] == ["Why 0?", "Why 1?"]
     roots = [{"fact": f"It is so {n}.", "branches": [{"fact": "It was so.", "leaves": []}]} for n in range(3)]
-    assert whole_entries(json.dumps({"roots": roots})[:-9], FactTree, ExtractFactsInput(excerpt="So.")) is None
-    assert whole_entries('{"essential": ["bcdf", "', Ranking, PAIRS) is None
+    with pytest.raises(NoValueError, match="breaks off"):
+        read_value(json.dumps({"roots": roots})[:-9], FactTree, ExtractFactsInput(excerpt="So."), is_cut=True)
+    with pytest.raises(NoValueError, match="breaks off"):
+        read_value('{"essential": ["bcdf", "', Ranking, PAIRS, is_cut=True)
 
 
 async def test_truncated_reply_is_marked_in_cache(desk: Desk) -> None:

@@ -17,6 +17,7 @@ from redraft.report.pages.formatting import capitalized
         ("toc.txt: left out: its contents", "toc.txt: left out: its contents"),
         ("my notes.md: no such file", "my notes.md: no such file"),
         ("a.md has the same text as b.md", "a.md has the same text as b.md"),
+        ("http://127.0.0.1:8080/v1 refused the key", "http://127.0.0.1:8080/v1 refused the key"),
         ("", ""),
     ],
 )

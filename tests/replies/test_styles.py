@@ -118,7 +118,7 @@ def test_faulty_ids_misplace_no_verdict(name: str) -> None:
 def test_cut_reply_gives_no_other_verdict(name: str) -> None:
     """At every eighth token, at other ones for each prompt and style, and at the last four."""
     case = CASES[name]
-    for style in ("bare", "indented", "fence", "Python", "lines", "thought", "bare list", "by ids"):
+    for style in ("bare", "indented", "fence", "Python", "lines", "thought", "bare list"):
         text = READ[style](case, random.Random(1))
         cuts = sorted({match.start() for match in re.finditer(r"\b|\W", text)} - {0, len(text)})
         for cut in (*cuts[random.Random(name + style).randrange(8) : -4 : 8], *cuts[-4:]):
@@ -133,7 +133,7 @@ def test_cut_reply_gives_no_other_verdict(name: str) -> None:
 @settings(max_examples=60, deadline=None)
 @given(
     st.sampled_from(sorted(name for name, case in CASES.items() if case.entries)),
-    st.sampled_from([*(set(READ) - {"by ids"}), "half of them", "one with odd marks", "one that hedges"]),
+    st.sampled_from([*READ, "half of them", "one with odd marks", "one that hedges"]),
     st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=2, max_size=10),
     st.randoms(use_true_random=False),
 )
@@ -189,7 +189,7 @@ def test_only_entry_is_about_the_only_item(name: str) -> None:
     (entry,) = case.clean[case.entries]
     assert read_one(case, {case.entries: [{key: part for key, part in entry.items() if key != "id"}]}) == right
     numbered = Case(case.prompt, case.given, with_id(case, "1"))
-    for style in READ.keys() - {"by ids", "ids in capitals", "ids among words", "thought", "corrected"}:
+    for style in READ.keys() - {"ids in capitals", "ids among words", "thought"}:
         assert read_one(case, READ[style](numbered, random.Random(style))) == right, style
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from redraft.order import Evaluate
 from redraft.store.store import Store
 from tests.browser import browser, need_browser
+from tests.store.support import run
 from tests.studio.served import TOKEN, Served, served
 from tests.studio.test_rows import JUDGING, add
 
@@ -27,6 +29,8 @@ def at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with Store(folder / "redraft.db") as store:
         add(store, "aaaa", LONG, order=Evaluate(judging=JUDGING))
         add(store, "bbbb", WORDY)
+        store.runs.add(replace(run("cccc"), document=store.runs.get("bbbb").document))
+        store.runs.set_status("cccc", "failed")
     with served(folder) as studio:
         yield studio
 
@@ -121,7 +125,7 @@ def test_long_titles_hide_nothing(at: Served) -> None:
                     )
                     assert not page.evaluate(hidden), f"columns are out of sight at {width}"
                     days = "[...document.querySelectorAll('.day')].map((one) => one.getClientRects().length)"
-                    assert page.evaluate(days) == [1, 1], f"a date is broken at {width}"
+                    assert page.evaluate(days) == [1, 1, 1], f"a date is broken at {width}"
                     continue
                 title = page.evaluate(
                     "() => { const all = document.createRange(); all.selectNodeContents(document.querySelector('h1'));"
@@ -129,4 +133,20 @@ def test_long_titles_hide_nothing(at: Served) -> None:
                 )
                 keys = page.evaluate("document.querySelector('[data-keys-toggle]').getBoundingClientRect().toJSON()")
                 assert title["right"] <= keys["left"] or keys["width"] == 0, (path, width)
+            page.close()
+
+
+@pytest.mark.slow
+def test_page_without_summary_overlaps_nothing(at: Served) -> None:
+    need_browser()
+    with browser() as chrome:
+        for width in (1440, 1024):
+            page: Any = chrome.new_page(viewport={"width": width, "height": 900})
+            page.goto(at.entrance)
+            page.goto(f"{at.url}/runs/cccc")
+            assert page.is_visible("text=No summary yet.")
+            panes = [page.locator(f".pane.{name}").bounding_box() for name in ("summary", "ask", "document")]
+            summary, ask, document = panes
+            assert summary["y"] + summary["height"] <= ask["y"] < document["y"] + document["height"], width
+            assert 250 <= ask["x"] + ask["width"] <= document["x"], width
             page.close()

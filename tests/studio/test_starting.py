@@ -97,7 +97,7 @@ def test_unnamed_batch_is_called_by_its_files(client: httpx.Client) -> None:
         assert archive.namelist() == ["alpha.txt", "beta.txt", "alpha-3.txt"]
     shown = client.get(f"/batches/{batch}").text
     assert ">alpha.txt</bdi>, <bdi>100 words: It rained. It rained. " in shown
-    assert ">beta.txt</bdi></span>" in shown
+    assert ">beta.txt</bdi> · run " in shown
     named = f'href="/batches/{batch}"><bdi>alpha.txt, beta.txt, alpha.txt</bdi></a> <span class="line">{batch} · '
     assert named in client.get("/batches").text
     assert (

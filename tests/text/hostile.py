@@ -31,56 +31,27 @@ EXTREMES = {
     "brackets": "(" * 100_000,
 }
 
+_SENTENCES = """
+The lamp went out. |“Who is there?” she asked. |"Stop!" he cried. |Dr. J. R. Harrow met Mrs. Pell. |He waited...
+|Then — slowly, carefully — he left; |no end to it, and on, and on, and on, |今日は雨です。|「行こう」
+|한국어 |Привет, мир. |ไทย|👩‍👩‍👧|e\u0301|http://a.b/c?d=e |3.14|12345678901|A.|A\u00a0.|'s|'LL|((|))|}|CamelCaseWord
+|x.y.z/"""
 _PIECES = [
-    *("The lamp went out. ", "“Who is there?” she asked. ", '"Stop!" he cried. ', "Dr. J. R. Harrow met Mrs. Pell. "),
-    *("He waited... and waited. ", "Then — slowly, carefully — he left; ", "no end to it, and on, and on, and on, "),
+    *_SENTENCES.replace("\n", "").split("|"),
+    *"\n/ \t\u00a0\u3000！😀\u200b𠮷ﬁ?!.…”“\"'\x1f\x00\ud800]",
     *(
-        "\n",
         "\n\n",
         " \n \n ",
         "\n/",
-        "/",
-        " ",
         "    ",
-        "\t",
-        "\u00a0",
-        "\u3000",
         "# Heading\n",
         "- item\n",
         "1. one\n",
-    ),
-    *(
-        "今日は雨です。",
-        "「行こう」",
-        "！",
-        "한국어 ",
-        "Привет, мир. ",
-        "ไทย",
-        "😀",
-        "👩‍👩‍👧",
-        "e\u0301",
-        "\u200b",
-        "𠮷",
-        "ﬁ",
-    ),
-    *(
+        "}\n",
+        "\r\n",
+        "<|endoftext|>",
         "a" * 200,
-        "x.y.z/",
-        "http://a.b/c?d=e ",
-        "3.14",
-        "12345678901",
-        "A.",
-        "A\u00a0.",
-        "?",
-        "!",
-        ".",
-        "…",
-        "”",
-        "“",
-        '"',
-        "'",
     ),
-    *("'s", "'LL", "<|endoftext|>", "((", "))", "]", "}\n", "CamelCaseWord", "\r\n", "\x1f", "\x00", "\ud800"),
 ]
 
 _mixed = st.lists(st.one_of(st.sampled_from(_PIECES), st.text(max_size=12)), max_size=60).map("".join)

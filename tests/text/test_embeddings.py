@@ -116,14 +116,6 @@ def test_folder_without_a_model_is_refused(files: dict[str, str], model_folder: 
     assert "sentence-transformers" in caught.value.hint
 
 
-@pytest.mark.slow
-def test_an_unknown_name_is_wrong_usage(model_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # The hub is tried for more than a minute otherwise.
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    with pytest.raises(UsageError, match="cannot be loaded"):
-        load_encoder("no-such-model")
-
-
 class CountingModel:
     """A model in the place of a true one: a text's row is its length and one."""
 
@@ -175,12 +167,12 @@ def test_model_is_identified_by_its_weights(
     assert len({first, weights(a=Values(1, 2), b=Values(4)), weights(a=Values(1, 2), c=Values(3))}) == 3
 
 
-def test_nothing_is_fetched_for_a_folder(model: CountingModel, tmp_path: Path) -> None:
-    encoder = load_encoder(str(tmp_path))
-    assert model.loaded == (str(tmp_path),)
-    assert model.options["local_files_only"] is True
-    assert model.options["device"] == "cpu"
-    assert encoder.name == str(tmp_path)
+@pytest.mark.parametrize("name", ["", "sentence-transformers/all-MiniLM-L6-v2"])
+def test_only_a_public_name_is_fetched(name: str, model: CountingModel, tmp_path: Path) -> None:
+    encoder = load_encoder(name or str(tmp_path))
+    assert model.loaded == (encoder.name,) == (name or str(tmp_path),)
+    expected = {"local_files_only": not name, "device": "cpu", "trust_remote_code": False}
+    assert expected.items() <= model.options.items()
 
 
 @pytest.mark.parametrize("version", ["5.7.0", "4.0.0.dev0", "unknown"])
@@ -191,17 +183,6 @@ def test_version_that_runs_folder_programs_is_refused(
     with pytest.raises(UsageError, match=f"6 or later.*{version} is installed"):
         load_encoder(str(tmp_path))
     assert model.loaded == ()
-
-
-def test_no_program_of_a_model_is_trusted(model: CountingModel) -> None:
-    load_encoder("some-model")
-    assert model.options["trust_remote_code"] is False
-
-
-def test_a_name_may_be_fetched(model: CountingModel) -> None:
-    load_encoder("sentence-transformers/all-MiniLM-L6-v2")
-    assert model.loaded == ("sentence-transformers/all-MiniLM-L6-v2",)
-    assert model.options["local_files_only"] is False
 
 
 @pytest.mark.parametrize(

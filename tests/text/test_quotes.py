@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from redraft.domain import Span
 from redraft.text import quotes
 from redraft.text.quotes import locate, source_of
+from redraft.text.sanitizer import bare_quote
 from redraft.text.sentences import sentences
 from tests.text.hostile import EXTREMES, raw_texts
 
@@ -144,3 +145,20 @@ def test_hostile_quotes_cost_linear_time(name: str, quote: str) -> None:
     source_of(text, quote, [Span(0, len(text)), Span(10, len(text) // 2)])
     source_of(text, text[5:10_005], [Span(10, len(text) // 2)])
     assert time.process_time() - begun < 5
+
+
+@pytest.mark.parametrize(
+    ("quote", "shown"),
+    [
+        ("* Nobody came.", "Nobody came."),
+        ("*The lamp went out.", "The lamp went out."),
+        ("**The lamp went out.**", "The lamp went out."),
+        ("He said no._", "He said no."),
+        ("** Then *he* left.", "Then *he* left."),
+        ("*She* left *him*", "*She* left *him*"),
+        ("2*3 is a * b of snake_case", "2*3 is a * b of snake_case"),
+        ("***", "***"),
+    ],
+)
+def test_emphasis_around_a_quote_is_hidden(quote: str, shown: str) -> None:
+    assert bare_quote(quote) == shown

@@ -208,14 +208,13 @@ def _tell(result: Result, output: str | None) -> None:
         terminal.say(f"run {result.run.id} ({result.status}) has no summary yet")
     for note in result.outline.notes:
         terminal.say(f"document: {note}")
-    if result.run.error:
+    if result.run.error and result.run.kind in OTHERWISE:
         terminal.say(f"error: {result.run.error['message']}")
     outcome.print_outcome(result, output, scores=result.run.kind not in OTHERWISE)
     for line in (*drafting_lines(result), *outcome.roles(result)):
         terminal.say(line)
     if (what := OTHERWISE.get(result.run.kind)) and result.run.status != "done":
-        next_step = "the run is under way" if result.status == "running" else hints.run_command("resume", result.run.id)
-        terminal.say(f"no {what} yet: {next_step}")
+        terminal.say(f"no {what} yet{': the run is under way' * (result.status == 'running')}")
 
 
 def _cite(store: Store, run: str, form: CitationForm, encoder: Encoder | None, draft: str | None = None) -> None:

@@ -48,11 +48,12 @@ def _about(entry: RosterEntry, *, replies: bool = True) -> Iterator[str]:
         english = ", judges English only" if entry.is_built_in else ""
         yield f"{'built in, ' * entry.is_built_in}no language model, so no key, window or price{english}"
         return
-    option = ", or --context-tokens" if entry.role == "writer" else ""
-    assumed = f", assumed (set context_tokens in its own settings{option})" if entry.window == "assumed" else ""
+    in_table = f"its table [models.{entry.name if entry.name != entry.model else 'NAME'}]"
+    option = "--context-tokens, or in " if entry.role == "writer" else "context_tokens in "
+    assumed = f", assumed (set it with {option}{in_table})" if entry.window == "assumed" else ""
     yield f"window {entry.context_tokens or 0:,} tokens{assumed}"
     if entry.price is None:
-        yield "price unknown (set it with --set prices=FILE, or price in its own settings)"
+        yield f"price unknown (set it with --set prices=FILE, or in {in_table})"
     else:
         prompt, completion = (dollars(cost, exact=True) for cost in (entry.price.prompt, entry.price.completion))
         yield f"{prompt} in, {completion} out, per million tokens"

@@ -6,7 +6,7 @@ import ctypes
 import re
 import zlib
 from collections.abc import Callable, Sequence
-from itertools import groupby
+from itertools import groupby, islice
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
@@ -16,10 +16,10 @@ from redraft.readers.builder import TITLE_WIDTH, Anchor, ReadCoverage, ReadText,
 from redraft.readers.formats import MAX_ENTRIES
 from redraft.readers.markup import size
 from redraft.readers.parts import names_document
-from redraft.readers.pdf.columns import PdfLine, in_order
 from redraft.readers.pdf.heads import RunningHeads
-from redraft.readers.pdf.layout import Paragraph, paragraphs
-from redraft.readers.pdf.lines import PageText
+from redraft.readers.pdf.layout import Layout, Paragraph
+from redraft.readers.pdf.lines import PdfLine, in_order
+from redraft.readers.pdf.page import PageText
 from redraft.text.sanitizer import one_line
 
 _STREAM = re.compile(rb">>\s*stream\r?\n")
@@ -93,9 +93,7 @@ def read(data: bytes, name: str) -> ReadText:
 
 class _PdfReader:
     def __init__(self, file: pdfium.PdfDocument, data: bytes, name: str) -> None:
-        self._file = file
-        self._data = data
-        self._name = name
+        self._file, self._data, self._name = file, data, name
         self._builder = TextBuilder()
         self._scanned: list[int] = []
         self._unread: list[int] = []
@@ -105,13 +103,13 @@ class _PdfReader:
         pages = [self._lines(at) for at in range(len(self._file))]
         self._refuse_pictures(pages)
         heads = RunningHeads(pages)
-        paragraphs_found = list(paragraphs([heads.without(at) for at in range(len(pages))]))
-        labels = self._labels(heads)
-        levels = _heading_levels(self._outline(), paragraphs_found)
-        for paragraph in paragraphs_found:
-            self._add(paragraph, levels.get(id(paragraph), 0), labels)
+        paragraphs = list(Layout([heads.without(at) for at in range(len(pages))]).paragraphs())
+        _set_levels(self._outline(), paragraphs)
+        self._add(paragraphs, self._labels(heads))
         self._record_gaps(heads)
-        reading = self._builder.reading(self._title(paragraphs_found), self._language())
+        language = _string(raw.FPDFCatalog_GetLanguage, self._file.raw)
+        language = language if len(language) < _LONGEST_LANGUAGE else ""
+        reading = self._builder.reading(self._title(paragraphs), language)
         if not reading.text.strip():
             raise DocumentError("there is no text in it", place=self._name, hint=_OCR)
         return reading
@@ -169,48 +167,46 @@ class _PdfReader:
         """Return the entries of the outline: level, title and page."""
         entries = []
         try:
-            for count, item in enumerate(self._file.get_toc(max_depth=6)):
-                if count >= MAX_ENTRIES:
-                    raise DocumentError(
-                        f"its outline has more than {MAX_ENTRIES:,} entries",
-                        place=self._name,
-                        hint="print it to PDF again, or convert it to .txt",
-                    )
-                target = item.get_dest()
+            items = list(islice(self._file.get_toc(max_depth=6), MAX_ENTRIES + 1))
+            for item in items:
+                target, title = item.get_dest(), one_line(item.get_title() or "", TITLE_WIDTH)
                 page = target.get_index() if target is not None else None
-                title = one_line(item.get_title() or "", TITLE_WIDTH)
                 if page is not None and title and 0 <= page < len(self._file):
                     entries.append((item.level + 1, title, page))
-        except DocumentError:
-            raise
         except (pdfium.PdfiumError, ValueError, RuntimeError):
             self._builder.oddities.append("its outline is broken")
+            return entries
+        if len(items) > MAX_ENTRIES:
+            raise DocumentError(
+                f"its outline has more than {MAX_ENTRIES:,} entries",
+                place=self._name,
+                hint="print it to PDF again, or convert it to .txt",
+            )
         return entries
 
-    def _add(self, paragraph: Paragraph, level: int, labels: Sequence[str]) -> None:
-        runs: list[Run] = []
-        for page, text in paragraph.parts:
-            if page != self._at_page:
-                self._at_page = page
-                runs.append(Anchor(labels[page], f"#page={page + 1}"))
-            runs.append(text)
-        if level:
-            self._builder.heading(level, runs)
-        elif paragraph.kind == "table":
-            self._table(runs)
-        elif paragraph.kind == "note":
-            self._builder.mark("note", self._builder.add(runs), paragraph.label)
-        else:
-            between = "\n" if paragraph.kind == self._last_kind == "item" else "\n\n"
-            span = self._builder.add(runs, between=between)
-            if paragraph.kind == "caption":
-                self._builder.mark("caption", span, paragraph.text)
-        self._last_kind = paragraph.kind
+    def _add(self, paragraphs: Sequence[Paragraph], labels: Sequence[str]) -> None:
+        """Add paragraphs and marks of the pages on which they begin, with labels."""
+        at_page, last_kind = -1, ""
+        for paragraph in paragraphs:
+            runs: list[Run] = []
+            for page, text in paragraph.parts:
+                if page != at_page:
+                    runs.append(Anchor(labels[page], f"#page={page + 1}"))
+                at_page = page
+                runs.append(text)
+            if paragraph.level:
+                self._builder.heading(paragraph.level, runs)
+            elif paragraph.kind == "table":
+                self._add_table(runs)
+            else:
+                between = "\n" if paragraph.kind == last_kind == "item" else "\n\n"
+                span = self._builder.add(runs, between=between)
+                if paragraph.kind in ("note", "caption"):
+                    label = paragraph.label if paragraph.kind == "note" else paragraph.text
+                    self._builder.mark(paragraph.kind, span, label)
+            last_kind = paragraph.kind
 
-    _at_page = -1
-    _last_kind = ""
-
-    def _table(self, runs: Sequence[Run]) -> None:
+    def _add_table(self, runs: Sequence[Run]) -> None:
         start, between = self._builder.length, "\n\n"
         for run in runs:
             if isinstance(run, Anchor):
@@ -258,11 +254,6 @@ class _PdfReader:
         others = sum(abs(paragraph.size - largest.size) < 0.1 for paragraph in headings) - 1
         return one_line(largest.text, TITLE_WIDTH) if names_document(largest.text, others) else ""
 
-    def _language(self) -> str:
-        """Return the language that the file declares; empty if there is none."""
-        language = _string(raw.FPDFCatalog_GetLanguage, self._file.raw)
-        return language if len(language) < _LONGEST_LANGUAGE else ""
-
 
 def _string(function: Callable[..., int], *arguments: object) -> str:
     """Return the text that a function of pdfium writes as UTF-16 into a buffer, of which it returns the size first."""
@@ -272,35 +263,30 @@ def _string(function: Callable[..., int], *arguments: object) -> str:
     return str(buffer.raw[:-2], "utf-16-le", "replace")
 
 
-def _heading_levels(outline: Sequence[tuple[int, str, int]], paragraphs: Sequence[Paragraph]) -> dict[int, int]:
-    """Return the levels of headings by the identity of their paragraph: those of the outline, and where most of its
-    entries are not found, by the size of their letters."""
-    levels: dict[int, int] = {}
+def _set_levels(outline: Sequence[tuple[int, str, int]], paragraphs: Sequence[Paragraph]) -> None:
+    """Set the levels of headings: those of the outline, and where most of its entries are not found, by the size of
+    their letters."""
     by_page = {page: list(group) for page, group in groupby(paragraphs, key=lambda paragraph: paragraph.parts[0][0])}
     for level, title, page in outline:
         key = _plain(title)
         # Some outlines give the page before a heading that no longer fitted there.
-        for paragraph in (*by_page.get(page, ()), *by_page.get(page + 1, ())):
-            if key and id(paragraph) not in levels and _ends_with(paragraph.text, key):
-                levels[id(paragraph)] = level
+        for paragraph in (*by_page.get(page, ()), *by_page.get(page + 1, ())) if key else ():
+            heading = "" if paragraph.level else _plain(paragraph.text)
+            # There may be a number before the title.
+            if heading.endswith(key) and len(heading) - len(key) <= _LONGEST_NUMBER:
+                paragraph.level = level
                 break
-    if len(levels) >= max(1, len(outline) // 2):
-        return levels
-    sizes = sorted({round(paragraph.size) for paragraph in paragraphs if paragraph.kind == "heading"}, reverse=True)[
-        :_RANKS
-    ]
+    if sum(paragraph.level > 0 for paragraph in paragraphs) >= max(1, len(outline) // 2):
+        return
+    sizes = sorted({round(paragraph.size) for paragraph in paragraphs if paragraph.kind == "heading"}, reverse=True)
+    ranks = {size: rank for rank, size in enumerate(sizes[:_RANKS], 1)}
     for paragraph in paragraphs:
-        if paragraph.kind == "heading" and round(paragraph.size) in sizes:
-            levels.setdefault(id(paragraph), 1 + sizes.index(round(paragraph.size)))
+        if paragraph.level:
+            continue
+        if paragraph.kind == "heading":
+            paragraph.level = ranks.get(round(paragraph.size), 0)
         elif paragraph.kind == "text" and _CHAPTER.match(paragraph.text) and len(paragraph.text) < TITLE_WIDTH:
-            levels.setdefault(id(paragraph), min(2, len(sizes) + 1))
-    return levels
-
-
-def _ends_with(text: str, key: str) -> bool:
-    """Return whether a heading is a title of the outline, with at most a number before it."""
-    heading = _plain(text)
-    return heading.endswith(key) and len(heading) - len(key) <= _LONGEST_NUMBER
+            paragraph.level = min(2, len(ranks) + 1)
 
 
 def _plain(text: str) -> str:

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 from typing import NamedTuple
 
-from redraft.readers.pdf.columns import PdfLine
-from redraft.readers.pdf.lines import LOWERED, RAISED
+from redraft.readers.pdf.lines import LOWERED, RAISED, PdfLine
 
 NOTE = re.compile(rf"{RAISED}?(\d{{1,3}}|[*†‡§]){LOWERED}?[.)]?\s+\S")
 """The beginning of a footnote, with its number or sign."""

@@ -326,14 +326,6 @@ def _warnings(metrics: Sequence[str], runs: Sequence[ComparedRun]) -> Iterator[s
         for what, values in _incomparable(metric, [run for run in runs if metric in run.scores]):
             listed = [f"{names}: {one_line(scrubbed(value), _VALUE) or 'none'}" for value, names in _by_value(values)]
             yield f"Scores of {spaced(metric)} are not comparable: {what} ({'; '.join(listed)})."
-        reasons = {}
-        for run in runs:
-            if metric not in run.scores:
-                evaluation = run.result.evaluations.get(metric)
-                reason = scrubbed(evaluation.reason) if evaluation else "it was not judged by this metric"
-                reasons[run.letter] = one_line(reason) or "no reason is on record"
-        for reason, names in _by_value(reasons):
-            yield f"No {spaced(metric)} score for {names}: {reason}."
         for run in runs:
             evaluation = run.result.evaluations.get(metric)
             if evaluation and evaluation.unjudged:
@@ -341,8 +333,25 @@ def _warnings(metrics: Sequence[str], runs: Sequence[ComparedRun]) -> Iterator[s
                 have = "has no verdict and is" if evaluation.unjudged == 1 else have
                 which = f"{run.letter}: {evaluation.unjudged:,} of {total:,} items of {spaced(metric)}"
                 yield f"{which} {have} not counted."
+    yield from _missing_scores(metrics, runs)
     if any(run.result.usage.cached for run in runs):
         yield "Some answers were cached from earlier runs, so those runs cost less here than they would alone."
+
+
+def _missing_scores(metrics: Sequence[str], runs: Sequence[ComparedRun]) -> Iterator[str]:
+    """Yield which scores are missing, and why: in one sentence what is missing for the same runs and reason."""
+    by_reason = defaultdict[tuple[str, str], list[str]](list)
+    for metric in metrics:
+        reasons = {}
+        for run in runs:
+            if metric not in run.scores:
+                evaluation = run.result.evaluations.get(metric)
+                reason = scrubbed(evaluation.reason) if evaluation else "not judged by it"
+                reasons[run.letter] = one_line(reason) or "no reason is on record"
+        for reason, names in _by_value(reasons):
+            by_reason[names, reason].append(spaced(metric))
+    for (names, reason), missing in by_reason.items():
+        yield f"No {' and '.join(', '.join(missing).rsplit(', ', 1))} score for {names}: {reason}."
 
 
 def _difference(metric: str, pair: tuple[ComparedRun, ComparedRun]) -> ScoreDifference:

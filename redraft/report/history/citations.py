@@ -24,7 +24,7 @@ from redraft.settings import ANSWER
 from redraft.store.store import Store
 from redraft.text.languages import LanguageSpan, language_spans_of
 from redraft.text.places import on_pages
-from redraft.text.sanitizer import clean, one_line
+from redraft.text.sanitizer import bare_quote, clean, one_line
 from redraft.text.sentences import is_heading
 from redraft.text.vectors import Encoder
 from redraft.text.words import is_unspaced
@@ -53,7 +53,7 @@ class Citation(PlacedSpan):
         cls, document: Document, languages: Sequence[LanguageSpan], number: int, span: Span, by: By | None = None
     ) -> Citation:
         """Return the citation of a place in a document with these languages."""
-        quote = one_line(document.text[span.start : span.end], _LONGEST_QUOTE)
+        quote = one_line(bare_quote(document.text[span.start : span.end]), _LONGEST_QUOTE)
         language = document.language or next(name for part, name in languages if span.start < part.end)
         return cls(number=number, quote=quote, language=language, by=by, **place_fields(document, span))
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from redraft.report.tables import aligned_rows, unmarked, without_marks
-from redraft.text.sanitizer import one_line
+from redraft.text.sanitizer import bare_quote, one_line
 
 QUOTE = 240
 _FENCED = re.compile(r"^((?:`{3,})\n.*?\n`{3,}\n)", re.MULTILINE | re.DOTALL)
@@ -19,7 +19,7 @@ def line(text: str, width: int = 0) -> str:
 
 def quoted(text: str, width: int = QUOTE) -> str:
     """Return untrusted text in quotation marks, on one line."""
-    return f"“{line(text, width)}”"
+    return f"“{line(bare_quote(text), width)}”"
 
 
 def shortened(text: str, width: int) -> str:

@@ -19,7 +19,7 @@ from redraft.report.drawings import sources
 from redraft.report.history.lineage import Origin, TracedSentence
 from redraft.report.history.texts import GIVEN_SAID
 from redraft.report.pages.assets import assets, template
-from redraft.report.pages.dossier import source_shares
+from redraft.report.pages.dossier import VerdictPart, source_shares
 from redraft.report.pages.formatting import in_language
 from redraft.text.words import count, count_words, score, spaced
 
@@ -57,6 +57,7 @@ def view(
         "sheets": STYLES,
         "c": comparison,
         "line": f"{count(len(comparison.runs), 'run')} on one document of {count(count_words(document.text), 'word')}",
+        "verdict": verdict(comparison),
         "runs": {run.letter: run for run in comparison.runs},
         "standings": _STANDINGS,
         "metrics": tuple(dict.fromkeys(metric for run in comparison.runs for metric in run.scores)),
@@ -72,6 +73,27 @@ def view(
         "least": MIN_VALUES,
         "of_document": in_language(document),
     }
+
+
+def verdict(comparison: RunComparison) -> tuple[VerdictPart, ...]:
+    """Return a clause for each metric that all runs can be compared by: for which run it is higher, as far as the items
+    that were judged can tell."""
+    parts = []
+    for metric in dict.fromkeys(difference.metric for difference in comparison.differences):
+        differences = [difference for difference in comparison.differences if difference.metric == metric]
+        if any(difference.difference is None for difference in differences):
+            continue
+        figures = {run.letter: run.scores[metric].score for run in comparison.runs if metric in run.scores}
+        best = max(figures, key=lambda letter: figures[letter])
+        by_best = [difference for difference in differences if best in (difference.first, difference.second)]
+        if len(set(figures.values())) == 1:
+            parts.append(f"{spaced(metric)} is equal")
+        elif all(mark(difference)[0] == "clear" for difference in by_best):
+            parts.append(f"{spaced(metric)} is {'higher' if len(figures) == 2 else 'highest'} for {best}")
+        elif any(mark(difference)[0] == "even" for difference in by_best):
+            parts.append(f"no clear difference in {spaced(metric)}")
+    parts[:1] = [part[:1].upper() + part[1:] for part in parts[:1]]
+    return tuple(VerdictPart("note", "", part) for part in parts)
 
 
 def label_for_people(label: str, names: Mapping[str, str]) -> str:

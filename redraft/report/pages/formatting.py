@@ -16,18 +16,20 @@ from markupsafe import Markup, escape
 
 from redraft.domain import Document, Finding, KeyFact
 from redraft.evaluators.metric_info import withdrawn
+from redraft.llm.addresses import address_in, provider_of, shown_name
 from redraft.prompts.book import PROMPTS
 from redraft.report.dossier.build import chunks_left_out
 from redraft.report.dossier.contents import Dossier, JudgedItem
 from redraft.report.history.lineage import DRIFTS, Origin, TracedSentence, origin_note
 from redraft.report.tables import figure
+from redraft.settings import EXTRACTIVE
 from redraft.text.languages import primary
 from redraft.text.places import on_pages, percent_of, place_in
-from redraft.text.sanitizer import clean, one_line, scrubbed
+from redraft.text.sanitizer import bare_quote, clean, one_line, scrubbed
 from redraft.text.words import count, dollars, duration, lasting, score, spaced
 
 _QUOTE = 320
-_FILE = re.compile(r"(?:[^:\n]{0,120}?\.\w{1,9}:|\S+\.\w{1,9}\s)")
+_VERBATIM = re.compile(r"(?:[^:\n]{0,120}?\.\w{1,9}:|\S+\.\w{1,9}\s|\w+://)")
 _HALF = 0.5
 _WHOLE = 10
 # A smaller number would be shown as zero at two decimals.
@@ -36,12 +38,12 @@ _SEEN, _SEEN_DIFFERENCE = 0.005, 0.0005
 
 def shortened(text: str) -> str:
     """Return a passage as one line, shortened if it is long."""
-    return one_line(text, _QUOTE)
+    return one_line(bare_quote(text), _QUOTE)
 
 
 def capitalized(text: str) -> str:
-    """Capitalize a sentence, unless it begins with a file name."""
-    return text if _FILE.match(text) else text[:1].upper() + text[1:]
+    """Capitalize a sentence, unless it begins with a file name or an address."""
+    return text if _VERBATIM.match(text) else text[:1].upper() + text[1:]
 
 
 def pace(a_minute: float) -> str:
@@ -152,6 +154,14 @@ def by_name(models: str | Sequence[str], names: Mapping[str, str]) -> str:
     return ", ".join(names.get(model, model) for model in ((models,) if isinstance(models, str) else models))
 
 
+def model_name(identity: str) -> str:
+    """Return the name for people of a model, from the identity under which its questions or facts are stored."""
+    if provider_of(identity) == EXTRACTIVE:
+        return EXTRACTIVE
+    address = address_in(identity)
+    return shown_name(identity.removesuffix(f"@{address}"), address)
+
+
 def in_language(document: Document) -> Markup:
     """Return the `lang` attribute for quotations from a document, so that they are set and read aloud correctly; empty
     if its language is unknown."""
@@ -172,7 +182,7 @@ def coded(text: str) -> Markup:
     )
 
 
-_OF_TEXT = (prompts_of, one_line, shortened, capitalized, clean, neat, coded, spaced, by_name, on_pages)
+_OF_TEXT = (prompts_of, one_line, shortened, capitalized, clean, neat, coded, spaced, by_name, model_name, on_pages)
 _OF_NUMBERS = (score, cell, signed, setting, dollars, duration, lasting, pace)
 _OF_RECORDS = (kind, sign, standing, certainty, drift, withdrawn, sentence_label, origin_note)
 _OF_DOCUMENTS = (in_language, as_written, chunks_left_out)
