@@ -105,11 +105,17 @@ def _prepare(root: Element, ranks: dict[str, int], builder: TextBuilder) -> None
         if paragraph is not None:
             for content in reversed(box):
                 paragraph.addnext(content)
+    for properties in list(elements(root, "ppr")):
+        style, outline = child(properties, "pstyle"), child(properties, "outlinelvl")
+        rank = ranks.get(style.get(f"{_W}val") or "", 0) if style is not None else 0
+        if outline is not None and (level := outline.get(f"{_W}val") or "") in set("0123456789"):
+            rank = (int(level) + 1) % 10
+        if rank:
+            style = etree.SubElement(properties, f"{_W}pStyle") if style is None else style
+            style.set(f"{_W}val", f"Heading{min(rank, 6)}")
     for element in list(root.iter()):
         kind = tag(element)
-        if kind == "ppr":
-            _name_heading(element, ranks)
-        elif kind == "lastrenderedpagebreak":
+        if kind == "lastrenderedpagebreak":
             element.tag = f"{_W}bookmarkStart"
             element.set(f"{_W}name", "pagebreak")
         elif (reason := _reason_to_leave_out(element, kind)) is not None:
@@ -133,16 +139,6 @@ def _reason_to_leave_out(element: Element, kind: str) -> str | None:
 
 def _is_within(element: Element, name: str) -> bool:
     return any(tag(outer) == name for outer in element.iterancestors())
-
-
-def _name_heading(properties: Element, ranks: dict[str, int]) -> None:
-    style, outline = child(properties, "pstyle"), child(properties, "outlinelvl")
-    rank = ranks.get(style.get(f"{_W}val") or "", 0) if style is not None else 0
-    if outline is not None and (level := outline.get(f"{_W}val") or "") in set("0123456789"):
-        rank = (int(level) + 1) % 10
-    if rank:
-        style = etree.SubElement(properties, f"{_W}pStyle") if style is None else style
-        style.set(f"{_W}val", f"Heading{min(rank, 6)}")
 
 
 def _place_pages_and_notes(page: Element, builder: TextBuilder) -> None:
