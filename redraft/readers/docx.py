@@ -59,7 +59,8 @@ def read(data: bytes, name: str) -> ReadText:
     for part in (_MAIN, *_NOTES):
         if part in roots:
             builder.extents.append(coverage(archive.part(part), roots[part], part, name))
-            _prepare(roots[part], _ranks(roots.get("word/styles.xml")), builder)
+            _name_headings(roots[part], _ranks(roots.get("word/styles.xml")))
+            _prepare(roots[part], builder)
     parts = {part: etree.tostring(root) for part, root in roots.items() if not part.startswith(tuple(_OTHER_PARTS))}
     try:
         converted = mammoth.convert_to_html(
@@ -97,14 +98,8 @@ def _ranks(styles: Element | None) -> dict[str, int]:
     return ranks
 
 
-def _prepare(root: Element, ranks: dict[str, int], builder: TextBuilder) -> None:
-    """Remove what is not part of the text, and name the heading styles so that mammoth knows them."""
-    etree.strip_tags(root, *(_W + wrapper for wrapper in _WRAPPERS))
-    for box in [box for box in elements(root, "txbxcontent") if not _is_within(box, "fallback")]:
-        paragraph = next((outer for outer in box.iterancestors() if tag(outer) == "p"), None)
-        if paragraph is not None:
-            for content in reversed(box):
-                paragraph.addnext(content)
+def _name_headings(root: Element, ranks: dict[str, int]) -> None:
+    """Give headings the styles that mammoth knows."""
     for properties in list(elements(root, "ppr")):
         style, outline = child(properties, "pstyle"), child(properties, "outlinelvl")
         rank = ranks.get(style.get(f"{_W}val") or "", 0) if style is not None else 0
@@ -113,6 +108,16 @@ def _prepare(root: Element, ranks: dict[str, int], builder: TextBuilder) -> None
         if rank:
             style = etree.SubElement(properties, f"{_W}pStyle") if style is None else style
             style.set(f"{_W}val", f"Heading{min(rank, 6)}")
+
+
+def _prepare(root: Element, builder: TextBuilder) -> None:
+    """Remove what is not part of the text, and what mammoth does not look into."""
+    etree.strip_tags(root, *(_W + wrapper for wrapper in _WRAPPERS))
+    for box in [box for box in elements(root, "txbxcontent") if not _is_within(box, "fallback")]:
+        paragraph = next((outer for outer in box.iterancestors() if tag(outer) == "p"), None)
+        if paragraph is not None:
+            for content in reversed(box):
+                paragraph.addnext(content)
     for element in list(root.iter()):
         kind = tag(element)
         if kind == "lastrenderedpagebreak":
