@@ -92,7 +92,9 @@ def _matching_runs(
     document: str | None,
     model: str | None,
 ) -> list[Run]:
-    from redraft.store.runs import KILLED
+    from redraft.store.runs import INCOMPLETE, KILLED
+
+    stored_as = {KILLED: "running", INCOMPLETE: "done"}
 
     def wanted(run: Run) -> bool:
         of_another = run.experiment is not None or isinstance(run.order, ExperimentPart) or store.parents_of([run.id])
@@ -101,8 +103,7 @@ def _matching_runs(
 
     return store.runs.latest(
         limit,
-        # One that was killed is stored as running still.
-        status="running" if status == KILLED else status,
+        status=stored_as.get(status or "", status),
         model=model,
         documents=store.documents.named(document) if document else None,
         wanted=wanted,
@@ -178,6 +179,7 @@ def show(
                 terminal.echo_json(outcome.run_json(store, result) | listed)
                 return 0
             if result.run.status == "done":
+                _say_question(result, quiet=quiet)
                 outcome.finish(store, result, as_json=False, quiet=quiet)
                 return 0
         else:
@@ -188,6 +190,12 @@ def show(
         _tell(result, output)
         outcome.print_chapters(result)
     return 0
+
+
+def _say_question(result: Result, *, quiet: bool) -> None:
+    """Print the question of a run that answers one."""
+    if result.run.kind == "ask" and not quiet:
+        terminal.say(f"question: {result.settings.query}")
 
 
 def _tell(result: Result, output: str | None) -> None:
