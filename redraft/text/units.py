@@ -159,24 +159,18 @@ def extractive(matches: Sequence[int]) -> ExtractiveStats | None:
     """Return coverage and density by greedy fragments; None for an empty summary."""
     if not matches:
         return None
-    fragments = list(_fragments(matches))
-    return ExtractiveStats(
-        sum(fragments) / len(matches), sum(fragment * fragment for fragment in fragments) / len(matches)
-    )
+    fragments: list[int] = []
+    at = 0
+    while at < len(matches):
+        fragments.append(matches[at])
+        at += matches[at] or 1
+    return ExtractiveStats(sum(fragments) / len(matches), sum(length * length for length in fragments) / len(matches))
 
 
 def novel(summary: list[str], matches: Sequence[int], size: int) -> float | None:
     """Return the share of distinct n-grams that the source does not have; None without any."""
     by_ngram = dict(zip(ngrams(summary, size), matches, strict=False))
     return sum(match < size for match in by_ngram.values()) / len(by_ngram) if by_ngram else None
-
-
-def _fragments(matches: Sequence[int]) -> Iterator[int]:
-    at = 0
-    while at < len(matches):
-        if matches[at]:
-            yield matches[at]
-        at += matches[at] or 1
 
 
 _MOST_SENTENCES, _LONGEST = 200, 200

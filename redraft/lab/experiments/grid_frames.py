@@ -30,6 +30,7 @@ from redraft.lab.experiments.frames import (
     values_of,
 )
 from redraft.lab.experiments.orders import PublicSettings
+from redraft.lab.experiments.plan import JUDGING
 from redraft.lab.experiments.runner import Used
 from redraft.prompts.coherence import ASPECTS, Aspect
 from redraft.runs.experiment_runner import Failure
@@ -395,7 +396,9 @@ def summary_frame(judgments: Sequence[GridJudgment], metrics: Sequence[str]) -> 
     rows = [
         {
             "document": label,
-            **{name: getattr(item, name) for name in ("system", "number", "judge", "status", "words")},
+            **{name: getattr(item, name) for name in ("system", "number", "judge")},
+            "run": item.runs.get(f"{JUDGING} by {item.judge}", ""),
+            **{name: getattr(item, name) for name in ("status", "words")},
             **{metric: item.scores[metric].score if metric in item.scores else None for metric in metrics},
         }
         for document, label in labels.items()
