@@ -57,6 +57,7 @@ _BYTES_A_TOKEN_AS_A_RULE = 4
 _FRAME_TOKENS = 256
 _TOOL_TOKENS = 1_024
 _LOOK_AGAIN = 0.2
+_SHORT_BYTES = 16_384
 # Finish reasons of replies that were not generated, or not sent.
 _UNBILLED = (RateLimited, CapabilityError, RejectedRequest, ProviderError, ServerUnreachable)
 
@@ -281,7 +282,9 @@ class RecordedModel:
     ) -> AsyncIterator[_PendingCall]:
         """Wait for a slot and for the budget, and reserve the attempt."""
         tokens = size // _BYTES_A_TOKEN_AS_A_RULE + (request.sampling.max_tokens or 0)
-        most_in = self._most_in(request) if self._tokenizer is None else await off_loop(self._most_in, request)
+        # A long text is counted in a thread; for a short one that would take longer than counting does.
+        counts_here = self._tokenizer is None or size <= _SHORT_BYTES
+        most_in = self._most_in(request) if counts_here else await off_loop(self._most_in, request)
         most_out = self._inner.most_tokens(request.sampling)
         async with self._limiter.slot(tokens) as began:
             # The ledger's start time excludes the wait.

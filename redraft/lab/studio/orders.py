@@ -17,7 +17,6 @@ from redraft.lab.agreement.annotations import read_annotations, read_summaries
 from redraft.lab.experiments import chunk_size, context, grid, hamlet, longsumeval, qa, thesis
 from redraft.lab.experiments.booookscore import CoherenceDesign, measure_summaries
 from redraft.lab.experiments.data.read import SUFFIXES, form_suffix
-from redraft.lab.experiments.experiment import AnyExperiment
 from redraft.lab.experiments.orders import ORDERS, PAPER_GOALS, Asked, CoherenceOrder, NamedModel, option_fields
 from redraft.lab.experiments.sources import DATASET, Corpus, corpus, read_references_of
 from redraft.lab.extra import require_lab
@@ -220,7 +219,7 @@ def documents_in_file(content: bytes, name: str) -> Corpus:
 def plan_table(plan: ExperimentPlan, models: Models, prices: PriceTable, usual: Limits) -> Table:
     """Return the estimated cost of the experiment, step by step; the last row is the total."""
     experiment, design = design_of(plan.asked, models)
-    table = experiment.plan(plan.documents, design, prices)
+    table: Table = experiment.plan(plan.documents, design, prices)
     refuse_unpriced(unpriced(table), limits_of(usual, plan.asked.max_cost, plan.asked.max_calls))
     return table
 
@@ -231,7 +230,7 @@ def unpriced(table: Table) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(row[model]) for row in table.rows[:-1] if row[cost] is None))
 
 
-def design_of(body: ExperimentBody, models: Models) -> tuple[AnyExperiment, Any]:
+def design_of(body: ExperimentBody, models: Models) -> tuple[Any, Any]:
     """Return the requested experiment and its design; raise UsageError if it needs a model and has none."""
     request = asked_of(body, models)
     if body.kind == "booookscore":
@@ -248,7 +247,7 @@ def design_of(body: ExperimentBody, models: Models) -> tuple[AnyExperiment, Any]
     return experiment, experiment.design(request)
 
 
-_EXPERIMENTS: Mapping[str, AnyExperiment] = {
+_EXPERIMENTS: Mapping[str, Any] = {
     "grid": grid.EXPERIMENT,
     "longsumeval": longsumeval.EXPERIMENT,
     "hamlet": hamlet.EXPERIMENT,

@@ -30,8 +30,7 @@ from redraft.fields import validated
 from redraft.lab.doctor.checkup import DOCTOR, probe_names
 from redraft.lab.experiments.experiment import UNDECIDED, is_undecided
 from redraft.lab.experiments.pictures import result_files
-from redraft.lab.experiments.published import read_file_of_results
-from redraft.lab.experiments.report_page import ReportSection, Results, sections
+from redraft.lab.experiments.published import ReportSection, Results, read_file_of_results, sections
 from redraft.lab.studio.orders import ExperimentBody, ExperimentPlan, ExperimentStart, design_of, plan_asked, plan_table
 from redraft.llm.addresses import OPENAI
 from redraft.llm.budget import PriceTable

@@ -111,7 +111,7 @@ def test_concurrent_summaries_share_their_documents_requests(inside: tuple[Insid
 @pytest.mark.nightly
 def test_a_higher_budget_continues_a_stopped_trial(inside: tuple[Inside, ChatServer]) -> None:
     command, server = inside
-    short = command.run(*JUDGED, "--max-calls", "5", "--concurrency", "1", "--json")
+    short = command.run(*JUDGED, "--max-calls", "5", "--json")
     assert short.code == 3
     assert len(server.answered) <= 5
     assert tables(json.loads(short.out))["counts"][1]["not made"] > 0
