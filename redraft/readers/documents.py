@@ -311,11 +311,15 @@ def _joined(parts: Sequence[tuple[str, Document]], repeated: Sequence[str]) -> D
         texts.append(head + document.text)
         start = extent.end + len(_BETWEEN)
     text, documents = _BETWEEN.join(texts), [document for _, document in parts]
+    titles = [document.title for document in documents]
+    title = (
+        "; ".join(titles) if len(titles) <= _NAMED_IN_TITLE else f"{titles[0]}, and {len(titles) - 1} more documents"
+    )
     is_set = any(document.own_language is not None for document in documents)
     notes = [f"{name}: {note}" for name, document in parts for note in document.notes]
     return Document(
         id=content_id(text),
-        title=one_line(_title([document.title for document in documents]), TITLE_WIDTH),
+        title=one_line(title, TITLE_WIDTH),
         text=text,
         sections=tuple(sections),
         source=", ".join(name for name, _ in parts),
@@ -353,9 +357,3 @@ def _sections(document: Document, extent: Span, at: int) -> Iterator[DocumentSec
     for section in document.sections:
         span = Span(section.span.start + at, section.span.end + at)
         yield replace(section, span=span, level=section.level + inner)
-
-
-def _title(titles: Sequence[str]) -> str:
-    if len(titles) <= _NAMED_IN_TITLE:
-        return f"{'; '.join(titles[:-1])}; {titles[-1]}"
-    return f"{titles[0]}, and {len(titles) - 1} more documents"

@@ -59,7 +59,8 @@ def read(data: bytes, name: str) -> ReadText:
     for part in (_MAIN, *_NOTES):
         if part in roots:
             builder.extents.append(coverage(archive.part(part), roots[part], part, name))
-            _prepare(roots[part], _ranks(roots.get("word/styles.xml")), builder)
+            _name_headings(roots[part], _ranks(roots.get("word/styles.xml")))
+            _prepare(roots[part], builder)
     parts = {part: etree.tostring(root) for part, root in roots.items() if not part.startswith(tuple(_OTHER_PARTS))}
     try:
         converted = mammoth.convert_to_html(
@@ -97,8 +98,20 @@ def _ranks(styles: Element | None) -> dict[str, int]:
     return ranks
 
 
-def _prepare(root: Element, ranks: dict[str, int], builder: TextBuilder) -> None:
-    """Remove what is not part of the text, and name the heading styles so that mammoth knows them."""
+def _name_headings(root: Element, ranks: dict[str, int]) -> None:
+    """Give headings the styles that mammoth knows."""
+    for properties in list(elements(root, "ppr")):
+        style, outline = child(properties, "pstyle"), child(properties, "outlinelvl")
+        rank = ranks.get(style.get(f"{_W}val") or "", 0) if style is not None else 0
+        if outline is not None and (level := outline.get(f"{_W}val") or "") in set("0123456789"):
+            rank = (int(level) + 1) % 10
+        if rank:
+            style = etree.SubElement(properties, f"{_W}pStyle") if style is None else style
+            style.set(f"{_W}val", f"Heading{min(rank, 6)}")
+
+
+def _prepare(root: Element, builder: TextBuilder) -> None:
+    """Remove what is not part of the text, and what mammoth does not look into."""
     etree.strip_tags(root, *(_W + wrapper for wrapper in _WRAPPERS))
     for box in [box for box in elements(root, "txbxcontent") if not _is_within(box, "fallback")]:
         paragraph = next((outer for outer in box.iterancestors() if tag(outer) == "p"), None)
@@ -107,9 +120,7 @@ def _prepare(root: Element, ranks: dict[str, int], builder: TextBuilder) -> None
                 paragraph.addnext(content)
     for element in list(root.iter()):
         kind = tag(element)
-        if kind == "ppr":
-            _name_heading(element, ranks)
-        elif kind == "lastrenderedpagebreak":
+        if kind == "lastrenderedpagebreak":
             element.tag = f"{_W}bookmarkStart"
             element.set(f"{_W}name", "pagebreak")
         elif (reason := _reason_to_leave_out(element, kind)) is not None:
@@ -133,16 +144,6 @@ def _reason_to_leave_out(element: Element, kind: str) -> str | None:
 
 def _is_within(element: Element, name: str) -> bool:
     return any(tag(outer) == name for outer in element.iterancestors())
-
-
-def _name_heading(properties: Element, ranks: dict[str, int]) -> None:
-    style, outline = child(properties, "pstyle"), child(properties, "outlinelvl")
-    rank = ranks.get(style.get(f"{_W}val") or "", 0) if style is not None else 0
-    if outline is not None and (level := outline.get(f"{_W}val") or "") in set("0123456789"):
-        rank = (int(level) + 1) % 10
-    if rank:
-        style = etree.SubElement(properties, f"{_W}pStyle") if style is None else style
-        style.set(f"{_W}val", f"Heading{min(rank, 6)}")
 
 
 def _place_pages_and_notes(page: Element, builder: TextBuilder) -> None:

@@ -314,18 +314,16 @@ def split_document(document: Document) -> list[NamedPart]:
 
     What surrounds chapters, such as an introduction, is a part as well. Raises if there is only one part.
     """
-    named_parts = _long_enough(document.text, list(_documents(document) or _chapter_stretches(document)))
+    bounds = [*(mark.start for mark in document.members), len(document.text)]
+    spans = (Span(*bound) for bound in pairwise(bounds))
+    members = [NamedPart(mark.label, span) for mark, span in zip(document.members, spans, strict=True)]
+    named_parts = _long_enough(document.text, members or list(_chapter_stretches(document)))
     if len(named_parts) < 2:
         raise UsageError(
             "no chapters are found in the document",
             fix=(*_SECTIONS, " for its sections; without ", Set("by_chapter"), " it is summarized as a whole"),
         )
     return named_parts
-
-
-def _documents(document: Document) -> list[NamedPart]:
-    bounds = [*(mark.start for mark in document.members), len(document.text)]
-    return [NamedPart(mark.label, Span(*bound)) for mark, bound in zip(document.members, pairwise(bounds), strict=True)]
 
 
 def _chapter_stretches(document: Document) -> Iterator[NamedPart]:
