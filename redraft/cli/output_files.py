@@ -14,14 +14,11 @@ from redraft.cli import options
 from redraft.cli.terminal import say
 from redraft.errors import UsageError
 from redraft.sources import write
-from redraft.store.store import Store
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from redraft.report.history.citations import Citations
     from redraft.report.outputs.formats import Format
-    from redraft.text.vectors import Encoder
 
 
 C = TypeVar("C", bound="BaseModel")
@@ -133,14 +130,3 @@ def hand_over(text: str, holds: str, output: str | None, *, quiet: bool) -> None
     write_text(text, output)
     if output and not quiet:
         say(f"written to {output}: {len(text.encode()) / 1000:,.0f} KB. {holds}")
-
-
-def citation_reader(store: Store, encoder: Encoder | None) -> Callable[[str], Citations]:
-    """Return a function that returns the citations of a run."""
-
-    def citations(run: str) -> Citations:
-        from redraft.report.history.citations import citations_of
-
-        return citations_of(store, run, encoder=encoder)
-
-    return citations

@@ -178,7 +178,7 @@ def show(
                 terminal.echo_json(outcome.run_json(store, result) | listed)
                 return 0
             if result.run.status == "done":
-                outcome.finish(store, result, as_json=False, quiet=quiet)
+                outcome.finish(store, result, to, quiet=quiet)
                 return 0
         else:
             if parts and not to.as_json:
