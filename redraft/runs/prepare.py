@@ -365,6 +365,7 @@ def record(
         experiment=order.experiment or (order.kind if isinstance(order, ExperimentPart) else None),
         parent=order.parent,
         notes=tuple(notes),
+        source_notes=document.notes,
     )
     with store.transaction():
         store.documents.add(document)

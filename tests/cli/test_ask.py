@@ -79,7 +79,11 @@ def test_json_and_file_agree(command: Inside) -> None:
     assert command.run("show", report["run"], "--json").json == report
     shown = command.run("show", report["run"])
     assert shown.out.startswith(f"{ANSWER} [1]\n\n[1] ")
-    assert "- consistency 1.00" in command.run("trace", report["run"]).out
+    traced, question = command.run("trace", report["run"]).out, report["settings"]["query"]
+    assert "- consistency 1.00" in traced
+    assert f"question: {question}" in shown.err
+    assert f"- question: {question}" in traced
+    assert question[:30] in command.run("runs").out
     done_again = command.run("ask", report["run"], named(5), "-q", "-o", "answer.txt")
     assert (done_again.code, done_again.out) == (0, "")
     assert (command.folder / "answer.txt").read_text("utf-8") == shown.out

@@ -123,6 +123,9 @@ def test_no_verdict_is_no_success(command: Inside) -> None:
     with ChatServer(lambda request: "\x1b[31mI would rather not.") as server:
         done = Inside(command.folder, server.base_url).run(*COMPARE, "--model", MODEL)
 
+    listed = command.run("runs", "--status", "incomplete", "--json").json["runs"]
+    [status] = {run["status"] for run in listed if run["kind"] == "compare"}
+    assert status == command.run("show", listed[0]["run"], "--json").json["status"] == "incomplete"
     assert done.code == 3, done.err
     assert "overall – 0 0 0 1 detail – 0 0 0 1 structure – 0 0 0 1 logic – 0 0 0 1" in facts(done.out)
     assert "\n- no verdict: preference, " in done.out

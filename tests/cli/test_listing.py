@@ -108,7 +108,7 @@ def test_each_run_is_a_row() -> None:
 @pytest.mark.parametrize(
     ("filter_", "choices"),
     [
-        ("status", "running, waiting, done, stopped, failed, interrupted, killed"),
+        ("status", "running, waiting, done, stopped, failed, interrupted, killed, incomplete"),
         ("kind", "summarize, evaluate, refine, compare, pack, keyfacts, ask\n"),
     ],
 )

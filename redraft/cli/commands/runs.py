@@ -92,7 +92,9 @@ def _matching_runs(
     document: str | None,
     model: str | None,
 ) -> list[Run]:
-    from redraft.store.runs import KILLED
+    from redraft.store.runs import INCOMPLETE, KILLED
+
+    stored_as = {KILLED: "running", INCOMPLETE: "done"}
 
     def wanted(run: Run) -> bool:
         of_another = run.experiment is not None or isinstance(run.order, ExperimentPart) or store.parents_of([run.id])
@@ -101,8 +103,7 @@ def _matching_runs(
 
     return store.runs.latest(
         limit,
-        # One that was killed is stored as running still.
-        status="running" if status == KILLED else status,
+        status=stored_as.get(status or "", status),
         model=model,
         documents=store.documents.named(document) if document else None,
         wanted=wanted,
@@ -178,6 +179,7 @@ def show(
                 terminal.echo_json(outcome.run_json(store, result) | listed)
                 return 0
             if result.run.status == "done":
+                _say_question(result, quiet=quiet)
                 outcome.finish(store, result, to, quiet=quiet)
                 return 0
         else:
@@ -188,6 +190,12 @@ def show(
         _tell(result, output)
         outcome.print_chapters(result)
     return 0
+
+
+def _say_question(result: Result, *, quiet: bool) -> None:
+    """Print the question of a run that answers one."""
+    if result.run.kind == "ask" and not quiet:
+        terminal.say(f"question: {result.settings.query}")
 
 
 def _tell(result: Result, output: str | None) -> None:
@@ -232,7 +240,7 @@ Examples:
   redraft export 3fa2 --format json > run.json
 
 The HTML file is self-contained: it works offline, and includes the document's
-text unless --no-source is given.
+text, prompts and replies unless --no-source is given.
 """
 
 
@@ -240,7 +248,10 @@ text unless --no-source is given.
 @click.argument("run_id", metavar="RUN")
 @form_options("html", "markdown", "json")
 @options.typed_option(
-    "--no-source", section="output", is_flag=True, help="Leave out the document's text, except for cited passages."
+    "--no-source",
+    section="output",
+    is_flag=True,
+    help="Leave out prompts and the document's text, except what is cited.",
 )
 @options.settings("embeddings")
 @options.db
@@ -267,7 +278,8 @@ def export(
         if chosen_form == "markdown":
             text, holds = run_markdown(store, run_id, encoder=encoder), "Includes the cited passages of the document."
         else:
-            dossier = read_dossier(store, run_id, source=not no_source, encoder=encoder)
+            texts = chosen_form == "html" and not no_source
+            dossier = read_dossier(store, run_id, source=not no_source, encoder=encoder, texts=texts)
             text, holds = render_content(dossier, chosen_form, dossier_page), dossier.holds
     hand_over(text, holds, output, quiet=quiet)
     return 0

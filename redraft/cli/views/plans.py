@@ -124,7 +124,7 @@ def print_plan(plan: RunPlan, limits: Limits) -> None:
     show(joined([table(rows), _NO_RETRIES * bool(plan.calls)]))
     cost, maximum = plan.cost_usd, plan.max_cost_usd
     if limits.max_cost is not None and cost is not None and maximum is not None and maximum > limits.max_cost:
-        more = "is" if cost > limits.max_cost else "with reasoning may be"
+        more = "is" if cost > limits.max_cost else "may be"
         say(f"note: the cost {more} more than --max-cost {limits.max_cost:g}; the run may stop there")
 
 
@@ -198,13 +198,13 @@ def _totals(plan: RunPlan, limits: Limits) -> Iterator[tuple[str, str]]:
 
 
 def _cost(cost: float | None, maximum: float | None) -> str:
-    """Return an estimated cost without reasoning, and the most that it can be with it."""
+    """Return an estimated cost, and the most that it can be: what a limit of cost has to allow."""
     if cost is None or maximum is None:
         return "unknown (set the model's price with --set prices)"
     if not maximum:
         return "none"
     estimate, limit = dollars(cost, about=True), dollars(maximum)
-    return estimate + (f" without reasoning, at most {limit} with it" if maximum > cost and limit != estimate else "")
+    return estimate + (f"; at most {limit}, which a limit has to allow" if limit not in estimate else "")
 
 
 def _length(words: int, settings: DraftConfig) -> str:

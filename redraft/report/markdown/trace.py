@@ -53,8 +53,10 @@ def trace_markdown(trace: RunTrace, document: Document, *, show_all: bool = Fals
 
 
 def drafting_lines(result: Result) -> Iterator[str]:
-    """Yield why the strategy was chosen, if the user named none, what a found settings file set, and the outcome of
-    other drafts."""
+    """Yield the question of a run that answers one, why the strategy was chosen, if the user named none, and what a
+    found settings file set."""
+    if result.run.kind == "ask":
+        yield f"question: {result.settings.query}"
     yield from filter(None, [str(result.settings.found or ""), result.settings.chosen])
 
 
