@@ -1,12 +1,14 @@
 """How close a hierarchical run comes to the fastest schedule there is, and what it costs beside the paper's procedure.
 
     python -m benchmarks.schedule
+    python -m benchmarks.schedule --at-once 32 --chunk-tokens 256 --seconds 0.2
 
 A 600 KB text, chunks of 2,048 tokens, a window of 8,192, 16 requests at once, against a local server that takes
-0.25 s plus 0.06 ms a prompt token plus 4.5 ms a reply token, give or take a fifth. Two bounds, neither of which a
-schedule can pass: the larger of all latencies divided by 16 and the longest chain of calls that need each other's
-replies, with those that tidy the top; and the same chain where each merge waits, too, until 16 at once can have
-answered all that it rests on.
+0.25 s plus 0.06 ms a prompt token plus 4.5 ms a reply token, give or take a fifth, or so many `--seconds` for each
+request. Two bounds, neither of which a schedule can pass: the larger of all latencies divided by the requests at once
+and the longest chain of calls that need each other's replies, with those that tidy the top; and the same chain where
+each merge waits, too, until so many at once can have answered all that it rests on. The processor time of a call is
+that of the process beyond one that summarizes a few pages.
 """
 
 from __future__ import annotations
@@ -18,14 +20,16 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from benchmarks.common import Served, prose, redraft, server, table, use_vocabulary
+from benchmarks.common import Served, Server, options_of, prose, redraft, server, table, use_vocabulary
 from redraft.domain import Piece
 from redraft.store.store import Store
 from redraft.text.tokens import tokenizer_for
 
-CONCURRENCY = 16
-CHUNK_TOKENS, WINDOW, WORDS = 2_048, 8_192, 600
+WINDOW, WORDS = 8_192, 600
+TEXT, PAGE = 600_000, 12_000
+"""The characters of the text, and of a few pages."""
 LATENCY = ("--latency-base", "0.25", "--latency-prompt", "0.00006", "--latency-completion", "0.0045")
 
 
@@ -42,27 +46,41 @@ class Paper:
 
 
 def main() -> None:
+    parser = options_of(__doc__)
+    parser.add_argument("--at-once", type=int, default=16, help="requests at once (%(default)s)")
+    parser.add_argument("--chunk-tokens", type=int, default=2_048, help="tokens of a chunk (%(default)s)")
+    parser.add_argument("--seconds", type=float, help="seconds for each answer, instead of seconds by tokens")
+    options = parser.parse_args()
     use_vocabulary()
+    latency = LATENCY
+    if options.seconds is not None:
+        latency = ("--latency-base", str(options.seconds), "--latency-prompt", "0", "--latency-completion", "0")
+
+    def summarize(characters: int, folder: Path, chat: Server) -> tuple[Any, float, float]:
+        """Return the result for a text of this length, and the seconds and processor seconds of the process."""
+        book, before = folder / f"{characters}.txt", children_seconds()
+        book.write_text(prose(characters), "utf-8")
+        result, process_seconds = redraft(
+            *("summarize", str(book), "--model", "openai:gpt-4o-mini", "--words", str(WORDS)),
+            *("--chunk-tokens", str(options.chunk_tokens), "--context-tokens", str(WINDOW)),
+            *("--concurrency", str(options.at_once)),
+            url=chat.url,
+            database=folder / f"{characters}.db",
+        )
+        return result, process_seconds, children_seconds() - before
+
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        book, database = folder / "book.txt", folder / "redraft.db"
-        book.write_text(prose(600_000), "utf-8")
-        with server(folder, *LATENCY) as chat:
-            before = children_seconds()
-            result, process_seconds = redraft(
-                *("summarize", str(book), "--model", "openai:gpt-4o-mini", "--words", str(WORDS)),
-                *("--chunk-tokens", str(CHUNK_TOKENS), "--context-tokens", str(WINDOW)),
-                *("--concurrency", str(CONCURRENCY)),
-                url=chat.url,
-                database=database,
-            )
-            processor_seconds = children_seconds() - before
+        with server(folder, *latency) as chat:
+            result, process_seconds, processor_seconds = summarize(TEXT, folder, chat)
             served = [one for one in chat.served() if one.answered]
-        with Store(database) as store:
+            _, _, start_seconds = summarize(PAGE, folder, chat)
+            page_calls = sum(one.answered for one in chat.served()) - len(served)
+        with Store(folder / f"{TEXT}.db") as store:
             pieces = store.runs.pieces(result["run"])
-        chunk_tokens = result["source"]["tokens"]
-    report(served, pieces, chunk_tokens, result["usage"]["seconds"], process_seconds)
-    print(f"processor time a call: {1000 * processor_seconds / len(served):.1f} ms, of the whole process")
+    report(served, pieces, result, process_seconds, options.at_once)
+    a_call = (processor_seconds - start_seconds) / (len(served) - page_calls)
+    print(f"processor time: {start_seconds:.2f} s for a few pages, and {1000 * a_call:.1f} ms for each further call")
 
 
 def children_seconds() -> float:
@@ -71,14 +89,12 @@ def children_seconds() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def report(
-    served: list[Served], pieces: list[Piece], document_tokens: int, run_seconds: float, process_seconds: float
-) -> None:
+def report(served: list[Served], pieces: list[Piece], result: Any, process_seconds: float, at_once: int) -> None:
     seconds = {piece: next(one.seconds for one in served if one.reply == piece.text) for piece in pieces}
     tidying = sum(one.seconds for one in served if one.reply not in {piece.text for piece in pieces})
     total, chain = sum(seconds.values()) + tidying, longest_chain(pieces, seconds, math.inf) + tidying
-    bound, nearer = max(total / CONCURRENCY, chain), longest_chain(pieces, seconds, CONCURRENCY) + tidying
-    calls, tokens = paper_procedure(pieces, document_tokens)
+    bound, nearer = max(total / at_once, chain), longest_chain(pieces, seconds, at_once) + tidying
+    calls, tokens = paper_procedure(pieces, result["source"]["tokens"])
     # The server takes four bytes for a token; the comparison is in tokens of the model's vocabulary.
     tokenizer, _ = tokenizer_for("gpt-4o-mini")
     ours = sum(tokenizer.count(one.prompt) for one in served)
@@ -88,18 +104,16 @@ def report(
             *(
                 (*row, seconds_taken, seconds_taken / bound, seconds_taken / nearer)
                 for *row, seconds_taken in (
-                    ("redraft", len(served), ours, run_seconds),
+                    ("redraft", len(served), ours, result["usage"]["seconds"]),
                     ("redraft, the whole process", "", "", process_seconds),
-                    ("a barrier after every level", "", "", with_barriers(pieces, seconds) + tidying),
+                    ("a barrier after every level", "", "", with_barriers(pieces, seconds, at_once) + tidying),
                     ("the paper's procedure", calls, tokens, total),
                 )
             ),
         ]
     )
-    print(
-        f"\nbound {bound:.2f} s: all latencies / {CONCURRENCY} {total / CONCURRENCY:.2f} s, longest chain {chain:.2f} s"
-    )
-    print(f"the nearer one, with {CONCURRENCY} at once: {nearer:.2f} s")
+    print(f"\nbound {bound:.2f} s: all latencies / {at_once} {total / at_once:.2f} s, longest chain {chain:.2f} s")
+    print(f"the nearer one, with {at_once} at once: {nearer:.2f} s")
     print(f"no merge waited longer for nothing than {max(waits(served, pieces)):.2f} s")
 
 
@@ -129,9 +143,9 @@ def waits(served: list[Served], pieces: list[Piece]) -> Iterator[float]:
             yield calls[piece].start - max(calls[one].end for one in needed)
 
 
-def with_barriers(pieces: list[Piece], seconds: dict[Piece, float]) -> float:
+def with_barriers(pieces: list[Piece], seconds: dict[Piece, float], at_once: int) -> float:
     """The best that a map-reduce can do which begins a level when the one below is done."""
-    free = [0.0] * CONCURRENCY
+    free = [0.0] * at_once
     for piece in pieces:
         if piece.level == 0:
             heapq.heapreplace(free, free[0] + seconds[piece])

@@ -123,6 +123,8 @@ class Door:
             return f"limits=Limits({name}={value:g})" if isinstance(value, float) else f"limits=Limits({name}={value})"
         if name == "db":
             return f"Session({value!r})"
+        if name in ("base_url", "key_env"):
+            return f"settings=DraftConfig({name}={value!r})"
         return f"{name}=[{value!r}]" if name in _LISTS else f"{name}={value!r}"
 
     def command(self, command: str, run: str, more: Sequence[str]) -> str:

@@ -47,6 +47,8 @@ Chunking = Literal["natural", "fixed"]
 WordsAs = Literal["limit", "target"]
 """Whether `words` are the most that a summary has, or what is asked for, with a cap in tokens."""
 Role = Literal["writer", "judge", "validator", "decider"]
+StrategyName = Literal["auto", "direct", "hierarchical", "incremental"]
+"""redraft's own strategies, and the choice between them."""
 PolicyName = Literal["editor", "paper", "agent"]
 FeedbackName = Literal["findings", "questions", "generic"]
 

@@ -13,7 +13,6 @@ from hypothesis import settings
 
 from tests.fresh import copy_new_databases
 from tests.passed import Passed
-from tests.slowness import Slowness
 
 # How long an example takes says more about what else the machine is doing.
 settings.register_profile("redraft", deadline=None)
@@ -29,7 +28,6 @@ _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.pluginmanager.register(Slowness(config))
     if note := os.environ.get("REDRAFT_TESTS_PASSED"):
         config.pluginmanager.register(Passed(config, Path(note)))
 

@@ -14,6 +14,7 @@ import click
 import pytest
 
 from redraft.cli.main import app
+from redraft.cli.sections import SectionOption
 from tests.command import Command
 from tests.support import SAMPLE
 
@@ -74,7 +75,7 @@ def _named(words: list[str]) -> tuple[click.Command, list[str]]:
 def _options(command: click.Command) -> set[str]:
     """The options of a command, for a group those of all its commands."""
     names = {name for option in command.params for name in [*option.opts, *option.secondary_opts]} | {"--help"}
-    names |= {option.typed_name for option in getattr(command, "rare", ())}
+    names |= {option.typed_name for option in command.params if isinstance(option, SectionOption)}
     return (
         names.union(*(_options(subcommand) for subcommand in command.commands.values()))
         if isinstance(command, click.Group)

@@ -4,6 +4,7 @@ public names alone."""
 from __future__ import annotations
 
 import ast
+import asyncio
 import importlib.util
 import inspect
 import re
@@ -59,6 +60,7 @@ def book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
         monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
         monkeypatch.setenv("STRONG_KEY", "sk-none")
+        monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
         yield tmp_path
 
 
@@ -80,6 +82,27 @@ async def test_it_runs(name: str, book: Path) -> None:
             opened += [value for value in namespace.values() if isinstance(value, redraft.Session)]
     finally:
         for session in opened:
+            await session.aclose()
+
+
+_EXAMPLE = re.compile(r"^\.\. code-block:: python\n\n((?:   .*\n|\n)+)", re.MULTILINE)
+EXAMPLES = {
+    path.name: _EXAMPLE.findall(path.read_text("utf-8")) for path in sorted((ROOT / "docs" / "api").glob("*.rst"))
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name, examples in EXAMPLES.items() if examples])
+async def test_reference_examples_run(name: str, book: Path) -> None:
+    for example in EXAMPLES[name]:
+        code = textwrap.dedent(example)
+        assert foreign(code) == []
+        program = compile(code, name, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+        namespace: dict[str, Any] = {"__name__": "page"}
+        pending = await asyncio.to_thread(eval, program, namespace) if "await" not in code else eval(program, namespace)
+        if inspect.isawaitable(pending):
+            await pending
+        if isinstance(session := namespace.get("session"), redraft.Session):
             await session.aclose()
 
 

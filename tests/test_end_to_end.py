@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.chatserver import Answer, ChatServer, Fault, Reply, Seen, summarizer
+from tests.chatserver import ChatServer, Fault
 from tests.cli.inside import Inside
 from tests.command import Command
 from tests.support import story
 
 MODEL = ("--model", "openai:gpt-4o-mini")
 SMALL = ("--chunk-tokens", "256", "--context-tokens", "2048", "--words", "120", "--temperature", "0")
-STRATEGIES = ("hierarchical", "incremental")
 
 
 @pytest.fixture
@@ -39,34 +38,6 @@ def test_usage_of_a_run_is_the_servers(tmp_path: Path, book: Path) -> None:
     assert 0 < result["words"] <= 120
     assert {request.body["temperature"] for request in answered} == {0}
     assert all(request.authorization == "Bearer sk-test-0123456789abcdef" for request in answered)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("strategy", STRATEGIES)
-def test_refused_chunk_is_named_and_retried(tmp_path: Path, book: Path, strategy: str) -> None:
-    answer, refusing = summarizer(), True
-
-    def refuse_one(request: Seen) -> Reply:
-        # The lines before a chunk are shown with it; they are not what this one refuses.
-        if refusing and "Sentence number 77 " in str(request.messages).rpartition("</before>")[2]:
-            return Answer(refusal="I cannot help with that.")
-        reply = answer(request)
-        assert isinstance(reply, (str, Answer))
-        return reply
-
-    with ChatServer(refuse_one) as server:
-        command = Inside(tmp_path, server.base_url)
-        done = command.run("summarize", str(book), *MODEL, *SMALL, "--strategy", strategy, "--json")
-        assert done.code == 3, done.err
-        result = done.json
-        assert [gap["code"] for gap in result["gaps"]] == ["refused"]
-        assert "is left out" in done.err
-
-        refusing = False
-        resumed = command.run("resume", result["run"], "--json")
-        assert resumed.code == 0, resumed.err
-        assert resumed.json["gaps"] == []
-        assert resumed.json["stop_reason"] == "complete"
 
 
 @pytest.mark.slow

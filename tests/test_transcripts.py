@@ -19,8 +19,6 @@ PAGES = [
     ROOT / "README.md",
     *(ROOT / "docs" / f"{name}.md" for name in ("refining", "key-facts", "coherence", "lineage")),
 ]
-# Those of the experiments take seconds each; docs/write_samples.py makes them anew.
-PAGES_OF_EXPERIMENTS = sorted((ROOT / "docs").glob("experiments*.md"))
 PAGES_OF_EXPERIMENTS = sorted((ROOT / "docs").glob("experiments*.md"))
 """These take seconds each; docs/write_samples.py makes them anew."""
 LEFT_OUT = "[...]"

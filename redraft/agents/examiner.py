@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all
 from redraft.agents.evidence import (
@@ -22,8 +22,6 @@ from redraft.agents.evidence import (
 )
 from redraft.agents.judge import EntryBudget, Judge, Memory, batch_size, in_batches, label_of
 from redraft.domain import AGAIN, Span
-from redraft.errors import RejectedRequest, ReplyError
-from redraft.llm.base import Reply
 from redraft.prompts import qa
 from redraft.prompts.contract import UNSURE, Unsure
 from redraft.prompts.qa import Pair, QuestionItem, Statement, SummaryLine, Verdict, yes_or_no
@@ -82,24 +80,24 @@ async def answers_from_document(
     windows at first."""
     entry_tokens = judge.entry_tokens(ANSWER)
 
+    doubted: set[int] = set()
+
     async def ask(reading: EvidenceRequest) -> Entries[StoredAnswer]:
-        spans = reading.spans
+        spans, again = reading.spans, not doubted.isdisjoint(reading.numbers)
         # A second look at the same pages is a new sample, since the first reply is cached.
         attempt = replace(reading.attempt, again=reading.attempt.again != reading.wide)
-        replies: ReplyAnswers[qa.DocumentAnswer] = ReplyAnswers(
+        items = [QuestionItem(id=n + 1, question=queries[n].text) for n in reading.numbers]
+        fields = qa.AnswerFromDocumentInput(**document_fields(reader, spans), questions=items, again=again)
+        label = label_of("doubted" if again else "read more for" if reading.wide else "looked up", reading.numbers)
+        room = min(len(reading.numbers) * entry_tokens, judge.longest_reply)
+        reply = await judge.ask(qa.ANSWER_FROM_DOCUMENT, fields, room, label, attempt)
+        answers = settled_answers(
+            reply.value.answers,
             lambda: "\n".join(map(reader.text, spans)),
             lambda answer: reader.quoted(answer.quote, spans).span is not None,
+            doubted,
         )
-
-        async def send(chosen: Sequence[int], label: str, *, repeat: bool) -> Reply[qa.DocumentAnswers]:
-            items = [QuestionItem(id=n + 1, question=queries[n].text) for n in chosen]
-            fields = qa.AnswerFromDocumentInput(**document_fields(reader, spans), questions=items, again=repeat)
-            room = min(len(chosen) * entry_tokens, judge.longest_reply)
-            return await judge.ask(qa.ANSWER_FROM_DOCUMENT, fields, room, label_of(label, chosen), attempt)
-
-        entries = await replies.settled(reading.numbers, "read more for" if reading.wide else "looked up", send)
-        answers = [(n, _stored(answer, reader, spans) if answer else None) for n, answer in entries.found]
-        return Entries(answers, entries.repaired, entries.broken_off)
+        return Entries.of(reply, ((n, _stored(answer, reader, spans) if answer else None) for n, answer in answers))
 
     fitting = entries_per_request(judge.longest_reply, entry_tokens)
     plan = ReadingPlan(reader, queries, entry_tokens, min(fitting, _QUESTIONS_NEAR), fitting)
@@ -231,77 +229,57 @@ def is_answered(
     return True if answered is not False else placed
 
 
-class Send(Protocol):
-    """Asks the questions of some numbers, from 0; a repeated request says that their answers are doubted."""
+def settled_answers(
+    answers: Sequence[Answer],
+    read: Callable[[], str],
+    placed: Callable[[Answer], bool],
+    doubted: set[int],
+    *,
+    compared: bool = False,
+) -> list[tuple[int, Answer | None]]:
+    """Return the answers of a reply, by the numbers of their questions from 0, to questions about the text that `read`
+    returns; None for those to ask for again.
 
-    async def __call__(self, chosen: Sequence[int], label: str, *, repeat: bool) -> Reply[Any]:
-        """Return the reply, whose value has the answers."""
+    `placed` says whether an answer names an existing place of that text. A doubtful answer is kept among the `doubted`
+    ones and asked for again, once: without a place the second time there is none, and a bare "yes" is left open.
+    `compared` answers are compared with their places afterwards, which finds those that say nothing."""
+    keys = {(answer.id, words_key(answer.answer)) for answer in answers}
+    fewest = min(_SEVERAL, max(2, len({number for number, _ in keys})))
+    times = Counter(key for _, key in keys if key)
+    settled: list[tuple[int, Answer | None]] = []
+    new_doubts: set[int] = set()
+    for answer in answers:
+        number, is_placed = answer.id - 1, placed(answer)
+        answered = is_answered(answer.answered, answer.answer, placed=is_placed, by_words=not compared)
+        verdict = None if answered is None else answer.model_copy(update={"answered": answered})
+        if answered is True and not (compared and is_placed):
+            is_repeated = times[words_key(answer.answer)] >= fewest
+            if is_repeated and not (is_placed and _shares_words(answer, read())) and not _is_quoted(answer, read()):
+                is_doubtful = _is_yes_or_no(answer.answer)
+                verdict = None if is_placed or is_doubtful else _silent(answer)
+            else:
+                is_doubtful = not is_placed and not _shares_words(answer, read())
+            if is_doubtful:
+                is_second = number in doubted
+                verdict = _silent(answer) if is_second and not _is_yes_or_no(answer.answer) else None
+                new_doubts |= set() if is_second else {number}
+        settled.append((number, verdict))
+    doubted.difference_update(number for number, _ in settled)
+    doubted.update(new_doubts)
+    return settled
 
 
-@dataclass(frozen=True, slots=True)
-class ReplyAnswers(Generic[Answer]):
-    """Checks the answers of one reply to questions about the text that `read` returns."""
+def _is_quoted(answer: qa.SummaryAnswer | qa.DocumentAnswer, text: str) -> bool:
+    """Return whether a text has the answer's very words, as it has a name that answers several questions."""
+    return f" {words_key(answer.answer)} " in f" {_key(text)} "
 
-    read: Callable[[], str]
-    placed: Callable[[Answer], bool]
-    """Whether an answer names an existing place of the text."""
-    compared: bool = False
-    """Whether every answer is compared with its place afterwards, which finds those that say nothing."""
 
-    async def settled(self, numbers: Sequence[int], label: str, send: Send) -> Entries[Answer]:
-        """Ask, and ask the doubtful questions again; return the answers by the numbers of their questions, from 0."""
-        reply = await send(numbers, label, repeat=False)
-        settled, doubted = self._weighed(reply.value.answers)
-        if doubted:
-            try:
-                repeated = (
-                    await send([number - 1 for number in sorted(doubted)], "doubted", repeat=True)
-                ).value.answers
-            except (ReplyError, RejectedRequest):
-                repeated = ()
-            settled = [(number, answer) for number, answer in settled if number not in doubted]
-            second, still_doubted = self._weighed(repeated)
-            for number, answer in second:
-                if number in still_doubted and answer is not None:
-                    # Without a place the second time there is no answer; a bare "yes" is left open.
-                    answer = None if _is_yes_or_no(answer.answer) else _silent(answer)
-                settled += [(number, answer)] if number in doubted else []
-        return Entries.of(reply, ((number - 1, answer) for number, answer in settled))
-
-    def _weighed(self, answers: Sequence[Answer]) -> tuple[list[tuple[int, Answer | None]], set[int]]:
-        """Return the answers settled without asking again, and the numbers of the doubtful ones."""
-        keys = {(answer.id, words_key(answer.answer)) for answer in answers}
-        fewest = min(_SEVERAL, max(2, len({number for number, _ in keys})))
-        times = Counter(key for _, key in keys if key)
-        settled: list[tuple[int, Answer | None]] = []
-        doubted: set[int] = set()
-        for answer in answers:
-            placed = self.placed(answer)
-            answered = is_answered(answer.answered, answer.answer, placed=placed, by_words=not self.compared)
-            verdict = None if answered is None else answer.model_copy(update={"answered": answered})
-            if answered is True and not (self.compared and placed):
-                repeated = times[words_key(answer.answer)] >= fewest
-                if repeated and not (placed and self._is_in_words(answer)) and not self._has_words(answer):
-                    if _is_yes_or_no(answer.answer):
-                        doubted.add(answer.id)
-                    else:
-                        verdict = None if placed else _silent(answer)
-                elif not placed and not self._is_in_words(answer):
-                    doubted.add(answer.id)
-            settled.append((answer.id, verdict))
-        return settled, doubted
-
-    def _has_words(self, answer: Answer) -> bool:
-        """Return whether the text has the answer's very words, as it has a name that answers several questions."""
-        return f" {words_key(answer.answer)} " in f" {_key(self.read())} "
-
-    def _is_in_words(self, answer: Answer) -> bool:
-        """Return whether the answer is yes or no, or shares a telling word with the text."""
-        text = self.read()
-        language = language_of(text)
-        return _is_yes_or_no(answer.answer) or not telling_terms(text, language).isdisjoint(
-            telling_terms(answer.answer, language)
-        )
+def _shares_words(answer: qa.SummaryAnswer | qa.DocumentAnswer, text: str) -> bool:
+    """Return whether the answer is yes or no, or shares a telling word with a text."""
+    language = language_of(text)
+    return _is_yes_or_no(answer.answer) or not telling_terms(text, language).isdisjoint(
+        telling_terms(answer.answer, language)
+    )
 
 
 def _is_yes_or_no(answer: str) -> bool:

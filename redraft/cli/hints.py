@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from math import ceil
 from typing import TYPE_CHECKING, Any
@@ -12,20 +12,21 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from redraft.errors import Door, Fix, Raise, RedraftError, RunCommand, stored_advice
+from redraft.errors import Door, Fix, Raise, RedraftError, RunCommand, Set, UsageError, stored_advice
 from redraft.store.addresses import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    from redraft.runs.own_places import OwnPlaces
     from redraft.runs.plans import RunPlan
     from redraft.settings import Limits
+    from redraft.store.runs import Run
 
 GO_ON = "repeat the command; finished work is reused"
 _SPARE = 1.1
 """An estimate is within a tenth of a run whose model follows instructions."""
 _AGAIN = ("output", "base_url", "key_env", "judge_base_url", "embeddings", "prompts", "prices")
 """The options that a resumed run needs again."""
+_MOST_PLACES = 5
 
 
 def run_command(verb: str, run: str, *more: str) -> str:
@@ -33,21 +34,29 @@ def run_command(verb: str, run: str, *more: str) -> str:
     return " ".join(["redraft", verb, run, *more, *_given(verb)])
 
 
-def resume_hint(run: str, limits: Limits, error: Mapping[str, Any] | None = None) -> str:
-    """Return the command that resumes a run, with a sufficient limit where its `error` says that one was used up."""
-    raised = next((part for part in stored_advice(error or {}) if isinstance(part, Raise)), None)
+def resume_step(run: Run, limits: Limits, error: Mapping[str, Any] | None = None, label: str = "Resume") -> str:
+    """Return the command that resumes a run after a label. It has a sufficient limit where the `error` of the run says
+    that one was used up, and names the servers, keys and files again that only the database names."""
+    more = [*_raised_limit(run, limits, error or {}), *_given("resume")]
+    places = _places_to_name(run, more)
+    label = f"{label}, if that is yours" if places else label
+    return f"{label}: {' '.join(['redraft', 'resume', run.id, *more, *places])}"
+
+
+def _raised_limit(run: Run, limits: Limits, error: Mapping[str, Any]) -> list[str]:
+    """Return the option with a sufficient limit, if one was used up."""
+    raised = next((part for part in stored_advice(error) if isinstance(part, Raise)), None)
     if raised is None or raised.value is None:
-        return run_command("resume", run)
+        return []
     calls = raised.name == "max_calls"
     estimate = _estimated(run, lambda plan: float(plan.calls) if calls else plan.cost_usd)
     limit, needed = getattr(limits, raised.name) or 0, raised.step + _SPARE * (estimate or 0)
     # What has cost more than estimated has no better measure than the limit itself.
     needed = needed if estimate and needed > limit else max(needed, raised.value)
-    amount = str(ceil(needed)) if calls else f"{ceil(100 * needed) / 100:g}"
-    return run_command("resume", run, SHELL.setting(raised.name, None), amount)
+    return [SHELL.setting(raised.name, None), str(ceil(needed)) if calls else f"{ceil(100 * needed) / 100:g}"]
 
 
-def _estimated(run: str, figure: Callable[[RunPlan], float | None]) -> float | None:
+def _estimated(run: Run, figure: Callable[[RunPlan], float | None]) -> float | None:
     """Return a figure of the estimate of a whole run; None if it cannot be estimated."""
     context = click.get_current_context(silent=True)
     if context is None:
@@ -60,9 +69,51 @@ def _estimated(run: str, figure: Callable[[RunPlan], float | None]) -> float | N
     prices = context.params.get("prices") or os.environ.get("REDRAFT_PRICES")
     try:
         with Store(context.params.get("db"), to_read=True) as store:
-            return figure(plan_again(store, store.runs.get(run), price_table(prices)))
+            return figure(plan_again(store, run, price_table(prices)))
     except RedraftError:
         return None
+
+
+def own_places(values: Mapping[str, Any]) -> OwnPlaces:
+    """Return the servers, keys and files that the options, the environment and the user's configuration name now."""
+    from redraft.cli.settings_file import model_tables
+    from redraft.prompts.book import prompt_choice
+    from redraft.runs.own_places import OwnPlaces
+
+    places = OwnPlaces()
+    for table in model_tables().values():
+        places.add_model(table)
+    address, judges_address, key_env = (values.get(name) for name in ("base_url", "judge_base_url", "key_env"))
+    if judges_address:
+        places.add_address(judges_address)
+    if address or key_env:
+        places.add_address(address, key_env)
+    names = (*values.get("judges", ()), *(values.get(name) for name in ("model", "validator", "embeddings")))
+    prompts = values.get("prompts")
+    places.names |= {name for name in names if name} | ({prompt_choice(prompts)} if prompts else set())
+    return places
+
+
+def _places_to_name(run: Run, words: Sequence[str]) -> list[str]:
+    """Return the options without which `redraft resume` with these words would refuse what only the database names."""
+    context = click.get_current_context(silent=True)
+    root = context.find_root() if context else None
+    if root is None or not isinstance(root.command, click.Group):
+        return []
+    resume = root.command.get_command(root, "resume")
+    assert resume is not None
+    options: list[str] = []
+    for _ in range(_MOST_PLACES):
+        arguments = shlex.split(" ".join([run.id, *words, *options]))
+        with resume.make_context("resume", arguments, parent=root) as resuming:
+            try:
+                own_places(resuming.params).check(run.id, run.settings, run.judging, run.refinement)
+            except UsageError as error:
+                more = [SHELL.setting(part.name, part.value) for part in error.fix if isinstance(part, Set)]
+                options += [option for option in more if option not in options]
+            else:
+                break
+    return options
 
 
 class ShellDoor(Door):
@@ -96,7 +147,7 @@ _RARE = frozenset({"partial", "prices", "max_source", "send_spans", "address"})
 
 @cache
 def _named_options() -> dict[str, tuple[str, bool]]:
-    """Return the option of each settings field, and whether `--set` sets it."""
+    """Return the option of each setting, and whether `--set` sets it."""
     from redraft.fields import option_of
     from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 
@@ -115,17 +166,12 @@ def _given(verb: str) -> list[str]:
         return []
     form = context.params.get("form") if verb == "resume" else None
     options = ["--format", form] if form else []
-    if context.get_parameter_source("db") is ParameterSource.COMMANDLINE:
-        options += ["--db", shlex.quote(shown(context.params["db"]))]
-    for name in _AGAIN if verb in ("resume", "batch resume") else ():
-        if (verb, name) != ("batch resume", "output") and context.get_parameter_source(
-            name
-        ) is ParameterSource.COMMANDLINE:
-            value = str(context.params[name])
-            is_rare = any(option.name == name and getattr(option, "rare", False) for option in context.command.params)
-            options += (
-                ["--set", shlex.quote(f"{name}={value}")]
-                if is_rare
-                else [f"--{name.replace('_', '-')}", shlex.quote(value)]
-            )
+    names = {"resume": ("db", *_AGAIN), "batch resume": ("db", *_AGAIN[1:])}.get(verb, ("db",))
+    parameters = {parameter.name: parameter for parameter in context.command.params}
+    for name in names:
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            value = shown(context.params[name]) if name == "db" else str(context.params[name])
+            is_rare = getattr(parameters[name], "rare", False)
+            setting = ["--set", shlex.quote(f"{name}={value}")]
+            options += setting if is_rare else [f"--{name.replace('_', '-')}", shlex.quote(value)]
     return options

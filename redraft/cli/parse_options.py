@@ -15,14 +15,13 @@ from redraft.errors import DocumentError, Set, UsageError
 from redraft.fields import option_of
 from redraft.order import JUDGES_ADDRESS, OrderParts
 from redraft.settings import DEFAULT_GOALS, EXTRACTIVE, USUAL_METRICS, DraftConfig, JudgeConfig, Limits, RefineConfig
-from redraft.sources import STDIN
+from redraft.sources import STDIN, is_inline_text
 from redraft.text.words import has_words
 
 if TYPE_CHECKING:
     from redraft.domain import Document, Finding
     from redraft.llm.budget import PriceTable
     from redraft.readers.parts import Selection
-    from redraft.runs.own_places import OwnPlaces
     from redraft.settings import ModelSettings
     from redraft.store.runs import Run
     from redraft.store.store import Store
@@ -86,26 +85,6 @@ def settings(values: Values) -> DraftConfig:
     context = click.get_current_context(silent=True)
     chosen |= {"found": context.meta[FOUND]} if context and context.meta.get(FOUND) else {}
     return OrderParts().edited(chosen).settings
-
-
-def own_places(values: Values) -> OwnPlaces:
-    """Return the servers, keys and files that the options, the environment and the user's configuration name now."""
-    from redraft.cli.settings_file import model_tables
-    from redraft.prompts.book import prompt_choice
-    from redraft.runs.own_places import OwnPlaces
-
-    places = OwnPlaces()
-    for table in model_tables().values():
-        places.add_model(table)
-    address, judges_address, key_env = (values.get(name) for name in ("base_url", "judge_base_url", "key_env"))
-    if judges_address:
-        places.add_address(judges_address)
-    if address or key_env:
-        places.add_address(address, key_env)
-    names = (*values.get("judges", ()), *(values.get(name) for name in ("model", "validator", "embeddings")))
-    prompts = values.get("prompts")
-    places.names |= {name for name in names if name} | ({prompt_choice(prompts)} if prompts else set())
-    return places
 
 
 def named_models(values: Values) -> dict[str, ModelSettings]:
@@ -231,10 +210,20 @@ def _check_review(read: Sequence[str], *, review: bool) -> None:
         raise UsageError(f"--review reads your answers from stdin, and so does {read[0]}", hint="give them as files")
 
 
+def check_paths(*sources: str) -> None:
+    """Refuse a text where a path is expected, without quoting it."""
+    if text := next((source for source in sources if is_inline_text(source)), ""):
+        raise UsageError(
+            f"a text of {len(text):,} characters was given where a path was expected",
+            hint="give the path of a file, or - to read the text from stdin",
+        )
+
+
 def read_text(source: str, *, quiet: bool) -> str:
     """Return a text that is not a document, after printing notes on what was left out of it."""
     from redraft.readers.documents import read_text
 
+    check_paths(source)
     if os.path.isdir(source):
         raise DocumentError("it is a directory", place=source, hint="give a file, or use - for stdin")
     clean_text = read_text(source)
@@ -261,6 +250,7 @@ def document_at(sources: Sequence[str], values: Values) -> Document:
         with store_to_read(values["db"]) as store:
             if store.documents.has(sources[0]):
                 return store.documents.get(sources[0])
+    check_paths(*sources)
     return load_all(sources, selection=document_part(values) if is_part else None)
 
 
@@ -268,6 +258,7 @@ def read_document(sources: Sequence[str], *, quiet: bool) -> Document:
     """Return a document, or several read as one, after printing notes on what was left out."""
     from redraft.readers.documents import load_all
 
+    check_paths(*sources)
     document = load_all(sources)
     _tell(document.source, document.notes, quiet=quiet)
     return document

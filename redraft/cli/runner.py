@@ -338,7 +338,7 @@ def run_task(
             # The settings of a run cannot change: one begun by mistake has to be begun again.
             if run and not isinstance(error, UsageError) and not any(_resumes(part, run) for part in error.fix):
                 first = (*error.fix, "\n  ") if error.fix else ()
-                error.fix = (*first, f"Resume: {hints.resume_hint(run, limits, error.stored)}")
+                error.fix = (*first, hints.resume_step(store.runs.get(run), limits, error.stored))
             raise
 
 

@@ -20,10 +20,10 @@ from redraft.agents.examiner import (
     FRAME_TOKENS,
     LAST,
     AnswerComparison,
-    ReplyAnswers,
     antecedents,
     compare_twice,
     entries_per_request,
+    settled_answers,
     summary_fields,
 )
 from redraft.agents.judge import Judge, Memory, in_batches, label_of
@@ -34,7 +34,6 @@ from redraft.evaluators.findings import distinct_errors
 from redraft.evaluators.reference.keyfacts import bin_of
 from redraft.evaluators.similarity import is_same
 from redraft.evaluators.votes import ItemVotes, JudgeVerdicts, PanelVerdicts, mean_evaluation, panel_verdicts
-from redraft.llm.base import Reply
 from redraft.prompts.contract import UNSURE, Unsure
 from redraft.prompts.qa import (
     ANSWER_FROM_DOCUMENT,
@@ -47,7 +46,6 @@ from redraft.prompts.qa import (
     QuestionItem,
     Statement,
     SummaryAnswer,
-    SummaryAnswers,
     Verdict,
     sentence_in,
 )
@@ -400,20 +398,24 @@ class SummaryReader:
         entry_tokens = judge.entry_tokens(ANSWER)
         asking = sum(reader.tokenizer.count(self._questions[n]) + _TAG_TOKENS for n in numbers)
         limit = judge.reply_room(FRAME_TOKENS + reader.tokens_of(statements) + asking, reader.window)
-        replies: ReplyAnswers[SummaryAnswer] = ReplyAnswers(
-            lambda: " ".join(f"{statement.before} {statement.sentence}" for statement in statements),
-            lambda answer: not self._names.keys().isdisjoint(answer.sentences),
-            compared=True,
-        )
+        text = " ".join(f"{statement.before} {statement.sentence}" for statement in statements)
+        doubted: set[int] = set()
 
         async def ask(batch: Sequence[int], attempt: Attempt) -> Entries[SummaryAnswer]:
-            async def send(chosen: Sequence[int], label: str, *, repeat: bool) -> Reply[SummaryAnswers]:
-                items = [QuestionItem(id=n + 1, question=self._questions[n]) for n in chosen]
-                fields = AnswerFromSummaryInput(**summary_fields(statements), questions=items, again=repeat)
-                room = min(len(chosen) * entry_tokens, limit)
-                return await judge.ask(ANSWER_FROM_SUMMARY, fields, room, label_of(label, chosen), attempt)
-
-            return await replies.settled(batch, "answers", send)
+            again = not doubted.isdisjoint(batch)
+            items = [QuestionItem(id=n + 1, question=self._questions[n]) for n in batch]
+            fields = AnswerFromSummaryInput(**summary_fields(statements), questions=items, again=again)
+            label = label_of("doubted" if again else "answers", batch)
+            room = min(len(batch) * entry_tokens, limit)
+            reply = await judge.ask(ANSWER_FROM_SUMMARY, fields, room, label, attempt)
+            answers = settled_answers(
+                reply.value.answers,
+                lambda: text,
+                lambda answer: not self._names.keys().isdisjoint(answer.sentences),
+                doubted,
+                compared=True,
+            )
+            return Entries.of(reply, answers)
 
         return await ask_all(in_batches(numbers, entries_per_request(limit, entry_tokens)), ask)
 

@@ -4,7 +4,7 @@ uncompiled: compile it with a checkpointer, or add it to another graph."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langgraph.graph import END, START, StateGraph
@@ -115,7 +115,8 @@ def _begin(strategy: str, scope: Scope, session: SessionProtocol | None) -> Node
                 hint='start it with {"order": {"source": PATH, "words": 300}}, or another redraft.graphs.Task',
             )
         with streaming(runtime):
-            run = order.get("recorded") or await opened.begin({**order, "strategy": _chosen(strategy, order)}, scope)
+            chosen = cast("Task", {**order, "strategy": _chosen(strategy, order)})
+            run = order.get("recorded") or await opened.begin(chosen, scope)
             async with opened.at_work(run) as job:
                 new: Update = {"run": job.run.id, "round": 0, "best": "", "stop": "", "judged": {}, "scores": {}}
                 # A thread may have been used for another run before.

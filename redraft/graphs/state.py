@@ -22,6 +22,17 @@ from redraft.errors import UsageError
 from redraft.events import stream_to
 from redraft.graphs.job import Job
 from redraft.llm.langsmith import Tracing
+from redraft.settings import (
+    Chunking,
+    EvidenceName,
+    FeedbackName,
+    FormulaName,
+    PerspectiveName,
+    PolicyName,
+    SimilarityName,
+    StrategyName,
+    WordsAs,
+)
 
 Update = dict[str, Any]
 """The changes that a node makes to the state."""
@@ -54,18 +65,25 @@ class NamedStrategy(Protocol):
         """The name."""
 
 
+_AnyStrategy = Annotated[NamedStrategy, GetPydanticSchema(lambda _type, _handler: any_schema()), SkipJsonSchema()]
+
+
 class Options(TypedDict, total=False):
-    """What one run may override of its session: fields of `DraftConfig`, `JudgeConfig` and `RefineConfig` by name."""
+    """What one run may override of its session: fields of `DraftConfig`, `JudgeConfig` and `RefineConfig` by name. A
+    strategy of an installed package is named in `DraftConfig(strategy=...)`, or passed as an object."""
 
     words: int | None
-    words_as: str
+    words_as: WordsAs
     query: str | None
     language: str | None
-    strategy: str | Annotated[NamedStrategy, GetPydanticSchema(lambda _type, _handler: any_schema()), SkipJsonSchema()]
+    strategy: (
+        StrategyName
+        | Annotated[NamedStrategy, GetPydanticSchema(lambda _type, _handler: any_schema()), SkipJsonSchema()]
+    )
     by_chapter: bool
     until: int | None
     chunk_tokens: int
-    chunking: str
+    chunking: Chunking
     context_tokens: int
     temperature: float | None
     top_p: float | None
@@ -79,24 +97,24 @@ class Options(TypedDict, total=False):
     claims: int | tuple[int, int]
     batch: int
     top_k: int | None
-    formula: str
-    similarity: str
+    formula: FormulaName
+    similarity: SimilarityName
     threshold: float
-    evidence: str
+    evidence: EvidenceName
     second_look: bool
     embeddings: str | Path | None
     pack: str | None
     keyfacts: str | None
-    perspective: str
+    perspective: PerspectiveName
     keyfact_chunks: str
     keyfact_overlap: int
-    verify_against: str
+    verify_against: Literal["chunk", "document"]
     goals: dict[str, float]
-    policy: str
+    policy: PolicyName
     rounds: int
     judged_share: float
     review: bool
-    feedback: str | None
+    feedback: FeedbackName | None
     free_length: bool
 
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from redraft.evaluators.figures import MIN_VALUES
-from redraft.report.tables import Cell, Table, figure, number
+from redraft.report.tables import Cell, Record, Table, figure, number
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count
 
 _MAX, _NAME = 3, 80
 # A smaller difference is none at two digits.
-_SEEN = 0.005
+_VISIBLE = 0.005
 # Of summaries whose mean lengths differ by more, the longer ones cover more for that alone.
 _SIMILAR_LENGTH = 1.25
 # From this number of 95% intervals on, one that excludes 0 by chance must be expected.
@@ -20,24 +20,22 @@ _MANY = 10
 
 
 class _PairedTable(NamedTuple):
-    """A table of paired differences: which of its rows count, and what they measure."""
+    """How a table `differences` is read."""
 
-    table: str
-    what: str = ""
-    """What is measured, before the name that the cell of `by` has."""
-    by: str = ""
+    measure: str
+    """The column with what is measured, or its name."""
     over: str = ""
     """The column with the number of pairs; by default the one that `drawn` names."""
-    only: tuple[str, tuple[Cell, ...]] = ("", (None,))
-    """A column, and those of its cells that count."""
+    only: tuple[str, Cell] = ("", None)
+    """A column, and the cell of the rows that count."""
 
 
-_ACCURACY = _PairedTable("differences", "accuracy", over="questions", only=("type", ("all",)))
-_SOURCES: Mapping[str, tuple[_PairedTable, ...]] = {
-    "grid": (_PairedTable("differences", by="metric", over="documents"),),
-    "hamlet": (_PairedTable("differences", by="metric", only=("level", ("all",))),),
-    "qa": (_ACCURACY,),
-    "thesis": (_ACCURACY,),
+_ACCURACY = _PairedTable("accuracy", "questions", ("type", "all"))
+_SOURCES: Mapping[str, _PairedTable] = {
+    "grid": _PairedTable("metric", "documents"),
+    "hamlet": _PairedTable("metric", only=("level", "all")),
+    "qa": _ACCURACY,
+    "thesis": _ACCURACY,
 }
 
 
@@ -64,12 +62,9 @@ class _Gap(NamedTuple):
 def verdict(experiment: str, tables: Sequence[Table]) -> str:
     """Return in a sentence or two which systems in the tables of an experiment are better, and which are not compared
     since a model judged its own summaries or their lengths differ; empty if it compares none."""
-    gaps = [
-        gap for paired_table in _SOURCES.get(experiment, ()) for table in tables for gap in _gaps(paired_table, table)
-    ]
-    objections = {gap: _objection(gap, tables) for gap in gaps}
-    comparable = [gap for gap in gaps if not objections[gap]]
-    reasons = list(dict.fromkeys(reason for reason in objections.values() if reason))
+    objections = {gap: _objection(gap, tables) for table in tables for gap in _gaps(experiment, table)}
+    comparable = [gap for gap, objection in objections.items() if not objection]
+    reasons = list(dict.fromkeys(filter(None, objections.values())))
     more = f"; and {count(len(reasons) - _MAX, 'more reason')}" if len(reasons) > _MAX else ""
     refused = f"{'Not compared' if comparable else 'No system is called better'}: {'; '.join(reasons[:_MAX])}{more}."
     return " ".join(filter(None, (_ranking(comparable), refused if reasons else "")))
@@ -99,20 +94,19 @@ def _ranking(gaps: Sequence[_Gap]) -> str:
         return "Nothing can be compared: no two systems have scores on the same items."
     names = list(dict.fromkeys(name for gap in gaps for name in sorted((gap.better, gap.worse))))
     systems = " and ".join(names) if len(names) == 2 else f"any two of the {len(names)} systems"
-    clear = [gap for gap in measured if gap.low is not None and gap.low > 0]
-    if clear:
-        return f"{_listed(clear, _MAX)}{_rest(len(measured), len(clear))}."
+    if clear := [gap for gap in measured if gap.low is not None and gap.low > 0]:
+        rest = len(measured) - len(clear)
+        caution = f"; the other {count(rest, 'difference') if rest > 1 else 'difference'} may be chance" if rest else ""
+        if len(measured) >= _MANY:
+            caution += f"; of {len(measured)} such intervals, one in twenty excludes 0 by chance"
+        return f"{_listed(clear, _MAX)}{caution}."
     if any(gap.low is not None for gap in measured):
         return f"No metric tells {systems} apart: no 95% interval excludes 0."
-    visible = [gap for gap in measured if (gap.by or 0) >= _SEEN]
     why = f"with {measured[0].over} there is no interval (it takes {MIN_VALUES})"
-    # Of several systems, what may be chance is only worth its largest difference.
-    limit = _MAX if len(names) == 2 else 1
-    return (
-        f"{_listed(visible, limit)}; {why}, so this may be chance."
-        if visible
-        else f"No metric tells {systems} apart; {why}."
-    )
+    if visible := [gap for gap in measured if (gap.by or 0) >= _VISIBLE]:
+        # Of several systems, what may be chance is only worth its largest difference.
+        return f"{_listed(visible, _MAX if len(names) == 2 else 1)}; {why}, so this may be chance."
+    return f"No metric tells {systems} apart; {why}."
 
 
 def _listed(gaps: Sequence[_Gap], limit: int) -> str:
@@ -121,37 +115,26 @@ def _listed(gaps: Sequence[_Gap], limit: int) -> str:
     return f"{', '.join(sentences)}, and {last}" if sentences else last
 
 
-def _rest(measured: int, clear: int) -> str:
-    """Return what to think of the other differences, and of the clear ones where many are compared."""
-    rest = measured - clear
-    sentence = f"; the other {count(rest, 'difference') if rest > 1 else 'difference'} may be chance" if rest else ""
-    return (
-        f"{sentence}; of {measured} such intervals, one in twenty excludes 0 by chance"
-        if measured >= _MANY
-        else sentence
-    )
-
-
-def _gaps(source: _PairedTable, table: Table) -> Iterator[_Gap]:
-    if table.name != source.table or not {"first", "second", "difference"} <= {*table.columns}:
+def _gaps(experiment: str, table: Table) -> Iterator[_Gap]:
+    """Yield the differences in a table of them, by the last judge, which is the mean of all if there are several."""
+    source = _SOURCES.get(experiment)
+    if source is None or table.name != "differences" or not {"first", "second", "difference"} <= {*table.columns}:
         return
-    records = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
-    column, cells = source.only
+    records = table.records
     judge = records[-1].get("judge") if records else None
+    judges = frozenset(record["judge"] for record in records if "judge" in record)
     for record in records:
-        # The last judge is the mean of all, if there are several.
-        if record.get(column) in cells and record.get("judge") == judge:
-            judges = frozenset(record["judge"] for record in records if "judge" in record)
+        if record.get(source.only[0]) == source.only[1] and record.get("judge") == judge:
             yield _gap(source, record, judges if len(judges) < 2 else judges - {judge})
 
 
-def _gap(source: _PairedTable, record: Mapping[str, Cell], judges: frozenset[Cell]) -> _Gap:
+def _gap(source: _PairedTable, record: Record, judges: frozenset[Cell]) -> _Gap:
     by, low, high = (number(record.get(name)) for name in ("difference", "95% from", "95% to"))
-    first, second = (_name(record[name]) for name in ("first", "second"))
+    first, second = (_name(record[side]) for side in ("first", "second"))
     unit = source.over or one_line(str(record.get("drawn")), _NAME)
     over = count(int(number(record.get(unit)) or 0), f"{unit[:-3]}y" if unit.endswith("ies") else unit[:-1])
-    where = f"on {record['set']}" if "set" in record else ""
-    measure = one_line(f"{source.what} {record.get(source.by, '')} {where}", _NAME)
+    where = f" on {record['set']}" if "set" in record else ""
+    measure = one_line(f"{record.get(source.measure, source.measure)}{where}", _NAME)
     if by is None or low is None or high is None:
         low = high = None
     if by is None or by >= 0:

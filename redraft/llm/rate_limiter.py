@@ -21,6 +21,7 @@ from redraft.errors import (
     ServerUnreachable,
     Set,
     TimedOut,
+    TransientError,
     TruncatedReasoning,
     UnreadableReply,
 )
@@ -262,8 +263,8 @@ class RetryPolicy:
         return min(tries, _UNREACHED_TRIES) if isinstance(error, ServerUnreachable) else tries
 
     def final_error(self, error: ModelError) -> ModelError:
-        """Return the final error of the request: after time-outs it may suggest smaller requests, and after a rate
-        limit it says when to go on."""
+        """Return the final error of the request with a next step: after time-outs it may suggest smaller requests, and
+        after a rate limit it says when to go on."""
         if isinstance(error, RateLimited):
             wait, longest_wait = error.retry_after, self._limits.longest_wait
             if wait is not None and wait > longest_wait:
@@ -271,10 +272,12 @@ class RetryPolicy:
                 return error.advised(resume, Raise("longest_wait", wait))
             return error.advised("resume the run later, or ask less at once with ", Set("concurrency", 1))
         if not isinstance(error, TimedOut):
-            return error
+            is_unexplained = isinstance(error, TransientError) and not error.fix
+            return error.advised("resume the run when the server answers again") if is_unexplained else error
         tries = self._counts[type(error)]
         often = {1: "", 2: ", twice"}.get(tries, f", {tries} times")
         message = f"{error.message}{often}: {_MORE_TIME}"
         if self._structured and self._patience.late <= _MAX_CONSECUTIVE_TIMEOUTS:
             return LateReply(message, text="", usage=Usage(reported=False), place=error.place)
-        return TimedOut(message, place=error.place)
+        more_time = Raise("timeout", 2 * self._limits.timeout)
+        return TimedOut(message, place=error.place, fix=("resume the run with ", more_time))

@@ -57,6 +57,7 @@ _BYTES_A_TOKEN_AS_A_RULE = 4
 _FRAME_TOKENS = 256
 _TOOL_TOKENS = 1_024
 _LOOK_AGAIN = 0.2
+_SHORT_BYTES = 16_384
 # Finish reasons of replies that were not generated, or not sent.
 _UNBILLED = (RateLimited, CapabilityError, RejectedRequest, ProviderError, ServerUnreachable)
 
@@ -281,7 +282,10 @@ class RecordedModel:
     ) -> AsyncIterator[_PendingCall]:
         """Wait for a slot and for the budget, and reserve the attempt."""
         tokens = size // _BYTES_A_TOKEN_AS_A_RULE + (request.sampling.max_tokens or 0)
-        most_in = self._most_in(request) if self._tokenizer is None else await off_loop(self._most_in, request)
+        count = most_tokens_of if self._tokenizer is None else self._tokenizer.count
+        # A long text is counted in a thread; for a short one that would take longer than counting does.
+        counts_here = self._tokenizer is None or size <= _SHORT_BYTES
+        most_in = most_tokens_in(request, count) if counts_here else await off_loop(most_tokens_in, request, count)
         most_out = self._inner.most_tokens(request.sampling)
         async with self._limiter.slot(tokens) as began:
             # The ledger's start time excludes the wait.
@@ -432,13 +436,14 @@ class RecordedModel:
             return most_out
         return min(most_out, sampling.max_tokens + self._reasoning_tokens)
 
-    def _most_in(self, request: Request[Any, Any]) -> int:
-        """Return the most tokens that the request can have."""
-        count = most_tokens_of if self._tokenizer is None else self._tokenizer.count
-        schema = structured_output.prompt_schema(request, structured_output.KEYWORDS)
-        tokens = _FRAME_TOKENS + count(request.text)
-        if schema:
-            tokens += _TOOL_TOKENS + 2 * count(schema)
-        if (complaint := request.complaint) is not None:
-            tokens += _FRAME_TOKENS + count(complaint.reply) + count(complaint.reason) + count(schema)
-        return tokens
+
+def most_tokens_in(request: Request[Any, Any], count: Callable[[str], int] = most_tokens_of) -> int:
+    """Return the most tokens that a request can have, which is what a budget reserves for its prompt. `count` counts
+    the tokens of a text exactly, where that is possible."""
+    schema = structured_output.prompt_schema(request, structured_output.KEYWORDS)
+    tokens = _FRAME_TOKENS + count(request.text)
+    if schema:
+        tokens += _TOOL_TOKENS + 2 * count(schema)
+    if (complaint := request.complaint) is not None:
+        tokens += _FRAME_TOKENS + count(complaint.reply) + count(complaint.reason) + count(schema)
+    return tokens

@@ -51,19 +51,17 @@ def read_in_subprocess(form: Format, data: bytes, name: str) -> ReadText:
         done = subprocess.run(  # noqa: S603 - our own interpreter, and the name goes by as an argument
             command, input=data, capture_output=True, timeout=_WAIT, env=environment, check=False
         )
+        answer = _ending(form, done.returncode, done.stderr) if done.returncode else json.loads(done.stdout)
     except subprocess.TimeoutExpired:
-        raise _refusal(TOO_SLOW, name) from None
+        answer = TOO_SLOW
     except (OSError, ValueError) as error:
         raise DocumentError(
             f"the process that reads {form} files cannot be started: {error}",
             place=name,
             hint="convert the file to .txt first",
         ) from error
-    if done.returncode:
-        raise _refusal(_ending(form, done.returncode, done.stderr), name)
-    answer = json.loads(done.stdout)
     if "error" in answer:
-        raise _refusal(answer, name)
+        raise DocumentError(str(answer["error"]), place=name, hint=str(answer["hint"]))
     return TypeAdapter(ReadText).validate_python(answer)
 
 
@@ -77,10 +75,6 @@ def _ending(form: Format, code: int, output: bytes) -> dict[str, object]:
         missing = output.decode("utf-8", "replace").strip().rpartition("'")[0].rpartition("'")[2]
         return {"error": f"the package {missing} is not installed", "hint": f"install it: pip install {missing}"}
     return _CRASHED
-
-
-def _refusal(answer: dict[str, object], name: str) -> DocumentError:
-    return DocumentError(str(answer["error"]), place=name, hint=str(answer["hint"]))
 
 
 SUFFIXES = frozenset({".txt", ".text", ".md", ".markdown", ".mkd", ""})
@@ -261,7 +255,7 @@ def load_all(sources: Sequence[str | Path], *, selection: Selection | None = Non
         and (option := "chapters" if selection.chapters else "pages" if selection.pages else "")
     ):
         raise UsageError(
-            f"--{option} applies to one document, but {len(sources)} were given",
+            f"{option} are selected from one document, but {len(sources)} were given",
             hint="select a part of one file, or give files that contain only what is wanted",
         )
     documents: list[Document] = []
@@ -306,30 +300,34 @@ def _joined(parts: Sequence[tuple[str, Document]], repeated: Sequence[str]) -> D
     marks: list[Mark] = []
     start = 0
     for name, document in parts:
-        head = _heading(document)
-        text = head + document.text
-        extent = Span(start, start + len(text))
-        sections += _sections(document, extent, start + len(head))
+        # A title for a text that does not begin with it, so that readers notice the next document.
+        title = one_line(document.title)
+        head = "" if not title or title in one_line(document.text[:_BEGINNING]) else f"# {title}\n\n"
+        begin = start + len(head)
+        extent = Span(start, begin + len(document.text))
+        sections += _sections(document, extent, begin)
         marks.append(Mark(*extent, "document", name, language=own_language(document)))
-        marks += (mark._replace(start=mark.start + start + len(head), end=mark.end + start + len(head))
-                  for mark in document.marks)  # fmt: skip
-        texts.append(text)
+        marks += (mark._replace(start=mark.start + begin, end=mark.end + begin) for mark in document.marks)
+        texts.append(head + document.text)
         start = extent.end + len(_BETWEEN)
-    text = _BETWEEN.join(texts)
-    language = _common([document.language for _, document in parts])
-    is_set = any(document.own_language is not None for _, document in parts)
+    text, documents = _BETWEEN.join(texts), [document for _, document in parts]
+    titles = [document.title for document in documents]
+    title = (
+        "; ".join(titles) if len(titles) <= _NAMED_IN_TITLE else f"{titles[0]}, and {len(titles) - 1} more documents"
+    )
+    is_set = any(document.own_language is not None for document in documents)
     notes = [f"{name}: {note}" for name, document in parts for note in document.notes]
     return Document(
         id=content_id(text),
-        title=one_line(_title([document.title for _, document in parts]), TITLE_WIDTH),
+        title=one_line(title, TITLE_WIDTH),
         text=text,
         sections=tuple(sections),
         source=", ".join(name for name, _ in parts),
-        encoding=", ".join(dict.fromkeys(document.encoding for _, document in parts)),
+        encoding=", ".join(dict.fromkeys(document.encoding for document in documents)),
         notes=(*notes, *repeated),
         marks=tuple(sorted(marks)),
-        language=language,
-        own_language=_common([own_language(document) for _, document in parts]) if is_set else None,
+        language=_common([document.language for document in documents]),
+        own_language=_common([own_language(document) for document in documents]) if is_set else None,
     )
 
 
@@ -350,29 +348,12 @@ def _names(documents: Sequence[Document]) -> Iterator[str]:
         yield name if often[name] == 1 else f"{name} ({numbers[name]})"
 
 
-def _heading(document: Document) -> str:
-    """Return a title for a text that does not begin with it, so that readers notice the next document."""
-    title = one_line(document.title)
-    return "" if not title or title in one_line(document.text[:_BEGINNING]) else f"# {title}\n\n"
-
-
 def _sections(document: Document, extent: Span, at: int) -> Iterator[DocumentSection]:
     """Yield its sections at their new offsets, within one section for the document."""
-    sections = [
-        replace(section, span=Span(section.span.start + at, section.span.end + at)) for section in document.sections
-    ]
-    if (
-        not sections
-        or sections[0].title != document.title
-        or sections[0].level > 1
-        or sections[0].span.end < extent.end
-    ):
+    first, inner = document.sections[:1], 0
+    if not first or first[0].title != document.title or first[0].level > 1 or first[0].span.end + at < extent.end:
         yield DocumentSection(document.title, 1, extent)
-        sections = [replace(section, level=section.level + 1) for section in sections]
-    yield from sections
-
-
-def _title(titles: Sequence[str]) -> str:
-    if len(titles) <= _NAMED_IN_TITLE:
-        return f"{'; '.join(titles[:-1])}; {titles[-1]}"
-    return f"{titles[0]}, and {len(titles) - 1} more documents"
+        inner = 1
+    for section in document.sections:
+        span = Span(section.span.start + at, section.span.end + at)
+        yield replace(section, span=span, level=section.level + inner)

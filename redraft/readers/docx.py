@@ -44,6 +44,8 @@ p[style-name^='toc '] => div.toc > p:fresh
 p[style-name^='TOC '] => div.toc > p:fresh
 p[style-name^='table of figures'] => div.toc > p:fresh
 """
+_LONGEST_CHAIN = 20
+"""The most styles that are based on each other in turn."""
 _HINT = "save it again as .docx with the program that made it"
 
 
@@ -57,7 +59,8 @@ def read(data: bytes, name: str) -> ReadText:
     for part in (_MAIN, *_NOTES):
         if part in roots:
             builder.extents.append(coverage(archive.part(part), roots[part], part, name))
-            _prepare(roots[part], _ranks(roots.get("word/styles.xml")), builder)
+            _name_headings(roots[part], _ranks(roots.get("word/styles.xml")))
+            _prepare(roots[part], builder)
     parts = {part: etree.tostring(root) for part, root in roots.items() if not part.startswith(tuple(_OTHER_PARTS))}
     try:
         converted = mammoth.convert_to_html(
@@ -78,30 +81,37 @@ def read(data: bytes, name: str) -> ReadText:
 
 def _ranks(styles: Element | None) -> dict[str, int]:
     """Return the heading levels of the paragraph styles by their keys, also of those based on a heading style."""
-    styles_by_key: dict[str, tuple[int, str]] = {}
+    ranks: dict[str, int] = {}
+    bases: dict[str, str] = {}
     for style in elements(styles, "style") if styles is not None else ():
         values = {tag(element): element.get(f"{_W}val") or "" for element in style.iter()}
-        match = re.fullmatch(r"(?i)heading\s*([1-9])", values.get("name", "").strip())
-        outline = values.get("outlinelvl", "9")
-        rank = int(match[1]) if match else int(outline) + 1 if outline in set("012345678") else 0
-        is_contents = values.get("name", "").lower().startswith("toc ")
-        styles_by_key[style.get(f"{_W}styleId") or ""] = (
-            0 if is_contents else rank,
-            "" if is_contents else values.get("basedon", ""),
-        )
-    ranks: dict[str, int] = {}
-    for key in styles_by_key:
-        rank, base = styles_by_key[key]
-        for _ in range(20):
-            if rank or base not in styles_by_key:
-                break
-            rank, base = styles_by_key[base]
-        ranks[key] = min(rank, 6)
+        name, outline = values.get("name", "").strip(), values.get("outlinelvl", "9")
+        if not name.lower().startswith("toc "):
+            match, key = re.fullmatch(r"(?i)heading\s*([1-9])", name), style.get(f"{_W}styleId") or ""
+            ranks[key] = int(match[1]) if match else int(outline) + 1 if outline in set("012345678") else 0
+            bases[key] = values.get("basedon", "")
+    for key in ranks:
+        base = key
+        for _ in range(_LONGEST_CHAIN):
+            base = base if ranks.get(base) else bases.get(base, "")
+        ranks[key] = min(ranks.get(base, 0), 6)
     return ranks
 
 
-def _prepare(root: Element, ranks: dict[str, int], builder: TextBuilder) -> None:
-    """Remove what is not part of the text, and name the heading styles so that mammoth knows them."""
+def _name_headings(root: Element, ranks: dict[str, int]) -> None:
+    """Give headings the styles that mammoth knows."""
+    for properties in list(elements(root, "ppr")):
+        style, outline = child(properties, "pstyle"), child(properties, "outlinelvl")
+        rank = ranks.get(style.get(f"{_W}val") or "", 0) if style is not None else 0
+        if outline is not None and (level := outline.get(f"{_W}val") or "") in set("0123456789"):
+            rank = (int(level) + 1) % 10
+        if rank:
+            style = etree.SubElement(properties, f"{_W}pStyle") if style is None else style
+            style.set(f"{_W}val", f"Heading{min(rank, 6)}")
+
+
+def _prepare(root: Element, builder: TextBuilder) -> None:
+    """Remove what is not part of the text, and what mammoth does not look into."""
     etree.strip_tags(root, *(_W + wrapper for wrapper in _WRAPPERS))
     for box in [box for box in elements(root, "txbxcontent") if not _is_within(box, "fallback")]:
         paragraph = next((outer for outer in box.iterancestors() if tag(outer) == "p"), None)
@@ -110,9 +120,7 @@ def _prepare(root: Element, ranks: dict[str, int], builder: TextBuilder) -> None
                 paragraph.addnext(content)
     for element in list(root.iter()):
         kind = tag(element)
-        if kind == "ppr":
-            _name_heading(element, ranks)
-        elif kind == "lastrenderedpagebreak":
+        if kind == "lastrenderedpagebreak":
             element.tag = f"{_W}bookmarkStart"
             element.set(f"{_W}name", "pagebreak")
         elif (reason := _reason_to_leave_out(element, kind)) is not None:
@@ -136,16 +144,6 @@ def _reason_to_leave_out(element: Element, kind: str) -> str | None:
 
 def _is_within(element: Element, name: str) -> bool:
     return any(tag(outer) == name for outer in element.iterancestors())
-
-
-def _name_heading(properties: Element, ranks: dict[str, int]) -> None:
-    style, outline = child(properties, "pstyle"), child(properties, "outlinelvl")
-    rank = ranks.get(style.get(f"{_W}val") or "", 0) if style is not None else 0
-    if outline is not None and (level := outline.get(f"{_W}val") or "") in set("0123456789"):
-        rank = (int(level) + 1) % 10
-    if rank:
-        style = etree.SubElement(properties, f"{_W}pStyle") if style is None else style
-        style.set(f"{_W}val", f"Heading{min(rank, 6)}")
 
 
 def _place_pages_and_notes(page: Element, builder: TextBuilder) -> None:

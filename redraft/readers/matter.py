@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 
-from redraft.document import Document, DocumentSection, Mark, Span
+from redraft.document import Document, Mark, Span
 from redraft.readers.parts import before_chapters
 from redraft.text.sentences import ends_sentence, times_in
 from redraft.text.words import count_words
@@ -74,7 +74,8 @@ def recognised(document: Document) -> Document:
     text = document.text
     around = [*_gutenberg(text)]
     inner_end = next((mark.start for mark in around if mark.end == len(text) and mark.start), len(text))
-    marks = {*document.marks, *around, *_contents(document), *_index(text, inner_end), *_notes(document.sections)}
+    notes = (Mark(*section.span, "notes") for section in document.sections if _NOTES.match(section.title))
+    marks = {*document.marks, *around, *_contents(document), *_index(text, inner_end), *notes}
     if not any(mark.kind in ("page", "time") for mark in document.marks):
         marks.update(times_in(text))
     begin = max((mark.end for mark in around if not mark.start), default=0)
@@ -115,6 +116,11 @@ def _end_of_contents(text: str, start: int, begins: set[int], alone: set[str]) -
 
     They end where an entry recurs as the title of its chapter, or at a sentence or a Markdown heading.
     """
+
+    def is_entry(line: str) -> bool:
+        """Return whether a line may be an entry: it is short, or its number also occurs `alone` as a heading."""
+        return _is_short_entry(line) or (len(line) <= _LONGEST_SYNOPSIS and _number_in(line) in alone)
+
     entries: set[str] = set()
     ends: list[tuple[int, int]] = []
     recurs = False
@@ -123,7 +129,7 @@ def _end_of_contents(text: str, start: int, begins: set[int], alone: set[str]) -
         lines = _entries_in(paragraph[0])
         recurs = bool(entries) and not entries.isdisjoint(map(_key, lines)) and _prose_follows(text, paragraph.end())
         is_title = lines[0].startswith("#") or _CONTENTS.match(paragraph[0]) is not None
-        if recurs or is_title or not all(_is_entry(line, alone) for line in lines):
+        if recurs or is_title or not all(map(is_entry, lines)):
             break
         entries |= {key for line in lines for key in (_key(line), _number_in(line)) if key}
         ends.append(paragraph.span())
@@ -173,15 +179,12 @@ def _list_of_chapters(text: str) -> Span | None:
     return None
 
 
-def _is_entry(line: str, alone: set[str]) -> bool:
-    """Return whether a line may be an entry: it is short, or its number also occurs `alone` as a heading."""
-    return _is_short_entry(line) or (len(line) <= _LONGEST_SYNOPSIS and _number_in(line) in alone)
-
-
 def _is_short_entry(line: str) -> bool:
     if _has_reference(line):
         return len(line) <= 2 * _LONGEST_ENTRY
-    return len(line) <= _LONGEST_ENTRY and count_words(line) <= _MAX_WORDS and not _is_sentence(line)
+    words, bare = count_words(line), _NOTE_NUMBER.sub("", line)
+    is_sentence = count_words(bare) > 6 and bare[:1].isalpha() and bare != bare.upper() and ends_sentence(bare)
+    return len(line) <= _LONGEST_ENTRY and words <= _MAX_WORDS and not is_sentence
 
 
 def _has_reference(line: str) -> bool:
@@ -192,11 +195,6 @@ def _has_reference(line: str) -> bool:
 def _number_in(line: str) -> str:
     match = _NUMBERED_ENTRY.match(line)
     return _key(match[1]) if match else ""
-
-
-def _is_sentence(line: str) -> bool:
-    line = _NOTE_NUMBER.sub("", line)
-    return ends_sentence(line) and count_words(line) > 6 and line[:1].isalpha() and line != line.upper()
 
 
 def _key(line: str) -> str:
@@ -213,9 +211,3 @@ def _index(text: str, end: int) -> Iterator[Mark]:
         if len(lines) >= _MIN_INDEX_ENTRIES and references >= _IN_INDEX * len(lines):
             yield Mark(heading.start(), stop, "index")
             return
-
-
-def _notes(sections: Sequence[DocumentSection]) -> Iterator[Mark]:
-    for section in sections:
-        if _NOTES.match(section.title):
-            yield Mark(*section.span, "notes")

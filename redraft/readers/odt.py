@@ -19,19 +19,10 @@ _LEFT_OUT = {
     "hidden-paragraph": "hidden parts",
     **dict.fromkeys(("automatic-styles", "font-face-decls", "scripts"), ""),
 }
-_INLINE = {
-    "s": " ",
-    "tab": " ",
-    "span": "",
-    "a": "",
-    "ruby": "",
-    "ruby-base": "",
-    "bookmark": "",
-    "soft-page-break": "",
-}
-_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
-_NAMES = {"p": "p", "list": "ul", "list-item": "li", "table": "table", "table-row": "tr", "table-cell": "td",
-          "line-break": "br", "table-of-content": "contents", "alphabetical-index": "index"}  # fmt: skip
+_PARAGRAPHS = frozenset({"p", "h1", "h2", "h3", "h4", "h5", "h6"})
+_INLINE = frozenset({"s", "tab", "span", "a", "ruby", "ruby-base", "bookmark", "soft-page-break"})
+_NAMES = {"list": "ul", "list-item": "li", "table-row": "tr", "table-cell": "td", "line-break": "br"}
+_MATTER = {"table-of-content": "toc", "alphabetical-index": "index"}
 
 
 def read(data: bytes, name: str) -> ReadText:
@@ -61,19 +52,16 @@ def read(data: bytes, name: str) -> ReadText:
 def _rename(element: Element, builder: TextBuilder) -> None:
     """Give an element the name that it has in HTML; move a note behind its paragraph, and remove what is no text."""
     kind = tag(element)
-    if kind in _LEFT_OUT and not (kind == "frame" and any(tag(inner) == "text-box" for inner in element.iter())):
+    if kind in _LEFT_OUT and not (kind == "frame" and next(elements(element, "text-box"), None) is not None):
         if _LEFT_OUT[kind]:
             builder.leave_out(_LEFT_OUT[kind], text=text_of(element))
         remove(element)
     elif kind == "h":
         level = attr(element, "outline-level")
         element.tag = f"h{min(int(level), 6) if level.isascii() and level.isdigit() and len(level) < 3 else 1}"
-    elif kind in _INLINE:
-        element.text = _INLINE[kind] + (element.text or "")
-        element.tag = "span"
     elif kind == "note":
         citation, body = child(element, "note-citation"), child(element, "note-body")
-        paragraph = next((outer for outer in element.iterancestors() if tag(outer) in ("p", *["h1", "h2", "h3"])), None)
+        paragraph = next((outer for outer in element.iterancestors() if tag(outer) in _PARAGRAPHS), None)
         remove(element)
         if paragraph is not None and body is not None:
             first = next(elements(body, "p"), body)
@@ -85,8 +73,9 @@ def _rename(element: Element, builder: TextBuilder) -> None:
             while (following := last.getnext()) is not None and following.get("class") == "footnote":
                 last = following
             last.addnext(element)
+    elif kind in _INLINE:
+        element.tag, element.text = "span", " " if kind in ("s", "tab") else element.text
     else:
-        element.tag = _NAMES.get(kind, "div")
-        if element.tag in ("contents", "index"):
-            element.attrib["role"] = "toc" if element.tag == "contents" else "index"
-            element.tag = "div"
+        element.tag = kind if kind in ("p", "table") else _NAMES.get(kind, "div")
+        if kind in _MATTER:
+            element.attrib["role"] = _MATTER[kind]

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from redraft.document import Document, DocumentSection, MarkKind, Span, content_id
@@ -148,54 +148,32 @@ def without(document: Document, stretches: Iterable[Span]) -> Document:
 
 def only(document: Document, stretches: Iterable[Span]) -> Document:
     """Return a document that consists of some spans of this one, with a blank line for what is left out."""
+    text = document.text
     pieces: list[Span] = []
-    for stretch in sorted(stretches):
-        start, end = _bare(document.text, stretch)
-        if pieces and not document.text[pieces[-1].end : start].strip():
+    for start, end in sorted(stretches):
+        part = text[start:end]
+        start, end = start + len(part) - len(part.lstrip()), start + len(part.rstrip())
+        if pieces and not text[pieces[-1].end : start].strip():
             pieces[-1] = Span(pieces[-1].start, max(pieces[-1].end, end))
         elif start < end:
             pieces.append(Span(start, end))
-    cut = _OffsetMap(pieces)
-    text = _BETWEEN.join(document.text[start:end] for start, end in pieces)
-    sections = (
-        DocumentSection(section.title, section.level, span)
-        for section in document.sections
-        if (span := cut.span(section.span))
-    )
-    marks = (
-        mark._replace(start=span.start, end=span.end)
-        for mark in document.marks
-        if (span := cut.span(Span(mark.start, mark.end)))
-    )
-    return replace(document, id=content_id(text), text=text, sections=tuple(sections), marks=tuple(marks))
+    begins = [0, *accumulate(end - start + len(_BETWEEN) for start, end in pieces)]
 
-
-def _bare(text: str, span: Span) -> Span:
-    """Return a span without the whitespace around it."""
-    part = text[span.start : span.end]
-    return Span(span.start + len(part) - len(part.lstrip()), span.start + len(part.rstrip()))
-
-
-class _OffsetMap:
-    """Maps offsets of a text to those of the pieces that are kept."""
-
-    def __init__(self, pieces: Sequence[Span]) -> None:
-        self._pieces = pieces
-        self._moved: list[int] = []
-        length = 0
-        for start, end in pieces:
-            self._moved.append(length)
-            length += end - start + len(_BETWEEN)
-
-    def span(self, span: Span) -> Span | None:
+    def moved(span: Span) -> Span | None:
         """Return the new span of a span, or of what is kept of it; None if nothing is."""
-        first = bisect_right(self._pieces, span.start, key=lambda piece: piece.end)
-        last = bisect_right(self._pieces, span.end - 1, key=lambda piece: piece.start) - 1
+        first = bisect_right(pieces, span.start, key=lambda piece: piece.end)
+        last = bisect_right(pieces, span.end - 1, key=lambda piece: piece.start) - 1
         if first > last:
             return None
-        start = max(span.start, self._pieces[first].start) - self._pieces[first].start + self._moved[first]
-        end = min(span.end, self._pieces[last].end) - self._pieces[last].start + self._moved[last]
+        start = max(span.start, pieces[first].start) - pieces[first].start + begins[first]
+        end = min(span.end, pieces[last].end) - pieces[last].start + begins[last]
         return Span(start, end) if end > start else None
+
+    text = _BETWEEN.join(text[start:end] for start, end in pieces)
+    sections = (replace(section, span=span) for section in document.sections if (span := moved(section.span)))
+    spans = ((mark, moved(Span(mark.start, mark.end))) for mark in document.marks)
+    marks = (mark._replace(start=span.start, end=span.end) for mark, span in spans if span)
+    return replace(document, id=content_id(text), text=text, sections=tuple(sections), marks=tuple(marks))
 
 
 MATTER: dict[MarkKind, str] = {
@@ -246,19 +224,13 @@ def read_selection(
 def select(document: Document, selection: Selection) -> Document:
     """Return the wanted part of a document, with notes on what is left out."""
     notes = [*document.notes]
-    if selection.chapters:
-        spans = _chapters(document, selection.chapters)
-        document, notes = only(document, spans), [*notes, _only("chapter", selection.chapters)]
-    if selection.pages:
-        spans = _pages(document, selection.pages)
-        document, notes = only(document, spans), [*notes, _only("page", selection.pages)]
+    for what, ranges, spans_of in (("chapter", selection.chapters, _chapters), ("page", selection.pages, _pages)):
+        if ranges:
+            document = only(document, spans_of(document, ranges))
+            several = "s" if any(mark in ranges for mark in ",-") else ""
+            notes.append(f"reading {what}{several} {ranges} only")
     rest, omissions = _skipped(document, selection.skip)
     return replace(rest, notes=(*notes, *omissions))
-
-
-def _only(what: str, ranges: str) -> str:
-    several = "s" if any(mark in ranges for mark in ",-") else ""
-    return f"reading {what}{several} {ranges} only"
 
 
 def _skipped(document: Document, kinds: Sequence[MarkKind]) -> tuple[Document, list[str]]:
@@ -342,7 +314,10 @@ def split_document(document: Document) -> list[NamedPart]:
 
     What surrounds chapters, such as an introduction, is a part as well. Raises if there is only one part.
     """
-    named_parts = _long_enough(document.text, list(_documents(document) or _chapter_stretches(document)))
+    bounds = [*(mark.start for mark in document.members), len(document.text)]
+    spans = (Span(*bound) for bound in pairwise(bounds))
+    members = [NamedPart(mark.label, span) for mark, span in zip(document.members, spans, strict=True)]
+    named_parts = _long_enough(document.text, members or list(_chapter_stretches(document)))
     if len(named_parts) < 2:
         raise UsageError(
             "no chapters are found in the document",
@@ -351,35 +326,22 @@ def split_document(document: Document) -> list[NamedPart]:
     return named_parts
 
 
-def _documents(document: Document) -> list[NamedPart]:
-    bounds = [*(mark.start for mark in document.members), len(document.text)]
-    return [NamedPart(mark.label, Span(*bound)) for mark, bound in zip(document.members, pairwise(bounds), strict=True)]
-
-
 def _chapter_stretches(document: Document) -> Iterator[NamedPart]:
-    sections = [section.section for section in chapters(document)]
-    if not sections:
+    chapter_sections = [section.section for section in chapters(document)]
+    if not chapter_sections:
         return
-    document_sections = frozenset(sections)
-    other_sections = [
-        section
-        for section in document.sections
-        if section.level == sections[0].level and section not in document_sections
-    ]
-    titles = {section.span.start: section.title for section in (*other_sections, *sections)}
+    level = chapter_sections[0].level
+    # Chapters follow, so that their titles count where another section begins at the same place.
+    sections = [*(section for section in document.sections if section.level == level), *chapter_sections]
+    titles = {section.span.start: section.title for section in sections}
     # A span outside of these sections is before the first one, or after one that ends.
-    bounds = sorted({0, len(document.text), *titles, *(section.span.end for section in (*other_sections, *sections))})
+    bounds = sorted({0, len(document.text), *titles, *(section.span.end for section in sections)})
     before = ""
     for start, end in pairwise(bounds):
-        title = titles.get(start) or _first_within(document, start, end) or (_AFTER.format(before) if before else "")
-        yield NamedPart(title or _FRONT, Span(start, end))
+        within = (section.title for section in document.sections if start <= section.span.start < end)
+        inner = next((title for title in within if title != document.title), "")
+        yield NamedPart(titles.get(start) or inner or (_AFTER.format(before) if before else _FRONT), Span(start, end))
         before = titles.get(start, before)
-
-
-def _first_within(document: Document, start: int, end: int) -> str:
-    """Return the title of the first section that begins in a span, other than the document's title."""
-    titles = (section.title for section in document.sections if start <= section.span.start < end)
-    return next((title for title in titles if title != document.title), "")
 
 
 def _long_enough(text: str, parts: list[NamedPart]) -> list[NamedPart]:

@@ -99,7 +99,9 @@ def _guess(data: bytes, name: str) -> DecodedText:
     if encoding is None and len(data) > _DETECTION_BYTES:
         # The cut may have split a character; a line end is never part of one.
         encoding = _detect(data[: data.rfind(b"\n", 0, _DETECTION_BYTES) + 1])
-    if encoding is None or _share_of_controls(data) > 0.02:
+    head = data[:_DETECTION_BYTES]
+    controls = sum(1 for byte in head if byte < 0x20 and byte not in b"\t\n\r\f\x1b")
+    if encoding is None or controls > 0.02 * len(head):
         raise DocumentError(
             "the file is binary, or in an unknown encoding", place=name, hint="save it as UTF-8 text first"
         )
@@ -123,11 +125,6 @@ def _detect(data: bytes) -> str | None:
     western = [match for match in matches if _WESTERN in match.could_be_from_charset]
     equal = any(match.chaos <= best.chaos and match.coherence >= best.coherence for match in western)
     return _WESTERN if equal else best.encoding
-
-
-def _share_of_controls(data: bytes) -> float:
-    head = data[:_DETECTION_BYTES]
-    return sum(1 for byte in head if byte < 0x20 and byte not in b"\t\n\r\f\x1b") / max(1, len(head))
 
 
 _NUMBER = (
@@ -208,28 +205,21 @@ def _separated(text: str) -> str:
 
 
 def _markdown_headings(text: str) -> Iterator[Heading]:
+    headings = [
+        Heading(match.start(), 1 if match[2].startswith("=") else 2, match[1].strip())
+        for match in _SETEXT_HEADING.finditer(text)
+    ]
+    for match in _ATX_HEADING.finditer(text):
+        title = match[2].rstrip(" \t")
+        bare = title.rstrip("#")
+        headings.append(Heading(match.start(), len(match[1]), (title if bare[-1:].strip() else bare).strip()))
     code = [match.span() for match in _NO_PROSE.finditer(text)]
     current = 0
-    for heading in sorted([*_atx_headings(text), *_setext_headings(text)]):
+    for heading in sorted(headings):
         while current < len(code) and code[current][1] <= heading.at:
             current += 1
         if current == len(code) or heading.at < code[current][0]:
             yield heading
-
-
-def _atx_headings(text: str) -> Iterator[Heading]:
-    for match in _ATX_HEADING.finditer(text):
-        title = match.group(2).rstrip(" \t")
-        bare = title.rstrip("#")
-        if not bare or bare[-1] in " \t":
-            title = bare
-        yield Heading(match.start(), len(match.group(1)), title.strip())
-
-
-def _setext_headings(text: str) -> Iterator[Heading]:
-    for match in _SETEXT_HEADING.finditer(text):
-        level = 1 if match.group(2).startswith("=") else 2
-        yield Heading(match.start(), level, match.group(1).strip())
 
 
 def _plain_headings(text: str) -> Iterator[Heading]:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from redraft.document import Mark
+from redraft.document import Span
 from redraft.errors import DocumentError
 from redraft.readers.builder import ReadText, TextBuilder, tidy
 from redraft.readers.plain import decode
@@ -57,8 +57,8 @@ def read(data: bytes, name: str) -> ReadText:
             "it has no subtitles", place=name, hint="give a file with times such as 00:00:01,000 --> ..."
         )
     title = _HEAD.match(text)
-    voices = {voice.strip() for voice in _VOICE.findall(text)}
-    return _joined(cues, voices, title[1].strip() if title else "", builder.reading().notes)
+    _add(cues, {voice.strip() for voice in _VOICE.findall(text)}, builder)
+    return builder.reading(title[1].strip() if title else "")
 
 
 def _cues(text: str, builder: TextBuilder) -> Iterator[Cue]:
@@ -111,36 +111,34 @@ def _without_repeats(cues: Iterator[Cue]) -> Iterator[Cue]:
         previous = cue.lines or previous
 
 
-def _joined(cues: Sequence[Cue], voices: set[str], title: str, notes: Sequence[str]) -> ReadText:
-    names = Counter(
-        next(filter(None, match.groups())) for cue in cues for line in cue.lines if (match := _NAME.match(line))
-    )
+def _add(cues: Sequence[Cue], voices: set[str], builder: TextBuilder) -> None:
+    """Add the cues as paragraphs, each of one speaker, and mark their times."""
+    spoken_names = [_name(line) for cue in cues for line in cue.lines]
+    names = Counter(filter(None, spoken_names))
     speakers = {name for name, count in names.items() if count > 1 or name.isupper() or name in voices}
-    parts: list[str] = []
-    marks: list[Mark] = []
-    length = words = 0
-    ended, speaker = -_PAUSE, ""
+    words, ended, speaker = 0, -_PAUSE, ""
     for cue in cues:
-        start = -1
+        spans: list[Span] = []
         for line in cue.lines:
-            match = _NAME.match(line)
-            name = next(filter(None, match.groups())) if match else ""
-            if (goes_on := name in speakers and name == speaker) and match:
-                line = line[match.end() :].lstrip()
+            name = _name(line)
+            if goes_on := name in speakers and name == speaker:
+                line = _NAME.sub("", line, count=1).lstrip()
             elif name in speakers:
                 speaker = name
             speaks = not goes_on and (name in speakers or speaker_at(line, 0, len(line)) is not None)
             speech = _DASH.sub("", line, count=1)
-            full = words >= _LONGEST or (words >= _LONG and ends_sentence(parts[-1]))
-            is_new = speaks or speech != line or full or (start < 0 and cue.start - ended >= _PAUSE)
-            between = "" if not parts else "\n\n" if is_new else " "
+            full = words >= _LONGEST or (words >= _LONG and ends_sentence(builder.parts[-1]))
+            is_new = speaks or speech != line or full or (not spans and cue.start - ended >= _PAUSE)
             words = len(speech.split()) + (0 if is_new else words)
-            parts += [between, speech]
-            start = length + len(between) if start < 0 else start
-            length += len(between) + len(speech)
-        marks.append(Mark(start, length, "time", cue.time))
+            spans.append(builder.add([speech], between="\n\n" if is_new else " "))
+        builder.mark("time", Span(spans[0].start, spans[-1].end), cue.time)
         ended = cue.end
-    return ReadText("".join(parts), title, marks=tuple(marks), notes=tuple(notes))
+
+
+def _name(line: str) -> str:
+    """Return the name that a line begins with, which may be a speaker's; empty if there is none."""
+    match = _NAME.match(line)
+    return next(filter(None, match.groups())) if match else ""
 
 
 def _seconds(time: str) -> float:

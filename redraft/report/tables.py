@@ -69,10 +69,14 @@ class Table:
 def aligned_rows(rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> str:
     """Return rows of Markdown as a table, the first of them as its head, with columns that also align as plain text;
     numeric columns are aligned to the right."""
-    widths = [max(1, *(columns(row[at]) for row in rows)) for at in range(len(rows[0]))]
+    widths = [max(1, *(columns(without_marks(row[at])) for row in rows)) for at in range(len(rows[0]))]
     rule = ["-" * (width - right) + ":" * right for width, right in zip(widths, numeric, strict=True)]
     lines = (
-        " | ".join(padded(cell, width, right=right) for cell, width, right in zip(row, widths, numeric, strict=True))
+        " | ".join(
+            # The escapes are not seen where the text is plain, and Markdown ignores the width.
+            padded(cell, width + columns(cell) - columns(without_marks(cell)), right=right)
+            for cell, width, right in zip(row, widths, numeric, strict=True)
+        )
         for row in (rows[0], rule, *rows[1:])
     )
     return "\n".join(f"| {line} |" for line in lines)

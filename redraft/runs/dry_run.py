@@ -25,7 +25,7 @@ from redraft.events import Observer
 from redraft.llm import structured_output
 from redraft.llm.base import Model, Reply, Request, Sampling
 from redraft.llm.budget import PriceTable, builtin_prices
-from redraft.llm.recorded import request_key, value_in
+from redraft.llm.recorded import most_tokens_in, request_key, value_in
 from redraft.order import BuildKeyfacts, BuildQuestions, Compare, ExperimentPart, Order
 from redraft.prompts import coherence, factual, qa, revision, summarization
 from redraft.prompts.book import PromptBook
@@ -104,11 +104,11 @@ class UsageTally:
     """The number of the run among all of the same store."""
     work: dict[tuple[object, ...], StageUsage] = field(default_factory=dict)
 
-    def note(self, role: ModelRole, prompt: Prompt[Any, Any], usage: Usage) -> None:
-        """Count a request to a model."""
+    def note(self, role: ModelRole, prompt: Prompt[Any, Any], usage: Usage, most: Usage) -> None:
+        """Count a request to a model, and the `most` that it can use."""
         stage, by = self._stage(prompt, role.role)
         new_stage = StageUsage(stage, by=by, settings=role.settings)
-        self.work.setdefault((stage, by, *role.asked_as), new_stage).add(1, usage)
+        self.work.setdefault((stage, by, *role.asked_as), new_stage).count(usage, most)
 
     def objections(self, metric: str) -> int:
         """Return to how many of each twelve items of a refined draft judges object: at first for every metric, after a
@@ -186,7 +186,9 @@ class CountingModel:
         parts = (text, *long_texts, structured_output.prompt_schema(request))
         usage = Usage(sum(self.tokens[part] for part in parts), self.tokens[sent])
         if is_new:
-            self.tally.note(self.role, request.prompt, usage)
+            most = most_tokens_in(replace(request, text="\n".join((text, *long_texts))))
+            room = max(usage.completion_tokens, self.most_tokens(request.sampling))
+            self.tally.note(self.role, request.prompt, usage, Usage(most, room))
         if not isinstance(value, request.prompt.returns):
             raise UnreadableReply("no ordinary reply is known", text=sent, usage=usage)
         return Reply(value, sent, usage)
@@ -379,6 +381,7 @@ class DryRuns(OpenRuns):
         drafting, *stages = _stages(work, order, tuple(self.own.values()))
         costs = [usage.cost(prices) for usage in work]
         highest_costs = [usage.cost(prices, usage.reasoning_tokens) for usage in work]
+        spare = max((usage.spare_cost(prices) for usage in work), default=0.0)
         unpriced = [usage.settings.model for usage, cost in zip(work, costs, strict=True) if cost is None]
         counted: list[StageUsage | RunPlan] = [*work, *chapters]
         figures = ("calls", "prompt_tokens", "completion_tokens", "reasoning_tokens")
@@ -394,7 +397,7 @@ class DryRuns(OpenRuns):
             stages=tuple(stages),
             **{figure: sum(getattr(usage, figure) for usage in counted) for figure in figures},
             cost_usd=total_cost([*costs, *(chapter.cost_usd for chapter in chapters)]),
-            max_cost_usd=total_cost([*highest_costs, *(chapter.max_cost_usd for chapter in chapters)]),
+            max_cost_usd=total_cost([*highest_costs, spare, *(chapter.max_cost_usd for chapter in chapters)]),
             unpriced=tuple(dict.fromkeys([*unpriced, *(name for chapter in chapters for name in chapter.unpriced)])),
             seconds=None,
             warnings=(*prepared.warnings, *notes),

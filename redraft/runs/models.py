@@ -288,6 +288,14 @@ def assign_models(
     return [replace(role, usual_key=role.wants_openai_key and server_at(role.address) == home) for role in roles]
 
 
+def check_keys(roles: Sequence[ModelRole]) -> None:
+    """Refuse a model that is opened by name and has no key for OpenAI's protocol, before anything is stored."""
+    for role in roles:
+        settings = role.settings
+        if role.model is None and provider_of(settings.model) == OPENAI:
+            openai_key(settings.model, base_url(settings.base_url), settings.key_env, usual=role.usual_key)
+
+
 def _price(settings: DraftConfig, limits: Limits, table: PriceTable, objects: Mapping[str, Model]) -> Price | None:
     if getattr(objects.get(settings.model), "is_free", False):
         return FREE

@@ -85,6 +85,8 @@ class OwnPlaces:
     def add_roles(self, roles: ModelRoles, settings: DraftConfig, judging: JudgeConfig) -> None:
         """Add the models of a session and its default settings."""
         self.add(roles.settings(settings), judging, objects=roles.objects)
+        if settings.base_url:
+            self.add_address(settings.base_url, settings.key_env)
         for model in [*roles.models.values(), *([roles.writer] if roles.writer else [])]:
             self.add_model(model)
         self.names |= {name for name in (roles.model, *roles.judges, roles.validator, roles.decider) if name}
@@ -171,5 +173,8 @@ def _strange(run: str, what: str, *places: Set) -> UsageError:
     words = [word for setting in places for word in (", ", setting)]
     return UsageError(
         f"run {run} uses {what}, which only its database names",
-        fix=("if that is yours, give it again (", *words[1:], "), or in the environment or your own configuration"),
+        fix=(
+            *("if that is yours, give it again (", *words[1:], "), or in the environment or your own configuration"),
+            "; to use something else, begin a new run",
+        ),
     )

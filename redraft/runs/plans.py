@@ -42,6 +42,16 @@ class StageUsage(Stage):
     """The counted usage of one model in one stage."""
 
     settings: DraftConfig
+    spare_prompt_tokens: int = 0
+    spare_completion_tokens: int = 0
+    """How many more tokens than are estimated a budget reserves for one of the calls, at most."""
+
+    def count(self, usage: Usage, most: Usage) -> None:
+        """Count a call by its estimate, and by the `most` that it can be."""
+        self.add(1, usage)
+        self.spare_prompt_tokens = max(self.spare_prompt_tokens, most.prompt_tokens - usage.prompt_tokens)
+        spare = most.completion_tokens - usage.completion_tokens
+        self.spare_completion_tokens = max(self.spare_completion_tokens, spare)
 
     @property
     def reasoning_tokens(self) -> int:
@@ -52,6 +62,11 @@ class StageUsage(Stage):
         """Return the cost with this many tokens of reasoning; None if the price of the model is unknown."""
         price = price_of(self.settings, prices)
         return None if price is None else price.of(Usage(self.prompt_tokens, self.completion_tokens + reasoning))
+
+    def spare_cost(self, prices: PriceTable) -> float:
+        """Return what a budget reserves for the last call beyond its estimate; earlier ones have been settled."""
+        price = price_of(self.settings, prices)
+        return price.of(Usage(self.spare_prompt_tokens, self.spare_completion_tokens)) if price is not None else 0.0
 
 
 def total_cost(costs: Iterable[float | None]) -> float | None:
@@ -103,7 +118,8 @@ class RunPlan(Entry):
     cost_usd: float | None
     """Without reasoning; None if the price of a model is unknown."""
     max_cost_usd: float | None
-    """With as much reasoning as there is room for."""
+    """With as much reasoning as there is room for, and what a limit of cost has to reserve for the last call: a run
+    with this limit, in which nothing is asked twice, does not reach it."""
     unpriced: tuple[str, ...]
     """The models whose price is unknown."""
     seconds: float | None

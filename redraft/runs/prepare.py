@@ -365,6 +365,7 @@ def record(
         experiment=order.experiment or (order.kind if isinstance(order, ExperimentPart) else None),
         parent=order.parent,
         notes=tuple(notes),
+        source_notes=document.notes,
     )
     with store.transaction():
         store.documents.add(document)
@@ -480,7 +481,7 @@ def with_windows(order: Order, find: Windows, objects: Mapping[str, Model] = NO_
         if tokens is None and may_have_window and reads_prompts(role.settings.model):
             table = "" if role is writer else " in its own table [models.NAME]"
             unknown = f"the window of {role.settings.model} is unknown: {otherwise:,} tokens{owner} are assumed"
-            notes.append(f"{unknown} (set {WINDOW}{table})")
+            notes.append(f"{unknown}; if it has another one, set it{table}")
         return tokens or otherwise
 
     chosen = settings.context_tokens if WINDOW in settings.model_fields_set else None

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, InstanceOf
 
 from redraft.domain import Rounded
-from redraft.errors import CapabilityError, ModelError, RedraftError, ReplyError, TimedOut, UsageError
+from redraft.errors import PYTHON, CapabilityError, Door, ModelError, RedraftError, ReplyError, TimedOut, UsageError
 from redraft.llm.addresses import DEFAULT_BASE_URL, OPENAI, name_of, openai_key, provider_of, server_at
 from redraft.llm.base import Model, Reply, Request, Sampling
 from redraft.llm.budget import PriceTable
@@ -105,38 +105,41 @@ def roster(
     prices: PriceTable,
     store: Store,
     writes_as: str | None,
+    door: Door = PYTHON,
 ) -> list[RosterEntry]:
     """Return all models with a role, and the models of the settings file without one. Asks servers for windows.
-    `writes_as` is the writer's name in the settings file."""
+    `writes_as` is the writer's name in the settings file; `door` words what to do about a model that cannot work."""
     refinement = RefineConfig(goals={}, decider=decider)
     writer, chosen = resolve(settings), settings.context_tokens if WINDOW in settings.model_fields_set else None
     tables_in_use = {name: tables[name] for _, name in named_in(judging, refinement) if name in tables}
     judging = judging.model_copy(update={"models": {**judging.models, **tables_in_use}})
     judging = with_addresses(judging, writer, refinement)
     first, *judges = assign_models(writer, judging, Limits(), prices, refinement=refinement)
-    entries = [_entry(first, "writer", writes_as or writer.model, chosen, store)]
+    entries = [_entry(first, "writer", writes_as or writer.model, chosen, store, door)]
     for role in judges:
         table = judging.models.get(role.name)
         window = table.context_tokens if table else None
         if chosen and role.opened_as[:2] == first.opened_as[:2]:
             window = window or chosen
         assumed = entries[0].context_tokens or ASSUMED_WINDOW
-        entries.append(_entry(role, role.role, role.name, window, store, assumed))
+        entries.append(_entry(role, role.role, role.name, window, store, door, assumed))
     for name, table in tables.items():
         if name not in {writes_as, *(role.name for role in judges)}:
-            role, trouble = _unused(name, table, writer, prices)
-            entries.append(_entry(role, None, name, table.context_tokens, store, trouble=trouble))
+            role, trouble = _unused(name, table, writer, prices, door)
+            entries.append(_entry(role, None, name, table.context_tokens, store, door, trouble=trouble))
     return entries
 
 
-def _unused(name: str, table: ModelSettings, writer: DraftConfig, prices: PriceTable) -> tuple[ModelRole, str]:
+def _unused(
+    name: str, table: ModelSettings, writer: DraftConfig, prices: PriceTable, door: Door
+) -> tuple[ModelRole, str]:
     """Return a model of the settings file as a judge, and why it could not work, which does not affect the others."""
     try:
         alone = with_addresses(JudgeConfig(judges=(name,), models={name: table}), writer)
         return assign_models(writer, alone, Limits(), prices)[1], ""
     except UsageError as error:
         settings = DraftConfig(model=table.model, base_url=table.base_url, key_env=table.key_env)
-        return ModelRole("judge", settings, table.price), _described(error)
+        return ModelRole("judge", settings, table.price), _described(error, door)
 
 
 def _entry(
@@ -145,6 +148,7 @@ def _entry(
     name: str,
     chosen: int | None,
     store: Store,
+    door: Door,
     assumed: int = ASSUMED_WINDOW,
     trouble: str = "",
 ) -> RosterEntry:
@@ -156,7 +160,7 @@ def _entry(
         try:
             window = chosen or (None if trouble else server_window(assigned, silent.append))
         except UsageError as error:
-            trouble, window = _described(error), known_window(assigned)
+            trouble, window = _described(error, door), known_window(assigned)
         source, window = "given" if chosen else "known" if window else "assumed", window or assumed
     capabilities = store.capabilities.known(identity_of(settings))
     return RosterEntry.of(
@@ -173,8 +177,8 @@ def _entry(
     )
 
 
-def _described(error: UsageError) -> str:
-    return f"{error.message}: {error.hint}" if error.hint else error.message
+def _described(error: UsageError, door: Door) -> str:
+    return f"{error.message}: {door.render(error.fix)}" if error.fix else error.message
 
 
 _FORMS: tuple[ReplyForm, ...] = ("schema", "tools", "plain")
@@ -237,22 +241,23 @@ class ModelCheckResult(RosterEntry):
     """The most reasoning tokens it used; None where it used none."""
 
 
-async def check(entry: RosterEntry, store: Store, seconds: float) -> ModelCheckResult:
-    """Ask a model two short questions. What is learned of its replies is remembered for the runs to come."""
+async def check(entry: RosterEntry, store: Store, seconds: float, door: Door = PYTHON) -> ModelCheckResult:
+    """Ask a model two short questions. What is learned of its replies is remembered for the runs to come. The `door`
+    words what to do about one that fails."""
     settings, identity = entry.assigned.settings, identity_of(entry.assigned.settings)
     forms: dict[ReplyForm, CheckResult] = {}
     if entry.is_built_in:
         words = CheckResult()
     elif not reads_prompts(settings.model):
-        words = await _ask(entry, settings, VERIFY_SENTENCES, IN_PASSAGE, seconds)
+        words = await _ask(entry, settings, VERIFY_SENTENCES, IN_PASSAGE, seconds, door)
     else:
-        words = await _ask(entry, settings, IN_WORDS, PromptInput(), seconds)
+        words = await _ask(entry, settings, IN_WORDS, PromptInput(), seconds, door)
         choices = [settings.replies] if settings.replies else _FORMS
         for form in choices if words.works else ():
             if form == "schema" and provider_of(settings.model) != OPENAI:
                 continue
             in_form = settings.model_copy(update={"replies": form})
-            forms[form] = await _ask(entry, in_form, IN_FORM, PromptInput(), seconds)
+            forms[form] = await _ask(entry, in_form, IN_FORM, PromptInput(), seconds, door)
             if forms[form].works:
                 mode = modes_for(form, speaks_openai=True)[0]
                 await off_loop(store.capabilities.learn_mode, identity, mode)
@@ -266,7 +271,12 @@ async def check(entry: RosterEntry, store: Store, seconds: float) -> ModelCheckR
 
 
 async def _ask(
-    entry: RosterEntry, settings: DraftConfig, prompt: Prompt[InputT, ValueT], inputs: InputT, seconds: float
+    entry: RosterEntry,
+    settings: DraftConfig,
+    prompt: Prompt[InputT, ValueT],
+    inputs: InputT,
+    seconds: float,
+    door: Door,
 ) -> CheckResult:
     """Ask one question."""
     began, role = time.monotonic(), entry.assigned
@@ -277,9 +287,13 @@ async def _ask(
         async with open_model(settings, seconds=seconds, usual_key=role.usual_key) as model:
             reply = await _reply(model, request)
     except ReplyError as error:
-        result = {"trouble": _trouble(error), "said": error.text, "reasoning_tokens": error.usage.reasoning_tokens}
+        result = {
+            "trouble": _trouble(error, door),
+            "said": error.text,
+            "reasoning_tokens": error.usage.reasoning_tokens,
+        }
     except RedraftError as error:
-        result = {"trouble": _trouble(error)}
+        result = {"trouble": _trouble(error, door)}
     else:
         tokens = {name: getattr(reply.usage, name) for name in ("completion_tokens", "reasoning_tokens")}
         result = {"said": reply.text, **tokens}
@@ -294,9 +308,10 @@ async def _reply(model: Model, request: Request[InputT, ValueT]) -> Reply[ValueT
     return await model.ask(request)
 
 
-def _trouble(error: RedraftError) -> str:
+def _trouble(error: RedraftError, door: Door) -> str:
     if isinstance(error, TimedOut):
         return f"{error.message}: it may be busy or still loading, and need a longer timeout"
     if isinstance(error, ReplyError) and error.finish_reason == "length":
         return f"{error.message}: within {_ROOM:,} tokens there was no answer, so it may need more reasoning first"
-    return f"{error.message}{f' ({error.hint})' if error.hint and not isinstance(error, ModelError) else ''}"
+    is_advised = error.fix and not isinstance(error, ModelError)
+    return f"{error.message}{f' ({door.render(error.fix)})' if is_advised else ''}"

@@ -14,13 +14,13 @@ from redraft.events import Notice, Observer
 from redraft.graphs.state import GraphSession, Scope, Task
 from redraft.llm.budget import Budget
 from redraft.llm.langsmith import Tracing, configured, tracing
-from redraft.order import ExperimentPart, Kind, Order, OrderParts, kind_of_draft, refuse_idle
+from redraft.order import Compare, ExperimentPart, Kind, Order, OrderParts, kind_of_draft, refuse_idle
 from redraft.report.history.results import Result, read_result
 from redraft.runs.driver import AnswerLike, Reviewer
 from redraft.runs.execute import carry_out, may_gain
 from redraft.runs.inputs import Sources, document_of, document_of_task, summary_of, summary_text
 from redraft.runs.model_names import judge_settings_of
-from redraft.runs.models import resolve
+from redraft.runs.models import check_keys, resolve
 from redraft.runs.open_runs import OpenRuns
 from redraft.runs.order import SessionOrder
 from redraft.runs.prepare import check_judging, prepare_run, record
@@ -106,7 +106,9 @@ class Runner(OpenRuns, GraphSession):
         self._report(notes, everywhere=True)
         # Errors in the judging settings are raised before the first draft is paid for.
         await off_loop(check_judging, order, prepared, store, own)
-        await off_loop(self.roles, order.model_copy(update={"settings": prepared.settings}))
+        roles = await off_loop(self.roles, order.model_copy(update={"settings": prepared.settings}))
+        if not (isinstance(order, Compare) and order.given == order.other):
+            check_keys(roles)
         run = await off_loop(record, prepared, order, store, own, notes)
         self.prepared[run.id], self.begun[run.id] = prepared, None
         if limits is not None:

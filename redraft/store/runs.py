@@ -35,6 +35,8 @@ Status = Literal["running", "waiting", "done", "stopped", "failed", "interrupted
 """A `stopped` run used up its budget, a `waiting` one needs an answer from a person. All but `done` can be resumed."""
 KILLED = "killed"
 """The status of a run whose process has died, which is on record as running."""
+INCOMPLETE = "incomplete"
+"""The status of a run in which a metric could give no verdict, which is on record as done."""
 DAMAGE = (ValueError, TypeError, KeyError, AttributeError, IndexError)
 """Raised by reading values that are not as they were stored."""
 R = TypeVar("R")
@@ -42,7 +44,18 @@ _LIST_RUNS = (RunCommand("runs"), " lists them")
 _DAMAGED = (RunCommand("runs"), " lists those that are not; ", RunCommand("forget"), " removes it")
 _PAGE, _OPENING = 100, 400
 _COLUMNS = ("id", "identity", "document", "status", "experiment", "draft", "seconds", "created", "updated")
-_BESIDE = ("tokenizer", "version", "parent", "stop_reason", "why", "error", "output", "prompt_hashes", "notes")
+_BESIDE = (
+    "tokenizer",
+    "version",
+    "parent",
+    "stop_reason",
+    "why",
+    "error",
+    "output",
+    "prompt_hashes",
+    "notes",
+    "source_notes",
+)
 """The fields in the body of a row, beside the order."""
 _NEWEST_FIRST = "ORDER BY created DESC, rowid DESC"
 _DROP_PARENTS = "DELETE FROM records WHERE run = ? AND kind = 'parent' AND key > ? AND key < ?"
@@ -90,6 +103,8 @@ class Run:
     updated: str = ""
     notes: tuple[str, ...] = ()
     """What was assumed when it began, such as the window of its model."""
+    source_notes: tuple[str, ...] | None = None
+    """What was noted when its document was read. Another run may have read the same text from other files."""
 
     @property
     def kind(self) -> str:
@@ -243,7 +258,10 @@ class Runs:
     def check_filter(self, kind: str | None, status: str | None) -> None:
         """Raise `UsageError` for a kind or a status that no run can have, which would find nothing."""
         rows = self._connection.rows("SELECT DISTINCT kind FROM runs ORDER BY kind")
-        kinds, statuses = dict.fromkeys([*KINDS, *(row["kind"] for row in rows)]), (*get_args(Status), KILLED)
+        kinds, statuses = (
+            dict.fromkeys([*KINDS, *(row["kind"] for row in rows)]),
+            (*get_args(Status), KILLED, INCOMPLETE),
+        )
         for name, value, choices in (("kind", kind, kinds), ("status", status, statuses)):
             if value and value not in choices:
                 raise UsageError(f"{value!r:.60} is not a {name} of runs", hint=f"choose from: {', '.join(choices)}")
@@ -416,6 +434,8 @@ def _run(row: dict[str, Any]) -> Run:
         try:
             values["order"] = stored_order(values["order"])
             values["notes"] = tuple(values.get("notes", ()))
+            source_notes = values.get("source_notes")
+            values["source_notes"] = None if source_notes is None else tuple(source_notes)
         except ValidationError as error:
             faults = [fault for fault in error.errors() if fault["type"] == "extra_forbidden"]
             unknown = ", ".join(".".join(map(str, fault["loc"][1:] or fault["loc"])) for fault in faults)

@@ -21,7 +21,7 @@ from redraft.store.documents import Ancestry, Documents, chapters_in
 from redraft.store.judgments import HumanOpinions, Judgments, Rulings
 from redraft.store.removal import ForgetReport, RunRemover
 from redraft.store.reservations import Reservations
-from redraft.store.runs import Run, Runs
+from redraft.store.runs import INCOMPLETE, Run, Runs
 from redraft.store.shelf import QuestionSets
 from redraft.store.sqlite import IN_MEMORY, SqliteConnection
 from redraft.store.table import IN_LIST, in_list, insert_row
@@ -174,8 +174,11 @@ class Store:
         return self.documents.chunks(*cut, run.settings.chunking)
 
     def status(self, run: Run) -> str:
-        """Return the status of a run. A run marked as running that no process works on was killed; a waiting run stays
-        waiting, since any process may bring the answer."""
+        """Return the status of a run. One that is done is `incomplete` if a metric could give no verdict. A run marked
+        as running that no process works on was killed; a waiting run stays waiting, since any process may bring the
+        answer."""
+        if run.status == "done" and run.draft is not None and self.judgments.has_failed(run.draft):
+            return INCOMPLETE
         if run.status != "running":
             return run.status
         return "running" if self.is_claimed(run.id) else "killed"

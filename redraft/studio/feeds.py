@@ -255,7 +255,7 @@ class _Snapshot:
 def _read_snapshot(store: Store, key: str, pieces_known: frozenset[tuple[int, int]], rounds_known: int) -> _Snapshot:
     """Return the state of a run in the store, with an event for each piece and round that is not yet known."""
     run = store.runs.get(key)
-    status, totals = store.status(run), store.calls.totals(key)
+    totals, is_going_on = store.calls.totals(key), run.status == "running" and store.is_claimed(key)
     messages: list[Message] = [event_json(RunStarted(key))] if not pieces_known and not rounds_known else []
     pieces = store.runs.pieces(key)
     for piece in pieces:
@@ -278,13 +278,12 @@ def _read_snapshot(store: Store, key: str, pieces_known: frozenset[tuple[int, in
         completion_tokens=totals.completion_tokens,
         cost_usd=totals.cost_usd,
     )
-    end = _end(key, status, run.stop_reason or "", run.error)
+    status = "killed" if run.status == "running" else run.status
+    end = None if is_going_on else _end(key, status, run.stop_reason or "", run.error)
     return _Snapshot(messages, {(piece.level, piece.index) for piece in pieces}, len(rounds), asdict(progress), end)
 
 
-def _end(key: str, status: str, reason: str, error: dict[str, Any] | None) -> Message | None:
-    if status == "running":
-        return None
+def _end(key: str, status: str, reason: str, error: dict[str, Any] | None) -> Message:
     if status == "done":
         return event_json(RunDone(key, reason))
     if status == "waiting":

@@ -97,6 +97,11 @@ def body_of(document: Document, end: int | None = None) -> DocumentBody:
 
 def _front(text: str, paragraphs: list[Span], limit: float) -> tuple[list[str], int]:
     """Return the front matter's titles, and where the text begins after it."""
+
+    def is_front(number: int) -> bool:
+        paragraph = text[slice(*paragraphs[number])] if number < len(paragraphs) else ""
+        return bool(_BEFORE_TEXT.fullmatch(_first_line(paragraph)) or _LEGAL.match(paragraph))
+
     titles: list[str] = []
     begin = at = 0
     while at < len(paragraphs):
@@ -105,7 +110,7 @@ def _front(text: str, paragraphs: list[Span], limit: float) -> tuple[list[str], 
             after = next((n for n in range(at + 1, len(paragraphs)) if _is_title(text, paragraphs[n])), len(paragraphs))
         elif _LEGAL.match(paragraph):
             after = at + 1
-        elif at == 0 and len(paragraph) <= _LONGEST_LINE and len(paragraphs) > 1 and _is_front(text, paragraphs[1]):
+        elif at == 0 and len(paragraph) <= _LONGEST_LINE and is_front(1):
             # The title of the whole document may precede them, and is kept.
             at += 1
             continue
@@ -128,11 +133,6 @@ def _back(text: str, paragraphs: list[Span], limit: float, begin: int) -> tuple[
         titles.insert(0, _quoted(line))
         stop = span.start
     return titles, stop
-
-
-def _is_front(text: str, span: Span) -> bool:
-    paragraph = text[slice(*span)]
-    return bool(_BEFORE_TEXT.fullmatch(_first_line(paragraph)) or _LEGAL.match(paragraph))
 
 
 def _is_title(text: str, span: Span) -> bool:

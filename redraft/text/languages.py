@@ -68,31 +68,18 @@ def _samples(text: str) -> list[str]:
 def _told(sample: str) -> str:
     """Return the language of a sample; empty if it has too few letters, or the detector is unsure."""
     letters = [letter for letter in sample if letter.isalpha()]
-    fewest, sure = _bounds(letters)
-    if len(letters) < fewest:
-        return UNKNOWN
-    guess = _detector().FindLanguage(_shown(sample, letters))
-    # Romanized text, such as `ru-Latn`, is seldom detected correctly.
-    return UNKNOWN if guess.probability < sure or "-" in guess.language else primary(guess.language)
-
-
-def _bounds(letters: list[str]) -> tuple[int, float]:
-    """Return the least number of letters for a script, and the detector's least probability."""
-    if 2 * sum(letter <= _LATIN_ENDS for letter in letters) > len(letters):
-        return _MIN_LATIN, _SURE_LATIN
-    return (_MIN_UNSPACED, _SURE_UNSPACED) if _unspaced(letters) else (_MIN_OTHERS, _SURE_OTHERS)
-
-
-def _shown(sample: str, letters: list[str]) -> str:
-    """Return the detector's input, without spaces and Latin names among Chinese."""
-    unspaced = _unspaced(letters)
-    return "".join(unspaced) if unspaced else _UNFIT.sub(" ", sample)
-
-
-def _unspaced(letters: list[str]) -> list[str]:
-    """Return the letters of scripts without spaces, if most are."""
     unspaced = _UNSPACED_LETTER.findall("".join(letters))
-    return unspaced if 2 * len(unspaced) > len(letters) else []
+    bounds, shown = (_MIN_OTHERS, _SURE_OTHERS), _UNFIT.sub(" ", sample)
+    if 2 * sum(letter <= _LATIN_ENDS for letter in letters) > len(letters):
+        bounds = _MIN_LATIN, _SURE_LATIN
+    elif 2 * len(unspaced) > len(letters):
+        # Without spaces and Latin names among Chinese.
+        bounds, shown = (_MIN_UNSPACED, _SURE_UNSPACED), "".join(unspaced)
+    if len(letters) < bounds[0]:
+        return UNKNOWN
+    guess = _detector().FindLanguage(shown)
+    # Romanized text, such as `ru-Latn`, is seldom detected correctly.
+    return UNKNOWN if guess.probability < bounds[1] or "-" in guess.language else primary(guess.language)
 
 
 @cache

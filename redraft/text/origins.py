@@ -6,7 +6,7 @@ import json
 from array import array
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -144,14 +144,12 @@ class Index:
         while at >= 0 and len(spans) < limit:
             first = int(np.searchsorted(self._begin, at))
             end = first + len(sought)
-            if len(sought) >= _QUOTED or self._is_sentence(first, end):
+            line = bisect_left(self._firsts, first)
+            is_sentence = line < len(self) and self._firsts[line] == first and self._firsts[line + 1] == end
+            if len(sought) >= _QUOTED or is_sentence:
                 spans.append(Span(self._starts[first], self._ends[end - 1]))
             at = self._joined.find(phrase, at + 1)
         return spans
-
-    def _is_sentence(self, first: int, end: int) -> bool:
-        line = bisect_left(self._firsts, first)
-        return line < len(self) and self._firsts[line] == first and self._firsts[line + 1] == end
 
 
 def _places(text: str, sentence: Span, language: str) -> Iterator[tuple[Span, list[Word]]]:
@@ -220,11 +218,8 @@ class SentenceMatch(NamedTuple):
         return support
 
 
-class _Keys(NamedTuple):
-    """The words of a text in the form in which they are compared in a language."""
-
-    language: str
-    keys: list[str]
+_Words = Mapping[str, Sequence[str]]
+"""The words of a sentence by language, in the form in which they are compared in it."""
 
 
 class OriginTracer:
@@ -251,40 +246,41 @@ class OriginTracer:
             self._places[language] = np.zeros(self._size, dtype=np.bool_)
             for start, index in zip(self._starts, self.indexes, strict=False):
                 self._places[language][start : start + len(index)] = [name == language for name in index.languages]
-        self._embedded = self._rows(encoder) if encoder and self._count else None
-
-    def _rows(self, encoder: Encoder) -> Embeddings:
-        by_parent = [encoder.encode(index.texts) for index in self.indexes]
-        rows = np.zeros((self._size, max(part.shape[1] for part in by_parent)), dtype=np.float32)
-        for start, part in zip(self._starts, by_parent, strict=False):
-            if len(part):
-                rows[start : start + len(part)] = part
-        return rows
-
-    def _keys(self, text: str) -> list[_Keys]:
-        """Return the keys of a text in each language; empty if it has no words."""
-        by_language = [_Keys(language, keys(text, language)) for language in self._languages]
-        return by_language if any(words.keys for words in by_language) else []
+        self._embedded: Embeddings | None = None
+        if encoder and self._count:
+            by_parent_rows = [encoder.encode(index.texts) for index in self.indexes]
+            width = max(part.shape[1] for part in by_parent_rows)
+            self._embedded = np.zeros((self._size, width), dtype=np.float32)
+            for start, part in zip(self._starts, by_parent_rows, strict=False):
+                if len(part):
+                    self._embedded[start : start + len(part)] = part
 
     def trace(self, child: str) -> tuple[SentenceOrigin, ...]:
         """Return each sentence of a text that has words, in order, with its origins."""
-        spans = sentences(child)
-        read = [(span, keys) for span in spans if (keys := self._keys(child[span.start : span.end]))]
-        like = self._alike([child[span.start : span.end] for span, _ in read])
-        return tuple(self._traced(span, keys, alike) for (span, keys), alike in zip(read, like, strict=True))
+        words_of: dict[Span, _Words] = {}
+        for span in sentences(child):
+            by_language = {language: keys(child[span.start : span.end], language) for language in self._languages}
+            if any(by_language.values()):
+                words_of[span] = by_language
+        similarities: Sequence[Scores | None] = [None] * len(words_of)
+        if self._embedded is not None and self._encoder is not None and words_of:
+            rows = self._encoder.encode([child[span.start : span.end] for span in words_of])
+            similarities = list(np.maximum(rows @ self._embedded.T, 0.0).astype(np.float64))
+        each = zip(words_of.items(), similarities, strict=True)
+        return tuple(self._traced(span, words, alike) for (span, words), alike in each)
 
-    def _alike(self, texts: Sequence[str]) -> list[Scores] | list[None]:
-        """Return the similarities in meaning of every place with some texts; empty without an encoder."""
-        if self._embedded is None or self._encoder is None or not texts:
-            return [None] * len(texts)
-        return list(np.maximum(self._encoder.encode(texts) @ self._embedded.T, 0.0).astype(np.float64))
-
-    def _traced(self, span: Span, words: Sequence[_Keys], alike: Scores | None) -> SentenceOrigin:
-        quoted = self._quoted(words)
-        if quoted:
-            return SentenceOrigin(span, quoted[:1], float(len(quoted) == 1))
-        telling_words = [_Keys(language, telling(every, language)) for language, every in words]
-        if not any(word.keys for word in telling_words) or not self._count:
+    def _traced(self, span: Span, words: _Words, alike: Scores | None) -> SentenceOrigin:
+        # The places where the sentence is quoted.
+        quotations = (
+            Link(text, place, 1.0, "quotation")
+            for text, index in enumerate(self.indexes)
+            for phrase in dict.fromkeys(map(tuple, words.values()))
+            for place in index.quotations(phrase, _QUOTATIONS)
+        )
+        if quoted := list(dict.fromkeys(quotations))[:_QUOTATIONS]:
+            return SentenceOrigin(span, (quoted[0],), float(len(quoted) == 1))
+        telling_words = {language: telling(every, language) for language, every in words.items()}
+        if not any(telling_words.values()) or not self._count:
             return SentenceOrigin(span)
         match = self._match(telling_words)
         by_words = match.support(np.ones(len(match.worth)))
@@ -301,23 +297,13 @@ class OriginTracer:
         )
         return SentenceOrigin(span, links, self._margin(support, best))
 
-    def _quoted(self, words: Sequence[_Keys]) -> tuple[Link, ...]:
-        """Return the places where the sentence is quoted."""
-        links = (
-            Link(text, place, 1.0, "quotation")
-            for text, index in enumerate(self.indexes)
-            for phrase in dict.fromkeys(tuple(word.keys) for word in words)
-            for place in index.quotations(phrase, _QUOTATIONS)
-        )
-        return tuple(dict.fromkeys(links))[:_QUOTATIONS]
-
-    def _match(self, words: Sequence[_Keys]) -> SentenceMatch:
+    def _match(self, words: _Words) -> SentenceMatch:
         """Return the match of a sentence, in each language with the places of that language."""
         worths: list[Scores] = []
         nears: list[Scores] = []
         against = np.ones(self._size)
         parents = list(zip(self.indexes, self._starts, strict=False))
-        for language, telling_keys in words:
+        for language, telling_keys in words.items():
             of_language = self._places.get(language, np.ones(self._size, dtype=np.bool_))
             count = max(1, int(of_language.sum())) if self._places else self._count
             by_key = (np.concatenate([index.holding(key) + start for index, start in parents]) for key in telling_keys)

@@ -86,63 +86,31 @@ def choose(
 
     `shares` are the words for each part, exceeded only when nothing better is left; those in `first` are taken first.
     """
-    chooser = _Chooser(vectors, candidates, limit, shares)
-    for index in first:
-        chooser.take(index)
-    while chooser.take_best():
-        pass
-    return sorted(chooser.chosen)
-
-
-class _Chooser:
-    """The state of the greedy choice; a step takes time linear in the sentences."""
-
-    def __init__(self, vectors: SentenceVectors, candidates: RankedSentences, limit: int, shares: Weights) -> None:
-        self.chosen: list[int] = []
-        self._vectors = vectors
-        self._candidates = candidates
-        self._limit = limit
-        self._shares = shares
-        self._used = 0
-        self._used_of = np.zeros(len(shares))
-        self._taken: list[float] = []
-        self._free = np.ones(len(candidates.worth), dtype=np.bool_)
-        self._nearest = np.zeros(len(candidates.worth))
-
-    def take(self, index: int) -> None:
-        """Take a sentence unless it is a duplicate, worth nothing or too long."""
-        worth = float(self._candidates.worth[index] * (1 - _REDUNDANCY * self._nearest[index]))
-        if worth * self._leave()[index] > 0:
-            self._take(index, worth)
-
-    def take_best(self) -> bool:
-        """Take the sentence that adds most; return False when none fits or is good enough."""
-        if not len(self._candidates.worth):
-            return False
-        worth = self._candidates.worth * (1 - _REDUNDANCY * self._nearest)
-        gain = worth * self._leave()
-        best = int(np.argmax(gain))
-        good = _GOOD_ENOUGH * (self._used / self._limit) ** 2 * float(np.mean(self._taken)) if self._taken else 0.0
-        if gain[best] <= 0 or float(worth[best]) < good:
-            return False
-        self._take(best, float(worth[best]))
-        return True
-
-    def _leave(self) -> Weights:
-        """Return the factor of each sentence's worth: zero if not available, low if its part has reached its share,
-        high if its part has no sentence."""
-        part, cost = self._candidates.part, self._candidates.words
-        words_used = self._used_of[part]
-        within = np.where(words_used + cost > self._shares[part], _BEYOND_SHARE, 1.0)
-        leave: Weights = np.where(words_used == 0, _FIRST_OF_PART, within)
-        leave[~self._free | (self._nearest >= DUPLICATE) | (self._used + cost > self._limit)] = 0.0
-        return leave
-
-    def _take(self, index: int, worth: float) -> None:
-        self._taken.append(worth)
-        self.chosen.append(index)
-        self._free[index] = False
-        self._used += int(self._candidates.words[index])
-        self._used_of[self._candidates.part[index]] += self._candidates.words[index]
-        near, same = self._vectors.neighbours(index)
-        self._nearest[near] = np.maximum(self._nearest[near], same)
+    count = len(candidates.worth)
+    chosen: list[int] = []
+    gains: list[float] = []
+    words_of_parts, nearest = np.zeros(len(shares)), np.zeros(count)
+    is_free = np.ones(count, dtype=np.bool_)
+    waiting = list(reversed(first))
+    while count:
+        worth = candidates.worth * (1 - _REDUNDANCY * nearest)
+        # Zero if not available, low if the part has reached its share, high if it has no sentence.
+        words = words_of_parts[candidates.part]
+        within = np.where(words + candidates.words > shares[candidates.part], _BEYOND_SHARE, 1.0)
+        factors = np.where(words == 0, _FIRST_OF_PART, within)
+        length = words_of_parts.sum()
+        factors[~is_free | (nearest >= DUPLICATE) | (length + candidates.words > limit)] = 0.0
+        gain = worth * factors
+        best = waiting.pop() if (is_given := bool(waiting)) else int(np.argmax(gain))
+        good = _GOOD_ENOUGH * (length / limit) ** 2 * float(np.mean(gains)) if gains and not is_given else 0.0
+        if gain[best] <= 0 or worth[best] < good:
+            if is_given:
+                continue
+            break
+        gains.append(float(worth[best]))
+        chosen.append(best)
+        is_free[best] = False
+        words_of_parts[candidates.part[best]] += candidates.words[best]
+        near, same = vectors.neighbours(best)
+        nearest[near] = np.maximum(nearest[near], same)
+    return sorted(chosen)

@@ -7,6 +7,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import chain
 from math import ceil
 from typing import NamedTuple
 
@@ -40,12 +41,12 @@ class _FoldedText(NamedTuple):
 def locate(text: str, quote: str, within: Sequence[Span] = ()) -> Span | None:
     """Return the span of the `quote` in `text`, or None. It is searched for literally, then without case, spaces and
     punctuation, each time in the spans `within` first."""
-    quote = quote.strip()
+    quote, places = quote.strip(), [*within, Span(0, len(text))]
     if not quote:
         return None
-    places = [*within, Span(0, len(text))]
-    spans = (find(text, quote, span) for find in (_to_the_letter, _loosely) for span in places)
-    return next((span for span in spans if span), None)
+    literal = (Span(at, at + len(quote)) for place in places for at in _occurrences(text, quote, *place))
+    spans = chain(literal, _loose_spans(text, quote, places))
+    return next((span for span in spans if not any(_is_within_word(text, at) for at in span)), None)
 
 
 def source_of(text: str, quote: str, within: Sequence[Span]) -> Span | None:
@@ -58,24 +59,16 @@ def quoted_in(text: str, quote: str) -> Span | None:
     return locate(text, quote) if count_words(quote) >= FEWEST else None
 
 
-def _to_the_letter(text: str, quote: str, span: Span) -> Span | None:
-    for at in _occurrences(text, quote, span.start, span.end):
-        if _is_whole(text, at, at + len(quote)):
-            return Span(at, at + len(quote))
-    return None
-
-
-def _loosely(text: str, quote: str, span: Span) -> Span | None:
+def _loose_spans(text: str, quote: str, places: Sequence[Span]) -> Iterator[Span]:
+    """Yield the spans of a quote without case, spaces and punctuation."""
     folded_quote = _fold(quote).text
     if not folded_quote:
-        return None
+        return
     folded = _fold_once(text)
-    first, last = np.searchsorted(folded.offsets, span)
-    for at in _occurrences(folded.text, folded_quote, int(first), int(last)):
-        start, end = int(folded.offsets[at]), int(folded.offsets[at + len(folded_quote) - 1]) + 1
-        if _is_whole(text, start, end):
-            return Span(start, end)
-    return None
+    for place in places:
+        first, last = np.searchsorted(folded.offsets, place)
+        for at in _occurrences(folded.text, folded_quote, int(first), int(last)):
+            yield Span(int(folded.offsets[at]), int(folded.offsets[at + len(folded_quote) - 1]) + 1)
 
 
 def _paraphrased(text: str, quote: str, within: Sequence[Span]) -> Span | None:
@@ -109,18 +102,10 @@ def _occurrences(text: str, part: str, start: int, end: int) -> Iterator[int]:
         at = text.find(part, at + len(part), end)
 
 
-def _is_whole(text: str, start: int, end: int) -> bool:
-    """Return whether the span begins and ends at word boundaries."""
-    return not (_is_within_word(text, start) or _is_within_word(text, end))
-
-
 def _is_within_word(text: str, at: int) -> bool:
-    return 0 < at < len(text) and _is_spaced_letter(text[at - 1]) and _is_spaced_letter(text[at])
-
-
-def _is_spaced_letter(character: str) -> bool:
-    """Return whether a character is a digit or a cased letter, of a script with spaces between words."""
-    return character.isalnum() and unicodedata.category(character) != "Lo"
+    """Return whether an offset is between two digits or cased letters, of a script with spaces between words."""
+    around = text[at - 1 : at + 1] if 0 < at < len(text) else ""
+    return bool(around) and all(sign.isalnum() and unicodedata.category(sign) != "Lo" for sign in around)
 
 
 def _fold(text: str) -> _FoldedText:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, pairwise
@@ -278,21 +278,17 @@ class Passages(DocumentSearch):
         """Return all passages in document order."""
         bounds = frozenset(mark.start for mark in self._document.members)
         starts = sorted({*(section.span.start for section in self._document.sections), *bounds})
-
         spans: list[Span] = []
         for block in _blocks(self._sentences, starts, bounds):
-            for window in windows(block, self._meter, PASSAGE, self._overlapping_by_a_sentence(block)):
+
+            def following(_: int, after: int, block: list[Span] = block) -> int:
+                """The next one begins with the last sentence of the one before, if it fits."""
+                fits = self._meter.tokens(block[after - 1].start, block[after].end) <= PASSAGE
+                return after - 1 if fits else after
+
+            for window in windows(block, self._meter, PASSAGE, following):
                 spans += pieces(self._document.text, window, self._meter, LONGEST, PASSAGE)
         return spans
-
-    def _overlapping_by_a_sentence(self, block: list[Span]) -> Callable[[int, int], int]:
-        """Return a function for `windows`: the next one begins with the last sentence of the one before, if it fits."""
-
-        def following(_: int, after: int) -> int:
-            fits = self._meter.tokens(block[after - 1].start, block[after].end) <= PASSAGE
-            return after - 1 if fits else after
-
-        return following
 
     @cached_property
     def _passages(self) -> list[Passage]:

@@ -156,18 +156,16 @@ _ENDS = re.compile(r"[.!?…。！？।؟۔][\"'”’“‘»«›‹」』）
 def paragraph_seams(text: str) -> Iterator[int]:
     """Return the offsets at which new paragraphs begin, in order."""
     breaks = (match.start() + match.group().rfind("\n") + 1 for match in _BREAK.finditer(text))
+    headings = (
+        match.start() + match.group().rfind("\n") + 1
+        for match in (_HEADING_END.finditer(text) if "#" in text else ())
+        if not text[text.rfind("\n", 0, match.start()) + 1 : match.start()].strip()
+    )
     last = 0
-    for seam in merge(breaks, _heading_ends(text)) if "#" in text else breaks:
+    for seam in merge(breaks, headings):
         if seam > last:
             yield seam
             last = seam
-
-
-def _heading_ends(text: str) -> Iterator[int]:
-    for match in _HEADING_END.finditer(text):
-        line = text.rfind("\n", 0, match.start()) + 1
-        if not text[line : match.start()].strip():
-            yield match.start() + match.group().rfind("\n") + 1
 
 
 def paragraphs(text: str) -> Iterator[Span]:
@@ -238,7 +236,11 @@ def _split(body: str, paragraph: Span, offset: int, language: str) -> Iterator[S
         yield Span(offset + (begin := body.index(word, at)), offset + begin + len(word))
         at = lone.end()
     while at < paragraph.end:
-        stop = _block_end(body, at, paragraph.end)
+        stop = paragraph.end
+        if stop - at > _BLOCK:
+            # At a space where possible.
+            space = body.rfind(" ", at + 1, at + _BLOCK)
+            stop = space if space > at + _BLOCK // 2 else at + _BLOCK
         parts = _segment(body[at:stop], language)
         is_last = stop == paragraph.end
         unfinished = not is_last and len(parts) == 1
@@ -260,7 +262,9 @@ def _segment(text: str, language: str) -> list[str]:
     foreign = is_foreign(language)
     pattern, goes_on = (_MISSED_ELLIPSIS, _continues_in_other_languages) if foreign else (_MISSED_END, _continues)
     try:
-        parts: list[str] = segment(language if foreign else ENGLISH, pattern.sub(_marked, _UNFIT.sub(" ", text)))
+        parts: list[str] = segment(
+            language if foreign else ENGLISH, pattern.sub(lambda match: f"{match.group()[:-1]}!", _UNFIT.sub(" ", text))
+        )
     except BaseException as error:  # a panic of the splitter's Rust code is not an Exception
         if type(error).__name__ != "PanicException":
             raise
@@ -272,11 +276,6 @@ def _segment(text: str, language: str) -> list[str]:
         del ends[1]
     ends = [end for end in ends if end in (0, len(text)) or not goes_on(text, end)]
     return [text[start:end] for start, end in pairwise(ends) if end > start]
-
-
-def _marked(match: re.Match[str]) -> str:
-    """Return the mark that ends a sentence, resolving an ambiguous one."""
-    return f"{match.group()[:-1]}!"
 
 
 def _counts(text: str, at: int, numbered: re.Pattern[str] = _NUMBERED) -> bool:
@@ -316,14 +315,6 @@ def _settled(parts: list[str]) -> int:
         if depth == 0 and straight % 2 == 0:
             settled = index
     return settled or len(parts) - 1
-
-
-def _block_end(body: str, at: int, end: int) -> int:
-    """Return the end of a block, at a space where possible."""
-    if end - at <= _BLOCK:
-        return end
-    space = body.rfind(" ", at + 1, at + _BLOCK)
-    return space if space > at + _BLOCK // 2 else at + _BLOCK
 
 
 LONGEST_SENTENCE = 2_000
@@ -425,13 +416,10 @@ class BreakPoints:
         end = self._paragraphs[at + 1]
         if self._split[0] != begin:
             pairs = pairwise(sentences(self.text, Span(begin, end)))
-            self._split = (begin, [begin, *(self._between(a.end, b.start) for a, b in pairs), end])
+            line_ends = ((a.end, self.text.rfind("\n", a.end, b.start)) for a, b in pairs)
+            seams = (line_end + 1 if line_end >= 0 else sentence_end for sentence_end, line_end in line_ends)
+            self._split = (begin, [begin, *seams, end])
         return self._split[1]
-
-    def _between(self, before: int, after: int) -> int:
-        """Return the seam between a sentence that ends at `before` and the next, which begins at `after`."""
-        line_end = self.text.rfind("\n", before, after)
-        return line_end + 1 if line_end >= 0 else before
 
     def _forced(self, start: int, limit: int) -> int:
         """Return an end within an over-long sentence: at a clause, else between words, else at a token."""

@@ -6,7 +6,6 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from typing import NamedTuple
 
 import numpy as np
@@ -48,14 +47,6 @@ def units(text: str) -> list[str]:
 def words(text: str) -> list[str]:
     """Return the words of `text`."""
     return [word for block in _blocks(text) for word in _WORD.findall(_folded(block))]
-
-
-def changed_words(before: str, after: str) -> set[str]:
-    """Return the words by which two texts differ, in order: those of each that have no counterpart in the other."""
-    first, second = words(before), words(after)
-    blocks = SequenceMatcher(None, first, second, autojunk=False).get_opcodes()
-    differing = (first[a:b] + second[c:d] for kind, a, b, c, d in blocks if kind != "equal")
-    return {word for words_of_block in differing for word in words_of_block}
 
 
 def indexed(text: str) -> UnitIndex:
@@ -159,24 +150,18 @@ def extractive(matches: Sequence[int]) -> ExtractiveStats | None:
     """Return coverage and density by greedy fragments; None for an empty summary."""
     if not matches:
         return None
-    fragments = list(_fragments(matches))
-    return ExtractiveStats(
-        sum(fragments) / len(matches), sum(fragment * fragment for fragment in fragments) / len(matches)
-    )
+    fragments: list[int] = []
+    at = 0
+    while at < len(matches):
+        fragments.append(matches[at])
+        at += matches[at] or 1
+    return ExtractiveStats(sum(fragments) / len(matches), sum(length * length for length in fragments) / len(matches))
 
 
 def novel(summary: list[str], matches: Sequence[int], size: int) -> float | None:
     """Return the share of distinct n-grams that the source does not have; None without any."""
     by_ngram = dict(zip(ngrams(summary, size), matches, strict=False))
     return sum(match < size for match in by_ngram.values()) / len(by_ngram) if by_ngram else None
-
-
-def _fragments(matches: Sequence[int]) -> Iterator[int]:
-    at = 0
-    while at < len(matches):
-        if matches[at]:
-            yield matches[at]
-        at += matches[at] or 1
 
 
 _MOST_SENTENCES, _LONGEST = 200, 200

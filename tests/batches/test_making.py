@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -105,23 +104,6 @@ async def test_own_models_and_metrics_work_here(folder: Path, place: Path | str)
     assert {event.all for event in progress} == {7}
     assert (progress[-1].done, progress[-1].failed, progress[-1].status) == (6, 1, "done")
     assert any(isinstance(event, redraft.events.CallAnswered) for event in events)
-
-
-@pytest.mark.slow
-async def test_a_folder_gets_summaries_and_tables(folder: Path, place: Path | str, server: ChatServer) -> None:
-    (folder / "in" / "[x](javascript:alert(1)).md").write_text("", "utf-8")
-    async with Session(place, settings=settings_at(server)) as session:
-        result = await redraft.batch(session, [folder / "in"], folder=folder / "out", name="mine", **SHORT)
-    report = (folder / "out" / "report.md").read_text("utf-8")
-    assert {path.name for path in (folder / "out").iterdir()} == {
-        *(f"{n:03}.md" for n in range(4)), "items.jsonl", "report.md",
-    }  # fmt: skip
-    assert report.startswith("# Batch mine\n")
-    for item in result.items:
-        if item.state == "done":
-            assert f"- [{item.file}]({item.file}): done, run `{item.run}`\n" in report
-    assert re.search(r"(?<!\\)\]\(javascript", report) is None, "the name of a file is no markup"
-    assert "the document is empty; " in report
 
 
 @pytest.mark.slow

@@ -81,22 +81,6 @@ def wait_for(true: Callable[[], object], seconds: float = 60.0) -> None:
         time.sleep(0.1)
 
 
-@pytest.mark.nightly
-def test_two_actors_ask_for_nothing_twice(engine: Engine, store: Store, folder: Path) -> None:
-    documents(folder, 6)
-    messages: list[str] = []
-    with ChatServer() as server:
-        opened(store, folder, server.base_url)
-        with WorkerPool(store, engine, WorkerTerms(store.address, "b", "", 0, 2), messages.append) as worker_pool:
-            watched(worker_pool)
-        assert states(store) == {"done": 6}
-        assert len({asked(request) for request in server.seen}) == len(server.seen)
-        assert {request.authorization for request in server.seen} == {f"Bearer {KEY}"}
-    assert {path.stem for path in (folder / "out").iterdir()} == {f"{n:03}" for n in range(6)}
-    assert sum("window of openai:m" in line for line in messages) <= 1
-    assert sum("tokenizer" in line for line in messages) == 1, "what both have said is told once"
-
-
 @pytest.mark.parametrize(
     "place", ["file", pytest.param("server", marks=[needs_postgres, pytest.mark.nightly])], indirect=True
 )

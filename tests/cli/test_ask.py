@@ -79,7 +79,11 @@ def test_json_and_file_agree(command: Inside) -> None:
     assert command.run("show", report["run"], "--json").json == report
     shown = command.run("show", report["run"])
     assert shown.out.startswith(f"{ANSWER} [1]\n\n[1] ")
-    assert "- consistency 1.00" in command.run("trace", report["run"]).out
+    traced, question = command.run("trace", report["run"]).out, report["settings"]["query"]
+    assert "- consistency 1.00" in traced
+    assert f"question: {question}" in shown.err
+    assert f"- question: {question}" in traced
+    assert question[:30] in command.run("runs").out
     done_again = command.run("ask", report["run"], named(5), "-q", "-o", "answer.txt")
     assert (done_again.code, done_again.out) == (0, "")
     assert (command.folder / "answer.txt").read_text("utf-8") == shown.out
@@ -119,6 +123,7 @@ def test_follow_up_has_document_and_model(command: Inside) -> None:
         (("book.md", "Who?", "--follow", "abcd"), "the document of a follow-up is that of RUN"),
         (("book.md", " "), "the question is empty"),
         (("book.md", "Who?", "-o", "a.pdf"), "an answer is written as text or JSON"),
+        (("Who?", "book.md"), "seem to be swapped\n  write redraft ask book.md 'Who?'"),
         (("abcd", "Who?"), "there is no file 'abcd', and no run begins with 'abcd'"),
         (("book.md", "Who?", "-m", "nli:x"), "cannot write"),
     ],
@@ -148,3 +153,4 @@ def test_built_in_model_quotes_or_abstains(tmp_path: Path) -> None:
 
     silent = command.run("ask", str(SAMPLE), "Which volcano erupted near the airport?")
     assert silent.out == f"{NOT_FOUND}\n"
+    assert "\nnot answered by The Salt" in silent.err

@@ -110,7 +110,8 @@ def test_comparison_out_of_budget_resumes(command: Inside, tmp_path: Path) -> No
     assert (run["status"], run["preferred"]) == ("stopped", None)
     assert f"redraft resume {run['run']}" in stopped.err
     output = fresh.run("show", run["run"])
-    assert (output.out, f"no verdict yet: redraft resume {run['run']}" in output.err) == ("", True)
+    assert (output.out, "no verdict yet\n" in output.err) == ("", True)
+    assert output.err.count(f"redraft resume {run['run']}") == 1
 
     done = fresh.run("resume", run["run"], "--max-calls", "9")
     assert done.code == 0, done.err
@@ -122,10 +123,21 @@ def test_no_verdict_is_no_success(command: Inside) -> None:
     with ChatServer(lambda request: "\x1b[31mI would rather not.") as server:
         done = Inside(command.folder, server.base_url).run(*COMPARE, "--model", MODEL)
 
+    listed = command.run("runs", "--status", "incomplete", "--json").json["runs"]
+    [status] = {run["status"] for run in listed if run["kind"] == "compare"}
+    assert status == command.run("show", listed[0]["run"], "--json").json["status"] == "incomplete"
     assert done.code == 3, done.err
     assert "overall – 0 0 0 1 detail – 0 0 0 1 structure – 0 0 0 1 logic – 0 0 0 1" in facts(done.out)
     assert "\n- no verdict: preference, " in done.out
     assert "\x1b" not in done.out
+    run = command.run("runs", "--json").json["runs"][0]["run"]
+    shown, trace = (command.run(verb, run) for verb in ("show", "trace"))
+    assert "no judge gave a verdict in both orders" in trace.out
+    again = f"Try again, if that is yours: redraft resume {run} --base-url {server.base_url}\n"
+    assert again in shown.err
+    assert again in trace.err
+    assert "redraft show" not in trace.out
+    assert "redraft trace" not in shown.err
 
 
 def test_equal_summaries_tie_without_a_call(command: Inside) -> None:

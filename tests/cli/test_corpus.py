@@ -91,7 +91,7 @@ def test_what_is_read_of_several_is_shown(command: Inside, paths: list[str]) -> 
 @pytest.mark.slow
 def test_what_cannot_be_meant_is_a_sentence(command: Inside, paths: list[str]) -> None:
     for words, message in (
-        (("summarize", *paths, "--pages", "1"), "--pages applies to one document, but 3 were given"),
+        (("summarize", *paths, "--pages", "1"), "pages are selected from one document, but 3 were given"),
         (("summarize", paths[0], "gone.md"), "gone.md: no such file"),
         (("summarize", "-", "-"), "stdin can be read for one document only"),
         (("evaluate", paths[0], "-", "-"), "SOURCE and SUMMARY cannot both be stdin"),

@@ -8,6 +8,8 @@ import shlex
 import sqlite3
 from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import click
 import pytest
@@ -18,7 +20,8 @@ from redraft.cli.commands.resume import resume
 from redraft.cli.sections import Command
 from redraft.errors import Raise, RunCommand, RunError, fix_json
 from redraft.settings import Limits
-from tests.chatserver import ChatServer, summarizer
+from redraft.store.runs import Run
+from tests.chatserver import ChatServer, Fault, summarizer
 from tests.cli.inside import Inside, keepers_court
 from tests.support import story
 
@@ -164,16 +167,18 @@ def test_every_json_is_one_object(tmp_path: Path) -> None:
 
 def test_suggested_cost_limit_uses_the_old_prices() -> None:
     error = {"fix": fix_json(["resume the run with ", Raise("max_cost", 0.05, 0.02)])}
-    assert hints.resume_hint("d2aadf26", Limits(max_cost=0.003), error) == "redraft resume d2aadf26 --max-cost 0.05"
+    run = cast("Run", SimpleNamespace(id="d2aadf26"))
+    step = hints.resume_step(run, Limits(max_cost=0.003), error)
+    assert step == "Resume: redraft resume d2aadf26 --max-cost 0.05"
 
     @sections.command("told")
     @options.db
     @options.prices
     def told(**_: object) -> None:
-        click.echo(hints.resume_hint("d2aadf26", Limits(max_cost=0.003), error))
+        click.echo(hints.resume_step(run, Limits(max_cost=0.003), error))
 
     shown = CliRunner().invoke(told, ["--set", "prices=my prices.toml"]).output
-    assert shown == "redraft resume d2aadf26 --max-cost 0.05 --set 'prices=my prices.toml'\n"
+    assert shown == "Resume: redraft resume d2aadf26 --max-cost 0.05 --set 'prices=my prices.toml'\n"
 
 
 @pytest.mark.slow
@@ -189,10 +194,27 @@ def test_suggested_cost_limit_is_enough(command: Inside) -> None:
         stopped = command.run("summarize", "book.md", "-w", "60", *asked, "--max-cost", "0.01")
         assert stopped.code == 3, stopped.err
         arguments = hinted(stopped.err)
-        assert [*hinted(command.run("show", arguments[1]).err), "--base-url", server.base_url] == arguments
+        assert hinted(command.run("show", arguments[1]).err) == arguments
         done = command.run(*arguments, "--json")
     assert done.code == 0, done.err
     assert done.json["usage"]["cost_usd"] <= float(arguments[3]) <= 0.1
+
+
+def test_resume_hint_names_a_server_again(command: Inside, tmp_path: Path) -> None:
+    command.environment |= {"REDRAFT_DB": str(command.database), "OPENAI_API_KEY": "sk-usual-0123"}
+    with ChatServer(lambda _: Fault("status", status=500, message="no")) as server:
+        address = ("--base-url", server.base_url)
+        failed = command.run("summarize", "book.md", "-m", "openai:m", "-w", "60", "--set", "tries=1", *address)
+    assert failed.code == 1
+    resume = hinted(failed.err)
+    assert resume[2:] == [*address]
+    shown = command.run("show", resume[1])
+    assert "Resume, if that is yours: redraft resume " in shown.err
+    assert shown.err.count("HTTP 500: no") == 1
+    assert hinted(shown.err) == resume
+    (tmp_path / "redraft.toml").write_text(f'base-url = "{server.base_url}"\n', "utf-8")
+    command.environment["REDRAFT_CONFIG"] = "redraft.toml"
+    assert hinted(command.run("show", resume[1]).err) == resume[:2], "the user's own file names it"
 
 
 def test_dry_run_notes_an_exceeded_limit(command: Inside) -> None:

@@ -76,6 +76,7 @@ def run_summary(**changes: Any) -> RunSummary:
         "kind": "summarize",
         "strategy": "hierarchical",
         "model": "openai:gpt-5-mini-2026-01-01-preview",
+        "words": 1187,
         "limit": 1200,
         "title": "A very long title of a very long book by somebody",
         "scores": {"coverage": 0.5, "consistency": 0.75, "keyfact_recall": 0.25, "faithfulness": 0.9},
@@ -96,18 +97,18 @@ def test_each_run_is_a_row() -> None:
     runs = [first, run_summary(kind="compare", preferred="b", strategy="")]
     heads, _, row, compared = map(cells, runs_markdown(runs, NOW).splitlines())
     assert heads == ["run", "when (UTC)", "status", "kind", "scores", "title", "words", "model", "drafted"]
-    about = ["Jan 02 2024", "done", "summarize", "cov 0.50", "Short", "1200", "extractive", "hierarchical"]
+    about = ["Jan 02 2024", "done", "summarize", "cov 0.50", "Short", "1187", "extractive", "hierarchical"]
     assert row == ["3fa2c1d0", *about]
     assert compared[1] == "Nov 22 05:55"
     assert compared[4:7] == ["B preferred", "A very long title of a very long book b…", ""]
-    heads = cells(runs_markdown([run_summary(scores={}, limit=None)], NOW).splitlines()[0])
+    heads = cells(runs_markdown([run_summary(scores={}, words=None)], NOW).splitlines()[0])
     assert not {"scores", "words"} & set(heads), "columns without facts are left out"
 
 
 @pytest.mark.parametrize(
     ("filter_", "choices"),
     [
-        ("status", "running, waiting, done, stopped, failed, interrupted, killed"),
+        ("status", "running, waiting, done, stopped, failed, interrupted, killed, incomplete"),
         ("kind", "summarize, evaluate, refine, compare, pack, keyfacts, ask\n"),
     ],
 )

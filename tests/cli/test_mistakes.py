@@ -44,6 +44,9 @@ def command(tmp_path: Path) -> Inside:
         (("evaluate", "book.md", "books"), 1, "books: it is a directory\n  give a file, or use - for stdin\n"),
         (("summarize", "book.md", "-o", "x.pdf"), 2, "x.pdf: PDF files cannot be written\n  name a .docx, .html, .md"),
         (("summarize", ""), 2, "the file name is empty"),
+        (("summarize", "a text that somebody has written"), 2, "give the path of a file, or - to read the text from"),
+        (("evaluate", "book.md", "good.md", "-g", "coverage=1"), 2, "`redraft refine` has it, and `redraft summarize"),
+        (("evaluate", "book.md", "good.md", "--top-k", "3"), 2, "Write --set top_k=VALUE."),
         (("runs", "--db", ""), 2, "the name is empty"),
         (("summarize", "book.md", "-w", "1.5"), 2, "words: must be a whole number"),
         (("summarize", "book.md", "--set", "max_source=0"), 2, "'0' is not a size"),
@@ -57,6 +60,19 @@ def test_what_was_likely_meant_is_named(command: Inside, arguments: tuple[str, .
     assert done.code == code
     assert "Input should" not in done.err
     assert not (command.folder / "nowhere").exists()
+
+
+def test_run_without_a_key_is_not_stored(command: Inside) -> None:
+    done = command.run("summarize", "book.md", "-m", "openai:gpt-5-mini")
+    assert (done.code, "needs an API key" in done.err) == (2, True)
+    assert command.run("runs", "--json").json["runs"] == []
+
+
+def test_rows_of_a_plan_are_equally_wide(command: Inside) -> None:
+    (command.folder / "odd.md").write_text(story(12).text.replace("The Keeper", "The *odd* keeper_of_it"), "utf-8")
+    plan = command.run("summarize", "odd.md", "--dry-run").out.splitlines()
+    assert "keeper_of_it" in plan[2]
+    assert len({len(row) for row in plan if row.startswith("|")}) == 1
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def test_models_are_shown_with_their_capabilities(tmp_path: Path, ports: Callabl
     for words in (
         f"judge: near (openai:j) at {server.base_url}",
         "structured replies by tools, up to 900 reasoning tokens",
-        "assumed (set context_tokens",
+        "assumed (set it with context_tokens in its table [models.spare])",
         "temperature 0.4",
         "no role: spare (openai:k)",
         f"127.0.0.1:{server.port}/v1 (Ollama): j, k",
@@ -176,7 +176,6 @@ def test_a_check_says_what_does_not_work(tmp_path: Path) -> None:
     assert Inside(tmp_path).run("models", "--check", "extractive", "--json").json["works"] is True
 
 
-@pytest.mark.slow
 def test_a_check_without_name_asks_every_role(tmp_path: Path) -> None:
     def script(request: Seen) -> Reply:
         return Fault("status", status=401) if request.body["model"] == "j" else form_only("schema")(request)
@@ -230,6 +229,12 @@ def test_a_table_is_checked_with_its_key(tmp_path: Path) -> None:
         for more in ((), ("--check", "near")):
             assert "merely found" in command.run("models", *more).err
         assert (server.seen, server.looked) == ([], [])
+
+
+def test_a_check_without_a_key_names_options(tmp_path: Path) -> None:
+    done = Inside(tmp_path, OPENAI_API_KEY="").run("models", "--check", "openai:m")
+    assert done.code == 1
+    assert "set OPENAI_API_KEY, or use --model extractive, which needs none" in done.out
 
 
 @pytest.mark.slow

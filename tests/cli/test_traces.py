@@ -172,4 +172,4 @@ def test_trace_of_a_stopped_run_says_why(tmp_path: Path) -> None:
     assert stopped.code == 3, stopped.err
     trace = command.run("trace", stopped.json["run"])
     assert "- the budget is used up" in trace.out
-    assert "Resume: redraft resume" in trace.err
+    assert f"resume the run with a higher --max-calls: redraft resume {stopped.json['run']} --max-calls " in trace.err

@@ -227,20 +227,6 @@ async def test_budget_below_any_text_is_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_repeated_run_makes_no_call(tmp_path: Path) -> None:
-    desk = Desk(tmp_path)
-    first = await desk.summarize(story(100))
-    calls = len(desk.asked)
-    second = await desk.summarize(story(100))
-
-    assert second.summary == first.summary
-    assert len(desk.asked) == calls
-    assert second.usage.calls == 0
-    assert second.usage.cached == first.usage.calls
-    assert first.run.identity == second.run.identity
-
-
-@pytest.mark.slow
 async def test_merges_begin_before_all_chunks_end(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
 

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import multiprocessing
-import os
-import signal
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -20,8 +16,7 @@ from redraft.agents.reviser import read_reply
 from redraft.domain import ReviewQuestion
 from redraft.events import Event, StageStarted
 from redraft.settings import DraftConfig
-from tests.chatserver import ChatServer
-from tests.judges import KEY, Court, Json, Keepers, Said, Sheet, behind, island, told
+from tests.judges import Court, Json, Keepers, Said, Sheet, told
 from tests.runs.test_refining import stories
 from tests.support import Desk, story
 
@@ -170,6 +165,12 @@ def outcome(result: Result) -> tuple[Any, ...]:
     return result.status, result.run.stop_reason, result.summary, result.scores, stories(result), result.run.why
 
 
+def ancestry(work: Work) -> Counter[tuple[Any, ...]]:
+    """What each text of the run was made from. The names of drafts depend on the run."""
+    known = work.store.ancestry.of(work.store.runs.latest(1)[0].id)
+    return Counter(tuple((parent.kind, parent.text, parent.span) for parent in parents) for parents in known.values())
+
+
 KINDS = [
     *(f"draft {strategy}" for strategy in DRAFTED),
     *(f"{kind} {strategy}" for kind in ("evaluate", "refine") for strategy in ("given", *DRAFTED)),
@@ -199,55 +200,9 @@ async def test_a_stop_after_every_write_changes_nothing(
 
     assert outcome(await writes.at_each(work, work.begin)) == expected
     assert work.asked == undisturbed.asked
+    assert ancestry(work) == ancestry(undisturbed)
     undisturbed.store.close()
     work.store.close()
-
-
-_PROCESSES = multiprocessing.get_context("forkserver")
-_PROCESSES.set_forkserver_preload([__name__, "redraft.llm.openai"])
-
-
-async def refined(database: Path, url: str, stages: int = 0) -> tuple[Result, int]:
-    """Refine a summary at a server, and count the stages; die where so many have begun."""
-    begun = 0
-
-    def observer(event: Event) -> None:
-        nonlocal begun
-        begun += isinstance(event, StageStarted)
-        if stages and begun == stages:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    settings = DraftConfig(model="openai:m", base_url=url, words=100)
-    async with Session(database, observer=observer, settings=settings) as session:
-        runs = session.store.runs.latest(1)
-        result = await (session.resume(runs[0].id) if runs else session.refine(island(), POOR, goals=GOALS))
-        return result, begun
-
-
-def killed(database: Path, url: str, stages: int) -> None:
-    """What the process does that is going to die."""
-    os.environ["OPENAI_API_KEY"] = KEY
-    asyncio.run(refined(database, url, stages))
-
-
-@pytest.mark.nightly
-async def test_a_refinement_survives_a_kill_between_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    with ChatServer(behind(Slipping())) as server:
-        result, stages = await refined(tmp_path / "calm.db", server.base_url)
-        expected, requests = outcome(result), len(server.seen)
-    assert stages > 5
-
-    for at in range(1, stages + 1):
-        database = tmp_path / f"killed at {at}.db"
-        with ChatServer(behind(Slipping())) as server:
-            process = _PROCESSES.Process(target=killed, args=(database, server.base_url, at))
-            process.start()
-            await asyncio.to_thread(process.join, 60)
-            assert process.exitcode == -signal.SIGKILL
-            result, _ = await refined(database, server.base_url)
-            assert outcome(result) == expected
-            assert len(server.seen) == requests, "none is repeated"
 
 
 class Saver(InMemorySaver):

@@ -28,12 +28,10 @@ def _shortened(sentence: str, limit: int) -> str:
 
 @dataclass(frozen=True)
 class Reader:
-    """One language: how it asks, in which words it says that there is no answer, and why it thinks so."""
+    """One language: how it asks, and why it thinks that answers agree."""
 
     asks: str
     """With a place for the beginning of a sentence."""
-    refuses: str = ""
-    """The words that it takes for an answer where there is none; without any it says so in the field for that."""
     reason: str = "."
 
     def __call__(self, request: Seen) -> str:
@@ -122,7 +120,7 @@ class Reader:
         answers = []
         for n, item in sheet.items("questions").items():
             where = [m for m, sentence in sentences_told.items() if self._found(item["text"], sentence)]
-            answer = self.begins(sentences_told[where[0]])[1] if where else self.refuses
+            answer = self.begins(sentences_told[where[0]])[1] if where else ""
             answers.append({"id": n, "answer": answer, "answered": bool(answer), "sentences": where})
         return {"answers": answers}
 
@@ -152,7 +150,7 @@ class Reader:
         answers = []
         for n, item in sheet.items("questions").items():
             sentence = self._found(item["text"], text)
-            answer = self.begins(sentence)[1] if sentence else self.refuses
+            answer = self.begins(sentence)[1] if sentence else ""
             answers.append({"id": n, "answer": answer, "answered": bool(answer), "quote": sentence})
         return {"answers": answers}
 

@@ -13,16 +13,23 @@ from typing import Self
 class Listener:
     """Listens on the loopback and answers everything with 200; `heard` is all of it, heads and bodies, unpacked."""
 
-    def __init__(self, sends_on_to: str = "") -> None:
-        """One that sends its callers on to an address answers everything with that."""
+    def __init__(self, sends_on_to: str = "", status: int = 307, *, hangs: bool = False) -> None:
+        """One that sends its callers on to an address answers everything with that, by this status; one that hangs
+        takes what comes and never answers."""
         self.heard: list[str] = []
+        self.sent: list[bytes] = []
+        self.over = threading.Event()
         listener = self
 
         class Handler(BaseHTTPRequestHandler):
             def _take(self) -> None:
-                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                listener.heard.append(f"{self.requestline}\n{self.headers}\n{_unpacked(body)}")
-                self.send_response(307 if sends_on_to else 200)
+                body = _unpacked(self.rfile.read(int(self.headers.get("Content-Length") or 0)))
+                if hangs:
+                    listener.over.wait()
+                    return
+                listener.sent.append(body)
+                listener.heard.append(f"{self.requestline}\n{self.headers}\n{body.decode('utf-8', 'replace')}")
+                self.send_response(status if sends_on_to else 200)
                 if sends_on_to:
                     self.send_header("Location", f"{sends_on_to}{self.path}?key=secret")
                 self.send_header("Content-Length", "2")
@@ -35,6 +42,7 @@ class Listener:
                 """Nobody wants to read it."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def __enter__(self) -> Self:
@@ -43,6 +51,7 @@ class Listener:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.over.set()
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
@@ -53,13 +62,13 @@ class Listener:
         return "\n".join(self.heard)
 
 
-def _unpacked(body: bytes) -> str:
+def _unpacked(body: bytes) -> bytes:
     for unpack in (gzip.decompress, zlib.decompress, _zstandard):
         try:
-            return unpack(body).decode("utf-8", "replace")
+            return unpack(body)
         except Exception:  # noqa: BLE001
             continue
-    return body.decode("utf-8", "replace")
+    return body
 
 
 def _zstandard(body: bytes) -> bytes:

@@ -20,7 +20,7 @@ from redraft.llm.base import ScriptedModel
 from redraft.llm.chat import ChatModel
 from redraft.runs.models import open_model
 from redraft.settings import DraftConfig
-from tests.chatserver import Answer, Fault
+from tests.chatserver import Answer, Fault, Raw
 from tests.llm.support import Desk, story
 
 KEY = "q7/Zt+plain-KEYWORD/9182"
@@ -44,12 +44,14 @@ def everything_in(path: Path) -> str:
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("way", ["error", "refusal", "reply"])
+@pytest.mark.parametrize("way", ["error", "page", "refusal", "finish reason", "reply"])
 async def test_keys_are_redacted_in_replies_and_errors(desk: Desk, form: str, way: str) -> None:
     message = f"You sent <{FORMS[form]}> to us."
     answers = {
         "error": Fault("status", status=401, message=message),
+        "page": Raw(f"<html>{message}</html>".encode(), 403, {"Content-Type": "text/html"}),
         "refusal": Answer("", refusal=message),
+        "finish reason": Answer("A story.", finish_reason=message),
         "reply": Answer(message),
     }
     desk.monkeypatch.setattr("tests.llm.support.KEY", KEY)
@@ -65,7 +67,7 @@ async def test_keys_are_redacted_in_replies_and_errors(desk: Desk, form: str, wa
     for text in (output, everything_in(desk.store.path), repr(desk.events)):
         assert FORMS[form] not in text
         assert FORMS[form][4:-4] not in text
-    assert "[redacted]" in output
+    assert way in ("page", "finish reason") or "[redacted]" in output
 
 
 @given(st.binary(max_size=9), st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=8), st.binary())

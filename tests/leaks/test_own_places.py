@@ -217,13 +217,14 @@ async def test_sessions_name_the_own_address(scene: Scene, monkeypatch: pytest.M
     async with Session(scene.command.database) as session:
         with pytest.raises(UsageError, match="only its database names"):
             await resume_batch(session, "mine")
-        with pytest.raises(UsageError, match="only its database names"):
+        with pytest.raises(UsageError, match="only its database names") as caught:
             await session.resume(scene.run)
         with pytest.raises(UsageError, match="only its database names"):
             async with runner_of(session).visiting(scene.run):
                 pass
     assert scene.stranger.seen == []
-    settings = DraftConfig(model="openai:m", base_url=scene.stranger.base_url)
+    settings = DraftConfig(base_url=scene.stranger.base_url)
+    assert f"settings=DraftConfig(base_url={settings.base_url!r})" in caught.value.hint
     async with Session(scene.command.database, settings=settings) as session:
         await session.resume(scene.run, limits=Limits(max_calls=100))
     assert scene.stranger.seen

@@ -69,10 +69,12 @@ def provider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", ["openai:m", "mistralai:m"])
-async def test_a_redirect_is_not_followed(desk: Desk, provider: None, model: str) -> None:
+@pytest.mark.parametrize(
+    ("model", "status"), [("mistralai:m", 307), *(("openai:m", status) for status in (301, 302, 303, 307, 308))]
+)
+async def test_a_redirect_is_not_followed(desk: Desk, provider: None, model: str, status: int) -> None:
     desk.monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    with Listener() as stranger, Listener(sends_on_to=stranger.url) as server:
+    with Listener() as stranger, Listener(stranger.url, status) as server:
         settings = resolve(DraftConfig(model=model, base_url=f"{server.url}/v1"))
         async with open_model(settings, seconds=5) as opened:
             with pytest.raises(ProviderError, match="the server redirects to") as caught:

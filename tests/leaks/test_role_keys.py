@@ -14,7 +14,7 @@ import pytest
 
 from redraft import DraftConfig, ModelSettings, Session, Store
 from redraft.cli.terminal import json_text
-from tests.chatserver import ChatServer
+from tests.chatserver import Answer, ChatServer, Fault, Raw, Reply
 from tests.cli.inside import Inside, on_terminal
 from tests.command import Command, Done
 from tests.leaks.listener import Listener, switched_on
@@ -240,7 +240,6 @@ def test_applications_may_request_traces(scene: Scene, way: str) -> None:
 # Sets the title, writes the clipboard, moves and colours, in C0, in C1, unended; rings; turns the line around.
 EVIL = "\x1b]0;OWNED\x07 \x1b]52;c;ZXZpbA==\x1b\\ \x1b[2J\x1b[1;31m \x9b31m \x9d0;x\x9c \x90q\x07 \x7f"
 EVIL += "\u202egnp.exe\u2066 \x1bc"
-NAME = EVIL.replace("/", "").replace("\x9d0", "")
 HARM = [b"\x1b]", b"\x1bc", b"\x1bP", b"\x1b[2J", b"\x1b[1;31m", b"\x07", b"\x7f"]
 HARM += [chr(control).encode() for control in range(0x80, 0xA0)]
 HARM += [mark.encode() for mark in "\u202e\u2066"]
@@ -266,21 +265,22 @@ def command(tmp_path: Path) -> Command:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "arguments",
+    "reply",
     [
-        ("summarize", f"no{NAME}file.md"),
-        ("summarize", "book.md", "-m", f"openai{NAME}"),
-        ("summarize", "book.md", "--words", f"ten{NAME}"),
-        ("summarize", "book.md", f"--{NAME}"),
-        ("show", f"a{NAME}"),
-        ("runs", "--db", f"no{NAME}.db"),
+        Fault("status", status=400, message=f"no such thing {EVIL} here", type=EVIL, code=EVIL, param=EVIL),
+        Raw(f"<html>{EVIL} sign in</html>".encode(), 403, {"Content-Type": "text/html"}),
+        Answer(refusal=f"I may not {EVIL} do that"),
+        Answer(f"The keeper kept the light. {EVIL} is the end."),
     ],
-    ids=["file", "model", "value", "option", "run", "database"],
+    ids=["error", "page", "refusal", "reply"],
 )
-def test_typed_control_characters_are_harmless(command: Command, arguments: tuple[str, ...]) -> None:
-    output = shown_on_terminal(command, *arguments)
-
-    assert len(output) > 20
+def test_servers_control_characters_are_harmless(tmp_path: Path, reply: Reply) -> None:
+    (tmp_path / "book.md").write_text("The keeper kept the light. " * 40, "utf-8")
+    with ChatServer(lambda _: reply) as server:
+        command = Command(tmp_path, server.base_url)
+        output = shown_on_terminal(command, "summarize", "book.md", "-m", "openai:m", "-w", "60")
+        output += shown_on_terminal(command, "runs")
+    assert b"redraft" in output or b"keeper" in output
     assert harm_in(output) == []
 
 

@@ -56,7 +56,7 @@ async def build(court: Court, questions: int = 40) -> Pack:
     return built(court.store, result)
 
 
-def bring(store: Store, content: Json | bytes, document: Document | None) -> PackContents:
+def bring(store: Store, content: object, document: Document | None) -> PackContents:
     data = content if isinstance(content, bytes) else json.dumps(content).encode()
     return import_pack(store, data, document, "pack.json")
 

@@ -14,10 +14,11 @@ import pytest
 from redraft import Store
 from redraft.domain import Document, KeyFacts
 from redraft.errors import PackError
-from redraft.evaluators.reference.exchange import PackContents, choose, import_pack, pack_json
+from redraft.evaluators.reference.exchange import choose, pack_json
 from tests.cli.grove import Grove
 from tests.judges import Court, island
-from tests.packs.test_exchange import Json, build, edit
+from tests.packs.test_exchange import Json, bring, build, edit
+from tests.packs.test_exchange import elsewhere as elsewhere
 
 
 @pytest.fixture(scope="module")
@@ -44,16 +45,6 @@ def exported(world: tuple[Court, KeyFacts, str]) -> Json:
 @pytest.fixture
 def document(world: tuple[Court, KeyFacts, str]) -> Document:
     return world[0].document
-
-
-@pytest.fixture
-def elsewhere(tmp_path: Path) -> Iterator[Store]:
-    with Store(tmp_path / "elsewhere.db") as store:
-        yield store
-
-
-def bring(store: Store, content: object, document: Document | None) -> PackContents:
-    return import_pack(store, json.dumps(content).encode(), document, "pack.json")
 
 
 def test_exported_key_facts_are_used_elsewhere(

@@ -123,8 +123,8 @@ def test_one_that_cannot_be_read_is_named(paths: list[str], tmp_path: Path) -> N
 
 @pytest.mark.nightly
 def test_impossible_combination_is_refused(paths: list[str]) -> None:
-    for wanted, option in ((read_selection(pages="3"), "`pages`"), (read_selection(chapters="1"), "`chapters`")):
-        with pytest.raises(UsageError, match=f"{option} applies to one document, but 2 were given"):
+    for wanted, option in ((read_selection(pages="3"), "pages"), (read_selection(chapters="1"), "chapters")):
+        with pytest.raises(UsageError, match=f"{option} are selected from one document, but 2 were given"):
             load_all(paths[:2], selection=wanted)
     with pytest.raises(UsageError, match="stdin can be read for one document only"):
         load_all(["-", "-"])

@@ -189,3 +189,13 @@ async def test_document_is_encoded_once(tmp_path: Path, monkeypatch: pytest.Monk
     elsewhere = await judged_as(tmp_path / "redraft.db", monkeypatch, SUMMARIES[1])
     assert elsewhere
     assert all(any(sentence in text for sentence in told(SUMMARIES[1])) for text in elsewhere)
+
+
+async def test_repeated_file_is_noted_in_its_run(tmp_path: Path) -> None:
+    for name in ("one.md", "two.md"):
+        (tmp_path / name).write_text("The keeper lit the lamp again before the boat came. " * 8, "utf-8")
+    async with Session(tmp_path / "runs.db") as session:
+        first = await session.summarize(tmp_path / "one.md", words=30)
+        second = await session.summarize([tmp_path / "one.md", tmp_path / "two.md"], words=30)
+        assert (await session.result(first.run.id)).outline.notes == ()
+        assert "two.md has the same text" in (await session.result(second.run.id)).outline.notes[0]

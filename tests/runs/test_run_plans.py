@@ -30,10 +30,23 @@ async def test_plan_has_calls_tokens_cost_asks_nobody(tmp_path: Path) -> None:
         assert plan.calls == sum(stage.calls for stage in (plan.drafting, *plan.stages)) > 0
         assert plan.cost_usd is not None
         assert plan.cost_usd == (plan.prompt_tokens + 2 * plan.completion_tokens) / 1_000_000
-        assert plan.max_cost_usd == plan.cost_usd + 2 * plan.reasoning_tokens / 1_000_000
         assert plan.seconds is None, "the model has never answered"
         assert repr(plan).startswith(f"RunPlan(calls={plan.calls}, prompt_tokens={plan.prompt_tokens}")
         assert not session.store.runs.stamps()
+
+
+async def test_run_with_the_maximum_as_limit_ends(court: Court) -> None:
+    with court.served() as server:
+        model = PRICED.model_copy(update={"base_url": server.base_url})
+        async with Session(":memory:", model=model) as session:
+            plan = await session.plan(court.document, told(1), metrics=["consistency"])
+        limits = Limits(max_cost=plan.max_cost_usd)
+        async with Session(":memory:", model=model, limits=limits) as session:
+            result = await session.evaluate(court.document, told(1), metrics=["consistency"])
+    assert result.status == "done"
+    assert result.usage.cost_usd is not None
+    assert plan.max_cost_usd is not None
+    assert result.usage.cost_usd <= plan.max_cost_usd
 
 
 async def test_plan_with_a_summary_evaluates_or_refines(court: Court) -> None:

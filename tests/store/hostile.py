@@ -11,23 +11,16 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from redraft.domain import (
-    Dimension,
     Evaluation,
     Evidence,
     Finding,
-    KeyFact,
-    Level,
-    Objection,
     Outcome,
     PackQuestion,
-    Perspective,
     QuestionWord,
-    Round,
     Span,
     Task,
-    Tree,
 )
-from tests.store.support import as_stored, keyfacts, pack
+from tests.store.support import as_stored, pack
 from tests.text.hostile import raw_texts
 
 hostile = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
@@ -85,20 +78,6 @@ packs = st.builds(
     st.lists(texts, max_size=2).map(tuple),
     st.booleans(),
 )
-_facts = st.builds(
-    *(KeyFact, numbers, st.sampled_from(get_args(Level)), st.none() | numbers, texts, _evidence),
-    st.lists(st.builds(Objection, dimension=st.sampled_from(get_args(Dimension)), reason=texts), max_size=2).map(tuple),
-)
-_trees = st.builds(
-    *(Tree, numbers, st.sampled_from(get_args(Perspective)), st.builds(Span, numbers, numbers), _shares),
-    *(some(_facts, 1), texts),
-)
-fact_sets = st.builds(
-    lambda trees, missing, imported: keyfacts(unused(), trees=trees, missing=missing, imported=imported),
-    st.lists(_trees, min_size=1, max_size=3).map(tuple),
-    st.lists(texts, max_size=2).map(tuple),
-    st.booleans(),
-)
 _findings = st.builds(
     Finding,
     metric=st.just("coverage"),
@@ -116,16 +95,5 @@ evaluations = st.builds(
     findings=st.lists(_findings, max_size=3).map(tuple),
     held=st.lists(texts, max_size=3).map(tuple),
     details=st.dictionaries(texts, _json, max_size=3),
-    reason=texts,
-)
-_names = st.lists(st.text(max_size=9), max_size=3).map(tuple)
-rounds = st.builds(
-    Round,
-    number=st.just(1),
-    draft=st.just("draft"),
-    base=st.sampled_from([None, "base"]),
-    aims=_names,
-    findings=_names,
-    accepted=st.sampled_from([None, True, False]),
     reason=texts,
 )

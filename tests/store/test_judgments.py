@@ -17,18 +17,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redraft.domain import Evaluation, Round
-from redraft.errors import RunError, StoreError
+from redraft.errors import StoreError
 from redraft.order import BuildKeyfacts, BuildQuestions, Compare, Evaluate, ExperimentPart, Order, Refine, Summarize
 from redraft.settings import JudgeConfig
 from redraft.store.store import Store
 from tests.store import hostile as made
-from tests.store.hostile import hostile, stored, texts, unused
+from tests.store.hostile import hostile, stored, unused
 from tests.store.support import (
     FAILED,
     JUDGING,
     REFINEMENT,
     add_call,
-    as_stored,
     call,
     document,
     dump,
@@ -69,26 +68,6 @@ def test_every_evaluation_comes_back(store: Store, coverage: Evaluation) -> None
     draft = store.runs.add_draft(RUN, unused(), 1, "revise", 1)
     store.judgments.keep(draft, coverage)
     assert store.judgments.of(draft) == {"coverage": stored(coverage)}
-
-
-@pytest.mark.slow
-@hostile
-@given(texts, made.numbers, made.numbers, st.lists(texts, max_size=3))
-def test_every_draft_comes_back(store: Store, text: str, words: int, number: int, notes: list[str]) -> None:
-    draft = store.runs.draft(store.runs.add_draft(RUN, text, words, unused(), number, notes))
-    assert (draft.text, draft.words, draft.round) == (as_stored(text), words, number)
-    assert draft.notes == tuple(map(as_stored, notes))
-
-
-@pytest.mark.slow
-@hostile
-@given(made.rounds, st.lists(texts, max_size=5))
-def test_every_round_and_verdict_comes_back(store: Store, round_: Round, answers: list[str]) -> None:
-    store.judgments.keep_round(RUN, round_)
-    assert store.judgments.rounds(RUN) == [stored(round_)]
-    verdicts = {unused(): text for text in answers}
-    store.judgments.keep_verdicts(verdicts)
-    assert store.judgments.verdicts(list(verdicts)) == stored(verdicts)
 
 
 @pytest.mark.slow
@@ -262,13 +241,6 @@ def test_a_run_remembers_its_pack(store: Store) -> None:
     assert store.runs.get("building").order == BuildQuestions(judging=JUDGING)
 
 
-def test_half_a_surrogate_becomes_a_question_mark(store: Store) -> None:
-    store.runs.set_status(RUN, "failed", error={"place": "caf\udce9.txt"})
-    assert store.runs.get(RUN).error == {"place": "caf?.txt"}
-    with pytest.raises(RunError, match="no run"):
-        store.runs.get("abc\udce9")
-
-
 # The ledger.
 
 
@@ -385,18 +357,3 @@ def test_two_processes_judge_at_once(store: Store, draft: str) -> None:
     packs = [pack_ for pack_, _ in store.packs.all()]
     assert len(packs) == 120
     assert all(len({q.text for q in pack_.questions}) == 1 for pack_ in packs if pack_.id.startswith("common"))
-
-
-@pytest.mark.slow
-def test_threads_take_turns_at_judging(store: Store, draft: str) -> None:
-    def work(n: int) -> None:
-        store.judgments.keep_verdicts({"common": str(n), f"own {n}": str(n)})
-        store.judgments.keep(draft, evaluation(version=n, findings=(finding(str(n)),)))
-        store.judgments.keep_round(RUN, Round(n, draft))
-        assert store.judgments.verdicts([f"own {n}"]) == {f"own {n}": str(n)}
-
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(work, range(100)))
-    last = store.judgments.of(draft)["coverage"]
-    assert last == evaluation(version=last.version, findings=(finding(str(last.version)),))
-    assert [round_.number for round_ in store.judgments.rounds(RUN)] == list(range(100))

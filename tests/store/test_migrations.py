@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -119,19 +117,3 @@ def test_processes_open_a_new_database_together(tmp_path: Path) -> None:
         process.communicate(timeout=60)
     assert [process.returncode for process in processes] == [0] * 4
     assert sorted(text for _, text in dump(tmp_path / "redraft.db")["texts"]) == ["0", "1", "2", "3"]
-
-
-@pytest.mark.nightly
-def test_threads_open_a_new_database_together(tmp_path: Path) -> None:
-    gate = threading.Barrier(6)
-
-    def open_and_write(path: Path, number: int) -> None:
-        gate.wait()
-        with Store(path) as store:
-            store.documents.add_text(str(number))
-
-    with ThreadPoolExecutor(6) as pool:
-        for round_ in range(20):
-            path = tmp_path / f"{round_}.db"
-            list(pool.map(open_and_write, [path] * 6, range(6)))
-            assert len(dump(path)["texts"]) == 6

@@ -11,12 +11,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from redraft.domain import Evidence, KeyFacts, Pack, Span
+from redraft.domain import Evidence, Pack, Span
 from redraft.errors import StoreError
 from redraft.store.store import Store
-from tests.store.hostile import fact_sets, hostile, packs, stored
+from tests.store.hostile import hostile, packs, stored
 from tests.store.support import document, dump, fact, keyfacts, pack, question, tree
-from tests.text.hostile import EXTREMES
 
 BOOK = document().id
 
@@ -34,26 +33,6 @@ def store(place: Path | str) -> Iterator[Store]:
 def test_every_pack_comes_back(store: Store, made: Pack) -> None:
     store.packs.add(made, made.id)
     assert store.packs.get(made.id) == store.packs.find(BOOK, made.id) == stored(made)
-
-
-@pytest.mark.slow
-@hostile
-@given(fact_sets)
-def test_all_key_facts_come_back(store: Store, questions: KeyFacts) -> None:
-    store.keyfacts.add(questions, questions.id)
-    assert store.keyfacts.get(questions.id) == store.keyfacts.find(BOOK, questions.id) == stored(questions)
-
-
-@pytest.mark.slow
-def test_megabytes_come_back(store: Store) -> None:
-    texts = list(enumerate(EXTREMES.values()))
-    facts = tuple(fact(n, text, evidence=Evidence(text)) for n, text in texts)
-    large_set = keyfacts(trees=(tree(*facts),), missing=tuple(EXTREMES.values()))
-    store.keyfacts.add(large_set, "key")
-    assert store.keyfacts.get("keyfacts-1") == large_set
-    questions = tuple(question(n, text, answer=text, evidence=Evidence(text)) for n, text in texts)
-    store.packs.add(pack(questions=questions), "key")
-    assert store.packs.get("pack-1").questions == questions
 
 
 def test_trees_and_facts_keep_their_order(store: Store) -> None:
@@ -156,12 +135,6 @@ def test_ambiguous_or_unknown_prefixes_are_refused(kind: Kind, key: str, error: 
     with pytest.raises(StoreError, match=error or kind.none) as caught:
         kind.sets.get(key)
     assert "session.store.packs.all()" in caught.value.hint
-
-
-def test_an_empty_prefix_names_no_set(kind: Kind) -> None:
-    kind.sets.add(kind.make("abc123"), "key")
-    with pytest.raises(StoreError):
-        kind.sets.get("")
 
 
 @pytest.mark.parametrize("evidence", [Evidence("It", Span(0, 2)), Evidence("", Span(0, 0)), Evidence("")])

@@ -18,7 +18,7 @@ from redraft.store.batches import Batch, BatchItemRow
 from redraft.store.store import Store
 from tests import postgres
 from tests.postgres import needs_postgres
-from tests.store.support import call, document, fill, plain, run, start, started
+from tests.store.support import document, fill, plain, run, start, started
 
 pytestmark = needs_postgres
 _SECRET = "s3cret%2Fword"
@@ -271,21 +271,6 @@ with Store(sys.argv[1]) as store, store.transaction():
             pass
         key = store.documents.add_text("whole")
         assert [row[0] for row in postgres.dump(address)["texts"]] == [key]
-
-
-@pytest.mark.slow
-def test_calls_in_flight_are_duplicates_elsewhere(address: str) -> None:
-    from redraft.store.reservations import DuplicateCallError, Reservation, ReservationTerms
-
-    with Store(address) as store, Store(address) as second:
-        for name in ("one", "two"):
-            store.documents.add(document())
-            store.runs.add(run(name))
-        with store.claim("one"):
-            store.reservations.book(Reservation(), call(run="one"), ReservationTerms("one"))
-            with pytest.raises(DuplicateCallError):
-                second.reservations.book(Reservation(), call(run="two"), ReservationTerms("two"))
-        second.reservations.book(Reservation(), call(run="two"), ReservationTerms("two"))
 
 
 @pytest.mark.slow

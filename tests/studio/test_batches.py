@@ -216,7 +216,9 @@ def test_ten_thousand_documents_are_paged(client: httpx.Client) -> None:
     assert last.rows[-1].number == 10_000
     numbers = [row.number for page in (3, 4) for row in items(client, "large", page=page).rows]
     assert numbers == list(range(101, 201))
-    for wrong in ("per=201", "page=0", "state=lost"):
+    assert [row.number for row in items(client, "large").rows[:2]] == [1, 2]
+    assert items(client, "large", page=1, q="x" * 300).total == 0
+    for wrong in ("per=201", "page=0", "state=lost", f"q={'x' * 301}"):
         assert client.get(f"/api/batches/large/items?{wrong}").status_code == 422, wrong
     assert "Results so far" not in first.text, "there are none"
 
@@ -224,6 +226,7 @@ def test_ten_thousand_documents_are_paged(client: httpx.Client) -> None:
 def test_tables_are_those_of_the_command(client: httpx.Client, folder: Path) -> None:
     with Store(folder / "redraft.db") as store:
         known = read_batch(store, "reports").report
+    assert "shown_name" not in client.get("/api/batches/reports").json()
     shown = BatchTables.model_validate(client.get("/api/batches/reports/tables").json())
     assert [json.loads(table.model_dump_json()) for table in shown.tables] == [
         json.loads(json.dumps(record_json(table))) for table in known.tables

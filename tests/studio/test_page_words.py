@@ -114,8 +114,8 @@ def test_menu_entries_explain_themselves(at: Served) -> None:
         (None, None, "unknown"),
         (0, 0, "free"),
         (0.61, 0.61, "about $0.61"),
-        (0.61, 4.71, "about $0.61; at most $4.71 if the model reasons at length"),
-        (0.002, 0.02, "under $0.01; at most $0.02 if the model reasons at length"),
+        (0.61, 4.71, "about $0.61; at most $4.71, which a limit has to allow"),
+        (0.002, 0.02, "under $0.01; at most $0.02, which a limit has to allow"),
         (0.002, 0.004, "under $0.01"),
     ],
 )

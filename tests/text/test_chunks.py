@@ -179,7 +179,6 @@ def test_slash_after_a_line_end_is_counted(vocabulary: Tokenizer) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 @pytest.mark.parametrize("vocabulary", ["o200k_base"], indirect=True)
 def test_long_run_of_blanks_is_cut_early(vocabulary: Tokenizer) -> None:
     text = f"Before. {' ' * 1_200_000} After. {'And on. ' * 10}"

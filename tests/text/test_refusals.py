@@ -205,31 +205,28 @@ def test_a_long_line_is_cut() -> None:
 
 TEXT = "Hester keeps the lamp at the harbour. In 1924 the bank fails, and the keepers leave."
 JAPANESE = "ヘスターは港で灯台を守っている。1924年に銀行が破綻し、灯台守たちは島を去った。"
+TAGGED = [
+    "<summary>{}</summary>",
+    "<SUMMARY>{}",
+    "<revision>\n{}\n</revision>",
+    "<summary>...</summary>\n<summary>{}</summary>",
+]
+TAGGED += [
+    "<summary>\n{}\n</summary>\n\nLet me know if you would like it shorter.",
+    "Sure! Here's the revised summary: <summary>{}</summary> (17 words)",
+    "<summary>Hester leaves.</summary>\nShorter:\n<summary>{}</summary>",
+]
+UNTAGGED = ["{}", "```\n{}\n```", "```markdown\n{}", "**Summary:**\n{}", "## Summary\n\n{}", "**Résumé**\n\n{}"]
+UNTAGGED += [
+    "Here is a summary of the excerpt in at most 50 words:\n\n{}",
+    "Of course! Here is the merged summary:\n\n---\n\n{}",
+    "Hier ist die Zusammenfassung des Textes:\n\n{}",
+    "以下はこの部分の要約です：\n\n{}",
+]
 
 
 @pytest.mark.parametrize("text", [TEXT, JAPANESE, f"{TEXT}\n\n{TEXT}"])
-@pytest.mark.parametrize(
-    "reply",
-    [
-        "<summary>{}</summary>",
-        "<summary>\n{}\n</summary>\n\nLet me know if you would like it shorter.",
-        "Sure! Here's the revised summary: <summary>{}</summary> (17 words)",
-        "<SUMMARY>{}",
-        "<revision>\n{}\n</revision>",
-        "<summary>...</summary>\n<summary>{}</summary>",
-        "<summary>Hester leaves.</summary>\nShorter:\n<summary>{}</summary>",
-        "```\n{}\n```",
-        "```markdown\n{}",
-        "Here is a summary of the excerpt in at most 50 words:\n\n{}",
-        "**Summary:**\n{}",
-        "## Summary\n\n{}",
-        "Of course! Here is the merged summary:\n\n---\n\n{}",
-        "Hier ist die Zusammenfassung des Textes:\n\n{}",
-        "**Résumé**\n\n{}",
-        "以下はこの部分の要約です：\n\n{}",
-        "{}",
-    ],
-)
+@pytest.mark.parametrize("reply", [*TAGGED, *UNTAGGED])
 def test_text_is_within_tags_or_unfenced(reply: str, text: str) -> None:
     assert prose_in(reply.replace("{}", text)) == text
 

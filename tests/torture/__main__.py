@@ -21,16 +21,13 @@ from tests.torture import (
     budgets,
     crowds,
     disks,
-    documents,
     envelopes,
     faults,
     forms,
+    injections,
     kills,
-    leaks,
     readings,
     refusals,
-    settings,
-    terminals,
 )
 from tests.torture.runner import WORKERS, Attack, Row, Try, attacked, batches, chosen, counted, table
 
@@ -40,12 +37,9 @@ ATTACKS: tuple[Attack, ...] = (
     *budgets.ATTACKS,
     *crowds.ATTACKS,
     *disks.ATTACKS,
-    *documents.ATTACKS,
-    *terminals.ATTACKS,
-    *leaks.ATTACKS,
+    *injections.ATTACKS,
     batches("readings", readings.lost, share=30),
     batches("envelopes", envelopes.misread, share=25),
-    batches("settings", settings.unasked, share=24),
     batches("refusals", refusals.taken, share=24),
     # Each is a judgment by the whole pipeline.
     batches("forms", forms.scored_wrongly, share=2, size=10),

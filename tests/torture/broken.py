@@ -6,20 +6,14 @@ import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing, contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
-import httpx2
 
-from redraft.cli import terminal
 from redraft.prompts import book
-from redraft.readers import plain
 from redraft.runs import driver
-from redraft.store.calls import Call
-from redraft.store.checkpoints import SqliteCheckpoints
-from redraft.store.reservations import Reservation, Reservations
+from redraft.store.reservations import Reservations
 from redraft.store.runs import Runs
 from redraft.store.store import Store
 
@@ -60,21 +54,6 @@ def spendthrift() -> None:
     _put(Reservations, "_check", lambda *_: None)
 
 
-def outspoken() -> None:
-    """What is printed sets the title of the terminal."""
-    _put(terminal._CleanStream, "write", lambda self, text: self.stream.write(f"\x1b]0;broken\x07{text}"))
-
-
-def talkative() -> None:
-    """The key is stored with each call."""
-    keep = Reservations.settle
-
-    def settle(self: Reservations, reservation: Reservation, call: Call) -> None:
-        keep(self, reservation, replace(call, error=os.environ["OPENAI_API_KEY"]))
-
-    _put(Reservations, "settle", settle)
-
-
 def credulous() -> None:
     """Fences can be closed by what is within them."""
     _put(book, "neutralize", lambda text, *_: text)
@@ -91,37 +70,9 @@ def crowded() -> None:
     _put(Reservations, "is_sent_elsewhere", lambda *_: False)
 
 
-def swallowing() -> None:
-    """Half of a document is not read."""
-    cleaned = plain.clean_with_notes
-    _put(plain, "clean_with_notes", lambda text: cleaned(text[: len(text) // 2]))
-
-
 def unfinished() -> None:
     """What is stored is not there when it is looked for: the run is not on record."""
     _put(Runs, "get", lambda *_: (_ for _ in ()).throw(KeyError("run")))
-
-
-def unshielded() -> None:
-    """Everybody may read the database."""
-    address = SqliteCheckpoints.address
-
-    def opened(self: SqliteCheckpoints) -> str:
-        for path in self.path.parent.glob("redraft*db*"):
-            path.chmod(0o644)
-        return address(self)
-
-    _put(SqliteCheckpoints, "address", opened)
-
-
-def astray() -> None:
-    """Redirections are followed, wherever they lead."""
-    send = httpx2.AsyncClient.send
-
-    async def sent(self: Any, request: Any, **options: Any) -> Any:
-        return await send(self, request, **options | {"follow_redirects": True})
-
-    _put(httpx2.AsyncClient, "send", sent)
 
 
 BREAKS: dict[str, Callable[[], None]] = {
@@ -131,13 +82,8 @@ BREAKS: dict[str, Callable[[], None]] = {
         unsteady,
         unresumable,
         spendthrift,
-        outspoken,
-        talkative,
         credulous,
         crowded,
-        swallowing,
         unfinished,
-        unshielded,
-        astray,
     )
 }

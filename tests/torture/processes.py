@@ -52,8 +52,6 @@ class Fate:
     """It kills itself after so many writes to the checkpoints."""
     largest_file: int = 0
     """No file may become larger, in bytes: its disk is full."""
-    memory: int = 0
-    """Bytes of data that it may have."""
     broken: str = ""
     """How the product is broken in it: see `tests.torture.broken`."""
 
@@ -148,8 +146,6 @@ def _arrange(fate: Fate) -> None:
     rate_limiter.FIRST_PAUSE = 0.01
     if fate.largest_file:
         resource.setrlimit(resource.RLIMIT_FSIZE, (fate.largest_file, fate.largest_file))
-    if fate.memory:
-        resource.setrlimit(resource.RLIMIT_DATA, (fate.memory, fate.memory))
     if fate.broken:
         BREAKS[fate.broken]()
     _count_writes(fate.dies_after)

@@ -56,12 +56,7 @@ BROKEN = [
     ("crowded", "crowds/same requests, 2 processes, hierarchical #0", "repeated"),
     ("unsteady", "full disk/evaluate 75000 bytes", "wrong"),
     ("unfinished", "locks/hierarchical", "crashed"),
-    ("swallowing", "documents/HTML", "lost"),
     ("credulous", "injections/1", "wrong"),
-    ("outspoken", "terminal/a bell in replies", "leaked"),
-    ("talkative", "keys/plain in 403", "leaked"),
-    ("unshielded", "private/refine #4", "leaked"),
-    ("astray", "elsewhere/a redirect with 307", "leaked"),
 ]
 """How redraft is broken, by what that is noticed, and as what."""
 

@@ -146,15 +146,6 @@ class World:
         """Run the command to its end."""
         return self.end(self.start(*arguments, fate=fate, **more), patience)
 
-    def run_on(self, terminal: str, *arguments: str) -> WorkerExit:
-        """Run the command with stdout and stderr on a terminal, by its path. What reaches it is not in what it left."""
-        nowhere = self.folder / ".nothing"
-        running = start(
-            arguments, self.folder, self.environment, (os.devnull, Path(terminal), Path(terminal)), self.fate
-        )
-        running.out = running.err = nowhere
-        return running.end()
-
     def settle(self) -> None:
         """Wait for requests of the dead, which the server may still be reading."""
         quiet_since, sent = time.monotonic(), len(self.server.seen)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from redraft.cli import options, parse_options
+from redraft.cli.hints import own_places
 from redraft.cli.output_files import check_output, write_text
 from redraft.cli.parse_options import store_to_read
 from redraft.cli.preset_option import preset_option
@@ -162,7 +163,7 @@ def resume(name: str, **values: Any) -> int:
     with parse_options.store_to_read(values["db"]) as store:
         limits = parse_options.limits(values, Limits.model_validate(store.batches.get(name).limits))
         engine = _engine(store, values)
-        open_again(store, name, parse_options.own_places(values), limits)
+        open_again(store, name, own_places(values), limits)
         return _worked(store, engine, name, limits, values)
 
 

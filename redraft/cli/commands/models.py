@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from redraft.cli import options, parse_options
+from redraft.cli.hints import SHELL
 from redraft.cli.sections import command
 from redraft.cli.settings_file import model_tables
 from redraft.cli.terminal import DONE, FAILED, echo_json
@@ -93,12 +94,12 @@ def models(check: str | None, db: str | None, as_json: bool, **values: Any) -> i
     with Store(db) as store:
         if alone:
             settings = parse_options.settings({**values, "model": check})
-            first, *_ = roster(settings, JudgeConfig(), None, {}, table, store, check)
+            first, *_ = roster(settings, JudgeConfig(), None, {}, table, store, check, SHELL)
             entries = [first.model_copy(update={"role": None})]
         else:
             settings, panel = parse_options.settings(values), parse_options.judging_without_draft(values)
             writes_as = values["model"] if values["model"] in tables else None
-            entries = roster(settings, panel, values["decider"], tables, table, store, writes_as)
+            entries = roster(settings, panel, values["decider"], tables, table, store, writes_as, SHELL)
         if check:
             checked = [entry for entry in entries if entry.role or alone]
             return _check(checked, store, values["timeout"] or _PATIENCE, as_json=as_json, alone=alone)
@@ -122,7 +123,7 @@ def _check(entries: Sequence[RosterEntry], store: Store, timeout: float, *, as_j
 
     results = []
     for entry in entries:
-        results.append(asyncio.run(check(entry, store, timeout)))
+        results.append(asyncio.run(check(entry, store, timeout, SHELL)))
         if not as_json:
             show(check_markdown(results[-1]))
     if as_json:

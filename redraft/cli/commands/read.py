@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from redraft.cli import options, parse_options
+from redraft.cli.hints import own_places
 from redraft.cli.output_files import OutputTarget, check_output
 from redraft.cli.sections import SourceArgument, command
 from redraft.cli.terminal import prose
@@ -141,6 +144,9 @@ def ask(sources: tuple[str, ...], question: str, follow: str | None, output: str
         problem = "the document of a follow-up is that of RUN" if follow else "SOURCE or QUESTION is missing"
         asks = f'redraft ask --follow {follow} "Why?"' if follow else 'redraft ask book.txt "Why?"'
         raise UsageError(problem, hint=f"write {asks}")
+    if not follow and os.path.isfile(question) and not any(map(os.path.exists, sources)):
+        hint = f"write redraft ask {shlex.quote(question)} {shlex.quote(sources[0])}"
+        raise UsageError("the question is a file: SOURCE and QUESTION seem to be swapped", hint=hint)
     form: Format = "json" if output and output.lower().endswith(".json") else "text"
     target = OutputTarget(output, form, values["as_json"])
     settings, judging = parse_options.settings(values), parse_options.judging_without_draft(values)
@@ -163,7 +169,7 @@ def _settings_to_follow(
     settings_before, judging_before = settings_to_ask(run)
     settings = settings if "model" in values_named else settings_before
     judging = judging if "judges" in values_named else judging_before
-    parse_options.own_places(values).check(run.id, settings, judging)
+    own_places(values).check(run.id, settings, judging)
     return settings, judging
 
 

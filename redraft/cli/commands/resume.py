@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from redraft.cli import options, parse_options
+from redraft.cli.hints import own_places
 from redraft.cli.output_files import target
 from redraft.cli.sections import command
 from redraft.cli.terminal import say, say_reading
@@ -64,7 +65,7 @@ def resume(run_id: str, output: str | None, form: Format | None, quiet: bool, **
             limits=limits,
             prices=table,
             quiet=quiet,
-            places=parse_options.own_places(values),
+            places=own_places(values),
         )
         return finish(store, result, target=to, as_json=to.as_json, quiet=quiet)
 
@@ -132,7 +133,7 @@ def fork(
         # What a settings file says is meant for new runs; this one has its settings from the other.
         refinement = parse_options.refinement(parse_options.typed(values), before)
         settings, judging = _settings(values, before), _judging(values, before)
-        places = parse_options.own_places(values)
+        places = own_places(values)
         places.check(before.id, settings, judging, refinement)
         limits = parse_options.limits(values, before.limits)
         to_fix = parse_options.findings_to_fix(findings, requests, settings.model, review=refinement.review)

@@ -92,7 +92,9 @@ def _matching_runs(
     document: str | None,
     model: str | None,
 ) -> list[Run]:
-    from redraft.store.runs import KILLED
+    from redraft.store.runs import INCOMPLETE, KILLED
+
+    stored_as = {KILLED: "running", INCOMPLETE: "done"}
 
     def wanted(run: Run) -> bool:
         of_another = run.experiment is not None or isinstance(run.order, ExperimentPart) or store.parents_of([run.id])
@@ -101,8 +103,7 @@ def _matching_runs(
 
     return store.runs.latest(
         limit,
-        # One that was killed is stored as running still.
-        status="running" if status == KILLED else status,
+        status=stored_as.get(status or "", status),
         model=model,
         documents=store.documents.named(document) if document else None,
         wanted=wanted,
@@ -178,6 +179,7 @@ def show(
                 terminal.echo_json(outcome.run_json(store, result) | listed)
                 return 0
             if result.run.status == "done":
+                _say_question(result, quiet=quiet)
                 outcome.finish(store, result, as_json=False, quiet=quiet)
                 return 0
         else:
@@ -190,6 +192,12 @@ def show(
     return 0
 
 
+def _say_question(result: Result, *, quiet: bool) -> None:
+    """Print the question of a run that answers one."""
+    if result.run.kind == "ask" and not quiet:
+        terminal.say(f"question: {result.settings.query}")
+
+
 def _tell(result: Result, output: str | None) -> None:
     """Print what is known about a run besides its summary."""
     from redraft.cli.views import outcome
@@ -200,14 +208,13 @@ def _tell(result: Result, output: str | None) -> None:
         terminal.say(f"run {result.run.id} ({result.status}) has no summary yet")
     for note in result.outline.notes:
         terminal.say(f"document: {note}")
-    if result.run.error:
+    if result.run.error and result.run.kind in OTHERWISE:
         terminal.say(f"error: {result.run.error['message']}")
     outcome.print_outcome(result, output, scores=result.run.kind not in OTHERWISE)
     for line in (*drafting_lines(result), *outcome.roles(result)):
         terminal.say(line)
     if (what := OTHERWISE.get(result.run.kind)) and result.run.status != "done":
-        next_step = "the run is under way" if result.status == "running" else hints.run_command("resume", result.run.id)
-        terminal.say(f"no {what} yet: {next_step}")
+        terminal.say(f"no {what} yet{': the run is under way' * (result.status == 'running')}")
 
 
 def _cite(store: Store, run: str, form: CitationForm, encoder: Encoder | None, draft: str | None = None) -> None:
@@ -233,7 +240,7 @@ Examples:
   redraft export 3fa2 --format json > run.json
 
 The HTML file is self-contained: it works offline, and includes the document's
-text unless --no-source is given.
+text, prompts and replies unless --no-source is given.
 """
 
 
@@ -241,7 +248,10 @@ text unless --no-source is given.
 @click.argument("run_id", metavar="RUN")
 @form_options("html", "markdown", "json")
 @options.typed_option(
-    "--no-source", section="output", is_flag=True, help="Leave out the document's text, except for cited passages."
+    "--no-source",
+    section="output",
+    is_flag=True,
+    help="Leave out prompts and the document's text, except what is cited.",
 )
 @options.settings("embeddings")
 @options.db
@@ -269,7 +279,8 @@ def export(
         if chosen_form == "markdown":
             text, holds = run_markdown(store, run_id, encoder=encoder), "Includes the cited passages of the document."
         else:
-            dossier = read_dossier(store, run_id, source=not no_source, encoder=encoder)
+            texts = chosen_form == "html" and not no_source
+            dossier = read_dossier(store, run_id, source=not no_source, encoder=encoder, texts=texts)
             text, holds = render_content(dossier, chosen_form, dossier_page), dossier.holds
     hand_over(text, holds, output, quiet=quiet)
     return 0

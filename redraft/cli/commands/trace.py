@@ -13,7 +13,7 @@ from redraft.domain import record_json
 from redraft.errors import RunError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from redraft.report.history.trace import RunTrace
 
@@ -46,7 +46,6 @@ def trace(run_id: str, show_all: bool, listed: bool, number: int | None, db: str
 
     With --calls or --call, show what models were asked and what they answered.
     """
-    from redraft.cli import hints
     from redraft.cli.terminal import say
     from redraft.cli.views.markdown import show_record
     from redraft.report.history.results import document_read
@@ -62,16 +61,19 @@ def trace(run_id: str, show_all: bool, listed: bool, number: int | None, db: str
     with language_context(document):
         markdown = trace_markdown(read, document, show_all=show_all)
     show_record(record_json(read), markdown, as_json=as_json)
-    for step in () if as_json else _next_steps(read, hints.run_command, hints.resume_hint):
+    for step in () if as_json else _next_steps(read):
         say(step)
     return 0
 
 
-def _next_steps(trace: RunTrace, run_command: Callable[..., str], resume_hint: Callable[..., str]) -> Iterator[str]:
+def _next_steps(trace: RunTrace) -> Iterator[str]:
     """Yield commands that go on from a run, or show more of it."""
+    from redraft.cli.hints import run_command
+    from redraft.cli.views.outcome import way_on
+
     run = trace.run
-    if run.status not in ("done", "running"):
-        yield f"Resume: {resume_hint(run.id, run.limits, run.error)}"
+    if step := way_on(trace.result):
+        yield step
     elif run.kind == "summarize" and trace.rounds:
         yield f"Refine it: {run_command('fork', run.id, '--round', '0')}"
     if len(trace.rounds) > 1:

@@ -22,6 +22,7 @@ from redraft.report.markdown.comparison import comparison_markdown
 from redraft.report.markdown.evaluation import judge_items, judgment_markdown
 from redraft.report.markdown.reference import fact_models, keyfacts_markdown, measure, origin, pack_markdown
 from redraft.report.markdown.result import (
+    OTHERWISE,
     chapters_markdown,
     cost_line,
     outcome_line,
@@ -161,22 +162,28 @@ def print_chapters(result: Result) -> None:
         say_markdown(chapters_markdown(result))
 
 
-def _next_step(result: Result) -> str:
-    """Return the most useful next step; empty if there is none."""
+def way_on(result: Result) -> str:
+    """Return how to go on with a run that is not done, or that may gain by another try; empty if there is nothing."""
     run, error = result.run, result.run.error or {}
-    details = f"Details: {hints.run_command('trace', run.id)}"
-    if result.unstored or (run.status != "done" and result.status == "running"):
+    if result.unstored or result.status == "running":
         return ""
     if run.status != "done":
         step = hints.SHELL.render(stored_advice(error)) if run.status == "stopped" else ""
-        return f"{step or 'Resume'}: {hints.resume_hint(run.id, run.limits, error)}"
-    if result.may_gain:
-        return f"Try again: {hints.run_command('resume', run.id)}"
+        return hints.resume_step(run, run.limits, error, step or "Resume")
+    return hints.resume_step(run, run.limits, label="Try again") if result.may_gain else ""
+
+
+def _next_step(result: Result) -> str:
+    """Return the most useful next step; empty if there is none."""
+    run = result.run
+    if (step := way_on(result)) or result.unstored or run.status != "done":
+        return step
+    details = f"Details: {hints.run_command('trace', run.id)}" if run.kind not in OTHERWISE else ""
     missed_offline = any(not result.goals[metric]["met"] for metric in result.offline_checked & result.goals.keys())
     if result.unsure or result.unjudged or missed_offline:
         suggestion = "a language model" if result.judges == [EXTRACTIVE] else "another model"
-        return f"Repeat the command with {suggestion} as --judge. {details}"
-    if run.judging and result.draft:
+        return f"Repeat the command with {suggestion} as --judge. {details}".rstrip()
+    if run.judging and result.draft and details:
         return details
     return "No language model was used. See `redraft models`." if result.settings.model == EXTRACTIVE else ""
 

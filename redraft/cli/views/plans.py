@@ -48,11 +48,12 @@ def _about(entry: RosterEntry, *, replies: bool = True) -> Iterator[str]:
         english = ", judges English only" if entry.is_built_in else ""
         yield f"{'built in, ' * entry.is_built_in}no language model, so no key, window or price{english}"
         return
-    option = ", or --context-tokens" if entry.role == "writer" else ""
-    assumed = f", assumed (set context_tokens in its own settings{option})" if entry.window == "assumed" else ""
+    in_table = f"its table [models.{entry.name if entry.name != entry.model else 'NAME'}]"
+    option = "--context-tokens, or in " if entry.role == "writer" else "context_tokens in "
+    assumed = f", assumed (set it with {option}{in_table})" if entry.window == "assumed" else ""
     yield f"window {entry.context_tokens or 0:,} tokens{assumed}"
     if entry.price is None:
-        yield "price unknown (set it with --set prices=FILE, or price in its own settings)"
+        yield f"price unknown (set it with --set prices=FILE, or in {in_table})"
     else:
         prompt, completion = (dollars(cost, exact=True) for cost in (entry.price.prompt, entry.price.completion))
         yield f"{prompt} in, {completion} out, per million tokens"
@@ -123,7 +124,7 @@ def print_plan(plan: RunPlan, limits: Limits) -> None:
     show(joined([table(rows), _NO_RETRIES * bool(plan.calls)]))
     cost, maximum = plan.cost_usd, plan.max_cost_usd
     if limits.max_cost is not None and cost is not None and maximum is not None and maximum > limits.max_cost:
-        more = "is" if cost > limits.max_cost else "with reasoning may be"
+        more = "is" if cost > limits.max_cost else "may be"
         say(f"note: the cost {more} more than --max-cost {limits.max_cost:g}; the run may stop there")
 
 
@@ -197,13 +198,13 @@ def _totals(plan: RunPlan, limits: Limits) -> Iterator[tuple[str, str]]:
 
 
 def _cost(cost: float | None, maximum: float | None) -> str:
-    """Return an estimated cost without reasoning, and the most that it can be with it."""
+    """Return an estimated cost, and the most that it can be: what a limit of cost has to allow."""
     if cost is None or maximum is None:
         return "unknown (set the model's price with --set prices)"
     if not maximum:
         return "none"
     estimate, limit = dollars(cost, about=True), dollars(maximum)
-    return estimate + (f" without reasoning, at most {limit} with it" if maximum > cost and limit != estimate else "")
+    return estimate + (f"; at most {limit}, which a limit has to allow" if limit not in estimate else "")
 
 
 def _length(words: int, settings: DraftConfig) -> str:

@@ -110,6 +110,9 @@ def read_annotations(path: str, data: bytes | None = None) -> Annotations:
     """Return the annotations of a file, or of its content, in either format."""
     content = _object(path, data, "annotations", _ANNOTATIONS)
     for key, sentences in content.items():
+        # The released annotations by LLaMA 2 are lists of the confusing sentences.
+        if isinstance(sentences, list) and all(isinstance(entry, dict) and "span" in entry for entry in sentences):
+            content[key] = sentences = {str(entry["span"]): entry for entry in sentences}
         if not isinstance(sentences, dict | None):
             message = f"{_id(key)} has {kind_of(sentences)} where an object of sentences was expected"
             raise UsageError(message, place=path, hint=_ANNOTATIONS)

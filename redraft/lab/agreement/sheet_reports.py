@@ -56,7 +56,7 @@ def runs_of_experiment(folder: str, what: What, *, every: bool) -> list[str]:
         for item in TypeAdapter(list[HamletItem]).validate_json(text):
             for stage, run in item.runs.items():
                 if stage == JUDGING or (every and stage.partition(" by ")[0] == JUDGING):
-                    runs.setdefault((item.document, item.size, stage) if KINDS[what].dimensions else (run,), run)
+                    runs.setdefault((item.document, stage) if KINDS[what].dimensions else (run,), run)
     if not runs:
         raise UsageError("no run of this experiment was judged", place=folder, hint="name the DIR of `experiment -o`")
     return list(runs.values())

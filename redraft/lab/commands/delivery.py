@@ -18,7 +18,6 @@ from redraft.sources import write
 
 if TYPE_CHECKING:
     from redraft.domain import Document
-    from redraft.lab.experiments.experiment import AnyExperiment
     from redraft.llm.budget import PriceTable
     from redraft.report.tables import Report, Table
     from redraft.runs.experiment_runner import ExperimentRunner
@@ -55,9 +54,7 @@ writer_options = options.grouped(
 """`run_options`, `--dry-run` and the settings of the writing models."""
 
 
-def carry_out(
-    experiment: AnyExperiment, documents: Sequence[Document], design: object, values: Mapping[str, Any]
-) -> int:
+def carry_out(experiment: Any, documents: Sequence[Document], design: object, values: Mapping[str, Any]) -> int:
     """Run an experiment under the given options and deliver its report; return the exit code."""
     return execute(
         values,

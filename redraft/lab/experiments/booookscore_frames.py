@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import fmean
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
@@ -61,6 +61,9 @@ class ConfusingSentence:
 class CoherenceItem(Item):
     """One summary by one system's verdicts, an annotation file's or a judge's. Sheets for people are made from it."""
 
+    label_form: ClassVar[str] = "{0.system}"
+    by_field: ClassVar[str] = "system"
+    made_field: ClassVar[str] = "made"
     system: str
     tokens: int = 0
     words: int = 0
@@ -85,21 +88,6 @@ class CoherenceItem(Item):
     def id(self) -> str:
         """The id of the summary."""
         return self.document
-
-    @property
-    def is_made(self) -> bool:
-        """Whether the system has read the summary."""
-        return self.made
-
-    @property
-    def label(self) -> str:
-        """The system."""
-        return self.system
-
-    @property
-    def by(self) -> str:
-        """The system."""
-        return self.system
 
     @property
     def verdicts(self) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import ceil
 from random import Random
+from typing import ClassVar
 
 from redraft.agents.accounts import gather_all
 from redraft.agents.judge import Judge
@@ -63,16 +64,12 @@ class ChunkSizeDesign(ChunkSizeOrder, JudgesDesign):
 class MarkedChunk(Item):
     """One chunk before one judge."""
 
+    made_field: ClassVar[str] = "marks"
     size: int
     chunk: int
     tokens: int
     judge: str
     marks: ChunkRating | None = None
-
-    @property
-    def is_made(self) -> bool:
-        """Whether the judge gave marks."""
-        return self.marks is not None
 
     @property
     def label(self) -> str:
@@ -166,10 +163,6 @@ class ChunkSizeExperiment(Experiment[ChunkSizeDesign, SampledChunks, MarkedChunk
     def tables(self, outcome: Outcome[ChunkSizeDesign, SampledChunks, MarkedChunk]) -> Iterable[Table]:
         """Return the marks by size and judge (table 9)."""
         yield self.table("chunk_sizes", size_frame(outcome.items, outcome.design.chunk_sizes), outcome)
-
-    def judges(self, design: ChunkSizeDesign) -> Iterable[str]:
-        """Return the judges."""
-        return design.judges
 
     def notes(self, outcome: Outcome[ChunkSizeDesign, SampledChunks, MarkedChunk]) -> Iterable[str]:
         """Return how the chunks were chosen."""

@@ -4,21 +4,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from dataclasses import replace
 from typing import TypeVar
 
 from pydantic import Field, model_validator
 
 from redraft.agents.accounts import gather_all
-from redraft.agents.evidence import EvidenceReader
 from redraft.domain import Document, Span
 from redraft.errors import BudgetError, RedraftError, Set, UsageError
 from redraft.evaluators.base import Evaluator
-from redraft.evaluators.faithfulness import SUPPORTED, Faithfulness
-from redraft.evaluators.keyfact_recall import KeyfactRecall, align_facts
+from redraft.evaluators.faithfulness import Faithfulness
+from redraft.evaluators.keyfact_recall import KeyfactRecall
 from redraft.events import Notice
 from redraft.graphs.plan import fitting_words
 from redraft.lab.experiments.context_frames import (
@@ -31,7 +29,6 @@ from redraft.lab.experiments.context_frames import (
     AtomicFact,
     BaselineSummary,
     ContextItem,
-    FactComparison,
     StepPlan,
     SummarySentencePlaces,
     accuracy_frame,
@@ -44,6 +41,7 @@ from redraft.lab.experiments.context_frames import (
     step_frame,
 )
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, Outcome
+from redraft.lab.experiments.facts import FactJudge, Splitter, judged_series
 from redraft.lab.experiments.frames import SET, Frame, by_set
 from redraft.lab.experiments.orders import Asked, ContextOrder, ModelsDesign
 from redraft.lab.experiments.plan import DRAFTING, FACTS, check_models
@@ -63,10 +61,8 @@ from redraft.lab.experiments.runner import (
     open_work,
     run_certificate,
 )
-from redraft.lab.experiments.splitter import Splitter
 from redraft.order import ExperimentPart, Order, Summarize
 from redraft.prompts.factual import FACT_PROMPTS, SPLIT_FACTS
-from redraft.prompts.qa import Statement
 from redraft.report.history.lineage import read_lineage
 from redraft.report.tables import Record, Table, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, failure
@@ -86,8 +82,6 @@ from redraft.text.vectors import Encoder, load_encoder
 from redraft.text.words import count_words
 
 T = TypeVar("T")
-# The number of passages read on each side of the place that a fact was traced to.
-_BESIDE = 1
 CONTEXT = "context"
 _PROMPTS = (SPLIT_FACTS, *FACT_PROMPTS)
 """Includes all prompts by which facts are judged elsewhere, so that certificates of their judge apply here."""
@@ -230,10 +224,6 @@ class ContextExperiment(Experiment[ContextDesign, StepPlan, ContextItem]):
             )
             for metric, verdicts_of_metric in verdicts.items()
         ]
-
-    def writers(self, design: ContextDesign) -> Iterable[str]:
-        """Return the models that summarize."""
-        return [model.name for model in design.models]
 
     def judges(self, design: ContextDesign) -> Iterable[str]:
         """Return the judge of facts, if there is one."""
@@ -407,120 +397,6 @@ def _told(
     return tuple(sentence_places)
 
 
-@dataclass(slots=True)
-class FactJudge:
-    """Splits and compares the facts of one document's summaries, and records what failed."""
-
-    document: Document
-    splitter: Splitter
-    reader: EvidenceReader
-    likeness: SentenceSimilarity
-    least: float
-    runner: ExperimentRunner
-    failures: dict[str, Failure] = field(default_factory=dict)
-
-    async def attempt(self, what: str, work: Awaitable[T], otherwise: T) -> T:
-        """Return the awaited result, or `otherwise` if it fails. The failure is recorded and does not stop the rest."""
-        result = otherwise
-        with GuardedStage(FACTS, self.runner) as stage:
-            result = await work
-        if stage.failure:
-            self.failures[what] = stage.failure
-        return result
-
-    async def split_facts(
-        self, texts: Sequence[Sequence[SummarySentencePlaces]], name: str
-    ) -> list[tuple[tuple[AtomicFact, ...], int]]:
-        """Return for each summary its facts and the number of its sentences that were not split. A sentence that
-        several summaries share is asked about once."""
-        results = await self.splitter.split(
-            _statements([sentence_places for places in texts for sentence_places in places])
-        )
-        if results.trouble:
-            self.failures[name] = Failure(FACTS, "unjudged", results.trouble)
-        parts: list[tuple[tuple[AtomicFact, ...], int]] = []
-        first = 0
-        for sentences in texts:
-            verdicts = {
-                at: results.verdicts[first + at] for at in range(len(sentences)) if first + at in results.verdicts
-            }
-            facts = (
-                AtomicFact(text, sentences[at].number, sentences[at].places[0][0] if sentences[at].places else None)
-                for at, facts_found in sorted(verdicts.items())
-                for text in facts_found.facts
-            )
-            parts.append((tuple(facts), len(sentences) - len(verdicts)))
-            first += len(sentences)
-        return parts
-
-    async def check_stated(
-        self, facts: Sequence[AtomicFact], sentences: Sequence[SummarySentencePlaces]
-    ) -> tuple[bool | None, ...]:
-        """Return for each fact whether a summary states it, by the alignment prompt; None where there is no verdict."""
-        if not facts or not sentences:
-            return (False,) * len(facts)
-        results = await align_facts(
-            self.splitter.judge, _statements(sentences), [fact.text for fact in facts], self.reader
-        )
-        return tuple(results.verdicts[n].stated if n in results.verdicts else None for n in range(len(facts)))
-
-    def match_facts(
-        self, facts: Sequence[AtomicFact], candidates: Sequence[AtomicFact], *, is_complete: bool
-    ) -> tuple[bool | None, ...]:
-        """Return for each fact whether it is among others, by likeness. If the candidates are not all facts of their
-        summary, a fact that is not found gets None."""
-        return tuple(
-            True if best > self.least else False if is_complete else None
-            for best in self.best_similarity(facts, candidates)
-        )
-
-    def best_similarity(self, facts: Sequence[AtomicFact], candidates: Sequence[AtomicFact]) -> list[float]:
-        """Return for each fact its likeness to the most similar of the others."""
-        if not facts or not candidates:
-            return [0.0] * len(facts)
-        similarities = self.likeness.between([fact.text for fact in facts], [fact.text for fact in candidates])
-        return [float(row.max()) for row in similarities]
-
-    async def verify_facts(self, facts: Sequence[AtomicFact]) -> list[AtomicFact]:
-        """Return the facts with verdicts on whether their places support them."""
-        placed = [n for n, fact in enumerate(facts) if fact.place is not None]
-        places = [self._around(fact.place) for fact in facts if fact.place is not None]
-        results = await self.splitter.verify([facts[n].text for n in placed], places, self.reader)
-        atomic_facts = list(facts)
-        for at, verdict in results.verdicts.items():
-            supported = verdict.category == SUPPORTED
-            category = "" if supported else str(verdict.category)
-            atomic_facts[placed[at]] = replace(atomic_facts[placed[at]], supported=supported, category=category)
-        return atomic_facts
-
-    async def compare_with(self, facts: tuple[AtomicFact, ...], reference: BaselineSummary) -> tuple[AtomicFact, ...]:
-        """Return the facts of a summary, compared with the reference by likeness and by alignment."""
-        likeness = self.best_similarity(facts, reference.facts or ())
-        stated = await self.check_stated(facts, reference.sentences)
-        both = zip(facts, likeness, stated, strict=True)
-        return tuple(replace(fact, likeness=value, in_reference=verdict) for fact, value, verdict in both)
-
-    async def compare_steps(self, item: ContextItem, before: ContextItem) -> tuple[FactComparison, ...]:
-        """Return the comparisons with the step before in both directions, by likeness and by alignment."""
-        now, then = item.facts or (), before.facts or ()
-        still_there = self.match_facts(then, now, is_complete=not item.unsplit)
-        already_there = self.match_facts(now, then, is_complete=not before.unsplit)
-        by_likeness = FactComparison(self.likeness.name, self.least, still_there, already_there)
-        sides = ((then, item), (now, before))
-        still_there, already_there = await gather_all(
-            self.check_stated(facts, side.sentences or ()) for facts, side in sides
-        )
-        return by_likeness, FactComparison(ALIGNMENT, None, still_there, already_there)
-
-    def _around(self, place: Span) -> Span:
-        near = self.reader.passages.around(place, _BESIDE)
-        return Span(near[0].span.start, near[-1].span.end) if near else place
-
-
-def _statements(sentences: Sequence[SummarySentencePlaces]) -> list[Statement]:
-    return [Statement(id=n, before=places.before, sentence=places.text) for n, places in enumerate(sentences, 1)]
-
-
 async def judge_facts(
     cell: StepPlan, items: Sequence[ContextItem], design: ContextDesign, runner: ExperimentRunner
 ) -> tuple[StepPlan, list[ContextItem]]:
@@ -537,55 +413,20 @@ async def judge_facts(
             splitter = Splitter(judge_on_document(worker, prepared, runner))
             reader = reader_of(prepared, [pool.judges[0].settings], prepared.tokenizer, design.encoder())
             likeness = design.fact_similarity(document)
-            judge = FactJudge(document, splitter, reader, likeness, design.match_threshold(likeness), runner, failures)
+            minimum = design.match_threshold(likeness)
+            judge = FactJudge(
+                document, splitter, reader, likeness, minimum, runner, failures, reads_paragraphs=design.paragraph_facts
+            )
             if (reference := cell.reference) is not None:
                 nothing: list[tuple[tuple[AtomicFact, ...], int]] = []
                 split = judge.split_facts([reference.sentences], "the reference")
                 parts = await judge.attempt("the reference", split, nothing)
                 cell = replace(cell, reference=replace(reference, facts=parts[0][0] if parts else None))
-            judged_items = [item for group in series(items) for item in await _judged(group, cell, judge)]
+            judged_items = [item for group in series(items) for item in await judged_series(group, cell, judge)]
             if runner.stopped is not None:
                 raise runner.stopped
     named_failures = [replace(lost, message=f"{name}: {lost.message}") for name, lost in failures.items()]
     return replace(cell, failures=tuple(named_failures)), judged_items
-
-
-async def _judged(group: Sequence[ContextItem], cell: StepPlan, judge: FactJudge) -> list[ContextItem]:
-    """Judge the facts of one system's summaries of all steps, as far as the budget goes."""
-    summaries = [item for item in group if item.sentences is not None]
-    if judge.runner.stopped is None:
-        name = f"{group[0].by}: taking apart"
-        parts = await judge.attempt(name, judge.split_facts([item.sentences or () for item in summaries], name), [])
-        summaries = [
-            replace(item, facts=facts, unsplit=unsplit)
-            for item, (facts, unsplit) in zip(summaries, parts, strict=False)
-        ] or summaries
-    if judge.runner.stopped is None:
-        summaries = await judge.attempt(f"{group[0].by}: verification", _verified(summaries, judge), summaries)
-    by_step = {item.step.number: item for item in (*group, *summaries)}
-    all_steps = [by_step[number] for number in sorted(by_step)]
-    before = {now.step.number: then for then, now in pairwise(all_steps)}
-    return await gather_all(_compared(item, before.get(item.step.number), cell, judge) for item in all_steps)
-
-
-async def _verified(items: Sequence[ContextItem], judge: FactJudge) -> list[ContextItem]:
-    facts = iter(await judge.verify_facts([fact for item in items for fact in item.facts or ()]))
-    return [
-        item if item.facts is None else replace(item, facts=tuple(next(facts) for _ in item.facts)) for item in items
-    ]
-
-
-async def _compared(item: ContextItem, before: ContextItem | None, cell: StepPlan, judge: FactJudge) -> ContextItem:
-    """Return the item with its facts compared with those of the reference and of the step before."""
-    if item.facts is None or judge.runner.stopped is not None:
-        return item
-    if (reference := cell.reference) is not None and reference.facts:
-        comparison = judge.compare_with(item.facts, reference)
-        item = replace(item, facts=await judge.attempt(f"{item.label}: reference", comparison, item.facts))
-    if before is not None and before.facts is not None:
-        comparisons = judge.compare_steps(item, before)
-        item = replace(item, compared=await judge.attempt(f"{item.label}: comparison", comparisons, ()))
-    return item
 
 
 EXPERIMENT = ContextExperiment()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from redraft.domain import Rounded, Span
 from redraft.evaluators.metric_info import MIN_SHARE
@@ -66,6 +66,8 @@ class AtomicFact:
     """The likeness to the most similar fact of the reference."""
     in_reference: bool | None = None
     """True if the reference states it, by the alignment prompt."""
+    in_paragraph: float | None = None
+    """The likeness to the most similar fact of the paragraph that it was traced to."""
 
     def at(self, length: int) -> float | None:
         """Return the middle of its place, as a share of the document; None without a place."""
@@ -103,6 +105,8 @@ class BaselineSummary:
 class ContextItem(Item):
     """One system's summary at one step. A None field does not exist, or not yet."""
 
+    label_form: ClassVar[str] = "{0.by}, step {0.step.number}"
+    made_field: ClassVar[str] = "sentences"
     length: int
     """The length of the document, in characters."""
     model: str
@@ -119,19 +123,9 @@ class ContextItem(Item):
     compared: tuple[FactComparison, ...] = ()
 
     @property
-    def is_made(self) -> bool:
-        """Whether there is a summary."""
-        return self.sentences is not None
-
-    @property
     def by(self) -> str:
         """The system: the model and its strategy."""
         return f"{self.model}, {self.strategy}"
-
-    @property
-    def label(self) -> str:
-        """The system and the step."""
-        return f"{self.by}, step {self.step.number}"
 
     @property
     def verdicts(self) -> tuple[int, int]:
@@ -310,6 +304,7 @@ def accuracy_frame(items: Sequence[ContextItem]) -> Frame:
                     "verified": len(verified),
                     "unjudged": len(facts) - len(verified),
                     "likeness": mean_of(fact.likeness for fact in facts),
+                    "in paragraph": mean_of(fact.in_paragraph for fact in facts),
                     "in reference": _enough(aligned, len(facts)),
                     "aligned": len(aligned),
                 }

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from redraft.agents.accounts import gather_all
 from redraft.domain import Document, Totals, computed, record_json
@@ -49,20 +49,27 @@ class Item:
     """The runs behind it, by stage."""
     failure: Failure | None = None
 
+    label_form: ClassVar[str] = ""
+    """How the item is named among those of its document, in messages, with `{0}` as the item."""
+    by_field: ClassVar[str] = ""
+    """The field with the system that it is about, in the table of cost."""
+    made_field: ClassVar[str] = "document"
+    """A field that has a value once there is a result."""
+
     @property
     def is_made(self) -> bool:
         """Whether there is a result."""
-        return True
+        return getattr(self, self.made_field) not in (None, False, ())
 
     @property
     def label(self) -> str:
         """The name among the items of its document, in messages."""
-        return ""
+        return self.label_form.format(self)
 
     @property
     def by(self) -> str:
         """The system that it is about, in the table of cost."""
-        return ""
+        return getattr(self, self.by_field) if self.by_field else ""
 
     @property
     def failures(self) -> Iterable[Failure]:
@@ -139,25 +146,6 @@ class Outcome(Generic[D, C, I]):
         return list({cell.document.id: cell.document for cell in self.cells}.values())
 
 
-class AnyExperiment(Protocol):
-    """What commands and pages need of an experiment."""
-
-    def design(self, request: Asked) -> Any:
-        """Return the design that a door was asked for; raise `UsageError` for what is wrong with it."""
-
-    async def run(self, documents: Sequence[Document], design: Any, runner: ExperimentRunner) -> Any:
-        """Run what is not done yet, within the limits."""
-
-    def plan(self, documents: Sequence[Document], design: Any, prices: PriceTable) -> Table:
-        """Return the approximate cost, for `--dry-run`."""
-
-    def report(self, outcome: Any) -> Report:
-        """Return the report of an outcome."""
-
-    def is_some(self, outcome: Any) -> bool:
-        """Return True if an incomplete outcome has any result."""
-
-
 class Experiment(ABC, Generic[D, C, I]):
     """An experiment: plans, runs and reports the cells of a design."""
 
@@ -195,13 +183,13 @@ class Experiment(ABC, Generic[D, C, I]):
         """Return the main results, in at most ten lines."""
         return ()
 
-    def writers(self, _design: D) -> Iterable[str]:
+    def writers(self, design: D) -> Iterable[str]:
         """Return the names of the models that write."""
-        return ()
+        return _names(getattr(design, "models", ()))
 
-    def judges(self, _design: D) -> Iterable[str]:
+    def judges(self, design: D) -> Iterable[str]:
         """Return the names of the models that judge."""
-        return ()
+        return _names(getattr(design, "judges", ()) or getattr(design, "judge", ()))
 
     async def run(self, documents: Sequence[Document], design: D, runner: ExperimentRunner) -> Outcome[D, C, I]:
         """Run what is not done yet, within the limits."""
@@ -221,19 +209,12 @@ class Experiment(ABC, Generic[D, C, I]):
 
     def report(self, outcome: Outcome[D, C, I]) -> Report:
         """Return the report of an outcome."""
-        tables = tuple(self.all_tables(outcome))
-        about, headline = (
-            list(self._about(outcome)),
-            list(self.headline(outcome, {table.name: table for table in tables})),
-        )
-        partial = list(self._partial(outcome))
-        headline += [self._counted(outcome), *partial]
-        if outcome.stopped is not None:
-            about.append("partial results are below, and the same command with a higher limit continues")
-        items = [record_json(item) for item in outcome.items]
-        sentence = verdict(self.name, tables)
+        tables, partial = tuple(self.all_tables(outcome)), list(self._partial(outcome))
+        about = [*self._about(outcome), *partial]
+        headline = [*self.headline(outcome, {table.name: table for table in tables}), self._counted(outcome), *partial]
+        items, settings = [record_json(item) for item in outcome.items], self.settings(outcome)
         return Report(
-            self.name, self.title, (*about, *partial), self.settings(outcome), tables, items, tuple(headline), sentence
+            self.name, self.title, tuple(about), settings, tables, items, tuple(headline), verdict(self.name, tables)
         )
 
     def all_tables(self, outcome: Outcome[D, C, I]) -> Iterator[Table]:
@@ -285,6 +266,8 @@ class Experiment(ABC, Generic[D, C, I]):
         )
         yield self._counted(outcome)
         yield "– means not measured"
+        if outcome.stopped is not None:
+            yield "partial results are below, and the same command with a higher limit continues"
 
     def _counted(self, outcome: Outcome[D, C, I]) -> str:
         status = Counter(item.status for item in outcome.items)
@@ -299,6 +282,12 @@ class Experiment(ABC, Generic[D, C, I]):
                 yield COMPARES_WORDS if name == EXTRACTIVE else favor
         if outcome.stopped is not None:
             yield f"stopped: {plain(outcome.stopped.message)}"
+
+
+def _names(models: object) -> list[str]:
+    """Return the names of a model or of several, or the names themselves."""
+    listed = models if isinstance(models, tuple) else (models,)
+    return [model if isinstance(model, str) else model.name for model in listed]
 
 
 def _costs(cells: Sequence[Cell], items: Sequence[Item], runner: ExperimentRunner) -> tuple[Cost, ...]:

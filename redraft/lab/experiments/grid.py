@@ -229,10 +229,6 @@ class GridExperiment(Experiment[GridDesign, PackCell, Any]):
         """Return the models that draft."""
         return [system.model for system in design.contestants if system.settings]
 
-    def judges(self, design: GridDesign) -> Iterable[str]:
-        """Return the judges."""
-        return [judge.name for judge in design.judges]
-
     def is_some(self, outcome: GridOutcome) -> bool:
         """Return True if there is a score."""
         return any(score.score is not None for item in _judged(outcome) for score in item.scores.values())

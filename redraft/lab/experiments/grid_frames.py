@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import combinations, product
 from statistics import stdev
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import pandas as pd
 from pydantic import Field
@@ -30,6 +30,7 @@ from redraft.lab.experiments.frames import (
     values_of,
 )
 from redraft.lab.experiments.orders import PublicSettings
+from redraft.lab.experiments.plan import JUDGING
 from redraft.lab.experiments.runner import Used
 from redraft.prompts.coherence import ASPECTS, Aspect
 from redraft.runs.experiment_runner import Failure
@@ -76,6 +77,7 @@ class GridScore:
 class GridSummary(Item):
     """One summary of one document by one contestant, or why there is none."""
 
+    by_field: ClassVar[str] = "system"
     system: str
     number: int = 1
     """Its number among several of the same document by the same system, from 1."""
@@ -91,11 +93,6 @@ class GridSummary(Item):
     def words(self) -> int | None:
         """The number of words; None without a text."""
         return None if self.text is None else count_words(self.text)
-
-    @property
-    def by(self) -> str:
-        """The contestant."""
-        return self.system
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +157,8 @@ class AspectVotes:
 class GridPreference(Item):
     """A judge's preference between two summaries of a document. It cannot tell for an aspect without a verdict."""
 
+    label_form: ClassVar[str] = "{0.first} or {0.second}, by {0.judge}"
+    made_field: ClassVar[str] = "made"
     first: str
     second: str
     judge: str
@@ -167,16 +166,6 @@ class GridPreference(Item):
     same: bool = False
     """True if both are the same text, so that the judge was not asked."""
     made: Annotated[bool, Field(exclude=True)] = True
-
-    @property
-    def is_made(self) -> bool:
-        """Whether the judge compared the summaries."""
-        return self.made
-
-    @property
-    def label(self) -> str:
-        """The pair, and the judge."""
-        return f"{self.first} or {self.second}, by {self.judge}"
 
 
 def votes_of(details: Mapping[str, Any], aspects: Sequence[Aspect]) -> dict[Aspect, AspectVotes]:
@@ -407,7 +396,9 @@ def summary_frame(judgments: Sequence[GridJudgment], metrics: Sequence[str]) -> 
     rows = [
         {
             "document": label,
-            **{name: getattr(item, name) for name in ("system", "number", "judge", "status", "words")},
+            **{name: getattr(item, name) for name in ("system", "number", "judge")},
+            "run": item.runs.get(f"{JUDGING} by {item.judge}", ""),
+            **{name: getattr(item, name) for name in ("status", "words")},
             **{metric: item.scores[metric].score if metric in item.scores else None for metric in metrics},
         }
         for document, label in labels.items()

@@ -4,7 +4,7 @@ to 14, section 5.2, appendix C)."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from random import Random
@@ -31,7 +31,6 @@ from redraft.lab.experiments.hamlet_frames import (
     HamletItem,
     HamletScore,
     PooledShare,
-    chunk_frame,
     difference_frame,
     error_frame,
     fact_frame,
@@ -119,13 +118,13 @@ class HamletDesign(HamletOrder, ModelsDesign):
         """Return the settings with which a model answers a query."""
         return self.writer_settings(model, query=query)
 
-    def keyfact_spec(self, size: str) -> Order:
-        """Return the spec of a run that finds a document's key facts in chunks of a size."""
+    def keyfact_spec(self) -> Order:
+        """Return the spec of a run that finds a document's key facts."""
         judging = JudgeConfig(
             perspective=self.perspective,
             validator=self.validator,
             models=dict(self.own),
-            keyfact_chunks=size,
+            keyfact_chunks=self.keyfact_chunks,
             keyfact_overlap=self.keyfact_overlap,
         )
         return BuildKeyfacts(judging=self._seated(judging, self.judge), experiment=HAMLET)
@@ -162,7 +161,7 @@ class HamletDesign(HamletOrder, ModelsDesign):
     def check(self, runner: ExperimentRunner) -> None:
         """Raise if a name or a price is unknown, before anything is paid for."""
         check_models(runner, *((self.answer_settings(model.name, ""), None) for model in self.models))
-        check_models(runner, (self.judge_settings(query=None), self.keyfact_spec(self.keyfact_sizes[0]).judging))
+        check_models(runner, (self.judge_settings(query=None), self.keyfact_spec().judging))
         other_judges = [
             (self.settings_for(model, None), self.judge_spec("", "", model, "chunk")) for model in self.others
         ]
@@ -213,21 +212,14 @@ class HamletExperiment(Experiment[HamletDesign, HamletCell, HamletItem]):
     async def cells(
         self, documents: Sequence[Document], design: HamletDesign, runner: ExperimentRunner
     ) -> list[HamletCell]:
-        """Return each document with each size of chunks. Raise if no model can read any document, and for key facts of
-        one imported size where several are wanted."""
+        """Return the documents. Raise if no model can read any of them."""
         design.check(runner)
         drafts = [(document, model.name) for document in documents for model in design.models]
         plans = [partial(prepare, document, design.answer_settings(model, QUERY)) for document, model in drafts]
         await asyncio.to_thread(refuse_if_none_fits, plans)
-        for document in documents:
-            if len(design.keyfact_sizes) > 1 and runner.store.keyfacts.imported(document.id) is not None:
-                what = f"{document.title} has imported key facts, whose chunks have one size"
-                raise UsageError(what, fix=("name one size with ", Set("keyfact_chunks"), ", or use another database"))
         tokenizer, _ = tokenizer_of(design.judge_settings(query=None))
-        tokens = {document.id: await asyncio.to_thread(tokenizer.count, document.text) for document in documents}
-        return [
-            HamletCell(document, size, tokens[document.id]) for document in documents for size in design.keyfact_sizes
-        ]
+        tokens = [await asyncio.to_thread(tokenizer.count, document.text) for document in documents]
+        return [HamletCell(document, tokens=count) for document, count in zip(documents, tokens, strict=True)]
 
     async def run_cell(
         self, cell: HamletCell, design: HamletDesign, batch: RunBatch
@@ -236,7 +228,7 @@ class HamletExperiment(Experiment[HamletDesign, HamletCell, HamletItem]):
         document, store = cell.document, batch.runner.store
         keyfacts = store.keyfacts.imported(document.id)
         if keyfacts is None:
-            judge, order = design.judge_settings(query=None), design.keyfact_spec(cell.size)
+            judge, order = design.judge_settings(query=None), design.keyfact_spec()
             outcome = await batch.run_part(KEYFACTS, KEYFACTS, document.title, document, judge, order)
             runs = {KEYFACTS: outcome.run} if outcome.run else {}
             cell = replace(cell, runs=runs, failures=(outcome.failure,) if outcome.failure else ())
@@ -249,7 +241,7 @@ class HamletExperiment(Experiment[HamletDesign, HamletCell, HamletItem]):
         batch.of += len(queries)
         place = (document.id, document.title)
         items = [
-            (HamletItem(*place, tree.chunk, tree.position, tree.perspective, tree.query, model, size=cell.size), tree)
+            (HamletItem(*place, tree.chunk, tree.position, tree.perspective, tree.query, model), tree)
             for tree, model in queries
         ]
         answers = [
@@ -275,18 +267,9 @@ class HamletExperiment(Experiment[HamletDesign, HamletCell, HamletItem]):
             certificates.append(run_certificate(run, metric.name, metric.version, *counts))
         return certificates
 
-    def writers(self, design: HamletDesign) -> Iterable[str]:
-        """Return the models."""
-        return [model.name for model in design.models]
-
-    def judges(self, design: HamletDesign) -> Iterable[str]:
-        """Return the judge of all tables."""
-        return [design.judge.name]
-
     def tables(self, outcome: HamletOutcome) -> Iterator[Table]:
-        """Return the tables; all but one are about the first size."""
-        design, first = outcome.design, outcome.design.keyfact_sizes[0]
-        items = [item for item in outcome.items if item.size == first]
+        """Return the tables."""
+        design, items = outcome.design, outcome.items
         facts = fact_frame(outcome.cells, design.perspectives)
         frames = {
             "summaries": summary_frame(items),
@@ -295,13 +278,11 @@ class HamletExperiment(Experiment[HamletDesign, HamletCell, HamletItem]):
             "faithfulness": faithfulness_frame(items),
             "errors": error_frame(items),
             "length": length_frame(items),
-            "sizes": size_frame(facts[facts["size"] == first], design.perspectives),
-            "pruning": pruning_frame(facts[facts["size"] == first], design.perspectives),
+            "sizes": size_frame(facts, design.perspectives),
+            "pruning": pruning_frame(facts, design.perspectives),
         }
         if len(design.judge_roles) > 1:
             frames["judges"] = judge_frame(items, design.judge.name, list(design.judge_roles))
-        if len(design.keyfact_sizes) > 1:
-            frames["chunks"] = chunk_frame(facts, outcome.items, design.keyfact_sizes)
         if len(design.models) > 1:
             frames["differences"] = difference_frame(items)
         for name, frame in frames.items():
@@ -311,7 +292,7 @@ class HamletExperiment(Experiment[HamletDesign, HamletCell, HamletItem]):
         """Return who validated key facts, and what summaries there are."""
         design, settings = outcome.design, outcome.design.models[0].settings
         yield f"key facts validated by {plain(design.validator or design.judge.name)}"
-        yield f"chunks for key facts, in tokens: {', '.join(design.keyfact_sizes)}"
+        yield f"chunks for key facts, in tokens: {design.keyfact_chunks}"
         limit = f"at most {settings.words} words" if settings.words else "as long as suits the document"
         yield f"summaries: {settings.strategy}, {limit}, each of the whole document and answering one query"
         if lost := sum(cell.keyfacts is None for cell in outcome.cells):
@@ -323,7 +304,7 @@ class HamletExperiment(Experiment[HamletDesign, HamletCell, HamletItem]):
 
     def headline(self, outcome: HamletOutcome, tables: Mapping[str, Table]) -> Iterator[str]:
         """Return the pooled shares of each model, and its largest gap."""
-        items = [item for item in outcome.items if item.size == outcome.design.keyfact_sizes[0]]
+        items = outcome.items
         for (model,), chosen in list(groups(score_frame(items, "recall"), "model"))[:MAX_LINES]:
             sentences = score_frame([item for item in items if item.model == model], "faithfulness")
             gaps = [number(record[WHOLE]) for record in tables["gaps"].records if record["model"] == model]

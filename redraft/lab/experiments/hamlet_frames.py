@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from statistics import StatisticsError, correlation
+from typing import ClassVar
 
 from redraft.domain import KeyFacts, Perspective, computed
 from redraft.domain import Outcome as MetricOutcome
@@ -58,6 +59,8 @@ class HamletScore:
 class HamletItem(Item):
     """One query to one model, and its results. A None field does not exist, or not yet."""
 
+    by_field: ClassVar[str] = "model"
+    made_field: ClassVar[str] = "faithfulness"
     chunk: int
     position: float
     perspective: Perspective
@@ -68,8 +71,6 @@ class HamletItem(Item):
     """The number of the document's chunks left out because the model could not summarize them."""
     recall: HamletScore | None = None
     faithfulness: HamletScore | None = None
-    size: str = ""
-    """The size of the chunks for key facts, as it was asked for."""
     second: Mapping[str, tuple[HamletScore, HamletScore]] = field(default_factory=dict)
     """Recall and faithfulness by further judges, or against the whole document, by name."""
     nothing: bool = False
@@ -83,19 +84,9 @@ class HamletItem(Item):
         return bin_of(self.position)
 
     @property
-    def is_made(self) -> bool:
-        """Whether the answer was judged."""
-        return self.faithfulness is not None
-
-    @property
     def label(self) -> str:
         """The query and its model."""
         return f"chunk {self.chunk + 1} {self.perspective} by {self.model}"
-
-    @property
-    def by(self) -> str:
-        """The model."""
-        return self.model
 
     @property
     def verdicts(self) -> tuple[int, int]:
@@ -107,21 +98,15 @@ class HamletItem(Item):
 
 @dataclass(frozen=True, slots=True)
 class HamletCell(Cell):
-    """A document with its key facts, once they are found, for one size of chunks."""
+    """A document with its key facts, once they are found."""
 
-    size: str = ""
     tokens: int = 0
     keyfacts: KeyFacts | None = None
-
-    @property
-    def key(self) -> str:
-        """The size of chunks."""
-        return f"chunks of {self.size}"
 
     def as_json(self) -> dict[str, object]:
         """Return the document with its key facts."""
         keyfacts = {"id": self.keyfacts.id, "missing": self.keyfacts.missing} if self.keyfacts else None
-        return {**super(HamletCell, self).as_json(), "size": self.size, "tokens": self.tokens, "keyfacts": keyfacts}
+        return {**super(HamletCell, self).as_json(), "tokens": self.tokens, "keyfacts": keyfacts}
 
 
 def score_frame(items: Sequence[HamletItem], metric: str) -> Frame:
@@ -328,14 +313,14 @@ def fact_frame(cells: Sequence[HamletCell], perspectives: Sequence[Perspective])
         for tree in cell.keyfacts.trees if cell.keyfacts else ():
             if tree.perspective not in perspectives:
                 continue
-            head: dict[str, object] = {"size": cell.size, "document": cell.document.title, "id": cell.document.id}
+            head: dict[str, object] = {"document": cell.document.title, "id": cell.document.id}
             head |= {"tokens": cell.tokens, "perspective": tree.perspective}
             rows.append({**head, "query": bool(tree.query), "level": None, "kept": False})
             for fact in tree.facts:
                 reasons = {objection.dimension for objection in fact.objections}
                 failed = {dimension: dimension in reasons for dimension in _DIMENSIONS}
                 rows.append({**head, "query": False, "level": fact.level, "kept": fact.kept, **failed})
-    columns = ("size", "document", "perspective", "tokens", "id", "query", "level", "kept", *_DIMENSIONS)
+    columns = ("document", "perspective", "tokens", "id", "query", "level", "kept", *_DIMENSIONS)
     return frame_of(rows, columns)
 
 
@@ -400,26 +385,4 @@ def judge_frame(items: Sequence[HamletItem], judge: str, names: Sequence[str]) -
         means = {metric: mean_of(common[f"{name} {metric}"]) for metric in METRICS}
         counts = {"summaries": len(common), "of": len(items)}
         rows.append({"judge": who, "reference": FULL_TEXT if full else "chunk", **means, **counts})
-    return frame_of(rows)
-
-
-def chunk_frame(facts: Frame, items: Sequence[HamletItem], sizes: Sequence[str]) -> Frame:
-    """Return the key facts of each size of chunks, and what recall and faithfulness come of them."""
-    rows = []
-    for size in sizes:
-        facts_found = facts[(facts["size"] == size) & facts["level"].notna()]
-        recall, sentences = (score_frame([item for item in items if item.size == size], metric) for metric in METRICS)
-        kept_count = int(sum(facts_found["kept"]))
-        rows.append(
-            {
-                "size": size,
-                "trees": int((facts["size"] == size).sum()) - len(facts_found),
-                "facts": kept_count,
-                "pruned": share(len(facts_found) - kept_count, len(facts_found)),
-                **pooled_shares(recall, LEVEL_KEYS, [f"recall {column}" for column in LEVEL_COLUMNS]),
-                "faithfulness": pooled_shares(sentences, [ALL])[ALL],
-                "gap": mean_of(_gap(group)[WHOLE] for _, group in groups(recall, "model")),
-                **_counts(recall),
-            }
-        )
     return frame_of(rows)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from statistics import stdev
+from typing import ClassVar
 
 import pandas as pd
 from pydantic import Field
@@ -139,6 +140,8 @@ class BestScores:
 class RefinedSummary(Item):
     """One summary refined in one way, or why it was not."""
 
+    by_field: ClassVar[str] = "writer"
+    made_field: ClassVar[str] = "rounds"
     system: str
     """The system that wrote the first draft."""
     number: int
@@ -153,11 +156,6 @@ class RefinedSummary(Item):
     taken: Used | None = None
 
     @property
-    def is_made(self) -> bool:
-        """Whether it was refined."""
-        return bool(self.rounds)
-
-    @property
     def run(self) -> str | None:
         """The run that refined it."""
         return self.runs.get(REFINING)
@@ -167,11 +165,6 @@ class RefinedSummary(Item):
         """The draft, and how it was refined."""
         way = f"{self.way.thresholds}, {self.way.policy}, {self.way.feedback}"
         return f"{self.system}: refining by {self.writer} to {way}"
-
-    @property
-    def by(self) -> str:
-        """The model that refines it."""
-        return self.writer
 
     @computed
     def revisions(self) -> int:
@@ -235,10 +228,6 @@ class LongSumEvalExperiment(Experiment[LongSumEvalDesign, PackCell, RefinedSumma
     def writers(self, design: LongSumEvalDesign) -> Iterable[str]:
         """Return the models that refine."""
         return [model.name for model in design.writers]
-
-    def judges(self, design: LongSumEvalDesign) -> Iterable[str]:
-        """Return the judge."""
-        return [design.judge.name]
 
     def tables(self, outcome: RefinedOutcome) -> Iterator[Table]:
         """Return the tables; ways to refine are compared where there are several."""

@@ -110,36 +110,28 @@ PlacesName = Literal["lineage", "tfidf", "embeddings"]
 """How the place of a sentence is found: by the lineage map, or as the most similar paragraph."""
 
 
+_DRAFTED = "How summaries are drafted: hierarchical, incremental, direct; may be repeated."
+
+
+def _strategies(default: str, text: str, declare: Callable[..., Any] = typed) -> Any:
+    """Declare a field of strategies to compare."""
+    return declare((default,), text, "summary", "NAME", "--strategy", said=default, found="strategy")
+
+
+def _sizes(default: tuple[int, ...], text: str, *options: str, said: str) -> Any:
+    """Declare a field of numbers to compare."""
+    return setting(default, text, "summary", "N", *options, said=said, found="yes")
+
+
 class GridOrder(Settings):
     """What a grid compares, and how."""
 
-    strategies: Names = setting(
-        ("hierarchical",),
-        "How summaries are drafted: hierarchical, incremental, direct; may be repeated.",
-        "summary",
-        "NAME",
-        "--strategy",
-        said="hierarchical",
-        found="strategy",
+    strategies: Names = _strategies("hierarchical", _DRAFTED, setting)
+    word_limits: WordLimits = _sizes(
+        (), "Maximum words in a summary; may be repeated.", "--words", "-w", said="one that fits"
     )
-    word_limits: WordLimits = setting(
-        (),
-        "Maximum words in a summary; may be repeated.",
-        "summary",
-        "N",
-        "--words",
-        "-w",
-        said="one that fits",
-        found="yes",
-    )
-    chunk_sizes: ChunkSizes = setting(
-        (2048,),
-        "Maximum tokens per chunk; may be repeated.",
-        "summary",
-        "N",
-        "--chunk-tokens",
-        said="2048",
-        found="yes",
+    chunk_sizes: ChunkSizes = _sizes(
+        (2048,), "Maximum tokens per chunk; may be repeated.", "--chunk-tokens", said="2048"
     )
     prefer: bool = typed(False, "Also ask the judges which of two summaries is better, in both orders.", "judging")
 
@@ -202,17 +194,13 @@ class HamletOrder(Settings):
 
     validator: str | None = field_like(JudgeConfig, "validator")
     perspective: PerspectiveName = field_like(JudgeConfig, "perspective")
-    keyfact_sizes: Names = setting(
-        (JudgeConfig().keyfact_chunks,),
-        "Tokens of a chunk for key facts; N+ also completes the last sentence (4000+); may be repeated, to compare"
-        " sizes.",
+    keyfact_chunks: str = setting(
+        JudgeConfig().keyfact_chunks,
+        "Tokens of a chunk for key facts; N+ also completes the last sentence (4000+).",
         "judging",
         "N|N+",
-        "--keyfact-chunks",
-        said=JudgeConfig().keyfact_chunks,
         found="yes",
     )
-    """All tables but one are about the first."""
     keyfact_overlap: int = field_like(JudgeConfig, "keyfact_overlap")
     full_text: bool = setting(False, "Also verify against the whole document, as FineSurE does.", "judging")
     """Whether faithfulness is also judged against the whole document."""
@@ -228,10 +216,10 @@ class HamletOrder(Settings):
         ge=0,
     )
 
-    @field_validator("keyfact_sizes")
+    @field_validator("keyfact_chunks")
     @classmethod
-    def _are_sizes(cls, sizes: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(JudgeConfig(keyfact_chunks=size).keyfact_chunks for size in sizes)
+    def _is_a_size(cls, size: str) -> str:
+        return JudgeConfig(keyfact_chunks=size).keyfact_chunks
 
 
 class ReadingOrder(Settings):
@@ -252,15 +240,7 @@ class ReadingOrder(Settings):
 class ContextOrder(ReadingOrder):
     """How growing context is measured."""
 
-    strategies: Names = typed(
-        ("hierarchical",),
-        "How summaries are drafted: hierarchical, incremental, direct; may be repeated.",
-        "summary",
-        "NAME",
-        "--strategy",
-        said="hierarchical",
-        found="strategy",
-    )
+    strategies: Names = _strategies("hierarchical", _DRAFTED)
     places: PlacesName = typed(
         "lineage",
         "Where a sentence comes from: by the lineage map; or, as in the thesis, the most similar paragraph by TF-IDF or"
@@ -270,6 +250,14 @@ class ContextOrder(ReadingOrder):
     facts: bool = typed(
         True, "Whether to compare facts, not just positions.", "judging", None, "--facts/--no-facts", said="on"
     )
+    paragraph_facts: bool = typed(
+        False,
+        "Also compare each fact with those that the judge finds in the paragraph it was traced to.",
+        "judging",
+        None,
+        "--paragraph-facts",
+    )
+    """Thesis, 5.7.1: its second score, which it does not use."""
     fact_threshold: float | None = typed(
         None,
         "Facts with a higher similarity count as the same.",
@@ -284,15 +272,10 @@ class ContextOrder(ReadingOrder):
 class QaOrder(ReadingOrder):
     """How questions are asked, and answers compared."""
 
-    strategies: Names = typed(
-        ("direct",),
+    strategies: Names = _strategies(
+        "direct",
         "What models answer from: everything that was read (direct), or their own summary of it (hierarchical,"
         " incremental); may be repeated.",
-        "summary",
-        "NAME",
-        "--strategy",
-        said="direct",
-        found="strategy",
     )
     per_third: int = typed(1, "Questions of each type about each third of the document.", "judging", "N", ge=1, le=100)
     at_once: int = typed(

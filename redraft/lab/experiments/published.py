@@ -1,26 +1,33 @@
-"""Stored and published results of experiments, read from `tables.json`."""
+"""Stored and published results of experiments, read from `tables.json`, and their page as one HTML file. All of it is
+untrusted."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, PlainValidator, ValidationError, model_validator
 
 from redraft.errors import UsageError
 from redraft.lab.experiments.pictures import draw_pictures
-from redraft.lab.experiments.report_page import Results
 from redraft.lab.verdict import verdict
-from redraft.report.pages.tables import ShownTable
+from redraft.report.dossier.comparison import letters
+from redraft.report.pages.assets import assets, environment
+from redraft.report.pages.tables import ReportPanel, ReportRow, ShownTable
 from redraft.report.tables import Cell, Table, drop_repeats, without_marks
 from redraft.sources import MAX_BYTES, read_file
 from redraft.text.sanitizer import one_line
+from redraft.text.words import count
 
 TABLES = "tables.json"
+TEMPLATES = "redraft.lab.studio"
+"""The package with the templates of the page."""
+_STYLES, _SCRIPT = ("plots.css", "base.css", "report.css"), "report.js"
 _HINT = "write results with redraft experiment NAME -o DIR"
-_LARGEST = 2**63
+_LARGEST, _TITLE = 2**63, 80
 _UNDRAWN = "No picture: this table has a different form than its picture needs."
 
 
@@ -32,7 +39,7 @@ def _cell(value: object) -> Cell:
     return value
 
 
-def _said(text: str) -> str:
+def _text(text: str) -> str:
     return without_marks(one_line(text))
 
 
@@ -60,7 +67,7 @@ class StoredTable(BaseModel):
         """Return the table; a cell missing from a row was not measured."""
         cells = [[row.get(name) for name in self.columns] for row in self.rows]
         rows = tuple(tuple(one_line(cell) if isinstance(cell, str) else cell for cell in row) for row in cells)
-        name, title, caption, basis = map(_said, (self.name, self.title or self.name, self.caption, self.basis))
+        name, title, caption, basis = map(_text, (self.name, self.title or self.name, self.caption, self.basis))
         return Table(name, title, caption, basis, tuple(map(one_line, self.columns)), rows)
 
 
@@ -76,6 +83,21 @@ class StoredResults(BaseModel):
     tables: tuple[StoredTable, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Results:
+    """The results of an experiment as they are shown."""
+
+    experiment: str
+    place: str
+    """The path they were read from, as the reader gave it."""
+    title: str
+    about: tuple[str, ...]
+    headline: tuple[str, ...]
+    settings: dict[str, Any]
+    tables: tuple[ShownTable, ...]
+    verdict: str = ""
+
+
 def read_results(places: Iterable[str]) -> list[Results]:
     """Return the results at some paths: a folder with `tables.json`, a folder of such folders, or the file itself."""
     return [read_file_of_results(file, called) for place in places for file, called in _files(place)]
@@ -87,15 +109,12 @@ def _files(place: str) -> Iterator[tuple[Path, str]]:
     if not path.is_dir():
         yield path, place
         return
-    paths = [
-        folder_path / TABLES
-        for folder_path in (path, *sorted(folder_path for folder_path in path.iterdir() if folder_path.is_dir()))
-    ]
-    existing = [folder_path for folder_path in paths if folder_path.is_file()]
-    if not existing:
+    folders = [path, *sorted(folder for folder in path.iterdir() if folder.is_dir())]
+    files = [folder / TABLES for folder in folders if (folder / TABLES).is_file()]
+    if not files:
         raise UsageError(f"there is no {TABLES} in it or in its folders", place=place, hint=_HINT)
-    for folder_path in existing:
-        yield folder_path, place if folder_path.parent == path else f"{place.rstrip('/')}/{folder_path.parent.name}"
+    for file in files:
+        yield file, place if file.parent == path else f"{place.rstrip('/')}/{file.parent.name}"
 
 
 def read_file_of_results(path: Path, called: str, rename: Callable[[Table], Table] = lambda table: table) -> Results:
@@ -107,21 +126,21 @@ def read_file_of_results(path: Path, called: str, rename: Callable[[Table], Tabl
         raise UsageError(f"it cannot be read: {error.strerror}", place=str(path), hint=_HINT) from error
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
-        field = ".".join(map(str, first["loc"]))
-        problem = first["msg"].removeprefix("Value error, ")
-        raise UsageError(
-            f"these are not results of an experiment: {f'{field}: ' if field else ''}{problem[:1].lower()}"
-            f"{problem[1:]}",
-            place=str(path),
-            hint=_HINT,
-        ) from error
-    title = _said(stored.title or stored.experiment or called)
-    about, headline = tuple(map(_said, stored.about)), tuple(map(_said, stored.headline))
+        field, problem = ".".join(map(str, first["loc"])), first["msg"].removeprefix("Value error, ")
+        message = f"{f'{field}: ' if field else ''}{problem[:1].lower()}{problem[1:]}"
+        raise UsageError(f"these are not results of an experiment: {message}", place=str(path), hint=_HINT) from error
+    about, headline = tuple(map(_text, stored.about)), tuple(map(_text, stored.headline))
     tables = [rename(table) for table in drop_repeats((table.table() for table in stored.tables), (*about, *headline))]
-    shown_tables = tuple(_shown(stored.experiment, table) for table in tables)
-    conclusion = verdict(stored.experiment, tables)
-    name = one_line(stored.experiment)
-    return Results(name, one_line(called), title, about, headline, stored.settings, shown_tables, conclusion)
+    return Results(
+        one_line(stored.experiment),
+        one_line(called),
+        _text(stored.title or stored.experiment or called),
+        about,
+        headline,
+        stored.settings,
+        tuple(_shown(stored.experiment, table) for table in tables),
+        verdict(stored.experiment, tables),
+    )
 
 
 def _shown(experiment: str, table: Table) -> ShownTable:
@@ -130,3 +149,56 @@ def _shown(experiment: str, table: Table) -> ShownTable:
     except Exception:  # noqa: BLE001 - a table from outside may lack anything, and can be read without a chart
         return ShownTable(table, undrawn=_UNDRAWN)
     return ShownTable(table, pictures)
+
+
+class ResultSet(NamedTuple):
+    """A set of results, with its letter on the page."""
+
+    letter: str
+    results: Results
+
+
+class ReportSection(NamedTuple):
+    """All results of one experiment; tables of the same name are side by side."""
+
+    anchor: str
+    title: str
+    sets: tuple[ResultSet, ...]
+    lines: tuple[ReportRow, ...]
+
+
+def report_page(results: Sequence[Results]) -> str:
+    """Return the page, with its styles, its script and its data."""
+    report_sections, tables = sections(results), [table for of_one in results for table in of_one.tables]
+    pictures = count(sum(len(table.pictures) for table in tables), "picture")
+    template = environment(TEMPLATES).get_template("report.html")
+    return template.render(
+        sections=report_sections,
+        assets=assets(_STYLES, _SCRIPT),
+        title=", ".join(section.title for section in report_sections),
+        line=f"{count(len(results), 'set')} of results, {count(len(tables), 'table')}, {pictures}",
+    )
+
+
+def sections(results: Sequence[Results]) -> tuple[ReportSection, ...]:
+    """Group the results by experiment, and their tables by name."""
+    by_name: dict[str, list[ResultSet]] = {}
+    for at, of_one in enumerate(results):
+        by_name.setdefault(of_one.experiment, []).append(ResultSet(letters(at), of_one))
+    return tuple(
+        ReportSection(f"e{at}", one_line(sets[0].results.title, _TITLE), tuple(sets), tuple(_rows(f"e{at}", sets)))
+        for at, sets in enumerate(by_name.values(), 1)
+    )
+
+
+def _rows(anchor: str, sets: Sequence[ResultSet]) -> Iterator[ReportRow]:
+    tables: dict[str, list[tuple[ResultSet, ShownTable]]] = {}
+    for result_set in sets:
+        for table in result_set.results.tables:
+            tables.setdefault(table.table.name, []).append((result_set, table))
+    for at, same_name in enumerate(tables.values(), 1):
+        panels = (
+            ReportPanel(f"{anchor}-t{at}-{place}", result_set.letter, result_set.results.experiment, table)
+            for place, (result_set, table) in enumerate(same_name, 1)
+        )
+        yield ReportRow(f"{anchor}-t{at}", one_line(same_name[0][1].table.title), tuple(panels))

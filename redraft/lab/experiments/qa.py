@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
@@ -226,14 +226,6 @@ class QaExperiment(Experiment[QaDesign, QaCell, QaItem]):
         batch.of += len(pairs)
         answered = await gather_all(_answered(cell, model, step, design, batch) for model, step in pairs)
         return await _judged(cell, [item for items in answered for item in items], design, batch.runner)
-
-    def writers(self, design: QaDesign) -> Iterable[str]:
-        """Return the models that answer."""
-        return [model.name for model in design.models]
-
-    def judges(self, design: QaDesign) -> Iterable[str]:
-        """Return the judge."""
-        return [design.judge.name]
 
     def tables(self, outcome: QaOutcome) -> Iterator[Table]:
         """Return the tables of accuracy, abstention, similarity and differences."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from statistics import fmean
-from typing import Literal
+from typing import ClassVar, Literal
 
 from redraft.domain import computed
 from redraft.evaluators.reference.keyfacts import ALL, share
@@ -43,6 +43,9 @@ _MAX_LENGTHS, _DIGITS = 13, 6
 class QaItem(Item):
     """One question to one model at one step. A None field does not exist."""
 
+    label_form: ClassVar[str] = "{0.model}, {0.tokens:,} tokens"
+    by_field: ClassVar[str] = "model"
+    made_field: ClassVar[str] = "made"
     model: str
     step: int
     tokens: int
@@ -60,21 +63,6 @@ class QaItem(Item):
     similarity: float | None = None
     alike: float | None = None
     """The similarity of all that was said to all of the reference, as the thesis compares answers of every type."""
-
-    @property
-    def is_made(self) -> bool:
-        """Whether the model was asked."""
-        return self.made
-
-    @property
-    def label(self) -> str:
-        """The model and the step."""
-        return f"{self.model}, {self.tokens:,} tokens"
-
-    @property
-    def by(self) -> str:
-        """The model."""
-        return self.model
 
     @property
     def failures(self) -> Iterable[Failure]:

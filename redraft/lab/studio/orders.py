@@ -7,17 +7,17 @@ from collections.abc import Callable, Mapping
 from copy import copy
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args
 
 from pydantic import Field, create_model
 
 from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.lab.agreement.annotations import read_annotations, read_summaries
+from redraft.lab.declared import declared
 from redraft.lab.experiments import chunk_size, context, grid, hamlet, longsumeval, qa, thesis
 from redraft.lab.experiments.booookscore import CoherenceDesign, measure_summaries
 from redraft.lab.experiments.data.read import SUFFIXES, form_suffix
-from redraft.lab.experiments.experiment import AnyExperiment
 from redraft.lab.experiments.orders import ORDERS, PAPER_GOALS, Asked, CoherenceOrder, NamedModel, option_fields
 from redraft.lab.experiments.sources import DATASET, Corpus, corpus, read_references_of
 from redraft.lab.extra import require_lab
@@ -55,24 +55,7 @@ class KindInfo(NamedTuple):
     about: str
 
 
-KINDS: Mapping[Kind, KindInfo] = {
-    "grid": KindInfo(
-        "Compare models and settings", "Every system summarizes every document, and judges score the summaries."
-    ),
-    "longsumeval": KindInfo("Measure what refining gains", "Every model refines its drafts until they meet goals."),
-    "hamlet": KindInfo(
-        "Answer queries about key facts", "Every model answers queries, and judges check the answers by key facts."
-    ),
-    "context": KindInfo(
-        "Read further step by step", "Every model summarizes the first 10,000 tokens, the first 20,000, and so on."
-    ),
-    "qa": KindInfo("Answer questions about the document", "Every model answers questions as it reads further."),
-    "thesis": KindInfo("Trace summaries and answers", "The two above together, as in the traceability thesis."),
-    "chunk-size": KindInfo("Compare chunk sizes", "Judges rate how well chunks of several sizes suit key facts."),
-    "booookscore": KindInfo(
-        "Measure how coherent summaries are", "Judges or annotations say which sentences of your summaries confuse."
-    ),
-}
+KINDS: Mapping[Kind, KindInfo] = {kind: KindInfo(*declared("commands")[kind]["studio"]) for kind in get_args(Kind)}
 """The kinds of experiments that can be started here."""
 
 
@@ -220,7 +203,7 @@ def documents_in_file(content: bytes, name: str) -> Corpus:
 def plan_table(plan: ExperimentPlan, models: Models, prices: PriceTable, usual: Limits) -> Table:
     """Return the estimated cost of the experiment, step by step; the last row is the total."""
     experiment, design = design_of(plan.asked, models)
-    table = experiment.plan(plan.documents, design, prices)
+    table: Table = experiment.plan(plan.documents, design, prices)
     refuse_unpriced(unpriced(table), limits_of(usual, plan.asked.max_cost, plan.asked.max_calls))
     return table
 
@@ -231,7 +214,7 @@ def unpriced(table: Table) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(row[model]) for row in table.rows[:-1] if row[cost] is None))
 
 
-def design_of(body: ExperimentBody, models: Models) -> tuple[AnyExperiment, Any]:
+def design_of(body: ExperimentBody, models: Models) -> tuple[Any, Any]:
     """Return the requested experiment and its design; raise UsageError if it needs a model and has none."""
     request = asked_of(body, models)
     if body.kind == "booookscore":
@@ -248,7 +231,7 @@ def design_of(body: ExperimentBody, models: Models) -> tuple[AnyExperiment, Any]
     return experiment, experiment.design(request)
 
 
-_EXPERIMENTS: Mapping[str, AnyExperiment] = {
+_EXPERIMENTS: Mapping[str, Any] = {
     "grid": grid.EXPERIMENT,
     "longsumeval": longsumeval.EXPERIMENT,
     "hamlet": hamlet.EXPERIMENT,

@@ -126,8 +126,9 @@ class _PdfReader:
         lines = in_order(page_text.pieces())
         if page_text.turned:
             self._builder.leave_out("vertical words", page_text.turned)
-        if len("".join(page_text.text.split())) < _MIN_CHARACTERS and _has_picture(page):
-            self._scanned.append(at)
+        if len("".join(page_text.text.split())) < _MIN_CHARACTERS:
+            pictures = page.get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE], max_depth=3)
+            self._scanned += [at] * any(True for _ in pictures)
         self._leave_out_annotations(page)
         text.close()
         page.close()
@@ -291,10 +292,6 @@ def _set_levels(outline: Sequence[tuple[int, str, int]], paragraphs: Sequence[Pa
 
 def _plain(text: str) -> str:
     return re.sub(r"\W+", "", text.casefold())
-
-
-def _has_picture(page: pdfium.PdfPage) -> bool:
-    return any(True for _ in page.get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE], max_depth=3))
 
 
 def _listed(pages: Sequence[int]) -> str:

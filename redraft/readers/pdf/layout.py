@@ -124,18 +124,15 @@ class Layout:
     def _kind(self, line: PdfLine, is_table: bool) -> Kind:
         if is_table:
             return "table"
-        is_large = line.size > _HEADING_SIZE * self._body
-        if any(letter.isalpha() for letter in line.text) and (is_large or self._is_bold_heading(line)):
+        is_title = line.size > _HEADING_SIZE * self._body
+        if self._bold_is_rare and line.bold and line.size > _NOTE_SIZE * self._body and len(line.text) <= _LONGEST_BOLD:
+            # All of it is bold, and it is not a sentence.
+            is_title = is_title or not (line.text.endswith((",", ":", ";")) or ends_sentence(line.text))
+        if is_title and any(letter.isalpha() for letter in line.text):
             return "heading"
         if _ITEM.match(line.text):
             return "item"
         return "caption" if _CAPTION.match(line.text) else "text"
-
-    def _is_bold_heading(self, line: PdfLine) -> bool:
-        """Return whether a line of normal size is a heading: all of it is bold, and it is not a sentence."""
-        is_short = len(line.text) <= _LONGEST_BOLD and not line.text.endswith((",", ":", ";"))
-        is_title = is_short and not ends_sentence(line.text)
-        return self._bold_is_rare and line.bold and is_title and line.size > _NOTE_SIZE * self._body
 
     def _continues(self, paragraph: Paragraph, last: PdfLine, line: PdfLine, kind: Kind, page: int) -> bool:
         """Return whether a line continues the paragraph of the line before it."""

@@ -71,19 +71,16 @@ def by_place(pieces: Sequence[LinePiece]) -> Iterator[list[LinePiece]]:
     """Yield the pieces in rows from the top down, each row in reading order."""
     row: list[LinePiece] = []
     for piece in sorted(pieces, key=lambda piece: -piece.middle):
-        if row and not _is_in_row(row, piece):
+        overlap = min(row[0].top, piece.top) - max(row[0].bottom, piece.bottom) if row else 0.0
+        is_in_row = bool(row) and overlap >= SAME_LINE * min(row[0].size, piece.size)
+        if row and not (
+            is_in_row and all(piece.left >= other.right - 1 or piece.right <= other.left + 1 for other in row)
+        ):
             yield sorted(row, key=lambda piece: piece.left)
             row = []
         row.append(piece)
     if row:
         yield sorted(row, key=lambda piece: piece.left)
-
-
-def _is_in_row(row: Sequence[LinePiece], piece: LinePiece) -> bool:
-    overlap = min(row[0].top, piece.top) - max(row[0].bottom, piece.bottom)
-    return overlap >= SAME_LINE * min(row[0].size, piece.size) and all(
-        piece.left >= neighbour.right - 1 or piece.right <= neighbour.left + 1 for neighbour in row
-    )
 
 
 def in_order(pieces: Sequence[LinePiece]) -> list[PdfLine]:

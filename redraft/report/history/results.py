@@ -421,11 +421,10 @@ def _result(store: Store, run: Run) -> Result:
         for chapter in store.chapters.of(run.id)
     ]
     draft = store.runs.draft(run.draft) if run.draft else None
-    status, is_unscored = store.status(run), any(part.outcome == "failed" for part in evaluations.values())
     totals = [chapter.result.usage for chapter in chapters if chapter.result]
     return Result(
         run=run,
-        status="incomplete" if status == "done" and is_unscored else status,
+        status=store.status(run),
         outline=outline,
         tokens=sum(chunk.tokens for chunk in chunks),
         chunks=len(chunks),
@@ -498,12 +497,18 @@ def with_place(finding: Finding, outline: Document) -> Finding:
 
 def document_read(store: Store, run: Run) -> Document:
     """Return the document of a run, without a language that was set for another run."""
-    return with_language(store.documents.get(run.document), run.settings.source_language)
+    return _as_read(run, store.documents.get(run.document))
 
 
 def outline_of_run(store: Store, run: Run) -> Document:
     """Return the document of a run without its text, which may be long."""
-    return with_language(store.documents.outline(run.document), run.settings.source_language)
+    return _as_read(run, store.documents.outline(run.document))
+
+
+def _as_read(run: Run, document: Document) -> Document:
+    """Return a document in the run's language, with the run's notes on it."""
+    notes = document.notes if run.source_notes is None else run.source_notes
+    return with_language(replace(document, notes=notes), run.settings.source_language)
 
 
 def built(store: Store, run: Result | str) -> Pack:

@@ -40,7 +40,8 @@ def runs_markdown(runs: Sequence[RunSummary], now: datetime) -> str:
             if run.kind == "compare"
             else brief_scores(run.scores, offline_check=run.offline_check),
             "title": line(run.title, _TITLE),
-            "words": "" if run.kind in OTHERWISE or run.limit is None else str(run.limit),
+            "question": line(run.query, _TITLE) if run.kind == "ask" else "",
+            "words": "" if run.kind in OTHERWISE or run.words is None else str(run.words),
             "model": line(run.model, _MODEL),
             "drafted": run.strategy,
         }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from redraft.domain import SHORTENED, Piece, Totals, why_stopped
+from redraft.domain import SHORTENED, UNANSWERED, Piece, Totals, why_stopped
 from redraft.evaluators.metric_info import OFFLINE_CHECK
 from redraft.report.history.results import Result, count_unmet
 from redraft.report.markdown.layout import line, section, table
@@ -46,6 +46,8 @@ def revisions(accepted: Sequence[bool]) -> str:
 def _length(result: Result) -> str:
     assert result.draft is not None
     words, title = count(result.draft.words, "word"), one_line(result.title, _TITLE)
+    if result.run.kind == "ask" and result.draft.node == UNANSWERED:
+        return f"not answered by {title}"
     if result.run.kind == "ask":
         return f"answer of {words} from {title}"
     first = f"the first {result.tokens:,} tokens of " if result.settings.until is not None else ""

@@ -53,8 +53,10 @@ def trace_markdown(trace: RunTrace, document: Document, *, show_all: bool = Fals
 
 
 def drafting_lines(result: Result) -> Iterator[str]:
-    """Yield why the strategy was chosen, if the user named none, what a found settings file set, and the outcome of
-    other drafts."""
+    """Yield the question of a run that answers one, why the strategy was chosen, if the user named none, and what a
+    found settings file set."""
+    if result.run.kind == "ask":
+        yield f"question: {result.settings.query}"
     yield from filter(None, [str(result.settings.found or ""), result.settings.chosen])
 
 
@@ -180,7 +182,7 @@ def _end(trace: RunTrace) -> Iterator[str]:
     result, run = trace.result, trace.run
     if run.kind in BUILDS:
         yield f"this run built the {BUILDS[run.kind]} of a document: see `redraft show {run.id}`"
-    elif run.kind == "compare":
+    elif run.kind == "compare" and result.status == "done":
         yield f"this run compared two summaries: see `redraft show {run.id}`"
     elif run.judging is None:
         if run.status != "done":
@@ -191,8 +193,8 @@ def _end(trace: RunTrace) -> Iterator[str]:
         yield f"{end_reason(result)}; the result is the draft of round {trace.number(run.draft)}"
         if run.why:
             yield f"why: {line(run.why)}"
-    elif run.status != "done":
-        yield end_reason(result)
+    elif run.status != "done" or run.kind == "compare":
+        yield end_reason(result) if run.status != "done" else "no judge gave a verdict in both orders"
     yield from unanswered_calls(result.usage)
 
 

@@ -20,10 +20,11 @@ from redraft.llm.addresses import address_in, provider_of, shown_name
 from redraft.llm.claim_judge import claim_in
 from redraft.prompts.book import PROMPTS
 from redraft.report.dossier.build import chunks_left_out
-from redraft.report.dossier.contents import Dossier, JudgedItem
+from redraft.report.dossier.contents import CallDetails, Dossier, JudgedItem
 from redraft.report.history.lineage import DRIFTS, Origin, TracedSentence, origin_note
 from redraft.report.tables import figure
 from redraft.settings import EXTRACTIVE
+from redraft.store.messages import parts_of
 from redraft.text.languages import primary
 from redraft.text.places import on_pages, percent_of, place_in
 from redraft.text.sanitizer import bare_quote, clean, one_line, scrubbed
@@ -226,4 +227,21 @@ def page_data(dossier: Dossier, word: Callable[[str], str] = str) -> dict[str, A
             ]
             for call in dossier.calls
         ],
+        **_call_texts(dossier.call_details),
     }
+
+
+def _call_texts(calls: Sequence[CallDetails]) -> dict[str, Any]:
+    """Return calls with their texts by number; a message is a list of the numbers of its parts, which calls share."""
+    parts: dict[str, int] = {}
+    details = {
+        call.number: call.model_dump(mode="json")
+        | {
+            "messages": [
+                {"role": message.role, "text": [parts.setdefault(part, len(parts)) for part in parts_of(message.text)]}
+                for message in call.messages
+            ]
+        }
+        for call in calls
+    }
+    return {"details": details, "parts": list(map(scrubbed, parts))} if calls else {}

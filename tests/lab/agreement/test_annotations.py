@@ -124,6 +124,11 @@ def test_the_entries_tell_the_format(tmp_path: Path, content: dict[str, Any], ev
     assert read(tmp_path, content).every is every
 
 
+def test_lists_of_confusing_sentences_are_read(tmp_path: Path) -> None:
+    listed = read(tmp_path, {"a": [{"span": "Tom sleeps.", **WHO}]})
+    assert (listed.every, listed.entries["a"]) == (False, (AnnotatedSentence("Tom sleeps.", CONFUSING),))
+
+
 def test_marks_are_read_with_their_summaries(tmp_path: Path) -> None:
     pair = {"span_a": "Tom", "span_b": "sleeps", "shared_questions": "Who?", "shared_labels": ["entity omission"]}
     content = {"a": {"summary": "Tom sleeps.", "singles": [{"span": " Tom "}], "relations": [pair]}, "b": None}

@@ -14,7 +14,6 @@ import pytest
 from redraft import Limits, Store
 from redraft.domain import Document, Span
 from redraft.errors import UsageError
-from redraft.lab.experiments.context import FactJudge
 from redraft.lab.experiments.context_frames import (
     AtomicFact,
     BaselineSummary,
@@ -29,6 +28,7 @@ from redraft.lab.experiments.context_frames import (
     position_frame,
     share_frame,
 )
+from redraft.lab.experiments.facts import FactJudge
 from redraft.lab.experiments.orders import ReadingOrder
 from redraft.lab.experiments.reading import ReadingStep, TermSimilarity, plan_steps
 from redraft.runs.experiment_runner import ExperimentRunner

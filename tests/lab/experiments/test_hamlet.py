@@ -251,24 +251,6 @@ def mean_of(outcome: HamletOutcome, metric: str) -> float:
 
 
 @pytest.mark.nightly
-async def test_chunk_sizes_are_compared_by_recall(tmp_path: Path, server: ChatServer) -> None:
-    lab = Lab(tmp_path, server.base_url)
-    outcome = await lab.run(keyfact_sizes=("1000", "600"), queries=2)
-    assert outcome.complete
-    report = EXPERIMENT.report(outcome)
-    actual = {table.name: table for table in report.tables}
-    assert [row[:2] for row in actual["chunks"].rows] == [("1000", 6), ("600", 10)]
-    items_of_600 = [item for item in outcome.items if item.size == "600"]
-    shares = [item.recall.levels["all"] for item in items_of_600 if item.recall]
-    stated, stated_of = sum(share.part for share in shares), sum(share.whole for share in shares)
-    assert rows(actual["chunks"], "recall whole", "items", size="600") == [(stated / stated_of, 4)]
-    first = await lab.run(keyfact_sizes=("1000",), queries=2)
-    alone = {table.name: table for table in EXPERIMENT.report(first).tables}
-    assert "chunks" not in alone
-    assert alone["recall"] == actual["recall"], "the other tables are about the first size"
-
-
-@pytest.mark.nightly
 async def test_a_failed_verdict_keeps_the_others(tmp_path: Path) -> None:
     with serving(Broken("verify_sentences")) as server:
         lab = Lab(tmp_path, server.base_url)

@@ -18,7 +18,7 @@ from redraft.agents.judge import Judge
 from redraft.domain import Document, Span
 from redraft.errors import ProviderError, UsageError
 from redraft.evaluators.faithfulness import SentenceVerdict, verify_sentences
-from redraft.lab.experiments.splitter import Splitter
+from redraft.lab.experiments.facts import Splitter
 from redraft.llm.base import Reply, Request
 from redraft.llm.claim_judge import ClaimAnswer
 from redraft.llm.nli import Entailment, EntailmentModel, EntailmentScores, check_claims, open_entailment

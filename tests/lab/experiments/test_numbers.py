@@ -178,10 +178,10 @@ def subject(title: str = "A Book", *, tokens: int = 1000) -> HamletCell:
         Tree(0, "narrative", Span(0, 9), 0.2, third, "And then?"),
     )
     keyfacts = KeyFacts(title, title, "judge", "judge", {}, trees, ("no narrative key facts of chunk 2",))
-    return HamletCell(Document(title, title, ""), "4096", tokens, keyfacts)
+    return HamletCell(Document(title, title, ""), tokens=tokens, keyfacts=keyfacts)
 
 
-FAILED = HamletCell(Document("lost", "Lost", ""), "4096", 500)
+FAILED = HamletCell(Document("lost", "Lost", ""), tokens=500)
 BOTH: tuple[Perspective, ...] = ("analytical", "narrative")
 
 

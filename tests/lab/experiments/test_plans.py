@@ -20,7 +20,6 @@ from redraft.lab.experiments.booookscore import CoherenceDesign, measure_summari
 from redraft.lab.experiments.chunk_size import EXPERIMENT as CHUNK_SIZE
 from redraft.lab.experiments.chunk_size import ChunkSizeDesign
 from redraft.lab.experiments.context import ContextDesign
-from redraft.lab.experiments.experiment import AnyExperiment
 from redraft.lab.experiments.grid import GridDesign, contestants
 from redraft.lab.experiments.hamlet import HamletDesign
 from redraft.lab.experiments.longsumeval import LongSumEvalDesign
@@ -144,7 +143,7 @@ class ScriptedRunner(ExperimentRunner):
         return super(ScriptedRunner, self).open_models(objects, run, prepared, step)
 
 
-def check(experiment: AnyExperiment, documents: Sequence[Document], design: Any, minimum: int = 1) -> None:
+def check(experiment: Any, documents: Sequence[Document], design: Any, minimum: int = 1) -> None:
     """A tenth more or less in the plan than in the run; of a few calls, one."""
     staff = Staff()
     human = [staff.model(name, Annotator(), number) for names in (WRITERS, JUDGES) for number, name in enumerate(names)]

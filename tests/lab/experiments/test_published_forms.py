@@ -89,20 +89,6 @@ class TestInfiniteBench:
 
 
 class TestXSum:
-    def extract(self, path: Path, mark: str, first: str, title: str = "") -> Path:
-        head = f"[{mark}]TITLE[{mark}]\n{title}\n\n" if title else ""
-        body = f"[{mark}]{first}[{mark}]\n{TOLD}\n\n[{mark}]RESTBODY[{mark}]\nThe first line.\nThe second line.\n"
-        path.write_text(f"[{mark}]URL[{mark}]\nhttp://web.archive.org/x\n\n{head}{body}", "utf-8")
-        return path
-
-    def test_both_kinds_of_extracts_are_read(self, tmp_path: Path) -> None:
-        scripts = only(self.extract(tmp_path / "29604402.data", "XSUM", "INTRODUCTION"))
-        released = only(self.extract(tmp_path / "33627800.summary", "SN", "FIRST-SENTENCE", "The bridge"))
-        assert (scripts.id, scripts.title) == ("29604402", "29604402")
-        assert (released.id, released.title) == ("33627800", "The bridge")
-        for extract in (scripts, released):
-            assert (extract.text, extract.summaries[0].text) == ("The first line.\nThe second line.", TOLD)
-
     def test_articles_without_text_are_not_joined(self, tmp_path: Path) -> None:
         """Some articles of the set are empty; they shall not keep the other two hundred thousand from being used."""
         entries = [{"document": CHAPTER if n != 1 else "", "summary": TOLD, "id": str(n)} for n in range(4)]

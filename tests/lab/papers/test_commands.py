@@ -129,7 +129,7 @@ def a_summary(done: Sequence[Done], _: Path) -> None:
 
 
 def hamlet(_: Sequence[Done], folder: Path) -> None:
-    table_names = ("recall", "gaps", "faithfulness", "errors", "length", "sizes", "pruning", "judges", "chunks")
+    table_names = ("recall", "gaps", "faithfulness", "errors", "length", "sizes", "pruning", "judges")
     assert all(csv_rows(folder / "results" / f"{name}.csv") for name in table_names)
     chunk, full = csv_rows(folder / "results" / "judges.csv")
     assert (chunk["reference"], full["reference"]) == ("chunk", "full text")

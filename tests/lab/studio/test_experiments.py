@@ -103,6 +103,10 @@ def test_an_experiment_runs_from_plan_to_results(at: Served, tmp_path: Path) -> 
         page = client.get(f"/experiments/{name}").text
         assert "<svg" in page
         assert "data:text/csv" in page
+        summaries = next(table for table in details.tables if table.name == "summaries")
+        runs = [row["run"] for row in summaries.rows]
+        assert all(f'<a href="/runs/{run}#scores">{run}</a>' in page for run in runs)
+        assert all('data-calls-of="' in client.get(f"/runs/{run}").text for run in runs)
         assert (tmp_path / "results" / name / "report.md").is_file()
         # A second one, of the same kind: both stand side by side, and finished work is not repeated.
         repeated = started(client, word_limits="30, 60", metrics=["coverage"], name="Short or long")

@@ -29,8 +29,7 @@ from redraft.settings import EXTRACTIVE, JudgeConfig
 def report(results: tuple[str, ...], output: str | None, quiet: bool) -> int:
     """Write stored results as one page."""
     from redraft.cli.output_files import check_output
-    from redraft.lab.experiments.published import read_results
-    from redraft.lab.experiments.report_page import report_page
+    from redraft.lab.experiments.published import read_results, report_page
 
     check_output(output)
     result_sets = read_results(results)

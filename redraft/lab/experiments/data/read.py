@@ -6,7 +6,6 @@ import csv
 import gzip
 import io
 import json
-import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -97,8 +96,6 @@ def as_line(example: Example) -> str:
 
 
 _TITLE = 80
-_EXTRACT = re.compile(r"\[(XSUM|SN)\]([A-Z-]+)\[\1\]")
-_FIRST, _REST, _HEAD = ("INTRODUCTION", "FIRST-SENTENCE"), "RESTBODY", "TITLE"
 _HTML = ("<!doctype html", "<html")
 
 
@@ -163,19 +160,6 @@ def _pair(place: str, entry: Mapping[str, Any]) -> Example:
     return Example(place, identity, title, text_at(entry, "document", "report"), (summary,))
 
 
-def read_xsum(place: str, text: str) -> Example | None:
-    """Return an article as extracted by XSum's scripts, from the text between marks; None if there are no marks."""
-    parts = _EXTRACT.split(text)
-    summaries = {parts[at + 1]: clean(parts[at + 2]).strip() for at in range(1, len(parts) - 2, 3)}
-    first = next((summaries[name] for name in _FIRST if summaries.get(name)), "")
-    if not first or not summaries.get(_REST):
-        return None
-    name = place.rsplit("/", 1)[-1].split(".")[0]
-    return Example(
-        place, name, one_line(summaries.get(_HEAD, "")) or name, summaries[_REST], (ReferenceSummary(first),)
-    )
-
-
 FORMS: tuple[EntryForm, ...] = (
     EntryForm("squality", frozenset({"document", "questions"}), _squality),
     EntryForm("infinitebench", frozenset({"context", "answer"}), _infinitebench),
@@ -193,7 +177,7 @@ def detect_form(entry: Mapping[str, Any]) -> EntryForm | None:
 
 
 LINES = ".jsonl"
-SUFFIXES = frozenset({LINES, ".json", ".csv", ".data", ".summary"})
+SUFFIXES = frozenset({LINES, ".json", ".csv"})
 """The suffixes of files that hold the documents of a dataset and are not documents themselves."""
 _HINT = "docs/experiments-report.md lists the forms that are known"
 _PARQUET, _GZIP, _ZIPPED = b"PAR1", b"\x1f\x8b", ".gz"
@@ -240,11 +224,6 @@ def _unzipped(data: bytes, place: str) -> bytes:
 
 
 def _read(path: Path, text: str) -> tuple[str, list[Example], list[FileProblem]]:
-    if form_suffix(path) in {".data", ".summary"}:
-        example = read_xsum(path.name, text)
-        if example is None:
-            return "xsum, extracts", [], [FileProblem(path.name, "it is not an XSum extract")]
-        return "xsum, extracts", [example], []
     form: EntryForm | None = None
     examples: list[Example] = []
     troubles: list[FileProblem] = []
