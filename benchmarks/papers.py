@@ -42,7 +42,9 @@ def main() -> int:
             paper = check.paper
             print(f"\n{paper}\n  {'':{width}} published    ours")
         mark = "" if check.equal else "  off"
-        note = f"  {check.note}" if check.note else ""
+        note = "  ".join(
+            ("", *([f"±{check.tolerance:g}"] if check.tolerance else []), *([check.note] if check.note else []))
+        )
         print(f"  {check.where:{width}} {check.published:9g} {check.ours:7g}{mark}{note}")
     off = sum(not check.equal for check in checks)
     print(f"\n{len(checks) - off} of {len(checks)} figures equal the published ones.")

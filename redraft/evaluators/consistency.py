@@ -8,14 +8,12 @@ from functools import partial
 from math import ceil
 from typing import NamedTuple
 
-from pydantic import BaseModel
 from typing_extensions import override
 
 from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all
 from redraft.agents.evidence import EvidenceQuery, EvidenceReader
 from redraft.agents.examiner import (
     FRAME_TOKENS,
-    LAST,
     StoredAnswer,
     answers_from_document,
     antecedents,
@@ -23,7 +21,7 @@ from redraft.agents.examiner import (
     entries_per_request,
     summary_fields,
 )
-from redraft.agents.judge import EntryBudget, Judge, Memory, in_batches, label_of
+from redraft.agents.judge import EntryBudget, Judge, in_batches, label_of
 from redraft.domain import Evaluation, Finding, PackQuestion, Span
 from redraft.evaluators.base import Case, Evaluator
 from redraft.evaluators.findings import distinct_errors
@@ -45,8 +43,7 @@ from redraft.prompts.qa import (
 from redraft.prompts.silence import is_answer
 from redraft.settings import JudgeConfig, SimilarityName
 from redraft.text.tokens import Tokenizer
-from redraft.text.units import changed_words, words
-from redraft.text.vectors import Encoder, telling_terms
+from redraft.text.vectors import Encoder
 
 CONSISTENT, INCONSISTENT = "consistent", "inconsistent"
 # The usual number of facts in a sentence; each may be wrong by itself.
@@ -57,8 +54,6 @@ CLAIM = EntryBudget(frame=46, words=38)
 """What an entry of a reply with one question may hold."""
 # Every other possible question about a sentence is asked.
 _ASKED_AS_A_RULE = 0.5
-# A changed context leaves a sentence's meaning alone if at most this share of its last sentences is new.
-_CHANGED = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,37 +296,6 @@ def _shown(n: int, claim: _Claim, panel: _Answers) -> dict[str, object]:
     }
 
 
-class AskedQuestions(BaseModel):
-    """The questions about a sentence, and the sentences that it referred back to."""
-
-    meant: list[str]
-    asked: SentenceQuestions
-
-    def applies_to(self, sentence: str, meant: Sequence[str]) -> bool:
-        """Return whether the questions fit the sentence after these sentences: little has changed in them, and none of
-        the changed words is in a question or an answer."""
-        last, current = [" ".join(texts[-LAST:]) for texts in (self.meant, meant)]
-        if len(changed_words(last, current)) > _CHANGED * len({*words(last), *words(current)}):
-            return False
-        changed = telling_terms(" ".join(sorted(changed_words(" ".join(self.meant), " ".join(meant)))))
-        question_terms = telling_terms(
-            " ".join(f"{question.question} {question.answer}" for question in self.asked.questions)
-        )
-        return changed.isdisjoint(question_terms - telling_terms(sentence))
-
-
-class SentenceMemory(BaseModel):
-    """All that was asked about a sentence, in different contexts."""
-
-    asked: list[AskedQuestions] = []
-
-    @staticmethod
-    def merge(stored: str, new: str) -> str:
-        """Join what is stored with what is new."""
-        both = [SentenceMemory.model_validate_json(text).asked for text in (stored, new)]
-        return SentenceMemory(asked=both[0] + both[1]).model_dump_json()
-
-
 async def questions_about(
     judge: Judge, statements: Sequence[Statement], summary: Sequence[Statement], at_most: int, reader: EvidenceReader
 ) -> ItemResults[SentenceQuestions]:
@@ -361,26 +325,5 @@ async def questions_about(
         return await ask_all(batches, ask)
 
     meant = antecedents(summary)
-
-    def recall(number: int, text: str) -> SentenceQuestions | None:
-        statement = statements[number]
-        earlier = SentenceMemory.model_validate_json(text).asked
-        return next(
-            (entry.asked for entry in earlier if entry.applies_to(statement.sentence, meant[statement.id])), None
-        )
-
-    def note(number: int, questions: SentenceQuestions) -> str | None:
-        before = meant[statements[number].id]
-        return (
-            SentenceMemory(asked=[AskedQuestions(meant=before, asked=questions)]).model_dump_json() if before else None
-        )
-
-    document = reader.document.id
-    memory = Memory(
-        [["asked", document, at_most, statement.sentence] for statement in statements],
-        recall,
-        note,
-        SentenceMemory.merge,
-    )
-    items = [[document, at_most, *meant[statement.id], statement.sentence] for statement in statements]
-    return await judge.verdicts(ASK_SUMMARY, SentenceQuestions, items, ask_about, memory)
+    items = [[reader.document.id, at_most, *meant[statement.id], statement.sentence] for statement in statements]
+    return await judge.verdicts(ASK_SUMMARY, SentenceQuestions, items, ask_about)

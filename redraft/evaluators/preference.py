@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all, gather_all
 from redraft.agents.judge import Judge, in_batches
 from redraft.domain import Document, Evaluation, content_id
 from redraft.evaluators.metric_info import PREFERENCE
-from redraft.evaluators.votes import DISPUTED, ItemVerdicts, agreement, majority
+from redraft.evaluators.votes import agreement
 from redraft.prompts.book import PromptBook
-from redraft.prompts.coherence import ASPECTS, PREFER_SUMMARY, Aspect, Choice, PreferenceReply, PreferInput
+from redraft.prompts.coherence import ASPECTS, PREFER_SUMMARY, Aspect, PreferenceReply, PreferInput
 from redraft.prompts.contract import UNSURE, InputT, Prompt
 from redraft.prompts.revision import CHOOSE_DRAFT, ChooseInput, DraftChoice
 from redraft.text.languages import other_language_in
@@ -36,9 +36,8 @@ Side = Literal["a", "b"]
 Winner = Literal["a", "b", "tie"]
 
 
-@dataclass(frozen=True, slots=True)
-class PreferenceVerdict:
-    """One judge's verdict from both orders."""
+class PreferenceVerdict(NamedTuple):
+    """One judge's verdict on an aspect from both orders."""
 
     winner: Winner
     leaning: Side | None = None
@@ -58,30 +57,31 @@ def settled(a_first: Winner, b_first: Winner) -> PreferenceVerdict:
 
 def winner_of(verdicts: Sequence[PreferenceVerdict]) -> Winner | None:
     """Return the majority verdict; a tie without a majority, None without verdicts."""
-    voted = majority([{0: verdict.winner} for verdict in verdicts], [0]).get(0)
-    return "tie" if voted == DISPUTED else next((v.winner for v in verdicts if v.winner == voted), None)
+    votes: Counter[Winner] = Counter(verdict.winner for verdict in verdicts)
+    return next((winner for winner in votes if 2 * votes[winner] > len(verdicts)), "tie" if verdicts else None)
 
 
 async def prefer(referees: Sequence[Referee], document: Document, document_tokens: int, a: str, b: str) -> Evaluation:
     """Ask every judge in both orders. A judging of which one order brought no verdict is unjudged, never a tie."""
-    panel = await gather_all(referee.prefer(document, document_tokens, a, b) for referee in referees)
-    verdicts = [_verdicts(heard) for heard in panel]
-    judged_count = sum(bool(verdict) for verdict in verdicts)
-    trouble = next((heard.trouble for heard in panel if heard.trouble), "")
-    unsure = next((heard.a_first.reason for heard in panel if heard.a_first and heard.b_first), "")
+    judgings = await gather_all(referee.prefer(document, document_tokens, a, b) for referee in referees)
+    verdicts = [judging.verdicts for judging in judgings]
+    judged_count = sum(map(bool, verdicts))
+    trouble = next((judging.trouble for judging in judgings if judging.trouble), "")
+    unsure = next((judging.a_first.reason for judging in judgings if judging.a_first and judging.b_first), "")
+    by_aspect = [{n: by[aspect].winner for n, aspect in enumerate(ASPECTS) if aspect in by} for by in verdicts]
     details: dict[str, object] = {
         "same": False,
-        "document_read": all(heard.document_read for heard, verdict in zip(panel, verdicts, strict=True) if verdict),
+        "document_read": all(judging.document_read for judging in judgings if judging.verdicts),
         "aspects": {aspect: _counted(aspect, verdicts) for aspect in ASPECTS},
-        "agreement": agreement([_by_item(verdict) for verdict in verdicts]),
-        "judgings": [_shown(heard, verdict) for heard, verdict in zip(panel, verdicts, strict=True)],
+        "agreement": agreement(by_aspect),
+        "judgings": [judging.shown() for judging in judgings],
     }
     return Evaluation(
         PREFERENCE,
         VERSION,
         "measured" if judged_count else "failed",
         judged=judged_count,
-        unjudged=len(panel) - judged_count,
+        unjudged=len(judgings) - judged_count,
         details=details | ({"trouble": trouble} if trouble else {}),
         reason="" if judged_count else trouble or unsure or "no judge gave a verdict in both orders",
     )
@@ -89,80 +89,62 @@ async def prefer(referees: Sequence[Referee], document: Document, document_token
 
 def same() -> Evaluation:
     """Return the evaluation of two identical summaries: a tie, without asking a judge."""
-    details: dict[str, object] = {
-        "same": True,
-        "document_read": False,
-        "aspects": {aspect: _counted(aspect, []) | {"winner": "tie"} for aspect in ASPECTS},
-        "agreement": None,
-        "judgings": [],
-    }
+    aspects = {aspect: _counted(aspect, []) | {"winner": "tie"} for aspect in ASPECTS}
+    details = {"same": True, "document_read": False, "aspects": aspects, "agreement": None, "judgings": []}
     return Evaluation(PREFERENCE, VERSION, "measured", details=details)
-
-
-def _verdicts(heard: SwappedAnswers) -> dict[Aspect, PreferenceVerdict]:
-    """Return a judge's verdict on every aspect it decided; nothing where a reply is missing."""
-    a_first, b_first = _named(heard.a_first, "a", "b"), _named(heard.b_first, "b", "a")
-    shared = [aspect for aspect in ASPECTS if aspect in a_first and aspect in b_first]
-    return {aspect: settled(a_first[aspect], b_first[aspect]) for aspect in shared}
-
-
-def _named(reply: PreferenceReply | None, first: Side, second: Side) -> dict[Aspect, Winner]:
-    """Return the summaries that a reply prefers, mapped back from their positions; nothing without a reply."""
-    places: Mapping[Choice, Winner] = {"first": first, "second": second, "tie": "tie"}
-    choices = {aspect: getattr(reply, aspect) for aspect in ASPECTS} if reply else {}
-    return {aspect: places[choice] for aspect, choice in choices.items() if choice != UNSURE}
 
 
 def _counted(aspect: Aspect, verdicts: Sequence[Mapping[Aspect, PreferenceVerdict]]) -> dict[str, object]:
     """Count the votes on an aspect. Leaning verdicts, and those decided by order, count as ties too."""
     votes = [verdict[aspect] for verdict in verdicts if aspect in verdict]
-    votes_for = Counter(vote.winner for vote in votes)
     return {
         "winner": winner_of(votes),
-        "a": votes_for["a"],
-        "b": votes_for["b"],
-        "tie": votes_for["tie"],
-        "leaning_a": sum(vote.leaning == "a" for vote in votes),
-        "leaning_b": sum(vote.leaning == "b" for vote in votes),
+        **{winner: sum(vote.winner == winner for vote in votes) for winner in get_args(Winner)},
+        **{f"leaning_{side}": sum(vote.leaning == side for vote in votes) for side in get_args(Side)},
         "order_decides": sum(vote.order_decides for vote in votes),
         "unjudged": len(verdicts) - len(votes),
     }
 
 
-def _by_item(verdicts: Mapping[Aspect, PreferenceVerdict]) -> ItemVerdicts:
-    return {n: verdicts[aspect].winner for n, aspect in enumerate(ASPECTS) if aspect in verdicts}
-
-
-def _shown(heard: SwappedAnswers, verdicts: Mapping[Aspect, PreferenceVerdict]) -> dict[str, object]:
-    """Return one judge's verdict as JSON."""
-    return {
-        "judge": heard.judge,
-        "document_read": heard.document_read,
-        "verdicts": {
-            aspect: {"winner": verdict.winner, "leaning": verdict.leaning, "order_decides": verdict.order_decides}
-            for aspect, verdict in verdicts.items()
-        },
-        "a_first": _reply(heard.a_first, "a", "b"),
-        "b_first": _reply(heard.b_first, "b", "a"),
-        "trouble": heard.trouble,
-    }
-
-
-def _reply(reply: PreferenceReply | None, first: Side, second: Side) -> dict[str, str] | None:
-    winners = _named(reply, first, second)
-    entry: dict[str, str] = {aspect: winners.get(aspect, UNSURE) for aspect in ASPECTS}
-    return entry | {"reason": reply.reason} if reply else None
-
-
 @dataclass(frozen=True, slots=True)
-class SwappedAnswers:
-    """A judge's answers with `a` first and with `b` first; None without a verdict."""
+class Judging:
+    """A judge's replies with `a` first and with `b` first; None without a reply."""
 
     judge: str
     a_first: PreferenceReply | None
     b_first: PreferenceReply | None
     document_read: bool
     trouble: str = ""
+
+    @property
+    def verdicts(self) -> dict[Aspect, PreferenceVerdict]:
+        """Return the verdict on every aspect that both replies decide; nothing where one is missing."""
+        a_first, b_first = _winners(self.a_first, "a", "b"), _winners(self.b_first, "b", "a")
+        return {aspect: settled(winner, b_first[aspect]) for aspect, winner in a_first.items() if aspect in b_first}
+
+    def shown(self) -> dict[str, object]:
+        """Return the verdicts and replies as JSON."""
+
+        def reply_json(reply: PreferenceReply | None, first: Side, second: Side) -> dict[str, str] | None:
+            winners = _winners(reply, first, second)
+            by_aspect: dict[str, str] = {aspect: winners.get(aspect, UNSURE) for aspect in ASPECTS}
+            return by_aspect | {"reason": reply.reason} if reply else None
+
+        return {
+            "judge": self.judge,
+            "document_read": self.document_read,
+            "verdicts": {aspect: verdict._asdict() for aspect, verdict in self.verdicts.items()},
+            "a_first": reply_json(self.a_first, "a", "b"),
+            "b_first": reply_json(self.b_first, "b", "a"),
+            "trouble": self.trouble,
+        }
+
+
+def _winners(reply: PreferenceReply | None, first: Side, second: Side) -> dict[Aspect, Winner]:
+    """Return the summaries that a reply prefers, by their places in it; nothing without a reply."""
+    by_place: dict[str, Winner] = {"first": first, "second": second, "tie": "tie"}
+    choices = {aspect: getattr(reply, aspect, UNSURE) for aspect in ASPECTS}
+    return {aspect: by_place[choice] for aspect, choice in choices.items() if choice != UNSURE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,25 +155,25 @@ class Referee:
     tokenizer: Tokenizer
     window: int | None
 
-    async def prefer(self, document: Document, document_tokens: int, a: str, b: str) -> SwappedAnswers:
+    async def prefer(self, document: Document, document_tokens: int, a: str, b: str) -> Judging:
         """Ask for the better summary in both orders; the document is shown if it fits."""
+        tokens, trouble = prompt_tokens(self.judge.book, self.tokenizer, a, b), ""
         if not self.judge.can_read(other_language_in(document)):
             trouble = "the built-in model judges English only, and the document is in another language"
-            return SwappedAnswers(self.judge.name, None, None, False, trouble)
-        needed = prompt_tokens(self.judge.book, self.tokenizer, a, b)
-        if not fits(needed, self.window):
-            trouble = f"the two summaries need {needed:,} tokens, and the window has {self.window:,}"
-            return SwappedAnswers(self.judge.name, None, None, False, trouble)
-        read = fits(needed + document_tokens, self.window)
+        elif not fits(tokens, self.window):
+            trouble = f"the two summaries need {tokens:,} tokens, and the window has {self.window:,}"
+        if trouble:
+            return Judging(self.judge.name, None, None, False, trouble)
+        is_read = fits(tokens + document_tokens, self.window)
         results = await self._both_orders(
             PREFER_SUMMARY,
             PreferenceReply,
-            lambda first, second: PreferInput(document=document.text if read else None, first=first, second=second),
+            lambda first, second: PreferInput(document=document.text if is_read else None, first=first, second=second),
             a,
             b,
-            [document.id if read else None],
+            [document.id if is_read else None],
         )
-        return SwappedAnswers(self.judge.name, results.verdicts.get(0), results.verdicts.get(1), read, results.trouble)
+        return Judging(self.judge.name, results.verdicts.get(0), results.verdicts.get(1), is_read, results.trouble)
 
     async def choose(self, notes: ChooseInput, revision: str, best: str) -> list[DraftChoice]:
         """Return which of two drafts is better, for the revision in first place and then in second; nothing where one

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from types import MappingProxyType
-from typing import Annotated, Any, Generic, Literal, TypeVar, get_args, get_origin
+from types import MappingProxyType, UnionType
+from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
 
 from pydantic import (
     AfterValidator,
@@ -143,6 +143,27 @@ def plain_name(name: object) -> str:
     return _NOT_LETTERS.sub("", str(name)).casefold()
 
 
+class _FieldNames(NamedTuple):
+    """The plain names of a field of a reply model: its own, and what else models call it."""
+
+    field: str
+    name: str
+    aliases: frozenset[str]
+    is_label: bool
+
+
+@cache
+def _field_names(model: type[BaseModel]) -> list[_FieldNames]:
+    own_names = set(map(plain_name, model.model_fields))
+    fields: list[_FieldNames] = []
+    for field, info in model.model_fields.items():
+        aliases = {plain_name(alias) for mark in info.metadata if isinstance(mark, AliasNames) for alias in mark.names}
+        choices = get_args(info.annotation) if get_origin(info.annotation) in (Union, UnionType) else (info.annotation,)
+        is_label = all(get_origin(choice) is Literal for choice in choices)
+        fields.append(_FieldNames(field, plain_name(field), frozenset(aliases - own_names), is_label))
+    return fields
+
+
 def under_field_names(value: Mapping[Any, object], model: type[BaseModel]) -> dict[str, object]:
     """Return the values under the names of a model's fields, however these are spelled, or else called by another name;
     without those that have different values under two names."""
@@ -150,20 +171,12 @@ def under_field_names(value: Mapping[Any, object], model: type[BaseModel]) -> di
     for name, part in value.items():
         parts_by_name.setdefault(plain_name(name), []).append(part)
     named: dict[str, object] = {}
-    for field, info in model.model_fields.items():
-        aliases = {plain_name(alias) for mark in info.metadata if isinstance(mark, AliasNames) for alias in mark.names}
-        aliases -= set(map(plain_name, model.model_fields))
-        parts = parts_by_name.get(plain_name(field)) or []
-        if not parts and (
-            parts := [part for alias in parts_by_name if alias in aliases for part in parts_by_name[alias]]
-        ):
-            choices = get_args(info.annotation) if get_origin(info.annotation) is not Literal else (info.annotation,)
-            if (
-                choices
-                and all(get_origin(choice) is Literal for choice in choices)
-                and read_label(parts[0]) in _NO_LABEL
-            ):
-                parts = []
+    for field, name, aliases, is_label in _field_names(model):
+        parts = parts_by_name.get(name, [])
+        if not parts:
+            parts = [part for alias in parts_by_name if alias in aliases for part in parts_by_name[alias]]
+            # "error: none" is no category.
+            parts = [] if parts and is_label and read_label(parts[0]) in _NO_LABEL else parts
         if parts and all(part == parts[0] for part in parts):
             named[field] = parts[0]
     return named

@@ -32,7 +32,7 @@ def put_messages(raw: Transaction, call: int, messages: Sequence[Message]) -> No
     texts: dict[str, bytes] = {}
     rows: list[tuple[int, int, Role, str]] = []
     for role, words in messages:
-        for part in _parts(words):
+        for part in parts_of(words):
             body = part.encode("utf-8", "replace")
             key = hashlib.blake2b(body, digest_size=12).hexdigest()
             texts[key] = zlib.compress(body)
@@ -50,7 +50,7 @@ def read_messages(raw: Transaction, call: int) -> tuple[Message, ...]:
     )
 
 
-def _parts(words: str) -> Iterator[str]:
+def parts_of(words: str) -> Iterator[str]:
     """Yield the parts of a text in order: each long value, and what is in between."""
     rest, start = "", 0
     for border in (*_BORDER.finditer(words), None):

@@ -85,8 +85,8 @@ def saved_as(title: str, suffix: str) -> dict[str, str]:
 def file_of(store: Store, run: Run, kind: DownloadFormat) -> tuple[str, str | bytes]:
     """Return the title of a run's document, and its summary or dossier as a file."""
     if kind.form is None:
-        dossier = read_dossier(store, run.id)
         is_page = kind.suffix.endswith("html")
+        dossier = read_dossier(store, run.id, texts=is_page)
         return dossier.document.title, dossier_page(dossier) if is_page else run_markdown(store, run.id)
     if run.kind == "ask" and kind.form in ("text", "markdown"):
         answer = read_answer(store, run.id)

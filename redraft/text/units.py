@@ -6,7 +6,6 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from typing import NamedTuple
 
 import numpy as np
@@ -48,14 +47,6 @@ def units(text: str) -> list[str]:
 def words(text: str) -> list[str]:
     """Return the words of `text`."""
     return [word for block in _blocks(text) for word in _WORD.findall(_folded(block))]
-
-
-def changed_words(before: str, after: str) -> set[str]:
-    """Return the words by which two texts differ, in order: those of each that have no counterpart in the other."""
-    first, second = words(before), words(after)
-    blocks = SequenceMatcher(None, first, second, autojunk=False).get_opcodes()
-    differing = (first[a:b] + second[c:d] for kind, a, b, c, d in blocks if kind != "equal")
-    return {word for words_of_block in differing for word in words_of_block}
 
 
 def indexed(text: str) -> UnitIndex:
@@ -146,7 +137,7 @@ def _ranks(units: npt.NDArray[np.int64], longest: int) -> list[npt.NDArray[np.in
 def _common_run(
     ranks: Sequence[npt.NDArray[np.int64]], ones: npt.NDArray[np.int64], nearest: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int64]:
-    """Return how many units from each place of `ones` are the same from the place of `others` beside it."""
+    """Return how many units from each place of `ones` are the same as from the place of `nearest` beside it."""
     length = np.zeros_like(ones)
     last = len(ranks[0]) - 1
     for width, rank in reversed([(2**power, rank) for power, rank in enumerate(ranks)]):

@@ -168,36 +168,6 @@ async def test_known_answer_serves_another_sentence(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("after", "asked_again"),
-    [
-        (("Hester the keeper saw the lamp go out on that cold night.", "She left the tower."), 1),
-        (("Ann the keeper saw the lamp go out on that dark night.", "She left the tower."), 2),
-    ],
-    ids=["a detail", "who is meant"],
-)
-async def test_a_detail_that_changes_takes_nothing_along(
-    tmp_path: Path, after: tuple[str, str], asked_again: int
-) -> None:
-    class Naming(Keepers):
-        """Asks who left, by name."""
-
-        def ask_summary(self, sheet: Sheet) -> Said:
-            question = {"question": "What did Hester leave?", "answer": "the tower", "search": "left", "importance": 3}
-            sentences = [(n, "left" in sentence_of(sentence)) for n, sentence in sheet.items("sentences").items()]
-            return {"sentences": [{"id": n, "questions": [question] if is_so else []} for n, is_so in sentences]}
-
-    court = Court(tmp_path, Naming())
-    before = "Hester the keeper saw the lamp go out on that dark night. She left the tower."
-    await court.evaluate(before, metrics=("consistency",))
-    court.forget()
-    await court.evaluate(" ".join(after), metrics=("consistency",))
-
-    assert court.items("ask_summary") == asked_again
-    court.store.close()
-
-
-@pytest.mark.slow
 async def test_an_answer_is_compared_once(court: Court) -> None:
     await court.evaluate(told(1, wrong={2: "Bob", 3: "Jim"}))
     # Coverage shows the sentence, and consistency asked about it.

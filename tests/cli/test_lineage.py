@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 import re
 from collections.abc import Iterator
@@ -147,6 +149,13 @@ def test_the_text_is_left_out_on_request(court: tuple[Inside, str]) -> None:
     content = json.loads(command.run("export", run, "--no-source", "--format", "json").out)
     assert content["document"]["text"] is None
     assert "only the cited passages" in content["holds"]
+    contents = {}
+    for name, option in (("with", ()), ("without", ("--no-source",))):
+        page = command.run("export", run, *option).out
+        packed = page.partition('id="data">')[2].partition("</script>")[0]
+        contents[name] = json.loads(gzip.decompress(base64.b64decode(packed)))
+    assert "keeper number 1 is called Tom1" in json.dumps(contents["with"]["parts"])
+    assert not {"parts", "details"} & contents["without"].keys()
 
 
 def test_unwritable_exports_are_refused(court: tuple[Inside, str], tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ def test_verdict_claims_only_clear_differences(pair: RunComparison) -> None:
     assert clauses(equal) == ["Coverage is equal"]
     assert clauses(differing, interval=Interval(-0.4, -0.1)) == ["Consistency is higher for B"]
     assert clauses(differing, interval=Interval(-0.4, 0.1)) == ["No clear difference in consistency"]
-    assert clauses(differing, interval=None) == []
+    assert clauses(differing, interval=None) == ["Consistency 0.75 for A and 1.00 for B"]
     assert clauses(differing, difference=None) == []
 
 

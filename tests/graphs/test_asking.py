@@ -28,9 +28,9 @@ REVIEWED = {"goals": GOALS, **ROOM, "review": True}
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[Bench]:
-    made = Bench(tmp_path)
-    yield made
-    made.store.close()
+    bench_ = Bench(tmp_path)
+    yield bench_
+    bench_.store.close()
 
 
 async def asked_by(graph: Any, config: RunnableConfig) -> tuple[str, ReviewQuestion]:
@@ -48,19 +48,21 @@ async def test_the_question_can_be_read_by_itself(bench: Bench) -> None:
     events: list[Event] = []
     graph = compiled()
     async with bench.session(observer=events.append) as session:
-        left = await graph.ainvoke({"order": {**bench.task, **REVIEWED}}, thread(), context=session)
+        output = await graph.ainvoke({"order": {**bench.task, **REVIEWED}}, thread(), context=session)
     (run,) = bench.store.runs.latest(9)
     _, question = await asked_by(graph, thread())
 
     assert (run.status, run.stop_reason, run.error) == ("waiting", "review", None)
-    assert left["__interrupt__"][0].value == question
+    assert output["__interrupt__"][0].value == question
     assert json.loads(json.dumps(question)) == question
     assert (question["run"], question["round"], question["draft"]) == (run.id, 1, run.draft)
     assert (question["text"], question["words"], question["goals"]) == (POOR, 14, GOALS)
     assert question["scores"] == {"coverage": 1 / 6, "consistency": 0.5}
     wrong, *lacking = question["findings"]
     # For what is lacking there are free words.
-    assert [(one["metric"], one["expected"]) for one in lacking] == [("coverage", f"Tom{n}") for n in (3, 4, 5, 6)]
+    assert [(finding["metric"], finding["expected"]) for finding in lacking] == [
+        ("coverage", f"Tom{n}") for n in (3, 4, 5, 6)
+    ]
     assert (wrong["metric"], wrong["sentence"], wrong["found"], wrong["expected"]) == (
         "consistency",
         "The keeper number 2 is called Bob.",
@@ -85,14 +87,14 @@ async def test_it_is_answered_by_numbers_and_words(bench: Bench) -> None:
         assert len(question["findings"]) == 5
         bob = [number for number, finding in enumerate(question["findings"], 1) if finding["found"] == "Bob"]
         answer = Command(resume={"drop": bob, "add": ["The sea is cold."]})
-        left = (await graph.ainvoke(answer, thread(), context=session))["result"]
-        result = await session.result(left["run"])
+        output = (await graph.ainvoke(answer, thread(), context=session))["result"]
+        result = await session.result(output["run"])
 
     (sheet,) = bench.asked("edit")
     assert [point["task"] for point in sheet.items("points").values()] == ["change"]
     assert "The sea is cold." in (result.summary or "")
     assert keepers_in(result.summary or "") == keepers_in(told(*range(1, 7))) | {2: "Bob"}
-    assert (result.run.status, result.run.stop_reason, left["stop"]) == ("done", "nothing_to_fix", "nothing_to_fix")
+    assert (result.run.status, result.run.stop_reason, output["stop"]) == ("done", "nothing_to_fix", "nothing_to_fix")
 
 
 async def test_a_draft_edited_by_hand_is_judged(bench: Bench) -> None:
@@ -100,8 +102,8 @@ async def test_a_draft_edited_by_hand_is_judged(bench: Bench) -> None:
     async with bench.session() as session:
         await graph.ainvoke({"order": {**bench.task, **REVIEWED}}, thread(), context=session)
         edited = {"edited": f"  {told(*range(1, 7))}\n"}
-        left = (await graph.ainvoke(Command(resume=edited), thread(), context=session))["result"]
-        result = await session.result(left["run"])
+        output = (await graph.ainvoke(Command(resume=edited), thread(), context=session))["result"]
+        result = await session.result(output["run"])
     assert (result.run.stop_reason, result.summary) == ("goals_met", told(*range(1, 7)))
     assert result.rounds[1].reason == "edited by hand"
 
@@ -134,9 +136,9 @@ async def test_wrong_answer_is_asked_again(bench: Bench) -> None:
             assert {**again, "problem": ""} == first
             assert bench.store.runs.get(first["run"]).status == "waiting"
         calls = len(bench.sheets)
-        left = (await graph.ainvoke(Command(resume={"stop": True}), thread(), context=session))["result"]
-        result = await session.result(left["run"])
-    assert left["stop"] == "cancelled"
+        output = (await graph.ainvoke(Command(resume={"stop": True}), thread(), context=session))["result"]
+        result = await session.result(output["run"])
+    assert output["stop"] == "cancelled"
     assert (result.run.status, result.run.stop_reason, result.summary) == ("done", "cancelled", POOR)
     assert len(bench.sheets) == calls
 
@@ -221,8 +223,8 @@ class Stepwise(Author):
 async def gone(graph: Graph, bench: Bench, session: Session) -> Result:
     """The way that is going to be abandoned: consistency is mended first, and then coverage."""
     bench.script = Stepwise()
-    left = (await graph.ainvoke({"order": bench.task}, thread(), context=session))["result"]
-    result = await session.result(left["run"])
+    output = (await graph.ainvoke({"order": bench.task}, thread(), context=session))["result"]
+    result = await session.result(output["run"])
     assert [aims for _, aims, _ in stories(result)] == [(), ("consistency", "coverage"), ("coverage",)]
     assert result.run.stop_reason == "goals_met"
     return result
@@ -230,8 +232,8 @@ async def gone(graph: Graph, bench: Bench, session: Session) -> Result:
 
 async def at(graph: Graph, node: str, number: int) -> Any:
     """The checkpoint before a node in a round."""
-    history = [one async for one in graph.aget_state_history(thread())]
-    return next(one for one in history if one.next == (node,) and one.values["round"] == number)
+    history = [snapshot async for snapshot in graph.aget_state_history(thread())]
+    return next(snapshot for snapshot in history if snapshot.next == (node,) and snapshot.values["round"] == number)
 
 
 async def test_checkpoint_continues_with_other_aims(bench: Bench) -> None:

@@ -49,9 +49,9 @@ class Bench(Court):
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[Bench]:
-    made = Bench(tmp_path)
-    yield made
-    made.store.close()
+    bench_ = Bench(tmp_path)
+    yield bench_
+    bench_.store.close()
 
 
 def compiled(**options: Any) -> Any:
@@ -64,21 +64,25 @@ def compiled(**options: Any) -> Any:
 @pytest.mark.slow
 async def test_externally_driven_graph_has_a_ledger(bench: Bench) -> None:
     async with bench.session() as session:
-        left = (await compiled().ainvoke({"order": bench.task}, thread(), context=session))["result"]
-        result = await session.result(left["run"])
-        whole = await session.summarize(
+        output = (await compiled().ainvoke({"order": bench.task}, thread(), context=session))["result"]
+        result = await session.result(output["run"])
+        summarized = await session.summarize(
             bench.document, settings=bench.settings({"strategy": "direct", **LENGTH}), goals=GOALS
         )
 
     assert (result.run.status, result.run.stop_reason) == ("done", "goals_met")
-    assert (left["stop"], left["scores"]) == ("goals_met", {"coverage": 1.0, "consistency": 1.0})
-    assert left["summary"] == result.summary
-    assert result.usage.calls == bench.store.calls.totals(left["run"]).calls == len(bench.sheets)
+    assert (output["stop"], output["scores"]) == ("goals_met", {"coverage": 1.0, "consistency": 1.0})
+    assert output["summary"] == result.summary
+    assert result.usage.calls == bench.store.calls.totals(output["run"]).calls == len(bench.sheets)
     assert result.run.seconds > 0
     assert keepers_in(result.summary or "").keys() == {1, 2, 3, 4, 5, 6}
     # It is the same run as the workshop's own verb makes.
-    assert (whole.run.identity, whole.summary, whole.usage.calls) == (result.run.identity, result.summary, 0)
-    assert not bench.store.is_claimed(left["run"])
+    assert (summarized.run.identity, summarized.summary, summarized.usage.calls) == (
+        result.run.identity,
+        result.summary,
+        0,
+    )
+    assert not bench.store.is_claimed(output["run"])
 
 
 @pytest.mark.slow
@@ -93,10 +97,10 @@ async def test_larger_budget_continues_a_stopped_graph(bench: Bench) -> None:
         with pytest.raises(BudgetError, match="the limit of 4 calls is used up"):
             await graph.ainvoke(None, thread(), context=session)
     async with bench.session(limits=Limits(max_calls=1000)) as other:
-        left = (await graph.ainvoke(None, thread(), context=other))["result"]
-        result = await other.result(left["run"])
+        output = (await graph.ainvoke(None, thread(), context=other))["result"]
+        result = await other.result(output["run"])
 
-    assert left["run"] == run.id
+    assert output["run"] == run.id
     assert (result.run.status, result.run.stop_reason) == ("done", "goals_met")
     assert result.run.limits == Limits(max_calls=1000)
     assert result.usage.calls == len(bench.sheets) > 4
@@ -111,10 +115,12 @@ async def test_each_start_is_its_own_run(bench: Bench, tmp_path: Path) -> None:
         first = (await graph.ainvoke({"order": {**bench.task, "goals": {}}}, thread(), context=session))["result"]
         second = (await graph.ainvoke({"order": {"source": str(other)}}, thread(), context=session))["result"]
 
-    runs = [bench.store.runs.get(left["run"]) for left in (first, second)]
+    runs = [bench.store.runs.get(output["run"]) for output in (first, second)]
     assert [run.status for run in runs] == ["done", "done"]
     assert len({run.document for run in runs}) == 2
-    assert [left["summary"] for left in (first, second)] == [bench.store.runs.draft(run.drafted()).text for run in runs]
+    assert [output["summary"] for output in (first, second)] == [
+        bench.store.runs.draft(run.drafted()).text for run in runs
+    ]
 
 
 @pytest.mark.slow
@@ -124,10 +130,10 @@ async def test_recorded_run_continues_then_starts_anew(bench: Bench) -> None:
         stopped = await session.summarize(bench.document, settings=settings, goals=GOALS)
     assert stopped.run.status == "stopped"
     async with bench.session(limits=Limits()) as session:
-        on = (await graph.ainvoke({"order": {"recorded": stopped.run.id}}, thread(), context=session))["result"]
+        continued = (await graph.ainvoke({"order": {"recorded": stopped.run.id}}, thread(), context=session))["result"]
         result = (await graph.ainvoke({"order": bench.task}, thread(), context=session))["result"]
-    assert (on["run"], on["stop"]) == (stopped.run.id, "goals_met")
-    assert result["run"] != on["run"]
+    assert (continued["run"], continued["stop"]) == (stopped.run.id, "goals_met")
+    assert result["run"] != continued["run"]
     assert len({(sheet.prompt, sheet.text) for sheet in bench.sheets}) == len(bench.sheets)
 
 
@@ -184,10 +190,10 @@ async def test_session_comes_from_context_or_builder(bench: Bench) -> None:
         graph = graphs.summarizer("direct").compile()
         order = {"order": bench.task}
         contexts = (Holder(session), Several(session), {"session": session})
-        kept = [await graph.ainvoke(order, context=context) for context in contexts]
+        outputs = [await graph.ainvoke(order, context=context) for context in contexts]
         own = graphs.summarizer("direct", session=session).compile()
-        kept += [await own.ainvoke(order), await own.ainvoke(order, context={"user": "ann"})]
-    assert [output["result"]["stop"] for output in kept] == ["goals_met"] * 5
+        outputs += [await own.ainvoke(order), await own.ainvoke(order, context={"user": "ann"})]
+    assert [output["result"]["stop"] for output in outputs] == ["goals_met"] * 5
 
 
 async def test_graph_without_document_says_its_input(bench: Bench) -> None:
@@ -225,7 +231,7 @@ async def test_updates_of_a_refinement_tell_progress(bench: Bench) -> None:
 
     assert all(changed for update in updates for changed in update.values())
     settled = [update["settle"] for update in updates if "settle" in update]
-    assert [(one["accepted"], one["reason"]) for one in settled] == [
+    assert [(update["accepted"], update["reason"]) for update in settled] == [
         (True, "the first draft"),
         (True, "the revision is preferred in both orders"),
     ]
@@ -247,15 +253,15 @@ async def test_each_metric_is_a_visible_step(bench: Bench) -> None:
         updates = await seen(graph, bench.task, session)
         history = [snapshot async for snapshot in graph.aget_state_history(thread())]
 
-    judged = [update["metric"]["judged"] for update in updates if "metric" in update]
-    assert sorted(name for one in judged for name in one) == sorted(
+    metrics_of_steps = [update["metric"]["judged"] for update in updates if "metric" in update]
+    assert sorted(name for metrics in metrics_of_steps for name in metrics) == sorted(
         ["consistency", "coverage", "newcomer", "statistics"] * 2
     )
-    assert all(len(one) == 1 for one in judged)
+    assert all(len(metrics) == 1 for metrics in metrics_of_steps)
     fanned = [snapshot.tasks for snapshot in history if snapshot.next and set(snapshot.next) == {"metric"}]
     assert [len(tasks) for tasks in fanned] == [4, 4]
-    said = {name: verdict for task in fanned[0] for name, verdict in task.result["judged"].items()}
-    assert said["coverage"] == {"outcome": "scored", "score": 1.0, "judged": 6, "unjudged": 0, "findings": {}}
+    verdicts = {name: verdict for task in fanned[0] for name, verdict in task.result["judged"].items()}
+    assert verdicts["coverage"] == {"outcome": "scored", "score": 1.0, "judged": 6, "unjudged": 0, "findings": {}}
     rounds = [snapshot.values["round"] for snapshot in history if snapshot.next == ("settle",)]
     assert rounds == [1, 0]
 
@@ -301,12 +307,12 @@ async def test_an_observer_that_always_fails_changes_nothing(tmp_path: Path, cap
 
     quiet, loud = Bench(tmp_path / "quiet"), Bench(tmp_path / "loud")
     outcomes = []
-    for one, observer in ((quiet, lambda event: None), (loud, faulty)):
-        async with one.session(observer=observer) as session:
-            left = (await compiled().ainvoke({"order": one.task}, thread(), context=session))["result"]
-            result = await session.result(left["run"])
-        outcomes.append((result.run.status, result.run.stop_reason, result.summary, result.scores, len(one.sheets)))
-        one.store.close()
+    for bench, observer in ((quiet, lambda event: None), (loud, faulty)):
+        async with bench.session(observer=observer) as session:
+            output = (await compiled().ainvoke({"order": bench.task}, thread(), context=session))["result"]
+            result = await session.result(output["run"])
+        outcomes.append((result.run.status, result.run.stop_reason, result.summary, result.scores, len(bench.sheets)))
+        bench.store.close()
     assert outcomes[0] == outcomes[1]
     assert outcomes[0][0] == "done"
     assert "an observer failed at done" in caplog.text

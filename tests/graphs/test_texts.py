@@ -34,29 +34,29 @@ async def session() -> AsyncIterator[Session]:
 
 async def test_text_goes_in_and_summary_out(session: Session) -> None:
     order: Task = {"text": TEXT, "words": 12}
-    left = (await graphs.draft("direct").compile().ainvoke({"order": order}, context=session))["result"]
+    output = (await graphs.draft("direct").compile().ainvoke({"order": order}, context=session))["result"]
 
-    result = await session.result(left["run"])
-    assert left["summary"] == result.summary
-    assert (left["findings"], left["scores"]) == ([], {})
+    result = await session.result(output["run"])
+    assert output["summary"] == result.summary
+    assert (output["findings"], output["scores"]) == ([], {})
     document = await session.add(Document.from_text(TEXT))
     assert result.run.document == document
     order = {"source": document, "words": 12}
     again = (await graphs.draft("direct").compile().ainvoke({"order": order}, context=session))["result"]
-    assert again["summary"] == left["summary"]
+    assert again["summary"] == output["summary"]
 
 
 @pytest.mark.slow
 async def test_scores_and_findings_come_out(session: Session) -> None:
     task: Task = {"text": TEXT, "summary": WRONG, "metrics": ["consistency"]}
-    left = (await graphs.judge().compile().ainvoke({"order": task}, context=session))["result"]
+    output = (await graphs.judge().compile().ainvoke({"order": task}, context=session))["result"]
 
-    result = await session.result(left["run"])
-    assert (left["summary"], left["scores"]) == (WRONG, {"consistency": 0.0})
-    (finding,) = left["findings"]
+    result = await session.result(output["run"])
+    assert (output["summary"], output["scores"]) == (WRONG, {"consistency": 0.0})
+    (finding,) = output["findings"]
     assert finding["sentence"] == WRONG
     assert finding["id"] == result.evaluations["consistency"].findings[0].id
-    json.dumps(left["findings"])
+    json.dumps(output["findings"])
 
 
 @pytest.mark.parametrize("kind", ["text", "path", "name", "id"])
@@ -159,9 +159,9 @@ async def test_a_parent_keeps_all_its_values(kind: str, session: Session) -> Non
         output = await graph.ainvoke(Command(resume={"stop": True}), thread, context=session)
 
     assert len(THEIRS) >= 70
-    made = output.pop("result" if kind == "subgraph" else "made")
-    assert made.keys() == GraphResult.__annotations__.keys()
-    assert made["summary"] == (await session.result(made["run"])).summary
+    summarized = output.pop("result" if kind == "subgraph" else "made")
+    assert summarized.keys() == GraphResult.__annotations__.keys()
+    assert summarized["summary"] == (await session.result(summarized["run"])).summary
     assert output == values
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from contextlib import chdir
@@ -15,7 +16,7 @@ import pytest
 from tests.chatserver import ChatServer
 from tests.cli.inside import Inside
 from tests.command import Done
-from tests.torture.settings import HARMFUL, MAY, SETTINGS, Command, taken, toml, typical, unasked
+from tests.leaks.found import HARMFUL, MAY, SETTINGS, Command, taken, toml, typical, wrongly_set
 
 KEY = "sk-the-users-own-0123456789"
 RUN = ("summarize", "book.md", "-w", "60")
@@ -185,28 +186,26 @@ def test_only_harmless_settings_are_accepted(nowhere: Path, key: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("form", ["{}", " {}", "--{}"])
+def test_other_spellings_set_nothing_harmful(nowhere: Path, form: str) -> None:
+    del nowhere
+    harmful = {key: (path, option) for path, key, option in SETTINGS if key not in MAY}
+    for key, (path, option) in harmful.items():
+        for spelled in (form.format(key.upper()), form.format(key.replace("-", "_"))):
+            for value in (typical(key, option), "http://stranger.example", {"a": 1}):
+                content = f"{json.dumps(spelled)} = {toml(value)}\n"
+                assert wrongly_set(taken(path, content)) == {}, (path, content)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("value", HARMFUL)
 def test_no_found_text_is_a_place(nowhere: Path, value: str) -> None:
-    """The value is what is asked about: `tests/torture/settings.py` makes files of every kind."""
     del nowhere
     texts = [entry for entry in SETTINGS if type(entry[2].type) is click.types.StringParamType and entry[1] not in MAY]
     assert len(texts) > 20
     for path, key, _ in texts:
         outcome = taken(path, f'{key} = "{value}"\n')
         assert outcome.is_harm or (value == "" and outcome.refused.endswith("the name is empty.")), (path, key)
-
-
-@pytest.mark.slow
-def test_random_found_files_set_nothing_harmful() -> None:
-    assert list(unasked(200, 1)) == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("let_in", ["embeddings", "prompts"])
-def test_random_files_notice_a_hole(let_in: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for option in [option for _, key, option in SETTINGS if key == let_in]:
-        monkeypatch.setattr(option, "found", "yes")
-    assert any(f"{let_in} = " in wrong for wrong in unasked(3000, 1))
 
 
 @pytest.mark.parametrize("content", ["a = " + "[" * 3_000, "a." * 3_000 + "b = 1"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,11 @@ from typing import Any
 import pytest
 
 from redraft.domain import Span
+from redraft.report.dossier.build import read_dossier
 from redraft.report.dossier.contents import Dossier
 from redraft.report.history.lineage import TracedSentence
 from redraft.report.pages.dossier import dossier_page
+from redraft.store.store import Store
 from tests.browser import serious
 from tests.pages.conftest import Exported
 from tests.pages.support import PAYLOAD, STRUCTURE, changed, opened
@@ -218,6 +221,21 @@ def test_key_facts_and_calls_are_filtered(page: Any, exported: Exported) -> None
     edits = sum(1 for call in exported.dossier.calls if "edit" in f"{call.label} {call.prompt}")
     page.fill("[data-calls-find]", "edit")
     assert page.locator("[data-calls-rows] tr").count() == edits > 0
+
+
+def test_scores_lead_to_prompts_and_replies(page: Any, exported: Exported, tmp_path: Path) -> None:
+    with Store(exported.database) as store:
+        dossier = read_dossier(store, exported.run, texts=True)
+    opened(page, saved(dossier, tmp_path, "with.html"))
+    page.locator("[data-calls-of]").first.click()
+    page.locator(".open-call").first.click()
+    number = int(page.locator(".open-call").first.inner_text())
+    call = next(call for call in dossier.call_details if call.number == number)
+    texts = page.locator(".call-texts pre").all_text_contents()
+    assert texts[0] == call.messages[0].text
+    assert json.loads(texts[-1]) == json.loads(call.reply or "")
+    assert page.requests == [f"file://{tmp_path}/with.html"]
+    assert page.troubles == []
 
 
 @pytest.mark.nightly

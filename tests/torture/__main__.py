@@ -28,7 +28,6 @@ from tests.torture import (
     kills,
     readings,
     refusals,
-    settings,
 )
 from tests.torture.runner import WORKERS, Attack, Row, Try, attacked, batches, chosen, counted, table
 
@@ -41,7 +40,6 @@ ATTACKS: tuple[Attack, ...] = (
     *injections.ATTACKS,
     batches("readings", readings.lost, share=30),
     batches("envelopes", envelopes.misread, share=25),
-    batches("settings", settings.unasked, share=24),
     batches("refusals", refusals.taken, share=24),
     # Each is a judgment by the whole pipeline.
     batches("forms", forms.scored_wrongly, share=2, size=10),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from redraft.cli import hints, options, parse_options, terminal
-from redraft.cli.output_files import Form, check_output, form_of, form_options, hand_over, render_content, target
+from redraft.cli.output_files import Form, form_of, form_options, hand_over, render_content, target
 from redraft.cli.sections import command
 from redraft.domain import record_json
 from redraft.errors import UsageError
@@ -180,7 +180,7 @@ def show(
                 return 0
             if result.run.status == "done":
                 _say_question(result, quiet=quiet)
-                outcome.finish(store, result, as_json=False, quiet=quiet)
+                outcome.finish(store, result, to, quiet=quiet)
                 return 0
         else:
             if parts and not to.as_json:
@@ -240,7 +240,7 @@ Examples:
   redraft export 3fa2 --format json > run.json
 
 The HTML file is self-contained: it works offline, and includes the document's
-text unless --no-source is given.
+text, prompts and replies unless --no-source is given.
 """
 
 
@@ -248,7 +248,10 @@ text unless --no-source is given.
 @click.argument("run_id", metavar="RUN")
 @form_options("html", "markdown", "json")
 @options.typed_option(
-    "--no-source", section="output", is_flag=True, help="Leave out the document's text, except for cited passages."
+    "--no-source",
+    section="output",
+    is_flag=True,
+    help="Leave out prompts and the document's text, except what is cited.",
 )
 @options.settings("embeddings")
 @options.db
@@ -269,14 +272,14 @@ def export(
     from redraft.report.markdown.run import run_markdown
     from redraft.report.pages.dossier import dossier_page
 
-    check_output(output)
     chosen_form = form_of(form, output, f"redraft export {run_id} -o dossier.html")
     encoder = parse_options.encoder(embeddings)
     with parse_options.store_to_read(db) as store:
         if chosen_form == "markdown":
             text, holds = run_markdown(store, run_id, encoder=encoder), "Includes the cited passages of the document."
         else:
-            dossier = read_dossier(store, run_id, source=not no_source, encoder=encoder)
+            texts = chosen_form == "html" and not no_source
+            dossier = read_dossier(store, run_id, source=not no_source, encoder=encoder, texts=texts)
             text, holds = render_content(dossier, chosen_form, dossier_page), dossier.holds
     hand_over(text, holds, output, quiet=quiet)
     return 0

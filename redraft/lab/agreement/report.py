@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from redraft.errors import UsageError
 from redraft.evaluators.consistency import Consistency
@@ -41,8 +41,6 @@ from redraft.report.tables import Cell, Report, Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.store.store import Store
 
-TAU, BALANCED = "tau-b", "balanced accuracy"
-SENTENCES = "sentences"
 QUESTEVAL = "QuestEval-like"
 """Both metrics' own questions and answers, scored as QuestEval does: by the mean token F1 of the answers, without a
 threshold. The coverage figure is also QAEval's."""
@@ -80,17 +78,15 @@ def agree_report(outcome: AgreementOutcome) -> Report:
 
 
 def _headline(tables: Sequence[Table]) -> Iterator[str]:
+    def shown(cell: Cell) -> str:
+        return figure(number(cell))
+
     records = {table.name: table.records for table in tables}
-    balanced = {row["judge"]: row[BALANCED] for row in records.get("classes", ())}
+    balanced = {row["judge"]: row["balanced accuracy"] for row in records.get("classes", ())}
     for row in records["agreement"][:_MAX]:
-        tau, low, high = (_figure(row[name]) for name in (TAU, "95% from", "95% to"))
-        accuracy = f"; balanced accuracy {_figure(balanced.get(row['judge']))}" if balanced else ""
-        span = f"[{low}, {high}] over {row['summaries']} of {row['of']} summaries"
-        yield f"{plain(str(row['judge']))}: tau-b {tau} {span}{accuracy}"
-
-
-def _figure(cell: Cell) -> str:
-    return figure(number(cell))
+        accuracy = f"; balanced accuracy {shown(balanced.get(row['judge']))}" if balanced else ""
+        span = f"[{shown(row['95% from'])}, {shown(row['95% to'])}] over {row['summaries']} of {row['of']} summaries"
+        yield f"{plain(str(row['judge']))}: tau-b {shown(row['tau-b'])} {span}{accuracy}"
 
 
 def _about(outcome: AgreementOutcome) -> Iterator[str]:
@@ -108,8 +104,7 @@ def _about(outcome: AgreementOutcome) -> Iterator[str]:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class MethodKey:
+class Method(NamedTuple):
     """What is correlated with people's figures: a judge under a setting or a baseline, by a metric, per summary or per
     system."""
 
@@ -125,20 +120,8 @@ class AgreementOverview:
 
     outcomes: tuple[AgreementOutcome, ...]
     sets: Mapping[str, Dataset]
-    correlations: Mapping[MethodKey, Mapping[str, Correlation]]
+    correlations: Mapping[Method, Mapping[str, Correlation]]
     """The correlations by method and set."""
-
-    @property
-    def complete(self) -> bool:
-        """Whether nothing is missing."""
-        return all(outcome.complete for outcome in self.outcomes)
-
-    @property
-    def basis(self) -> str:
-        """A sentence on what the figures are based on."""
-        statuses = [item_outcome.status for outcome in self.outcomes for item_outcome in outcome.outcomes]
-        counts = (f"{statuses.count(status)} {status}" for status in ("scored", "unjudged", "failed", "not made"))
-        return f"Based on {len(statuses)} judgments: {', '.join(counts)}."
 
 
 def _designs(
@@ -163,16 +146,14 @@ async def run_overview(
 ) -> AgreementOverview:
     """Judge all sets, within the limits, and correlate the scores with people's."""
     outcomes: list[AgreementOutcome] = []
-    correlations: dict[MethodKey, dict[str, Correlation]] = {}
+    correlations: dict[Method, dict[str, Correlation]] = {}
     for name, dataset, design in _designs(sets, metrics, base):
-        outcome = await run_trial(dataset, design, runner)
-        outcomes.append(outcome)
-        scores = await asyncio.to_thread(_scores, outcome, runner.store)
+        outcomes.append(await run_trial(dataset, design, runner))
+        scores = await asyncio.to_thread(_scores, outcomes[-1], runner.store)
         for (method, setting), rows in by_judge(score_frame(dataset, design.human, scores)):
-            key = MethodKey(method, design.metric, setting, SUMMARIES)
-            correlations.setdefault(key, {})[name] = summary_correlation(rows)
-            if has_systems(rows):
-                correlations.setdefault(replace(key, per=SYSTEMS), {})[name] = system_correlation(rows)
+            by_per = {SUMMARIES: summary_correlation, **({SYSTEMS: system_correlation} if has_systems(rows) else {})}
+            for per, correlation_of in by_per.items():
+                correlations.setdefault(Method(method, design.metric, setting, per), {})[name] = correlation_of(rows)
     return AgreementOverview(tuple(outcomes), sets, correlations)
 
 
@@ -201,29 +182,32 @@ def _token_f1(outcome: ItemOutcome, metric: str, store: Store) -> float | None:
 
 def overview_report(overview: AgreementOverview) -> Report:
     """Return the report: the table, and a record for each of its figures."""
-    design = overview.outcomes[0].design
+    design, sets = overview.outcomes[0].design, overview.sets
     names = list(dict.fromkeys(name for method in overview.correlations for name, _ in method.setting))
     rows = [
         (
             *(plain(method.name), method.metric, *(dict(method.setting).get(name) for name in names), method.per),
-            *(with_stars(by_set[name]) if name in by_set else None for name in overview.sets),
+            *(with_stars(by_set[name]) if name in by_set else None for name in sets),
         )
         for method, by_set in sorted(overview.correlations.items(), key=lambda pair: (pair[0].metric, pair[0].per))
     ]
-    chance: dict[str, Any] = {"permutations": PERMUTATIONS, "questeval": QUESTEVAL}
-    table = make_table("agree", "overview", overview.basis, rows, more=(*names, "per", *overview.sets), **chance)
     items: list[Mapping[str, object]] = [
         {"method": method.name, "metric": method.metric, "setting": dict(method.setting), "per": method.per}
         | {"set": name, "n": result.n, "tau": result.tau, "p": result.p, "p_by": result.p_by}
         for method, by_set in overview.correlations.items()
         for name, result in by_set.items()
     ]
+    statuses = [item_outcome.status for outcome in overview.outcomes for item_outcome in outcome.outcomes]
+    counts = (f"{statuses.count(status)} {status}" for status in ("scored", "unjudged", "failed", "not made"))
+    basis = f"Based on {len(statuses)} judgments: {', '.join(counts)}."
+    words: dict[str, Any] = {"permutations": PERMUTATIONS, "questeval": QUESTEVAL}
+    table = make_table("agree", "overview", basis, rows, more=(*names, "per", *sets), **words)
     swept = {
         name: list(values) for outcome in overview.outcomes for name, values in outcome.design.sweep.values.items()
     }
     settings = {"judges": list(design.judges), "judging": design.judging.model_dump(mode="json"), "sweep": swept}
-    about = [f"{plain(name)}: {plain(data.name)}, {len(data.items)} items" for name, data in overview.sets.items()]
-    return Report("overview", "Agreement with people", tuple(about), settings, (table,), items, (overview.basis,))
+    about = tuple(f"{plain(name)}: {plain(data.name)}, {len(data.items)} items" for name, data in sets.items())
+    return Report("overview", "Agreement with people", about, settings, (table,), items, (basis,))
 
 
 def overview_plan(

@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping
 from copy import copy
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args
 
 from pydantic import Field, create_model
 
 from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.lab.agreement.annotations import read_annotations, read_summaries
+from redraft.lab.declared import declared
 from redraft.lab.experiments import chunk_size, context, grid, hamlet, longsumeval, qa, thesis
 from redraft.lab.experiments.booookscore import CoherenceDesign, measure_summaries
 from redraft.lab.experiments.data.read import SUFFIXES, form_suffix
@@ -54,24 +55,7 @@ class KindInfo(NamedTuple):
     about: str
 
 
-KINDS: Mapping[Kind, KindInfo] = {
-    "grid": KindInfo(
-        "Compare models and settings", "Every system summarizes every document, and judges score the summaries."
-    ),
-    "longsumeval": KindInfo("Measure what refining gains", "Every model refines its drafts until they meet goals."),
-    "hamlet": KindInfo(
-        "Answer queries about key facts", "Every model answers queries, and judges check the answers by key facts."
-    ),
-    "context": KindInfo(
-        "Read further step by step", "Every model summarizes the first 10,000 tokens, the first 20,000, and so on."
-    ),
-    "qa": KindInfo("Answer questions about the document", "Every model answers questions as it reads further."),
-    "thesis": KindInfo("Trace summaries and answers", "The two above together, as in the traceability thesis."),
-    "chunk-size": KindInfo("Compare chunk sizes", "Judges rate how well chunks of several sizes suit key facts."),
-    "booookscore": KindInfo(
-        "Measure how coherent summaries are", "Judges or annotations say which sentences of your summaries confuse."
-    ),
-}
+KINDS: Mapping[Kind, KindInfo] = {kind: KindInfo(*declared("commands")[kind]["studio"]) for kind in get_args(Kind)}
 """The kinds of experiments that can be started here."""
 
 

@@ -62,8 +62,6 @@ _OPEN = {
 }
 _NAME = re.compile(r"[^a-z0-9]+")
 _TAKEN = frozenset({"new", "compare", "change", "start"})
-_RUNS = ("made_in", "run", "runs", "judged_in")
-"""The fields of an item that name the runs behind it."""
 _MAX_RUNS, _MAX_LINES = 500, 100
 State = Literal["running", "done", "incomplete", "stopped", "failed", "interrupted"]
 """`incomplete`: it ended, but something failed or the budget was used up."""
@@ -356,7 +354,7 @@ def _folders(folder: Path) -> dict[str, Path]:
 
 
 def _runs_in(folder: Path | None, rows: RunRows) -> list[RunSummary]:
-    """Return the runs that the items of a folder name, those with summaries first, as far as they are stored."""
+    """Return the runs that the items of a folder name, as far as they are stored."""
     file = folder / _ITEMS if folder else None
     if file is None or not file.is_file():
         return []
@@ -366,17 +364,12 @@ def _runs_in(folder: Path | None, rows: RunRows) -> list[RunSummary]:
 
 @lru_cache(maxsize=64)
 def _named_in(file: Path, changed: int) -> tuple[str, ...]:  # noqa: ARG001  (a changed file is read again)
-    runs: dict[str, list[str]] = {name: [] for name in _RUNS}
     try:
         items = [json.loads(line) for line in read_file(file, MAX_BYTES).splitlines()]
     except (OSError, ValueError):
         return ()
-    for item in items:
-        for name in runs.keys() & item.keys() if isinstance(item, dict) else ():
-            value = item[name]
-            several = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
-            runs[name] += [run for run in several if isinstance(run, str)]
-    return tuple(dict.fromkeys(run for name in _RUNS for run in runs[name]))
+    stages = [item["runs"] for item in items if isinstance(item, dict) and isinstance(item.get("runs"), dict)]
+    return tuple(dict.fromkeys(run for runs in stages for run in runs.values() if isinstance(run, str)))
 
 
 def _pictures(folder: Path) -> list[str]:

@@ -43,20 +43,25 @@ from redraft.text.words import count
 
 _ORDER: tuple[State, ...] = ("open", "fixed", "set aside", "withdrawn")
 PROMPTS_ELSEWHERE = "Prompts and replies are kept in the database, not on this page"
+_MAX_CALLS = 500
+"""The maximum number of calls whose prompts and replies are on a page."""
 
 
-def read_dossier(store: Store, key: str, *, source: bool = True, encoder: Encoder | None = None) -> Dossier:
+def read_dossier(
+    store: Store, key: str, *, source: bool = True, encoder: Encoder | None = None, texts: bool = False
+) -> Dossier:
     """Return the dossier of a run, given its id or a prefix of it.
 
-    Without `source` the document's text is left out, except for what is cited. Raises a `RunError` if there is no such
-    run, or if it is of a kind that makes no summary.
+    Without `source` the document's text is left out, except for what is cited; with `texts` the page contains the
+    prompts and replies of the first calls. Raises a `RunError` if there is no such run, or if it is of a kind that
+    makes no summary.
     """
     trace = read_trace(store, key)
     result = trace.result
     if result.run.kind in WITHOUT_SUMMARY:
         result.run.drafted()
     document, hashes = document_read(store, result.run), result.run.prompt_hashes
-    texts = store.prompts.of(list(hashes.values()))
+    templates = store.prompts.of(list(hashes.values()))
     lineage = read_lineage(store, result.run.id, encoder=encoder) if result.draft else None
     with language_context(document):
         traced = tuple(map(without_false_origins, lineage.sentences)) if lineage else ()
@@ -64,8 +69,10 @@ def read_dossier(store: Store, key: str, *, source: bool = True, encoder: Encode
         overruled = {finding for finding, ruling in rulings.items() if ruling.overruled}
         findings = finding_histories(trace, sentence_numbers(traced), overruled)
         length = f"{len(document.text):,} characters"
+        recorded = tuple(calls(store, result.run.id))
+        details = [call_of(store, result.run.id, call.number) for call in recorded[: _MAX_CALLS * texts]]
         return Dossier(
-            holds=f"Includes the full text of the document ({length})."
+            holds=f"Includes the full text of the document ({length}){', prompts and replies' * texts}."
             if source
             else f"Includes only the cited passages of the document ({length} in all) and the texts drafted from it.",
             result=result,
@@ -77,12 +84,13 @@ def read_dossier(store: Store, key: str, *, source: bool = True, encoder: Encode
             items=tuple(items(store, result, document)),
             keyfacts=_keyfacts(store, result) if "keyfact_recall" in result.evaluations else None,
             pieces=tuple(_pieces(store, result)),
-            calls=tuple(calls(store, result.run.id)),
+            calls=recorded,
+            call_details=tuple(call for call in details if call),
             prompts=tuple(
-                PromptText(name=name, hash=digest, text=texts[digest].text if digest in texts else None)
+                PromptText(name=name, hash=digest, text=templates[digest].text if digest in templates else None)
                 for name, digest in sorted(hashes.items())
             ),
-            left_out=tuple(_left_out(result, findings, source=source)),
+            left_out=tuple(_left_out(result, findings, source=source, missing=len(recorded) - len(details))),
         )
 
 
@@ -281,8 +289,9 @@ def call_of(store: Store, run: str, number: int) -> CallDetails | None:
     )
 
 
-def _left_out(result: Result, findings: Sequence[FindingHistory], *, source: bool) -> Iterator[str]:
-    """Yield what is missing that a reader could not otherwise know of."""
+def _left_out(result: Result, findings: Sequence[FindingHistory], *, source: bool, missing: int) -> Iterator[str]:
+    """Yield what is missing that a reader could not otherwise know of; `missing` is the number of calls without their
+    texts."""
     if not source:
         yield "The document's text was left out on request. Cited passages are quoted."
     yield from (f"Document: {scrubbed(note)}." for note in result.outline.notes)
@@ -298,7 +307,8 @@ def _left_out(result: Result, findings: Sequence[FindingHistory], *, source: boo
     open_findings = [history for history in findings if history.state == "open" and history.sentence is None]
     if unplaced := sum(1 for history in open_findings if history.finding.sentence):
         yield f"{count(unplaced, 'finding')} about a sentence that is not in the summary word for word."
-    yield f"{PROMPTS_ELSEWHERE}: `redraft trace {result.run.id} --calls`"
+    if missing:
+        yield f"{PROMPTS_ELSEWHERE} ({count(missing, 'call')}): `redraft trace {result.run.id} --calls`"
 
 
 def chunks_left_out(result: Result) -> Iterator[str]:

@@ -193,6 +193,8 @@ class Dossier(Entry):
     pieces: tuple[TracedPiece, ...]
     calls: tuple[CallEntry, ...]
     prompts: tuple[PromptText, ...]
+    call_details: Annotated[tuple[CallDetails, ...], Field(exclude=True)] = ()
+    """The calls with their prompts and replies, as far as the page contains them."""
     left_out: tuple[str, ...]
     """Sentences on what is missing from the summary or the dossier, and why."""
 

@@ -76,8 +76,8 @@ def view(
 
 
 def verdict(comparison: RunComparison) -> tuple[VerdictPart, ...]:
-    """Return a clause for each metric that all runs can be compared by: for which run it is higher, as far as the items
-    that were judged can tell."""
+    """Return a clause for each metric that all runs can be compared by: for which run it is higher if the items that
+    were judged can tell, and the scores if no interval says so."""
     parts = []
     for metric in dict.fromkeys(difference.metric for difference in comparison.differences):
         differences = [difference for difference in comparison.differences if difference.metric == metric]
@@ -92,6 +92,9 @@ def verdict(comparison: RunComparison) -> tuple[VerdictPart, ...]:
             parts.append(f"{spaced(metric)} is {'higher' if len(figures) == 2 else 'highest'} for {best}")
         elif any(mark(difference)[0] == "even" for difference in by_best):
             parts.append(f"no clear difference in {spaced(metric)}")
+        else:
+            listed = [f"{score(figure)} for {letter}" for letter, figure in figures.items()]
+            parts.append(f"{spaced(metric)} {' and '.join(', '.join(listed).rsplit(', ', 1))}")
     parts[:1] = [part[:1].upper() + part[1:] for part in parts[:1]]
     return tuple(VerdictPart("note", "", part) for part in parts)
 
@@ -117,7 +120,7 @@ def mark(difference: ScoreDifference) -> tuple[str, str, str]:
     if interval is None:
         return "unsure", "?", "no interval"
     if interval.low <= 0 <= interval.high:
-        return "even", "≈", "includes 0"
+        return "even", "≈", "no clear difference"
     return "clear", "▲" if value > 0 else "▼", f"higher for {difference.first if value > 0 else difference.second}"
 
 

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from tests.chatserver import ChatServer, Fault, Seen
-from tests.cli.inside import Inside, keepers_court
-from tests.judges import Keepers, Said, Sheet, island, seen_on, told
+from tests.cli.inside import Inside
+from tests.judges import Keepers, Said, island, seen_on, told
 from tests.lab.experiments.world import sent
+from tests.lab.papers.files import write_files
 
 # Keepers that each summary names wrongly, of four that it names.
 WRONG = ((), (), (1,), (1, 2), (1, 2, 3), (1, 2, 3, 4))
@@ -262,88 +263,23 @@ def test_unjudged_runs_have_no_sheet(inside: tuple[Inside, ChatServer], tmp_path
         assert hint in done.err
 
 
-DOCUMENTS = 3
-SETS = ("summeval=summaries.jsonl", "qags=qags.jsonl")
-
-
-class Partly(Keepers):
-    """Answers from the document with more words than it takes, so that measures of likeness differ."""
-
-    def answer_from_document(self, sheet: Sheet) -> Said:
-        reply: Any = super().answer_from_document(sheet)
-        for answer in reply["answers"]:
-            answer["answer"] = (
-                f"{answer['answer']} of the sea" if answer["answer"].startswith("Tom2") else answer["answer"]
-            )
-        return reply
+SETS = ("summeval=summeval/summaries.jsonl", "qags=qags/mturk_cnndm.jsonl")
 
 
 @pytest.fixture
-def command(tmp_path: Path) -> Iterator[Inside]:
-    """A SummEval of four systems, of which each names more keepers wrongly than the one before, and a QAGS."""
-    texts = {f"d{n}": island(20 + n).text for n in range(DOCUMENTS)}
-    lines = [
-        {
-            "id": document,
-            "system": f"s{wrong}",
-            "summary": told(*range(n + 1, n + 5), wrong=dict.fromkeys(range(n + 1, n + 1 + wrong), "Bob")),
-            "human": {"consistency": 5 - wrong + 0.1 * n, "relevance": 3 + wrong % 2},
-        }
-        for n, document in enumerate(texts)
-        for wrong in range(4)
-    ]
-    yes, no = ([{"response": word}] * 3 for word in ("yes", "no"))
-    votes = [
-        {
-            "article": text,
-            "summary_sentences": [
-                {"sentence": told(1, wrong={1: "Bob"} if n else None), "responses": no if n else yes},
-                {"sentence": told(2), "responses": yes},
-            ],
-        }
-        for n, text in enumerate(texts.values())
-    ]
-    files = {
-        "documents.jsonl": [{"id": name, "source": text} for name, text in texts.items()],
-        "summaries.jsonl": lines,
-        "qags.jsonl": votes,
-    }
-    for name, entries in files.items():
-        (tmp_path / name).write_text("\n".join(map(json.dumps, entries)), "utf-8")
-    with keepers_court(tmp_path, Partly()) as court:
-        yield court
-
-
-def rows_of(command: Inside, *more: str) -> list[dict[str, Any]]:
-    done = command.run("agree", "table", *more, "--preset", "longsumeval", "--json")
-    assert done.code == 0, done.err
-    (table,) = done.json["tables"]
-    return list(table["rows"])
-
-
-def tau(cell: str) -> float:
-    return float(cell.rstrip("*"))
-
-
-@pytest.mark.nightly
-def test_table_ii_is_one_command(command: Inside) -> None:
-    rows = rows_of(command, *SETS, "--sweep", "similarity=exact,rouge1")
-    actual = {(row["method"], row["metric"], row["similarity"], row["per"]): row for row in rows}
-    systems = actual["openai:m", "consistency", "rouge1", "systems"]
-    assert (tau(systems["summeval"]), systems["qags"]) == (1.0, None)
-    summaries = actual["openai:m", "consistency", "exact", "summaries"]
-    assert tau(summaries["summeval"]) > 0.7
-    assert tau(summaries["qags"]) == 1
-    coverage = actual["openai:m", "coverage", None, "summaries"]
-    assert coverage["qags"] is None, "nobody was asked about coverage there"
-    assert ("QuestEval-like (openai:m)", "consistency", None, "systems") in actual
-    assert ("share of bigrams in the document", "coverage", None, "systems") in actual
+def command(tmp_path: Path) -> Inside:
+    """A SummEval and a QAGS in the released forms."""
+    write_files(tmp_path)
+    return Inside(tmp_path)
 
 
 @pytest.mark.nightly
 def test_settings_a_metric_ignores_are_not_swept(command: Inside) -> None:
-    rows = rows_of(command, SETS[0], "--sweep", "questions=3-6,6-12", "--sweep", "claims=3-5,5-7")
-    system_rows = [row for row in rows if row["method"] == "openai:m" and row["per"] == "systems"]
+    sweeps = ("--sweep", "questions=3-6,6-12", "--sweep", "claims=3-5,5-7")
+    done = command.run("agree", "table", SETS[0], *sweeps, "--preset", "longsumeval", "--json")
+    assert done.code == 0, done.err
+    rows = done.json["tables"][0]["rows"]
+    system_rows = [row for row in rows if row["method"] == "extractive" and row["per"] == "systems"]
     assert {(row["metric"], row["questions"], row["claims"]) for row in system_rows} == {
         ("consistency", None, "3-5"),
         ("consistency", None, "5-7"),
@@ -355,7 +291,7 @@ def test_settings_a_metric_ignores_are_not_swept(command: Inside) -> None:
 def test_unreadable_or_incomparable_files_are_refused(command: Inside) -> None:
     for words, message in (
         (["summaries.jsonl"], "has no format"),
-        (["qags=qags.jsonl", "--metric", "coverage"], "no file has people's figures on coverage"),
+        ([SETS[1], "--metric", "coverage"], "no file has people's figures on coverage"),
     ):
         refused = command.run("agree", "table", *words)
         assert refused.code == 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 
@@ -20,29 +19,6 @@ def inside(tmp_path: Path) -> Inside:
     (tmp_path / "book.md").write_text(island(40).text, "utf-8")
     (tmp_path / "reference.txt").write_text(told(1, 20, 39), "utf-8")
     return Inside(tmp_path, "http://127.0.0.1:9/v1")
-
-
-@pytest.mark.slow
-def test_main_results_are_printed_and_tables_written(inside: Inside) -> None:
-    done = inside.run(*CONTEXT, "--strategy", "hierarchical", "--strategy", "incremental", "-o", "results")
-    assert done.code == 0, done.err
-    assert len(done.out.strip().splitlines()) <= 12
-    results = inside.folder / "results"
-    items = json.loads((results / "items.json").read_text("utf-8"))
-    assert [len(item["sentences"]) > 0 for item in items] == [True] * 4
-    assert all(fact["sentence"] <= len(item["sentences"]) for item in items for fact in item["facts"])
-    assert {path.stem for path in results.glob("*.svg")} >= {"position_densities", "position_halves", "fact_shares_1"}
-    rows = list(csv.DictReader((results / "positions.csv").read_text("utf-8").splitlines()))
-    assert [(row["system"], row["step"], row["until"]) for row in rows] == [
-        (f"extractive, {strategy}", step, until)
-        for strategy in ("hierarchical", "incremental")
-        for step, until in (("1", "300"), ("2", "900"))
-    ]
-    assert all(float(row["read"]) < 1 for row in rows)
-    before = {path.name: path.read_bytes() for path in results.iterdir()}
-    repeated = inside.run(*CONTEXT, "--strategy", "hierarchical", "--strategy", "incremental", "-o", "results")
-    assert repeated.out == done.out
-    assert {path.name: path.read_bytes() for path in results.iterdir()} == before
 
 
 def test_a_reference_sets_length_and_baseline(inside: Inside) -> None:

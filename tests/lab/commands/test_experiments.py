@@ -112,23 +112,6 @@ def test_a_price_table_makes_money_countable(inside: Inside) -> None:
 
 
 @pytest.mark.slow
-def test_chunk_size_prints_and_writes(inside: Inside, server: ChatServer) -> None:
-    done = inside.run(*SIZES, "-o", "results")
-    assert done.code == 0, done.err
-    assert len(server.seen) == 8
-    assert done.out.startswith("# Chunk size for extracting key facts")
-    assert {path.name for path in (inside.folder / "results").iterdir()} == {
-        *("chunk_sizes.csv", "cost.csv", "failures.csv"),
-        *("items.json", "items.jsonl", "items.csv", "tables.json", "report.md", "marks_by_size.svg"),
-        "counts_by_size.svg",
-    }
-    assert inside.run(*SIZES, "--json", "-q").json["tables"][0]["name"] == "chunk_sizes"
-    assert len(server.seen) == 8
-    short = inside.run(*SIZES, "--seed", "3", "--max-calls", "8")
-    assert short.code in (0, 3)
-
-
-@pytest.mark.slow
 def test_dry_runs_count_each_chunk_and_judge(inside: Inside, server: ChatServer) -> None:
     done = inside.run(*SIZES, "--dry-run", "-o", "results")
     assert (done.code, server.seen) == (0, [])

@@ -71,10 +71,3 @@ def test_cosine_without_encoder_is_refused_at_once(inside: Inside) -> None:
     assert refused.code == 2
     assert "the similarity cosine needs an embedding model" in refused.err
     assert "choose rouge1" in refused.err
-
-
-@pytest.mark.slow
-def test_the_similarity_of_answers_is_recorded(inside: Inside) -> None:
-    exact = inside.run(*COMMAND, "--set", "similarity=exact", "--json")
-    similarities = next(table for table in exact.json["tables"] if table["name"] == "similarities")
-    assert "(exact)" in similarities["title"]

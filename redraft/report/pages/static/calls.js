@@ -6,7 +6,8 @@ const LONG = 1500, MOST_HITS = 1000;
 const TITLES = { user: "Prompt", assistant: "Rejected reply", schema: "Schema of the reply" };
 const STAGE = 12, OUTCOME = 4, BORROWED = 11;
 
-export function listCalls(root, calls, run) {
+/** With a run the texts of a call come from the studio; otherwise from the page, if they are among its data. */
+export function listCalls(root, calls, run, data) {
   const rows = root.querySelector("[data-calls-rows]"), more = root.querySelector("[data-calls-more]");
   const count = root.querySelector("[data-calls-count]"), find = root.querySelector("[data-calls-find]");
   const outcome = root.querySelector("[data-calls-outcome]"), stage = root.querySelector("[data-calls-stage]");
@@ -15,7 +16,7 @@ export function listCalls(root, calls, run) {
   }
   let found = calls, shown = 0, prompts = null;
   function add() {
-    rows.append(...found.slice(shown, shown + AT_ONCE).map((call) => row(call, run)));
+    rows.append(...found.slice(shown, shown + AT_ONCE).map((call) => row(call, run, data)));
     shown = Math.min(found.length, shown + AT_ONCE);
     more.hidden = shown >= found.length;
     count.textContent = `${shown.toLocaleString("en")} of ${found.length.toLocaleString("en")}`;
@@ -47,7 +48,7 @@ export function listCalls(root, calls, run) {
   choose();
 }
 
-function row(call, run) {
+function row(call, run, data) {
   const [number, label, prompt, model, outcome, began, seconds, asked, answered, cost, error] = call;
   const made = document.createElement("tr"), borrowed = call[BORROWED];
   const said = borrowed ? "cached" : error ? `${outcome}: ${error}` : outcome;
@@ -57,7 +58,7 @@ function row(call, run) {
     cell.textContent = typeof value === "number" ? value.toLocaleString("en", { maximumFractionDigits: 6 }) : value;
     if (!at || at > 5) cell.className = "num";
   }
-  if (!run) return made;
+  if (!run && !data.details?.[number]) return made;
   const button = document.createElement("button");
   button.type = "button";
   button.className = "open-call";
@@ -65,12 +66,12 @@ function row(call, run) {
   button.setAttribute("aria-expanded", "false");
   button.setAttribute("aria-label", `Call ${number}: prompt and reply`);
   made.cells[0].replaceChildren(button);
-  button.addEventListener("click", () => open(button, made, run, number));
+  button.addEventListener("click", () => open(button, made, () => (run ? fetched(run, number) : onPage(data, number))));
   return made;
 }
 
 /** The prompt and the reply below a call; closed again where they are shown. */
-async function open(button, made, run, number) {
+async function open(button, made, read) {
   const was = button.getAttribute("aria-expanded") === "true";
   button.setAttribute("aria-expanded", String(!was));
   if (was) {
@@ -82,10 +83,9 @@ async function open(button, made, run, number) {
   cell.colSpan = made.cells.length;
   cell.textContent = "Loading…";
   made.after(below);
-  const reply = await fetch(`/api/runs/${encodeURIComponent(run)}/calls/${number}`).catch(() => null);
-  const told = await reply?.json().catch(() => null);
-  if (!reply?.ok) {
-    cell.textContent = told?.error?.message ?? "The studio does not answer.";
+  const told = await read();
+  if (told.error?.message) {
+    cell.textContent = told.error.message;
     return;
   }
   const from = told.made_by ? `run ${told.made_by}` : "a run that has been deleted";
@@ -114,6 +114,19 @@ async function open(button, made, run, number) {
   received.append(answer.part);
   texts.append(sent, received);
   cell.replaceChildren(list, finder([...parts, answer]), texts);
+}
+
+/** The texts of a call as the studio has them, or an error. */
+async function fetched(run, number) {
+  const reply = await fetch(`/api/runs/${encodeURIComponent(run)}/calls/${number}`).catch(() => null);
+  const told = await reply?.json().catch(() => null);
+  return told && (reply.ok || told.error) ? told : { error: { message: "The studio does not answer." } };
+}
+
+/** The texts of a call that the page contains; its messages are put together from the parts that calls share. */
+function onPage(data, number) {
+  const told = data.details[number];
+  return { ...told, messages: told.messages.map((one) => ({ role: one.role, text: one.text.map((part) => data.parts[part]).join("") })) };
 }
 
 /** A text that can be folded; a long one is folded at first. */

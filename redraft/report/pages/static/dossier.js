@@ -14,7 +14,7 @@ const reading = new Reading(document.getElementById("reading"), data);
 listenForKeys(reading);
 const calls = document.querySelector("[data-calls]"), facts = document.getElementById("facts");
 const drafts = document.querySelector("[data-diff]");
-if (calls) listCalls(calls, data.calls, data.run);
+if (calls) listCalls(calls, data.calls, data.run, data);
 if (facts) filterFacts(facts);
 if (drafts) compareDrafts(drafts, data.drafts);
 document.querySelector("[data-copy]")?.addEventListener("click", (event) => copy(event.currentTarget, data.summary));
