@@ -187,7 +187,7 @@ LONG = "The author tells of himself and of his family. He is wrecked, and swims 
         ("CONTENTS\n\n      PAGE\n  I.   LIGHT   1\n II.   STORM  17\nIII.   LEDGER  40", ["I", "II", "III"]),
         (f"Contents\n\n1  {WIDE}\n   on ... 3\n2  Two ... 4\n3  Three ... 9", [f"1  {WIDE} on", "2  Two", "3  Three"]),
     ],
-)  # fmt: skip
+)
 def test_contents_list_in_plain_text_is_dropped(contents: str, titles: list[str]) -> None:
     text = f"THE KEEPERS OF SARN\n\n{contents}\n\n{CHAPTERS.format(*titles)}"
     read = select(recognised(parse(text.encode(), name="a.txt", markdown=False)), Selection())

@@ -179,9 +179,8 @@ chapters = st.lists(
 @settings(max_examples=60, deadline=None)
 @given(chapters=chapters, before=st.integers(0, 60))
 def test_the_parts_of_a_document_cover_it(chapters: list[tuple[int, int]], before: int) -> None:
-    makes = ["word " * before, *(f"{'#' * rank} Title {at}\n\n{'word ' * words}" for at, (rank, words) in
-                                enumerate(chapters))]  # fmt: skip
-    document = parse("\n\n".join(makes).encode(), name="book.md")
+    titled = (f"{'#' * rank} Title {at}\n\n{'word ' * words}" for at, (rank, words) in enumerate(chapters))
+    document = parse("\n\n".join(["word " * before, *titled]).encode(), name="book.md")
     try:
         parts = split_document(document)
     except UsageError:
