@@ -14,14 +14,11 @@ from redraft.cli import options
 from redraft.cli.terminal import say
 from redraft.errors import UsageError
 from redraft.sources import write
-from redraft.store.store import Store
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from redraft.report.history.citations import Citations
     from redraft.report.outputs.formats import Format
-    from redraft.text.vectors import Encoder
 
 
 C = TypeVar("C", bound="BaseModel")
@@ -59,7 +56,13 @@ def target(output: str | None, form: Format | None, *, as_json: bool) -> OutputT
 
     check_output(output)
     if output is None:
-        _check_stdout(form, as_json=as_json)
+        if as_json and form not in (None, "json"):
+            problem = f"--json prints JSON, and --format {form} is another format"
+            raise UsageError(problem, hint="write one to a file: -o")
+        if form == "docx":
+            raise UsageError("a .docx file cannot be printed", hint="name it with -o, as in -o summary.docx")
+        if form == "html" and sys.stdout.isatty():
+            raise UsageError("HTML is not printed to a terminal", hint="name a file with -o, as in -o summary.html")
         return OutputTarget(None, form or "text", as_json or form == "json")
     suffix = Path(output).suffix.lower()
     if form is None and suffix in _OTHERS - {".docx"}:
@@ -68,15 +71,6 @@ def target(output: str | None, form: Format | None, *, as_json: bool) -> OutputT
             hint="name a .docx, .html, .md or .txt file, or choose with --format",
         )
     return OutputTarget(output, form or format_of(output), as_json)
-
-
-def _check_stdout(form: Format | None, *, as_json: bool) -> None:
-    if as_json and form not in (None, "json"):
-        raise UsageError(f"--json prints JSON, and --format {form} is another format", hint="write one to a file: -o")
-    if form == "docx":
-        raise UsageError("a .docx file cannot be printed", hint="name it with -o, as in -o summary.docx")
-    if form == "html" and sys.stdout.isatty():
-        raise UsageError("HTML is not printed to a terminal", hint="name a file with -o, as in -o summary.html")
 
 
 Form = Literal["html", "markdown", "json"]
@@ -99,9 +93,11 @@ def form_options(*forms: Form) -> Callable[[options.F], options.F]:
 
 
 def form_of(form: Form | None, output: str | None, hint: str) -> Form:
-    """Return the output form. Raises for HTML on a terminal; `hint` is a command that writes it to a file."""
+    """Return the output form. Raises for a file that cannot be written, and for HTML on a terminal; `hint` is a command
+    that writes it to a file."""
     from redraft.report.outputs.formats import format_of
 
+    check_output(output)
     suffix = Path(output or "").suffix.lower()
     if form is None and suffix in _OTHERS:
         raise UsageError(
@@ -133,14 +129,3 @@ def hand_over(text: str, holds: str, output: str | None, *, quiet: bool) -> None
     write_text(text, output)
     if output and not quiet:
         say(f"written to {output}: {len(text.encode()) / 1000:,.0f} KB. {holds}")
-
-
-def citation_reader(store: Store, encoder: Encoder | None) -> Callable[[str], Citations]:
-    """Return a function that returns the citations of a run."""
-
-    def citations(run: str) -> Citations:
-        from redraft.report.history.citations import citations_of
-
-        return citations_of(store, run, encoder=encoder)
-
-    return citations

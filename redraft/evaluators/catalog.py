@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pkgutil import resolve_name
 from typing import get_args
 
@@ -16,9 +16,29 @@ from redraft.prompts.book import PROMPTS
 from redraft.settings import JudgeConfig
 from redraft.text.vectors import Encoder
 
-BUILT_IN: Mapping[str, Evaluator] = {
-    name: resolve_name(f"redraft.evaluators.{info.place}")() for name, info in METRICS.items()
-}
+
+class _BuiltIn(Mapping[str, Evaluator]):
+    """Loads each metric when it is first used."""
+
+    def __init__(self) -> None:
+        self._loaded: dict[str, Evaluator] = {}
+
+    def __getitem__(self, name: str) -> Evaluator:
+        if name not in self._loaded:
+            self._loaded[name] = resolve_name(f"redraft.evaluators.{METRICS[name].place}")()
+        return self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(METRICS)
+
+    def __len__(self) -> int:
+        return len(METRICS)
+
+    def __contains__(self, name: object) -> bool:
+        return name in METRICS
+
+
+BUILT_IN: Mapping[str, Evaluator] = _BuiltIn()
 """redraft's own metrics in listing order."""
 
 _KIND: plugins.Kind = "metrics"
@@ -42,13 +62,13 @@ def names(extra: Sequence[Evaluator] = ()) -> tuple[str, ...]:
 def metrics(chosen: Iterable[str], extra: Sequence[Evaluator] = ()) -> tuple[Evaluator, ...]:
     """Return the metrics of these names in order. Raises `UsageError` for an unknown name, listing the known ones, and
     for two prompts of one name, since prompts are stored by name."""
-    listed, by_name = names(extra), {**BUILT_IN, **{evaluator.name: evaluator for evaluator in extra}}
+    listed, by_name = names(extra), {evaluator.name: evaluator for evaluator in extra}
     evaluators: list[Evaluator] = []
     prompts = dict(PROMPTS)
     for name in chosen:
         if name not in listed:
             raise UsageError(f"there is no metric {name!r}", fix=Choose(tuple(listed), name))
-        evaluator = by_name[name] if name in by_name else _installed(name)
+        evaluator = by_name.get(name) or (BUILT_IN[name] if name in BUILT_IN else _installed(name))
         evaluators.append(evaluator)
         for prompt in evaluator.prompts:
             if prompts.setdefault(prompt.name, prompt) != prompt:

@@ -199,5 +199,5 @@ def withdrawn(evaluation: Evaluation) -> list[WithdrawnFinding]:
 def stops_in_words(evaluation: Evaluation) -> str:
     """Return how often a newcomer stops, and how much of the summary could not be read."""
     stops = len(evaluation.findings)
-    text = count(stops, "stop") if stops else "a newcomer stops nowhere"
+    text = count(stops, "stop") if stops else "nothing stops a newcomer"
     return f"{text}; {count(evaluation.unjudged, 'sentence')} not read" if evaluation.unjudged else text

@@ -108,8 +108,7 @@ class PromptBook:
 
     def instructions(self, prompt: Prompt[Any, Any], inputs: BaseModel) -> str:
         """Return the text to send without fenced content."""
-        fences = _fences(type(inputs))
-        return self._filled(prompt, {n: "\n" if v and n in fences else v for n, v in _fenced(inputs).items()})
+        return self._filled(prompt, _fenced(inputs, is_bare=True))
 
     def _filled(self, prompt: Prompt[Any, Any], values: dict[str, object]) -> str:
         place = self._place(prompt.name)
@@ -214,8 +213,9 @@ def neutralize(text: str, tags: frozenset[str] = frozenset()) -> str:
     return disarmed(text, _OURS | tags)
 
 
-def _fenced(inputs: BaseModel) -> dict[str, object]:
-    """Return the values of a template: texts from outside in fences, and None for what is left out."""
+def _fenced(inputs: BaseModel, *, is_bare: bool = False) -> dict[str, object]:
+    """Return the values of a template: texts from outside in fences, or only a line break in place of each, and None
+    for what is left out."""
     kind = type(inputs)
     values: dict[str, object] = {name: getattr(inputs, name) for name in kind.model_fields}
     own_tags = frozenset(_fences(kind).values()) - _OURS
@@ -223,8 +223,10 @@ def _fenced(inputs: BaseModel) -> dict[str, object]:
     for name, mark in _marks(kind, Fence):
         value: Any = values[name]
         is_empty = value is None or (value in ("", []) and not kind.model_fields[name].is_required())
-        fence = _FenceWriter(mark, own_tags, partial(tags.tag, name))
-        values[name] = None if is_empty else fence.around(value)
+        if is_empty or is_bare:
+            values[name] = None if is_empty else "" if value == [] else "\n"
+            continue
+        values[name] = _FenceWriter(mark, own_tags, partial(tags.tag, name)).around(value)
     for name, item_tags in _marks(kind, ItemTags):
         values[name] = ", ".join(tags.tag(item_tags.field, number) for number in getattr(inputs, name))
     return values

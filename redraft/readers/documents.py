@@ -148,8 +148,8 @@ def load(
 ) -> Document:
     """Read the document at `source`, the path of a file, or `-` for standard input.
 
-    A file of more than `max_bytes`, by default 200 MB, is rejected. `wanted` selects the part to be read; without it,
-    everything is read except what usually does not belong to the text. The language is that of `wanted`, else that
+    A file of more than `max_bytes`, by default 200 MB, is rejected. `selection` is the part to be read; without it,
+    everything is read except what usually does not belong to the text. The language is that of the selection, else that
     given in the file unless the text is clearly in another one, else the detected one.
 
     A damaged file of which less than 90% can be read is rejected, unless `partial` is set.

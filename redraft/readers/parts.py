@@ -82,7 +82,7 @@ def before_chapters(document: Document, begin: int) -> Span | None:
 def names_document(title: str, others_of_level: int) -> bool:
     """Return whether the first heading of a document is its title, and not that of a chapter or a preface.
 
-    `beside` is the number of other headings of its level: a number alone is a chapter only among others.
+    `others_of_level` is the number of other headings of its level: a number alone is a chapter only among others.
     """
     match = _NAMED.match(title)
     if match and number_of(next(filter(None, match.groups()))) is not None:
@@ -209,7 +209,7 @@ class Selection:
 def read_selection(
     chapters: str = "", pages: str = "", skip: Collection[str] = (), language: str = "", *, partial: bool = False
 ) -> Selection:
-    """Return a choice; `skip` adds to the defaults, and `none` removes them."""
+    """Return a selection; `skip` adds to the defaults, and `none` removes them."""
     if language and not primary(language):
         raise UsageError(f"{language!r} is not a language", hint="give a code of ISO 639, such as de, ja or pt-BR")
     kinds = [kind.strip() for part in skip for kind in part.split(",") if kind.strip()]

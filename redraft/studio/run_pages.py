@@ -15,13 +15,14 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from redraft.builtin.facade import NOT_UNDERSTOOD
-from redraft.errors import RedraftError, UsageError
+from redraft.errors import RedraftError, RunError, UsageError
 from redraft.evaluators.catalog import metrics, names, with_rubrics
 from redraft.fields import validated
 from redraft.prompts.book import SETS
 from redraft.report.dossier.build import PROMPTS_ELSEWHERE, read_dossier
-from redraft.report.history.summaries import RunSummary, shown_names
+from redraft.report.history.summaries import RunSummary, compared, shown_names
 from redraft.report.history.trace import read_trace
+from redraft.report.markdown.comparison import comparison_markdown
 from redraft.report.pages.dossier import view
 from redraft.report.pages.formatting import packed, page_data
 from redraft.runs.dry_run import plan_run
@@ -175,9 +176,18 @@ async def run(request: Request) -> Response:
     if status.kind not in run_views.DRAFTED:
         content = (await read(request, run_views.result_of, status.run)).model_dump_json(indent=2)
         built = "/packs" if status.kind in ("pack", "keyfacts") else ""
-        return page(request, "plain", "runs", run=status, result=content, yardstick=built)
+        judgment = await read(request, _judgment, status.run) if status.kind == "compare" else ""
+        return page(request, "plain", "runs", run=status, result=content, yardstick=built, judgment=judgment)
     comparable = await off_loop(_comparable, context.rows.all, status)
     return HTMLResponse(await read(request, _dossier_page, status, context, comparable))
+
+
+def _judgment(store: Store, run: str) -> str:
+    """Return what judges say of two summaries; empty while there is no verdict."""
+    try:
+        return comparison_markdown(compared(store, run))
+    except RunError:
+        return ""
 
 
 def _comparable(all_of: Callable[[], list[RunSummary]], run: RunStatus) -> list[RunSummary]:

@@ -15,7 +15,7 @@ from redraft.text.tokens import Meter, Tokenizer, tokenizer_named
 
 
 def windows(block: Sequence[Span], meter: Meter, limit: int, following: Callable[[int, int], int]) -> Iterator[Span]:
-    """Yield windows of as many sentences as fit into `most` tokens; `following(first, after)` returns the first
+    """Yield windows of as many sentences as fit into `limit` tokens; `following(first, after)` returns the first
     sentence of the next window."""
     first, after = 0, 0
     while True:
@@ -29,7 +29,7 @@ def windows(block: Sequence[Span], meter: Meter, limit: int, following: Callable
 
 
 def overlapping(block: Sequence[Span], meter: Meter, limit: int, overlap: int) -> Iterator[Span]:
-    """Yield windows of `most` tokens, each of which repeats at most `overlap` tokens of the one before."""
+    """Yield windows of `limit` tokens, each of which repeats at most `overlap` tokens of the one before."""
 
     def following(first: int, after: int) -> int:
         first += 1

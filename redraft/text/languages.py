@@ -244,7 +244,7 @@ def languages_of(document: Document) -> str:
 
 def with_declared_language(document: Document, language: str = "") -> Document:
     """Return the document with its declared language, or with the detected one where its text is clearly in another;
-    a `told` language replaces it."""
+    `language` replaces it."""
     return with_language(
         replace(document, language=declared_language(document.language, document.text)), language or None
     )

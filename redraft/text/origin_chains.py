@@ -52,7 +52,7 @@ Known = dict[int, tuple[ComposedOrigin, ...]]
 
 
 def compose(text: DerivedText, composed: Known | None = None) -> tuple[ComposedOrigin, ...]:
-    """Return the sentences of a text with their places in the document; texts in `known` are composed once."""
+    """Return the sentences of a text with their places in the document; texts in `composed` are not composed again."""
     composed = {} if composed is None else composed
     waiting = [text]
     # A running summary has hundreds of ancestors, too many for recursion.

@@ -95,7 +95,7 @@ def _paraphrased(text: str, quote: str, within: Sequence[Span]) -> Span | None:
 
 
 def _occurrences(text: str, part: str, start: int, end: int) -> Iterator[int]:
-    """Yield the non-overlapping spans of `wanted`."""
+    """Yield where `part` occurs between two offsets, without overlaps."""
     at = text.find(part, start, end)
     while at >= 0:
         yield at

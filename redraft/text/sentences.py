@@ -392,7 +392,7 @@ class BreakPoints:
 
     def end_near(self, start: int, limit: int, furthest: int) -> int:
         """Return the best end of a stretch from `start` to about `limit`: a preferred one near it, the end of the
-        sentence that `limit` is in if that is at most `most`, the last seam before it, or else one within a
+        sentence that `limit` is in if it ends by `furthest`, the last seam before it, or else one within a
         sentence."""
         for places, share in self._preferred:
             at = bisect_right(places, limit) - 1

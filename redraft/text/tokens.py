@@ -194,23 +194,16 @@ class Tokenizer(Protocol):
         ...
 
 
-@cache
-def _sizes(encoding: tiktoken.Encoding) -> npt.NDArray[np.int64]:
-    """Return the byte length of each token by number, cached because that takes a third of a second."""
-    values = encoding.token_byte_values()
-    sizes = np.ones(encoding.n_vocab, dtype=np.int64)
-    sizes[[encoding.encode_single_token(value) for value in values]] = [len(value) for value in values]
-    return sizes
-
-
 class TiktokenTokenizer:
     """OpenAI's byte-pair encoder."""
 
     def __init__(self, encoding: tiktoken.Encoding) -> None:
-        self._encoding = encoding
-        with _loading:
-            self._sizes = _sizes(encoding)
         self.name = encoding.name
+        self._encoding = encoding
+        values = encoding.token_byte_values()
+        self._sizes = np.ones(encoding.n_vocab, dtype=np.int64)
+        """The length of each token in bytes."""
+        self._sizes[[encoding.encode_single_token(value) for value in values]] = [len(value) for value in values]
 
     def count(self, text: str) -> int:
         return sum(len(self._encode(text[start:end])) for start, end in _blocks(text))
@@ -310,7 +303,8 @@ def tokenizer_named(name: str) -> Tokenizer:
 
 @cache
 def _encoder(encoding: tiktoken.Encoding) -> TiktokenTokenizer:
-    """Return the tokenizer of a vocabulary. There is one, since measurements of a tokenizer are cached."""
+    """Return the tokenizer of a vocabulary. There is one, since measurements of a tokenizer are cached, and to make it
+    takes a third of a second."""
     return TiktokenTokenizer(encoding)
 
 

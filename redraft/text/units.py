@@ -137,7 +137,7 @@ def _ranks(units: npt.NDArray[np.int64], longest: int) -> list[npt.NDArray[np.in
 def _common_run(
     ranks: Sequence[npt.NDArray[np.int64]], ones: npt.NDArray[np.int64], nearest: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int64]:
-    """Return how many units from each place of `ones` are the same from the place of `others` beside it."""
+    """Return how many units from each place of `ones` are the same as from the place of `nearest` beside it."""
     length = np.zeros_like(ones)
     last = len(ranks[0]) - 1
     for width, rank in reversed([(2**power, rank) for power, rank in enumerate(ranks)]):

@@ -208,7 +208,15 @@ def load(kind: Literal["SentenceTransformer", "CrossEncoder"], name_or_path: str
             f"{what} needs a package that is not installed ({error})",
             hint='pip install "redraft[embeddings]", or choose an option that needs none',
         ) from error
-    _check_version(str(sentence_transformers.__version__), what)
+    version = str(sentence_transformers.__version__)
+    first = version.partition(".")[0]
+    # Before version 6 it runs code from a model's folder even if remote code is not trusted.
+    if not first.isdecimal() or int(first) < _REFUSES_CODE:
+        raise UsageError(
+            f"{what} needs sentence-transformers {_REFUSES_CODE} or later, which runs no code from a model's folder;"
+            f" {version} is installed",
+            hint='pip install --upgrade "redraft[embeddings]"',
+        )
     # Reading a folder needs no progress bar; a download may take minutes, and keeps it.
     with redirect_stderr(io.StringIO()) if folder else nullcontext():
         try:
@@ -218,17 +226,6 @@ def load(kind: Literal["SentenceTransformer", "CrossEncoder"], name_or_path: str
         except Exception as error:  # a broken file can be any error of four libraries
             reason = next((line for line in str(error).splitlines() if line.strip()), "")
             raise not_loaded(name_or_path, what, f"{type(error).__name__}: {reason}") from error
-
-
-def _check_version(version: str, what: str) -> None:
-    """Raise `UsageError` before version 6, which runs code from a model's folder even if remote code is not trusted."""
-    first = version.partition(".")[0]
-    if not first.isdecimal() or int(first) < _REFUSES_CODE:
-        raise UsageError(
-            f"{what} needs sentence-transformers {_REFUSES_CODE} or later, which runs no code from a model's folder;"
-            f" {version} is installed",
-            hint='pip install --upgrade "redraft[embeddings]"',
-        )
 
 
 def not_loaded(name_or_path: str, what: str, reason: str) -> UsageError:

@@ -146,7 +146,7 @@ def _columns_of(character: str) -> int:
 
 
 def padded(text: str, width: int, *, right: bool = False) -> str:
-    """Return a text padded with spaces to this many columns, on its `right` side or the left."""
+    """Return a text padded with spaces to this many columns, aligned to the `right` or to the left."""
     spaces = " " * (width - columns(text))
     return spaces + text if right else text + spaces
 

@@ -52,7 +52,7 @@ def test_stop_is_shown_with_question_and_words(inside: Inside) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("stops", "said"),
-    [([], "a newcomer stops nowhere"), ([STOP], "1 stop"), ([STOP, OTHER], "2 stops")],
+    [([], "nothing stops a newcomer"), ([STOP], "1 stop"), ([STOP, OTHER], "2 stops")],
     ids=["none", "one", "two"],
 )
 def test_trace_and_pages_count_a_newcomers_stops(inside: Inside, stops: list[Json], said: str) -> None:

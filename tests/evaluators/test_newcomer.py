@@ -210,7 +210,7 @@ def test_part_without_reply_counts_as_unread() -> None:
     assert evaluation.outcome == "measured"
     assert evaluation.unjudged
     assert evaluation.judged + evaluation.unjudged == 150
-    assert stops_in_words(evaluation) == f"a newcomer stops nowhere; {evaluation.unjudged} sentences not read"
+    assert stops_in_words(evaluation) == f"nothing stops a newcomer; {evaluation.unjudged} sentences not read"
     assert evaluation.details["trouble"]
 
 

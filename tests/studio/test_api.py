@@ -210,6 +210,8 @@ def test_waiting_run_takes_only_valid_answers(client: httpx.Client) -> None:
     assert at_rest(client, run)["status"] == "waiting"
     question = client.get(f"/api/runs/{run}/review").json()["question"]
     assert "offline check" in client.get(f"/runs/{run}/review").text
+    assert 'href="/runs?status=waiting">1 run</a> waits' in client.get("/runs").text
+    assert "for your review" not in client.get("/runs?status=waiting").text.partition("<table")[0]
     assert question["findings"]
     wrong = client.post(f"/api/runs/{run}/review", json={"drop": [999]})
     assert wrong.status_code == 422
@@ -250,7 +252,7 @@ def test_a_run_is_stopped_and_goes_on(tmp_path: Path, monkeypatch: pytest.Monkey
             assert (status.status, status.at_work, status.resumable) == ("interrupted", False, True)
             assert client.post(f"/api/runs/{run}/stop").status_code == 409
             page = client.get(f"/runs/{run}").text
-            assert ("calls without an answer (counted as " in page, "Refine judges it" in page) == (True, False)
+            assert ("calls without an answer (counted as " in page, "judges it" in page) == (True, False)
             assert "has no summary to refine" in client.get(f"/runs/{run}/refine").text
             opened.append(True)
             assert client.post(f"/api/runs/{run}/resume").status_code == 200

@@ -15,12 +15,13 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
+from redraft import SyncSession
 from redraft.domain import NOT_FOUND
 from redraft.errors import RunError
 from redraft.settings import Limits, ModelSettings
 from redraft.studio.context import WorkManager
 from tests.chatserver import ChatServer
-from tests.studio.served import Served, at_rest, begin, kept_from, served, until
+from tests.studio.served import Served, at_rest, begin, book, kept_from, served, until
 from tests.support import chapter
 
 pytestmark = pytest.mark.slow
@@ -249,6 +250,17 @@ def test_built_in_answer_admits_its_limits(client: httpx.Client, refined: str) -
     answer = client.get(f"/api/runs/{refined}/answers").json()["answers"][0]
     assert (answer["answered"], answer["answer"]) == (False, NOT_FOUND)
     assert "does not understand text" in NOT_FOUND
+    page = client.get(f"/runs/{reply.json()['run']}").text
+    assert "Which volcano erupted near the airport?" in page.partition('id="reading"')[0]
+    assert "/refine" not in page, "answers are not revised"
+
+
+def test_page_of_a_comparison_has_its_verdict(client: httpx.Client, at: Served) -> None:
+    with SyncSession(at.told.database) as session:
+        run = session.compare(book(), "The ledger was kept by Hester.", "Hester Vane came to Sarn.").run.id
+    page = client.get(f"/runs/{run}").text
+    assert "no judge gave a verdict in both orders" in page.partition("<details>")[0]
+    assert "writes no summary" not in page
 
 
 def test_forks_are_compared_by_scores(client: httpx.Client, refined: str) -> None:
@@ -279,7 +291,7 @@ def test_review_shows_evidence_and_keeps_answers(client: httpx.Client, monkeypat
     assert f'href="/runs/{run}/review">Review</a>' in page
     assert f"/runs/{run}/refine" not in page
     page = client.get(f"/runs/{run}/review").text
-    assert "Untick a finding to reject it: the reviser does not get it." in page
+    assert "Untick a finding to reject it. The reviser will not see it." in page
     assert re.search(rf'<a href="/runs/{run}#c\d+-\d+" target="_blank"><bdi>00:\d\d:00</bdi>, at \d+% of the doc', page)
 
     # What was written stays in the form if it cannot be taken now.

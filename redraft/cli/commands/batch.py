@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from redraft.cli import options, parse_options
-from redraft.cli.hints import own_places
+from redraft.cli.hints import own_places, run_command
 from redraft.cli.output_files import check_output, write_text
 from redraft.cli.parse_options import store_to_read
 from redraft.cli.preset_option import preset_option
@@ -22,7 +22,6 @@ from redraft.settings import Limits
 
 if TYPE_CHECKING:
     from redraft.batches.engine import Engine
-    from redraft.batches.request import BatchRequest
     from redraft.store.batches import Status
     from redraft.store.store import Store
 
@@ -37,8 +36,8 @@ A SOURCE is a file, a folder, a pattern in quotes, - for stdin, or a .jsonl
 file: on each line an object with a text or a path, and perhaps an id, a
 title and a priority.
 """
-_SKIPPED = 5
-_ABOUT_ONE = {"pack": "--set pack", "keyfacts": "--set keyfacts"}
+_NAMED = 5
+"""The skipped files that are named."""
 
 
 def _engines() -> str:
@@ -47,10 +46,10 @@ def _engines() -> str:
     return ", ".join(("local", "ray", *plugins.names("engines")))
 
 
-def _allow_paths(context: click.Context, parameter: click.Parameter, values: bool) -> None:  # noqa: ARG001
+def _allow_paths(context: click.Context, parameter: click.Parameter, is_allowed: bool) -> None:  # noqa: ARG001
     from redraft.batches.sources import allow_paths
 
-    allow_paths(values)
+    allow_paths(is_allowed)
 
 
 worker_options = options.grouped(
@@ -116,15 +115,24 @@ def run(sources: tuple[str, ...], **values: Any) -> int:
 
     Repeat the command to continue: finished documents are kept, failed ones are tried again.
     """
-    from redraft.batches.request import estimate, open_batch
+    from redraft.batches.request import BatchRequest, estimate, open_batch
     from redraft.batches.sources import check, skipped
     from redraft.batches.tables import folder_named
     from redraft.cli.views.plans import show_plan
     from redraft.store.store import Store
+    from redraft.text.words import count
 
-    if not values["quiet"]:
-        _say_skipped(skipped(sources))
-    request, limits = _asked(values), parse_options.limits(values)
+    if (names := skipped(sources)) and not values["quiet"]:
+        more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+        say(f"skipped {count(len(names), 'file')} that redraft cannot read: {', '.join(names[:_NAMED])}{more}")
+    if stray := next((name for name in ("pack", "keyfacts") if values[name]), None):
+        raise UsageError(f"--set {stray} applies to one document only", hint="leave it out")
+    judging, refinement = parse_options.refined(values, "the summaries")
+    part = parse_options.document_part(values)
+    request, limits = (
+        BatchRequest(parse_options.settings(values), judging, refinement, part),
+        parse_options.limits(values),
+    )
     if values["dry_run"]:
         plan = estimate(sources, request, parse_options.prices(values)).table()
         return show_plan(plan, as_json=values["as_json"])
@@ -133,16 +141,7 @@ def run(sources: tuple[str, ...], **values: Any) -> int:
     with Store(values["db"]) as store:
         engine = _engine(store, values)
         opened = open_batch(store, sources, request, limits, folder=folder, name=values["name"])
-        return _worked(store, engine, opened.name, limits, values)
-
-
-def _say_skipped(names: Sequence[str]) -> None:
-    """Name files in the folders that no reader takes."""
-    from redraft.text.words import count
-
-    if names:
-        more = f" and {len(names) - _SKIPPED:,} more" if len(names) > _SKIPPED else ""
-        say(f"skipped {count(len(names), 'file')} that redraft cannot read: {', '.join(names[:_SKIPPED])}{more}")
+        return _work(store, engine, opened.name, limits, values)
 
 
 @command(short_help="Resume a batch; failed documents are tried again.")
@@ -164,21 +163,12 @@ def resume(name: str, **values: Any) -> int:
         limits = parse_options.limits(values, Limits.model_validate(store.batches.get(name).limits))
         engine = _engine(store, values)
         open_again(store, name, own_places(values), limits)
-        return _worked(store, engine, name, limits, values)
-
-
-def _asked(values: Mapping[str, Any]) -> BatchRequest:
-    """What is asked of every document. What is about a single one is refused."""
-    from redraft.batches.request import BatchRequest
-
-    if stray := [option for name, option in _ABOUT_ONE.items() if values[name]]:
-        raise UsageError(f"{stray[0]} applies to one document only", hint="leave it out")
-    judging, refinement = parse_options.refined(values, "the summaries")
-    return BatchRequest(parse_options.settings(values), judging, refinement, parse_options.document_part(values))
+        return _work(store, engine, name, limits, values)
 
 
 def _engine(store: Store, values: Mapping[str, Any]) -> Engine:
-    """The engine that is asked for. Without it, or what else is asked for and not installed, no batch is opened."""
+    """Return the engine that is asked for. Without it, or what else is asked for and not installed, no batch is
+    opened."""
     from redraft.batches.engine import engine_named
     from redraft.cli.runner import check_spans
 
@@ -187,53 +177,44 @@ def _engine(store: Store, values: Mapping[str, Any]) -> Engine:
     return engine_named(values["engine"], values["address"], store.address)
 
 
-def _worked(store: Store, engine: Engine, name: str, limits: Limits, values: Mapping[str, Any]) -> int:
-    """Work on an open batch to its end, and show what came of it; returns the exit code."""
+def _work(store: Store, engine: Engine, name: str, limits: Limits, values: Mapping[str, Any]) -> int:
+    """Work on an open batch to its end, and show what came of it; return the exit code."""
+    from redraft.batches.request import BatchRequest, needed_workers
     from redraft.batches.tables import drive
-    from redraft.batches.worker import terms_of
+    from redraft.batches.worker import count_files, keep_texts, terms_of
     from redraft.cli.runner import StoppedError
-    from redraft.cli.views.batches import batch_progress, finish, resume_command
+    from redraft.cli.views.batches import batch_progress, finish
     from redraft.text.words import count
 
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    quiet = values["quiet"]
     try:
-        with on_termination(_interrupt), engine:
-            workers = _workers(values["workers"], engine, limits, store.batches.counts(name).left)
+        with on_termination(interrupt), engine:
+            workers = needed_workers(values["workers"], engine.room(), limits, store.batches.counts(name).left)
             prices = str(Path(values["prices"]).expanduser().absolute()) if values["prices"] else None
-            sent = {"traced": values["trace_to_langsmith"], "spans": values["send_spans"]}
-            terms = terms_of(store, name, workers, prices=prices, **sent)
-            if not values["quiet"]:
+            terms = terms_of(
+                store,
+                name,
+                workers,
+                prices=prices,
+                traced=values["trace_to_langsmith"],
+                spans=values["send_spans"],
+            )
+            if not quiet:
                 documents = count(store.batches.counts(name).all, "document")
                 say(f"batch {name}: {documents}, {count(terms.of, 'worker')}")
-            if engine.is_elsewhere():
-                _keep_texts(store, name, quiet=values["quiet"])
-            with batch_progress(quiet=values["quiet"]) as (note, watch):
+            if engine.is_elsewhere() and (files := count_files(store, name)):
+                # What is a file here cannot be read by workers on other machines.
+                if not quiet:
+                    say(f"storing {count(files, 'file')} in the database for workers on other machines")
+                keep_texts(store, name, BatchRequest.from_json(store.batches.get(name).asked).reading)
+            with batch_progress(quiet=quiet) as (note, watch):
                 snapshot = drive(store, engine, terms, note, watch)
     except KeyboardInterrupt:
-        raise StoppedError(f"Resume: {resume_command(name)}") from None
-    return finish(store, snapshot, as_json=values["as_json"], quiet=values["quiet"])
-
-
-def _keep_texts(store: Store, name: str, *, quiet: bool) -> None:
-    """Read what is a file here, where the workers may be on other machines."""
-    from redraft.batches.request import BatchRequest
-    from redraft.batches.worker import count_files, keep_texts
-    from redraft.text.words import count
-
-    if files := count_files(store, name):
-        if not quiet:
-            say(f"storing {count(files, 'file')} in the database for workers on other machines")
-        keep_texts(store, name, BatchRequest.from_json(store.batches.get(name).asked).reading)
-
-
-def _interrupt() -> None:
-    raise KeyboardInterrupt
-
-
-def _workers(requested: int | None, engine: Engine, limits: Limits, remaining: int) -> int:
-    """As many as are wanted and are of use."""
-    from redraft.batches.request import needed_workers
-
-    return needed_workers(requested, engine.room(), limits, remaining)
+        raise StoppedError(f"Resume: {run_command('batch resume', name)}") from None
+    return finish(store, snapshot, as_json=values["as_json"], quiet=quiet)
 
 
 _RESULTS_EPILOG = """\b
@@ -287,18 +268,16 @@ def results(name: str, form: str, output: str | None, db: str | None, quiet: boo
     check_output(output)
     with store_to_read(db) as store:
         rows = (asdict(item) for item in items_of(store, name))
-        if form == "csv" or output:
-            write_text(items_csv(list(rows)) if form == "csv" else "".join(map(_line, rows)), output)
+        if form == "csv":
+            write_text(items_csv(list(rows)), output)
+        elif output:
+            write_text("".join(f"{json_text(row, indent=None)}\n" for row in rows), output)
         else:
             for row in rows:
-                click.echo(_line(row), nl=False)
+                click.echo(json_text(row, indent=None))
     if output and not quiet:
         say(f"written to {output}")
     return 0
-
-
-def _line(row: Mapping[str, Any]) -> str:
-    return json_text(row, indent=None) + "\n"
 
 
 @command(short_help="Pause a batch.")
@@ -307,13 +286,11 @@ def _line(row: Mapping[str, Any]) -> str:
 @options.quiet
 def pause(name: str, db: str | None, quiet: bool) -> int:
     """Pause the batch NAME: start no more documents, and finish those in progress."""
-    from redraft.cli.views.batches import resume_command
-
     leased = _set_status(name, db, "paused", "pause")
     if not quiet:
         at_work = f"; {leased} in progress will be finished" if leased else ""
         say(f"batch {name} is paused{at_work}")
-        say(f"Resume: {resume_command(name)}")
+        say(f"Resume: {run_command('batch resume', name)}")
     return 0
 
 
@@ -326,24 +303,21 @@ def cancel(name: str, db: str | None, quiet: bool) -> int:
 
     Requests in flight may be charged, and are repeated if the batch is resumed.
     """
-    from redraft.cli.views.batches import resume_command
-
     _set_status(name, db, "cancelled", "cancel")
     if not quiet:
         say(f"batch {name} is cancelled; finished summaries are kept")
-        say(f"Resume it anyway: {resume_command(name)}")
+        say(f"Resume it anyway: {run_command('batch resume', name)}")
     return 0
 
 
-def _set_status(name: str, db: str | None, status: Status, order: str) -> int:
+def _set_status(name: str, db: str | None, status: Status, verb: str) -> int:
     """Set the status of a batch, unless it is finished; return how many of its items workers have."""
     with store_to_read(db) as store:
         store.batches.get(name)
         counts = store.batches.counts(name)
         if not counts.left:
-            raise RedraftError(
-                f"batch {name} is finished: there is nothing to {order}", hint=f"redraft batch results {name}"
-            )
+            problem = f"batch {name} is finished: there is nothing to {verb}"
+            raise RedraftError(problem, hint=f"redraft batch results {name}")
         store.batches.set_status(name, status)
         return counts.leased
 

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from redraft.cli import options, parse_options
-from redraft.cli.output_files import Form, check_output, form_of, form_options, hand_over, render_content
+from redraft.cli.output_files import Form, form_of, form_options, hand_over, render_content
 from redraft.cli.parse_options import store_to_read
 from redraft.cli.sections import SourceArgument, command
 from redraft.domain import record_json
@@ -84,7 +84,6 @@ def compare_runs(
     from redraft.report.dossier.comparison import read_comparison
     from redraft.report.pages.comparison import comparison_page
 
-    check_output(output)
     chosen_form = form_of(form, output, "add -o compare.html, or --format json")
     if chosen_form == "markdown":
         raise UsageError("a comparison is a page or JSON, not Markdown", hint="name a .html or .json file with -o")

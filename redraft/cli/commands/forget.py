@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -33,7 +33,6 @@ document is removed with its last run, unless it has questions or key facts.
 Verdicts on a document are removed with it.
 """
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-_KIB = 1024
 _FEW = 4
 
 
@@ -53,76 +52,64 @@ _FEW = 4
 )
 @options.typed_option("--yes", section="output", is_flag=True, help="Do not ask.")
 @options.store_options
-def forget(
-    run_ids: tuple[str, ...],
-    older_than: str | None,
-    document: str | None,
-    dry_run: bool,
-    yes: bool,
-    db: str | None,
-    as_json: bool,
-    quiet: bool,
-) -> int:
+def forget(run_ids: tuple[str, ...], older_than: str | None, document: str | None, **values: Any) -> int:
     """Remove RUNs for good, with their drafts, checkpoints and replies, and texts that no other run uses.
 
     The beginning of an id is enough. A run in progress is not removed.
     """
     from redraft.store.removal import ForgetReport
 
+    dry_run = values["dry_run"]
     if sum(map(bool, (run_ids, older_than, document))) != 1:
         raise UsageError("name RUNs, or give --older-than, or --document", hint="see `redraft forget --help`")
-    with store_to_read(db) as store:
-        runs = [store.runs.get(key).id for key in run_ids]
+    with store_to_read(values["db"]) as store:
+        runs = _idle_runs(store, older_than) if older_than else [store.runs.get(key).id for key in run_ids]
         documents = [store.documents.whole_id(document)] if document else []
-        if older_than:
-            runs = _idle(store, older_than)
-        freed = store.forget(runs, documents=documents, dry_run=True)
+        report = store.forget(runs, documents=documents, dry_run=True)
         if not dry_run:
-            freed = store.forget(runs, documents=documents) if yes or _agreed(freed) else ForgetReport()
-    if as_json:
-        echo_json({**asdict(freed), "dry_run": dry_run})
-    elif dry_run or not quiet:
-        for line in _told(freed, "would free" if dry_run else "freed"):
+            is_agreed = values["yes"] or _is_agreed(report)
+            report = store.forget(runs, documents=documents) if is_agreed else ForgetReport()
+    if values["as_json"]:
+        echo_json({**asdict(report), "dry_run": dry_run})
+    elif dry_run or not values["quiet"]:
+        for line in _summary(report, "would free" if dry_run else "freed"):
             click.echo(line, err=not dry_run)
     return 0
 
 
-def _agreed(freed: ForgetReport) -> bool:
-    """Whether the user wants to be rid of these."""
-
-    if not freed.runs and not freed.documents:
+def _is_agreed(report: ForgetReport) -> bool:
+    """Return whether the user wants to remove what the report names."""
+    if not report.runs and not report.documents:
         return True
-    for line in _told(freed, "would free"):
+    for line in _summary(report, "would free"):
         say(line)
     if not sys.stdin.isatty():
         raise UsageError("the removal cannot be confirmed without a terminal", hint="add --yes")
     return click.confirm("Remove them for good?", err=True)
 
 
-def _idle(store: Store, age: str) -> list[str]:
-    """The runs that are old enough, but for those that are being worked on."""
+def _idle_runs(store: Store, age: str) -> list[str]:
+    """Return the runs that have been idle for so long, without those in progress."""
     match = re.fullmatch(rf"(\d{{1,5}})([{''.join(_UNITS)}])", age.strip())
     if match is None:
         raise UsageError(f"--older-than: {age!r} is not an age", hint="write a number and m, h, d or w, such as 30d")
     moment = datetime.now(UTC) - timedelta(**{_UNITS[match[2]]: int(match[1])})
-    old = store.runs.unchanged_since(moment.isoformat(timespec="milliseconds"))
-    return [run.id for run in old if not store.is_claimed(run.id)]
+    idle = store.runs.unchanged_since(moment.isoformat(timespec="milliseconds"))
+    return [run.id for run in idle if not store.is_claimed(run.id)]
 
 
-def _told(freed: ForgetReport, verb: str) -> Iterator[str]:
+def _summary(report: ForgetReport, verb: str) -> Iterator[str]:
+    """Yield what was removed, or would be."""
     from redraft.text.words import count
 
-    if not freed.runs and not freed.documents:
+    if not report.runs and not report.documents:
         yield "nothing to remove"
         return
-    runs = count(len(freed.runs), "run") + (f" ({', '.join(freed.runs)})" if len(freed.runs) <= _FEW else "")
-    documents = f" and {count(len(freed.documents), 'document')}" if freed.documents else ""
-    yield f"{verb} {runs}{documents}: {count(freed.replies, 'reply')}, {count(freed.texts, 'text')}, {_size(freed)}"
-    if freed.trouble:
-        yield f"the files could not be made smaller: {freed.trouble}"
-
-
-def _size(freed: ForgetReport) -> str:
-    if freed.bytes < _KIB:
-        return f"{freed.bytes} bytes"
-    return f"{freed.bytes / _KIB:,.0f} KiB" if freed.bytes < _KIB**2 else f"{freed.bytes / _KIB**2:,.1f} MiB"
+    runs = count(len(report.runs), "run") + (f" ({', '.join(report.runs)})" if len(report.runs) <= _FEW else "")
+    documents = f" and {count(len(report.documents), 'document')}" if report.documents else ""
+    kibibytes = report.bytes / 1024
+    size = f"{kibibytes:,.0f} KiB" if kibibytes < 1024 else f"{kibibytes / 1024:,.1f} MiB"
+    size = f"{report.bytes} bytes" if kibibytes < 1 else size
+    yield f"{verb} {runs}{documents}: {count(report.replies, 'reply')}, {count(report.texts, 'text')}, {size}"
+    if report.trouble:
+        yield f"the files could not be made smaller: {report.trouble}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -91,28 +90,21 @@ Examples:
 @options.db
 @options.quiet
 def export_pack(
-    sources: tuple[str, ...],
-    pack_id: str | None,
-    keyfacts_id: str | None,
-    output: str | None,
-    db: str | None,
-    quiet: bool,
+    sources: tuple[str, ...], pack_id: str | None, keyfacts_id: str | None, output: str | None, **values: Any
 ) -> int:
     """Print the questions and the key facts of SOURCE as JSON.
 
     The file has everything needed to use them elsewhere. By default they are those imported last, or else built last.
     """
-
     from redraft.evaluators.reference.exchange import choose, pack_json
 
     check_output(output)
-    document = parse_options.read_document(sources, quiet=quiet)
-    with parse_options.store_to_read(db) as store:
+    document = parse_options.read_document(sources, quiet=values["quiet"])
+    with parse_options.store_to_read(values["db"]) as store:
         contents = choose(store, document, pack_id, keyfacts_id)
     write_text(json_text(pack_json(*contents)) + "\n", output, "name another place with -o")
-    if not quiet:
-        for line in _contents(contents):
-            say(line)
+    if not values["quiet"]:
+        _say_contents(contents)
         if output:
             say(f"written to {output}")
     return 0
@@ -149,29 +141,23 @@ def import_pack(files: tuple[str, ...], db: str | None, as_json: bool, quiet: bo
     if as_json:
         echo_json(pack_json(*imported))
     if not quiet:
-        for line in _contents(imported):
-            say(line)
+        _say_contents(imported)
         say(f"summaries of {one_line(imported.document.title, 60)} are judged by it from now on")
     return 0
 
 
-def _contents(packed: PackContents) -> Iterator[str]:
-    """What is in a pack, and where it comes from."""
-
+def _say_contents(contents: PackContents) -> None:
+    """Say what is in a pack, where it comes from, and how much of it is missing."""
     from redraft.report.markdown.reference import fact_models, measure, origin
     from redraft.text.words import count
 
-    if pack := packed.questions:
-        yield f"pack {pack.id}: {count(len(pack.questions), 'question')}, {origin(pack)}{_holes(pack)}"
-    if keyfacts := packed.keyfacts:
-        yield f"key facts {keyfacts.id}: {measure(keyfacts)}, {fact_models(keyfacts)}{_holes(keyfacts)}"
-
-
-def _holes(part: Pack | KeyFacts) -> str:
-    """How much of it could not be had."""
-    from redraft.text.words import count
-
-    return f", with {count(len(part.missing), 'gap')}" if part.missing else ""
+    lines: list[tuple[Pack | KeyFacts, str]] = []
+    if pack := contents.questions:
+        lines.append((pack, f"pack {pack.id}: {count(len(pack.questions), 'question')}, {origin(pack)}"))
+    if keyfacts := contents.keyfacts:
+        lines.append((keyfacts, f"key facts {keyfacts.id}: {measure(keyfacts)}, {fact_models(keyfacts)}"))
+    for part, line in lines:
+        say(f"{line}, with {count(len(part.missing), 'gap')}" if part.missing else line)
 
 
 @pack.command("list", short_help="List all questions and key facts.")
@@ -190,42 +176,27 @@ def list_packs(db: str | None, as_json: bool) -> int:
 
 
 def _listed(store: Store) -> list[dict[str, Any]]:
-    """The contract of `pack list --json`."""
+    """Return all questions and key facts, newest first: the contract of `pack list --json`."""
+    parts: list[tuple[Pack | KeyFacts, str, dict[str, Any]]] = []
+    for pack, created in store.packs.all():
+        parts.append((pack, created, {"kind": "questions", "model": pack.model, "questions": len(pack.questions)}))
+    for facts, created in store.keyfacts.all():
+        models = {"model": facts.builder, "validator": facts.validator}
+        numbers = {"keyfacts": sum(len(tree.kept) for tree in facts.trees), "trees": len(facts.trees)}
+        parts.append((facts, created, {"kind": "keyfacts", **models, **numbers}))
     listed = [
-        _entry(
-            store,
-            item,
-            created,
-            kind="questions",
-            model=item.model,
-            questions=len(item.questions),
-            missing=item.missing,
-        )
-        for item, created in store.packs.all()
+        {
+            "pack": part.id,
+            "created": created,
+            "document": part.document,
+            "title": store.documents.title(part.document),
+            "imported": part.imported,
+            **facts_of_kind,
+            "missing": part.missing,
+        }
+        for part, created, facts_of_kind in parts
     ]
-    for key_facts, created in store.keyfacts.all():
-        facts, by = (
-            sum(len(tree.kept) for tree in key_facts.trees),
-            {"model": key_facts.builder, "validator": key_facts.validator},
-        )
-        listed.append(
-            _entry(
-                store,
-                key_facts,
-                created,
-                kind="keyfacts",
-                **by,
-                keyfacts=facts,
-                trees=len(key_facts.trees),
-                missing=key_facts.missing,
-            )
-        )
-    return sorted(listed, key=lambda item: str(item["created"]), reverse=True)
-
-
-def _entry(store: Store, item: Pack | KeyFacts, created: str, **what: object) -> dict[str, Any]:
-    about = {"document": item.document, "title": store.documents.title(item.document), "imported": item.imported}
-    return {"pack": item.id, "created": created, **about, **what}
+    return sorted(listed, key=lambda entry: str(entry["created"]), reverse=True)
 
 
 _KEYFACTS_EPILOG = """\b

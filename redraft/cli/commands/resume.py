@@ -37,37 +37,27 @@ Examples:
 @options.prices
 @options.summary_output
 @options.store_options
-def resume(run_id: str, output: str | None, form: Format | None, quiet: bool, **values: Any) -> int:
+def resume(run_id: str, output: str | None, form: Format | None, **values: Any) -> int:
     """Resume RUN where it stopped; nothing is paid for twice.
 
     The run keeps its settings. Limits given here replace its own. A database may come from somebody else, so an
     address, a key's variable or a folder in it is used only if you name it now, in an option, the environment or your
     own configuration, and an output file only with --output.
     """
-    say_reading(f"run {run_id}", quiet=quiet)
-    from redraft.cli.runner import run_task
-    from redraft.cli.views.outcome import finish
+    say_reading(f"run {run_id}", quiet=values["quiet"])
+    from redraft.cli.runner import run_and_finish
 
-    table = parse_options.prices(values)
     with parse_options.store_to_read(values["db"]) as store:
         run = store.runs.get(run_id)
         if form not in (None, "json") and run.kind not in ("summarize", "refine"):
             raise UsageError(
                 f"run {run.id} makes no summary, so --format does not apply", hint="leave it out, or use --format json"
             )
-        if run.output and not output and not quiet:
+        if run.output and not output and not values["quiet"]:
             say(f"note: not written to {run.output}, which the database names; to write it there, add -o")
         to = target(output, form, as_json=values["as_json"])
         limits = parse_options.limits(values, run.limits)
-        result = run_task(
-            store,
-            lambda session: session.resume(run_id, limits=limits),
-            limits=limits,
-            prices=table,
-            quiet=quiet,
-            places=own_places(values),
-        )
-        return finish(store, result, target=to, as_json=to.as_json, quiet=quiet)
+        return run_and_finish(store, lambda session: session.resume(run_id, limits=limits), values, limits, to)
 
 
 _FORK_EPILOG = """\b
@@ -112,7 +102,6 @@ def fork(
     requests: tuple[str, ...],
     output: str | None,
     form: Format | None,
-    quiet: bool,
     **values: Any,
 ) -> int:
     """Refine the draft of a round of RUN again, as a new run.
@@ -121,35 +110,30 @@ def fork(
     it is given on the command line: if RUN names no judge, its model judges what another --model writes. Drafts that
     are judged already are not judged again.
     """
-    say_reading(f"run {run_id}", quiet=quiet)
-    from redraft.cli.runner import run_task
-    from redraft.cli.views.outcome import finish
+    say_reading(f"run {run_id}", quiet=values["quiet"])
+    from redraft.cli.runner import run_and_finish
 
     to = target(output, form, as_json=values["as_json"])
-    table = parse_options.prices(values)
     with parse_options.store_to_read(values["db"]) as store:
         before = store.runs.get(run_id)
         round_number = _only_round(store, before) if number is None else number
         # What a settings file says is meant for new runs; this one has its settings from the other.
         refinement = parse_options.refinement(parse_options.typed(values), before)
         settings, judging = _settings(values, before), _judging(values, before)
-        places = own_places(values)
-        places.check(before.id, settings, judging, refinement)
+        own_places(values).check(before.id, settings, judging, refinement)
         limits = parse_options.limits(values, before.limits)
         to_fix = parse_options.findings_to_fix(findings, requests, settings.model, review=refinement.review)
-        result = run_task(
+        return run_and_finish(
             store,
             lambda session: session.fork(
                 run_id, round_number, settings=settings, judging=judging, refinement=refinement, findings=to_fix
             ),
-            limits=limits,
-            prices=table,
-            quiet=quiet,
+            values,
+            limits,
+            to,
             # The run that it is forked from knows nothing of who is named only now.
             decider=parse_options.named_models(parse_options.typed(values)).get(refinement.decider or ""),
-            places=places,
         )
-        return finish(store, result, target=to, as_json=to.as_json, quiet=quiet)
 
 
 def _only_round(store: Store, run: Run) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from redraft.cli import hints, options, parse_options, terminal
-from redraft.cli.output_files import Form, check_output, form_of, form_options, hand_over, render_content, target
+from redraft.cli.output_files import Form, form_of, form_options, hand_over, render_content, target
 from redraft.cli.sections import command
 from redraft.domain import record_json
 from redraft.errors import UsageError
@@ -180,7 +180,7 @@ def show(
                 return 0
             if result.run.status == "done":
                 _say_question(result, quiet=quiet)
-                outcome.finish(store, result, as_json=False, quiet=quiet)
+                outcome.finish(store, result, to, quiet=quiet)
                 return 0
         else:
             if parts and not to.as_json:
@@ -272,7 +272,6 @@ def export(
     from redraft.report.markdown.run import run_markdown
     from redraft.report.pages.dossier import dossier_page
 
-    check_output(output)
     chosen_form = form_of(form, output, f"redraft export {run_id} -o dossier.html")
     encoder = parse_options.encoder(embeddings)
     with parse_options.store_to_read(db) as store:

@@ -107,15 +107,11 @@ def _close(snapshot: BatchSnapshot) -> None:
     if batch.error and snapshot.status == "stopped":
         say(f"stopped: {batch.error['message']}")
     if snapshot.status != "done" or counts.failed + counts.aside:
-        more = " with a higher limit" if batch.error and batch.error["code"] == BudgetError.code else ""
-        say(f"{'Resume' if snapshot.status != 'done' else 'Try again'}{more}: {resume_command(batch.name)}")
+        label = "Resume" if snapshot.status != "done" else "Try again"
+        label += " with a higher limit" if batch.error and batch.error["code"] == BudgetError.code else ""
+        say(f"{label}: {hints.run_command('batch resume', batch.name)}")
     else:
         say(f"Details: {hints.run_command('batch status', batch.name)}")
-
-
-def resume_command(name: str) -> str:
-    """Return the command that resumes a batch."""
-    return hints.run_command("batch resume", name)
 
 
 def batches_markdown(batches: Sequence[BatchSnapshot]) -> str:

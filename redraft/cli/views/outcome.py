@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from redraft.cli import hints
-from redraft.cli.output_files import OutputTarget, citation_reader
+from redraft.cli.output_files import OutputTarget
 from redraft.cli.terminal import DONE, SHORT, echo_json, json_text, prose, say
 from redraft.cli.views.markdown import say_markdown, show_record
 from redraft.domain import record_json
@@ -40,6 +40,7 @@ from redraft.text.sanitizer import one_line
 from redraft.text.words import count, score
 
 if TYPE_CHECKING:
+    from redraft.report.history.citations import Citations
     from redraft.runs.forms import FilledForm, FilledSection
     from redraft.text.vectors import Encoder
 
@@ -75,10 +76,15 @@ def hand_over(
     more: Mapping[str, object] | None = None,
 ) -> None:
     """Write and print the result of a run, if there is a summary; `more` is added to the JSON."""
-    content = run_json(store, result) | dict(more or {})
     drafted = [result.summary, *(chapter.result.summary for chapter in result.chapters if chapter.result)]
     if target.printed == "json" or any(text is not None for text in drafted):
-        cite = citation_reader(store, encoder)
+
+        def cite(run: str) -> Citations:
+            from redraft.report.history.citations import citations_of
+
+            return citations_of(store, run, encoder=encoder)
+
+        content = run_json(store, result) | dict(more or {})
         deliver(lambda notes: paper_of(result, cite if notes else None), content, target, _hint(result))
 
 
@@ -89,12 +95,15 @@ def _hint(result: Result) -> str:
 
 def deliver(paper: Callable[[bool], Paper], content: object, target: OutputTarget, hint: str) -> None:
     """Write and print a paper, built with or without notes as the format needs, or `content` as JSON."""
+    _deliver(lambda form: written(paper(form in WITH_NOTES), form), content, target, hint)
 
-    def text_in(form: Format) -> str | bytes:
-        return json_text(content) + "\n" if form == "json" else written(paper(form in WITH_NOTES), form)
 
+def _deliver(text_in: Callable[[Format], str | bytes], content: object, target: OutputTarget, hint: str) -> None:
+    """Write and print what has a text in each format but JSON, and `content` as JSON."""
     if target.output:
-        write(Path(target.output).expanduser(), text_in(target.form), hint)
+        is_json = target.form == "json"
+        text = json_text(content) + "\n" if is_json else text_in(target.form)
+        write(Path(target.output).expanduser(), text, hint)
     if target.printed == "json":
         echo_json(content)
     elif target.printed:
@@ -104,20 +113,12 @@ def deliver(paper: Callable[[bool], Paper], content: object, target: OutputTarge
 
 
 def finish(
-    store: Store,
-    result: Result,
-    *,
-    target: OutputTarget | None = None,
-    as_json: bool,
-    quiet: bool,
-    show_all: bool = False,
-    pruned: bool = False,
+    store: Store, result: Result, target: OutputTarget, *, quiet: bool, show_all: bool = False, pruned: bool = False
 ) -> int:
     """Print the result of a run by its kind, and its outcome; return the exit code."""
-    target = target or OutputTarget(None, "text", as_json)
     if result.unstored:
         say(result.unstored)
-    kind, outcome, complete = result.run.kind, "", result.complete
+    kind, outcome, complete, as_json = result.run.kind, "", result.complete, target.as_json
     match kind:
         case "evaluate":
             show_record(result.model_dump(mode="json"), _judgment(store, result, show_all=show_all), as_json=as_json)
@@ -219,15 +220,8 @@ def _judgment(store: Store, result: Result, *, show_all: bool) -> str:
 def _answer(store: Store, result: Result, target: OutputTarget, *, quiet: bool, show_all: bool) -> None:
     from redraft.report.history.citations import read_answer
 
-    answer, content = read_answer(store, result.run.id), run_json(store, result)
-    text = prose(answer.text) + "\n"
-    if target.output:
-        json_or_text = json_text(content) + "\n" if target.form == "json" else text
-        write(Path(target.output).expanduser(), json_or_text, _hint(result))
-    if target.printed == "json":
-        echo_json(content)
-    elif target.printed:
-        click.echo(text, nl=False)
+    answer = read_answer(store, result.run.id)
+    _deliver(lambda _: f"{answer.text}\n", run_json(store, result), target, _hint(result))
     if quiet:
         return
     if evaluation := answer.consistency:

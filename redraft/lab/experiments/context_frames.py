@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean
@@ -12,7 +12,7 @@ from redraft.domain import Rounded, Span
 from redraft.evaluators.metric_info import MIN_SHARE
 from redraft.evaluators.position import BINS
 from redraft.lab.experiments.experiment import Cell, Item
-from redraft.lab.experiments.frames import Frame, frame_of, groups, mean_of, percent_change, values_of
+from redraft.lab.experiments.frames import Frame, by_group, frame_of, groups, mean_of, percent_change, values_of
 from redraft.lab.experiments.reading import ReadingStep
 from redraft.lab.experiments.typed_questions import THIRDS
 from redraft.text.origins import POINTS, OriginMass, bins, density, shares, spread, spread_by_chance
@@ -263,25 +263,26 @@ def _pooled(changes: Frame) -> dict[str, object]:
 
 def share_frame(items: Sequence[ContextItem]) -> Frame:
     """Return the shares of facts over all steps, each half and each phase of them (figures 6.3a and 6.4b)."""
-    changes, rows = change_frame(items), []
-    for (system, measure), changes_of_system in groups(changes, "system", "measure"):
+
+    def rows_of(changes: Frame) -> Iterator[dict[str, object]]:
         for part in (ALL_STEPS, LOWER, UPPER, *PHASES):
-            inside = changes_of_system[[part in parts for parts in changes_of_system["parts"]]]
+            inside = changes[[part in parts for parts in changes["parts"]]]
             for section in SECTIONS:
-                pooled = _pooled(inside[inside["section"] == section])
-                rows.append({"system": system, "measure": measure, "steps": part, "section": section, **pooled})
-    return frame_of(rows, () if rows else ("system", "measure", "steps", "section", *FATES, *_EXPECTED))
+                yield {"steps": part, "section": section, **_pooled(inside[inside["section"] == section])}
+
+    return by_group(change_frame(items), ("system", "measure"), rows_of)
 
 
 def step_frame(items: Sequence[ContextItem]) -> Frame:
     """Return the shares of facts by step and section, over all documents (figures 6.2 to 6.5)."""
-    rows = []
+
+    def rows_of(changes: Frame) -> Iterator[dict[str, object]]:
+        until = round(fmean(changes["until"]))
+        for (section,), inside in groups(changes, "section"):
+            yield {"until": until, "section": section, **_pooled(inside)}
+
     changes = change_frame(items).sort_values(["system", "measure", "step"], kind="stable")
-    for (system, measure, step), changes_of_step in groups(changes, "system", "measure", "step"):
-        for (section,), inside in groups(changes_of_step, "section"):
-            head = {"system": system, "measure": measure, "step": step, "until": round(fmean(inside["until"]))}
-            rows.append({**head, "section": section, **_pooled(inside)})
-    return frame_of(rows, () if rows else ("system", "measure", "step", "until", "section", *FATES, *_EXPECTED))
+    return by_group(changes, ("system", "measure", "step"), rows_of)
 
 
 def accuracy_frame(items: Sequence[ContextItem]) -> Frame:

@@ -14,7 +14,17 @@ from redraft.domain import Outcome as MetricOutcome
 from redraft.evaluators.metric_info import NONE
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ORPHANED, UNJUDGED, bin_of, share
 from redraft.lab.experiments.experiment import Cell, Item
-from redraft.lab.experiments.frames import Frame, frame_of, groups, mean_of, share_gap, spent_each, summarize, values_of
+from redraft.lab.experiments.frames import (
+    Frame,
+    by_group,
+    frame_of,
+    groups,
+    mean_of,
+    share_gap,
+    spent_each,
+    summarize,
+    values_of,
+)
 from redraft.lab.experiments.runner import Used
 
 WHOLE, FULL_TEXT = "whole", "full text"
@@ -162,28 +172,25 @@ def _named(frame: Frame, name: str = MODELS_MEAN) -> Frame:
 
 def summary_frame(items: Sequence[HamletItem]) -> Frame:
     """Return the mean recall and faithfulness of each model (table 7)."""
-    rows = []
-    recall, faithfulness = (score_frame(items, metric) for metric in METRICS)
-    for (model,), chosen in groups(recall, "model"):
-        sentences = faithfulness[faithfulness["model"] == model]
-        scores = [mean_of(frame["score"]) for frame in (chosen, sentences)]
-        counts = [_counts(frame) for frame in (chosen, sentences)]
-        rows.append(
-            {
-                "model": model,
-                **dict(zip(METRICS, scores, strict=True)),
-                "mean": mean_of(scores) if None not in scores else None,
-                "words": mean_of(chosen["words"]),
-                **spent_each(chosen["taken"]),
-                "for recall": counts[0]["items"],
-                "for faithfulness": counts[1]["items"],
-                "of": len(chosen),
-                "failed": counts[0]["failed"],
-                "unjudged": counts[0]["unjudged"] + counts[1]["unjudged"],
-                "nothing": int(sum(chosen["nothing"])),
-            }
-        )
-    return frame_of(rows, () if rows else ("model", *METRICS, "tokens each", "USD each"))
+    faithfulness = score_frame(items, "faithfulness")
+
+    def rows_of(recall: Frame) -> Iterator[dict[str, object]]:
+        frames = (recall, faithfulness[faithfulness["model"] == recall["model"].iloc[0]])
+        scores, counts = [mean_of(frame["score"]) for frame in frames], [_counts(frame) for frame in frames]
+        yield {
+            **dict(zip(METRICS, scores, strict=True)),
+            "mean": mean_of(scores) if None not in scores else None,
+            "words": mean_of(recall["words"]),
+            **spent_each(recall["taken"]),
+            "for recall": counts[0]["items"],
+            "for faithfulness": counts[1]["items"],
+            "of": len(recall),
+            "failed": counts[0]["failed"],
+            "unjudged": counts[0]["unjudged"] + counts[1]["unjudged"],
+            "nothing": int(sum(recall["nothing"])),
+        }
+
+    return by_group(score_frame(items, "recall"), ("model",), rows_of)
 
 
 def recall_frame(items: Sequence[HamletItem]) -> Frame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, product
 from statistics import stdev
 from typing import ClassVar
 
@@ -18,10 +18,10 @@ from redraft.evaluators.catalog import check_goals, metrics
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, Item, Outcome
 from redraft.lab.experiments.frames import (
     Frame,
+    by_group,
     document_means,
     ends,
     frame_of,
-    groups,
     mean_of,
     percent_change,
     spent_each,
@@ -372,131 +372,111 @@ _GAIN = ("gain", "95% from", "95% to")
 
 def gain_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> Frame:
     """Return the gain of each way, over all drafts and over those with a low first score (table III)."""
-    rows = []
-    for head, frame in groups(refined_frame(items, design), *_HEAD):
+
+    def rows_of(frame: Frame) -> Iterator[dict[str, object]]:
         subsets = {ALL: frame}
         for metric, goal in design.low_scores.items():
-            low = {id(item) for item in frame["summary"] if (item.score(metric, 0) or 0) < goal and item.rounds}
-            low -= {id(item) for item in frame["summary"] if item.score(metric, 0) is None}
+            firsts = {id(item): item.score(metric, 0) for item in frame["summary"]}
+            low = {key for key, first in firsts.items() if first is not None and first < goal}
             subsets[f"{metric} < {goal:g}"] = frame[frame["summary"].map(id).isin(low)]
-        for subset, chosen in subsets.items():
-            for metric in design.metrics:
-                of_metric = chosen[chosen["metric"] == metric]
-                both = _both(of_metric, "initial", "refined")
-                first, last = mean_of(both["initial"]), mean_of(both["refined"])
-                rows.append(
-                    {
-                        **dict(zip(_HEAD, head, strict=True)),
-                        "subset": subset,
-                        "metric": metric,
-                        "initial": first,
-                        "sd initial": _deviation(both["initial"]),
-                        "refined": last,
-                        "sd refined": _deviation(both["refined"]),
-                        "change %": percent_change(first, last),
-                        **_with_ends(both, "gain", _GAIN),
-                        "documents": both["document"].nunique(),
-                        "summaries": len(both),
-                        "of": len(of_metric),
-                    }
-                )
-    return frame_of(rows, () if rows else (*_HEAD, "subset", "metric"))
+        for (subset, chosen), metric in product(subsets.items(), design.metrics):
+            of_metric = chosen[chosen["metric"] == metric]
+            both = _both(of_metric, "initial", "refined")
+            first, last = mean_of(both["initial"]), mean_of(both["refined"])
+            yield {
+                "subset": subset,
+                "metric": metric,
+                "initial": first,
+                "sd initial": _deviation(both["initial"]),
+                "refined": last,
+                "sd refined": _deviation(both["refined"]),
+                "change %": percent_change(first, last),
+                **_with_ends(both, "gain", _GAIN),
+                **_counts(both, of_metric),
+            }
+
+    return by_group(refined_frame(items, design), _HEAD, rows_of)
+
+
+def _counts(both: Frame, of_metric: Frame) -> dict[str, object]:
+    return {"documents": both["document"].nunique(), "summaries": len(both), "of": len(of_metric)}
 
 
 def round_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> Frame:
     """Return the mean scores of the best drafts after each round; a finished summary keeps its scores."""
-    rows = []
-    done = refined_frame([item for item in items if item.rounds], design)
-    for head, frame in groups(done, *_HEAD):
-        last = max(best.round for item in frame["summary"] for best in item.rounds)
-        for metric in design.metrics:
-            before: float | None = None
-            of_metric = frame[frame["metric"] == metric]
-            for after in range(last + 1):
-                scores = [item.score(metric, after) for item in of_metric["summary"]]
-                both = _both(
-                    of_metric.assign(score=pd.Series(scores, index=of_metric.index, dtype=object)), "initial", "score"
-                )
-                score = mean_of(both["score"])
-                in_round = [best for item in of_metric["summary"] for best in item.rounds if best.round == after]
-                rows.append(
-                    {
-                        **dict(zip(_HEAD, head, strict=True)),
-                        "metric": metric,
-                        "round": after,
-                        **_with_ends(both, "score", ("score", "95% from", "95% to")),
-                        **_with_ends(both, "gain", ("gain", "gain from", "gain to")),
-                        "step": None if score is None or before is None else score - before,
-                        "revised": sum(best.revised for best in in_round),
-                        "taken": sum(best.accepted for best in in_round),
-                        "meet all": sum(item.meets(after) is True for item in of_metric["summary"]),
-                        "summaries": len(both),
-                        "of": len(of_metric),
-                    }
-                )
-                before = score
-    return frame_of(rows, () if rows else (*_HEAD, "metric", "round", "score"))
+
+    def rows_of(of_metric: Frame) -> Iterator[dict[str, object]]:
+        metric, summaries = of_metric["metric"].iloc[0], list(of_metric["summary"])
+        before: float | None = None
+        for after in range(1 + max(best.round for item in summaries for best in item.rounds)):
+            scores = pd.Series([item.score(metric, after) for item in summaries], index=of_metric.index, dtype=object)
+            both = _both(of_metric.assign(score=scores), "initial", "score")
+            score = mean_of(both["score"])
+            in_round = [best for item in summaries for best in item.rounds if best.round == after]
+            yield {
+                "round": after,
+                **_with_ends(both, "score", ("score", "95% from", "95% to")),
+                **_with_ends(both, "gain", ("gain", "gain from", "gain to")),
+                "step": None if score is None or before is None else score - before,
+                "revised": sum(best.revised for best in in_round),
+                "taken": sum(best.accepted for best in in_round),
+                "meet all": sum(item.meets(after) is True for item in summaries),
+                "summaries": len(both),
+                "of": len(of_metric),
+            }
+            before = score
+
+    return by_group(refined_frame([item for item in items if item.rounds], design), (*_HEAD, "metric"), rows_of)
 
 
 def threshold_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> Frame:
     """Return how many drafts meet all thresholds before and after each way, and what that takes."""
-    rows = []
-    for head, frame in groups(refined_frame(items, design), *_HEAD):
+
+    def rows_of(frame: Frame) -> Iterator[dict[str, object]]:
         summaries = list(frame.drop_duplicates(["number", "document"])["summary"])
-        done = [item for item in summaries if item.rounds]
-        both = _both(frame, "initial", "refined")
-        gains = {
-            f"gain in {metric}": _with_ends(both[both["metric"] == metric], "gain", _GAIN)["gain"]
-            for metric in design.metrics
+        done, both = [item for item in summaries if item.rounds], _both(frame, "initial", "refined")
+        gains = {metric: document_means(both[both["metric"] == metric], "gain") for metric in design.metrics}
+        met, cost = [item.meets() for item in done], spent_each(item.taken for item in done)
+        yield {
+            **{f"gain in {metric}": mean_of(means.values()) for metric, means in gains.items()},
+            "met at first": sum(item.meets(0) is True for item in done),
+            "met at last": met.count(True),
+            "open": met.count(None),
+            "revisions": mean_of(item.revisions for item in done),
+            "words gained": mean_of(item.words[1] - item.words[0] for item in done if item.words),
+            "calls": mean_of(item.taken.calls for item in done if item.taken),
+            "tokens": cost["tokens each"],
+            "USD": cost["USD each"],
+            "summaries": len(done),
+            "of": len(summaries),
         }
-        met = [item.meets() for item in done]
-        cost = spent_each(item.taken for item in done)
-        rows.append(
-            {
-                **dict(zip(_HEAD, head, strict=True)),
-                **gains,
-                "met at first": sum(item.meets(0) is True for item in done),
-                "met at last": met.count(True),
-                "open": met.count(None),
-                "revisions": mean_of(item.revisions for item in done),
-                "words gained": mean_of(item.words[1] - item.words[0] for item in done if item.words),
-                "calls": mean_of(item.taken.calls for item in done if item.taken),
-                "tokens": cost["tokens each"],
-                "USD": cost["USD each"],
-                "summaries": len(done),
-                "of": len(summaries),
-            }
-        )
-    return frame_of(rows, () if rows else _HEAD)
+
+    return by_group(refined_frame(items, design), _HEAD, rows_of)
 
 
 def order_frame(items: Sequence[RefinedSummary], design: LongSumEvalDesign) -> Frame:
     """Return the differences between ways to refine the same drafts to the same thresholds."""
-    rows = []
     frame = refined_frame(items, design)
     frame["way"] = frame["order"] + ", " + frame["feedback"]
-    for head, of_drafts in groups(frame, *_HEAD[:3]):
+
+    def rows_of(of_drafts: Frame) -> Iterator[dict[str, object]]:
         for first, second in combinations(of_drafts["way"].unique(), 2):
             sides = [of_drafts[of_drafts["way"] == way] for way in (first, second)]
             pairs = sides[0].merge(sides[1], on=[*_DRAFT, "metric"], suffixes=("", " other"))
             for metric in design.metrics:
                 of_metric = pairs[pairs["metric"] == metric]
                 both = _both(of_metric, "refined other", "refined")
-                rows.append(
-                    {
-                        **dict(zip(_HEAD[:3], head, strict=True)),
-                        "first": first,
-                        "second": second,
-                        "metric": metric,
-                        "final, first": mean_of(both["refined"]),
-                        "final, second": mean_of(both["refined other"]),
-                        **_with_ends(both, "gain", ("difference", "95% from", "95% to")),
-                        "documents": both["document"].nunique(),
-                        "summaries": len(both),
-                        "of": len(of_metric),
-                    }
-                )
-    return frame_of(rows, () if rows else (*_HEAD[:3], "first", "second", "metric"))
+                yield {
+                    "first": first,
+                    "second": second,
+                    "metric": metric,
+                    "final, first": mean_of(both["refined"]),
+                    "final, second": mean_of(both["refined other"]),
+                    **_with_ends(both, "gain", ("difference", "95% from", "95% to")),
+                    **_counts(both, of_metric),
+                }
+
+    return by_group(frame, _HEAD[:3], rows_of)
 
 
 EXPERIMENT = LongSumEvalExperiment()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from statistics import fmean
@@ -15,6 +15,7 @@ from redraft.lab.experiments.experiment import Item
 from redraft.lab.experiments.frames import (
     ENDS,
     Frame,
+    by_group,
     ends,
     frame_of,
     groups,
@@ -217,19 +218,18 @@ def accuracy_frame(items: Sequence[QaItem], by: Mapping[str, Sequence[object]]) 
 def similarity_frame(items: Sequence[QaItem]) -> Frame:
     """Return the mean similarity of answers by model, type and third of what was read (table 6.2)."""
     frame = question_frame(items)
-    frame = frame[frame["place"] == "read"]
     figures = {"similarity": "alike", "yes or no right": "yes_no", "similarity of reasons": "similarity"}
-    rows = []
-    for (model,), answers in groups(frame, "model"):
+
+    def rows_of(answers: Frame) -> Iterator[dict[str, object]]:
         for of_type in (*TYPES, ALL):
             chosen = answers if of_type == ALL else answers[answers["type"] == of_type]
             for name, column in list(figures.items())[: 3 if of_type == "binary" else 1]:
-                thirds = {third: mean_of(chosen[chosen["third read"] == third][column]) for third in THIRDS}
-                row: dict[str, object] = {"model": model, "type": of_type, "figure": name}
-                row |= {third: thirds[third] for third in THIRDS}
-                row |= {ALL: mean_of(chosen[column]), "answers": len(values_of(chosen[column]))}
-                rows.append(row)
-    return frame_of(rows, () if rows else ("model", "type", "figure", *THIRDS, ALL, "answers"))
+                in_third = [chosen[chosen["third read"] == third][column] for third in THIRDS]
+                thirds = dict(zip(map(str, THIRDS), map(mean_of, in_third), strict=True))
+                every = {ALL: mean_of(chosen[column]), "answers": len(values_of(chosen[column]))}
+                yield {"type": of_type, "figure": name, **thirds, **every}
+
+    return by_group(frame[frame["place"] == "read"], ("model",), rows_of)
 
 
 def difference_frame(items: Sequence[QaItem]) -> Frame:
@@ -251,8 +251,8 @@ def difference_frame(items: Sequence[QaItem]) -> Frame:
 
 def abstention_frame(items: Sequence[QaItem]) -> Frame:
     """Return how often each model said that there is no answer, rightly, wrongly, or not at all."""
-    rows = []
-    for (model,), frame in groups(question_frame(items), "model"):
+
+    def rows_of(frame: Frame) -> Iterator[dict[str, object]]:
         answerable, place = frame["answerable"].astype(bool), frame["place"]
         cases = {
             "no answer in the document": ~answerable,
@@ -267,5 +267,6 @@ def abstention_frame(items: Sequence[QaItem]) -> Frame:
             right, missed, wrong = (int(sum(flags)) for flags in (due & abstained, due & ~abstained, ~due & abstained))
             counts = {"right": right, "missed": missed, "wrong": wrong, "of": len(answered_rows)}
             silent = {"no answer": len(chosen) - len(answered_rows), "share right": share(right, right + missed)}
-            rows.append({"model": model, "answer": name, **counts, **silent})
-    return frame_of(rows, () if rows else ("model", "answer", "right", "missed", "wrong", "of"))
+            yield {"answer": name, **counts, **silent}
+
+    return by_group(question_frame(items), ("model",), rows_of)

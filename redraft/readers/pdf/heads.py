@@ -83,10 +83,14 @@ class RunningHeads:
         """Return the lines of a page without heads, feet and page numbers."""
         removed: set[int] = set()
         for edge in self._edges[page]:
-            number = _NUMBER.fullmatch(edge.line.text.strip())
+            match = _NUMBER.fullmatch(edge.line.text.strip())
+            number = match[1] if match else ""
             # "Chapter 2" and "II" in larger letters are titles.
             is_title = edge.line.size > _LARGER * self._usual
-            if number and self._is_page_number(page, number[1], is_title=is_title):
+            is_page_number = bool(number) and not is_title and (number.isdigit() or len(self._pages) > _TWICE)
+            if self._offset is not None and number.isdigit():
+                is_page_number = int(number) - page == self._offset
+            if is_page_number:
                 self.numbers += 1
             elif not is_title and self._is_head(page, edge):
                 self.heads += 1
@@ -98,11 +102,6 @@ class RunningHeads:
     def printed(self, page: int) -> str:
         """Return the printed number of a page, as confirmed by its neighbours; empty if there is none."""
         return str(page + self._offset) if self._offset is not None and page + self._offset > 0 else ""
-
-    def _is_page_number(self, page: int, number: str, *, is_title: bool) -> bool:
-        if self._offset is not None and number.isdigit():
-            return int(number) - page == self._offset
-        return not is_title and (number.isdigit() or len(self._pages) > _TWICE)
 
     def _is_head(self, page: int, edge: EdgeLine) -> bool:
         """Return whether a line is a head or foot: it repeats a title in smaller letters, recurs on nearby pages, ends

@@ -25,6 +25,8 @@ from redraft.text.words import count, count_words, score, spaced
 
 STYLES = ("plots.css", "base.css", "comparison.css")
 SCRIPT = "comparison.js"
+_ALIKE = 1.25
+"""The greatest ratio of lengths of summaries that are compared without a word on it."""
 _STANDINGS: dict[Standing, str] = {
     "flipped": "Flipped: some have it, some do not",
     "changed": "In all or in none, with different verdicts",
@@ -58,6 +60,7 @@ def view(
         "c": comparison,
         "line": f"{count(len(comparison.runs), 'run')} on one document of {count(count_words(document.text), 'word')}",
         "verdict": verdict(comparison),
+        "offline_check": any(run.result.offline_checked for run in comparison.runs),
         "runs": {run.letter: run for run in comparison.runs},
         "standings": _STANDINGS,
         "metrics": tuple(dict.fromkeys(metric for run in comparison.runs for metric in run.scores)),
@@ -76,8 +79,8 @@ def view(
 
 
 def verdict(comparison: RunComparison) -> tuple[VerdictPart, ...]:
-    """Return a clause for each metric that all runs can be compared by: for which run it is higher, as far as the items
-    that were judged can tell."""
+    """Return a clause for each metric that all runs can be compared by: for which run it is higher if the items that
+    were judged can tell, and the scores if no interval says so."""
     parts = []
     for metric in dict.fromkeys(difference.metric for difference in comparison.differences):
         differences = [difference for difference in comparison.differences if difference.metric == metric]
@@ -92,8 +95,18 @@ def verdict(comparison: RunComparison) -> tuple[VerdictPart, ...]:
             parts.append(f"{spaced(metric)} is {'higher' if len(figures) == 2 else 'highest'} for {best}")
         elif any(mark(difference)[0] == "even" for difference in by_best):
             parts.append(f"no clear difference in {spaced(metric)}")
+        else:
+            listed = [f"{score(figure)} for {letter}" for letter, figure in figures.items()]
+            parts.append(f"{spaced(metric)} {' and '.join(', '.join(listed).rsplit(', ', 1))}")
     parts[:1] = [part[:1].upper() + part[1:] for part in parts[:1]]
-    return tuple(VerdictPart("note", "", part) for part in parts)
+    lengths = [run.result.draft.words for run in comparison.runs if run.result.draft]
+    is_alike = max(lengths) <= _ALIKE * min(lengths)
+    room = (
+        []
+        if is_alike or not parts
+        else [f"they have {' and '.join(map(str, lengths))} words: the longer has more room"]
+    )
+    return (*(VerdictPart("note", "", part) for part in parts), *(VerdictPart("unsure", "!", part) for part in room))
 
 
 def label_for_people(label: str, names: Mapping[str, str]) -> str:
@@ -117,7 +130,7 @@ def mark(difference: ScoreDifference) -> tuple[str, str, str]:
     if interval is None:
         return "unsure", "?", "no interval"
     if interval.low <= 0 <= interval.high:
-        return "even", "≈", "includes 0"
+        return "even", "≈", "no clear difference"
     return "clear", "▲" if value > 0 else "▼", f"higher for {difference.first if value > 0 else difference.second}"
 
 

@@ -17,6 +17,7 @@ from markupsafe import Markup, escape
 from redraft.domain import Document, Finding, KeyFact
 from redraft.evaluators.metric_info import withdrawn
 from redraft.llm.addresses import address_in, provider_of, shown_name
+from redraft.llm.claim_judge import claim_in
 from redraft.prompts.book import PROMPTS
 from redraft.report.dossier.build import chunks_left_out
 from redraft.report.dossier.contents import CallDetails, Dossier, JudgedItem
@@ -163,6 +164,11 @@ def model_name(identity: str) -> str:
     return shown_name(identity.removesuffix(f"@{address}"), address)
 
 
+def is_claim(question: str) -> bool:
+    """Return whether a question only asks whether a sentence of the summary is true."""
+    return bool(claim_in(question))
+
+
 def in_language(document: Document) -> Markup:
     """Return the `lang` attribute for quotations from a document, so that they are set and read aloud correctly; empty
     if its language is unknown."""
@@ -185,7 +191,7 @@ def coded(text: str) -> Markup:
 
 _OF_TEXT = (prompts_of, one_line, shortened, capitalized, clean, neat, coded, spaced, by_name, model_name, on_pages)
 _OF_NUMBERS = (score, cell, signed, setting, dollars, duration, lasting, pace)
-_OF_RECORDS = (kind, sign, standing, certainty, drift, withdrawn, sentence_label, origin_note)
+_OF_RECORDS = (is_claim, kind, sign, standing, certainty, drift, withdrawn, sentence_label, origin_note)
 _OF_DOCUMENTS = (in_language, as_written, chunks_left_out)
 FILTERS: dict[str, Callable[..., object]] = {
     function.__name__: function for function in (*_OF_TEXT, *_OF_NUMBERS, *_OF_RECORDS, *_OF_DOCUMENTS)
