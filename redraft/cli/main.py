@@ -6,7 +6,6 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
-from difflib import get_close_matches
 from itertools import pairwise
 from pathlib import Path
 
@@ -143,9 +142,6 @@ def _run(words: Sequence[str]) -> int:
     try:
         code = app.main(words, prog_name="redraft", standalone_mode=False)
     except click.ClickException as error:
-        if isinstance(error, click.NoSuchOption) and error.possibilities:
-            likely = _likely(error.option_name, error.possibilities)
-            error = click.NoSuchOption(error.option_name, possibilities=likely, ctx=error.ctx)
         if not _as_json(words):
             error.show()
         where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "redraft"
@@ -155,13 +151,6 @@ def _run(words: Sequence[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         return _tell(words, "interrupted", "interrupted", "", INTERRUPTED)
     return int(code or DONE)
-
-
-def _likely(option: str, options: Sequence[str]) -> list[str]:
-    """Return the known options that start with the unknown one, or only that with a letter more; else the nearest."""
-    longer = [name for name in options if name.startswith(option)]
-    with_one_letter_more = [name for name in longer if len(name) == len(option) + 1]
-    return with_one_letter_more or longer or get_close_matches(option, options, 1, 0.0)
 
 
 def _as_json(words: Sequence[str]) -> bool:

@@ -68,13 +68,10 @@ def welcome(default: str, commands: Mapping[str, HelpEntry], core: Mapping[str, 
             (f'redraft ask book.txt "Who?"{model.options}', "an answer with citations"),
             (check, "does the model work?"),
         ]
-    pages = next(((name, entry.does) for name, entry in commands.items() if _serves_pages(name, entry, core)), None)
-    steps += [(f"redraft {pages[0]}", pages[1].rstrip(".").lower())] if pages else []
+    # The studio is a guest's command.
+    pages = {name: entry for name, entry in commands.items() if entry.group == "Serve" and name not in core}
+    steps += [(f"redraft {name}", entry.does.rstrip(".").lower()) for name, entry in [*pages.items()][:1]]
     steps += [("redraft --help", "all commands")]
     widest = min(_WIDEST, max(len(command) for command, _ in steps))
     lines = ["redraft summarizes long documents, checks a summary against its document, and revises it.", state]
     return [*lines, *(f"  {command.ljust(widest)}  {what}" for command, what in steps)]
-
-
-def _serves_pages(name: str, entry: HelpEntry, core: Mapping[str, HelpEntry]) -> bool:
-    return entry.group == "Serve" and name not in core

@@ -33,6 +33,7 @@ from redraft.graphs.state import (
     streaming,
 )
 from redraft.graphs.strategies import chosen_graph, name_of, strategy_named
+from redraft.order import AnyOrder
 from redraft.settings import AUTO, MERGING
 from redraft.store.checkpoints import thread_of
 from redraft.store.connection import off_loop
@@ -108,15 +109,22 @@ def _begin(strategy: str, scope: Scope, session: SessionProtocol | None) -> Node
     async def begin(state: GraphInput) -> Update:
         """Open the named run, or a new one."""
         runtime: Runtime[Any] = get_runtime()
-        opened, order = session_of(runtime, session), state.get("order")
-        if not isinstance(order, Mapping):
+        opened, order = session_of(runtime, session), cast("Any", state.get("order"))
+        if isinstance(order, AnyOrder):
+            settings = order.settings
+            name = _chosen(strategy, {} if settings.strategy == AUTO else cast("Task", {"strategy": settings.strategy}))
+            order = order.model_copy(update={"settings": settings.model_copy(update={"strategy": name})})
+        elif not isinstance(order, Mapping):
             raise UsageError(
                 f"the order of the graph is of the type {type(order).__name__}" if order else "the graph has no order",
                 hint='start it with {"order": {"source": PATH, "words": 300}}, or another redraft.graphs.Task',
             )
         with streaming(runtime):
-            chosen = cast("Task", {**order, "strategy": _chosen(strategy, order)})
-            run = order.get("recorded") or await opened.begin(chosen, scope)
+            if isinstance(order, AnyOrder):
+                run = await opened.begin(order, scope)
+            else:
+                chosen = cast("Task", {**order, "strategy": _chosen(strategy, order)})
+                run = order.get("recorded") or await opened.begin(chosen, scope)
             async with opened.at_work(run) as job:
                 new: Update = {"run": job.run.id, "round": 0, "best": "", "stop": "", "judged": {}, "scores": {}}
                 # A thread may have been used for another run before.

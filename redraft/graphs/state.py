@@ -22,6 +22,7 @@ from redraft.errors import UsageError
 from redraft.events import stream_to
 from redraft.graphs.job import Job
 from redraft.llm.langsmith import Tracing
+from redraft.order import AnyOrder
 from redraft.settings import (
     Chunking,
     EvidenceName,
@@ -233,8 +234,8 @@ class State(GraphOutput, DraftState, total=False):
 class GraphSession(Protocol):
     """What a graph needs of a session: to begin a run, to work on it, and to finish it."""
 
-    async def begin(self, task: Task, scope: Scope) -> str:
-        """Record a new run; return its id."""
+    async def begin(self, task: Task | AnyOrder, scope: Scope) -> str:
+        """Record a new run for the input of a graph, or for an order with its `source`; return its id."""
         ...
 
     def at_work(self, run: str) -> AbstractAsyncContextManager[Job]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict
 
-from redraft.text.sanitizer import clean, one_line, scrubbed, scrubbed_all
+from redraft.text.sanitizer import clean, one_line, scrubbed
 
 Clean = Annotated[str, AfterValidator(clean)]
 """Text without control characters."""
@@ -16,8 +16,6 @@ Scrubbed = Annotated[str, AfterValidator(scrubbed)]
 """Text without the paths and user names of this machine."""
 ScrubbedLine = Annotated[Line, AfterValidator(scrubbed)]
 """The same on one line."""
-ScrubbedDict = Annotated[dict[str, Any], BeforeValidator(scrubbed_all)]
-"""A mapping in which all text is scrubbed."""
 
 
 class Entry(BaseModel):

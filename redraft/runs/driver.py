@@ -24,6 +24,7 @@ from redraft.graphs.job import Job
 from redraft.graphs.review import ReviewAnswer
 from redraft.graphs.state import GraphSession, Scope, Task
 from redraft.graphs.strategies import Strategy, strategy_named
+from redraft.order import AnyOrder
 from redraft.runs.open_runs import OpenRuns
 from redraft.settings import AUTO, GIVEN_STRATEGY
 from redraft.store.checkpoints import Checkpoints, thread_of
@@ -215,7 +216,7 @@ class _SessionOfRun(GraphSession):
         self._run = run
 
     @override
-    async def begin(self, task: Task, scope: Scope) -> str:
+    async def begin(self, task: Task | AnyOrder, scope: Scope) -> str:
         raise CheckpointError("it would begin another run")
 
     @override

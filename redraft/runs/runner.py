@@ -6,15 +6,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
-from redraft.errors import RedraftError, RunCommand, RunError
+from redraft.errors import RedraftError, RunCommand, RunError, UsageError
 from redraft.evaluators.base import Metric
 from redraft.events import Notice, Observer
 from redraft.graphs.state import GraphSession, Scope, Task
 from redraft.llm.budget import Budget
 from redraft.llm.langsmith import Tracing, configured, tracing
-from redraft.order import Compare, ExperimentPart, Kind, Order, OrderParts, kind_of_draft, refuse_idle
+from redraft.order import AnyOrder, Compare, ExperimentPart, Kind, Order, OrderParts, kind_of_draft, refuse_idle
 from redraft.report.history.results import Result, read_result
 from redraft.runs.driver import AnswerLike, Reviewer
 from redraft.runs.execute import carry_out, may_gain
@@ -85,8 +85,16 @@ class Runner(OpenRuns, GraphSession):
         for note in notes:
             self.observe(Notice(note, everywhere=everywhere))
 
-    async def begin(self, task: Task, scope: Scope) -> str:
-        """Record a run for the input of a graph; return its id."""
+    async def begin(self, task: Task | AnyOrder, scope: Scope) -> str:
+        """Record a run for the input of a graph, or for an order with its `source`; return its id."""
+        if isinstance(task, AnyOrder):
+            order = cast("Order", task)
+            if order.kind != scope:
+                raise UsageError(f"the order is to {order.kind}, and the graph is to {scope}", hint="use another graph")
+            if order.source is None:
+                hint = 'name one: order.model_copy(update={"source": PATH})'
+                raise UsageError("the order names no document", hint=hint)
+            return (await self.record(order.source, order)).id
         session_order, place = self.defaults.of_task(task, scope)
         summary: str | None = None
         if place is not None:

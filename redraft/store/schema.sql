@@ -1,4 +1,4 @@
--- The schema for SQLite. For a PostgreSQL server `postgres/connection.py` replaces types and the frames of triggers.
+-- The schema for SQLite. For a PostgreSQL server `postgres.py` replaces types and the frames of triggers.
 -- `body` is a record as JSON; the other columns are what is searched, summed or shown in lists. Moments are ISO 8601 in
 -- UTC, truth is 0 or 1.
 

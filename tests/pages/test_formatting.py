@@ -6,8 +6,9 @@ import re
 
 import pytest
 
+from redraft.report.markdown.layout import quoted
 from redraft.report.pages.assets import script
-from redraft.report.pages.formatting import capitalized
+from redraft.report.pages.formatting import capitalized, shortened
 
 
 @pytest.mark.parametrize(
@@ -23,6 +24,11 @@ from redraft.report.pages.formatting import capitalized
 )
 def test_sentences_are_capitalized_but_no_file_names(text: str, capital: str) -> None:
     assert capitalized(text) == capital
+
+
+def test_quotes_have_no_stray_emphasis() -> None:
+    assert shortened("* Nobody came.") == "Nobody came."
+    assert quoted("*The lamp went out.*") == "“The lamp went out.”"
 
 
 _NAMED = re.compile(r"^(?:async )?(?:function\*?|class|const|let) (\w+)", re.MULTILINE)

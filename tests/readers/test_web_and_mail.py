@@ -19,23 +19,18 @@ from tests.readers import makers
 PAGE = makers.html("Salt", [("One", ["It was white, and there was much of it."])])
 
 
+REDIRECTS = {"/loop": "/loop", "/file": "file:///etc/passwd"}
+
+
 class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
-        if self.path == "/loop":
-            self.send_response(302)
-            self.send_header("Location", "/loop")
-            self.end_headers()
-            return
-        if self.path == "/file":
-            self.send_response(302)
-            self.send_header("Location", "file:///etc/passwd")
-            self.end_headers()
-            return
-        found = self.path == "/salt"
-        self.send_response(200 if found else 404)
+        is_page = self.path == "/salt"
+        self.send_response(302 if self.path in REDIRECTS else 200 if is_page else 404)
+        if self.path in REDIRECTS:
+            self.send_header("Location", REDIRECTS[self.path])
         self.send_header("Content-Type", "text/html; charset=utf-8")
         self.end_headers()
-        self.wfile.write(PAGE if found else b"")
+        self.wfile.write(PAGE if is_page else b"")
 
     def log_message(self, *_: object) -> None:
         pass

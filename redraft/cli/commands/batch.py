@@ -46,10 +46,10 @@ def _engines() -> str:
     return ", ".join(("local", "ray", *plugins.names("engines")))
 
 
-def _allow_paths(context: click.Context, parameter: click.Parameter, values: bool) -> None:  # noqa: ARG001
+def _allow_paths(context: click.Context, parameter: click.Parameter, is_allowed: bool) -> None:  # noqa: ARG001
     from redraft.batches.sources import allow_paths
 
-    allow_paths(values)
+    allow_paths(is_allowed)
 
 
 worker_options = options.grouped(

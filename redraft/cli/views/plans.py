@@ -14,7 +14,7 @@ from redraft.report.outputs.formats import Template
 from redraft.report.tables import Table
 from redraft.runs.plans import PlannedModel, RunPlan, total_cost
 from redraft.runs.roster import CheckResult, ModelCheckResult, RosterEntry
-from redraft.settings import DraftConfig, Limits, reads_prompts
+from redraft.settings import Limits, reads_prompts
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count, dollars, duration
 
@@ -167,7 +167,9 @@ def _work(plan: RunPlan) -> Iterator[tuple[str, str]]:
             words = f"at most {part.words} words of {part.source.words:,}"
             yield f"part {number}", f"{words}, {count(part.calls, 'call')}: {title}"
     elif plan.drafting.calls:
-        yield "strategy", f"{plan.strategy}, {_length(plan.words, settings)}"
+        cap = settings.token_cap(plan.words)
+        length = f"about {plan.words} words, at most {cap:,} tokens" if cap else f"at most {plan.words} words"
+        yield "strategy", f"{plan.strategy}, {length}"
         yield "chunks", f"{plan.chunks} of at most {settings.chunk_budget:,} tokens"
     for role, label in (("judge", "judges"), ("validator", "validator"), ("decider", "decider")):
         if models := [_with_window(model) for model in plan.models if model.role == role]:
@@ -205,9 +207,3 @@ def _cost(cost: float | None, maximum: float | None) -> str:
         return "none"
     estimate, limit = dollars(cost, about=True), dollars(maximum)
     return estimate + (f"; at most {limit}, which a limit has to allow" if limit not in estimate else "")
-
-
-def _length(words: int, settings: DraftConfig) -> str:
-    """Return the limit of a summary in words, or its target with the limit in tokens."""
-    cap = settings.token_cap(words)
-    return f"about {words} words, at most {cap:,} tokens" if cap else f"at most {words} words"

@@ -70,7 +70,7 @@ def read_dossier(
         findings = finding_histories(trace, sentence_numbers(traced), overruled)
         length = f"{len(document.text):,} characters"
         recorded = tuple(calls(store, result.run.id))
-        details = [call_of(store, result.run.id, call.number) for call in recorded[: _MAX_CALLS * texts]]
+        details = [with_texts(store, result.run.id, call) for call in recorded[: _MAX_CALLS * texts]]
         return Dossier(
             holds=f"Includes the full text of the document ({length}){', prompts and replies' * texts}."
             if source
@@ -276,8 +276,13 @@ def calls(store: Store, run: str) -> Iterator[CallEntry]:
 def call_of(store: Store, run: str, number: int) -> CallDetails | None:
     """Return a call of a run with its texts; None if there is none of this number."""
     entry = next((entry for entry in calls(store, run) if entry.number == number), None)
-    texts = store.calls.texts_of(run, number) if entry else None
-    if entry is None or texts is None:
+    return with_texts(store, run, entry) if entry else None
+
+
+def with_texts(store: Store, run: str, entry: CallEntry) -> CallDetails | None:
+    """Return a call of a run with its texts; None if it was deleted meanwhile."""
+    texts = store.calls.texts_of(run, entry.number)
+    if texts is None:
         return None
     prompt = store.prompts.of([entry.hash]).get(entry.hash)
     return CallDetails.of(
