@@ -301,7 +301,7 @@ async def test_the_budget_holds_for_all_items_together(tmp_path: Path, server: C
     assert statuses(outcome)["not made"] > 0
     assert statuses(outcome)["failed"] == 0, "what the budget did not reach has not failed"
     written = files(outcome)
-    assert r"Limits(max\_calls=40) is used up" in written["report.md"]
+    assert "the limit of 40 calls is used up" in written["report.md"]
     # A repetition counts what was used before.
     repeated = await lab.run(Limits(max_calls=40))
     assert repeated.stopped is not None
