@@ -62,6 +62,7 @@ PAPERS: dict[str, dict[str, Any]] = {
         "steps": "10000:128000:10000",
         "places": "embeddings",
         "fact_threshold": 0.7,
+        "paragraph_facts": True,
         "per_third": 1,
         "reference": "dataset",
         "min_tokens": 128_000,

@@ -83,12 +83,12 @@ async def answers_from_document(
     doubted: set[int] = set()
 
     async def ask(reading: EvidenceRequest) -> Entries[StoredAnswer]:
-        spans, again = reading.spans, not doubted.isdisjoint(reading.numbers)
+        spans, is_repeat = reading.spans, not doubted.isdisjoint(reading.numbers)
         # A second look at the same pages is a new sample, since the first reply is cached.
         attempt = replace(reading.attempt, again=reading.attempt.again != reading.wide)
         items = [QuestionItem(id=n + 1, question=queries[n].text) for n in reading.numbers]
-        fields = qa.AnswerFromDocumentInput(**document_fields(reader, spans), questions=items, again=again)
-        label = label_of("doubted" if again else "read more for" if reading.wide else "looked up", reading.numbers)
+        fields = qa.AnswerFromDocumentInput(**document_fields(reader, spans), questions=items, again=is_repeat)
+        label = label_of("doubted" if is_repeat else "read more for" if reading.wide else "looked up", reading.numbers)
         room = min(len(reading.numbers) * entry_tokens, judge.longest_reply)
         reply = await judge.ask(qa.ANSWER_FROM_DOCUMENT, fields, room, label, attempt)
         answers = settled_answers(

@@ -402,10 +402,10 @@ class SummaryReader:
         doubted: set[int] = set()
 
         async def ask(batch: Sequence[int], attempt: Attempt) -> Entries[SummaryAnswer]:
-            again = not doubted.isdisjoint(batch)
+            is_repeat = not doubted.isdisjoint(batch)
             items = [QuestionItem(id=n + 1, question=self._questions[n]) for n in batch]
-            fields = AnswerFromSummaryInput(**summary_fields(statements), questions=items, again=again)
-            label = label_of("doubted" if again else "answers", batch)
+            fields = AnswerFromSummaryInput(**summary_fields(statements), questions=items, again=is_repeat)
+            label = label_of("doubted" if is_repeat else "answers", batch)
             room = min(len(batch) * entry_tokens, limit)
             reply = await judge.ask(ANSWER_FROM_SUMMARY, fields, room, label, attempt)
             answers = settled_answers(
@@ -422,13 +422,13 @@ class SummaryReader:
     def _settled(self, number: int, text: str) -> SummaryAnswer | None:
         """Return the stored answer, preferably one for which all of these sentences were read, or that there is none;
         None if neither is known."""
-        known = KnownAnswers.model_validate_json(text)
-        valid_answers = [answer for answer in known.answers if self._ids.keys() >= set(answer.sentences)]
+        stored = KnownAnswers.model_validate_json(text)
+        valid_answers = [answer for answer in stored.answers if self._ids.keys() >= set(answer.sentences)]
         from_all = [answer for answer in valid_answers if answer.read == self._read_name]
         for source in from_all or ([] if self._read_whole else valid_answers):
             sentences = [self._ids[name] for name in source.sentences]
             return SummaryAnswer(id=number + 1, answered=source.answered, answer=source.answer, sentences=sentences)
-        if self._ids.keys() <= set(known.silent):
+        if self._ids.keys() <= set(stored.silent):
             return SummaryAnswer(id=number + 1, answered=False, answer="", sentences=[])
         return None
 

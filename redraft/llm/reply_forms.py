@@ -139,7 +139,7 @@ class ReplyShape:
         """Return the values as replies: entries that stand by themselves as one list, and with them, where they name
         items, those of all other lists."""
         entries: list[object] = []
-        others: list[object] = []
+        replies: list[object] = []
         for value in values:
             reply = {self.list_name: [value]} if self.is_entry(value) else self.reshaped(value)
             listed = reply.get(self.list_name) if isinstance(reply, dict) else None
@@ -148,9 +148,9 @@ class ReplyShape:
             if objects and (self.items or self.is_entry(value)):
                 entries += objects
             else:
-                others.append(reply)
+                replies.append(reply)
         distinct = {json.dumps(entry, sort_keys=True): entry for entry in entries}
-        return [*others, {self.list_name: list(distinct.values())}] if entries else others
+        return [*replies, {self.list_name: list(distinct.values())}] if entries else replies
 
     def item_of(self, entry: object, field: ReplyField) -> int:
         """Return the number of the item that an entry of a list names."""

@@ -120,10 +120,10 @@ class ReplyModel(BaseModel):
         if not isinstance(value, dict):
             return value
         fields = cls.model_fields
-        named = value if value.keys() <= fields.keys() else under_field_names(value, cls)
+        by_field = value if value.keys() <= fields.keys() else under_field_names(value, cls)
         if getattr(info.context, "is_reply", False):
-            named = {name: part for name, part in named.items() if InternalField() not in fields[name].metadata}
-        return {name: None for name, field in fields.items() if Omittable() in field.metadata} | named
+            by_field = {name: part for name, part in by_field.items() if InternalField() not in fields[name].metadata}
+        return {name: None for name, field in fields.items() if Omittable() in field.metadata} | by_field
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
@@ -170,7 +170,7 @@ def under_field_names(value: Mapping[Any, object], model: type[BaseModel]) -> di
     parts_by_name: dict[str, list[object]] = {}
     for name, part in value.items():
         parts_by_name.setdefault(plain_name(name), []).append(part)
-    named: dict[str, object] = {}
+    by_field: dict[str, object] = {}
     for field, name, aliases, is_label in _field_names(model):
         parts = parts_by_name.get(name, [])
         if not parts:
@@ -178,8 +178,8 @@ def under_field_names(value: Mapping[Any, object], model: type[BaseModel]) -> di
             # "error: none" is no category.
             parts = [] if parts and is_label and read_label(parts[0]) in _NO_LABEL else parts
         if parts and all(part == parts[0] for part in parts):
-            named[field] = parts[0]
-    return named
+            by_field[field] = parts[0]
+    return by_field
 
 
 @cache

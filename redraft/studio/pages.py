@@ -93,7 +93,8 @@ async def runs(request: Request) -> Response:
         "to": _RunListLinks(run_filter, run_list),
         "said": notice,
     }
-    return page(request, "runs", "runs", has_runs=has_runs, has_sample=sample_book() is not None, **filters)
+    has_sample = await off_loop(sample_book) is not None
+    return page(request, "runs", "runs", has_runs=has_runs, has_sample=has_sample, **filters)
 
 
 class _RunListLinks:

@@ -112,8 +112,8 @@ async def sent_with(request: Request) -> SentRequest:
             for name, text in form.multi_items()
             if isinstance(text, UploadFile) and text.filename and name not in _DOCUMENT_FIELDS
         }
-        if form.get("sample") and (book := sample_book()):
-            contents = ((book.read_bytes(), book.name),)
+        if form.get("sample") and (book := await off_loop(sample_book)):
+            contents = ((await off_loop(book.read_bytes), book.name),)
         fields = {name: (await text.read()).decode("utf-8-sig", "replace") for name, text in texts.items()}
         summary_file = form.get("summary_file")
         summary = (

@@ -92,3 +92,22 @@ def test_while_a_model_keeps_it_waiting(command: Command) -> None:
         asking = Command(command.folder, server.base_url)
         with started(asking, "summarize", "story.txt", "-m", "openai:m") as process:
             assert seconds_to_end(process, 1) < 1
+
+
+_SECOND_INTERRUPT = """
+import os, signal, sys
+from redraft.cli import terminal
+terminal._PATIENCE = 0
+terminal.is_interactive = lambda: sys.argv[1] == "terminal"
+ear, mouth = os.pipe()
+os.write(mouth, bytes([signal.SIGINT] * 2))
+terminal._listen(ear)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("stderr", "cursor"), [("terminal", b"\r\x1b[K\x1b[?25h"), ("pipe", b"")])
+def test_second_interrupt_shows_a_terminals_cursor(stderr: str, cursor: bytes) -> None:
+    command = [sys.executable, "-c", _SECOND_INTERRUPT, stderr]
+    done = subprocess.run(command, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (130, cursor + b"\nredraft: stopped; finished work is kept\n")

@@ -108,10 +108,11 @@ def test_verdict_claims_only_clear_differences(pair: RunComparison) -> None:
         changed = pair.model_copy(update={"differences": (of.model_copy(update=changes),)})
         return [part.says for part in verdict(changed)]
 
-    assert clauses(equal) == ["Coverage is equal"]
-    assert clauses(differing, interval=Interval(-0.4, -0.1)) == ["Consistency is higher for B"]
-    assert clauses(differing, interval=Interval(-0.4, 0.1)) == ["No clear difference in consistency"]
-    assert clauses(differing, interval=None) == ["Consistency 0.75 for A and 1.00 for B"]
+    length = "they have 28 and 21 words: the longer has more room"
+    assert clauses(equal) == ["Coverage is equal", length]
+    assert clauses(differing, interval=Interval(-0.4, -0.1)) == ["Consistency is higher for B", length]
+    assert clauses(differing, interval=Interval(-0.4, 0.1)) == ["No clear difference in consistency", length]
+    assert clauses(differing, interval=None) == ["Consistency 0.75 for A and 1.00 for B", length]
     assert clauses(differing, difference=None) == []
 
 

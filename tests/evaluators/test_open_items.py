@@ -101,12 +101,15 @@ def test_a_metric_is_as_it_is_listed(name: str) -> None:
     assert tuple(prompt.name for prompt in metric.prompts) == METRICS[name].prompts
 
 
-def test_metric_info_imports_no_judge() -> None:
+def test_only_metrics_in_use_are_imported() -> None:
     program = (
         "import sys\n"
         "from redraft.evaluators.metric_info import metric_info\n"
         "assert metric_info('coverage').aim == 'content'\n"
         "assert not {'numpy', 'redraft.evaluators.coverage', 'redraft.agents.judge'} & set(sys.modules)\n"
+        "from redraft.evaluators.catalog import metrics\n"
+        "metrics(('coverage',))\n"
+        "assert 'redraft.evaluators.consistency' not in sys.modules\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
 

@@ -18,11 +18,15 @@ from redraft.llm.replies import NoValueError, read_value
 from redraft.prompts.factual import ExtractFactsInput, FactTree
 from redraft.prompts.qa import (
     COMPARE_ANSWERS,
+    AnswerFromDocumentInput,
     AskDocumentInput,
     CompareInput,
     Comparisons,
+    DocumentAnswer,
+    DocumentAnswers,
     DocumentQuestions,
     Pair,
+    QuestionItem,
     Ranking,
 )
 from redraft.prompts.tags import NO_ITEM, Tags
@@ -348,6 +352,14 @@ def test_broken_json_is_repaired(text: str, name: str) -> None:
 def test_a_repair_invents_nothing(text: str) -> None:
     with pytest.raises(NoValueError):
         read_value(text, Colour)
+
+
+def test_model_cannot_set_internal_fields() -> None:
+    inputs = AnswerFromDocumentInput(document="The lamp.", questions=[QuestionItem(id=1, question="What went out?")])
+    entry = {"id": Tags(inputs).tag("questions", 1), "quote": "", "answered": True, "answer": "It.", "share": 0.9}
+    (answer,) = read_value(json.dumps({"answers": [entry]}), DocumentAnswers, inputs).answers
+    assert (answer.answer, answer.share) == ("It.", None)
+    assert DocumentAnswer.model_validate(entry | {"id": 1}).share == 0.9
 
 
 def test_strict_models_read_json() -> None:

@@ -67,16 +67,16 @@ You may copy it.
 """
 
 
-def read(text: str, wanted: Selection | None = None, name: str = "night.txt") -> Document:
-    return load_bytes(text.encode(), name, selection=wanted)
+def read(text: str, selection: Selection | None = None, name: str = "night.txt") -> Document:
+    return load_bytes(text.encode(), name, selection=selection)
 
 
 def test_matter_between_two_books_costs_neither() -> None:
     tale = "The keeper went up the stairs and lit the lamp, as she did every night. " * 600
-    told = f"{tale}\n\n*** START OF THE PROJECT GUTENBERG EBOOK OTHER ***\n\n{tale}"
-    ended = f"{tale}\n\n*** END OF THE PROJECT GUTENBERG EBOOK ONE ***\n\n{tale}"
+    with_start = f"{tale}\n\n*** START OF THE PROJECT GUTENBERG EBOOK OTHER ***\n\n{tale}"
+    with_end = f"{tale}\n\n*** END OF THE PROJECT GUTENBERG EBOOK ONE ***\n\n{tale}"
 
-    for text in (told, ended):
+    for text in (with_start, with_end):
         assert read(text).text.count("The keeper") == 1200
 
 
@@ -132,7 +132,7 @@ def test_pages_are_chosen_by_printed_number() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "message"),
+    ("options", "message"),
     [
         ({"chapters": "9"}, "its chapters are 1 to 3"),
         ({"chapters": "3-1"}, "is not a range"),
@@ -141,9 +141,9 @@ def test_pages_are_chosen_by_printed_number() -> None:
         ({"skip": ["prose"]}, "there is no 'prose'"),
     ],
 )
-def test_what_is_not_there_is_refused(wanted: dict[str, str], message: str) -> None:
+def test_what_is_not_there_is_refused(options: dict[str, str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        read(GUTENBERG, read_selection(**wanted))  # type: ignore[arg-type]
+        read(GUTENBERG, read_selection(**options))  # type: ignore[arg-type]
 
 
 def test_prose_about_contents_is_prose() -> None:
@@ -181,9 +181,9 @@ LONG = "The author tells of himself and of his family. He is wrecked, and swims 
     ("contents", "titles"),
     [
         ("\n".join(THREE), THREE),
-        ("CONTENTS\n\n" + "\n".join(f"{one} ........ 7" for one in THREE), THREE),
+        ("CONTENTS\n\n" + "\n".join(f"{title} ........ 7" for title in THREE), THREE),
         ("Table of Contents\n\nForeword\n\n" + "\n\n".join(THREE) + "\n\nForeword\n\n" + "It is a book. " * 9, THREE),
-        ("CONTENTS\n\n" + "\n\n".join(f"{one} {LONG}" for one in ROMAN), ROMAN),
+        ("CONTENTS\n\n" + "\n\n".join(f"{title} {LONG}" for title in ROMAN), ROMAN),
         ("CONTENTS\n\n      PAGE\n  I.   LIGHT   1\n II.   STORM  17\nIII.   LEDGER  40", ["I", "II", "III"]),
         (f"Contents\n\n1  {WIDE}\n   on ... 3\n2  Two ... 4\n3  Three ... 9", [f"1  {WIDE} on", "2  Two", "3  Three"]),
     ],

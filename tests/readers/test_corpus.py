@@ -65,10 +65,10 @@ def test_place_knows_document_chapter_and_page(paths: list[str]) -> None:
         for chapter in (1, 2):
             for number in range(7):
                 words = f"In chapter {chapter} the {tree} number {number} was"
-                here, there = at(corpus, words), at(document, words)
-                assert document_of(corpus, here) == name
-                assert chapter_of(corpus, here) == f"Chapter {chapter}: The {tree}"
-                assert pages_of(corpus, here) == pages_of(document, there)
+                corpus_span, document_span = at(corpus, words), at(document, words)
+                assert document_of(corpus, corpus_span) == name
+                assert chapter_of(corpus, corpus_span) == f"Chapter {chapter}: The {tree}"
+                assert pages_of(corpus, corpus_span) == pages_of(document, document_span)
     assert pages_of(corpus, at(corpus, "the cedar number 0"))
     assert [mark.label for mark in corpus.marks if mark.kind == "document"] == list(alone)
     assert corpus.title == "All about the alder; All about the birch; All about the cedar"
@@ -123,9 +123,9 @@ def test_one_that_cannot_be_read_is_named(paths: list[str], tmp_path: Path) -> N
 
 @pytest.mark.nightly
 def test_impossible_combination_is_refused(paths: list[str]) -> None:
-    for wanted, option in ((read_selection(pages="3"), "pages"), (read_selection(chapters="1"), "chapters")):
+    for selection, option in ((read_selection(pages="3"), "pages"), (read_selection(chapters="1"), "chapters")):
         with pytest.raises(UsageError, match=f"{option} are selected from one document, but 2 were given"):
-            load_all(paths[:2], selection=wanted)
+            load_all(paths[:2], selection=selection)
     with pytest.raises(UsageError, match="stdin can be read for one document only"):
         load_all(["-", "-"])
     with pytest.raises(UsageError, match="given as one document"):

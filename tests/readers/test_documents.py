@@ -142,10 +142,10 @@ def test_a_forbidden_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_files_are_read_by_their_kind(tmp_path: Path) -> None:
-    for name, found in (("a.md", ["Heading"]), ("a.txt", []), ("a.MD", ["Heading"]), ("a", ["Heading"])):
+    for name, expected in (("a.md", ["Heading"]), ("a.txt", []), ("a.MD", ["Heading"]), ("a", ["Heading"])):
         (tmp_path / name).write_text("# Heading\n\nText.\n", "utf-8")
         document = load(str(tmp_path / name))
-        assert (titles(document), document.source) == (found, name)
+        assert (titles(document), document.source) == (expected, name)
 
 
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:

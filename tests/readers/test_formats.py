@@ -58,9 +58,9 @@ def sentences_by_page(pages: int) -> tuple[int, int]:
     """How many sentences of so many pages have the page that is printed on theirs, and how many there are."""
     book = makers.new_pdf("A head", first_number=5)
     book.add_page()
-    known: list[tuple[str, int, int]] = []
+    sentences: list[tuple[str, int, int]] = []
     while book.page_no() <= pages:
-        number = len(known)
+        number = len(sentences)
         text = (
             f"Sentence number {number} tells of the salt that was made that year, and of {number + 7} more casks of it."
         )
@@ -68,21 +68,21 @@ def sentences_by_page(pages: int) -> tuple[int, int]:
         book.set_font_size(11)
         book.multi_cell(0, 5.5, text, new_x="LMARGIN", new_y="NEXT")
         book.ln(4)
-        known.append((text, before, book.page_no()))
+        sentences.append((text, before, book.page_no()))
     document = read("pdf", bytes(book.output()))
     assert "A head" not in document.text
     right = at = 0
-    for text, first, last in known:
+    for text, first, last in sentences:
         at = document.text.index(text, at)
         labels = {str(page + 4) for page in (first, last)}
         right += set(pages_of(document, Span(at, at + len(text))).split("-")) <= labels
-    return right, len(known)
+    return right, len(sentences)
 
 
 def test_page_of_every_sentence_is_printed() -> None:
-    right, known = sentences_by_page(20)
-    assert known > 180
-    assert right >= 0.99 * known
+    right, count = sentences_by_page(20)
+    assert count > 180
+    assert right >= 0.99 * count
 
 
 def test_sentence_over_two_pages_names_both() -> None:

@@ -70,15 +70,15 @@ def test_alternating_heads_in_a_short_file(pages: int) -> None:
     book.set_font("Helvetica", size=10)
     book.add_page()
     prose = [text.encode("ascii", "ignore").decode() for text in texts(0, 40)]
-    wanted = []
-    for one in prose:
-        write(book, one)
-        wanted.append(one)
+    expected = []
+    for text in prose:
+        write(book, text)
+        expected.append(text)
         if book.page_no() == pages:
             break
     shown_paragraphs = " ".join(paragraphs(book))
     assert not [head for head in HEADS.values() if head in shown_paragraphs]
-    assert re.sub(r"\W", "", " ".join(wanted)) == re.sub(r"\W", "", shown_paragraphs)
+    assert re.sub(r"\W", "", " ".join(expected)) == re.sub(r"\W", "", shown_paragraphs)
 
 
 @pytest.mark.parametrize("head", ["{title}", "{number}. {title}"])
@@ -172,8 +172,8 @@ def test_repeated_notes_are_no_running_feet() -> None:
     for at in range(5):
         book.add_page()
         book.set_font_size(10)
-        for one in texts(3 * at, 2):
-            write(book, one)
+        for text in texts(3 * at, 2):
+            write(book, text)
         book.set_font_size(7)
         book.text(10, 190, f"{2 * at + 11} Ibid., in the same place.")
     text = read(bytes(book.output()), "x.pdf").text
@@ -195,10 +195,10 @@ def test_three_justified_columns_are_read_in_order() -> None:
 ARABIC = (Path(__file__).parent.parent / "languages" / "arabic.md").read_text("utf-8")
 
 
-def letters(shown: str, left: float = 0.0, base: float = 0.0) -> list[Letter]:
+def letters(line: str, left: float = 0.0, base: float = 0.0) -> list[Letter]:
     """The letters of a line as it is seen on a page, from left to right: a space is room between two words."""
     placed, word = [], 0
-    for at, sign in enumerate(shown):
+    for at, sign in enumerate(line):
         word = at if sign == " " else word
         if sign != " ":
             placed.append(Letter(sign, left, left + 10, base, base + 10, left, base, word))
@@ -206,14 +206,14 @@ def letters(shown: str, left: float = 0.0, base: float = 0.0) -> list[Letter]:
     return placed
 
 
-def read_leftward(*shown: str) -> list[str]:
-    placed = [letter for at, line in enumerate(shown) for letter in letters(line, base=-20.0 * at)]
+def read_leftward(*lines: str) -> list[str]:
+    placed = [letter for at, line in enumerate(lines) for letter in letters(line, base=-20.0 * at)]
     Random(4).shuffle(placed)
     return [piece.text for piece in leftward_pieces(placed)]
 
 
 @pytest.mark.parametrize(
-    ("shown", "text"),
+    ("line", "text"),
     [
         ("לארשי", "ישראל"),
         ("1912", "1912"),
@@ -231,8 +231,8 @@ def read_leftward(*shown: str) -> list[str]:
         ("ה 12 לא City 1920 York םש", "שם City 1920 York אל 12 ה"),
     ],
 )
-def test_leftward_lines_keep_names_and_numbers(shown: str, text: str) -> None:
-    assert read_leftward(shown) == [text]
+def test_leftward_lines_keep_names_and_numbers(line: str, text: str) -> None:
+    assert read_leftward(line) == [text]
 
 
 def test_leftward_lines_are_read_from_the_top() -> None:
@@ -244,13 +244,13 @@ def test_wide_gaps_split_leftward_lines() -> None:
 
 
 def test_combining_marks_follow_their_letter() -> None:
-    shown = [
+    line = [
         Letter(text, left, right, 0, 10, origin, 0, 0)
         for text, left, right, origin in (
             ("ل", 20, 26, 19), ("ت", 26, 36, 30), ("\u0651", 27, 31, 19), ("م", 10, 20, 9)
         )
     ]  # fmt: skip
-    assert [piece.text for piece in leftward_pieces(shown)] == ["تل\u0651م"]
+    assert [piece.text for piece in leftward_pieces(line)] == ["تل\u0651م"]
 
 
 def test_most_letters_decide_the_direction() -> None:
@@ -261,8 +261,8 @@ def test_most_letters_decide_the_direction() -> None:
 @pytest.mark.nightly
 def test_file_saved_by_a_browser_is_read(tmp_path: Path) -> None:
     need_browser()
-    paragraphs_written = [one.lstrip("# ") for one in ARABIC.split("\n\n")]
-    page = "".join(f"<p>{one}</p>" for one in paragraphs_written)
+    paragraphs_written = [paragraph.lstrip("# ") for paragraph in ARABIC.split("\n\n")]
+    page = "".join(f"<p>{paragraph}</p>" for paragraph in paragraphs_written)
     with browser() as chromium:
         book = chromium.new_page()
         book.set_content(f'<html lang="ar" dir="rtl"><body>{page}</body></html>')
@@ -270,6 +270,4 @@ def test_file_saved_by_a_browser_is_read(tmp_path: Path) -> None:
     text = load(tmp_path / "a.pdf").text
     if "\ufffd" in text or not is_leftward(text):
         pytest.skip("the browser has no letters of Arabic here")
-    read, wanted = text.replace("#", "").split(), " ".join(paragraphs_written).split()
-    assert len(read) == len(wanted)
-    assert sum(one == other for one, other in zip(read, wanted, strict=True)) == len(wanted)
+    assert text.replace("#", "").split() == " ".join(paragraphs_written).split()

@@ -23,5 +23,5 @@ def test_fork_keeps_the_rubric(tmp_path: Path) -> None:
         work: Any = SimpleNamespace(runner=runner_of(session.session))
         planned = plan_fork(session.store, result.run, ForkBody(goals={"plain_tone": 0.5}), work, {})
 
-    assert planned.spec.judging is not None
-    assert planned.spec.judging.rubrics["plain_tone"] == PLAIN.settings
+    assert planned.order.judging is not None
+    assert planned.order.judging.rubrics["plain_tone"] == PLAIN.settings

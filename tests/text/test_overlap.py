@@ -52,13 +52,13 @@ def matches_of(summary: list[str], source: list[str]) -> list[int]:
 
 
 def naive_matches(summary: list[str], source: list[str]) -> list[int]:
-    def together(at: int, there: int) -> int:
+    def together(at: int, start: int) -> int:
         length = 0
-        while summary[at + length : at + length + 1] == source[there + length : there + length + 1] != []:
+        while summary[at + length : at + length + 1] == source[start + length : start + length + 1] != []:
             length += 1
         return length
 
-    return [max((together(at, there) for there in range(len(source))), default=0) for at in range(len(summary))]
+    return [max((together(at, start) for start in range(len(source))), default=0) for at in range(len(summary))]
 
 
 def naive_fragments(summary: list[str], source: list[str]) -> list[list[str]]:
@@ -99,8 +99,8 @@ def test_coverage_and_density_follow_the_paper(summary: list[str], source: list[
 @relaxed
 @given(TEXTS, TEXTS, st.integers(1, 5))
 def test_novel_ngrams_are_not_in_the_source(summary: list[str], source: list[str], size: int) -> None:
-    own, known = set(ngrams(summary, size)), set(ngrams(source, size))
-    assert novel(summary, matches_of(summary, source), size) == (len(own - known) / len(own) if own else None)
+    missing, every = set(ngrams(summary, size)) - set(ngrams(source, size)), set(ngrams(summary, size))
+    assert novel(summary, matches_of(summary, source), size) == (len(missing) / len(every) if every else None)
 
 
 def test_an_example_by_hand() -> None:

@@ -186,13 +186,13 @@ def test_texts_without_words_have_nothing_to_find(text: str) -> None:
 
 @pytest.mark.slow
 def test_a_long_text_is_indexed_in_seconds() -> None:
-    once = SAMPLE.read_text("utf-8")
-    text = (once * (300_000 // len(once) + 1))[:300_000]
+    sample = SAMPLE.read_text("utf-8")
+    text = (sample * (300_000 // len(sample) + 1))[:300_000]
     passages = Passages(parse(text.encode(), name="big.md"), ESTIMATE)
-    begun = time.process_time()
+    started = time.process_time()
     passages.nearest("Who drove Hester Vane to Gannet Point?", 3)
     indexed = time.process_time()
     for _ in range(5):
         passages.nearest("Who drove Hester Vane to Gannet Point?", 3)
-    assert indexed - begun < 5
+    assert indexed - started < 5
     assert (time.process_time() - indexed) / 5 < 0.1

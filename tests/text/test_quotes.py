@@ -141,14 +141,14 @@ def test_lower_case_lengthens_no_other_letter() -> None:
 )
 def test_hostile_quotes_cost_linear_time(name: str, quote: str) -> None:
     text = EXTREMES[name][:150_000]
-    begun = time.process_time()
+    started = time.process_time()
     source_of(text, quote, [Span(0, len(text)), Span(10, len(text) // 2)])
     source_of(text, text[5:10_005], [Span(10, len(text) // 2)])
-    assert time.process_time() - begun < 5
+    assert time.process_time() - started < 5
 
 
 @pytest.mark.parametrize(
-    ("quote", "shown"),
+    ("quote", "bare"),
     [
         ("* Nobody came.", "Nobody came."),
         ("*The lamp went out.", "The lamp went out."),
@@ -160,5 +160,5 @@ def test_hostile_quotes_cost_linear_time(name: str, quote: str) -> None:
         ("***", "***"),
     ],
 )
-def test_emphasis_around_a_quote_is_hidden(quote: str, shown: str) -> None:
-    assert bare_quote(quote) == shown
+def test_emphasis_around_a_quote_is_hidden(quote: str, bare: str) -> None:
+    assert bare_quote(quote) == bare

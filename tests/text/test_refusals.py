@@ -46,12 +46,12 @@ def test_refusals_in_other_languages_are_no_summaries(language: str) -> None:
 
 
 @pytest.mark.parametrize("language", TRANSLATIONS)
-@pytest.mark.parametrize("asked", [True, False])
-def test_a_translated_summary_is_one(language: str, asked: bool) -> None:
+@pytest.mark.parametrize("is_requested", [True, False])
+def test_a_translated_summary_is_one(language: str, is_requested: bool) -> None:
     text = TRANSLATIONS[language]
-    told = language if asked else None
-    assert not is_no_summary(text, TOLD, int(1.2 * count_words(text)), told)
-    assert not is_no_summary(SUMMARY, text, 80, "English" if asked else None)
+    target = language if is_requested else None
+    assert not is_no_summary(text, TOLD, int(1.2 * count_words(text)), target)
+    assert not is_no_summary(SUMMARY, text, 80, "English" if is_requested else None)
 
 
 @pytest.mark.parametrize(("source", "text"), [
@@ -110,7 +110,7 @@ def test_continued_or_empty_line_is_no_heading(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "once"),
+    ("text", "expected"),
     [
         (
             f"To the sea and back.{' He sailed to the sea and back again.' * 3} End.",
@@ -121,8 +121,8 @@ def test_continued_or_empty_line_is_no_heading(text: str) -> None:
         ("The years 0 0 0 0 0 0 0 are zeros.",) * 2,
     ],
 )
-def test_loop_within_a_reply_is_cut(text: str, once: str) -> None:
-    assert strip_loops(text) == once
+def test_loop_within_a_reply_is_cut(text: str, expected: str) -> None:
+    assert strip_loops(text) == expected
 
 
 @given(raw_texts)
@@ -165,9 +165,9 @@ def test_what_becomes_of_it(text: str, expected: str) -> None:
 )
 def test_endless_escape_takes_nothing_along(introducer: str, end: str) -> None:
     story = "Ines kept the light. " * 3
-    kept = clean(f"Before. \x1b{introducer}{story}{end}")
-    assert f"Before.  {introducer}{story}" in kept
-    assert ("The end." in kept) == ("The end." in end)
+    clean_text = clean(f"Before. \x1b{introducer}{story}{end}")
+    assert f"Before.  {introducer}{story}" in clean_text
+    assert ("The end." in clean_text) == ("The end." in end)
     assert clean_with_notes(f"\x1b{introducer}{story}").notes == ("1 control character became a space",)
 
 

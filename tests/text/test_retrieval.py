@@ -129,9 +129,9 @@ def test_place_is_held_by_the_first_window() -> None:
     search = windows(KEEPERS)
     for n in (0, 7, 150, 299):
         start = KEEPERS.index(f"lamp {n} ")
-        (held,) = search.holding(Span(start, start + 8))
-        assert held.start <= start
-        assert start + 8 <= held.end
+        (window,) = search.holding(Span(start, start + 8))
+        assert window.start <= start
+        assert start + 8 <= window.end
     every = search.holding(Span(0, len(KEEPERS)))
     assert is_covered(KEEPERS[:4000], every)
     assert len(every) < len(search.spans)
@@ -154,17 +154,17 @@ WORDS = ["keeper", "lamp", "reef", "storm", "mate", "the", "of", "bread"]
 TEXTS = st.lists(st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join), max_size=20)
 
 
-def candidates(texts: list[str], **given: list[float]) -> RankedSentences:
+def candidates(texts: list[str], **columns: list[float]) -> RankedSentences:
     count = len(texts)
     return RankedSentences(
-        worth=np.array(given.get("worth", [1.0] * count), dtype=np.float64),
+        worth=np.array(columns.get("worth", [1.0] * count), dtype=np.float64),
         words=np.array([count_words(text) for text in texts], dtype=np.int64),
-        part=np.array(given.get("part", [0] * count), dtype=np.int64),
+        part=np.array(columns.get("part", [0] * count), dtype=np.int64),
     )
 
 
-def picked(texts: list[str], limit: int, shares: list[float] | None = None, **given: list[float]) -> list[int]:
-    return choose(SentenceVectors(texts), candidates(texts, **given), limit, np.array(shares or [float(limit)]))
+def picked(texts: list[str], limit: int, shares: list[float] | None = None, **columns: list[float]) -> list[int]:
+    return choose(SentenceVectors(texts), candidates(texts, **columns), limit, np.array(shares or [float(limit)]))
 
 
 def test_rank_equals_page_rank_on_the_matrix() -> None:

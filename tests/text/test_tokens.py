@@ -99,13 +99,13 @@ def test_special_tokens_in_a_document_are_text(vocabulary: Tokenizer) -> None:
 
 def test_blocks_do_not_show(vocabulary: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
     text = "He said.\n  “No! ”\n/ it's 12345  and\u00a0so 今日は。明日 on.\n\n\n x  y\n" * 40
-    whole = vocabulary.measure(text)
+    block = vocabulary.measure(text)
     for size in (1, 7, 50, 333):
         monkeypatch.setattr(tokens, "_BLOCK", size)
         cut = vocabulary.measure(text)
         count = vocabulary.count(text)
-        assert count == whole.tokens(0, len(text))
-        assert [cut.reach(0, budget) for budget in range(count)] == [whole.reach(0, budget) for budget in range(count)]
+        assert count == block.tokens(0, len(text))
+        assert [cut.reach(0, budget) for budget in range(count)] == [block.reach(0, budget) for budget in range(count)]
 
 
 PROSE = {

@@ -65,10 +65,10 @@ def test_counting_takes_linear_time() -> None:
 PRICES = {None: "unknown", 0: "free", 1.5: "$1.50", 1234.567: "$1,234.57", 0.6099: "$0.61", 0.01237: "$0.01"}
 
 
-@pytest.mark.parametrize(("cost", "shown"), [*PRICES.items(), (0.0099, "under $0.01"), (0.000034, "under $0.01")])
-def test_money_is_shown_in_whole_cents(cost: float | None, shown: str) -> None:
-    assert dollars(cost) == shown
-    assert dollars(cost, about=True) == (f"about {shown}" if shown[0] == "$" else shown)
+@pytest.mark.parametrize(("cost", "price"), [*PRICES.items(), (0.0099, "under $0.01"), (0.000034, "under $0.01")])
+def test_money_is_shown_in_whole_cents(cost: float | None, price: str) -> None:
+    assert dollars(cost) == price
+    assert dollars(cost, about=True) == (f"about {price}" if price[0] == "$" else price)
 
 
 def test_prices_and_limits_keep_all_their_decimals() -> None:

@@ -60,14 +60,14 @@ def _charts(spec: Spec, frame: pd.DataFrame) -> Drawn:
     """Yield the charts that a declaration describes; none of intervals or costs where nothing was measured."""
     rows = _chosen(spec, frame)
     groups = list(rows.groupby(spec["per"], sort=False, dropna=False)) if "per" in spec else [((), rows)]
-    one = "_of_one" if len(groups) == 1 else ""
+    suffix = "_of_one" if len(groups) == 1 else ""
     for at, (_, group) in enumerate(groups[: spec.get("limit")], 1):
         cells = {"at": at, **(group.iloc[0].to_dict() if len(group) else {})}
         names = {name: _NO_NAME.sub("_", str(cell)) for name, cell in cells.items()}
-        title = spec.get(f"title{one}", spec["title"]).format_map(cells) if len(group) else spec["name"]
+        title = spec.get(f"title{suffix}", spec["title"]).format_map(cells) if len(group) else spec["name"]
         chart = _MADE[spec["kind"]](spec, group, title, cells)
         if chart is not None:
-            yield spec.get(f"name{one}", spec["name"]).format_map(names), chart
+            yield spec.get(f"name{suffix}", spec["name"]).format_map(names), chart
 
 
 def _chosen(spec: Spec, frame: pd.DataFrame) -> pd.DataFrame:

@@ -83,9 +83,9 @@ def compared(store: Store, of: Result | str) -> SummaryComparison:
         fix = ("compare two with ", RunCommand("compare", more=("SOURCE", "A", "B")))
         raise RunError(f"run {run.id} does not compare summaries", fix=fix)
     by_node = {draft.node: draft for draft in store.runs.drafts(run.id)}
-    drafts = [by_node[GIVEN], by_node[OTHER]]
+    drafts = [by_node[node] for node in (GIVEN, OTHER) if node in by_node]
     evaluations = [store.judgments.of(draft.id) for draft in drafts]
-    if PREFERENCE not in evaluations[0]:
+    if not drafts or PREFERENCE not in evaluations[0]:
         raise RunError(f"run {run.id} has no verdict yet", fix=run.next_step)
     a, b = (
         ComparedSummary(draft, draft.words, sentences, figures(by_metric) or {})

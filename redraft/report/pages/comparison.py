@@ -25,6 +25,8 @@ from redraft.text.words import count, count_words, score, spaced
 
 STYLES = ("plots.css", "base.css", "comparison.css")
 SCRIPT = "comparison.js"
+_ALIKE = 1.25
+"""The greatest ratio of lengths of summaries that are compared without a word on it."""
 _STANDINGS: dict[Standing, str] = {
     "flipped": "Flipped: some have it, some do not",
     "changed": "In all or in none, with different verdicts",
@@ -58,6 +60,7 @@ def view(
         "c": comparison,
         "line": f"{count(len(comparison.runs), 'run')} on one document of {count(count_words(document.text), 'word')}",
         "verdict": verdict(comparison),
+        "offline_check": any(run.result.offline_checked for run in comparison.runs),
         "runs": {run.letter: run for run in comparison.runs},
         "standings": _STANDINGS,
         "metrics": tuple(dict.fromkeys(metric for run in comparison.runs for metric in run.scores)),
@@ -96,7 +99,14 @@ def verdict(comparison: RunComparison) -> tuple[VerdictPart, ...]:
             listed = [f"{score(figure)} for {letter}" for letter, figure in figures.items()]
             parts.append(f"{spaced(metric)} {' and '.join(', '.join(listed).rsplit(', ', 1))}")
     parts[:1] = [part[:1].upper() + part[1:] for part in parts[:1]]
-    return tuple(VerdictPart("note", "", part) for part in parts)
+    lengths = [run.result.draft.words for run in comparison.runs if run.result.draft]
+    is_alike = max(lengths) <= _ALIKE * min(lengths)
+    room = (
+        []
+        if is_alike or not parts
+        else [f"they have {' and '.join(map(str, lengths))} words: the longer has more room"]
+    )
+    return (*(VerdictPart("note", "", part) for part in parts), *(VerdictPart("unsure", "!", part) for part in room))
 
 
 def label_for_people(label: str, names: Mapping[str, str]) -> str:

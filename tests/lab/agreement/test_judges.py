@@ -59,8 +59,10 @@ def test_runs_are_read_from_an_experiments_items(tmp_path: Path) -> None:
     shares = {"all": PooledShare(1, 2)}
     item = HamletItem("d", "D", 0, 0.1, "narrative", "Who?", "m", recall=HamletScore("scored", 0.5, shares))
     items = [
-        replace(item, size=size, runs={"drafting": f"draft{n}", "judging": f"first{n}", "judging by b": f"other{n}"})
-        for n, size in enumerate(("4000", "4000", "2000"))
+        replace(
+            item, document=document, runs={"drafting": f"draft{n}", "judging": f"first{n}", "judging by b": f"other{n}"}
+        )
+        for n, document in enumerate(("d", "d", "e"))
     ]
     assert runs("verification", *items) == ["first0", "first1", "first2"]
     assert runs("facts", *items) == ["first0", "first2"]

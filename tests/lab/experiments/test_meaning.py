@@ -40,6 +40,6 @@ def test_reworded_answers_are_nearer_than_others(model_folder: Path) -> None:
         answered = replace(item, response=Response(answer=answer))
         return answered.with_similarities(similarity("cosine", load_encoder(str(model_folder)))).similarity or 0.0
 
-    reworded, other = map(similarity_to, ("It opens its doors at nine o'clock.", "Trains are late in winter."))
+    reworded, unrelated = map(similarity_to, ("It opens its doors at nine o'clock.", "Trains are late in winter."))
     assert 0.5 < reworded < 0.95
-    assert other < 0.3
+    assert unrelated < 0.3

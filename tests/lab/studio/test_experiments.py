@@ -101,7 +101,7 @@ def test_an_experiment_runs_from_plan_to_results(at: Served, tmp_path: Path) -> 
         scores = next(table for table in details.tables if "coverage" in table.columns)
         assert {row[scores.columns[0]] for row in scores.rows} == {"extractive, 30 words", "extractive, 60 words"}
         page = client.get(f"/experiments/{name}").text
-        assert "<svg" in page
+        assert '<figure class="plot"><img' in page
         assert "data:text/csv" in page
         summaries = next(table for table in details.tables if table.name == "summaries")
         runs = [row["run"] for row in summaries.rows]

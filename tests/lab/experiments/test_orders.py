@@ -1,0 +1,40 @@
+"""Orders of experiments: their defaults, what they refuse, and which models get the usual key."""
+
+from __future__ import annotations
+
+import pytest
+
+from redraft import DraftConfig
+from redraft.errors import UsageError
+from redraft.lab.experiments.orders import Asked, GridOrder, NamedModel, QaOrder, own_key_only
+from redraft.settings import NO_KEY
+
+HERE, ELSEWHERE = "http://127.0.0.1:8080/v1", "http://127.0.0.1:9090/v1"
+
+
+def model(name: str, base_url: str | None = None, **more: str) -> DraftConfig:
+    return DraftConfig.model_validate({"model": name, "base_url": base_url, **more})
+
+
+def test_orders_keep_what_they_are_given() -> None:
+    assert GridOrder().chunk_sizes == (2048,)
+    assert [QaOrder(similarity=name).similarity for name in ("exact", "cosine")] == ["exact", "cosine"]
+    with pytest.raises(UsageError, match="judge is not a measure"):
+        Asked({"similarity": "judge"}).order(QaOrder)
+
+
+@pytest.mark.parametrize(("count", "problem"), [(0, "no model judges"), (2, "only one model can judge")])
+def test_one_judge_is_required(count: int, problem: str) -> None:
+    judges = tuple(NamedModel(f"j{number}", model("extractive")) for number in range(count))
+    with pytest.raises(UsageError, match=problem):
+        _ = Asked({}, judges=judges).judge
+
+
+def test_usual_key_goes_to_one_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first one, where none is OpenAI or named by OPENAI_BASE_URL."""
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    here, elsewhere = model("openai:m", HERE), model("openai:m", ELSEWHERE)
+    assert own_key_only(here, [here, model("extractive")]) == here
+    assert [own_key_only(each, [here, elsewhere]).key_env for each in (here, elsewhere)] == [None, NO_KEY]
+    for unchanged in (model("extractive"), model("openai:m", ELSEWHERE, key_env="OWN_KEY")):
+        assert own_key_only(unchanged, [here, unchanged]) == unchanged
