@@ -134,6 +134,10 @@ class ExperimentRunner:
         for warning in prepared.warnings:
             self.observer(Notice(warning, everywhere=True))
 
+    async def find_run(self, document: Document, settings: DraftConfig, order: Order) -> Run | None:
+        """Return a stored run with these settings, preferring a done one. Its usage counts against the budget."""
+        return await self.open_own_run(document, *await self._settled(settings, order))
+
     async def open_run(self, prepared: PreparedDocument, order: Order) -> Run:
         """Find or record the run for the calls that an experiment makes itself."""
         run = await self.open_own_run(prepared.document, prepared.settings, order)

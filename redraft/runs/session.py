@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import weakref
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial, wraps
-from inspect import iscoroutinefunction
+from inspect import iscoroutine, iscoroutinefunction
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar
@@ -17,11 +18,11 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from typing_extensions import Unpack
 
 from redraft.domain import Document, Finding, ReviewQuestion
-from redraft.errors import UsageError
+from redraft.errors import DeadlineError, RunCommand, UsageError
 from redraft.evaluators.base import Evaluator, Metric
 from redraft.evaluators.catalog import metrics as known_metrics
 from redraft.evaluators.catalog import scoring
-from redraft.events import Event, Observer, ignore_event
+from redraft.events import Event, Observer, RunStarted, ignore_event, stream_to
 from redraft.fields import list_argument, settings_argument
 from redraft.graphs.state import CallOptions
 from redraft.graphs.strategies import Strategy, name_of
@@ -401,6 +402,28 @@ def _blocking(
     return call
 
 
+async def _within(seconds: float, work: Coroutine[Any, Any, _Result]) -> _Result:
+    """Cancel work that takes longer, and name the run that it was working on."""
+    runs: list[str] = []
+
+    def observe(event: Event) -> None:
+        if isinstance(event, RunStarted):
+            runs.append(event.run)
+
+    with stream_to(observe):
+        try:
+            async with asyncio.timeout(seconds) as limit:
+                return await work
+        except TimeoutError:
+            if not limit.expired():
+                raise
+    error = DeadlineError(
+        f"the call took longer than {seconds:g} s", fix=("go on with ", RunCommand("resume", runs[0])) if runs else ""
+    )
+    error.run = runs[0] if runs else ""
+    raise error
+
+
 def _iterating(
     method: Callable[Concatenate[Session, _Given], AsyncGenerator[Event, None]],
 ) -> Callable[Concatenate[SyncSession, _Given], Iterator[Event]]:
@@ -431,6 +454,8 @@ class SyncSession:
             )
         self.session = session if isinstance(session, Session) else Session(session, **options)
         """The asynchronous session, for functions such as `redraft.batch` (see `wait`)."""
+        self.timeout: float | None = None
+        """The seconds that a call may take. One that takes longer is stopped and raises `DeadlineError`."""
 
     def __enter__(self) -> Self:
         return self
@@ -447,8 +472,12 @@ class SyncSession:
         """Return the store of the session."""
         return self.session.store
 
-    def wait(self, work: Coroutine[Any, Any, _Result]) -> _Result:
-        """Run a coroutine and return its result: `session.wait(redraft.batch(session.session, paths))`."""
+    def wait(self, work: Coroutine[Any, Any, _Result], timeout: float | None = None) -> _Result:
+        """Run a coroutine and return its result: `session.wait(redraft.batch(session.session, paths))`. After
+        `timeout` seconds, or those of the session, it is stopped, and `DeadlineError` is raised."""
+        seconds = timeout if timeout is not None else self.timeout
+        if seconds is not None and iscoroutine(work):
+            work = _within(seconds, work)
         return run_blocking(work)
 
     summarize = _blocking(Session.summarize)

@@ -170,6 +170,16 @@ async def test_deadline_keeps_what_is_there(book: Path) -> None:
     assert "harbour" in (result.summary or "")
 
 
+def test_synchronous_call_has_a_timeout(report: Path) -> None:
+    with ChatServer(lambda request: Answer("Late.", latency=30.0)) as server, session_at(server.base_url) as session:
+        session.timeout = 1.0
+        with pytest.raises(redraft.errors.DeadlineError, match="longer than 1 s") as caught:
+            session.summarize(report, words=30)
+        session.timeout = None
+        assert session.result(caught.value.run).run.status == "interrupted"
+    assert "resume" in caught.value.hint
+
+
 def test_error_survives_another_process() -> None:
     error = TruncatedReasoning("too long", text="x", usage=Usage(1, 2), place="part 1", retryable=True)
     error.run, error.status = "abc", 429
