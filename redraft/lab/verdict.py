@@ -80,7 +80,7 @@ def _objection(gap: _Gap, tables: Sequence[Table]) -> str:
         return f"the summaries of {own[0]} were judged by the model that wrote them"
     words = {name: number(record.get("words")) or 0.0 for name, record in pair.items()}
     if min(words.values()) and max(words.values()) > _SIMILAR_LENGTH * min(words.values()):
-        lengths = (f"{mean:.0f} words of {name}" for name, mean in words.items())
+        lengths = (f"{mean:.0f} words of {name}" for name, mean in sorted(words.items(), key=lambda item: -item[1]))
         return f"their lengths differ ({' and '.join(lengths)})"
     return ""
 

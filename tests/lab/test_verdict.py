@@ -82,8 +82,8 @@ def test_the_verdict_uses_the_judges_mean() -> None:
         ),
         (
             ("a", "b"),
-            (542.3, 334),
-            "No system is called better: their lengths differ (542 words of A and 334 words of B).",
+            (334, 542.3),
+            "No system is called better: their lengths differ (542 words of B and 334 words of A).",
         ),
     ],
 )
