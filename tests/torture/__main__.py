@@ -26,6 +26,7 @@ from tests.torture import (
     forms,
     injections,
     kills,
+    leaks,
     readings,
     refusals,
 )
@@ -38,6 +39,7 @@ ATTACKS: tuple[Attack, ...] = (
     *crowds.ATTACKS,
     *disks.ATTACKS,
     *injections.ATTACKS,
+    *leaks.ATTACKS,
     batches("readings", readings.lost, share=30),
     batches("envelopes", envelopes.misread, share=25),
     batches("refusals", refusals.taken, share=24),

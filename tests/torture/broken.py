@@ -6,14 +6,18 @@ import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
+import httpx2
 
 from redraft.prompts import book
 from redraft.runs import driver
-from redraft.store.reservations import Reservations
+from redraft.store.calls import Call
+from redraft.store.checkpoints import SqliteCheckpoints
+from redraft.store.reservations import Reservation, Reservations
 from redraft.store.runs import Runs
 from redraft.store.store import Store
 
@@ -54,6 +58,16 @@ def spendthrift() -> None:
     _put(Reservations, "_check", lambda *_: None)
 
 
+def talkative() -> None:
+    """The key is stored with each call."""
+    keep = Reservations.settle
+
+    def settle(self: Reservations, reservation: Reservation, call: Call) -> None:
+        keep(self, reservation, replace(call, error=os.environ["OPENAI_API_KEY"]))
+
+    _put(Reservations, "settle", settle)
+
+
 def credulous() -> None:
     """Fences can be closed by what is within them."""
     _put(book, "neutralize", lambda text, *_: text)
@@ -75,6 +89,28 @@ def unfinished() -> None:
     _put(Runs, "get", lambda *_: (_ for _ in ()).throw(KeyError("run")))
 
 
+def unshielded() -> None:
+    """Everybody may read the database."""
+    address = SqliteCheckpoints.address
+
+    def opened(self: SqliteCheckpoints) -> str:
+        for path in self.path.parent.glob("redraft*db*"):
+            path.chmod(0o644)
+        return address(self)
+
+    _put(SqliteCheckpoints, "address", opened)
+
+
+def astray() -> None:
+    """Redirections are followed, wherever they lead."""
+    send = httpx2.AsyncClient.send
+
+    async def sent(self: Any, request: Any, **options: Any) -> Any:
+        return await send(self, request, **options | {"follow_redirects": True})
+
+    _put(httpx2.AsyncClient, "send", sent)
+
+
 BREAKS: dict[str, Callable[[], None]] = {
     evaluation.__name__: evaluation
     for evaluation in (
@@ -82,8 +118,11 @@ BREAKS: dict[str, Callable[[], None]] = {
         unsteady,
         unresumable,
         spendthrift,
+        talkative,
         credulous,
         crowded,
         unfinished,
+        unshielded,
+        astray,
     )
 }

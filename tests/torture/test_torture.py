@@ -57,6 +57,9 @@ BROKEN = [
     ("unsteady", "full disk/evaluate 75000 bytes", "wrong"),
     ("unfinished", "locks/hierarchical", "crashed"),
     ("credulous", "injections/1", "wrong"),
+    ("talkative", "keys/plain in 403", "leaked"),
+    ("unshielded", "private/refine #4", "leaked"),
+    ("astray", "elsewhere/a redirect with 307", "leaked"),
 ]
 """How redraft is broken, by what that is noticed, and as what."""
 
