@@ -11,6 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage, InvalidToolCall, Too
 from langchain_core.messages.ai import UsageMetadata
 
 from redraft.domain import Usage
+from redraft.text.sanitizer import one_line
 
 IRREGULARITIES = "redraft_odd"
 """The key of a message's irregularities."""
@@ -191,7 +192,7 @@ def as_reply(message: BaseMessage) -> AIMessage:
 def finish_of(message: AIMessage) -> str:
     """Return the finish reason in OpenAI's terms."""
     reasons = (message.response_metadata.get(name) for name in ("finish_reason", "stop_reason", "done_reason"))
-    reason = str(next(filter(None, reasons), "")).lower()
+    reason = one_line(str(next(filter(None, reasons), ""))).lower()
     return _FINISHES.get(reason, reason)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from striprtf.striprtf import destinations, rtf_to_text
 
@@ -12,24 +12,20 @@ from redraft.readers.builder import ReadCoverage, ReadText, TextBuilder
 from redraft.readers.markup import size
 from redraft.text.words import count_words
 
-_BINARY = re.compile(r"\\bin(\d{1,10}) ?")
-_ESCAPED = re.compile(r"\\([\\{}])")
-_GROUP = re.compile(r"\{([^{}]*)(\}|\Z)")
-_DESTINATION = re.compile(r"\s*\\\*\s*\\([a-z]{1,32})(?:-?\d{1,10})? ?")
-_AROUND_TEXT = re.compile(r"(?:\\\*\s*)?\\(?:shp|shpgrp|shpinst|do|object|result|upr)(?![a-z])(?:-?\d{1,10} ?| ?)")
-"""Destinations that `striprtf` ignores with the text in them."""
-_FLOW = re.compile(
-    r"(?:\\\*\s*)?\\(footnote|shptxt|dptxbxtext|annotation|header[lrf]?|footer[lrf]?)(?![a-z])(?:-?\d{1,10} ?| ?)"
+_SIGN = re.compile(
+    r"\\bin(-?\d{0,10}) ?|\\'[0-9a-fA-F]{2}|(\\\*\s*)?\\([a-z]{1,32})(-?\d{1,10})? ?|\\[^a-z]|[{}]", re.DOTALL
 )
-_RANK = re.compile(r"\\(s|outlinelevel)(\d{1,5}) ?")
 _STYLE = re.compile(r"\{[^{}]{0,20}?\\s(\d{1,5})\b[^{}]{0,1000}?(?i:heading) ?([1-9]);\}")
 _TITLE = re.compile(rb"\{\\title ([^{}\\]{1,200})\}")
 _OPEN, _CLOSE, _HEADING = "\ue000\ue001\ue002"
-_INNERMOST = re.compile(f"{_OPEN}(.)([^{_OPEN}{_CLOSE}]*)({_CLOSE}|\\Z)", re.DOTALL)
-_PLACE = re.compile("\ue003(\\d+)\ue004")
-_BRACES = str.maketrans("{}\x02\x03", "  {}")
-_NOTE, _UNKNOWN = "f", "u"
-_LEFT_OUT = {"h": "headers", "g": "footers", "a": "comments", _UNKNOWN: "parts of an unknown kind"}
+_PIECES = re.compile(f"({_OPEN}.|{_CLOSE}|\n)")
+_NOTE, _BOX, _UNKNOWN = "nbu"
+_LEFT_OUT = {"h": "headers", "f": "footers", "c": "comments", _UNKNOWN: "parts of an unknown kind"}
+_FLOWS = {"footnote": _NOTE, "shptxt": _BOX, "dptxbxtext": _BOX, "annotation": "c"} | {
+    f"{kind}{page}": kind[0] for kind in ("header", "footer") for page in ("", "l", "r", "f")
+}
+_AROUND_TEXT = frozenset({"shp", "shpgrp", "shpinst", "do", "object", "result", "upr"})
+"""Destinations that `striprtf` ignores with the text in them."""
 _NO_TEXT = frozenset({*destinations, "fonttbl", "colortbl", "pgdsctbl"})
 _FEW_WORDS, _DEEPEST = 5, 1_000
 """A part of an unknown kind with fewer words is not text."""
@@ -39,9 +35,10 @@ def read(data: bytes, name: str) -> ReadText:
     """Return the text of a document with its headings and footnotes, without its pages."""
     if not data.lstrip().startswith(b"{\\rtf"):
         raise DocumentError("this is not an RTF document", place=name, hint="save it again as .rtf, or as .docx")
-    source, lost = _marked(data.decode("latin-1").lstrip(), name)
+    source, lost = _marked(data.decode("latin-1"), name)
+    text = rtf_to_text(source, encoding="cp1252", errors="replace")
     builder = TextBuilder()
-    for line, kind, is_closed in _lines(rtf_to_text(source, encoding="cp1252", errors="replace")):
+    for line, kind, is_closed in _lines(text):
         level = max((int(digit) for digit in re.findall(f"{_HEADING}([1-9])", line)), default=0)
         line = re.sub(f"{_HEADING}[0-9]?", "", line)
         if kind in _LEFT_OUT:
@@ -65,57 +62,70 @@ def _marked(source: str, name: str) -> tuple[str, int]:
 
     Also the length of the part that is hidden because a group without text is not closed.
     """
-    styles, hidden = dict(_STYLE.findall(source)), 0
-
-    def rank(match: re.Match[str]) -> str:
-        level = styles.get(match[2], "") if match[1] == "s" else str(int(match[2]) + 1)
-        return f"{match[0]}{_HEADING}{level}" if len(level) == 1 else match[0]
-
-    def mark(match: re.Match[str]) -> str:
-        nonlocal hidden
-        content, start, flow = match[1], _DESTINATION.match(match[1]), _FLOW.search(match[1])
-        if flow:
-            kind = "g" if flow[1].startswith("footer") else flow[1][0]
-            content = content[: flow.start()] + _OPEN + kind + content[flow.end() :] + _CLOSE * bool(match[2])
-        elif start and start[1] not in _NO_TEXT:
-            content = f"{_OPEN}{_UNKNOWN}{content[start.end() :]}{_CLOSE * bool(match[2])}"
-        elif not match[2] and (start or content.lstrip()[1:].startswith(tuple(_NO_TEXT))):
-            hidden += len(content)
-        return f"\x02{content}\x03"
-
-    at = 0
-    while (binary := _BINARY.search(source, at)) is not None:
-        at, end = binary.start(), binary.end() + int(binary[1])
-        # A length that does not lead to the end of the group is wrong.
-        end = end if source[end : end + 4].lstrip().startswith("}") else binary.end()
-        source = source[:at] + source[end:]
-    # The outermost group is closed at the end, so that what follows it is read.
-    source = _ESCAPED.sub(lambda match: f"\\'{ord(match[1]):02x}", source.translate({2: " ", 3: " "}))[1:]
-    source = _RANK.sub(rank, _AROUND_TEXT.sub("", source))
-    for _ in range(_DEEPEST):
-        source, count = _GROUP.subn(mark, source)
-        if not count:
-            break
-    else:
-        raise DocumentError(f"its groups are more than {_DEEPEST:,} deep", place=name, hint="save it again")
-    return f"{{{source.translate(_BRACES)}}}", hidden
+    styles, parts, at = dict(_STYLE.findall(source)), list[str](), 0
+    flows, starts, hidden, is_ended = list[str](), list[int](), 0, False
+    while (sign := _SIGN.search(source, at)) is not None:
+        parts.append(source[at : sign.start()])
+        at, star, word = sign.end(), sign[2], sign[3] or ""
+        if sign[1] is not None:
+            length = int(sign[1]) if sign[1].isdigit() else 0
+            # A length that does not lead to the end of the group is wrong.
+            at += length if source[at + length : at + length + 4].lstrip().startswith("}") else 0
+        elif sign[0] == "{":
+            flows.append("")
+            starts.append(len(source))
+            parts.append("{")
+        elif sign[0] == "}":
+            # The outermost group is closed at the end, so that what follows it is read.
+            is_ended = is_ended or len(flows) <= 1
+            if len(flows) > 1:
+                hidden = max(0, at - starts.pop())
+                parts.append(f"{_CLOSE}}}" if flows.pop() else "}")
+        elif flows and (flow := _FLOWS.get(word, _UNKNOWN if star and word not in _NO_TEXT | _AROUND_TEXT else "")):
+            flows[-1] = flow
+            parts.append(f"{_OPEN}{flow}")
+        elif word not in _AROUND_TEXT:
+            if starts and (star or word in _NO_TEXT):
+                starts[-1] = at
+            level = styles.get(sign[4] or "") if word == "s" else str(int(sign[4] or 9) + 1)
+            is_heading = word in ("s", "outlinelevel") and level and len(level) == 1
+            parts.append(sign[0] + (f"{_HEADING}{level}" if is_heading else ""))
+        if len(flows) > _DEEPEST:
+            raise DocumentError(f"its groups are more than {_DEEPEST:,} deep", place=name, hint="save it again")
+    hidden = 0 if is_ended else max(hidden, *(len(source) - start for start in starts), 0)
+    return "".join([*parts, source[at:], "}" * len(flows)]), hidden
 
 
-def _lines(text: str) -> Iterator[tuple[str, str, bool]]:
-    """Yield each line with its kind, and whether its part is closed; notes and boxes follow their paragraph."""
-    parts: list[tuple[str, str, bool]] = []
+@dataclass(slots=True)
+class _Flow:
+    """The document, or a note, box or other part of it: its lines, the open one, and what follows that one."""
 
-    def cut(match: re.Match[str]) -> str:
-        parts.append((match[2], match[1], bool(match[3])))
-        return f"\ue003{len(parts) - 1}\ue004"
+    kind: str = ""
+    lines: list[tuple[str, str, bool]] = field(default_factory=list)
+    line: str = ""
+    following: list[tuple[str, str, bool]] = field(default_factory=list)
 
-    def lines_of(text: str, kind: str, is_closed: bool) -> Iterator[tuple[str, str, bool]]:
-        for line in [text.replace("\n", " ")] if kind in _LEFT_OUT else text.split("\n"):
-            yield _PLACE.sub("", line).replace(_CLOSE, ""), kind, is_closed
-            for place in _PLACE.findall(line):
-                yield from lines_of(*parts[int(place)])
+    def end_line(self, *, is_closed: bool = True) -> None:
+        self.lines += [(self.line, self.kind, is_closed), *self.following]
+        self.line, self.following = "", []
 
-    text, count = _PLACE.sub("", text), 1
-    while count:
-        text, count = _INNERMOST.subn(cut, text)
-    yield from lines_of(text, "", True)
+
+def _lines(text: str) -> list[tuple[str, str, bool]]:
+    """Return each line with its kind, and whether its part is closed; notes and boxes follow their paragraph."""
+    flows = [_Flow()]
+    for piece in _PIECES.split(text):
+        if piece.startswith(_OPEN):
+            flows.append(_Flow(piece[1:]))
+        elif piece == _CLOSE and len(flows) > 1:
+            flow = flows.pop()
+            flow.end_line()
+            flows[-1].following += flow.lines
+        elif piece == "\n" and flows[-1].kind not in _LEFT_OUT:
+            flows[-1].end_line()
+        else:
+            flows[-1].line += " " if piece == "\n" else piece.replace(_CLOSE, "")
+    for flow in reversed(flows[1:]):
+        flow.end_line(is_closed=False)
+        flows[0].following += flow.lines
+    flows[0].end_line()
+    return flows[0].lines

@@ -50,6 +50,12 @@ async def test_any_role_is_a_reply(desk: Desk, role: object) -> None:
     assert len(server.seen) == 1
 
 
+async def test_finish_reason_without_encoding_is_stored(desk: Desk) -> None:
+    async with desk.serving([envelope(finish="\ud800")]) as (_, model):
+        assert (await model.ask(story())).value == TEXT
+    assert [row["finish_reason"] for row in desk.ledger()] == ["?"]
+
+
 @pytest.mark.parametrize(
     "usage",
     [
