@@ -203,6 +203,12 @@ class RedraftError(RuntimeError):
         return PYTHON.render(self.fix)
 
     @property
+    def codes(self) -> tuple[str, ...]:
+        """Its code, and those of the kinds of errors that it is one of, the most special first."""
+        kinds = [kind.code for kind in type(self).__mro__ if issubclass(kind, RedraftError)]
+        return tuple(dict.fromkeys([self.code, *kinds]))
+
+    @property
     def stored(self) -> dict[str, Any]:
         """The error as it is stored and shown in JSON: `hint` words the next step in Python; `fix` is there
         if it has values that others word in another way."""

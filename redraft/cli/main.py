@@ -147,7 +147,8 @@ def _run(words: Sequence[str]) -> int:
         where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "redraft"
         return _tell(words, "usage", error.format_message(), f"see `{where} --help`", WRONG_USAGE, shown=True)
     except RedraftError as error:
-        return _tell(words, error.code, str(error), SHELL.render(error.fix), _EXIT_CODES.get(error.code, FAILED))
+        exit_code = next((_EXIT_CODES[kind] for kind in error.codes if kind in _EXIT_CODES), FAILED)
+        return _tell(words, error.code, str(error), SHELL.render(error.fix), exit_code)
     except (KeyboardInterrupt, click.Abort):
         return _tell(words, "interrupted", "interrupted", "", INTERRUPTED)
     return int(code or DONE)

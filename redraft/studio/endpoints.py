@@ -80,8 +80,8 @@ class NotFound(RedraftError):
 
 
 def status_of(error: RedraftError) -> int:
-    """Return the HTTP status for a failure."""
-    return _STATUS.get(error.code, _OF_A_MODEL)
+    """Return the HTTP status for a failure, by its code or that of its kind."""
+    return next((_STATUS[code] for code in error.codes if code in _STATUS), _OF_A_MODEL)
 
 
 def problem_of(error: Exception, door: PageDoor | ApiDoor = PAGE) -> tuple[int, Problem]:

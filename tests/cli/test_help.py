@@ -190,4 +190,6 @@ def test_python_options_are_the_shells() -> None:
     models = (DraftConfig, JudgeConfig, RefineConfig)
     known = {name for model in models for name in model.model_fields if option_of(model, name)}
     expected = (known - OF_A_WORKSHOP) | {"max_tokens"}
-    assert set(redraft.Options.__annotations__) == expected
+    assert set(redraft.Options.__annotations__) == expected, "`Options` in redraft/graphs/state.py names each setting"
+    offered = {parameter.name for _, one in COMMANDS for parameter in one.params}
+    assert known - OF_A_WORKSHOP <= offered, "a group of options in redraft/cli/options.py names each setting"

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from redraft.cli import parse_options
+from redraft.errors import UsageError
 from tests.chatserver import ChatServer, Raw, Seen
 from tests.cli.inside import Inside
 from tests.support import story
@@ -220,3 +222,15 @@ def test_fork_of_an_answer_is_refused(tmp_path: Path) -> None:
     assert refused.code == 1
     assert f"run {run} answered a question, and has no summary to refine" in refused.err
     assert "fork" not in command.run("trace", run).err
+
+
+def test_new_errors_exit_like_their_kind(command: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
+    class MissingColumn(UsageError):
+        code = "missing_column"
+
+    def refuse(_: str | None) -> None:
+        raise MissingColumn("the column is missing")
+
+    monkeypatch.setattr(parse_options, "store_to_read", refuse)
+    done = command.run("runs")
+    assert (done.code, done.err) == (2, "redraft: the column is missing\n")

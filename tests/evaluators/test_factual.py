@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from redraft import JudgeConfig, Limits
+from redraft import JudgeConfig, Limits, RefineConfig
 from redraft.domain import Evaluation, KeyFacts, Span
 from redraft.errors import BudgetError, UsageError
 from redraft.events import CallAnswered, Event
@@ -545,8 +545,13 @@ def test_a_size_that_is_none_is_refused(size: Any) -> None:
         JudgeConfig(keyfact_chunks=size)
 
 
-def test_default_key_fact_settings_keep_the_identity() -> None:
-    assert not {"keyfact_chunks", "keyfact_overlap", "against"} & JudgeConfig().asks().keys()
+def test_default_settings_keep_a_run_identity() -> None:
+    judging = {"base_url", "batch", "claims", "embeddings", "evidence", "judges", "keyfacts", "metrics", "pack"}
+    judging |= {"perspective", "questions", "repeat", "second_look", "similarity", "stretch_tokens", "threshold"}
+    changed = "earlier runs are not recognized any more: leave the new setting out of `asks` where it is unset"
+    assert JudgeConfig().asks().keys() == judging | {"top_k", "validator"}, changed
+    refining = {"decider", "goals", "judged_share", "policy", "review", "rounds"}
+    assert RefineConfig(goals={}).asks().keys() == refining, changed
     assert JudgeConfig.model_validate({"keyfact_chunks": "4000+"}).asks()["keyfact_chunks"] == "4000+"
 
 
