@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from redraft.lab.experiments.published import read_results
-from redraft.lab.experiments.report_page import report_page
+from redraft.lab.experiments.published import read_results, report_page
 from redraft.report.tables import Cell, Report, Table
 from tests.browser import serious
 

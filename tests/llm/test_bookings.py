@@ -20,6 +20,7 @@ from redraft.llm.base import Complaint, FunctionModel, Reply, Request, Sampling
 from redraft.llm.budget import Budget
 from redraft.llm.chat import Mode
 from redraft.llm.rate_limiter import Limiter
+from redraft.llm.recorded import most_tokens_in
 from redraft.llm.structured_output import most_tokens_of
 from redraft.settings import Price
 from redraft.store.store import Store
@@ -166,7 +167,7 @@ async def test_request_is_within_its_booking(desk: Desk, text: str, refuses: lis
             request.prompt, request.given, request.sampling, "", complaint, text_of(seen.messages[0])
         )
         # Twenty tokens or so of the template come on top of what redraft sends.
-        assert sent + 100 <= model._most_in(request)
+        assert sent + 100 <= most_tokens_in(request)
 
 
 async def ask_many(
