@@ -125,18 +125,7 @@ class Session:
         person; without one the run waits. `observer` receives events; exceptions that it raises are logged and ignored.
         Nothing is sent to LangSmith unless `trace_to_langsmith` is set. `strategies` are objects that the options and
         the stored runs name. `callbacks`, `tags` and `metadata` of a session or a call go to LangChain."""
-        for name, value, right, hint in (
-            ("prices", prices, isinstance(prices, PriceTable), "pass redraft.price_table(path)"),
-            ("budget", budget, isinstance(budget, Budget), "pass redraft.Budget(max_cost=...)"),
-            ("observer", observer, callable(observer), "pass a function"),
-            ("reviewer", reviewer, callable(reviewer), "pass a function"),
-        ):
-            if value is not None and not right:
-                raise UsageError(f"{name} is of the type {type(value).__name__}", hint=hint)
-        if iscoroutinefunction(observer):
-            raise UsageError(
-                "observer is an async function, which would never be awaited", hint="make it a plain `def`"
-            )
+        _check_objects(prices, budget, observer, reviewer)
         for strategy in list_argument(strategies, "strategies"):
             name_of(strategy)
         limits = settings_argument(Limits, limits, "limits")
@@ -375,6 +364,20 @@ class Session:
     async def checkpointer(self) -> BaseCheckpointSaver[Any]:
         """Return the store's checkpoint saver, for graphs that you compile yourself; it is closed with the session."""
         return await self._runner.saver.open()
+
+
+def _check_objects(prices: object, budget: object, observer: object, reviewer: object) -> None:
+    """Raise `UsageError` for an argument of `Session` of a wrong type."""
+    for name, value, right, hint in (
+        ("prices", prices, isinstance(prices, PriceTable), "pass redraft.price_table(path)"),
+        ("budget", budget, isinstance(budget, Budget), "pass redraft.Budget(max_cost=...)"),
+        ("observer", observer, callable(observer), "pass a function"),
+        ("reviewer", reviewer, callable(reviewer), "pass a function"),
+    ):
+        if value is not None and not right:
+            raise UsageError(f"{name} is of the type {type(value).__name__}", hint=hint)
+    if iscoroutinefunction(observer):
+        raise UsageError("observer is an async function, which would never be awaited", hint="make it a plain `def`")
 
 
 def runner_of(session: object) -> Runner:

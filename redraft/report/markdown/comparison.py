@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from redraft.builtin.identity import IDENTITY
+from redraft.builtin.facade import IDENTITY
 from redraft.prompts.coherence import ASPECTS
 from redraft.report.history.summaries import SummaryComparison
 from redraft.report.markdown.figures import decimal, percent
