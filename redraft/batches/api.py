@@ -32,6 +32,8 @@ from redraft.batches.worker import BatchWorker, terms_of
 from redraft.document import Document, is_content_id
 from redraft.errors import UsageError
 from redraft.evaluators.base import Metric
+from redraft.evaluators.catalog import metrics as known_metrics
+from redraft.evaluators.catalog import with_rubrics
 from redraft.evaluators.rubric import Rubric
 from redraft.events import BatchProgress, Notice, Observer, with_errors_logged
 from redraft.fields import list_argument, settings_argument
@@ -195,6 +197,9 @@ class _StoppedError(Exception):
 def _request(runner: Runner, metrics: Sequence[Metric], options: Mapping[str, Any]) -> BatchRequest:
     """Return the settings for all documents; raises for options that concern a single document or ask a person."""
     order = runner.order_of_draft(metrics, options)
+    if order.judging is not None:
+        chosen = dict.fromkeys((*order.judging.metrics, *(order.refinement.goals if order.refinement else ())))
+        known_metrics(chosen, with_rubrics(order.judging, tuple(runner.own.values())))
     if order.judging is not None and (stray := [name for name in _ABOUT_ONE if getattr(order.judging, name)]):
         raise UsageError(f"{stray[0]} applies to one document only", hint="leave it out")
     if order.refinement is not None and order.refinement.review:

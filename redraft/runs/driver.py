@@ -95,8 +95,9 @@ async def drive(runs: OpenRuns, run: Run, answer: AnswerLike | None = None, revi
         await asyncio.shield(runs.release(run.id))
         raise
     except BudgetError:
-        has_draft = (await off_loop(runs.store.runs.get, run.id)).draft is not None
-        if not has_draft or run.kind == "evaluate":
+        # A summary that was given is no result of the run.
+        is_given = run.kind == "evaluate" and run.settings.strategy == GIVEN_STRATEGY
+        if is_given or (await off_loop(runs.store.runs.get, run.id)).draft is None:
             raise
     except StoreError as error:
         # It may have stopped between two nodes, when nothing was running that could record it.

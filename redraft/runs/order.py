@@ -12,6 +12,7 @@ from typing import Any
 from redraft.domain import Document, Span
 from redraft.errors import UsageError
 from redraft.evaluators.base import Evaluator, Metric, as_evaluator
+from redraft.evaluators.catalog import names as known_names
 from redraft.evaluators.catalog import valid_name
 from redraft.evaluators.rubric import Rubric
 from redraft.fields import MAX_EARLIER, Exchange, list_argument
@@ -73,8 +74,11 @@ class SessionOrder:
                 names[metric] = None
             else:
                 evaluator = as_evaluator(metric)
-                names[name := valid_name(evaluator)] = None
-                evaluators[name] = evaluator
+                if (name := valid_name(evaluator)) in names:
+                    raise UsageError(f"there are two metrics named {name}", hint="give yours another name")
+                names[name], evaluators[name] = None, evaluator
+        # A name that is taken is refused before the session knows it.
+        known_names(tuple(evaluators.values()))
         return replace(self, metrics=tuple(names) or self.metrics, own=evaluators)
 
     def of_task(self, task: Task, scope: Scope) -> tuple[SessionOrder, str | Path | None]:

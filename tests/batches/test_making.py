@@ -149,6 +149,8 @@ async def test_cancellation_returns_items_to_the_queue(folder: Path, place: Path
         ({}, {"goals": {"coverage": 0.5}, "review": True}, "a review works on one summary"),
         ({}, {"goals": {"coverage": 0.5}, "pack": "1f2e"}, "pack applies to one document only"),
         ({}, {"wordz": 5}, "there is no setting 'wordz'"),
+        ({}, {"metrics": ["covrage"]}, "there is no metric 'covrage'"),
+        ({}, {"goals": {"covrage": 0.5}}, "there is no metric 'covrage'"),
         ({}, {"sources": ["nowhere.md"]}, "no such file"),
         ({}, {"sources": []}, "no document was given"),
     ],

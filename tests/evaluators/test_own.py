@@ -13,6 +13,7 @@ from typing import Annotated, Any, get_args
 
 import pytest
 
+import redraft
 from redraft import plugins
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge
@@ -438,6 +439,20 @@ def test_metric_objects_need_valid_names(metrics: Any, complaint: str) -> None:
         names(metrics)
     assert complaint in caught.value.message
     assert REVIEW in RESERVED_NAMES
+
+
+async def test_refused_metric_leaves_the_session_usable() -> None:
+    def coverage(summary: str) -> float:
+        return float(len(summary))
+
+    async with redraft.Session(":memory:") as session:
+        for metrics in ([coverage], [SaysTom(), SaysTom()]):
+            with pytest.raises(UsageError, match="there are two metrics named"):
+                await session.evaluate("Tom saw the lamp. " * 9, "Tom saw it.", metrics=metrics)
+        judged = await session.evaluate(
+            redraft.Document.from_text("Tom saw the lamp. " * 9, "Lamp"), "Tom saw it.", metrics=["consistency"]
+        )
+    assert judged.status == "done"
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,16 @@ async def test_concurrent_runs_share_the_cost(tmp_path: Path) -> None:
     assert 0.2 < spent <= 0.6
 
 
+async def test_judged_draft_is_kept_when_the_budget_ends(tmp_path: Path) -> None:
+    with ChatServer() as server:
+        async with Session(tmp_path / "budget.db", model=model_at(server), budget=Budget(max_calls=1)) as session:
+            drafted = await session.summarize(story(40), metrics=["coverage"], **OPTIONS)
+            assert (drafted.status, bool(drafted.summary)) == ("stopped", True)
+            assert "coverage" not in drafted.scores
+            with pytest.raises(BudgetError):
+                await session.evaluate(story(40), "It was cold.", metrics=["coverage"], context_tokens=16_000)
+
+
 async def test_runs_keep_limits_of_their_own(tmp_path: Path) -> None:
     with ChatServer() as server:
         terms: dict[str, Any] = {"limits": Limits(max_calls=1), "budget": Budget(max_calls=9)}
