@@ -240,7 +240,7 @@ class Experiment(ABC, Generic[D, C, I]):
         undecided = f" {status[UNDECIDED]} undecided," if status[UNDECIDED] else ""
         return (
             f"Based on {status['done']} of {len(items)} items ({self.item});{undecided} {status['failed']} failed,"
-            f" {status['not made']} were not made{verdicts}."
+            f" {status['not made']} not made{verdicts}."
         )
 
     def is_some(self, outcome: Outcome[D, C, I]) -> bool:

@@ -348,7 +348,7 @@ async def test_failures_are_no_scores_and_are_retried(tmp_path: Path) -> None:
         assert status["long"] == ("failed", 2)
         failures = rows(table(report, "failures"), "document", "code")
         assert failures == [("two names", "unjudged"), ("long", "unjudged")]
-        assert "2 failed, 0 were not made; 5 of" in table(report, "scores").basis
+        assert "2 failed, 0 not made; 5 of" in table(report, "scores").basis
         broken = False
         before = len(server.seen)
         done = await lab.run()
