@@ -52,7 +52,7 @@ def test_marks_average_judges_then_chunks() -> None:
     ]
     assert rows(table, *names, size=256, judge="y") == [(None,) * 5 + (0, 1, 0)]
     report = EXPERIMENT.report(Outcome(DESIGN.model_copy(update={"judges": ("x", "y")}), (), items))
-    assert report.tables[0].basis.startswith("Based on 4 of 6 items (one chunk and one judge each); 1 failed, 1 were")
+    assert report.tables[0].basis.startswith("Based on 4 of 6 items (one chunk and one judge each); 1 failed, 1 not made.")
     assert report.tables[-1].rows == (("A Book", "chunk 2 of 128 tokens by y", "drafting", *LOST_CELLS),)
     assert "4 done, 1 failed, 1 not made" in report.to_markdown()
 
