@@ -36,7 +36,7 @@ FENCED = re.compile(r"<(\w+)(?: [^>]*)?>\n(.*?)\n</\1>", re.DOTALL)
 
 
 @dataclass(slots=True)
-class Seen:
+class ChatRequest:
     """One request as the server saw it. Each line of the log holds these fields."""
 
     index: int
@@ -112,7 +112,7 @@ class Raw:
 
 
 Reply = Answer | Fault | Raw | str | dict[str, Any]
-Script = Callable[[Seen], Reply | Awaitable[Reply]]
+Script = Callable[[ChatRequest], Reply | Awaitable[Reply]]
 Latency = Callable[[int, int, int], float]
 
 
@@ -125,7 +125,7 @@ def text_of(message: Json) -> str:
 FORM = "\n\nReply with one JSON object"
 
 
-def asked(request: Seen) -> str:
+def asked(request: ChatRequest) -> str:
     """What a request asks, and of whom: the same in whichever way it asks for the form of the reply."""
     texts = [text_of(message).partition(FORM)[0] for message in request.messages]
     body = {
@@ -144,7 +144,7 @@ def linear_latency(
     )
 
 
-def summarizer(share: float = 0.9, words: int = 100, wrap: Callable[[str], str] = str) -> Callable[[Seen], str]:
+def summarizer(share: float = 0.9, words: int = 100, wrap: Callable[[str], str] = str) -> Callable[[ChatRequest], str]:
     """A script of sentences of 8 to 16 words that depend on nothing but the messages: seven words of eight are those of
     what is to be summarized.
 
@@ -152,7 +152,7 @@ def summarizer(share: float = 0.9, words: int = 100, wrap: Callable[[str], str] 
     an outline gets one.
     """
 
-    def script(request: Seen) -> str:
+    def script(request: ChatRequest) -> str:
         texts = [(message.get("role"), text_of(message)) for message in request.messages]
         question = next((text for role, text in reversed(texts) if role == "user"), "")
         if "turning points" in question:
@@ -193,7 +193,7 @@ def refused(body: Json, refuses: Collection[str]) -> Fault | None:
     return None
 
 
-def worded(request: Seen, answer: Answer) -> tuple[Json, str]:
+def worded(request: ChatRequest, answer: Answer) -> tuple[Json, str]:
     """The message of an answer and its finish reason. A forced tool gets plain text as its arguments."""
     calls, reason = answer.tool_calls, answer.finish_reason
     tools, choice = request.body.get("tools"), request.body.get("tool_choice")
@@ -219,7 +219,7 @@ def streamed(message: Json, reason: str) -> Iterator[Json]:
     yield {"index": 0, "delta": {}, "finish_reason": reason}
 
 
-def encoded(request: Seen, answer: Answer, fault: Fault) -> tuple[str, str]:
+def encoded(request: ChatRequest, answer: Answer, fault: Fault) -> tuple[str, str]:
     """The content type and the body of a response."""
     if fault.kind == "html":
         return "text/html", PAGE
@@ -270,13 +270,13 @@ class ChatServer:
     log: Path | None = None
     pages: Mapping[str, Json] = field(default_factory=dict)  # what else it has to say, by path
     base_url: str = field(default="", init=False)
-    seen: list[Seen] = field(default_factory=list, init=False)
+    seen: list[ChatRequest] = field(default_factory=list, init=False)
     looked: list[tuple[str, str]] = field(default_factory=list, init=False)  # for what else, and with which key
     in_flight: int = field(default=0, init=False)
     peak: int = field(default=0, init=False)
 
     @property
-    def answered(self) -> list[Seen]:
+    def answered(self) -> list[ChatRequest]:
         return [request for request in self.seen if request.answered]
 
     def __enter__(self) -> Self:
@@ -318,9 +318,11 @@ class ChatServer:
         self.looked.append((request.path, request.headers.get("Authorization", "")))
         return web.json_response({"object": "list", "data": [{"id": "test-model", "object": "model"}]})
 
-    def _saw(self, path: str, body: Json, key: str, caller: str = "") -> Seen:
+    def _saw(self, path: str, body: Json, key: str, caller: str = "") -> ChatRequest:
         tokens = sum(self.count(text_of(message)) for message in body["messages"])
-        request = Seen(len(self.seen), time.monotonic(), path, body["model"], body["messages"], body, key, tokens)
+        request = ChatRequest(
+            len(self.seen), time.monotonic(), path, body["model"], body["messages"], body, key, tokens
+        )
         request.caller = caller
         self.seen.append(request)
         self.in_flight += 1
@@ -338,7 +340,7 @@ class ChatServer:
         finally:
             self._settle(recorded)
 
-    def _settle(self, request: Seen, answered: bool = False) -> None:
+    def _settle(self, request: ChatRequest, answered: bool = False) -> None:
         # Before the last byte leaves: a client that has its answer finds it recorded and its place free.
         if request.end:
             return
@@ -348,21 +350,21 @@ class ChatServer:
             with self.log.open("a", encoding="utf-8") as log:
                 log.write(json.dumps(asdict(request)) + "\n")
 
-    def _over_limit(self, request: Seen) -> Fault | None:
+    def _over_limit(self, request: ChatRequest) -> Fault | None:
         over = self.limit_concurrency is not None and self.in_flight > self.limit_concurrency
         if self.limit_per_minute is not None:
             recent = [s for s in self.seen if s.start > request.start - self.minute and s.fault != "status"]
             over = over or len(recent) > self.limit_per_minute
         return Fault("status", status=429, retry_after=self.retry_after) if over else None
 
-    async def _asked(self, request: Seen) -> Answer | Fault | Raw:
+    async def _asked(self, request: ChatRequest) -> Answer | Fault | Raw:
         turn = next(self._turns, Fault("status", message="The script is exhausted: it has no reply left."))
         reply = turn(request) if callable(turn) else turn
         reply = await reply if isinstance(reply, Awaitable) else reply
         reply = json.dumps(reply) if isinstance(reply, dict) else reply
         return Answer(reply) if isinstance(reply, str) else reply
 
-    async def _respond(self, request: web.Request, recorded: Seen, reply: Answer | Fault) -> web.StreamResponse:
+    async def _respond(self, request: web.Request, recorded: ChatRequest, reply: Answer | Fault) -> web.StreamResponse:
         fault = reply if isinstance(reply, Fault) else Fault("")
         answer = Answer(reply.text, latency=reply.latency) if isinstance(reply, Fault) else reply
         kind, delay, readable = fault.kind, answer.latency or 0.0, fault.kind not in UNREADABLE
@@ -395,7 +397,7 @@ class ChatServer:
             request.transport.close()
         return response
 
-    async def _respond_raw(self, request: web.Request, recorded: Seen, reply: Raw) -> web.StreamResponse:
+    async def _respond_raw(self, request: web.Request, recorded: ChatRequest, reply: Raw) -> web.StreamResponse:
         recorded.fault = "raw"
         recorded.completion_tokens = self.count(reply.body.decode("utf-8", "replace"))
         response = web.StreamResponse(status=reply.status, headers=reply.headers)

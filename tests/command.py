@@ -22,7 +22,7 @@ _LOOPBACK_ONLY = {"HTTP_PROXY": _NOBODY, "HTTPS_PROXY": _NOBODY, "ALL_PROXY": _N
 
 
 @dataclass(frozen=True)
-class Done:
+class Completed:
     """What a command left behind."""
 
     code: int
@@ -57,7 +57,7 @@ class Command:
             text=True,
         )
 
-    def run(self, *arguments: str, stdin: bytes = b"") -> Done:
+    def run(self, *arguments: str, stdin: bytes = b"") -> Completed:
         """Run it to its end."""
         if self.environment.get("PYTHONPATH") == os.environ.get("PYTHONPATH"):
             code, out, err = warm.run(arguments, self.folder, self.environment, stdin, _SECONDS)
@@ -73,7 +73,7 @@ class Command:
                 check=False,
             )
             code, out, err = done.returncode, done.stdout, done.stderr
-        return Done(code, out.decode(), err.decode())
+        return Completed(code, out.decode(), err.decode())
 
 
 def seconds_used(process: subprocess.Popen[str]) -> float:

@@ -56,13 +56,13 @@ def _copied_databases(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def court(tmp_path: Path) -> Iterator[Any]:
+def harness(tmp_path: Path) -> Iterator[Any]:
     """A judge of an island of twelve keepers."""
-    from tests.judges import Court
+    from tests.judges import Harness
 
-    court_ = Court(tmp_path)
-    yield court_
-    court_.store.close()
+    harness_ = Harness(tmp_path)
+    yield harness_
+    harness_.store.close()
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ from redraft.prompts.book import PROMPTS, PromptBook
 from redraft.prompts.contract import GAP, Fence, FencedLines, FencedTexts
 from redraft.readers.documents import parse
 from redraft.text.words import count_words
-from tests.chatserver import ChatServer, Seen, text_of
+from tests.chatserver import ChatRequest, ChatServer, text_of
 
 KEY = "sk-test-0123456789abcdef"
 UNANSWERABLE = "UNANSWERABLE"
@@ -44,7 +44,7 @@ _ONLY = re.compile(r"these sentences(?: only; the others are for context)?: ([a-
 _ITEM = r'<{tag}(?: (?:n|id)="(\w+)")?>\n(.*?)\n</{tag}>'
 
 Json = dict[str, Any]
-Said = Any
+ScriptedReply = Any
 """A text, or JSON, an `Answer`, a `Fault` or a `ModelError`."""
 
 
@@ -57,7 +57,7 @@ def island(keepers: int = 12) -> Document:
     return parse(("# The Keepers\n\n" + "\n\n".join(lines)).encode(), name="keepers.md")
 
 
-def told(*numbers: int, wrong: Mapping[int, str] | None = None) -> str:
+def summary_of(*numbers: int, wrong: Mapping[int, str] | None = None) -> str:
     """A summary that tells of some keepers, of the `wrong` ones by a name that is not theirs."""
     names = {n: f"Tom{n}" for n in numbers} | dict(wrong or {})
     return " ".join(f"The keeper number {n} is called {name}." for n, name in sorted(names.items()))
@@ -93,19 +93,19 @@ def tree_of(keepers: Sequence[tuple[int, str]]) -> Json:
     }
 
 
-def asked_of(question: str) -> int:
+def keeper_in(question: str) -> int:
     """The keeper that a question is about."""
     match = re.search(r"\d+", question)
     assert match is not None
     return int(match.group())
 
 
-WANTED = r"Write (?:at most |\d+ to )?(\d+) questions"
+QUESTION_LIMIT = r"Write (?:at most |\d+ to )?(\d+) questions"
 """How many questions about a document a prompt asks for."""
 _SHOWN = ("document", "excerpt", "passages")
 
 
-def named(number: int) -> str:
+def name_question(number: int) -> str:
     """The question about a keeper."""
     return f"What is keeper number {number} called?"
 
@@ -183,7 +183,7 @@ def sentence_of(item: Mapping[str, str]) -> str:
     return item.get("sentence", item.get("fact", item["text"]))
 
 
-Script = Callable[[Sheet], Said]
+Script = Callable[[Sheet], ScriptedReply]
 Item = Mapping[str, str]
 
 
@@ -199,32 +199,38 @@ def by_item(entries: str, field: str) -> Callable[[Callable[[Any, Sheet, Item], 
     return decorate
 
 
-class Keepers:
+class PerfectModel:
     """Judges without a fault, and corrects what a point asks for. Subclasses do something worse."""
 
-    def __call__(self, sheet: Sheet) -> Said:
-        reply: Said = getattr(self, sheet.prompt)(sheet)
+    def __call__(self, sheet: Sheet) -> ScriptedReply:
+        reply: ScriptedReply = getattr(self, sheet.prompt)(sheet)
         return reply
 
-    def summarize_chunk(self, sheet: Sheet) -> Said:
+    def summarize_chunk(self, sheet: Sheet) -> ScriptedReply:
         """Tell of the first keepers of a part, as far as there is room."""
         keepers = list(keepers_in(sheet.within("excerpt")))
-        return told(*keepers[: max(1, sheet.limit(r"at most (\d+) words") // count_words(fact_of(1)))])
+        return summary_of(*keepers[: max(1, sheet.limit(r"at most (\d+) words") // count_words(fact_of(1)))])
 
-    def ask_document(self, sheet: Sheet) -> Said:
+    def ask_document(self, sheet: Sheet) -> ScriptedReply:
         sentences = re.finditer(r"The keeper number (\d+) is called (\w+) and lives", sheet.shown)
         questions = [
-            {"question": named(int(match[1])), "kind": "who", "answer": match[2], "quote": match.group(), "weight": 1}
+            {
+                "question": name_question(int(match[1])),
+                "kind": "who",
+                "answer": match[2],
+                "quote": match.group(),
+                "weight": 1,
+            }
             for match in sentences
         ]
-        return {"questions": questions[: sheet.limit(WANTED)]}
+        return {"questions": questions[: sheet.limit(QUESTION_LIMIT)]}
 
-    def rank_questions(self, sheet: Sheet) -> Said:
+    def rank_questions(self, sheet: Sheet) -> ScriptedReply:
         return {"essential": [], "important": [], "minor": sheet.ids}
 
     @by_item("answers", "questions")
     def answer_from_summary(self, sheet: Sheet, question: Item) -> Json:
-        number = asked_of(question["text"])
+        number = keeper_in(question["text"])
         sentences = {n: keepers_in(sentence_of(item)) for n, item in sheet.items("sentences").items()}
         places = [n for n, keepers in sentences.items() if number in keepers]
         answer = sentences[places[0]][number] if places else ""
@@ -241,29 +247,29 @@ class Keepers:
     def ask_summary(self, sheet: Sheet, sentence: Item) -> Json:
         return {
             "questions": [
-                {"question": named(number), "answer": name, "search": "is called", "importance": 3}
+                {"question": name_question(number), "answer": name, "search": "is called", "importance": 3}
                 for number, name in keepers_in(sentence_of(sentence)).items()
             ]
         }
 
     @by_item("answers", "questions")
     def answer_from_document(self, sheet: Sheet, question: Item) -> Json:
-        keepers, number = keepers_in(sheet.shown), asked_of(question["text"])
+        keepers, number = keepers_in(sheet.shown), keeper_in(question["text"])
         quote = f"keeper number {number} is called" if number in keepers else ""
         return {"quote": quote, "answered": number in keepers, "answer": keepers.get(number, "")}
 
-    def write_answer(self, sheet: Sheet) -> Said:
+    def write_answer(self, sheet: Sheet) -> ScriptedReply:
         """Give the name of the keeper, with the words that have it."""
-        keepers, number = keepers_in(sheet.shown), asked_of(sheet.within("question"))
+        keepers, number = keepers_in(sheet.shown), keeper_in(sheet.within("question"))
         if number not in keepers:
             return {"answered": False, "sentences": []}
         sentence = fact_of(number, keepers[number])
         return {"answered": True, "sentences": [{"quote": sentence[:-1], "sentence": sentence}]}
 
-    def keyfacts_analytical(self, sheet: Sheet) -> Said:
+    def keyfacts_analytical(self, sheet: Sheet) -> ScriptedReply:
         return tree_of(list(keepers_in(sheet.within("excerpt")).items()))
 
-    def keyfacts_narrative(self, sheet: Sheet) -> Said:
+    def keyfacts_narrative(self, sheet: Sheet) -> ScriptedReply:
         return tree_of(list(keepers_in(sheet.within("excerpt")).items())[::-1])
 
     @by_item("facts", "facts")
@@ -280,10 +286,10 @@ class Keepers:
     def facts_significant(self, sheet: Sheet, fact: Item) -> Json:
         return {"reason": "who they are", "verdict": "pass"}
 
-    def query_analytical(self, sheet: Sheet) -> Said:
+    def query_analytical(self, sheet: Sheet) -> ScriptedReply:
         return {"query": f"Why are the keepers {', '.join(map(str, _numbers_of(sheet)))} called so?"}
 
-    def query_narrative(self, sheet: Sheet) -> Said:
+    def query_narrative(self, sheet: Sheet) -> ScriptedReply:
         return {"query": f"Who came after whom of the keepers {', '.join(map(str, _numbers_of(sheet)))}?"}
 
     @by_item("facts", "facts")
@@ -314,9 +320,9 @@ class Keepers:
         summary, text = sheet.within("summary"), sentence_of(sentence)
         statements = [statement.sentence for statement in statements_of(summary)]
         places = [at for at, statement in enumerate(statements) if statement.split() == text.split()] or [0]
-        place = places[asked_of(sentence["place"]) - 1 if "place" in sentence else 0]
+        place = places[keeper_in(sentence["place"]) - 1 if "place" in sentence else 0]
         earlier, keepers = keepers_in(" ".join(statements[:place])), keepers_in(text)
-        confusions = [(named(number), "entity omission") for number in _unnamed(text, summary)]
+        confusions = [(name_question(number), "entity omission") for number in _unnamed(text, summary)]
         confusions += [
             (f"Is keeper number {number} called {name} or {earlier[number]}?", "inconsistency")
             for number, name in keepers.items()
@@ -327,21 +333,21 @@ class Keepers:
         types = list(dict.fromkeys(kind for _, kind in confusions))
         return {"questions": [question for question, _ in confusions], "types": types or ["no confusion"]}
 
-    def find_stops(self, sheet: Sheet) -> Said:
+    def find_stops(self, sheet: Sheet) -> ScriptedReply:
         """Stop where a keeper is spoken of without a name."""
         summary = sheet.within("summary")
         return {
             "stops": [
-                {"words": f"keeper number {number}", "question": named(number), "type": "entity omission"}
+                {"words": f"keeper number {number}", "question": name_question(number), "type": "entity omission"}
                 for statement in statements_of(summary)
                 for number in _unnamed(statement.sentence, summary)
             ]
         }
 
-    def outline(self, sheet: Sheet) -> Said:
+    def outline(self, sheet: Sheet) -> ScriptedReply:
         return {"kind": "other", "line": "Keepers live at stations by the sea.", "turning_points": [], "cast": []}
 
-    def prefer_summary(self, sheet: Sheet) -> Said:
+    def prefer_summary(self, sheet: Sheet) -> ScriptedReply:
         texts = [sheet.within(field) for field in ("first", "second")]
         keepers = [keepers_in(text) for text in texts]
         document = keepers_in(sheet.within("document")).items() or (keepers[0] | keepers[1]).items()
@@ -356,12 +362,12 @@ class Keepers:
             "overall": _choice(right[0] - wrong[0], right[1] - wrong[1]),
         }
 
-    def judge_chunk(self, sheet: Sheet) -> Said:
+    def judge_chunk(self, sheet: Sheet) -> ScriptedReply:
         facts = len(keepers_in(sheet.within("excerpt")))
         marks = {"validity": min(5, 1 + facts // 10), "coherence": 4, "cross_content": 1}
         return {"major_facts": facts, "connections": 0, "explanation": "A list of keepers.", **marks}
 
-    def decide(self, sheet: Sheet) -> Said:
+    def decide(self, sheet: Sheet) -> ScriptedReply:
         return {"why": "They are the first.", "mend": list(sheet.items("findings"))[:6], "instruction": ""}
 
     @by_item("points", "points")
@@ -381,30 +387,30 @@ class Keepers:
             return {"reason": "It tells of nobody.", "quote": "", "verdict": "unclear"}
         return {"reason": "It is so.", "quote": fact_of(*next(iter(keepers.items())))[:-1], "verdict": "supported"}
 
-    def revise(self, sheet: Sheet) -> Said:
+    def revise(self, sheet: Sheet) -> ScriptedReply:
         text = sheet.within("summary")
         for point in sheet.items("points").values():
-            text = self.mended(text, looked_up(point, text, sheet.shown))
+            text = self.mended(text, complete_point(point, text, sheet.shown))
         return text
 
-    def edit(self, sheet: Sheet) -> Said:
+    def edit(self, sheet: Sheet) -> ScriptedReply:
         """Deal with the points, and tell what a reader must know as far as there is room."""
-        text = Keepers.revise(self, sheet)
+        text = PerfectModel.revise(self, sheet)
         limit = sheet.limit(r"at most (\d+) words") if "at most" in sheet.text else None
         for item in sheet.items("must_know").values():
-            longer = f"{text} {told(wrong=_answered_by(item))}"
+            longer = f"{text} {summary_of(wrong=_answered_by(item))}"
             if item.get("draft") == "not at all" and (limit is None or count_words(longer) <= limit):
                 text = longer
         return f"<revision>\n{text}\n</revision>"
 
-    def choose_draft(self, sheet: Sheet) -> Said:
+    def choose_draft(self, sheet: Sheet) -> ScriptedReply:
         """Prefer the draft that tells more keepers by the name that a reader must know."""
         names = {n: name for item in sheet.items("must_know").values() for n, name in _answered_by(item).items()}
         right = [len(keepers_in(sheet.within(field)).items() & names.items()) for field in ("first", "second")]
         aspects = dict.fromkeys(("clear", "content", "overall"), _choice(*right))
         return {"reason": f"They tell {right[0]} and {right[1]}.", **aspects}
 
-    def criticize(self, sheet: Sheet) -> Said:
+    def criticize(self, sheet: Sheet) -> ScriptedReply:
         return "It could be better."
 
     def mended(self, text: str, point: dict[str, str]) -> str:
@@ -424,7 +430,7 @@ class Keepers:
         if "question" in point and "answer" not in point:
             right = supported
         elif "question" in point:
-            right = f"The keeper number {asked_of(point['question'])} is called {point['answer']}."
+            right = f"The keeper number {keeper_in(point['question'])} is called {point['answer']}."
         else:
             source = evidence if task == "correct" else point["answer"]
             right = " ".join(fact_of(*keeper) for keeper in keepers_in(source).items())
@@ -433,18 +439,18 @@ class Keepers:
 
 def _answered_by(item: Item) -> dict[int, str]:
     """The keepers that the answer to a question, or a fact, tells of."""
-    return {asked_of(item["question"]): item["answer"]} if "question" in item else keepers_in(item["answer"])
+    return {keeper_in(item["question"]): item["answer"]} if "question" in item else keepers_in(item["answer"])
 
 
 def _numbers_of(sheet: Sheet) -> list[int]:
     return sorted(number for item in sheet.items("facts").values() for number in keepers_in(item["fact"]))
 
 
-def looked_up(point: dict[str, str], summary: str, shown: str) -> dict[str, str]:
+def complete_point(point: dict[str, str], summary: str, shown: str) -> dict[str, str]:
     """A point with what a question by itself leaves open: the answer, and the sentence that is wrong."""
     if "question" not in point or "sentence" in point or "evidence" in point:
         return point
-    number = asked_of(point["question"])
+    number = keeper_in(point["question"])
     names, right = keepers_in(summary), point.get("answer") or keepers_in(shown).get(number, "")
     sentence = {"sentence": fact_of(number, names[number])} if number in names else {}
     return {**point, "answer": right, **sentence}
@@ -461,28 +467,28 @@ def _choice(first: int, second: int) -> str:
     return "tie" if first == second else "first" if first > second else "second"
 
 
-class Lazy(Keepers):
+class LazyReviser(PerfectModel):
     """Mends the first point only."""
 
-    def revise(self, sheet: Sheet) -> Said:
+    def revise(self, sheet: Sheet) -> ScriptedReply:
         text, first = sheet.within("summary"), next(iter(sheet.items("points").values()))
-        return self.mended(text, looked_up(first, text, sheet.shown))
+        return self.mended(text, complete_point(first, text, sheet.shown))
 
-    def edit(self, sheet: Sheet) -> Said:
+    def edit(self, sheet: Sheet) -> ScriptedReply:
         text = sheet.within("summary")
         for item in sheet.items("must_know").values():
             if item.get("draft") == "not at all":
-                return f"{text} {told(wrong=_answered_by(item))}"
+                return f"{text} {summary_of(wrong=_answered_by(item))}"
         return self.revise(sheet) if sheet.items("points") else text
 
 
 @dataclass
-class Saying(Keepers):
+class FixedRevision(PerfectModel):
     """Judges without a fault, and replies to whoever asks for a revision with what is put into its mouth."""
 
-    revision: Said | Callable[[Sheet], Said]
+    revision: ScriptedReply | Callable[[Sheet], ScriptedReply]
 
-    def revise(self, sheet: Sheet) -> Said:
+    def revise(self, sheet: Sheet) -> ScriptedReply:
         return self.revision(sheet) if callable(self.revision) else self.revision
 
     edit = revise
@@ -492,7 +498,7 @@ class Saying(Keepers):
 _PLACE, _TELLING = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\n"), 12
 
 
-def seen_on(wire: Seen) -> Sheet:
+def read_sheet(wire: ChatRequest) -> Sheet:
     """The sheet in a request that a server has received, in any of the ways of asking for a structured reply."""
     body, text = wire.body, text_of(wire.messages[0])
     schema = (body.get("response_format") or {}).get("json_schema") or {}
@@ -547,25 +553,25 @@ def function_model(script: Script, identity: str = "function") -> FunctionModel:
     return FunctionModel(answer, identity)
 
 
-class Court:
+class Harness:
     """A store, and judgments and refinements on it. Every sheet that reached the judge or the writer is kept."""
 
     def __init__(self, folder: Path, script: Script | None = None, *, document: Document | None = None) -> None:
         self.store = Store(folder / "redraft.db")
         self.document = document or island()
         self.sheets: list[Sheet] = []
-        self.script: Script = script or Keepers()
-        self.model: FunctionModel | None = function_model(self.hear)
+        self.script: Script = script or PerfectModel()
+        self.model: FunctionModel | None = function_model(self.reply_to)
         self.server: ChatServer | None = None
 
     @contextmanager
     def served(self, **options: Any) -> Iterator[ChatServer]:
         """Put the script behind a server. Whoever asks there needs `OPENAI_API_KEY`."""
-        with ChatServer(behind(self.hear), **options) as server:
+        with ChatServer(scripted_replies(self.reply_to), **options) as server:
             self.server, self.model = server, None
             yield server
 
-    def hear(self, sheet: Sheet) -> Said:
+    def reply_to(self, sheet: Sheet) -> ScriptedReply:
         """What the script says, once the sheet is noted."""
         self.sheets.append(sheet)
         return self.script(sheet)
@@ -578,7 +584,7 @@ class Court:
         """How many items some prompts have been asked about."""
         return sum(len(sheet.ids) for sheet in self.asked(*prompts))
 
-    def forget(self) -> None:
+    def clear_sheets(self) -> None:
         """Count from here."""
         self.sheets.clear()
 
@@ -645,6 +651,6 @@ class Court:
             return await session.resume(run, limits=limits)
 
 
-def behind(script: Script) -> Callable[[Seen], Said]:
+def scripted_replies(script: Script) -> Callable[[ChatRequest], ScriptedReply]:
     """The replies of a server by a script."""
-    return lambda request: script(seen_on(request))
+    return lambda request: script(read_sheet(request))

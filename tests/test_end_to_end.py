@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.chatserver import ChatServer, Fault
-from tests.cli.inside import Inside
+from tests.cli.local_command import LocalCommand
 from tests.command import Command
 from tests.support import story
 
@@ -44,7 +44,7 @@ def test_usage_of_a_run_is_the_servers(tmp_path: Path, book: Path) -> None:
 def test_wrong_key_stops_at_once(tmp_path: Path, book: Path) -> None:
     fault = Fault("status", status=401, message="Incorrect API key provided: sk-test-0123456789abcdef.")
     with ChatServer(lambda request: fault) as server:
-        done = Inside(tmp_path, server.base_url).run("summarize", str(book), *MODEL, *SMALL)
+        done = LocalCommand(tmp_path, server.base_url).run("summarize", str(book), *MODEL, *SMALL)
         requests = len(server.seen)
 
     assert done.code == 1
@@ -62,7 +62,7 @@ def test_checkpoints_do_not_grow_with_the_document(tmp_path: Path) -> None:
         folder.mkdir()
         (folder / "book.md").write_text(story(sentences).text, "utf-8")
         with ChatServer() as server:
-            done = Inside(folder, server.base_url).run("summarize", "book.md", *MODEL, *SMALL, "--json")
+            done = LocalCommand(folder, server.base_url).run("summarize", "book.md", *MODEL, *SMALL, "--json")
         assert done.code == 0, done.err
         with sqlite3.connect(folder / "redraft.checkpoints.db") as database:
             bytes_, steps = database.execute(
@@ -79,7 +79,7 @@ def test_a_budget_in_money_is_kept(tmp_path: Path, book: Path) -> None:
     prices = tmp_path / "prices.toml"
     prices.write_text('[prices]\n"gpt-4o-mini" = { prompt = 100.0, completion = 400.0 }\n')
     with ChatServer() as server:
-        command = Inside(tmp_path, server.base_url)
+        command = LocalCommand(tmp_path, server.base_url)
         done = command.run(
             "summarize", str(book), *MODEL, *SMALL, "--set", f"prices={prices}", "--max-cost", "1.0", "--json"
         )
@@ -104,7 +104,7 @@ def test_order_of_replies_does_not_matter(tmp_path: Path, book: Path) -> None:
         folder.mkdir()
         chance = random.Random(seed)
         with ChatServer(latency=lambda prompt, completion, index, chance=chance: chance.uniform(0, 0.05)) as server:
-            done = Inside(folder, server.base_url).run("summarize", str(book), *MODEL, *SMALL, "--quiet")
+            done = LocalCommand(folder, server.base_url).run("summarize", str(book), *MODEL, *SMALL, "--quiet")
         assert done.code == 0, done.err
         outcomes.add(done.out)
 

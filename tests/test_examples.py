@@ -23,8 +23,8 @@ import redraft
 import redraft.evaluators
 import redraft.graphs
 from tests import warm
-from tests.chatserver import ChatServer, Reply, Seen
-from tests.command import Command, Done
+from tests.chatserver import ChatRequest, ChatServer, Reply
+from tests.command import Command, Completed
 from tests.support import SAMPLE, public_names
 
 ROOT = SAMPLE.parent.parent
@@ -104,12 +104,12 @@ def begun(folder: Path, *arguments: str, **environment: str) -> tuple[BaseProces
     return process, out, err
 
 
-def ran(folder: Path, *arguments: str) -> Done:
+def ran(folder: Path, *arguments: str) -> Completed:
     """A program of one's own, as its user runs it."""
     process, out, err = begun(folder, *arguments)
     process.join(120)
     assert process.exitcode == 0, err.read_text("utf-8")
-    return Done(0, out.read_text("utf-8"), err.read_text("utf-8"))
+    return Completed(0, out.read_text("utf-8"), err.read_text("utf-8"))
 
 
 @pytest.fixture
@@ -170,7 +170,7 @@ def test_own_metric_and_own_model(tmp_path: Path) -> None:
     assert done.err == "round 1, for names_the_chair: the policy accepts every revision\n"
 
 
-def density_step(seen: Seen) -> Reply:
+def density_step(seen: ChatRequest) -> Reply:
     """The first summary; and denser ones, the second of them cut off."""
     if "lacks and a reader would miss" not in json.dumps(seen.messages):
         return "Hester came to the island."

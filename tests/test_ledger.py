@@ -10,24 +10,24 @@ import pytest
 
 from benchmarks.ledger import Asked, asked, entries, tallies, unsound
 from redraft import DraftConfig, Evaluation, JudgeConfig, Session
-from tests.chatserver import ChatServer, Seen
-from tests.cli.inside import MODEL
-from tests.judges import Keepers, Said, island, seen_on, told
+from tests.chatserver import ChatRequest, ChatServer
+from tests.cli.local_command import MODEL
+from tests.judges import PerfectModel, ScriptedReply, island, read_sheet, summary_of
 
 
 @pytest.fixture
 async def evaluated(tmp_path: Path) -> tuple[Path, Evaluation]:
     """The database of a coverage, and what it says. The first reply of all cannot be read."""
-    judge, spoiled = Keepers(), ["no JSON at all"]
+    judge, spoiled = PerfectModel(), ["no JSON at all"]
 
-    def serve(request: Seen) -> Said:
-        return spoiled.pop() if spoiled else judge(seen_on(request))
+    def serve(request: ChatRequest) -> ScriptedReply:
+        return spoiled.pop() if spoiled else judge(read_sheet(request))
 
     database = tmp_path / "redraft.db"
     with ChatServer(serve) as server:
         settings = DraftConfig(model=MODEL, base_url=server.base_url)
         async with Session(database, settings=settings, judging=JudgeConfig(metrics=("coverage",))) as session:
-            result = await session.evaluate(island(), told(1, 3, 4, wrong={2: "Bob"}))
+            result = await session.evaluate(island(), summary_of(1, 3, 4, wrong={2: "Bob"}))
     return database, result.evaluations["coverage"]
 
 

@@ -13,7 +13,7 @@ from redraft import plugins
 from redraft.errors import UsageError
 from redraft.graphs.strategies import strategy_named
 from tests.chatserver import ChatServer
-from tests.cli.inside import Inside
+from tests.cli.local_command import LocalCommand
 from tests.command import Command
 from tests.plugged import EXAMPLE, installed, offered_by_the_example, package
 from tests.support import SAMPLE, story
@@ -30,12 +30,12 @@ def site(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def command(tmp_path: Path, site: Path) -> Iterator[Inside]:
+def command(tmp_path: Path, site: Path) -> Iterator[LocalCommand]:
     with installed(site, EXAMPLE):
-        yield Inside(tmp_path, COLUMNS="100")
+        yield LocalCommand(tmp_path, COLUMNS="100")
 
 
-def test_its_strategy_is_planned_and_drafts(command: Inside) -> None:
+def test_its_strategy_is_planned_and_drafts(command: LocalCommand) -> None:
     planned = command.run("summarize", str(SAMPLE), *ENDS, "--dry-run", "--json").json
     done = command.run("summarize", str(SAMPLE), *ENDS, "--json").json
 
@@ -49,7 +49,7 @@ def test_its_strategy_is_planned_and_drafts(command: Inside) -> None:
     assert command.run("runs", "--json").json["runs"][0]["strategy"] == "first-and-last"
 
 
-def test_strategy_takes_a_document_of_one_chunk(command: Inside) -> None:
+def test_strategy_takes_a_document_of_one_chunk(command: LocalCommand) -> None:
     planned = command.run("summarize", str(TALK), *ENDS, "-w", "40", "--dry-run", "--json").json
     done = command.run("summarize", str(TALK), *ENDS, "-w", "40", "-m", "echo:last", "--json").json
     assert planned["calls"] == done["usage"]["calls"] == 1
@@ -68,19 +68,19 @@ async def test_no_update_of_its_strategy_is_empty(count: int, site: Path) -> Non
     assert all(value for part in parts for value in part.values())
 
 
-def test_its_strategy_refuses_what_does_not_fit(command: Inside) -> None:
+def test_its_strategy_refuses_what_does_not_fit(command: LocalCommand) -> None:
     done = command.run("summarize", str(SAMPLE), *ENDS, "--context-tokens", "1000", "--json")
     assert done.json["error"]["code"] == "plan"
 
 
 @pytest.mark.slow
-def test_strategy_drafts_what_its_metric_refines(command: Inside) -> None:
+def test_strategy_drafts_what_its_metric_refines(command: LocalCommand) -> None:
     done = command.run("summarize", str(SAMPLE), *ENDS, "--refine", "-g", "dates=1", "--json").json
     assert done["goals"] == {"dates": {"at_least": 1.0, "met": True, "judged_share": 1.0}}
 
 
 @pytest.mark.slow
-def test_its_metric_that_asks_nobody(command: Inside) -> None:
+def test_its_metric_that_asks_nobody(command: LocalCommand) -> None:
     (command.folder / "wrong.md").write_text("On 3 March 1924 she came. It was over on April 31, 1999.", "utf-8")
     (command.folder / "none.md").write_text("She came, and it was soon over.", "utf-8")
     metric = command.run("evaluate", str(SAMPLE), "wrong.md", "--metric", "dates", "--json").json["metrics"]["dates"]
@@ -92,7 +92,7 @@ def test_its_metric_that_asks_nobody(command: Inside) -> None:
 
 
 @pytest.mark.slow
-def test_metric_with_a_prompt_needs_a_judge(command: Inside) -> None:
+def test_metric_with_a_prompt_needs_a_judge(command: LocalCommand) -> None:
     draft = command.run("summarize", str(TALK), "-m", "echo:first", "-w", "40", "-o", "talk.md", "--quiet")
     arguments = ("evaluate", str(TALK), "talk.md", "--metric", "names_the_author", "--json")
     planned = command.run(*arguments, "--judge", "echo:first", "--dry-run").json
@@ -109,7 +109,7 @@ def test_metric_with_a_prompt_needs_a_judge(command: Inside) -> None:
     assert len(command.run("runs", "--all", "--json").json["runs"]) == 2
 
 
-def test_its_model_and_its_reader(command: Inside) -> None:
+def test_its_model_and_its_reader(command: LocalCommand) -> None:
     done = command.run("summarize", str(TALK), "-m", "echo:first", "-w", "40", "--json").json
     unknown = command.run("summarize", str(TALK), "-m", "echo:loud", "-w", "40", "--json").json
 

@@ -15,7 +15,7 @@ from redraft.prompts.coherence import FIND_CONFUSION
 from redraft.prompts.factual import FACT_PROMPTS
 from redraft.prompts.qa import JUDGING
 from tests.chatserver import ChatServer
-from tests.cli.inside import Inside
+from tests.cli.local_command import LocalCommand
 from tests.support import SAMPLE, story
 
 PAGE = SAMPLE.parent.parent / "docs" / "presets.md"
@@ -72,10 +72,10 @@ PAPERS: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture
-def command(tmp_path: Path) -> Inside:
+def command(tmp_path: Path) -> LocalCommand:
     (tmp_path / "book.md").write_text(story(60).text, "utf-8")
     (tmp_path / "summary.md").write_text("Sentence number 1 tells of the keeper at station 1.", "utf-8")
-    return Inside(tmp_path, COLUMNS="100")
+    return LocalCommand(tmp_path, COLUMNS="100")
 
 
 @pytest.mark.parametrize("name", PAPERS)
@@ -99,7 +99,7 @@ def test_page_names_the_paper_for_each_setting(name: str) -> None:
     )
 
 
-def test_meaningless_name_lists_the_choices(command: Inside) -> None:
+def test_meaningless_name_lists_the_choices(command: LocalCommand) -> None:
     refused = command.run("evaluate", "book.md", "summary.md", "--preset", "hamlett")
     assert refused.code == 2
     assert "there is no preset 'hamlett'" in refused.err
@@ -107,7 +107,7 @@ def test_meaningless_name_lists_the_choices(command: Inside) -> None:
 
 
 @pytest.mark.slow
-def test_flag_precedes_environment_file_preset_default(command: Inside) -> None:
+def test_flag_precedes_environment_file_preset_default(command: LocalCommand) -> None:
     def words(*arguments: str) -> int:
         done = command.run("summarize", "book.md", "--json", *arguments)
         assert done.code == 0, done.err
@@ -123,7 +123,7 @@ def test_flag_precedes_environment_file_preset_default(command: Inside) -> None:
     assert words("-w", "100") == 100
 
 
-def test_environment_and_file_name_a_preset(command: Inside) -> None:
+def test_environment_and_file_name_a_preset(command: LocalCommand) -> None:
     command.environment["REDRAFT_PRESET"] = "booookscore"
     by_environment = command.run("summarize", "book.md", "--json").json
     del command.environment["REDRAFT_PRESET"]
@@ -133,7 +133,7 @@ def test_environment_and_file_name_a_preset(command: Inside) -> None:
 
 
 @pytest.mark.slow
-def test_drafts_are_judged_as_the_preset_says(command: Inside) -> None:
+def test_drafts_are_judged_as_the_preset_says(command: LocalCommand) -> None:
     done = command.run("refine", "book.md", "summary.md", "--preset", "longsumeval", "--rounds", "1", "--json")
     assert done.json["goals"].keys() == {"coverage", "consistency"}
     assert [goal["at_least"] for goal in done.json["goals"].values()] == [0.6, 0.73]
@@ -147,7 +147,7 @@ def test_drafts_are_judged_as_the_preset_says(command: Inside) -> None:
 
 
 @pytest.mark.slow
-def test_own_goals_and_metrics_replace_the_presets(command: Inside) -> None:
+def test_own_goals_and_metrics_replace_the_presets(command: LocalCommand) -> None:
     done = command.run(
         "refine",
         "book.md",
@@ -167,7 +167,7 @@ def test_own_goals_and_metrics_replace_the_presets(command: Inside) -> None:
     assert "consistency " not in report.out
 
 
-def test_irrelevant_settings_are_passed_over(command: Inside) -> None:
+def test_irrelevant_settings_are_passed_over(command: LocalCommand) -> None:
     done = command.run("evaluate", "book.md", "summary.md", "--preset", "hamlet", "--dry-run")
     assert done.code == 0, done.err
     assert "window 128,000 tokens" in done.err + done.out
@@ -188,7 +188,7 @@ def test_preset_field_is_an_option() -> None:
     assert {field for name in presets() for field in redraft.preset(name).set_fields} <= options
 
 
-def asked_by(command: Inside, *arguments: str) -> list[tuple[str, dict[str, Any]]]:
+def asked_by(command: LocalCommand, *arguments: str) -> list[tuple[str, dict[str, Any]]]:
     """Of every request that reaches the models, which one that is, and how its reply is drawn."""
     with ChatServer(lambda _: "The keeper kept the light.") as server:
         command.environment |= {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "sk-0123456789"}
@@ -196,7 +196,7 @@ def asked_by(command: Inside, *arguments: str) -> list[tuple[str, dict[str, Any]
         return [(request.body["model"], request.body) for request in server.seen]
 
 
-def test_drafts_use_the_presets_temperatures(command: Inside) -> None:
+def test_drafts_use_the_presets_temperatures(command: LocalCommand) -> None:
     bodies = [body for _, body in asked_by(command, "summarize", "book.md", "--preset", "booookscore")]
     assert {body["top_p"] for body in bodies} == {1.0}
     assert {body["temperature"] for body in bodies} == {0.5}
@@ -204,7 +204,7 @@ def test_drafts_use_the_presets_temperatures(command: Inside) -> None:
     assert {body["top_p"] for _, body in requests} == {0.9}
 
 
-def test_hamlet_preset_decodes_greedily(command: Inside) -> None:
+def test_hamlet_preset_decodes_greedily(command: LocalCommand) -> None:
     requests = asked_by(command, "evaluate", "book.md", "summary.md", "--preset", "hamlet", "--judge", "openai:j")
     written = asked_by(command, "summarize", "book.md", "--preset", "hamlet")
     assert {model for model, _ in requests} == {"j"}
@@ -230,14 +230,14 @@ USES_NOTHING = "the preset {} sets nothing that this command uses"
         ("booookscore", "pack build book.md"),
     ],
 )
-def test_preset_unused_by_a_command_is_refused(command: Inside, name: str, run: str) -> None:
+def test_preset_unused_by_a_command_is_refused(command: LocalCommand, name: str, run: str) -> None:
     refused = command.run(*run.split(), "--preset", name)
     assert refused.code == 2
     assert USES_NOTHING.format(name) in refused.err
     assert ("add --refine" in refused.err) is run.startswith(("summarize", "batch"))
 
 
-def test_idle_preset_is_noted(command: Inside) -> None:
+def test_idle_preset_is_noted(command: LocalCommand) -> None:
     command.environment["REDRAFT_PRESET"] = "longsumeval"
     note = USES_NOTHING.format("longsumeval")
     assert note in command.run("summarize", "book.md", "--dry-run").err
@@ -248,7 +248,7 @@ def test_idle_preset_is_noted(command: Inside) -> None:
 @pytest.mark.parametrize(
     ("name", "goals"), [("booookscore", "-g booookscore=VALUE"), ("hamlet", "-g faithfulness=VALUE")]
 )
-def test_preset_that_judges_otherwise_needs_goals(command: Inside, name: str, goals: str) -> None:
+def test_preset_that_judges_otherwise_needs_goals(command: LocalCommand, name: str, goals: str) -> None:
     for run in (("refine", "book.md", "summary.md"), ("summarize", "book.md", "--refine")):
         refused = command.run(*run, "--preset", name, "--dry-run")
         assert refused.code == 2

@@ -12,22 +12,22 @@ import pytest
 from benchmarks.ledger import asked
 from benchmarks.real_model import METRICS, STRATEGIES, Findings, report, work
 from tests.chatserver import ChatServer, Fault
-from tests.judges import Keepers, Said, Sheet, behind, island, told
+from tests.judges import PerfectModel, ScriptedReply, Sheet, island, scripted_replies, summary_of
 
 RUNS = len(STRATEGIES) + 1
 """One for each strategy, and a refinement."""
 
 
-class Scribe(Keepers):
+class Scribe(PerfectModel):
     """Judges and revises, and drafts where there is no summary to be revised."""
 
-    def revise(self, sheet: Sheet) -> Said:
-        return super().revise(sheet) or told(1, 3, wrong={2: "Bob"})
+    def revise(self, sheet: Sheet) -> ScriptedReply:
+        return super().revise(sheet) or summary_of(1, 3, wrong={2: "Bob"})
 
 
 @pytest.fixture
 def server() -> Iterator[ChatServer]:
-    with ChatServer(behind(Scribe())) as serving:
+    with ChatServer(scripted_replies(Scribe())) as serving:
         yield serving
 
 

@@ -17,16 +17,16 @@ import redraft
 from redraft import load
 from redraft.errors import DocumentError
 from redraft.sources import MAX_BYTES, read_file, read_stdin, readable_size, set_size_limit, write
-from tests.cli.inside import Inside
+from tests.cli.local_command import LocalCommand
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="there are no such files")
 STORY = "Ines kept the light on the cape for forty years. One night the lamp went out, and a ship was lost.\n"
 
 
 @pytest.fixture
-def command(tmp_path: Path) -> Iterator[Inside]:
+def command(tmp_path: Path) -> Iterator[LocalCommand]:
     (tmp_path / "story.txt").write_text(STORY)
-    yield Inside(tmp_path)
+    yield LocalCommand(tmp_path)
     set_size_limit(MAX_BYTES)
 
 
@@ -99,7 +99,7 @@ PIPED = [
 
 
 @pytest.mark.parametrize("words", PIPED, ids=" ".join)
-def test_no_command_waits_for_a_pipe(command: Inside, words: tuple[str, ...]) -> None:
+def test_no_command_waits_for_a_pipe(command: LocalCommand, words: tuple[str, ...]) -> None:
     os.mkfifo(command.folder / "PIPE")
     (command.folder / "SET").mkdir()
     os.mkfifo(command.folder / "SET" / "tidy.md")
@@ -108,7 +108,7 @@ def test_no_command_waits_for_a_pipe(command: Inside, words: tuple[str, ...]) ->
     assert "it is a named pipe, not a file" in done.err
 
 
-def test_settings_are_read_from_plain_files_only(command: Inside) -> None:
+def test_settings_are_read_from_plain_files_only(command: LocalCommand) -> None:
     config = command.folder / "redraft.toml"
     os.mkfifo(config)
     assert "it is a named pipe" in command.run("runs").err
@@ -118,7 +118,7 @@ def test_settings_are_read_from_plain_files_only(command: Inside) -> None:
 
 
 @pytest.mark.slow
-def test_source_limit_can_be_raised(command: Inside) -> None:
+def test_source_limit_can_be_raised(command: LocalCommand) -> None:
     large = command.folder / "large.txt"
     large.write_text(STORY * 300)
     refused = command.run("summarize", "large.txt", "--dry-run", "--set", "max_source=20kB")
@@ -151,7 +151,7 @@ def test_endless_standard_input_ends(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.nightly
-def test_a_closed_standard_input_is_a_sentence(command: Inside) -> None:
+def test_a_closed_standard_input_is_a_sentence(command: LocalCommand) -> None:
     done = subprocess.run(
         ["sh", "-c", f"exec {sys.executable} -m redraft summarize - <&-"],
         cwd=command.folder, env=command.environment, capture_output=True, timeout=60, check=False,
@@ -174,7 +174,7 @@ def test_growing_file_is_bounded(tmp_path: Path) -> None:
     ]
 
 
-def test_what_was_taken_out_is_said(command: Inside) -> None:
+def test_what_was_taken_out_is_said(command: LocalCommand) -> None:
     (command.folder / "odd.txt").write_bytes(b"\x1b[1mIt began.\x1b[0m " + STORY.encode() * 3 + b"\x1bPThe end.")
     escapes = "2 terminal escapes were removed from the text, 8 characters in all"
     for words in (

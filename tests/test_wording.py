@@ -14,7 +14,7 @@ import redraft
 from redraft import Limits, Session
 from redraft.errors import BudgetError
 from redraft.settings import DraftConfig, JudgeConfig, RefineConfig
-from tests.cli.inside import Inside
+from tests.cli.local_command import LocalCommand
 from tests.support import public_names, story
 
 PACKAGE = Path(redraft.__file__).parent
@@ -93,7 +93,7 @@ async def test_used_up_budget_in_python(tmp_path: Path) -> None:
 def test_used_up_budget_on_the_command_line(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text(story(30).text, "utf-8")
     command = ("evaluate", "book.md", "book.md", "--metric", "coverage", "--max-calls", "1", "--json")
-    error = Inside(tmp_path).run(*command).json["error"]
+    error = LocalCommand(tmp_path).run(*command).json["error"]
     assert error["message"] == "the limit of 1 call is used up"
     assert error["hint"].startswith("resume the run with a higher --max-calls\n  Resume: redraft resume ")
     assert "--max-calls 5" in error["hint"]

@@ -14,8 +14,8 @@ from redraft.llm.base import Request
 from redraft.llm.replies import read_value
 from redraft.prompts.book import PromptBook
 from redraft.readers.documents import parse
-from tests.chatserver import Seen
-from tests.judges import UNANSWERABLE, Sheet, seen_on
+from tests.chatserver import ChatRequest
+from tests.judges import UNANSWERABLE, Sheet, read_sheet
 
 Character = Literal["reader", "forgetful", "starter", "inventor", "reticent"]
 Said = dict[str, str]
@@ -97,9 +97,9 @@ def replies(request: Request[Any, Any]) -> BaseModel:
     return value
 
 
-def over_wire(request: Seen) -> dict[str, Any]:
+def over_wire(request: ChatRequest) -> dict[str, Any]:
     """The same over HTTP; the name of the model is its character."""
-    return _reply(seen_on(request), request.model)
+    return _reply(read_sheet(request), request.model)
 
 
 def _reply(sheet: Sheet, character: Any) -> dict[str, Any]:

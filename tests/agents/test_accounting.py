@@ -23,14 +23,14 @@ from redraft.errors import (
     UnreadableReply,
 )
 
-Said = list[tuple[int, str | None]]
+ScriptedReply = list[tuple[int, str | None]]
 ENTRIES = st.lists(st.tuples(st.integers(-3, 12), st.sampled_from(["yes", "no", None])), max_size=20)
 
 
 class Judge:
     """Gives replies, one an ask, and keeps what it was asked."""
 
-    def __init__(self, *replies: Said | Entries[str] | Exception, repaired: bool = False) -> None:
+    def __init__(self, *replies: ScriptedReply | Entries[str] | Exception, repaired: bool = False) -> None:
         self._replies = list(replies)
         self._repaired = repaired
         self.asked: list[tuple[list[int], bool]] = []
@@ -67,7 +67,7 @@ def begun(*entries: tuple[int, str | None]) -> Entries[str]:
     return Entries(entries, broken_off=True)
 
 
-def agreed(entries: Said, item: int) -> str | None:
+def agreed(entries: ScriptedReply, item: int) -> str | None:
     """The one thing that a reply says of an item, None where it says nothing or two things."""
     verdicts = {verdict for number, verdict in entries if number == item and verdict is not None}
     return verdicts.pop() if len(verdicts) == 1 else None
@@ -75,7 +75,7 @@ def agreed(entries: Said, item: int) -> str | None:
 
 @pytest.mark.slow
 @given(first=ENTRIES, second=ENTRIES, items=st.sets(st.integers(0, 9), min_size=1).map(sorted))
-def test_verdicts_never_move_to_another_item(first: Said, second: Said, items: list[int]) -> None:
+def test_verdicts_never_move_to_another_item(first: ScriptedReply, second: ScriptedReply, items: list[int]) -> None:
     judge = Judge(first, second, [])
     results = settle(judge, items)
 
@@ -115,7 +115,7 @@ SKIPPED = "the judge skipped 1 of the items, twice"
 class Exchange:
     """The replies of a judge to questions about the first items, and what comes of them."""
 
-    replies: Sequence[Said | Entries[str] | Exception]
+    replies: Sequence[ScriptedReply | Entries[str] | Exception]
     asked: str
     """The items of each request; an exclamation mark says that it is a repeat."""
     verdicts: dict[int, str]

@@ -22,7 +22,18 @@ from redraft.readers.documents import parse
 from redraft.store.store import Store
 from redraft.text.retrieval import Passages
 from redraft.text.tokens import EstimatingTokenizer
-from tests.judges import Court, Json, Keepers, Said, Script, Sheet, fact_of, function_model, island, named
+from tests.judges import (
+    Harness,
+    Json,
+    PerfectModel,
+    Script,
+    ScriptedReply,
+    Sheet,
+    fact_of,
+    function_model,
+    island,
+    name_question,
+)
 
 
 def accusation(number: int, name: str = "", **changes: object) -> Finding:
@@ -34,7 +45,7 @@ def accusation(number: int, name: str = "", **changes: object) -> Finding:
         "remove",
         "The document does not say this.",
         sentence=fact_of(number, name),
-        question=named(number),
+        question=name_question(number),
         found=name,
     )
     return replace(finding, **changes)
@@ -47,7 +58,7 @@ class Sheets:
         self.seen: list[Sheet] = []
         self._script = script
 
-    def __call__(self, sheet: Sheet) -> Said:
+    def __call__(self, sheet: Sheet) -> ScriptedReply:
         self.seen.append(sheet)
         return self._script(sheet)
 
@@ -77,7 +88,7 @@ def says(verdict: str, quote: str = "") -> Sheets:
 
 
 async def test_whole_document_is_read_where_it_fits(store: Store) -> None:
-    judge = Sheets(Keepers())
+    judge = Sheets(PerfectModel())
     await ruled(store, judge, RulingRequest(accusation(3)), RulingRequest(accusation(4)))
 
     (sheet,) = judge.seen
@@ -89,7 +100,7 @@ async def test_whole_document_is_read_where_it_fits(store: Store) -> None:
 
 async def test_relevant_places_are_read_of_long_documents(store: Store) -> None:
     document = island(300)
-    judge = Sheets(Keepers())
+    judge = Sheets(PerfectModel())
     quote = "keeper number 250 is called Tom250 and lives at station 1750"
     (ruling,) = await ruled(store, judge, RulingRequest(accusation(3), quote), document=document, window=2500)
 
@@ -103,7 +114,7 @@ async def test_relevant_places_are_read_of_long_documents(store: Store) -> None:
 
 async def test_supported_claim_overrules_with_its_place(store: Store) -> None:
     right, wrong = accusation(3), accusation(4, "Bob")
-    first, second = await ruled(store, Keepers(), RulingRequest(right), RulingRequest(wrong))
+    first, second = await ruled(store, PerfectModel(), RulingRequest(right), RulingRequest(wrong))
 
     assert (first.finding, first.verdict, first.overruled) == (right.id, "supported", True)
     assert first.start is not None
@@ -137,7 +148,7 @@ async def test_that_passages_are_silent_is_no_verdict(store: Store) -> None:
 
 
 async def test_findings_are_ruled_on_in_dozens(store: Store) -> None:
-    judge = Sheets(Keepers())
+    judge = Sheets(PerfectModel())
     rulings = await ruled(
         store, judge, *(RulingRequest(accusation(n)) for n in range(1, 31)), document=island(40), window=20_000
     )
@@ -165,7 +176,7 @@ DOCUMENT = parse(
 )
 
 
-class Clerk(Keepers):
+class Clerk(PerfectModel):
     """Has one claim to ask about, answers it as it is told, and compares as one who can read."""
 
     def __init__(self, claim: tuple[str, str, str], later: str = "", verdicts: Sequence[str] = ()) -> None:
@@ -174,16 +185,16 @@ class Clerk(Keepers):
         """What the document is said to answer the second time, where that is something else."""
         self.verdicts = list(verdicts)
 
-    def ask_summary(self, sheet: Sheet) -> Said:
+    def ask_summary(self, sheet: Sheet) -> ScriptedReply:
         question, _, answer = self.claim
         questions = [{"question": question, "answer": answer, "search": "lamp", "importance": 3}]
         return {"sentences": [{"id": n, "questions": questions} for n in sheet.ids]}
 
-    def answer_from_document(self, sheet: Sheet) -> Said:
+    def answer_from_document(self, sheet: Sheet) -> ScriptedReply:
         answer, self.claim = self.claim[1], (self.claim[0], self.later or self.claim[1], self.claim[2])
         return {"answers": [{"id": n, "answer": answer, "quote": answer} for n in sheet.ids]}
 
-    def compare_answers(self, sheet: Sheet) -> Said:
+    def compare_answers(self, sheet: Sheet) -> ScriptedReply:
         return {"comparisons": [self.compared(n, pair) for n, pair in sheet.items("pairs").items()]}
 
     def compared(self, n: str, pair: dict[str, str]) -> Json:
@@ -192,10 +203,10 @@ class Clerk(Keepers):
         return {"id": n, "reason": "So it reads.", "verdict": verdict}
 
 
-async def judged(folder: Path, clerk: Clerk, **judging: Any) -> tuple[Evaluation, Court]:
-    court = Court(folder, clerk, document=DOCUMENT)
-    result = await court.evaluate("The lamp was dear.", metrics=("consistency",), **judging)
-    return result.evaluations["consistency"], court
+async def judged(folder: Path, clerk: Clerk, **judging: Any) -> tuple[Evaluation, Harness]:
+    harness = Harness(folder, clerk, document=DOCUMENT)
+    result = await harness.evaluate("The lamp was dear.", metrics=("consistency",), **judging)
+    return result.evaluations["consistency"], harness
 
 
 @pytest.mark.parametrize("measure", ["rouge1", "exact", "judge"])
@@ -207,20 +218,22 @@ async def test_same_amount_in_other_words_is_consistent(tmp_path: Path, measure:
 
 @pytest.mark.parametrize("measure", ["rouge1", "exact", "judge"])
 async def test_opposite_in_one_word_is_found(tmp_path: Path, measure: str) -> None:
-    evaluation, court = await judged(tmp_path, Clerk(WAR), similarity=measure)
+    evaluation, harness = await judged(tmp_path, Clerk(WAR), similarity=measure)
 
     assert (evaluation.score, [finding.kind for finding in evaluation.findings]) == (0.0, ["inconsistent"])
     assert evaluation.findings[0].expected == "after the war"
     # It was looked at once more before it was called so.
-    assert len(court.asked("answer_from_document")) == 2
+    assert len(harness.asked("answer_from_document")) == 2
 
 
 async def test_second_look_can_clear_a_claim(tmp_path: Path) -> None:
     claim = ("When was the light sold?", "to a man", "after the war")
-    evaluation, court = await judged(tmp_path, Clerk(claim, later="after the war was over", verdicts=["contradicts"]))
+    evaluation, harness = await judged(tmp_path, Clerk(claim, later="after the war was over", verdicts=["contradicts"]))
 
     assert (evaluation.score, evaluation.findings) == (1.0, ())
-    assert [pair["document"] for sheet in court.asked("compare_answers") for pair in sheet.items("pairs").values()] == [
+    assert [
+        pair["document"] for sheet in harness.asked("compare_answers") for pair in sheet.items("pairs").values()
+    ] == [
         "to a man",
         "after the war was over",
     ]
@@ -228,23 +241,23 @@ async def test_second_look_can_clear_a_claim(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("verdict", ["unclear", "unrelated"])
 async def test_incomparable_answers_are_unjudged(tmp_path: Path, verdict: str) -> None:
-    evaluation, court = await judged(tmp_path, Clerk(WAR, verdicts=[verdict]))
+    evaluation, harness = await judged(tmp_path, Clerk(WAR, verdicts=[verdict]))
 
     assert (evaluation.outcome, evaluation.score, evaluation.unjudged, evaluation.findings) == ("failed", None, 1, ())
     prompts = ("compare_answers", "answer_from_document")
-    assert [len(court.asked(prompt)) for prompt in prompts] == [1, 1]
+    assert [len(harness.asked(prompt)) for prompt in prompts] == [1, 1]
 
 
 async def test_answer_about_something_else_is_none(tmp_path: Path) -> None:
-    class Strict(Keepers):
+    class Strict(PerfectModel):
         """Finds that another name answers something else."""
 
-        def compare_answers(self, sheet: Sheet) -> Said:
+        def compare_answers(self, sheet: Sheet) -> ScriptedReply:
             pairs = sheet.items("pairs")
             return {"comparisons": [{"id": n, "reason": "Another matter.", "verdict": "none"} for n in pairs]}
 
-    court = Court(tmp_path, Strict())
-    result = await court.evaluate("The keeper number 1 is called Bob.", metrics=("coverage",))
+    harness = Harness(tmp_path, Strict())
+    result = await harness.evaluate("The keeper number 1 is called Bob.", metrics=("coverage",))
 
     coverage = result.evaluations["coverage"]
     assert (coverage.score, coverage.unjudged) == (0.0, 0)
@@ -269,19 +282,19 @@ async def test_swapped_roles_are_compared(tmp_path: Path, judging: dict[str, str
 
 
 async def test_contradicted_summary_answer_is_checked_again(tmp_path: Path) -> None:
-    class Hasty(Keepers):
+    class Hasty(PerfectModel):
         """Takes every other name for a contradiction, and the second time reads the name that the summary has."""
 
-        def answer_from_document(self, sheet: Sheet) -> Said:
+        def answer_from_document(self, sheet: Sheet) -> ScriptedReply:
             return {"answers": [{"id": n, "answer": "Bob", "quote": "keeper number 1 is called"} for n in sheet.ids]}
 
-    court = Court(tmp_path, Hasty())
-    coverage = await court.evaluate("The keeper number 1 is called Bob.", metrics=("coverage",))
+    harness = Harness(tmp_path, Hasty())
+    coverage = await harness.evaluate("The keeper number 1 is called Bob.", metrics=("coverage",))
 
     assert [
         finding.kind for finding in coverage.evaluations["coverage"].findings if finding.kind == "contradicted"
     ] == []
-    assert court.items("answer_from_document") == 1
+    assert harness.items("answer_from_document") == 1
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ from redraft.prompts.revision import CHOOSE_DRAFT, EDIT, REVISE
 from redraft.settings import EvidenceName
 from redraft.text.retrieval import Passages
 from redraft.text.tokens import EstimatingTokenizer, tokenizer_named
-from tests.judges import KEY, Court, Sheet, island, told
+from tests.judges import KEY, Harness, Sheet, island, summary_of
 
 EVERY_PROMPT = {prompt.name for prompt in (*JUDGING, FIND_STOPS, EDIT, CHOOSE_DRAFT, REVISE, RULE_ON_FINDINGS)}
 
@@ -46,16 +46,16 @@ def passages(sheet: Sheet) -> list[str]:
 
 @pytest.mark.slow
 async def test_no_request_is_larger_than_the_window(tmp_path: Path) -> None:
-    court, window = Court(tmp_path, document=island(800)), 4096
-    with court.served():
-        result = await court.refine(
-            told(*range(1, 60), wrong=dict.fromkeys((1, *range(60, 1000, 40)), "Bob")),
+    harness, window = Harness(tmp_path, document=island(800)), 4096
+    with harness.served():
+        result = await harness.refine(
+            summary_of(*range(1, 60), wrong=dict.fromkeys((1, *range(60, 1000, 40)), "Bob")),
             rounds=1,
             settings={"context_tokens": window, "words": 600},
         )
 
     count = tokenizer_named(result.run.tokenizer).count
-    sizes = [(sheet.prompt, count(sheet.text) + sheet.wanted) for sheet in court.sheets]
+    sizes = [(sheet.prompt, count(sheet.text) + sheet.wanted) for sheet in harness.sheets]
     assert {prompt for prompt, _ in sizes} == EVERY_PROMPT
     assert [(prompt, size) for prompt, size in sizes if size > window] == []
 
@@ -77,24 +77,26 @@ def test_parts_of_a_summary_keep_references() -> None:
 
 @pytest.mark.slow
 async def test_fitting_document_begins_every_prompt(tmp_path: Path) -> None:
-    court = Court(tmp_path, document=island(80))
-    await court.evaluate(told(*range(1, 50), 99), metrics=("consistency", "faithfulness"))
+    harness = Harness(tmp_path, document=island(80))
+    await harness.evaluate(summary_of(*range(1, 50), 99), metrics=("consistency", "faithfulness"))
 
-    sheets = court.asked("answer_from_document", "verify_sentences")
+    sheets = harness.asked("answer_from_document", "verify_sentences")
     assert len({sheet.prompt for sheet in sheets}) == 2
     assert len(sheets) > 4
-    beginning = f"<document>\n{court.document.text.strip()}\n</document>\n"
+    beginning = f"<document>\n{harness.document.text.strip()}\n</document>\n"
     assert [sheet.text[:40] for sheet in sheets if not sheet.text.startswith(beginning)] == []
 
 
 @pytest.mark.slow
 async def test_fitting_document_is_read_in_equal_batches(tmp_path: Path) -> None:
-    court = Court(tmp_path, document=island(400))
-    result = await court.evaluate(told(*range(1, 401, 4)), metrics=("consistency",), settings={"context_tokens": 32768})
+    harness = Harness(tmp_path, document=island(400))
+    result = await harness.evaluate(
+        summary_of(*range(1, 401, 4)), metrics=("consistency",), settings={"context_tokens": 32768}
+    )
 
-    sheets = court.asked("answer_from_document")
+    sheets = harness.asked("answer_from_document")
     assert result.scores == {"consistency": 1.0}
-    assert {text for sheet in sheets for text in passages(sheet)} == {court.document.text.strip()}
+    assert {text for sheet in sheets for text in passages(sheet)} == {harness.document.text.strip()}
     batches = [len(sheet.items("questions")) for sheet in sheets]
     assert 1 < len(batches) < 4
     assert max(batches) - min(batches) <= 1
@@ -102,10 +104,10 @@ async def test_fitting_document_is_read_in_equal_batches(tmp_path: Path) -> None
 
 @pytest.mark.slow
 async def test_open_questions_are_asked_of_all_parts(tmp_path: Path) -> None:
-    court = Court(tmp_path, document=island(800))
-    result = await court.evaluate(told(7, 1777), metrics=("consistency",))
+    harness = Harness(tmp_path, document=island(800))
+    result = await harness.evaluate(summary_of(7, 1777), metrics=("consistency",))
 
-    first, *parts = [len(sheet.items("questions")) for sheet in court.asked("answer_from_document")]
+    first, *parts = [len(sheet.items("questions")) for sheet in harness.asked("answer_from_document")]
     assert first == 2
     assert len(parts) > 2
     assert set(parts) == {1}
@@ -113,13 +115,15 @@ async def test_open_questions_are_asked_of_all_parts(tmp_path: Path) -> None:
 
 
 async def test_quotes_of_judges_are_located(tmp_path: Path) -> None:
-    court = Court(tmp_path, document=island(40))
-    consistency = (await court.evaluate(told(wrong={7: "Bob"}), metrics=("consistency",))).evaluations["consistency"]
+    harness = Harness(tmp_path, document=island(40))
+    consistency = (await harness.evaluate(summary_of(wrong={7: "Bob"}), metrics=("consistency",))).evaluations[
+        "consistency"
+    ]
 
     evidence: Any = consistency.findings[0].evidence
     # With the sentence that it is from.
     assert evidence.text == "The keeper number 7 is called Tom7 and lives at station 49 by the cold sea for 10 years."
-    assert court.document.text[slice(*evidence.span)] == evidence.text
+    assert harness.document.text[slice(*evidence.span)] == evidence.text
 
 
 def test_evidence_is_widened_to_the_whole_answer() -> None:
@@ -147,7 +151,7 @@ TOKENS = TOKENIZER.count(TEXT)
 NOTHING, UNSURE = "nothing", "unsure"
 
 
-class Said(CitedPlace):
+class ScriptedReply(CitedPlace):
     """What a judge says of an item."""
 
     word: str
@@ -165,21 +169,23 @@ class Judged:
         self.says, self.reader = says, at
         self.readings: list[EvidenceRequest] = []
 
-    async def ask(self, reading: EvidenceRequest) -> Entries[Said]:
+    async def ask(self, reading: EvidenceRequest) -> Entries[ScriptedReply]:
         self.readings.append(reading)
         text = "\n".join(self.reader.text(span) for span in reading.spans)
-        entries: list[tuple[int, Said | None]] = []
+        entries: list[tuple[int, ScriptedReply | None]] = []
         for n in reading.numbers:
             word = self.says(n, text)
             at = TEXT.find(f"Port{word}") if word else -1
             placed = {"start": at, "end": at + 4} if at >= 0 else {}
-            entries.append((n, Said(word=word, **placed) if word else None))
+            entries.append((n, ScriptedReply(word=word, **placed) if word else None))
         return Entries(entries, repaired=True)
 
-    async def verdicts(self, items: list[EvidenceQuery], new: Sequence[int] | None = None) -> ItemResults[Said]:
+    async def verdicts(
+        self, items: list[EvidenceQuery], new: Sequence[int] | None = None
+    ) -> ItemResults[ScriptedReply]:
         return await self.search(items).verdicts(range(len(items)) if new is None else new)
 
-    def search(self, items: list[EvidenceQuery]) -> EvidenceSearch[Said]:
+    def search(self, items: list[EvidenceQuery]) -> EvidenceSearch[ScriptedReply]:
         looks = ReadingPlan(self.reader, items, 100, 8, 16)
         return EvidenceSearch(
             looks,

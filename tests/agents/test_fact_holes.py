@@ -22,9 +22,22 @@ from redraft.prompts.factual import FactTree, Query, Verifications
 from redraft.report.history.results import Result
 from tests.agents.test_holes import FREE, Fault, Holey, spoiled
 from tests.chatserver import Answer, text_of
-from tests.judges import KEY, Court, Json, Keepers, Said, Script, Sheet, fact_of, island, keepers_in, told, tree_of
+from tests.judges import (
+    KEY,
+    Harness,
+    Json,
+    PerfectModel,
+    Script,
+    ScriptedReply,
+    Sheet,
+    fact_of,
+    island,
+    keepers_in,
+    summary_of,
+    tree_of,
+)
 
-SUMMARY = told(1, 3, wrong={2: "Bob", 5: "Joe", 77: "Jim"}) + " The sea is cold."
+SUMMARY = summary_of(1, 3, wrong={2: "Bob", 5: "Joe", 77: "Jim"}) + " The sea is cold."
 METRICS = ("keyfact_recall", "faithfulness")
 VETTING = ("facts_faithful", "facts_objective", "facts_significant")
 # Two chunks of some forty keepers each.
@@ -38,20 +51,20 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def judged(folder: Path, script: Script, keepers: int = 20) -> tuple[Result, Counter[str]]:
     """What comes of an evaluation through HTTP, and how many requests each prompt took."""
-    court = Court(folder, script, document=island(keepers))
-    with court.served():
-        result = await court.evaluate(SUMMARY, metrics=METRICS)
-    court.store.close()
-    return result, Counter(sheet.prompt for sheet in court.sheets)
+    harness = Harness(folder, script, document=island(keepers))
+    with harness.served():
+        result = await harness.evaluate(SUMMARY, metrics=METRICS)
+    harness.store.close()
+    return result, Counter(sheet.prompt for sheet in harness.sheets)
 
 
-async def grown(folder: Path, script: Script, keepers: int = LONG, **options: Any) -> tuple[KeyFacts, Court]:
+async def grown(folder: Path, script: Script, keepers: int = LONG, **options: Any) -> tuple[KeyFacts, Harness]:
     """The key facts of an island through HTTP."""
-    court = Court(folder, script, document=island(keepers))
-    with court.served():
-        keyfacts = await court.keyfacts(**{"settings": SMALL, **options})
-    court.store.close()
-    return keyfacts, court
+    harness = Harness(folder, script, document=island(keepers))
+    with harness.served():
+        keyfacts = await harness.keyfacts(**{"settings": SMALL, **options})
+    harness.store.close()
+    return keyfacts, harness
 
 
 # Entries of items: facts that are validated or aligned, sentences that are verified.
@@ -67,7 +80,7 @@ def opposite(entry: Json) -> Json:
     return entry | {key: value for key, value in turned.items() if key in entry}
 
 
-def fault(name: str) -> Callable[[Json], Said]:
+def fault(name: str) -> Callable[[Json], ScriptedReply]:
     faults: dict[str, Fault] = {
         "one short": lambda entries: entries[:-1],
         "contradicts itself": lambda entries: [*entries, opposite(entries[0])],
@@ -90,7 +103,7 @@ def perfect(tmp_path_factory: pytest.TempPathFactory) -> Judged:
     """What comes of an evaluation by a judge without a fault."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OPENAI_API_KEY", KEY)
-        return asyncio.run(judged(tmp_path_factory.mktemp("perfect"), Keepers()))
+        return asyncio.run(judged(tmp_path_factory.mktemp("perfect"), PerfectModel()))
 
 
 @pytest.mark.slow
@@ -108,13 +121,13 @@ async def test_faulty_list_is_repeated_without_effect(tmp_path: Path, perfect: J
     assert more - calls == (Counter() if name in FREE else script.faults)
 
 
-class Picky(Keepers):
+class Picky(PerfectModel):
     """Never gives a verdict on what a prompt says of the second keeper."""
 
     def __init__(self, prompt: str) -> None:
         self.prompt = prompt
 
-    def __call__(self, sheet: Sheet) -> Said:
+    def __call__(self, sheet: Sheet) -> ScriptedReply:
         reply = super().__call__(sheet)
         if sheet.prompt != self.prompt:
             return reply
@@ -159,8 +172,8 @@ async def test_never_validated_fact_is_pruned_and_named(tmp_path: Path, prompt: 
 @pytest.mark.slow
 @pytest.mark.parametrize("sentences", [[], [99, 0, -1, 7]], ids=["none", "some that are not there"])
 async def test_stated_fact_needs_no_sentence(tmp_path: Path, sentences: list[int]) -> None:
-    class Vague(Keepers):
-        def align_facts(self, sheet: Sheet) -> Said:
+    class Vague(PerfectModel):
+        def align_facts(self, sheet: Sheet) -> ScriptedReply:
             reply = super().align_facts(sheet)
             return {"facts": [fact | {"sentences": sentences} for fact in reply["facts"]]}
 
@@ -220,7 +233,7 @@ def wordless(reply: Json) -> Json:
     return {"roots": [root | {"fact": " – "} for root in reply["roots"]]}
 
 
-MALFORMED: dict[str, Callable[[Json], Said]] = {
+MALFORMED: dict[str, Callable[[Json], ScriptedReply]] = {
     "no branches": stump,
     "empty branches": bald,
     "no roots": lambda reply: {"roots": []},
@@ -230,25 +243,25 @@ MALFORMED: dict[str, Callable[[Json], Said]] = {
 }
 
 
-class Clumsy(Keepers):
+class Clumsy(PerfectModel):
     """Spoils the analytical tree of the chunk that begins with the first keeper, unless it is asked again and can."""
 
-    def __init__(self, spoil: Callable[[Json], Said], *, learns: bool) -> None:
+    def __init__(self, spoil: Callable[[Json], ScriptedReply], *, learns: bool) -> None:
         self.spoil = spoil
         self.learns = learns
 
-    def keyfacts_analytical(self, sheet: Sheet) -> Said:
+    def keyfacts_analytical(self, sheet: Sheet) -> ScriptedReply:
         reply = super().keyfacts_analytical(sheet)
         first = "keeper number 1 is" in sheet.within("excerpt")
         return self.spoil(reply) if first and not (self.learns and sheet.again) else reply
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[KeyFacts, Court]:
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[KeyFacts, Harness]:
     """The key facts of an island as they are found without a fault."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OPENAI_API_KEY", KEY)
-        return asyncio.run(grown(tmp_path_factory.mktemp("whole"), Keepers()))
+        return asyncio.run(grown(tmp_path_factory.mktemp("whole"), PerfectModel()))
 
 
 @pytest.mark.parametrize("name", MALFORMED)
@@ -263,10 +276,10 @@ MALFORMED_ON_THE_WIRE = pytest.mark.parametrize("name", ["empty branches", "pros
 
 @MALFORMED_ON_THE_WIRE
 @pytest.mark.slow
-async def test_malformed_tree_is_named_and_isolated(tmp_path: Path, whole: tuple[KeyFacts, Court], name: str) -> None:
+async def test_malformed_tree_is_named_and_isolated(tmp_path: Path, whole: tuple[KeyFacts, Harness], name: str) -> None:
     perfect, before = whole
     events: list[Event] = []
-    keyfacts, court = await grown(tmp_path, Clumsy(MALFORMED[name], learns=False), observer=events.append)
+    keyfacts, harness = await grown(tmp_path, Clumsy(MALFORMED[name], learns=False), observer=events.append)
 
     assert [(tree.chunk, tree.perspective) for tree in perfect.trees] == [
         (chunk, perspective) for chunk in range(2) for perspective in ("analytical", "narrative")
@@ -276,18 +289,18 @@ async def test_malformed_tree_is_named_and_isolated(tmp_path: Path, whole: tuple
     assert keyfacts.missing[0].startswith("no analytical key facts of chunk 1/2: ")
     assert keyfacts.missing[0] in [event.message for event in events if isinstance(event, Notice)]
     # A reply that is in no form at all is asked for in each of the three ways.
-    more = len(court.asked("keyfacts_analytical")) - len(before.asked("keyfacts_analytical"))
+    more = len(harness.asked("keyfacts_analytical")) - len(before.asked("keyfacts_analytical"))
     assert more == (1 if name == "empty branches" else 2)
 
 
 async def test_recall_without_trees_pays_nothing_twice(tmp_path: Path) -> None:
-    class Mute(Keepers):
-        def __call__(self, sheet: Sheet) -> Said:
+    class Mute(PerfectModel):
+        def __call__(self, sheet: Sheet) -> ScriptedReply:
             return "No." if sheet.prompt.startswith("keyfacts") else super().__call__(sheet)
 
-    court = Court(tmp_path, Mute())
-    with court.served() as server:
-        result = await court.evaluate(SUMMARY, metrics=METRICS, settings={"replies": "plain"})
+    harness = Harness(tmp_path, Mute())
+    with harness.served() as server:
+        result = await harness.evaluate(SUMMARY, metrics=METRICS, settings={"replies": "plain"})
         sent = Counter(json.dumps(request.body) for request in server.seen)
 
     recall, faithfulness = (result.evaluations[metric] for metric in METRICS)
@@ -297,19 +310,19 @@ async def test_recall_without_trees_pays_nothing_twice(tmp_path: Path) -> None:
     assert (faithfulness.outcome, faithfulness.details["by_level"]) == ("scored", None)
     assert (result.status, result.complete) == ("incomplete", False)
     # Two trees, though two metrics have wanted them, each asked for and complained of once.
-    requests = Counter(sheet.prompt for sheet in court.sheets if sheet.prompt.startswith("keyfacts"))
+    requests = Counter(sheet.prompt for sheet in harness.sheets if sheet.prompt.startswith("keyfacts"))
     assert sorted(requests.values()) == [2, 2]
     assert max(sent.values()) == 1
 
 
 @pytest.mark.slow
 async def test_facts_without_passing_are_named_as_such(tmp_path: Path) -> None:
-    class Strict(Keepers):
-        def facts_faithful(self, sheet: Sheet) -> Said:
+    class Strict(PerfectModel):
+        def facts_faithful(self, sheet: Sheet) -> ScriptedReply:
             reply = super().facts_faithful(sheet)
             return {"facts": [fact | {"verdict": "fail"} for fact in reply["facts"]]}
 
-        def keyfacts_narrative(self, sheet: Sheet) -> Said:
+        def keyfacts_narrative(self, sheet: Sheet) -> ScriptedReply:
             return Answer("{", "length") if len(sheet.text) > 3000 else super().keyfacts_narrative(sheet)
 
     with pytest.raises(JudgingError) as caught:
@@ -319,9 +332,9 @@ async def test_facts_without_passing_are_named_as_such(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_repeated_facts_are_validated_once(tmp_path: Path, whole: tuple[KeyFacts, Court]) -> None:
-    class Stammering(Keepers):
-        def keyfacts_analytical(self, sheet: Sheet) -> Said:
+async def test_repeated_facts_are_validated_once(tmp_path: Path, whole: tuple[KeyFacts, Harness]) -> None:
+    class Stammering(PerfectModel):
+        def keyfacts_analytical(self, sheet: Sheet) -> ScriptedReply:
             reply = super().keyfacts_analytical(sheet)
             for root in reply["roots"]:
                 for branch in root["branches"]:
@@ -330,14 +343,14 @@ async def test_repeated_facts_are_validated_once(tmp_path: Path, whole: tuple[Ke
             return {"roots": [*reply["roots"], *reply["roots"]]}
 
     perfect, before = whole
-    keyfacts, court = await grown(tmp_path, Stammering())
+    keyfacts, harness = await grown(tmp_path, Stammering())
 
     assert keyfacts.trees == perfect.trees
     # What stands in both trees is judged once where it has the same level in both: each is judged at its level.
     distinct = {(tree.chunk, fact.level, fact.text) for tree in perfect.trees for fact in tree.facts}
     assert LONG < len(distinct) < 2 * LONG
     for prompt in VETTING:
-        assert court.items(prompt) == before.items(prompt) == len(distinct)
+        assert harness.items(prompt) == before.items(prompt) == len(distinct)
 
 
 @pytest.mark.parametrize("context", [2048, 4096, 8192, 32768])
@@ -350,13 +363,13 @@ def test_batch_of_facts_leaves_room_for_text(context: int) -> None:
         assert min(4096, context // 2) + count * (40 + tokens) + 450 <= context
 
 
-class Breathless(Keepers):
+class Breathless(PerfectModel):
     """Is cut off whenever it is asked for a tree of more than so many keepers, or about more than seven facts."""
 
     def __init__(self, limit: int) -> None:
         self.most = limit
 
-    def __call__(self, sheet: Sheet) -> Said:
+    def __call__(self, sheet: Sheet) -> ScriptedReply:
         reply = super().__call__(sheet)
         text = json.dumps(reply)
         long = len(keepers_in(sheet.within("excerpt"))) > self.most if sheet.prompt.startswith("keyfacts") else False
@@ -366,25 +379,25 @@ class Breathless(Keepers):
 
 @pytest.mark.slow
 async def test_cut_tree_is_asked_in_halves(tmp_path: Path) -> None:
-    keyfacts, court = await grown(tmp_path, Breathless(6), keepers=24)
+    keyfacts, harness = await grown(tmp_path, Breathless(6), keepers=24)
 
     first, second = keyfacts.trees
     assert [fact.text for fact in first.facts] == [fact_of(n) for n in range(1, 25)]
     assert sorted(fact.text for fact in second.facts) == sorted(fact.text for fact in first.facts)
     assert len(first.kept) == len(second.kept) == 24
     # The whole and its halves, then the quarters.
-    assert len(court.asked("keyfacts_analytical")) == 1 + 2 + 4
-    excerpts = [sheet.within("excerpt") for sheet in court.asked("keyfacts_analytical")]
+    assert len(harness.asked("keyfacts_analytical")) == 1 + 2 + 4
+    excerpts = [sheet.within("excerpt") for sheet in harness.asked("keyfacts_analytical")]
     assert sorted(n for excerpt in excerpts[-4:] for n in keepers_in(excerpt)) == list(range(1, 25))
 
 
-class Looping(Keepers):
+class Looping(PerfectModel):
     """Says the same over and over instead of a tree, so many times."""
 
     def __init__(self, times: int) -> None:
         self.times = times
 
-    def keyfacts_analytical(self, sheet: Sheet) -> Said:
+    def keyfacts_analytical(self, sheet: Sheet) -> ScriptedReply:
         self.times -= 1
         loop = '{"roots": [{"fact": "The keeper' + " of the lamp of the keeper" * 20
         return Answer(loop, "length") if self.times >= 0 else super().keyfacts_analytical(sheet)
@@ -392,33 +405,33 @@ class Looping(Keepers):
 
 @pytest.mark.slow
 async def test_looping_tree_is_sampled_loosely_once(tmp_path: Path) -> None:
-    court = Court(tmp_path, Looping(1), document=island(24))
-    with court.served() as server:
-        keyfacts = await court.keyfacts()
+    harness = Harness(tmp_path, Looping(1), document=island(24))
+    with harness.served() as server:
+        keyfacts = await harness.keyfacts()
         drawn = [request.body for request in server.seen if "owned" not in text_of(request.messages[0])]
-    bodies = [body for body, sheet in zip(drawn, court.sheets, strict=True) if sheet.prompt == "keyfacts_analytical"]
+    bodies = [body for body, sheet in zip(drawn, harness.sheets, strict=True) if sheet.prompt == "keyfacts_analytical"]
     assert [body["temperature"] for body in bodies] == [0.0, 0.7]
     assert len({body["max_completion_tokens"] for body in bodies}) == 1
     assert len(keyfacts.trees) == 2
     assert keyfacts.missing == ()
-    court.store.close()
+    harness.store.close()
 
-    court = Court(tmp_path / "again", Looping(99), document=island(24))
-    with court.served():
-        keyfacts = await court.keyfacts()
-    assert len(court.asked("keyfacts_analytical")) == 2
+    harness = Harness(tmp_path / "again", Looping(99), document=island(24))
+    with harness.served():
+        keyfacts = await harness.keyfacts()
+    assert len(harness.asked("keyfacts_analytical")) == 2
     assert "no analytical key facts of chunk 1/1" in keyfacts.missing[0]
-    court.store.close()
+    harness.store.close()
 
 
 @pytest.mark.slow
 async def test_tree_without_any_room_is_named(tmp_path: Path) -> None:
-    court = Court(tmp_path, Breathless(2))
-    with court.served():
+    harness = Harness(tmp_path, Breathless(2))
+    with harness.served():
         with pytest.raises(JudgingError, match="no key fact could be built") as caught:
-            await court.keyfacts()
+            await harness.keyfacts()
         # The whole, its halves, and each quarter with once, twice and four times the room, which counts as one reply.
-        assert len(court.asked("keyfacts_analytical")) == 1 + 2 + 4 * 3
+        assert len(harness.asked("keyfacts_analytical")) == 1 + 2 + 4 * 3
     assert "14 replies were cut off: the reply was cut off at the token limit" in str(caught.value)
     assert "simple" not in caught.value.hint
 
@@ -442,29 +455,29 @@ def test_query_about_the_tree_is_refused(query: str) -> None:
 
 
 @pytest.mark.slow
-async def test_tree_without_query_stays_without(tmp_path: Path, whole: tuple[KeyFacts, Court]) -> None:
-    class Stubborn(Keepers):
-        def query_narrative(self, sheet: Sheet) -> Said:
+async def test_tree_without_query_stays_without(tmp_path: Path, whole: tuple[KeyFacts, Harness]) -> None:
+    class Stubborn(PerfectModel):
+        def query_narrative(self, sheet: Sheet) -> ScriptedReply:
             first = "number 1 is" in sheet.text
             return {"query": "What are the key facts?"} if first else super().query_narrative(sheet)
 
     perfect, _ = whole
-    keyfacts, court = await grown(tmp_path, Stubborn())
+    keyfacts, harness = await grown(tmp_path, Stubborn())
 
     assert [bool(tree.query) for tree in keyfacts.trees] == [True, False, True, True]
     assert [tree.facts for tree in keyfacts.trees] == [tree.facts for tree in perfect.trees]
     assert len(keyfacts.missing) == 1
     assert keyfacts.missing[0].startswith("no narrative query for chunk 1/2: ")
-    assert len(court.asked("query_narrative")) == 3
+    assert len(harness.asked("query_narrative")) == 3
 
 
 async def test_validators_see_levels_and_excerpt(tmp_path: Path) -> None:
-    keyfacts, court = await grown(tmp_path, Keepers(), settings={"context_tokens": 8192}, keepers=12)
+    keyfacts, harness = await grown(tmp_path, PerfectModel(), settings={"context_tokens": 8192}, keepers=12)
 
     levels = {(fact.level, fact.text) for tree in keyfacts.trees for fact in tree.facts}
     assert {level for level, _ in levels} == {"root", "branch", "leaf"}
     for prompt in ("facts_faithful", "facts_objective", "facts_significant", "query_analytical", "query_narrative"):
-        sheets = court.asked(prompt)
+        sheets = harness.asked(prompt)
         facts = {(item["level"], item["fact"]) for sheet in sheets for item in sheet.items("facts").values()}
         assert facts == levels if prompt.startswith("facts") else facts < levels, prompt
-        assert {sheet.within("excerpt") for sheet in sheets} == {court.document.text.strip()}, prompt
+        assert {sheet.within("excerpt") for sheet in sheets} == {harness.document.text.strip()}, prompt

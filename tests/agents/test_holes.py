@@ -13,17 +13,19 @@ from typing import Any
 import pytest
 
 from redraft.domain import Evaluation
-from tests.judges import KEY, Court, Json, Keepers, Said, Script, Sheet, island, told
+from tests.judges import KEY, Harness, Json, PerfectModel, Script, ScriptedReply, Sheet, island, summary_of
 
-SUMMARY = told(1, 3, wrong={2: "Bob", 5: "Joe", 40: "Jim"})
+SUMMARY = summary_of(1, 3, wrong={2: "Bob", 5: "Joe", 40: "Jim"})
 JUDGING = ("answer_from_summary", "compare_answers", "ask_summary", "answer_from_document")
 Fault = Callable[[list[Any]], list[Any]]
 
 
-class Holey(Keepers):
+class Holey(PerfectModel):
     """Gives its first reply to each batch of some prompts with a fault. Asked again, it does well."""
 
-    def __init__(self, prompts: Collection[str], spoil: Callable[[Json], Said], script: Script | None = None) -> None:
+    def __init__(
+        self, prompts: Collection[str], spoil: Callable[[Json], ScriptedReply], script: Script | None = None
+    ) -> None:
         self.prompts = prompts
         self.spoil = spoil
         self.script = script or super().__call__
@@ -31,7 +33,7 @@ class Holey(Keepers):
         self.faults: Counter[str] = Counter()
         """How many replies to each prompt it has spoiled."""
 
-    def __call__(self, sheet: Sheet) -> Said:
+    def __call__(self, sheet: Sheet) -> ScriptedReply:
         reply = self.script(sheet)
         if sheet.prompt not in self.prompts or sheet.again or self._has_begun(sheet):
             return reply
@@ -47,7 +49,7 @@ class Holey(Keepers):
         return is_known
 
 
-def spoiled(name: str) -> Callable[[Json], Said]:
+def spoiled(name: str) -> Callable[[Json], ScriptedReply]:
     """Faults by name, in the entries of any reply."""
     faults: dict[str, Fault] = {
         "leaves out": lambda entries: entries[::2],
@@ -60,7 +62,7 @@ def spoiled(name: str) -> Callable[[Json], Said]:
         ],
     }
 
-    def spoil(reply: Json) -> Said:
+    def spoil(reply: Json) -> ScriptedReply:
         if name == "chatters":
             return "Let me think about these. They are all fine, I would say."
         if name == "wraps":
@@ -81,19 +83,19 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
 
-async def judged(folder: Path, script: Keepers, **server: Any) -> tuple[dict[str, Evaluation], Counter[str]]:
+async def judged(folder: Path, script: PerfectModel, **server: Any) -> tuple[dict[str, Evaluation], Counter[str]]:
     """What comes of an evaluation through HTTP, and how many requests each prompt took.
 
     Metric by metric: both ask about one pair of answers, and whichever comes second knows what is said of it.
     """
-    court = Court(folder, script, document=island(40))
+    harness = Harness(folder, script, document=island(40))
     evaluations: dict[str, Evaluation] = {}
-    with court.served(**server):
+    with harness.served(**server):
         for metric in ("coverage", "consistency"):
-            evaluations |= (await court.evaluate(SUMMARY, metrics=(metric,))).evaluations
-    court.store.close()
+            evaluations |= (await harness.evaluate(SUMMARY, metrics=(metric,))).evaluations
+    harness.store.close()
     return {name: evaluations[name] for name in ("coverage", "consistency")}, Counter(
-        sheet.prompt for sheet in court.sheets
+        sheet.prompt for sheet in harness.sheets
     )
 
 
@@ -105,7 +107,7 @@ def perfect(tmp_path_factory: pytest.TempPathFactory) -> Judged:
     """What comes of an evaluation by a judge without a fault."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OPENAI_API_KEY", KEY)
-        return asyncio.run(judged(tmp_path_factory.mktemp("perfect"), Keepers()))
+        return asyncio.run(judged(tmp_path_factory.mktemp("perfect"), PerfectModel()))
 
 
 @pytest.mark.slow

@@ -16,47 +16,47 @@ from redraft.text.words import count_words
 from tests.chatserver import ChatServer
 from tests.judges import (
     KEY,
-    Court,
-    Keepers,
-    Said,
+    Harness,
+    PerfectModel,
+    ScriptedReply,
     Sheet,
-    asked_of,
     island,
-    named,
-    seen_on,
+    keeper_in,
+    name_question,
+    read_sheet,
     sentence_of,
-    told,
+    summary_of,
 )
 
-SIXTY = told(*range(1, 61))
-CHANGED = told(*(n for n in range(1, 61) if n not in (20, 40)), wrong={20: "Bob", 40: "Jim"})
+SIXTY = summary_of(*range(1, 61))
+CHANGED = summary_of(*(n for n in range(1, 61) if n not in (20, 40)), wrong={20: "Bob", 40: "Jim"})
 
 
 @pytest.fixture
-def court(tmp_path: Path) -> Iterator[Court]:
-    court = Court(tmp_path, document=island(61))
-    yield court
-    court.store.close()
+def harness(tmp_path: Path) -> Iterator[Harness]:
+    harness = Harness(tmp_path, document=island(61))
+    yield harness
+    harness.store.close()
 
 
 @pytest.mark.slow
-async def test_only_changed_sentences_are_asked_about(court: Court, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_changed_sentences_are_asked_about(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    with court.served() as server:
-        first = await court.evaluate(SIXTY, metrics=("consistency",))
+    with harness.served() as server:
+        first = await harness.evaluate(SIXTY, metrics=("consistency",))
         tokens = prompt_tokens(server)
-        assert court.items("ask_summary") == 60
-        court.forget()
+        assert harness.items("ask_summary") == 60
+        harness.clear_sheets()
         server.seen.clear()
-        second = await court.evaluate(CHANGED, metrics=("consistency",))
+        second = await harness.evaluate(CHANGED, metrics=("consistency",))
 
     sentences = {
-        sentence_of(item) for sheet in court.asked("ask_summary") for item in sheet.items("sentences").values()
+        sentence_of(item) for sheet in harness.asked("ask_summary") for item in sheet.items("sentences").values()
     }
-    assert sentences == {told(wrong={20: "Bob"}), told(wrong={40: "Jim"})}
+    assert sentences == {summary_of(wrong={20: "Bob"}), summary_of(wrong={40: "Jim"})}
     # Their questions are those that were asked about the sentences before, and the document's answers are known; that
     # these are others is confirmed.
-    assert court.items("compare_answers") == court.items("answer_from_document") == 2
+    assert harness.items("compare_answers") == harness.items("answer_from_document") == 2
     assert (first.scores, second.scores) == ({"consistency": 1.0}, {"consistency": 58 / 60})
     # The summary is read once to ask about it; nothing grows with what was judged before.
     assert prompt_tokens(server) < 2_900 < 0.47 * tokens
@@ -75,12 +75,14 @@ def prompt_tokens(server: ChatServer) -> int:
     ],
     ids=["what points back to it", "and nothing else"],
 )
-async def test_changed_sentence_takes_references_along(court: Court, before: str, after: str, asked_again: int) -> None:
-    await court.evaluate(before, metrics=("consistency",))
-    court.forget()
-    await court.evaluate(after, metrics=("consistency",))
+async def test_changed_sentence_takes_references_along(
+    harness: Harness, before: str, after: str, asked_again: int
+) -> None:
+    await harness.evaluate(before, metrics=("consistency",))
+    harness.clear_sheets()
+    await harness.evaluate(after, metrics=("consistency",))
 
-    assert court.items("ask_summary") == asked_again
+    assert harness.items("ask_summary") == asked_again
 
 
 @pytest.mark.parametrize(("keepers", "window"), [(12, 16_000), (300, 8_000)], ids=["read whole", "searched"])
@@ -88,24 +90,24 @@ async def test_search_words_are_asked_only_when_searching(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keepers: int, window: int
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    court = Court(tmp_path, document=island(keepers))
-    with court.served() as server:
-        await court.evaluate(told(1, 2), settings={"context_tokens": window}, metrics=("consistency",))
+    harness = Harness(tmp_path, document=island(keepers))
+    with harness.served() as server:
+        await harness.evaluate(summary_of(1, 2), settings={"context_tokens": window}, metrics=("consistency",))
 
-    (sheet,) = court.asked("ask_summary")
-    schema = next(request.body["response_format"] for request in server.seen if seen_on(request) == sheet)
+    (sheet,) = harness.asked("ask_summary")
+    schema = next(request.body["response_format"] for request in server.seen if read_sheet(request) == sheet)
     is_searched = keepers > 12
     assert ("search: a few words" in sheet.text, '"search"' in json.dumps(schema)) == (is_searched, is_searched)
-    court.store.close()
+    harness.store.close()
 
 
-class Forgetful(Keepers):
+class Forgetful(PerfectModel):
     """Finds nothing at a second look."""
 
     def __init__(self) -> None:
         self.looks = 0
 
-    def answer_from_document(self, sheet: Sheet) -> Said:
+    def answer_from_document(self, sheet: Sheet) -> ScriptedReply:
         self.looks += 1
         reply = super().answer_from_document(sheet)
         if self.looks > 1:
@@ -113,112 +115,114 @@ class Forgetful(Keepers):
         return reply
 
 
-@pytest.mark.parametrize("script", [Keepers, Forgetful])
-async def test_contradiction_is_confirmed_by_a_quote(tmp_path: Path, script: type[Keepers]) -> None:
-    court = Court(tmp_path, script())
+@pytest.mark.parametrize("script", [PerfectModel, Forgetful])
+async def test_contradiction_is_confirmed_by_a_quote(tmp_path: Path, script: type[PerfectModel]) -> None:
+    harness = Harness(tmp_path, script())
     for metric in ("consistency", "coverage"):
-        result = await court.evaluate(told(1, wrong={2: "Bob"}), metrics=(metric,))
+        result = await harness.evaluate(summary_of(1, wrong={2: "Bob"}), metrics=(metric,))
         (finding,) = [correction for correction in result.evaluations[metric].findings if correction.task == "correct"]
-        assert finding.is_confirmed == (script is Keepers)
-        assert (", and again " in finding.read) == (script is Keepers)
-    court.store.close()
+        assert finding.is_confirmed == (script is PerfectModel)
+        assert (", and again " in finding.read) == (script is PerfectModel)
+    harness.store.close()
 
 
 async def test_few_new_claims_are_looked_up(tmp_path: Path) -> None:
-    court = Court(tmp_path, document=island(300))
+    harness = Harness(tmp_path, document=island(300))
     settings = {"context_tokens": 64_000}
-    await court.evaluate(told(*range(1, 9)), metrics=("consistency",), settings=settings)
-    first = [bool(sheet.within("document")) for sheet in court.asked("answer_from_document")]
-    court.forget()
+    await harness.evaluate(summary_of(*range(1, 9)), metrics=("consistency",), settings=settings)
+    first = [bool(sheet.within("document")) for sheet in harness.asked("answer_from_document")]
+    harness.clear_sheets()
 
-    result = await court.evaluate(
-        told(*range(1, 8), 200, wrong={9: "Bob"}), metrics=("consistency",), settings=settings
+    result = await harness.evaluate(
+        summary_of(*range(1, 8), 200, wrong={9: "Bob"}), metrics=("consistency",), settings=settings
     )
 
     # What is contradicted is read whole, and what is supported is not.
-    looks = court.asked("answer_from_document")
+    looks = harness.asked("answer_from_document")
     assert (first, [bool(sheet.within("document")) for sheet in looks]) == ([True], [False, True])
-    assert [sorted(map(asked_of, sheet.judged.values())) for sheet in looks] == [[9, 200], [9]]
+    assert [sorted(map(keeper_in, sheet.judged.values())) for sheet in looks] == [[9, 200], [9]]
     (finding,) = result.evaluations["consistency"].findings
     assert finding.is_confirmed
     assert finding.read.endswith("tokens)")
-    court.store.close()
+    harness.store.close()
 
 
-async def test_whole_readings_are_known_in_every_window(court: Court) -> None:
-    await court.evaluate(told(1, 2, 3, wrong={4: "Bob"}), settings={"context_tokens": 16_000}, metrics=("consistency",))
-    court.forget()
+async def test_whole_readings_are_known_in_every_window(harness: Harness) -> None:
+    await harness.evaluate(
+        summary_of(1, 2, 3, wrong={4: "Bob"}), settings={"context_tokens": 16_000}, metrics=("consistency",)
+    )
+    harness.clear_sheets()
 
-    await court.evaluate(told(1, 2, 5), settings={"context_tokens": 32_000}, metrics=("consistency",))
+    await harness.evaluate(summary_of(1, 2, 5), settings={"context_tokens": 32_000}, metrics=("consistency",))
 
-    assert [list(sheet.judged.values()) for sheet in court.asked("answer_from_document")] == [[named(5)]]
+    assert [list(sheet.judged.values()) for sheet in harness.asked("answer_from_document")] == [[name_question(5)]]
 
 
 @pytest.mark.slow
 async def test_known_answer_serves_another_sentence(tmp_path: Path) -> None:
-    court = Court(tmp_path, document=island(400))
-    await court.evaluate(told(1, wrong={2: "Bob"}), metrics=("consistency",), settings={"context_tokens": 4096})
-    court.forget()
-    reworded = f"{told(1)[:-1]} by the others. The others say that t{told(2)[1:]} {told(3)}"
-    result = await court.evaluate(reworded, metrics=("consistency",), settings={"context_tokens": 4096})
+    harness = Harness(tmp_path, document=island(400))
+    await harness.evaluate(summary_of(1, wrong={2: "Bob"}), metrics=("consistency",), settings={"context_tokens": 4096})
+    harness.clear_sheets()
+    reworded = f"{summary_of(1)[:-1]} by the others. The others say that t{summary_of(2)[1:]} {summary_of(3)}"
+    result = await harness.evaluate(reworded, metrics=("consistency",), settings={"context_tokens": 4096})
 
-    assert (court.items("ask_summary"), court.items("answer_from_document")) == (3, 1)
+    assert (harness.items("ask_summary"), harness.items("answer_from_document")) == (3, 1)
     assert result.scores == {"consistency": 1.0}
-    court.store.close()
+    harness.store.close()
 
 
 @pytest.mark.slow
-async def test_an_answer_is_compared_once(court: Court) -> None:
-    await court.evaluate(told(1, wrong={2: "Bob", 3: "Jim"}))
+async def test_an_answer_is_compared_once(harness: Harness) -> None:
+    await harness.evaluate(summary_of(1, wrong={2: "Bob", 3: "Jim"}))
     # Coverage shows the sentence, and consistency asked about it.
-    assert court.items("compare_answers") == 4
-    court.forget()
-    await court.evaluate(told(1, 5, wrong={2: "Bob", 3: "Joe"}))
+    assert harness.items("compare_answers") == 4
+    harness.clear_sheets()
+    await harness.evaluate(summary_of(1, 5, wrong={2: "Bob", 3: "Joe"}))
 
-    compared = [pair["summary"] for sheet in court.asked("compare_answers") for pair in sheet.items("pairs").values()]
+    compared = [pair["summary"] for sheet in harness.asked("compare_answers") for pair in sheet.items("pairs").values()]
     assert compared == ["Joe", "Joe"]
 
 
-async def test_the_same_evaluation_asks_nothing(court: Court) -> None:
-    first = await court.evaluate(told(1, 2))
-    court.forget()
-    second = await court.evaluate(told(1, 2))
+async def test_the_same_evaluation_asks_nothing(harness: Harness) -> None:
+    first = await harness.evaluate(summary_of(1, 2))
+    harness.clear_sheets()
+    second = await harness.evaluate(summary_of(1, 2))
 
-    assert not court.sheets
+    assert not harness.sheets
     assert second.evaluations == first.evaluations
     assert (second.usage.calls, second.run.identity) == (0, first.run.identity)
 
 
 @pytest.mark.slow
-async def test_another_template_means_new_verdicts(court: Court, tmp_path: Path) -> None:
-    summary = told(1, wrong={2: "Bob"})
-    await court.evaluate(summary)
+async def test_another_template_means_new_verdicts(harness: Harness, tmp_path: Path) -> None:
+    summary = summary_of(1, wrong={2: "Bob"})
+    await harness.evaluate(summary)
     for prompt in ("ask_summary", "answer_from_document", "compare_answers"):
-        court.forget()
+        harness.clear_sheets()
         folder = tmp_path / prompt
         folder.mkdir()
         (folder / f"{prompt}.md").write_text(PromptBook().source(prompt) + "\nThink twice.", "utf-8")
-        await court.evaluate(summary, settings={"prompts": str(folder)})
+        await harness.evaluate(summary, settings={"prompts": str(folder)})
 
         # FunctionModel renders with the standard set: what counts here is what is asked at all.
-        assert {sheet.prompt for sheet in court.sheets} == {prompt}
+        assert {sheet.prompt for sheet in harness.sheets} == {prompt}
 
 
 @pytest.mark.slow
-async def test_judge_temperature_means_new_verdicts(court: Court, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_judge_temperature_means_new_verdicts(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
     async def asked(judge: float | None, writer: float | None) -> list[str]:
-        court.forget()
+        harness.clear_sheets()
         careful = ModelSettings(model="openai:m", base_url=server.base_url, temperature=judge)
         judging = JudgeConfig(metrics=("consistency",), judges=("careful",), models={"careful": careful})
-        async with court.session() as session:
+        async with harness.session() as session:
             await session.evaluate(
-                court.document, told(1), settings=court.settings({"temperature": writer}), judging=judging
+                harness.document, summary_of(1), settings=harness.settings({"temperature": writer}), judging=judging
             )
-        return [sheet.prompt for sheet in court.sheets]
+        return [sheet.prompt for sheet in harness.sheets]
 
-    with court.served() as server:
+    with harness.served() as server:
         assert await asked(None, None) == ["ask_summary", "answer_from_document"]
         assert await asked(None, 1) == []
         assert await asked(1, None) == ["ask_summary", "answer_from_document"]
@@ -226,12 +230,12 @@ async def test_judge_temperature_means_new_verdicts(court: Court, monkeypatch: p
 
 @pytest.mark.nightly
 async def test_stop_between_batches_repeats_none(tmp_path: Path) -> None:
-    unlimited = Court(tmp_path / "whole", document=island(60))
+    unlimited = Harness(tmp_path / "whole", document=island(60))
     narrow = {"context_tokens": 4096}
     expected = await unlimited.evaluate(SIXTY, metrics=("consistency",), settings=narrow)
     assert len(unlimited.asked("ask_summary")) > 2
     for calls in (1, 3, 6):
-        stopped = Court(tmp_path / f"stopped {calls}", document=island(60))
+        stopped = Harness(tmp_path / f"stopped {calls}", document=island(60))
         with pytest.raises(BudgetError):
             await stopped.evaluate(SIXTY, metrics=("consistency",), settings=narrow, limits=Limits(max_calls=calls))
         done = await stopped.resume(stopped.store.runs.latest(1)[0].id, Limits())

@@ -24,17 +24,17 @@ from redraft.text.tokens import EstimatingTokenizer, tokenizer_named
 from tests.chatserver import Answer
 from tests.judges import (
     KEY,
-    WANTED,
-    Court,
-    Keepers,
-    Said,
+    QUESTION_LIMIT,
+    Harness,
+    PerfectModel,
+    ScriptedReply,
     Sheet,
-    asked_of,
     island,
+    keeper_in,
     keepers_in,
-    named,
+    name_question,
     sentence_of,
-    told,
+    summary_of,
 )
 
 O200K = tokenizer_named("o200k_base")
@@ -59,15 +59,15 @@ def test_endless_line_takes_limited_room() -> None:
     assert wording_of("", EstimatingTokenizer()) == TokenRates()
 
 
-class Wordy(Keepers):
+class Wordy(PerfectModel):
     """Is cut off whenever it is asked for more than so many questions at once."""
 
     def __init__(self, limit: int, error: type[TruncatedReply] = TruncatedReply) -> None:
         self.most, self.error = limit, error
         self.counts: list[int] = []
 
-    def ask_document(self, sheet: Sheet) -> Said:
-        self.counts.append(sheet.limit(WANTED))
+    def ask_document(self, sheet: Sheet) -> ScriptedReply:
+        self.counts.append(sheet.limit(QUESTION_LIMIT))
         if self.counts[-1] > self.most:
             return self.error("cut off", text="{", usage=Usage(), fix=Set("reasoning_tokens", 2048))
         return super().ask_document(sheet)
@@ -80,71 +80,71 @@ IN_STRETCHES = JudgeConfig(questions=(9, 9))
 @pytest.mark.parametrize("deaf", [False, True], ids=["halves", "halves in vain"])
 async def test_cut_questions_are_asked_in_halves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deaf: bool) -> None:
     class Breathless(Wordy):
-        def ask_document(self, sheet: Sheet) -> Said:
-            reply = json.dumps(Keepers.ask_document(self, sheet))
-            self.counts.append(sheet.limit(WANTED))
+        def ask_document(self, sheet: Sheet) -> ScriptedReply:
+            reply = json.dumps(PerfectModel.ask_document(self, sheet))
+            self.counts.append(sheet.limit(QUESTION_LIMIT))
             if deaf and len(self.counts) > 1:
                 return Answer(refusal="Not again.")
             return Answer(reply[: len(reply) // 2], "length") if self.counts[-1] > self.most else reply
 
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     script = Breathless(3)
-    court = Court(tmp_path, script, document=island(24))
-    with court.served():
-        async with court.session() as session:
+    harness = Harness(tmp_path, script, document=island(24))
+    with harness.served():
+        async with harness.session() as session:
             pack = built(
-                court.store, await session.build(court.document, settings=court.settings(), judging=IN_STRETCHES)
+                harness.store, await session.build(harness.document, settings=harness.settings(), judging=IN_STRETCHES)
             )
-    court.store.close()
+    harness.store.close()
 
     total = script.counts[0]
     assert sorted(script.counts[1:3]) == [total // 2, (total + 1) // 2]
     if deaf:
         assert 1 < len(pack.questions) < total
         assert len(pack.missing) == 2
-        assert pack.questions[0].text == named(1)
+        assert pack.questions[0].text == name_question(1)
     else:
         assert len(pack.questions) == total
         assert pack.missing == ()
 
 
 async def test_whole_document_gets_more_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Breathless(Keepers):
-        def ask_document(self, sheet: Sheet) -> Said:
+    class Breathless(PerfectModel):
+        def ask_document(self, sheet: Sheet) -> ScriptedReply:
             reply = json.dumps(super().ask_document(sheet))
             return Answer(reply[: len(reply) // 2], "length")
 
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    court = Court(tmp_path, Breathless(), document=island(24))
-    with court.served():
-        async with court.session() as session:
-            pack = built(court.store, await session.build(court.document, settings=court.settings()))
-    court.store.close()
+    harness = Harness(tmp_path, Breathless(), document=island(24))
+    with harness.served():
+        async with harness.session() as session:
+            pack = built(harness.store, await session.build(harness.document, settings=harness.settings()))
+    harness.store.close()
 
-    sheets = court.asked("ask_document")
-    assert [sheet.within("document") for sheet in sheets] == [court.document.text.strip()] * 3
+    sheets = harness.asked("ask_document")
+    assert [sheet.within("document") for sheet in sheets] == [harness.document.text.strip()] * 3
     rooms = [sheet.wanted for sheet in sheets]
     assert rooms[0] < rooms[1] < rooms[2]
-    assert [asked_of(question.text) for question in pack.questions] == [1, 2, 3, 4]
+    assert [keeper_in(question.text) for question in pack.questions] == [1, 2, 3, 4]
     assert pack.missing == ()
 
 
 async def test_cut_replies_are_named_as_cause(tmp_path: Path) -> None:
-    court = Court(tmp_path, Wordy(0))
+    harness = Harness(tmp_path, Wordy(0))
     with pytest.raises(JudgingError, match="the one reply was cut off: cut off") as caught:
-        async with court.session() as session:
-            await session.build(court.document, settings=court.settings())
-    court.store.close()
+        async with harness.session() as session:
+            await session.build(harness.document, settings=harness.settings())
+    harness.store.close()
     assert "simple" not in caught.value.hint
     assert "`context_tokens`" in caught.value.hint
 
 
 async def test_endless_reasoning_names_the_next_step(tmp_path: Path) -> None:
-    court = Court(tmp_path, script := Wordy(0, TruncatedReasoning))
+    harness = Harness(tmp_path, script := Wordy(0, TruncatedReasoning))
     with pytest.raises(JudgingError, match="the one reply was cut off") as caught:
-        async with court.session() as session:
-            await session.build(court.document, settings=court.settings())
-    court.store.close()
+        async with harness.session() as session:
+            await session.build(harness.document, settings=harness.settings())
+    harness.store.close()
     assert caught.value.hint == "reasoning_tokens=2048"
     # It is not the questions that are too many.
     assert len(script.counts) == 1
@@ -174,14 +174,14 @@ def test_looping_reply_is_repeated_once(tmp_path: Path) -> None:
         error.loops = True
         return Decision(why="Enough.") if len(drawn) == 2 else error
 
-    court = Court(tmp_path)
-    judge = Judge(FunctionModel(reply), PromptBook(), court.store.judgments, temperature=0.0)
+    harness = Harness(tmp_path)
+    judge = Judge(FunctionModel(reply), PromptBook(), harness.store.judgments, temperature=0.0)
     assert asks(judge, 50).why == "Enough."
     assert drawn == [(0.0, 110), (0.7, 110)]
     with pytest.raises(TruncatedReply):
         asks(judge, 50)
     assert drawn[2:] == [(0.0, 110), (0.7, 110)]
-    court.store.close()
+    harness.store.close()
 
 
 def test_single_cut_reply_gets_double_room(tmp_path: Path) -> None:
@@ -191,10 +191,10 @@ def test_single_cut_reply_gets_double_room(tmp_path: Path) -> None:
         rooms.append(request.sampling.max_tokens)
         return Decision(why="Enough.") if len(rooms) > 2 else TruncatedReply("cut off", text="{", usage=Usage())
 
-    court = Court(tmp_path)
-    judge = Judge(FunctionModel(reply), PromptBook(), court.store.judgments)
+    harness = Harness(tmp_path)
+    judge = Judge(FunctionModel(reply), PromptBook(), harness.store.judgments)
     assert asks(judge, 600).why == "Enough."
-    court.store.close()
+    harness.store.close()
     assert rooms == [660, 1260, 2460]
 
 
@@ -203,33 +203,33 @@ NONE = "UNANSWERABLE"
 
 
 @pytest.fixture
-def court(tmp_path: Path) -> Iterator[Court]:
-    court = Court(tmp_path, document=island(24))
-    yield court
-    court.store.close()
+def harness(tmp_path: Path) -> Iterator[Harness]:
+    harness = Harness(tmp_path, document=island(24))
+    yield harness
+    harness.store.close()
 
 
-def put(court: Court) -> list[tuple[set[int], set[int]]]:
+def put(harness: Harness) -> list[tuple[set[int], set[int]]]:
     """Of each request about a summary the keepers that its questions ask for, and those that its sentences tell of."""
     return [
         (
-            {asked_of(question["text"]) for question in sheet.items("questions").values()},
+            {keeper_in(question["text"]) for question in sheet.items("questions").values()},
             set(keepers_in(" ".join(sentence_of(question) for question in sheet.items("sentences").values()))),
         )
-        for sheet in court.asked("answer_from_summary")
+        for sheet in harness.asked("answer_from_summary")
     ]
 
 
-async def fresh(folder: Path, court: Court, draft: str) -> object:
+async def fresh(folder: Path, harness: Harness, draft: str) -> object:
     """What is said of a draft by who has seen no other."""
-    unused = Court(folder, court.script, document=court.document)
+    unused = Harness(folder, harness.script, document=harness.document)
     evaluation = (await unused.evaluate(draft, metrics=METRICS)).evaluations["coverage"]
     unused.store.close()
     return evaluation.score, [(finding.kind, finding.question) for finding in evaluation.findings]
 
 
-async def judged(court: Court, draft: str) -> object:
-    evaluation = (await court.evaluate(draft, metrics=METRICS)).evaluations["coverage"]
+async def judged(harness: Harness, draft: str) -> object:
+    evaluation = (await harness.evaluate(draft, metrics=METRICS)).evaluations["coverage"]
     return evaluation.score, [(finding.kind, finding.question) for finding in evaluation.findings]
 
 
@@ -237,61 +237,61 @@ async def judged(court: Court, draft: str) -> object:
 @pytest.mark.parametrize(
     ("draft", "expected"),
     [
-        (told(1, 2, 3, 4, 5, 6, 7, 8), {9, 10, 11, 12, 8}),
-        (told(1, 2, 3, 4, 5, 6), {7, 8, 9, 10, 11, 12}),
-        (told(1, 2, 3, 4, 5, 6, wrong={7: "Bob"}), {7, 8, 9, 10, 11, 12}),
-        (told(7, 6, 5, 4, 3, 2, 1), set()),
-        (told(8, 9), {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}),
+        (summary_of(1, 2, 3, 4, 5, 6, 7, 8), {9, 10, 11, 12, 8}),
+        (summary_of(1, 2, 3, 4, 5, 6), {7, 8, 9, 10, 11, 12}),
+        (summary_of(1, 2, 3, 4, 5, 6, wrong={7: "Bob"}), {7, 8, 9, 10, 11, 12}),
+        (summary_of(7, 6, 5, 4, 3, 2, 1), set()),
+        (summary_of(8, 9), {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}),
     ],
     ids=["one more", "one less", "one changed", "in another order", "all new"],
 )
 async def test_second_draft_is_judged_like_a_first(
-    tmp_path: Path, court: Court, draft: str, expected: set[int]
+    tmp_path: Path, harness: Harness, draft: str, expected: set[int]
 ) -> None:
-    await judged(court, told(1, 2, 3, 4, 5, 6, 7))
-    court.forget()
+    await judged(harness, summary_of(1, 2, 3, 4, 5, 6, 7))
+    harness.clear_sheets()
 
-    assert await judged(court, draft) == await fresh(tmp_path / "fresh", court, draft)
-    assert {number for numbers, _ in put(court) for number in numbers} <= expected
+    assert await judged(harness, draft) == await fresh(tmp_path / "fresh", harness, draft)
+    assert {number for numbers, _ in put(harness) for number in numbers} <= expected
 
 
 @pytest.mark.slow
 async def test_lost_answer_is_searched_everywhere(tmp_path: Path) -> None:
     """Nobody has said that they are silent: another of them may hold it too, far from what is new."""
 
-    class Reserved(Keepers):
+    class Reserved(PerfectModel):
         """Names one sentence, the last one that holds the answer."""
 
-        def answer_from_summary(self, sheet: Sheet) -> Said:
+        def answer_from_summary(self, sheet: Sheet) -> ScriptedReply:
             keepers_by_sentence = {
                 n: keepers_in(sentence_of(sentence)) for n, sentence in sheet.items("sentences").items()
             }
             answers = []
             for n, sentence in sheet.items("questions").items():
-                places = [place for place, names in keepers_by_sentence.items() if asked_of(sentence["text"]) in names]
-                answer = keepers_by_sentence[places[-1]][asked_of(sentence["text"])] if places else NONE
+                places = [place for place, names in keepers_by_sentence.items() if keeper_in(sentence["text"]) in names]
+                answer = keepers_by_sentence[places[-1]][keeper_in(sentence["text"])] if places else NONE
                 answers.append({"id": n, "answer": answer, "sentences": places[-1:]})
             return {"answers": answers}
 
-    court = Court(tmp_path, Reserved(), document=island(40))
+    harness = Harness(tmp_path, Reserved(), document=island(40))
     around = "Tom3 was there when the keeper number 3 is called Tom3 by the others."
-    rest = told(*range(5, 25))
-    await judged(court, f"{around} {rest} {told(3)}")
-    court.forget()
-    second = await judged(court, f"{around} {rest} {told(28)}")
+    rest = summary_of(*range(5, 25))
+    await judged(harness, f"{around} {rest} {summary_of(3)}")
+    harness.clear_sheets()
+    second = await judged(harness, f"{around} {rest} {summary_of(28)}")
 
-    assert second == await fresh(tmp_path / "fresh", court, f"{around} {rest} {told(28)}")
-    assert any(3 in numbers for numbers, _ in put(court))
-    court.store.close()
+    assert second == await fresh(tmp_path / "fresh", harness, f"{around} {rest} {summary_of(28)}")
+    assert any(3 in numbers for numbers, _ in put(harness))
+    harness.store.close()
 
 
 @pytest.mark.slow
-async def test_sentence_after_a_new_one_is_new(court: Court) -> None:
-    rest = told(*range(13, 37))
-    await judged(court, f"{rest} Ann came. She sat. She slept.")
-    court.forget()
-    await judged(court, f"{rest} Eve came. She sat. She slept.")
+async def test_sentence_after_a_new_one_is_new(harness: Harness) -> None:
+    rest = summary_of(*range(13, 37))
+    await judged(harness, f"{rest} Ann came. She sat. She slept.")
+    harness.clear_sheets()
+    await judged(harness, f"{rest} Eve came. She sat. She slept.")
 
-    (sheet,) = court.asked("answer_from_summary")
+    (sheet,) = harness.asked("answer_from_summary")
     sentences = [sentence_of(sentence) for sentence in sheet.items("sentences").values()]
     assert sentences[-3:] == ["Eve came.", "She sat.", "She slept."]

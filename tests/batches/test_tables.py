@@ -24,7 +24,7 @@ from tests.batches.test_work import documents, opened, states, worked
 from tests.batches.test_work import folder as folder
 from tests.batches.test_work import store as store
 from tests.chatserver import ChatServer
-from tests.cli.inside import Inside
+from tests.cli.local_command import LocalCommand
 from tests.plugged import installed, package
 from tests.support import story
 
@@ -193,7 +193,7 @@ def test_an_installed_engine_works(tmp_path: Path) -> None:
     for n in range(2):
         (tmp_path / "in" / f"{n}.md").write_text(story(12).text.replace("keeper", f"keeper {n}"), "utf-8")
     with installed(site(tmp_path, threads="threaded:Threads")), ChatServer() as server:
-        command = Inside(tmp_path, server.base_url, COLUMNS="100")
+        command = LocalCommand(tmp_path, server.base_url, COLUMNS="100")
         options = ("-m", "openai:m", "-w", "60", "--chunk-tokens", "192", "-o", "out")
         done = command.run("batch", "in", *options, "--engine", "threads", "--set", "address=home")
         helped = command.run("help", "batch", "run").out

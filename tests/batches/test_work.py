@@ -25,7 +25,7 @@ from redraft.llm.budget import PriceTable
 from redraft.settings import DraftConfig, Limits
 from redraft.store.batches import Batch
 from redraft.store.store import Store
-from tests.chatserver import ChatServer, Fault, Reply, Seen, asked, summarizer
+from tests.chatserver import ChatRequest, ChatServer, Fault, Reply, asked, summarizer
 from tests.judges import KEY
 from tests.plugged import package
 from tests.postgres import needs_postgres, restartable
@@ -151,7 +151,7 @@ async def test_a_pause_finishes_items_cancellation_stops(store: Store, folder: P
     loop = asyncio.get_running_loop()
     write = summarizer()
 
-    async def script(request: Seen) -> Reply:
+    async def script(request: ChatRequest) -> Reply:
         await _until(release.is_set)
         return write(request)
 
@@ -200,7 +200,7 @@ def test_killed_workers_pay_nothing_twice(store: Store, folder: Path) -> None:
     documents(folder, 7)
     chance, write = random.Random(5), summarizer()
 
-    def script(request: Seen) -> Reply:
+    def script(request: ChatRequest) -> Reply:
         drawn = chance.random()
         kinds = ("drop", "drop_midway", "malformed", "no_choices")
         if drawn < 0.1:

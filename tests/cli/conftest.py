@@ -6,20 +6,20 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.cli.inside import Inside, keepers_court
+from tests.cli.local_command import LocalCommand, judging_folder
 
 
 @pytest.fixture(scope="module")
-def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
+def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCommand]:
     """One directory for all: what one test stores is there for the next, as on anybody's machine."""
-    with keepers_court(tmp_path_factory.mktemp("keepers")) as command:
+    with judging_folder(tmp_path_factory.mktemp("keepers")) as command:
         yield command
 
 
 @pytest.fixture(scope="module")
-def court(tmp_path_factory: pytest.TempPathFactory) -> tuple[Inside, str]:
+def refined_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[LocalCommand, str]:
     """A database with a run that refined, and its id."""
-    with keepers_court(tmp_path_factory.mktemp("refined")) as command:
+    with judging_folder(tmp_path_factory.mktemp("refined")) as command:
         done = command.run("refine", "book.md", "poor.md", "-g", "coverage=1", "-w", "100", "--json")
         assert done.code == 0, done.err
         return command, done.json["run"]

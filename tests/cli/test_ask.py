@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 
 from redraft.domain import NOT_FOUND, NOT_SAID
-from tests.cli.inside import Inside, facts, keepers_court
-from tests.judges import Keepers, Said, Sheet, named
+from tests.cli.local_command import LocalCommand, facts, judging_folder
+from tests.judges import PerfectModel, ScriptedReply, Sheet, name_question
 from tests.support import SAMPLE
 
 ANSWER = "The keeper number 5 is called Tom5."
 
 
-class Boastful(Keepers):
+class Boastful(PerfectModel):
     """Adds to some answers what the document does not have."""
 
-    def write_answer(self, sheet: Sheet) -> Said:
+    def write_answer(self, sheet: Sheet) -> ScriptedReply:
         said = super().write_answer(sheet)
         if "6" in sheet.within("question"):
             said["sentences"].append({"quote": "words of nobody", "sentence": "The keeper number 5 is called Bob."})
@@ -26,13 +26,13 @@ class Boastful(Keepers):
 
 
 @pytest.fixture(scope="module")
-def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
-    with keepers_court(tmp_path_factory.mktemp("asking"), Boastful()) as command:
+def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCommand]:
+    with judging_folder(tmp_path_factory.mktemp("asking"), Boastful()) as command:
         yield command
 
 
-def test_answer_is_printed_with_numbered_citations(command: Inside) -> None:
-    done = command.run("ask", "book.md", named(5))
+def test_answer_is_printed_with_numbered_citations(command: LocalCommand) -> None:
+    done = command.run("ask", "book.md", name_question(5))
     assert done.code == 0, done.err
     quote = "The keeper number 5 is called Tom5 and lives at station 35 by the cold sea for 8 years."
     assert " ".join(done.out.split()) == f"{ANSWER} [1] [1] at 33% of the document: “{quote}”"
@@ -40,34 +40,34 @@ def test_answer_is_printed_with_numbered_citations(command: Inside) -> None:
     assert " · answered by openai:m · 1 call · " in done.err
     assert "The answer was not judged: name a --judge." in done.err
 
-    quiet = command.run("ask", "book.md", named(5), "-q")
+    quiet = command.run("ask", "book.md", name_question(5), "-q")
     assert (quiet.out, quiet.err) == (done.out, "")
 
 
-def test_unverified_sentence_is_left_out_and_named(command: Inside) -> None:
-    done = command.run("ask", "book.md", named(6), "--judge", "openai:j")
+def test_unverified_sentence_is_left_out_and_named(command: LocalCommand) -> None:
+    done = command.run("ask", "book.md", name_question(6), "--judge", "openai:j")
     assert done.code == 0, done.err
     assert done.out.startswith("The keeper number 6 is called Tom6. [1]\n")
     assert "Bob" not in done.out
     assert "consistency 1.00: 1 claim judged" in done.err
     assert "left out, not found in the document: “The keeper number 5 is called Bob.”" in done.err
 
-    itself = command.run("ask", "book.md", named(5), "--judge", "openai:m")
+    itself = command.run("ask", "book.md", name_question(5), "--judge", "openai:m")
     assert "answer of 7 words from The Keepers; consistency 1.00" in itself.err
     assert "The model judged its own answer" in itself.err
 
 
-def test_silent_document_is_no_failure(command: Inside) -> None:
-    done = command.run("ask", "book.md", named(99), "--judge", "openai:j")
+def test_silent_document_is_no_failure(command: LocalCommand) -> None:
+    done = command.run("ask", "book.md", name_question(99), "--judge", "openai:j")
     assert (done.code, done.out) == (0, f"{NOT_SAID}\n")
 
 
-def test_json_and_file_agree(command: Inside) -> None:
-    done = command.run("ask", "book.md", named(5), "--judge", "openai:j", "--json", "-q", "-o", "answer.json")
+def test_json_and_file_agree(command: LocalCommand) -> None:
+    done = command.run("ask", "book.md", name_question(5), "--judge", "openai:j", "--json", "-q", "-o", "answer.json")
     report = done.json
     assert (command.folder / "answer.json").read_text("utf-8") == done.out
     answer = report["answer"]
-    assert (answer["answered"], report["summary"], answer["question"]) == (True, ANSWER, named(5))
+    assert (answer["answered"], report["summary"], answer["question"]) == (True, ANSWER, name_question(5))
     assert answer["sentences"] == [{"text": ANSWER, "citation": 1}]
     (cited,) = answer["citations"]
     assert set(cited) >= {"number", "quote", "span", "place", "chapter", "pages", "document"}
@@ -84,35 +84,35 @@ def test_json_and_file_agree(command: Inside) -> None:
     assert f"question: {question}" in shown.err
     assert f"- question: {question}" in traced
     assert question[:30] in command.run("runs").out
-    done_again = command.run("ask", report["run"], named(5), "-q", "-o", "answer.txt")
+    done_again = command.run("ask", report["run"], name_question(5), "-q", "-o", "answer.txt")
     assert (done_again.code, done_again.out) == (0, "")
     assert (command.folder / "answer.txt").read_text("utf-8") == shown.out
     (latest, *_) = command.run("runs", "--json", "--kind", "ask").json["runs"]
     assert command.run("resume", latest["run"], "--json").json["summary"] == ANSWER
 
 
-def test_dry_run_shows_the_price_asks_nobody(command: Inside) -> None:
+def test_dry_run_shows_the_price_asks_nobody(command: LocalCommand) -> None:
     before = len(command.run("runs", "--json").json["runs"])
-    done = command.run("ask", "book.md", named(9), "--dry-run", "--judge", "openai:j")
+    done = command.run("ask", "book.md", name_question(9), "--dry-run", "--judge", "openai:j")
     assert done.code == 0, done.err
     assert "| answering " in done.out
     assert "answering about 1 call, " in facts(done.out)
     assert "consistency about " in facts(done.out)
-    report = command.run("ask", "book.md", named(9), "--dry-run", "--json").json
+    report = command.run("ask", "book.md", name_question(9), "--dry-run", "--json").json
     assert (report["calls"], report["stages"][0]["name"]) == (1, "answering")
     assert len(command.run("runs", "--json").json["runs"]) == before
 
 
-def test_follow_up_has_document_and_model(command: Inside) -> None:
-    first = command.run("ask", "book.md", named(7), "-m", "openai:x", "--json").json
-    follow_up = command.run("ask", "--follow", first["run"], named(8), "-o", "next.txt")
+def test_follow_up_has_document_and_model(command: LocalCommand) -> None:
+    first = command.run("ask", "book.md", name_question(7), "-m", "openai:x", "--json").json
+    follow_up = command.run("ask", "--follow", first["run"], name_question(8), "-o", "next.txt")
     assert follow_up.code == 0, follow_up.err
     assert (command.folder / "next.txt").read_text().startswith("The keeper number 8 is called Tom8. [1]")
     latest = command.run("runs", "--json").json["runs"][0]
     assert latest["model"] == "openai:x"
     stored = command.run("show", latest["run"], "--json").json
-    assert [exchange["question"] for exchange in stored["settings"]["earlier"]] == [named(7)]
-    report = command.run("ask", "--follow", latest["run"], named(5), "--judge", "openai:j", "--json").json
+    assert [exchange["question"] for exchange in stored["settings"]["earlier"]] == [name_question(7)]
+    report = command.run("ask", "--follow", latest["run"], name_question(5), "--judge", "openai:j", "--json").json
     assert (report["judges"], len(report["settings"]["earlier"])) == (["openai:j"], 2)
 
 
@@ -128,13 +128,13 @@ def test_follow_up_has_document_and_model(command: Inside) -> None:
         (("book.md", "Who?", "-m", "nli:x"), "cannot write"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(command: Inside, arguments: tuple[str, ...], said: str) -> None:
+def test_what_cannot_be_meant_is_refused(command: LocalCommand, arguments: tuple[str, ...], said: str) -> None:
     done = command.run("ask", *arguments)
     assert (done.code, done.out) == (2, "")
     assert said in done.err
 
 
-def test_answering_strategy_drafts_nothing(command: Inside) -> None:
+def test_answering_strategy_drafts_nothing(command: LocalCommand) -> None:
     done = command.run("summarize", "book.md", "--strategy", "answer")
     assert done.code == 2
     assert "the strategy `answer` makes no draft" in done.err
@@ -142,7 +142,7 @@ def test_answering_strategy_drafts_nothing(command: Inside) -> None:
 
 @pytest.mark.slow
 def test_built_in_model_quotes_or_abstains(tmp_path: Path) -> None:
-    command = Inside(tmp_path, COLUMNS="200")
+    command = LocalCommand(tmp_path, COLUMNS="200")
     done = command.run("ask", str(SAMPLE), "Why did Crane ring the bell?")
     assert done.code == 0, done.err
     quotes = [line.partition("“")[2].rstrip("”") for line in done.out.splitlines() if line.startswith("[")]

@@ -13,7 +13,7 @@ from redraft.batches.request import needed_workers
 from redraft.settings import Limits
 from redraft.store.store import Store
 from tests.chatserver import ChatServer
-from tests.cli.inside import Inside
+from tests.cli.local_command import LocalCommand
 from tests.support import story
 
 _OPTIONS = ("-m", "openai:m", "-w", "60", "--chunk-tokens", "192", "--strategy", "hierarchical")
@@ -27,17 +27,17 @@ def server() -> Iterator[ChatServer]:
 
 
 @pytest.fixture
-def command(tmp_path: Path, server: ChatServer) -> Inside:
+def command(tmp_path: Path, server: ChatServer) -> LocalCommand:
     (tmp_path / "in").mkdir()
     for n in range(3):
         text = story(12).text.replace("The Keeper", f"The Keeper of light {n}").replace("keeper", f"keeper {n}")
         (tmp_path / "in" / f"light-{n}.md").write_text(text, "utf-8")
     (tmp_path / "in" / "report.txt").write_text("", "utf-8")
-    return Inside(tmp_path, server.base_url, COLUMNS="100")
+    return LocalCommand(tmp_path, server.base_url, COLUMNS="100")
 
 
 @pytest.mark.nightly
-def test_dead_workers_items_count_as_needed(command: Inside, tmp_path: Path) -> None:
+def test_dead_workers_items_count_as_needed(command: LocalCommand, tmp_path: Path) -> None:
     assert command.run("batch", "in", *_OPTIONS, "--max-calls", "2").code == 3
     with Store(tmp_path / "redraft.db") as store:
         store.batches.set_status("mine", "open")
@@ -47,7 +47,7 @@ def test_dead_workers_items_count_as_needed(command: Inside, tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_files_with_one_text_are_named_once(command: Inside, tmp_path: Path) -> None:
+def test_files_with_one_text_are_named_once(command: LocalCommand, tmp_path: Path) -> None:
     (tmp_path / "in" / "copy.md").write_bytes((tmp_path / "in" / "light-1.md").read_bytes())
     arguments = ("batch", "in", "-m", "extractive", "-w", "40", "--workers", "1")
     output = command.run(*arguments).out
@@ -57,7 +57,7 @@ def test_files_with_one_text_are_named_once(command: Inside, tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_batch_from_plan_to_results(command: Inside, server: ChatServer, tmp_path: Path) -> None:
+def test_batch_from_plan_to_results(command: LocalCommand, server: ChatServer, tmp_path: Path) -> None:
     planned = command.run("batch", "in", *_OPTIONS, "--dry-run", "--json").json
     told = {row["what"]: row["all documents"] for row in planned["rows"]}
     assert (told["documents"], told["cannot be read: the document is empty"]) == (3, 1)
@@ -108,7 +108,7 @@ def test_batch_from_plan_to_results(command: Inside, server: ChatServer, tmp_pat
     assert "No runs" not in command.run("runs", "--all").out
 
 
-def test_unreadable_files_in_a_folder_are_named(command: Inside, tmp_path: Path) -> None:
+def test_unreadable_files_in_a_folder_are_named(command: LocalCommand, tmp_path: Path) -> None:
     for name in ("photo.jpg", ".hidden.jpg"):
         (tmp_path / "in" / name).write_bytes(b"\xff\xd8\xff")
     done = command.run("batch", "in", "--dry-run")
@@ -117,7 +117,7 @@ def test_unreadable_files_in_a_folder_are_named(command: Inside, tmp_path: Path)
     assert "skipped" not in command.run("batch", "in", "--dry-run", "--quiet").err
 
 
-def test_impossible_input_is_refused_before_asking(command: Inside, server: ChatServer, tmp_path: Path) -> None:
+def test_impossible_input_is_refused_before_asking(command: LocalCommand, server: ChatServer, tmp_path: Path) -> None:
     (tmp_path / "odd.jsonl").write_text('{"id": "a", "text": "x"}\n{"id": "a", "path": "in/light-0.md"}\n', "utf-8")
     (tmp_path / "odder.jsonl").write_text('{"id": "a"}\n', "utf-8")
     for arguments, said in (

@@ -10,7 +10,7 @@ import pytest
 from redraft.report.history.results import RunResult
 from redraft.text.places import on_pages
 from tests.chatserver import ChatServer, summarizer
-from tests.cli.inside import Inside
+from tests.cli.local_command import LocalCommand
 from tests.readers import makers
 from tests.readers.test_corpus import trees
 
@@ -19,9 +19,9 @@ MODEL = ("--model", "openai:m", "--context-tokens", "8192")
 
 
 @pytest.fixture
-def command(tmp_path: Path) -> Inside:
+def command(tmp_path: Path) -> LocalCommand:
     (tmp_path / "book.pdf").write_bytes(makers.pdf("All about the alder", trees("alder", 3)))
-    return Inside(tmp_path, COLUMNS="100")
+    return LocalCommand(tmp_path, COLUMNS="100")
 
 
 def in_markdown(folder: Path, chapters: int = 3) -> str:
@@ -32,7 +32,7 @@ def in_markdown(folder: Path, chapters: int = 3) -> str:
 
 
 @pytest.mark.nightly
-def test_each_chapter_has_its_own_summary(command: Inside) -> None:
+def test_each_chapter_has_its_own_summary(command: LocalCommand) -> None:
     plan = command.run("summarize", "book.pdf", *SMALL, "--dry-run", "--json").json
     result = command.run("summarize", "book.pdf", *SMALL, "--json").json
     chapters = result["chapters"]
@@ -50,7 +50,7 @@ def test_each_chapter_has_its_own_summary(command: Inside) -> None:
 
 
 @pytest.mark.nightly
-def test_they_are_printed_written_listed_and_traced(command: Inside) -> None:
+def test_they_are_printed_written_listed_and_traced(command: LocalCommand) -> None:
     first = command.run("summarize", "book.pdf", *SMALL, "-o", "out.md")
     written = (command.folder / "out.md").read_text("utf-8")
     assert written.startswith("# All about the alder\n\nIn chapter")
@@ -83,13 +83,13 @@ def test_they_are_printed_written_listed_and_traced(command: Inside) -> None:
     assert command.run("runs", "--all", "--json").json["runs"] == []
 
 
-def _exported(command: Inside, run: str) -> str:
+def _exported(command: LocalCommand, run: str) -> str:
     command.run("export", run, "-o", "run.html")
     return " ".join((command.folder / "run.html").read_text("utf-8").split())
 
 
 @pytest.mark.slow
-def test_resume_makes_a_forgotten_chapter_again(command: Inside) -> None:
+def test_resume_makes_a_forgotten_chapter_again(command: LocalCommand) -> None:
     name = in_markdown(command.folder)
     result = command.run("summarize", name, *SMALL, "--json").json
     assert RunResult.model_validate(result).model_dump(mode="json") == result, "what is printed can be read again"
@@ -101,7 +101,7 @@ def test_resume_makes_a_forgotten_chapter_again(command: Inside) -> None:
 
 
 @pytest.mark.nightly
-def test_chapters_are_judged_and_refined_by_themselves(command: Inside) -> None:
+def test_chapters_are_judged_and_refined_by_themselves(command: LocalCommand) -> None:
     name = in_markdown(command.folder)
     options = ("--refine", "-g", "booookscore=0.9", "--rounds", "1", "--json", "-q")
     done = command.run("summarize", name, *SMALL, *options)
@@ -115,7 +115,7 @@ def test_chapters_are_judged_and_refined_by_themselves(command: Inside) -> None:
 
 
 @pytest.mark.slow
-def test_all_chapters_share_one_budget(command: Inside) -> None:
+def test_all_chapters_share_one_budget(command: LocalCommand) -> None:
     name = in_markdown(command.folder)
     done = command.run("summarize", name, *SMALL, "--max-calls", "2", "--concurrency", "1", "--json")
     result = done.json
@@ -132,7 +132,7 @@ def test_all_chapters_share_one_budget(command: Inside) -> None:
 @pytest.mark.nightly
 def test_killed_and_resumed_nothing_is_paid_twice(tmp_path: Path) -> None:
     with ChatServer(summarizer(), latency=lambda prompt, completion, index: 0.05) as server:
-        command = Inside(tmp_path, server.base_url)
+        command = LocalCommand(tmp_path, server.base_url)
         name = in_markdown(tmp_path, 5)
         process = command.start("summarize", name, *SMALL, *MODEL, "--concurrency", "2", "-o", "out.md")
         while len(server.answered) < 5:
@@ -160,7 +160,7 @@ def test_a_failed_chapter_is_left_out(tmp_path: Path) -> None:
         return "" if "In chapter 2 " in str(request.messages) else keeps(request)
 
     with ChatServer(refuses) as server:
-        command = Inside(tmp_path, server.base_url)
+        command = LocalCommand(tmp_path, server.base_url)
         done = command.run("summarize", in_markdown(tmp_path), *SMALL, *MODEL, "--strategy", "direct", "--json")
     result = done.json
     assert done.code == 3
@@ -174,7 +174,7 @@ def test_a_chapter_too_long_is_refused_first(tmp_path: Path) -> None:
     name = in_markdown(tmp_path)
     (tmp_path / name).write_text((tmp_path / name).read_text("utf-8") + "\n\nAnd on it went." * 2000, "utf-8")
     with ChatServer(summarizer()) as server:
-        command = Inside(tmp_path, server.base_url)
+        command = LocalCommand(tmp_path, server.base_url)
         done = command.run("summarize", name, *SMALL, *MODEL, "--strategy", "direct")
         assert done.code != 0
         assert "more than the window of 8,192" in done.err
@@ -182,7 +182,7 @@ def test_a_chapter_too_long_is_refused_first(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_cannot_be_meant_is_a_sentence(command: Inside) -> None:
+def test_what_cannot_be_meant_is_a_sentence(command: LocalCommand) -> None:
     (command.folder / "plain.txt").write_text("The lamp went out at nine, and nobody came to see it. " * 40, "utf-8")
     for words, message in (
         (("plain.txt",), "no chapters are found in the document"),
@@ -195,7 +195,7 @@ def test_what_cannot_be_meant_is_a_sentence(command: Inside) -> None:
 
 
 @pytest.mark.slow
-def test_several_documents_are_summarized_separately(command: Inside) -> None:
+def test_several_documents_are_summarized_separately(command: LocalCommand) -> None:
     name = in_markdown(command.folder)
     (command.folder / "other.md").write_text("The birch was seen by a farmer in the wood. " * 60, "utf-8")
     done = command.run("summarize", name, "other.md", *SMALL)

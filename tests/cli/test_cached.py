@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.chatserver import ChatServer
-from tests.cli.inside import Inside
+from tests.cli.local_command import LocalCommand
 from tests.command import Command, seconds_of
 from tests.support import SAMPLE
 
@@ -35,7 +35,7 @@ def test_stored_summary_takes_little_time(tmp_path: Path, model: str) -> None:
     with ChatServer() as server:
         command = Command(tmp_path, server.base_url)
         words = ("summarize", str(SAMPLE), "-m", model, "-q")
-        first = Inside(tmp_path, server.base_url).run(*words)
+        first = LocalCommand(tmp_path, server.base_url).run(*words)
         assert first.code == 0, first.err
         count = len(server.seen)
 

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.chatserver import ChatServer, Seen
-from tests.cli.inside import MODEL, Inside, keepers_court
-from tests.judges import Keepers, Said, island, seen_on
+from tests.chatserver import ChatRequest, ChatServer
+from tests.cli.local_command import MODEL, LocalCommand, judging_folder
+from tests.judges import PerfectModel, ScriptedReply, island, read_sheet
 
 pytestmark = pytest.mark.slow
 COVERAGE = ("evaluate", "book.md", "poor.md", "--json", "-q", "--metric", "coverage")
 
 
-class Careless(Keepers):
+class Careless(PerfectModel):
     """Its first reply cannot be read."""
 
     def __init__(self) -> None:
@@ -27,59 +27,59 @@ class Careless(Keepers):
 
 
 @pytest.fixture
-def court(tmp_path: Path) -> Iterator[Inside]:
-    with keepers_court(tmp_path, Careless()) as command:  # type: ignore[arg-type]
+def command(tmp_path: Path) -> Iterator[LocalCommand]:
+    with judging_folder(tmp_path, Careless()) as command:  # type: ignore[arg-type]
         yield command
 
 
-def test_calls_are_listed_by_stage(court: Inside) -> None:
-    run = court.run(*COVERAGE).json["run"]
-    assert f"Prompts and replies: redraft trace {run} --calls" in court.run("trace", run).err
-    calls = court.run("trace", run, "--calls", "--json").json["calls"]
+def test_calls_are_listed_by_stage(command: LocalCommand) -> None:
+    run = command.run(*COVERAGE).json["run"]
+    assert f"Prompts and replies: redraft trace {run} --calls" in command.run("trace", run).err
+    calls = command.run("trace", run, "--calls", "--json").json["calls"]
     assert [call["number"] for call in calls] == [*range(1, len(calls) + 1)]
-    done = court.run("trace", run[:4], "--calls")
+    done = command.run("trace", run[:4], "--calls")
     assert done.out.startswith("## Questions and key facts: 2 calls\n\n| call ")
     assert "unreadable" in done.out.splitlines()[4]
     assert f"redraft trace {run} --call 1" in done.err
 
 
-def test_a_call_shows_all_its_texts(court: Inside) -> None:
-    run = court.run(*COVERAGE).json["run"]
-    text = court.run("trace", run, "--call", "2").out
+def test_a_call_shows_all_its_texts(command: LocalCommand) -> None:
+    run = command.run(*COVERAGE).json["run"]
+    text = command.run("trace", run, "--call", "2").out
     titles = [f"## {title}\n\n```" for title in ("prompt", "rejected reply", "schema of the reply", "reply")]
     for part in (island().text.strip(), "attempt 2 of 2", "That reply cannot be used: ", *titles):
         assert part in text
     assert "\x1b" not in text
-    call = court.run("trace", run, "--call", "2", "--json").json
+    call = command.run("trace", run, "--call", "2", "--json").json
     assert [message["role"] for message in call["messages"]] == ["user", "assistant", "user", "schema"]
     assert json.loads(call["reply"])["questions"]
 
-    missing = court.run("trace", run, "--call", "99")
+    missing = command.run("trace", run, "--call", "99")
     assert missing.code == 1
     assert f"has no call 99\n  list them with `redraft trace {run} --calls`" in missing.err
 
 
-def test_a_cached_call_names_the_paying_run(court: Inside) -> None:
-    first = court.run(*COVERAGE).json["run"]
-    run = court.run(*COVERAGE, "--metric", "consistency").json["run"]
-    assert "cached" in court.run("trace", run, "--calls").out.splitlines()[4]
-    text = court.run("trace", run, "--call", "1").out
+def test_a_cached_call_names_the_paying_run(command: LocalCommand) -> None:
+    first = command.run(*COVERAGE).json["run"]
+    run = command.run(*COVERAGE, "--metric", "consistency").json["run"]
+    assert "cached" in command.run("trace", run, "--calls").out.splitlines()[4]
+    text = command.run("trace", run, "--call", "1").out
     assert f"answered from the cache: run {first} sent this prompt and paid for the reply" in text
     assert island().text.strip() in text
 
 
 def test_messages_are_stored_without_the_key(tmp_path: Path) -> None:
-    judge, received = Keepers(), []
+    judge, received = PerfectModel(), []
     (tmp_path / "book.md").write_text(island().text, "utf-8")
     (tmp_path / "poor.md").write_text("Nobody is there.", "utf-8")
 
-    def serve(request: Seen) -> Said:
+    def serve(request: ChatRequest) -> ScriptedReply:
         received.append(request.body["messages"][0]["content"])
-        return judge(seen_on(request))
+        return judge(read_sheet(request))
 
     key = "sk-0123456789abcdef"
     with ChatServer(serve) as server:
-        command = Inside(tmp_path, server.base_url, REDRAFT_MODEL=MODEL, OPENAI_API_KEY=key, COLUMNS="100")
+        command = LocalCommand(tmp_path, server.base_url, REDRAFT_MODEL=MODEL, OPENAI_API_KEY=key, COLUMNS="100")
         run = command.run(*COVERAGE).json["run"]
         numbers = [call["number"] for call in command.run("trace", run, "--calls", "--json").json["calls"]]
         calls = [command.run("trace", run, "--call", str(number), "--json").json for number in numbers]

@@ -15,7 +15,7 @@ import pytest
 
 from redraft.text.words import count_words
 from tests.chatserver import ChatServer
-from tests.cli.inside import Inside
+from tests.cli.local_command import LocalCommand
 from tests.command import Command
 from tests.support import SAMPLE, story
 
@@ -32,7 +32,7 @@ USAGE_KEYS = {
 @pytest.fixture
 def command(tmp_path: Path) -> Command:
     (tmp_path / "book.md").write_text(story(120).text, "utf-8")
-    return Inside(tmp_path)
+    return LocalCommand(tmp_path)
 
 
 @pytest.mark.slow
@@ -186,7 +186,7 @@ def test_changed_prompts_prevent_resuming(command: Command, tmp_path: Path) -> N
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     resume = ("resume", stopped.json["run"], "--prompts", str(tmp_path / "mine"))
-    assert Inside(elsewhere, REDRAFT_DB=str(command.database)).run(*resume).code == 3
+    assert LocalCommand(elsewhere, REDRAFT_DB=str(command.database)).run(*resume).code == 3
     chunk = tmp_path / "mine" / "summarize_chunk.md"
     chunk.write_text(chunk.read_text() + "\nPlease.")
     done = command.run(*resume)
@@ -202,7 +202,7 @@ def test_changed_prompts_prevent_resuming(command: Command, tmp_path: Path) -> N
 @pytest.mark.parametrize("stop", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.nightly)])
 def test_stop_is_clean_and_names_the_resume(command: Command, stop: signal.Signals) -> None:
     with ChatServer(latency=lambda prompt, completion, index: 0.5 if index < 16 else 0.0) as server:
-        served = Inside(command.folder, server.base_url)
+        served = LocalCommand(command.folder, server.base_url)
         process = served.start("summarize", "book.md", "--model", "openai:gpt-4o-mini", "--chunk-tokens", "100")
         while not server.seen:
             assert process.poll() is None

@@ -9,41 +9,41 @@ import pytest
 
 from redraft.prompts.coherence import ASPECTS
 from tests.chatserver import ChatServer
-from tests.cli.inside import MODEL, Inside, facts, keepers_court
-from tests.command import Done
-from tests.judges import Keepers, Said, Sheet, told
+from tests.cli.local_command import MODEL, LocalCommand, facts, judging_folder
+from tests.command import Completed
+from tests.judges import PerfectModel, ScriptedReply, Sheet, summary_of
 from tests.support import SAMPLE
 
-GOOD = told(1, 2, 3, 4, 5)
+GOOD = summary_of(1, 2, 3, 4, 5)
 COMPARE = ("compare", "book.md", "poor.md", "good.md")
 
 
-class Courteous(Keepers):
+class Courteous(PerfectModel):
     """Knows which summary is right, and prefers the structure of whatever comes first."""
 
-    def prefer_summary(self, sheet: Sheet) -> Said:
+    def prefer_summary(self, sheet: Sheet) -> ScriptedReply:
         return super().prefer_summary(sheet) | {"structure": "first"}
 
 
 @pytest.fixture(scope="module")
-def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
-    with keepers_court(tmp_path_factory.mktemp("comparing"), Courteous()) as command:
+def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCommand]:
+    with judging_folder(tmp_path_factory.mktemp("comparing"), Courteous()) as command:
         (command.folder / "good.md").write_text(GOOD, "utf-8")
         yield command
 
 
 @pytest.fixture(scope="module")
-def done(command: Inside) -> Done:
+def done(command: LocalCommand) -> Completed:
     done = command.run(*COMPARE, "--repeat", "2")
     assert done.code == 0, done.err
     return done
 
 
-def with_new_database(command: Inside, folder: Path) -> Inside:
-    return Inside(command.folder, **{**command.environment, "REDRAFT_DB": str(folder / "new.db")})
+def with_new_database(command: LocalCommand, folder: Path) -> LocalCommand:
+    return LocalCommand(command.folder, **{**command.environment, "REDRAFT_DB": str(folder / "new.db")})
 
 
-def test_a_comparison_shows_winners_and_bias(done: Done) -> None:
+def test_a_comparison_shows_winners_and_bias(done: Completed) -> None:
     assert facts(done.out).startswith(
         "aspect better A B tie no verdict ties"
         " overall B 0 2 0 0 detail B 0 2 0 0 structure tie 0 0 2 0 2 by the order logic B 0 2 0 0"
@@ -58,14 +58,14 @@ def test_a_comparison_shows_winners_and_bias(done: Done) -> None:
     assert " · 4 calls · " in done.err
 
 
-def test_a_reversed_comparison_asks_nobody_again(command: Inside, done: Done) -> None:
-    poor = b"\n" + told(1, 3, 4, wrong={2: "Bob"}).encode()
+def test_a_reversed_comparison_asks_nobody_again(command: LocalCommand, done: Completed) -> None:
+    poor = b"\n" + summary_of(1, 3, 4, wrong={2: "Bob"}).encode()
     reversed_ = command.run("compare", "book.md", "good.md", "-", "--repeat", "2", stdin=poor)
     assert "overall A 2 0 0 0" in facts(reversed_.out)
     assert " · 0 calls · " in reversed_.err
 
 
-def test_the_json_keeps_the_contract(command: Inside, done: Done) -> None:
+def test_the_json_keeps_the_contract(command: LocalCommand, done: Completed) -> None:
     output = command.run(*COMPARE, "--repeat", "2", "--json", "-q")
     assert output.err == ""
     content = output.json
@@ -89,7 +89,7 @@ def test_the_json_keeps_the_contract(command: Inside, done: Done) -> None:
     assert command.run("resume", content["run"], "--json").json == content
 
 
-def test_other_commands_show_a_comparison(command: Inside, done: Done) -> None:
+def test_other_commands_show_a_comparison(command: LocalCommand, done: Completed) -> None:
     run = command.run(*COMPARE, "--repeat", "2", "--json").json["run"]
     assert command.run("show", run).out == done.out
     assert command.run("show", run, "--json").json == command.run("resume", run, "--json").json
@@ -102,7 +102,7 @@ def test_other_commands_show_a_comparison(command: Inside, done: Done) -> None:
     assert "made no summary: it asked which of two summaries is better" in refused.err
 
 
-def test_comparison_out_of_budget_resumes(command: Inside, tmp_path: Path) -> None:
+def test_comparison_out_of_budget_resumes(command: LocalCommand, tmp_path: Path) -> None:
     fresh = with_new_database(command, tmp_path)
     stopped = fresh.run(*COMPARE, "--max-calls", "1")
     assert (stopped.code, stopped.out) == (3, "")
@@ -119,9 +119,9 @@ def test_comparison_out_of_budget_resumes(command: Inside, tmp_path: Path) -> No
     assert " · 2 calls · " in done.err
 
 
-def test_no_verdict_is_no_success(command: Inside) -> None:
+def test_no_verdict_is_no_success(command: LocalCommand) -> None:
     with ChatServer(lambda request: "\x1b[31mI would rather not.") as server:
-        done = Inside(command.folder, server.base_url).run(*COMPARE, "--model", MODEL)
+        done = LocalCommand(command.folder, server.base_url).run(*COMPARE, "--model", MODEL)
 
     listed = command.run("runs", "--status", "incomplete", "--json").json["runs"]
     [status] = {run["status"] for run in listed if run["kind"] == "compare"}
@@ -140,10 +140,10 @@ def test_no_verdict_is_no_success(command: Inside) -> None:
     assert "redraft trace" not in shown.err
 
 
-def test_equal_summaries_tie_without_a_call(command: Inside) -> None:
+def test_equal_summaries_tie_without_a_call(command: LocalCommand) -> None:
     compare = ("compare", "book.md", "good.md", "good.md", "--model", MODEL)
     with ChatServer(lambda _: "I prefer the first.") as server:
-        here = Inside(command.folder, server.base_url)
+        here = LocalCommand(command.folder, server.base_url)
         done, planned = here.run(*compare), here.run(*compare, "--dry-run")
     assert done.code == 0, done.err
     assert server.seen == []
@@ -153,7 +153,7 @@ def test_equal_summaries_tie_without_a_call(command: Inside) -> None:
 
 
 @pytest.mark.slow
-def test_a_dry_run_counts_the_calls(command: Inside, tmp_path: Path) -> None:
+def test_a_dry_run_counts_the_calls(command: LocalCommand, tmp_path: Path) -> None:
     fresh = with_new_database(command, tmp_path)
     arguments = (*COMPARE, "--judge", MODEL, "--judge", "openai:n", "--repeat", "2", "--json")
     planned = fresh.run(*arguments, "--dry-run").json
@@ -169,14 +169,14 @@ def test_a_dry_run_counts_the_calls(command: Inside, tmp_path: Path) -> None:
 
 
 def test_hostile_reasons_are_shortened_and_sanitized(tmp_path: Path) -> None:
-    class Evil(Keepers):
-        def prefer_summary(self, sheet: Sheet) -> Said:
+    class Evil(PerfectModel):
+        def prefer_summary(self, sheet: Sheet) -> ScriptedReply:
             reason = "It is \x1b[31mred\x07\n\nwarning: nothing\u202e " + "so " * 9999
             return super().prefer_summary(sheet) | {"reason": reason}
 
-    with keepers_court(tmp_path, Evil()) as court:
+    with judging_folder(tmp_path, Evil()) as command:
         (tmp_path / "good.md").write_text(GOOD, "utf-8")
-        done, content = court.run(*COMPARE), court.run(*COMPARE, "--json").json
+        done, content = command.run(*COMPARE), command.run(*COMPARE, "--json").json
     reason = content["metrics"]["preference"]["details"]["judgings"][0]["a_first"]["reason"]
     assert done.code == 0, done.err
     assert reason.startswith("It is red warning: nothing so so")
@@ -188,7 +188,7 @@ def test_hostile_reasons_are_shortened_and_sanitized(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_built_in_model_cannot_tell(tmp_path: Path) -> None:
-    command = Inside(tmp_path)
+    command = LocalCommand(tmp_path)
     good = command.run("summarize", str(SAMPLE), "--words", "200", "-q").out
     (tmp_path / "good.md").write_text(good, "utf-8")
     (tmp_path / "poor.md").write_text(good.partition(". ")[0] + ".", "utf-8")
@@ -211,7 +211,7 @@ def test_the_built_in_model_cannot_tell(tmp_path: Path) -> None:
     ],
 )
 def test_mistakes_are_refused_before_storing(
-    command: Inside, tmp_path: Path, arguments: tuple[str, ...], code: int, message: str
+    command: LocalCommand, tmp_path: Path, arguments: tuple[str, ...], code: int, message: str
 ) -> None:
     fresh = with_new_database(command, tmp_path)
     (command.folder / "empty.md").write_text("\n...\n", "utf-8")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.inside import Inside
+from tests.cli.local_command import LocalCommand
 from tests.pages.support import SAMPLE
 
 pytestmark = pytest.mark.slow
@@ -31,9 +31,9 @@ class _Links(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def two(tmp_path_factory: pytest.TempPathFactory) -> tuple[Inside, list[str]]:
+def two(tmp_path_factory: pytest.TempPathFactory) -> tuple[LocalCommand, list[str]]:
     """Two summaries of the sample book, of different lengths, drafted and judged by the built-in model."""
-    command = Inside(tmp_path_factory.mktemp("two"), COLUMNS="100")
+    command = LocalCommand(tmp_path_factory.mktemp("two"), COLUMNS="100")
     runs = []
     for words in ("100", "300"):
         done = command.run(
@@ -54,7 +54,7 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> tuple[Inside, list[str]]:
     return command, runs
 
 
-def test_the_page_is_self_contained(two: tuple[Inside, list[str]]) -> None:
+def test_the_page_is_self_contained(two: tuple[LocalCommand, list[str]]) -> None:
     command, runs = two
     done = command.run("compare-runs", *runs, "-o", "compare.html")
     assert (done.code, done.out) == (0, ""), done.err
@@ -70,7 +70,7 @@ def test_the_page_is_self_contained(two: tuple[Inside, list[str]]) -> None:
     assert "300 words" in page
 
 
-def test_the_forms_say_the_same(two: tuple[Inside, list[str]]) -> None:
+def test_the_forms_say_the_same(two: tuple[LocalCommand, list[str]]) -> None:
     command, runs = two
     read = command.run("compare-runs", *runs, "--format", "json").json
     assert [run["result"]["run"] for run in read["runs"]] == runs
@@ -94,7 +94,7 @@ def test_the_forms_say_the_same(two: tuple[Inside, list[str]]) -> None:
     assert (command.folder / "c.json").read_text("utf-8").startswith('{\n  "format": 3')
 
 
-def test_incomparable_runs_are_refused(two: tuple[Inside, list[str]]) -> None:
+def test_incomparable_runs_are_refused(two: tuple[LocalCommand, list[str]]) -> None:
     command, runs = two
     for words, message in (
         ([runs[0]], "you gave only one run"),
@@ -113,7 +113,7 @@ def test_incomparable_runs_are_refused(two: tuple[Inside, list[str]]) -> None:
     assert (done.code, "these runs are of different documents: " in " ".join(done.err.split())) == (2, True)
 
 
-def test_nothing_of_this_machine_is_in_it(two: tuple[Inside, list[str]]) -> None:
+def test_nothing_of_this_machine_is_in_it(two: tuple[LocalCommand, list[str]]) -> None:
     command, runs = two
     for form in ("html", "json"):
         text = command.run("compare-runs", *runs, "--format", form).out

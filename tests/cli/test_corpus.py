@@ -6,22 +6,22 @@ import json
 
 import pytest
 
-from tests.cli.inside import Inside
+from tests.cli.local_command import LocalCommand
 from tests.readers.test_corpus import TREES, three
 
 SMALL = ("--words", "90", "--quiet")
 
 
 @pytest.fixture(scope="module")
-def command(tmp_path_factory: pytest.TempPathFactory) -> Inside:
+def command(tmp_path_factory: pytest.TempPathFactory) -> LocalCommand:
     folder = tmp_path_factory.mktemp("corpus")
     three(folder)
     (folder / "summary.md").write_text("In chapter 1 the alder number 0 was seen by Ruth Crane in 1999.", "utf-8")
-    return Inside(folder, COLUMNS="100")
+    return LocalCommand(folder, COLUMNS="100")
 
 
 @pytest.fixture(scope="module")
-def paths(command: Inside) -> list[str]:
+def paths(command: LocalCommand) -> list[str]:
     return [f"{tree}.{kind}" for tree, kind in zip(TREES, ("docx", "html", "pdf"), strict=True)]
 
 
@@ -33,7 +33,7 @@ def named_rightly(place: dict[str, str]) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["hierarchical", "incremental", "direct"])
-def test_every_sentence_names_its_document(command: Inside, paths: list[str], strategy: str) -> None:
+def test_every_sentence_names_its_document(command: LocalCommand, paths: list[str], strategy: str) -> None:
     options = ("--strategy", strategy, "--chunk-tokens", "512", "--json")
     result = command.run("summarize", *paths, *SMALL, *options).json
     cited = command.run("show", result["run"], "--cite", "json").json["places"]
@@ -47,7 +47,7 @@ def test_every_sentence_names_its_document(command: Inside, paths: list[str], st
 
 
 @pytest.mark.slow
-def test_every_place_names_its_document(command: Inside, paths: list[str]) -> None:
+def test_every_place_names_its_document(command: LocalCommand, paths: list[str]) -> None:
     run = command.run("summarize", *paths, *SMALL, "--json").json["run"]
     where = "alder.docx, Chapter 1: The alder"
     assert f"] {where}: “" in command.run("show", run, "--cite").out
@@ -61,7 +61,7 @@ def test_every_place_names_its_document(command: Inside, paths: list[str]) -> No
 
 
 @pytest.mark.nightly
-def test_commands_read_files_as_one_document(command: Inside, paths: list[str]) -> None:
+def test_commands_read_files_as_one_document(command: LocalCommand, paths: list[str]) -> None:
     evaluated = command.run(
         "evaluate", *paths, "summary.md", "--metric", "coverage", "--metric", "consistency", "--json"
     )
@@ -81,7 +81,7 @@ def test_commands_read_files_as_one_document(command: Inside, paths: list[str]) 
 
 
 @pytest.mark.slow
-def test_what_is_read_of_several_is_shown(command: Inside, paths: list[str]) -> None:
+def test_what_is_read_of_several_is_shown(command: LocalCommand, paths: list[str]) -> None:
     output = command.run("read", *paths).out
     assert "- document: alder.docx: " in output
     assert "- note: cedar.pdf: left out: " in output
@@ -89,7 +89,7 @@ def test_what_is_read_of_several_is_shown(command: Inside, paths: list[str]) -> 
 
 
 @pytest.mark.slow
-def test_what_cannot_be_meant_is_a_sentence(command: Inside, paths: list[str]) -> None:
+def test_what_cannot_be_meant_is_a_sentence(command: LocalCommand, paths: list[str]) -> None:
     for words, message in (
         (("summarize", *paths, "--pages", "1"), "pages are selected from one document, but 3 were given"),
         (("summarize", paths[0], "gone.md"), "gone.md: no such file"),
@@ -101,7 +101,7 @@ def test_what_cannot_be_meant_is_a_sentence(command: Inside, paths: list[str]) -
 
 
 @pytest.mark.slow
-def test_one_of_several_comes_from_stdin(command: Inside, paths: list[str]) -> None:
+def test_one_of_several_comes_from_stdin(command: LocalCommand, paths: list[str]) -> None:
     piped = (command.folder / paths[0]).read_bytes()
     result = command.run("summarize", "-", paths[1], *SMALL, "--json", stdin=piped).json
     cited = command.run("show", result["run"], "--cite", "json").json["places"]

@@ -18,12 +18,12 @@ from redraft.cli.overview import GROUPS
 from redraft.cli.sections import Command
 from redraft.fields import field_like, option_of, setting
 from redraft.settings import DraftConfig, JudgeConfig, Limits, ModelSettings, RefineConfig
-from tests.cli.inside import Inside
+from tests.cli.local_command import LocalCommand
 
 
 @pytest.fixture
-def command(tmp_path: Path) -> Inside:
-    return Inside(tmp_path, COLUMNS="80")
+def command(tmp_path: Path) -> LocalCommand:
+    return LocalCommand(tmp_path, COLUMNS="80")
 
 
 def _all(group: click.Group, *path: str) -> list[tuple[tuple[str, ...], Command]]:
@@ -41,7 +41,7 @@ COMMANDS = _all(app)
 LARGE = [(path, one) for path, one in COMMANDS if one.first]
 
 
-def test_large_commands_show_ten_grouped_options(command: Inside) -> None:
+def test_large_commands_show_ten_grouped_options(command: LocalCommand) -> None:
     output = command.run("summarize", "--help").out
 
     titles = ["Summary:", "Model:", "Judging:", "Refining:", "Limits:", "Output:"]
@@ -54,7 +54,7 @@ def test_large_commands_show_ten_grouped_options(command: Inside) -> None:
 
 
 @pytest.mark.parametrize(("path", "one"), LARGE)
-def test_short_help_has_ten_options(command: Inside, path: tuple[str, ...], one: Command) -> None:
+def test_short_help_has_ten_options(command: LocalCommand, path: tuple[str, ...], one: Command) -> None:
     known = {option.long.removeprefix("--") for option in one.options}
     assert len(one.first) == len(set(one.first)) == 10
     assert known > set(one.first)
@@ -64,7 +64,7 @@ def test_short_help_has_ten_options(command: Inside, path: tuple[str, ...], one:
 
 
 @pytest.mark.parametrize(("path", "one"), COMMANDS)
-def test_help_lists_every_option_in_80_columns(command: Inside, path: tuple[str, ...], one: Command) -> None:
+def test_help_lists_every_option_in_80_columns(command: LocalCommand, path: tuple[str, ...], one: Command) -> None:
     done = command.run("help", *path)
 
     assert done.code == 0, done.err
@@ -78,7 +78,7 @@ def test_help_lists_every_option_in_80_columns(command: Inside, path: tuple[str,
         assert (option.get_help_record(context) or ("", ""))[1].count("[default") <= 1, f"{option.long} says it twice"
 
 
-def test_help_alone_is_the_whole_overview(command: Inside) -> None:
+def test_help_alone_is_the_whole_overview(command: LocalCommand) -> None:
     overview = command.run("help")
 
     assert overview.code == 0
@@ -100,7 +100,7 @@ def test_help_alone_is_the_whole_overview(command: Inside) -> None:
         (("help", "runs", "x"), "redraft runs has no command 'x'"),
     ],
 )
-def test_an_unknown_command_names_the_nearest(command: Inside, arguments: tuple[str, ...], message: str) -> None:
+def test_an_unknown_command_names_the_nearest(command: LocalCommand, arguments: tuple[str, ...], message: str) -> None:
     done = command.run(*arguments)
 
     assert done.code == 2
@@ -108,7 +108,7 @@ def test_an_unknown_command_names_the_nearest(command: Inside, arguments: tuple[
     assert done.out == ""
 
 
-def test_short_options_equal_the_long_ones(command: Inside, tmp_path: Path) -> None:
+def test_short_options_equal_the_long_ones(command: LocalCommand, tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text("# T\n\n" + "The keeper of the light saw the ship come in. " * 80, "utf-8")
     done = command.run("summarize", "book.md", "-m", "extractive", "-w", "40", "-q", "-o", "out.md", "--json")
 

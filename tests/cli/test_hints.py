@@ -22,16 +22,16 @@ from redraft.errors import Raise, RunCommand, RunError, fix_json
 from redraft.settings import Limits
 from redraft.store.runs import Run
 from tests.chatserver import ChatServer, Fault, summarizer
-from tests.cli.inside import Inside, keepers_court
+from tests.cli.local_command import LocalCommand, judging_folder
 from tests.support import story
 
 HINT = re.compile(r"redraft ((?:resume|trace|show|diff|fork) \w{8}.*)$", re.MULTILINE)
 
 
 @pytest.fixture
-def command(tmp_path: Path) -> Inside:
+def command(tmp_path: Path) -> LocalCommand:
     (tmp_path / "book.md").write_text(story(120).text, "utf-8")
-    made = Inside(tmp_path)
+    made = LocalCommand(tmp_path)
     del made.environment["REDRAFT_DB"]
     return made
 
@@ -43,7 +43,7 @@ def hinted(text: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_hint_to_resume_names_the_database(command: Inside) -> None:
+def test_hint_to_resume_names_the_database(command: LocalCommand) -> None:
     own = ("--db", "my runs.db", "-o", "the summary.md")
     stopped = command.run("summarize", "book.md", "-w", "60", "--chunk-tokens", "100", "--max-calls", "1", *own)
     assert stopped.code == 3
@@ -59,7 +59,7 @@ def test_hint_to_resume_names_the_database(command: Inside) -> None:
     assert "Sentence number" in (command.folder / "the summary.md").read_text("utf-8")
 
 
-def test_failure_in_json_has_the_whole_command(command: Inside) -> None:
+def test_failure_in_json_has_the_whole_command(command: LocalCommand) -> None:
     options = ("--chunk-tokens", "100", "--context-tokens", "1500", "--max-calls", "1", "--db", "it's.db", "--json")
     stopped = command.run("evaluate", "book.md", "book.md", "--metric", "coverage", *options[2:])
     assert stopped.code == 3
@@ -72,26 +72,26 @@ def test_failure_in_json_has_the_whole_command(command: Inside) -> None:
 @pytest.mark.slow
 def test_changed_prompts_name_the_command_to_use(tmp_path: Path) -> None:
     arguments = ("refine", "book.md", "poor.md", "-g", "coverage=1", "-g", "consistency=1", "-w", "100", "--json")
-    with keepers_court(tmp_path) as court:
-        whole = court.run(*arguments)
-        court.environment["REDRAFT_DB"] = str(tmp_path / "other.db")
-        stopped = court.run(*arguments, "--max-calls", str(whole.json["usage"]["calls"] - 1))
+    with judging_folder(tmp_path) as command:
+        whole = command.run(*arguments)
+        command.environment["REDRAFT_DB"] = str(tmp_path / "other.db")
+        stopped = command.run(*arguments, "--max-calls", str(whole.json["usage"]["calls"] - 1))
         assert stopped.code == 3, stopped.err
         run = stopped.json["run"]
         with sqlite3.connect(tmp_path / "other.db") as database:
             database.execute("UPDATE runs SET body = json_set(body, '$.prompt_hashes.edit', 'of before')")
-        refused = court.run("resume", run)
+        refused = command.run("resume", run)
         text = " ".join(refused.err.split())
         assert refused.code == 1
         assert f"the prompts of run {run} have changed since it began: edit" in text
         hint = f"with the code that began it (redraft {version('redraft')}); to go on with today's prompts, use"
-        rounds = [round_["round"] for round_ in court.run("trace", run, "--json").json["rounds"]]
+        rounds = [round_["round"] for round_ in command.run("trace", run, "--json").json["rounds"]]
         accepted = [round_["number"] for round_ in rounds if round_["accepted"]]
         assert f"{hint} redraft fork {run} --round {accepted[-1]}" in text
-        assert court.run("fork", run, "--round", str(accepted[-1]), "-q").code == 0
+        assert command.run("fork", run, "--round", str(accepted[-1]), "-q").code == 0
 
 
-def test_environment_need_not_be_repeated(command: Inside) -> None:
+def test_environment_need_not_be_repeated(command: LocalCommand) -> None:
     command.environment["REDRAFT_DB"] = str(command.database)
     stopped = command.run("summarize", "book.md", "-w", "60", "--chunk-tokens", "100", "--max-calls", "1")
 
@@ -107,7 +107,7 @@ def test_environment_need_not_be_repeated(command: Inside) -> None:
     assert all(shlex.split(one)[-2:] == ["--db", str(command.database)] for one in hints_of)
 
 
-def test_command_has_what_must_be_repeated(command: Inside) -> None:
+def test_command_has_what_must_be_repeated(command: LocalCommand) -> None:
     advice = ("wait, then ", RunCommand("resume", "3fa2c1d0"), ", or ", RunCommand("trace", "3fa2c1d0"))
     with resume.make_context("resume", ["3fa2c1d0", "--db", "x y.db", "-o", "out.md"]):
         words = hints.SHELL.render(advice)
@@ -117,7 +117,7 @@ def test_command_has_what_must_be_repeated(command: Inside) -> None:
     assert hints.SHELL.render(advice) == "wait, then `redraft resume 3fa2c1d0`, or redraft trace 3fa2c1d0"
 
 
-def test_error_is_worded_at_the_door(command: Inside) -> None:
+def test_error_is_worded_at_the_door(command: LocalCommand) -> None:
     @click.command(cls=Command)
     @options.db
     def failing(db: str) -> None:
@@ -130,9 +130,9 @@ def test_error_is_worded_at_the_door(command: Inside) -> None:
 
 @pytest.mark.nightly
 def test_every_json_is_one_object(tmp_path: Path) -> None:
-    with keepers_court(tmp_path) as court:
-        run = court.run("refine", "book.md", "poor.md", "-g", "coverage=1", "-w", "100", "--json").json["run"]
-        court.run("pack", "export", "book.md", "-o", "book.pack.json")
+    with judging_folder(tmp_path) as command:
+        run = command.run("refine", "book.md", "poor.md", "-g", "coverage=1", "-w", "100", "--json").json["run"]
+        command.run("pack", "export", "book.md", "-o", "book.pack.json")
         for arguments in (
             ("runs",),
             ("runs", "--kind", "nothing"),
@@ -159,7 +159,7 @@ def test_every_json_is_one_object(tmp_path: Path) -> None:
             ("summarize", "book.md", "-w", "40", "--dry-run"),
             ("nonsense",),
         ):
-            done = court.run(*arguments, "--json")
+            done = command.run(*arguments, "--json")
             printed = json.loads(done.out)
             assert isinstance(printed, dict), arguments
             assert ("error" in printed and set(printed) == {"error"}) == (done.code in {1, 2}), (arguments, done)
@@ -182,7 +182,7 @@ def test_suggested_cost_limit_uses_the_old_prices() -> None:
 
 
 @pytest.mark.slow
-def test_suggested_cost_limit_is_enough(command: Inside) -> None:
+def test_suggested_cost_limit_is_enough(command: LocalCommand) -> None:
     (command.folder / "prices.toml").write_text(
         '[prices]\n"gpt-5-mini" = { prompt = 1.0, completion = 8.0 }\n', "utf-8"
     )
@@ -200,7 +200,7 @@ def test_suggested_cost_limit_is_enough(command: Inside) -> None:
     assert done.json["usage"]["cost_usd"] <= float(arguments[3]) <= 0.1
 
 
-def test_resume_hint_names_a_server_again(command: Inside, tmp_path: Path) -> None:
+def test_resume_hint_names_a_server_again(command: LocalCommand, tmp_path: Path) -> None:
     command.environment |= {"REDRAFT_DB": str(command.database), "OPENAI_API_KEY": "sk-usual-0123"}
     with ChatServer(lambda _: Fault("status", status=500, message="no")) as server:
         address = ("--base-url", server.base_url)
@@ -217,7 +217,7 @@ def test_resume_hint_names_a_server_again(command: Inside, tmp_path: Path) -> No
     assert hinted(command.run("show", resume[1]).err) == resume[:2], "the user's own file names it"
 
 
-def test_dry_run_notes_an_exceeded_limit(command: Inside) -> None:
+def test_dry_run_notes_an_exceeded_limit(command: LocalCommand) -> None:
     (command.folder / "prices.toml").write_text('[prices]\n"m" = { prompt = 10.0, completion = 20.0 }\n', "utf-8")
     arguments = ("summarize", "book.md", "-m", "openai:m", "--set", "prices=prices.toml", "--dry-run", "--max-cost")
     assert "the cost is more than --max-cost 0.001; the run may stop there" in command.run(*arguments, "0.001").err

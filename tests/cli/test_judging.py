@@ -13,26 +13,26 @@ from redraft.report.markdown.evaluation import brief_finding, finding_item, plac
 from redraft.report.markdown.result import score_items
 from redraft.text.words import count_words
 from tests.chatserver import ChatServer
-from tests.cli.inside import MODEL, Inside, keepers_court, plan
-from tests.command import Command, Done
-from tests.judges import Keepers, Said, Sheet, island, named, told
+from tests.cli.local_command import MODEL, LocalCommand, judging_folder, plan
+from tests.command import Command, Completed
+from tests.judges import PerfectModel, ScriptedReply, Sheet, island, name_question, summary_of
 from tests.support import SAMPLE
 
 GOALS = ("--goal", "coverage=1", "--goal", "consistency=1", "--words", "100")
 BY_FACTS = ("--metric", "keyfact_recall", "--metric", "faithfulness")
-POOR = told(1, 3, 4, wrong={2: "Bob"})
+POOR = summary_of(1, 3, 4, wrong={2: "Bob"})
 THERE = "choose from: coverage, consistency, keyfact_recall, faithfulness, booookscore"
 
 
 @pytest.fixture(scope="module")
-def refined(command: Inside) -> Done:
+def refined(command: LocalCommand) -> Completed:
     """A refinement that meets its goals in one round."""
     done = command.run("refine", "book.md", "poor.md", *GOALS, "--json")
     assert done.code == 0, done.err
     return done
 
 
-def test_an_evaluation_shows_scores_and_findings(command: Inside) -> None:
+def test_an_evaluation_shows_scores_and_findings(command: LocalCommand) -> None:
     done = command.run("evaluate", "book.md", "poor.md")
     assert done.code == 0, done.err
     assert done.out.startswith(
@@ -53,9 +53,9 @@ def test_an_evaluation_shows_scores_and_findings(command: Inside) -> None:
 
 
 @pytest.mark.slow
-def test_the_built_in_model_needs_no_key(command: Inside) -> None:
+def test_the_built_in_model_needs_no_key(command: LocalCommand) -> None:
     # The refinement in a process of its own, as anybody has it.
-    process, inside = Command(command.folder), Inside(command.folder, COLUMNS="100")
+    process, inside = Command(command.folder), LocalCommand(command.folder, COLUMNS="100")
     first = inside.run("summarize", str(SAMPLE), "--words", "150", "-q", "-o", "first.md")
     assert first.code == 0, first.err
     done = process.run("refine", str(SAMPLE), "first.md", "--rounds", "1")
@@ -68,7 +68,7 @@ def test_the_built_in_model_needs_no_key(command: Inside) -> None:
     assert "(Chapter " in inside.run("evaluate", str(SAMPLE), "first.md").out
 
 
-def test_json_of_an_evaluation_keeps_the_contract(command: Inside) -> None:
+def test_json_of_an_evaluation_keeps_the_contract(command: LocalCommand) -> None:
     done = command.run("evaluate", "book.md", "-", "--metric", "consistency", "--json", "-q", stdin=POOR.encode())
     assert done.err == ""
     content = done.json
@@ -83,7 +83,7 @@ def test_json_of_an_evaluation_keeps_the_contract(command: Inside) -> None:
 
 
 @pytest.mark.slow
-def test_statistics_are_always_measured(command: Inside) -> None:
+def test_statistics_are_always_measured(command: LocalCommand) -> None:
     alone = command.run("evaluate", "book.md", "poor.md", "--metric", "statistics", "--all")
     assert alone.code == 0, alone.err
     assert "0 calls" in alone.err
@@ -96,7 +96,7 @@ def test_statistics_are_always_measured(command: Inside) -> None:
 
 
 @pytest.mark.slow
-def test_several_judgings_show_how_far_they_agree(command: Inside) -> None:
+def test_several_judgings_show_how_far_they_agree(command: LocalCommand) -> None:
     done = command.run("evaluate", "book.md", "poor.md", "--repeat", "2", "--metric", "consistency")
 
     assert "2 judgings: mean 0.75, sd 0.00, from 0.75 to 0.75; they agree on 100% of the verdicts" in done.out
@@ -106,16 +106,16 @@ def test_several_judgings_show_how_far_they_agree(command: Inside) -> None:
     assert judges["metrics"]["coverage"]["details"]["spread"]["n"] == 2
 
 
-def test_unreadable_judgments_are_no_success(command: Inside) -> None:
+def test_unreadable_judgments_are_no_success(command: LocalCommand) -> None:
     with ChatServer(lambda request: "I would rather not.") as server:
-        served = Inside(command.folder, server.base_url)
+        served = LocalCommand(command.folder, server.base_url)
         done = served.run("evaluate", "book.md", "poor.md", "--metric", "consistency", "--model", MODEL)
 
     assert done.code == 3, done.err
     assert "consistency failed: " in done.out
 
 
-def test_an_abstaining_judge_has_not_failed(command: Inside) -> None:
+def test_an_abstaining_judge_has_not_failed(command: LocalCommand) -> None:
     """The built-in model says of no sentence that it is clear."""
     done = command.run("evaluate", "book.md", "poor.md", "--metric", "booookscore", "--judge", "extractive")
 
@@ -126,8 +126,8 @@ def test_an_abstaining_judge_has_not_failed(command: Inside) -> None:
     assert "failed" not in traced.out
 
 
-def test_all_shows_the_rest_of_findings(command: Inside) -> None:
-    wrong = told(wrong={n: f"Bob{n}" for n in range(1, 13)}).encode()
+def test_all_shows_the_rest_of_findings(command: LocalCommand) -> None:
+    wrong = summary_of(wrong={n: f"Bob{n}" for n in range(1, 13)}).encode()
     evaluate = ("evaluate", "book.md", "-", "--metric", "consistency")
     assert "... and 2 more (see --all, or redraft trace " in command.run(*evaluate, stdin=wrong).out
     in_full = command.run(*evaluate, "--all", stdin=wrong).out
@@ -135,7 +135,7 @@ def test_all_shows_the_rest_of_findings(command: Inside) -> None:
     assert "more (" not in in_full
 
 
-def test_a_refinement_says_what_became_of_goals(command: Inside, refined: Done) -> None:
+def test_a_refinement_says_what_became_of_goals(command: LocalCommand, refined: Completed) -> None:
     result = refined.json
     assert (result["kind"], result["stop_reason"]) == ("refine", "goals_met")
     assert result["goals"] == {
@@ -155,14 +155,14 @@ def test_a_refinement_says_what_became_of_goals(command: Inside, refined: Done) 
         assert line in done.err
 
 
-def test_a_missed_goal_prints_the_best_draft(command: Inside) -> None:
+def test_a_missed_goal_prints_the_best_draft(command: LocalCommand) -> None:
     done = command.run("refine", "book.md", "poor.md", "--rounds", "1", "--words", "28")
     assert (done.code, "Bob" in done.out) == (3, False)
     assert "; coverage 0.50 -> " in done.err
     assert "(goal 0.8 missed)" in done.err
 
 
-def test_summary_is_drafted_and_refined_together(command: Inside) -> None:
+def test_summary_is_drafted_and_refined_together(command: LocalCommand) -> None:
     writer, goal = ("--model", "extractive", "--judge", MODEL), ("--goal", "coverage=0.3")
     done = command.run("summarize", "book.md", "--refine", "--words", "60", *writer, *goal, "--json")
 
@@ -175,7 +175,7 @@ def test_summary_is_drafted_and_refined_together(command: Inside) -> None:
     assert (listed["kind"], listed["strategy"]) == ("refine", "hierarchical")
 
 
-def test_a_fork_keeps_other_settings(command: Inside, refined: Done) -> None:
+def test_a_fork_keeps_other_settings(command: LocalCommand, refined: Completed) -> None:
     run = refined.json["run"]
     done = command.run("fork", run, "--round", "1", "--goal", "coverage=0.5", "--policy", "paper", "--json")
 
@@ -191,14 +191,14 @@ def test_a_fork_keeps_other_settings(command: Inside, refined: Done) -> None:
 
 
 @pytest.mark.slow
-def test_judging_is_set_by_environment_and_file(command: Inside) -> None:
+def test_judging_is_set_by_environment_and_file(command: LocalCommand) -> None:
     folder = command.folder / "set"
     folder.mkdir()
     (folder / "redraft.toml").write_text(
         'goal = ["coverage=0.7"]\nmetric = "coverage"\n[pack]\nquestions = 3\n[refine]\nrounds = 1\n'
     )
     server = {name: value for name, value in command.environment.items() if name.startswith("OPENAI_")}
-    command = Inside(folder, REDRAFT_JUDGE=f"extractive {MODEL}", REDRAFT_TOP_K="2", **server)
+    command = LocalCommand(folder, REDRAFT_JUDGE=f"extractive {MODEL}", REDRAFT_TOP_K="2", **server)
     done = command.run("refine", "../book.md", "../poor.md", "--json")
     assert done.code in {0, 3}, done.out
     assert {metric: goal["at_least"] for metric, goal in done.json["goals"].items()} == {"coverage": 0.7}
@@ -215,8 +215,8 @@ def test_judging_is_set_by_environment_and_file(command: Inside) -> None:
 
 
 @pytest.mark.slow
-def test_a_dry_run_estimates_judging_and_refining(command: Inside, tmp_path: Path) -> None:
-    fresh = Inside(command.folder, REDRAFT_DB=str(tmp_path / "fresh.db"))
+def test_a_dry_run_estimates_judging_and_refining(command: LocalCommand, tmp_path: Path) -> None:
+    fresh = LocalCommand(command.folder, REDRAFT_DB=str(tmp_path / "fresh.db"))
     planned = plan(fresh, "refine", "book.md", "poor.md", *GOALS)
     usage = fresh.run("refine", "book.md", "poor.md", *GOALS, "--json").json["usage"]
     assert 0 < usage["calls"] <= planned["calls"] * 4 / 3
@@ -237,8 +237,8 @@ def test_a_dry_run_estimates_judging_and_refining(command: Inside, tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_run_out_of_budget_resumes(command: Inside, tmp_path: Path) -> None:
-    fresh = Inside(command.folder, REDRAFT_DB=str(tmp_path / "fresh.db"))
+def test_run_out_of_budget_resumes(command: LocalCommand, tmp_path: Path) -> None:
+    fresh = LocalCommand(command.folder, REDRAFT_DB=str(tmp_path / "fresh.db"))
     unjudged = fresh.run("evaluate", "book.md", "poor.md", "--max-calls", "1", "--json")
     assert (unjudged.code, unjudged.json["error"]["code"]) == (3, "budget"), unjudged.err
     goals = ("--goal", "consistency=1", "--words", "100")
@@ -251,7 +251,7 @@ def test_run_out_of_budget_resumes(command: Inside, tmp_path: Path) -> None:
     assert (done.code, done.json["stop_reason"]) == (0, "goals_met"), done.err
 
 
-def test_no_rounds_means_judging_only(command: Inside) -> None:
+def test_no_rounds_means_judging_only(command: LocalCommand) -> None:
     done = command.run("refine", "book.md", "poor.md", "--goal", "coverage=0.1", "--rounds", "0")
 
     assert (done.code, done.out) == (0, f"{POOR}\n"), done.err
@@ -259,8 +259,8 @@ def test_no_rounds_means_judging_only(command: Inside) -> None:
     assert "revision" not in done.err
 
 
-def test_a_good_summary_is_revised_once(command: Inside) -> None:
-    (command.folder / "right.md").write_text(told(1, 3, 4), "utf-8")
+def test_a_good_summary_is_revised_once(command: LocalCommand) -> None:
+    (command.folder / "right.md").write_text(summary_of(1, 3, 4), "utf-8")
     done = command.run("refine", "book.md", "right.md", "--goal", "coverage=0.1", "--words", "50")
 
     assert done.code == 0, done.err
@@ -269,7 +269,7 @@ def test_a_good_summary_is_revised_once(command: Inside) -> None:
 
 
 @pytest.mark.slow
-def test_the_default_limit_is_shown(command: Inside) -> None:
+def test_the_default_limit_is_shown(command: LocalCommand) -> None:
     arguments = ("refine", "book.md", "poor.md", "--goal", "coverage=0.1")
     limit = command.run(*arguments, "--json").json["settings"]["words"]
     assert f" words (limit {limit}) of The Keepers; " in command.run(*arguments).err
@@ -294,13 +294,13 @@ def test_a_brief_finding_is_cut_at_spaces() -> None:
 
 @pytest.mark.slow
 def test_too_few_verdicts_leave_a_goal_unsure(tmp_path: Path) -> None:
-    class Omittable(Keepers):
-        def answer_from_summary(self, sheet: Sheet) -> Said:
+    class Omittable(PerfectModel):
+        def answer_from_summary(self, sheet: Sheet) -> ScriptedReply:
             answers = super().answer_from_summary(sheet)["answers"]
-            return {"answers": [answer for answer in answers if sheet.judged[answer["id"]] < named(5)]}
+            return {"answers": [answer for answer in answers if sheet.judged[answer["id"]] < name_question(5)]}
 
-    with keepers_court(tmp_path, Omittable()) as command:
-        (command.folder / "good.md").write_text(told(*range(1, 7)), "utf-8")
+    with judging_folder(tmp_path, Omittable()) as command:
+        (command.folder / "good.md").write_text(summary_of(*range(1, 7)), "utf-8")
         refine = ("refine", "book.md", "good.md", "--goal", "coverage=0.8", "--words", "100")
         done = command.run(*refine)
         assert done.code == 3, done.err
@@ -332,16 +332,16 @@ def test_terminal_output_has_no_control_characters(tmp_path: Path) -> None:
     evil = tmp_path / "evil.md"
     evil.write_text(island().text.replace("called", "\x1b]0;x\x07called\x1b[31m"), "utf-8")
 
-    class Evil(Keepers):
-        def answer_from_document(self, sheet: Sheet) -> Said:
+    class Evil(PerfectModel):
+        def answer_from_document(self, sheet: Sheet) -> ScriptedReply:
             answers = super().answer_from_document(sheet)
             return json.loads(json.dumps(answers).replace("Tom", "\\u001b[31mTom\\u0007\\n\\u202e"))  # type: ignore[no-any-return]
 
     summary = "The keeper number 2 is called \x1b[31mBob\x07."
-    with keepers_court(tmp_path, Evil()) as court:
-        done = court.run("evaluate", str(evil), "-", stdin=summary.encode())
-        traced = court.run("trace", court.run("runs", "--json").json["runs"][0]["run"])
-        pack = court.run("pack", "build", str(evil))
+    with judging_folder(tmp_path, Evil()) as command:
+        done = command.run("evaluate", str(evil), "-", stdin=summary.encode())
+        traced = command.run("trace", command.run("runs", "--json").json["runs"][0]["run"])
+        pack = command.run("pack", "build", str(evil))
 
     assert done.code == 0, done.err
     assert "Bob" in done.out
@@ -396,7 +396,7 @@ def test_terminal_output_has_no_control_characters(tmp_path: Path) -> None:
 def test_mistakes_are_refused_before_storing(
     tmp_path: Path, arguments: tuple[str, ...], code: int, message: str
 ) -> None:
-    command = Inside(tmp_path)
+    command = LocalCommand(tmp_path)
     (tmp_path / "book.md").write_text(island().text, "utf-8")
     done = command.run(*arguments, "--json")
 
@@ -407,17 +407,17 @@ def test_mistakes_are_refused_before_storing(
 
 @pytest.mark.slow
 def test_a_failed_metric_stands_with_the_scores(tmp_path: Path) -> None:
-    class Factless(Keepers):
-        def keyfacts_analytical(self, sheet: Sheet) -> Said:
+    class Factless(PerfectModel):
+        def keyfacts_analytical(self, sheet: Sheet) -> ScriptedReply:
             return "I would rather not."
 
         keyfacts_narrative = keyfacts_analytical
 
     evaluate = ("evaluate", "book.md", "poor.md", "--metric", "keyfact_recall", "--metric", "coverage")
     refine = ("refine", "book.md", "poor.md", "--goal", "keyfact_recall=0.5")
-    with keepers_court(tmp_path, Factless()) as court:
-        done, content = court.run(*evaluate), court.run(*evaluate, "--json").json
-        result, refined = court.run(*refine, "--json").json, court.run(*refine)
+    with judging_folder(tmp_path, Factless()) as command:
+        done, content = command.run(*evaluate), command.run(*evaluate, "--json").json
+        result, refined = command.run(*refine, "--json").json, command.run(*refine)
 
     assert done.code == 3, done.err
     assert "keyfact_recall failed: The Keepers: no key fact could be built" in " ".join(done.out.split())
@@ -426,7 +426,7 @@ def test_a_failed_metric_stands_with_the_scores(tmp_path: Path) -> None:
     assert outcomes == {"keyfact_recall": "failed", "coverage": "scored", "statistics": "measured"}
     assert "no key fact could be built" in content["metrics"]["keyfact_recall"]["reason"]
     assert (result["status"], result["stop_reason"]) == ("incomplete", "unsure")
-    assert result["summary"].strip() == told(1, 2, 3, 4) == refined.out.strip(), "what is wrong is corrected"
+    assert result["summary"].strip() == summary_of(1, 2, 3, 4) == refined.out.strip(), "what is wrong is corrected"
     assert refined.code == 3
     for text in (
         "too few items have a verdict to tell whether every goal is met",
@@ -438,22 +438,22 @@ def test_a_failed_metric_stands_with_the_scores(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_every_view_shows_holes_of_a_pack(tmp_path: Path) -> None:
-    class Forgetful(Keepers):
-        def ask_document(self, sheet: Sheet) -> Said:
+    class Forgetful(PerfectModel):
+        def ask_document(self, sheet: Sheet) -> ScriptedReply:
             return "I would rather not." if "keeper number 60 " in sheet.text else super().ask_document(sheet)
 
-    with keepers_court(tmp_path, Forgetful()) as court:
+    with judging_folder(tmp_path, Forgetful()) as command:
         (tmp_path / "book.md").write_text(island(60).text, "utf-8")
         small = ("--context-tokens", "3100")
-        built = court.run("pack", "build", "book.md", *small)
-        listed = court.run("pack", "list", "--json").json["packs"]
-        exported = court.run("pack", "export", "book.md")
-        evaluated = court.run("evaluate", "book.md", "poor.md", *small, "--metric", "coverage", "--all")
+        built = command.run("pack", "build", "book.md", *small)
+        listed = command.run("pack", "list", "--json").json["packs"]
+        exported = command.run("pack", "export", "book.md")
+        evaluated = command.run("evaluate", "book.md", "poor.md", *small, "--metric", "coverage", "--all")
         goal = ("--goal", "coverage=0.1", "--words", "200")
-        refined = court.run("refine", "book.md", "poor.md", *small, *goal, "--json")
+        refined = command.run("refine", "book.md", "poor.md", *small, *goal, "--json")
         run = refined.json["run"]
-        summary, trace = court.run("show", run), court.run("trace", run)
-        resumed = court.run("resume", court.run("runs", "--json").json["runs"][-1]["run"])
+        summary, trace = command.run("show", run), command.run("trace", run)
+        resumed = command.run("resume", command.run("runs", "--json").json["runs"][-1]["run"])
 
     hole = "no questions on stretch 2 of 2: "
     assert (built.code, resumed.code, evaluated.code) == (3, 3, 0), built.err
@@ -480,14 +480,14 @@ RETOLD = (
 def test_a_missed_offline_check_suggests_another_judge(tmp_path: Path) -> None:
     (tmp_path / "retold.md").write_text(RETOLD)
     refine = ("refine", str(SAMPLE), "retold.md", "--judge", "extractive", "--goal", "consistency=0.9")
-    done = Inside(tmp_path).run(*refine)
+    done = LocalCommand(tmp_path).run(*refine)
     assert (done.code, done.out.strip()) == (3, RETOLD.strip())
     text = " ".join(done.err.split())
     assert "(goal 0.9 missed, offline check)" in text
     assert "no finding is left that a revision could fix" in text
     assert "Repeat the command with a language model as --judge. Details: redraft trace" in text
     assert "redraft resume" not in text, "the built-in model would say the same again"
-    evaluated = Inside(tmp_path).run("evaluate", str(SAMPLE), "retold.md", "--metric", "consistency").out
+    evaluated = LocalCommand(tmp_path).run("evaluate", str(SAMPLE), "retold.md", "--metric", "consistency").out
     assert "it cannot tell whether a reworded statement is true" in evaluated
-    content = Inside(tmp_path).run(*refine, "--json").json
+    content = LocalCommand(tmp_path).run(*refine, "--json").json
     assert (content["offline_check"], content["goals"]["consistency"]["met"]) == (True, False)

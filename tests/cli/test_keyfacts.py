@@ -12,11 +12,11 @@ import pytest
 from redraft.domain import Evidence, KeyFact, KeyFacts, Objection, Span, Tree
 from redraft.report.markdown.reference import fact_models, keyfacts_markdown, measure
 from tests.chatserver import ChatServer
-from tests.cli.grove import HEARSAY, NO_ITEM, UNIMPORTANT, Grove
-from tests.cli.inside import Inside, facts, keepers_court, plan
+from tests.cli.local_command import LocalCommand, facts, judging_folder, plan
+from tests.cli.overeager_model import HEARSAY, NO_ITEM, UNIMPORTANT, OvereagerModel
 from tests.cli.test_listing import WORKING
-from tests.command import Command, Done
-from tests.judges import Said, Sheet, island
+from tests.command import Command, Completed
+from tests.judges import ScriptedReply, Sheet, island
 from tests.store.support import started
 from tests.support import SAMPLE
 
@@ -26,33 +26,35 @@ COUNTS = "all root branch leaf found 26 6 13 7 pruned 5 0 2 3 share pruned 19% 0
 
 
 @pytest.fixture(scope="module")
-def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
+def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCommand]:
     """One directory for all, with the key facts of twelve keepers. The summary has two of them right that matter."""
-    with keepers_court(tmp_path_factory.mktemp("keyfacts"), Grove()) as command:
+    with judging_folder(tmp_path_factory.mktemp("keyfacts"), OvereagerModel()) as command:
         assert command.run("keyfacts", "book.md", "-q").code == 0
         yield command
 
 
 @pytest.fixture(scope="module")
-def trees(command: Inside) -> Any:
+def trees(command: LocalCommand) -> Any:
     return command.run("keyfacts", "book.md", "--json").json
 
 
 @pytest.fixture(scope="module")
-def judged(command: Inside) -> Done:
+def judged(command: LocalCommand) -> Completed:
     done = command.run("evaluate", "book.md", "poor.md", *BOTH, "--all")
     assert done.code == 0, done.err
     return done
 
 
-def fresh(command: Inside, folder: Path, **environment: str) -> Inside:
+def fresh(command: LocalCommand, folder: Path, **environment: str) -> LocalCommand:
     """The same documents and judges with an empty database."""
     kept = {name: value for name, value in command.environment.items() if name.startswith(("OPENAI_", "REDRAFT_MODEL"))}
-    return Inside(command.folder, **{**kept, "COLUMNS": "100", "REDRAFT_DB": str(folder / "own.db"), **environment})
+    return LocalCommand(
+        command.folder, **{**kept, "COLUMNS": "100", "REDRAFT_DB": str(folder / "own.db"), **environment}
+    )
 
 
 @pytest.mark.slow
-def test_key_facts_are_trees_with_places(command: Inside) -> None:
+def test_key_facts_are_trees_with_places(command: LocalCommand) -> None:
     done = command.run("keyfacts", "book.md")
 
     assert done.code == 0, done.err
@@ -78,7 +80,7 @@ def test_key_facts_are_trees_with_places(command: Inside) -> None:
     assert "21 key facts in 2 trees, found and validated by openai:m" in done.err
 
 
-def test_pruned_facts_are_shown_on_demand(command: Inside) -> None:
+def test_pruned_facts_are_shown_on_demand(command: LocalCommand) -> None:
     done = command.run("keyfacts", "book.md", "--pruned", "-q")
 
     for lines in (
@@ -98,7 +100,7 @@ def test_pruned_facts_are_shown_on_demand(command: Inside) -> None:
     assert "--pruned" not in done.out
 
 
-def test_json_of_key_facts_keeps_the_contract(command: Inside, trees: Any) -> None:
+def test_json_of_key_facts_keeps_the_contract(command: LocalCommand, trees: Any) -> None:
     text = (command.folder / "book.md").read_text("utf-8")
     assert set(trees) == {"id", "document", "builder", "validator", "imported", "trees", "pruning", "missing"}
     assert set(trees["document"]) == {"id", "title", "words"}
@@ -121,7 +123,7 @@ def test_json_of_key_facts_keeps_the_contract(command: Inside, trees: Any) -> No
 
 
 @pytest.mark.slow
-def test_single_perspective_reuses_both(command: Inside, trees: Any) -> None:
+def test_single_perspective_reuses_both(command: LocalCommand, trees: Any) -> None:
     done = command.run("keyfacts", "book.md", "--set", "perspective=narrative", "--json")
 
     assert done.json["id"] == trees["id"]
@@ -132,7 +134,7 @@ def test_single_perspective_reuses_both(command: Inside, trees: Any) -> None:
 
 
 @pytest.mark.slow
-def test_another_model_validates(command: Inside, tmp_path: Path, trees: Any) -> None:
+def test_another_model_validates(command: LocalCommand, tmp_path: Path, trees: Any) -> None:
     own = fresh(command, tmp_path)
     done = own.run("keyfacts", "book.md", "--set", "validator=extractive", "--json")
 
@@ -148,7 +150,7 @@ def test_another_model_validates(command: Inside, tmp_path: Path, trees: Any) ->
     }
 
 
-def calls(command: Inside) -> list[dict[str, Any]]:
+def calls(command: LocalCommand) -> list[dict[str, Any]]:
     import sqlite3
 
     with sqlite3.connect(command.environment["REDRAFT_DB"]) as raw:
@@ -157,7 +159,7 @@ def calls(command: Inside) -> list[dict[str, Any]]:
 
 
 @pytest.mark.slow
-def test_stopped_build_resumes_and_is_listed(command: Inside, tmp_path: Path, trees: Any) -> None:
+def test_stopped_build_resumes_and_is_listed(command: LocalCommand, tmp_path: Path, trees: Any) -> None:
     own = fresh(command, tmp_path)
     stopped = own.run("keyfacts", "book.md", "--max-calls", "2", "--json")
     assert stopped.code == 3
@@ -184,14 +186,14 @@ def test_stopped_build_resumes_and_is_listed(command: Inside, tmp_path: Path, tr
 
 @pytest.mark.slow
 def test_impossible_build_is_no_success(tmp_path: Path) -> None:
-    class Omittable(Grove):
-        def keyfacts_narrative(self, sheet: Sheet) -> Said:
+    class Omittable(OvereagerModel):
+        def keyfacts_narrative(self, sheet: Sheet) -> ScriptedReply:
             return "I would rather not."
 
-    with keepers_court(tmp_path, Omittable()) as court:
-        done = court.run("keyfacts", "book.md")
-        as_json = court.run("keyfacts", "book.md", "--json")
-        judged = court.run("evaluate", "book.md", "poor.md", *BOTH, "--all")
+    with judging_folder(tmp_path, Omittable()) as command:
+        done = command.run("keyfacts", "book.md")
+        as_json = command.run("keyfacts", "book.md", "--json")
+        judged = command.run("evaluate", "book.md", "poor.md", *BOTH, "--all")
 
     assert done.code == as_json.code == 3, done.err
     assert "missing: no narrative key facts of chunk 1/1: " in done.out
@@ -200,7 +202,7 @@ def test_impossible_build_is_no_success(tmp_path: Path) -> None:
     assert "11 key facts in 1 tree," in done.err
 
 
-def test_key_fact_scores_are_shown_by_level(judged: Done) -> None:
+def test_key_fact_scores_are_shown_by_level(judged: Completed) -> None:
     shown = facts(judged.out)
     assert "keyfact_recall 0.19: 21 facts judged, 9 findings" in shown
     for row in (
@@ -225,7 +227,7 @@ def test_key_fact_scores_are_shown_by_level(judged: Done) -> None:
     assert judged.out.endswith(f"\n\n- {judges}"), "once for all metrics"
 
 
-def test_json_of_scores_has_facts_and_sentences(command: Inside, trees: Any) -> None:
+def test_json_of_scores_has_facts_and_sentences(command: LocalCommand, trees: Any) -> None:
     metrics = command.run("evaluate", "book.md", "poor.md", *BOTH, "--json").json["metrics"]
 
     recall, faithfulness = metrics["keyfact_recall"], metrics["faithfulness"]
@@ -244,7 +246,7 @@ def test_json_of_scores_has_facts_and_sentences(command: Inside, trees: Any) -> 
 
 
 @pytest.mark.slow
-def test_answer_is_judged_by_its_querys_tree(command: Inside, trees: Any) -> None:
+def test_answer_is_judged_by_its_querys_tree(command: LocalCommand, trees: Any) -> None:
     query = trees["trees"][1]["query"]
     report = command.run("evaluate", "book.md", "poor.md", *BOTH, "--query", query.upper(), "--json").json
     recall = report["metrics"]["keyfact_recall"]
@@ -260,7 +262,7 @@ def test_answer_is_judged_by_its_querys_tree(command: Inside, trees: Any) -> Non
     assert command.run("runs", "--json").json["runs"][0]["scores"]["keyfact_recall"] >= 0.5
 
 
-def test_unused_query_is_a_mistake_when_typed(command: Inside, tmp_path: Path) -> None:
+def test_unused_query_is_a_mistake_when_typed(command: LocalCommand, tmp_path: Path) -> None:
     typed = command.run("evaluate", "book.md", "poor.md", "--query", "Who?", "--json")
     assert typed.code == 2
     assert typed.json["error"]["message"] == "--query is not used by coverage and consistency"
@@ -268,7 +270,7 @@ def test_unused_query_is_a_mistake_when_typed(command: Inside, tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_key_fact_refinement_is_traced_by_round(command: Inside) -> None:
+def test_key_fact_refinement_is_traced_by_round(command: LocalCommand) -> None:
     done = command.run("refine", "book.md", "poor.md", *GOALS)
     assert done.code == 0, done.err
     assert "; keyfact_recall 0.19 -> " in done.err
@@ -292,7 +294,7 @@ def test_key_fact_refinement_is_traced_by_round(command: Inside) -> None:
 
 
 @pytest.mark.slow
-def test_dry_run_prices_key_facts(command: Inside, tmp_path: Path) -> None:
+def test_dry_run_prices_key_facts(command: LocalCommand, tmp_path: Path) -> None:
     own = fresh(command, tmp_path)
     alone = plan(own, "evaluate", "book.md", "poor.md", "--metric", "faithfulness")
     for arguments in (("keyfacts", "book.md"), ("evaluate", "book.md", "poor.md", *BOTH)):
@@ -312,7 +314,7 @@ def test_dry_run_prices_key_facts(command: Inside, tmp_path: Path) -> None:
 
 def test_dry_run_prices_the_validator_separately(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text(island().text, "utf-8")
-    command = Inside(tmp_path)
+    command = LocalCommand(tmp_path)
     dear, cheap = ("--model", "openai:gpt-4o"), ("--set", "validator=openai:gpt-4o-mini")
     whole, mixed = plan(command, "keyfacts", "book.md", *dear), plan(command, "keyfacts", "book.md", *dear, *cheap)
     assert [stage["by"] for stage in whole["stages"]] == ["judge", "validator", "judge"]
@@ -340,7 +342,7 @@ def test_built_in_model_finds_key_facts(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_pack_with_key_facts_moves_machines(command: Inside, tmp_path: Path, trees: Any) -> None:
+def test_pack_with_key_facts_moves_machines(command: LocalCommand, tmp_path: Path, trees: Any) -> None:
     there = fresh(command, tmp_path)
     exported = command.run("pack", "export", "book.md", "--keyfacts", trees["id"][:6], "-o", "pack.json")
     assert exported.code == 0, exported.err
@@ -377,7 +379,7 @@ def test_imported_pack_is_harmless_on_a_terminal() -> None:
 
 
 def test_help_says_what_key_facts_cost() -> None:
-    command = Inside(Path.cwd())
+    command = LocalCommand(Path.cwd())
     helped = " ".join(command.run("evaluate", "--help").out.split())
     text = "coverage, consistency, keyfact_recall, faithfulness, booookscore, newcomer, spread, position, statistics"
     assert f"{text}; may be repeated" in helped

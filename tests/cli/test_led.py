@@ -13,26 +13,26 @@ from redraft.graphs.plan import Planner
 from redraft.graphs.strategies import Strategy, direct_graph
 from redraft.prompts import summarization
 from tests.chatserver import ChatServer
-from tests.cli.inside import Inside, keepers_court
-from tests.judges import Keepers, Said, Sheet, told
+from tests.cli.local_command import LocalCommand, judging_folder
+from tests.judges import PerfectModel, ScriptedReply, Sheet, summary_of
 from tests.plugged import installed, package
 
 REFINE = ("refine", "book.md", "poor.md", "-g", "coverage=1", "-g", "consistency=1", "-w", "100", "--policy", "agent")
 AT_ONCE = Strategy("at-once", direct_graph, Planner.direct, (summarization.SUMMARIZE_WHOLE,))
 
 
-class Leading(Keepers):
+class Leading(PerfectModel):
     """Keeps the decisions that were asked for."""
 
     def __init__(self) -> None:
         self.decisions: list[Sheet] = []
 
-    def decide(self, sheet: Sheet) -> Said:
+    def decide(self, sheet: Sheet) -> ScriptedReply:
         self.decisions.append(sheet)
         return super().decide(sheet)
 
-    def revise(self, sheet: Sheet) -> Said:
-        return told(1, 2, 3) if "Summarize the document above" in sheet.text else super().revise(sheet)
+    def revise(self, sheet: Sheet) -> ScriptedReply:
+        return summary_of(1, 2, 3) if "Summarize the document above" in sheet.text else super().revise(sheet)
 
 
 @pytest.fixture
@@ -41,8 +41,8 @@ def leading() -> Leading:
 
 
 @pytest.fixture
-def command(tmp_path: Path, leading: Leading) -> Iterator[Inside]:
-    with keepers_court(tmp_path, leading) as command:
+def command(tmp_path: Path, leading: Leading) -> Iterator[LocalCommand]:
+    with judging_folder(tmp_path, leading) as command:
         yield command
 
 
@@ -54,7 +54,7 @@ def hasty(tmp_path: Path) -> Iterator[None]:
         yield
 
 
-def test_the_plan_names_the_decider(command: Inside) -> None:
+def test_the_plan_names_the_decider(command: LocalCommand) -> None:
     planned = command.run(*REFINE, "--set", "decider=openai:lead", "--dry-run").out
     assert "decider " in planned
     assert "openai:lead" in planned
@@ -62,7 +62,7 @@ def test_the_plan_names_the_decider(command: Inside) -> None:
 
 
 @pytest.mark.slow
-def test_fork_led_by_another_model(command: Inside, leading: Leading) -> None:
+def test_fork_led_by_another_model(command: LocalCommand, leading: Leading) -> None:
     first = command.run(*REFINE[:-2], "--json").json["run"]
     assert leading.decisions == []
     forked = command.run("fork", first, "--round", "0", "--policy", "agent", "--set", "decider=openai:lead", "--json")
@@ -75,7 +75,7 @@ def test_fork_led_by_another_model(command: Inside, leading: Leading) -> None:
 @pytest.mark.parametrize(
     ("more", "judges"), [((), {"openai:m"}), (("--judge", "openai:judge"), {"openai:judge"})], ids=["before", "named"]
 )
-def test_writers_judge_differs_from_a_new_model(command: Inside, more: tuple[str, ...], judges: set[str]) -> None:
+def test_writers_judge_differs_from_a_new_model(command: LocalCommand, more: tuple[str, ...], judges: set[str]) -> None:
     drafted = command.run("summarize", "book.md", "-w", "100", "--json")
     assert drafted.code == 0, drafted.err
     first = drafted.json["run"]
@@ -86,12 +86,12 @@ def test_writers_judge_differs_from_a_new_model(command: Inside, more: tuple[str
         assert forked.code in (0, 3), forked.err
         asked = {request.model for request in server.seen}
     assert asked == {"other"}, "the judge keeps its address"
-    told = models_asked(command, forked.json["run"])
-    assert told["edit"] == {"openai:other"}
-    assert told["ask_document"] == judges
+    summary_of = models_asked(command, forked.json["run"])
+    assert summary_of["edit"] == {"openai:other"}
+    assert summary_of["ask_document"] == judges
 
 
-def models_asked(command: Inside, run: str) -> dict[str, set[str]]:
+def models_asked(command: LocalCommand, run: str) -> dict[str, set[str]]:
     """The models of a run's calls by prompt, without their addresses and versions."""
     with sqlite3.connect(command.database) as database:
         rows = database.execute("SELECT prompt, model FROM calls WHERE run = ?", (run,)).fetchall()
@@ -103,7 +103,7 @@ def models_asked(command: Inside, run: str) -> dict[str, set[str]]:
 
 
 @pytest.mark.usefixtures("hasty")
-def test_installed_strategy_drafts_and_is_listed(command: Inside) -> None:
+def test_installed_strategy_drafts_and_is_listed(command: LocalCommand) -> None:
     arguments = ("summarize", "book.md", "-m", "extractive", "-w", "40", "--strategy", "at-once")
     done = command.run(*arguments, "--json")
 
@@ -115,7 +115,7 @@ def test_installed_strategy_drafts_and_is_listed(command: Inside) -> None:
 
 
 @pytest.mark.parametrize("more", [(), ("--dry-run",)])
-def test_unknown_strategy_lists_the_known(command: Inside, more: Any) -> None:
+def test_unknown_strategy_lists_the_known(command: LocalCommand, more: Any) -> None:
     done = command.run("summarize", "book.md", "--strategy", "hasty", "--json", *more)
 
     assert done.code == 2
@@ -127,7 +127,7 @@ def test_unknown_strategy_lists_the_known(command: Inside, more: Any) -> None:
 
 def test_a_decider_that_decides_nothing_is_refused(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text("The keeper kept the light. " * 40, "utf-8")
-    refused = Inside(tmp_path).run("summarize", "book.md", "--refine", "--set", "decider=extractive", "--dry-run")
+    refused = LocalCommand(tmp_path).run("summarize", "book.md", "--refine", "--set", "decider=extractive", "--dry-run")
     assert refused.code == 2
     assert "decider: the policy editor has no use for it" in refused.err
     assert "add --policy agent" in refused.err

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.inside import Inside, keepers_court
+from tests.cli.local_command import LocalCommand, judging_folder
 
 
-def test_each_sentence_has_its_place(court: tuple[Inside, str]) -> None:
-    command, run = court
+def test_each_sentence_has_its_place(refined_run: tuple[LocalCommand, str]) -> None:
+    command, run = refined_run
     done = command.run("lineage", run)
     assert done.code == 0, done.err
     sentences = command.run("show", run, "--quiet").out.strip().split(". ")
@@ -27,8 +27,8 @@ def test_each_sentence_has_its_place(court: tuple[Inside, str]) -> None:
     assert [item["text"].strip(".") for item in content["sentences"]] == [part.strip(".") for part in sentences]
 
 
-def test_a_summary_is_shown_with_citations(court: tuple[Inside, str]) -> None:
-    command, run = court
+def test_a_summary_is_shown_with_citations(refined_run: tuple[LocalCommand, str]) -> None:
+    command, run = refined_run
     plain = command.run("show", run, "--cite")
     assert (plain.code, "no place" in plain.err) == (0, False), plain.err
     assert " [1] " in plain.out
@@ -38,8 +38,8 @@ def test_a_summary_is_shown_with_citations(court: tuple[Inside, str]) -> None:
     assert command.run("show", run, "--cite", "json").json == command.run("show", run, "--cite", "--json").json
 
 
-def test_citations_name_sentences_without_a_place(court: tuple[Inside, str]) -> None:
-    command, _ = court
+def test_citations_name_sentences_without_a_place(refined_run: tuple[LocalCommand, str]) -> None:
+    command, _ = refined_run
     (command.folder / "odd.md").write_text("A purple dragon sang opera in Vienna.", "utf-8")
     odd = command.run("evaluate", "book.md", "odd.md", "--metric", "position", "--json").json["run"]
     done = command.run("show", odd, "--cite")
@@ -50,21 +50,21 @@ def test_citations_name_sentences_without_a_place(court: tuple[Inside, str]) -> 
 @pytest.mark.parametrize(
     "words", [("show", "--cite", "pdf"), ("show", "--cite", "markdown", "-o", "summary.md"), ("lineage", "--dry-run")]
 )
-def test_wrong_options_are_refused(court: tuple[Inside, str], words: tuple[str, ...]) -> None:
-    command, run = court
+def test_wrong_options_are_refused(refined_run: tuple[LocalCommand, str], words: tuple[str, ...]) -> None:
+    command, run = refined_run
     done = command.run(words[0], run, *words[1:])
     assert done.code == 2
     assert done.err
 
 
 @pytest.fixture(scope="module")
-def evaluated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Inside, str]]:
+def evaluated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[LocalCommand, str]]:
     """A poor summary that a judge has read."""
-    with keepers_court(tmp_path_factory.mktemp("judged")) as command:
+    with judging_folder(tmp_path_factory.mktemp("judged")) as command:
         yield command, command.run("evaluate", "book.md", "poor.md", "--json").json["run"]
 
 
-def test_citations_name_the_quotes_of_judges(evaluated: tuple[Inside, str]) -> None:
+def test_citations_name_the_quotes_of_judges(evaluated: tuple[LocalCommand, str]) -> None:
     command, run = evaluated
     content = command.run("show", run, "--cite", "json").json
     sentences, places = content["sentences"], content["places"]
@@ -76,7 +76,7 @@ def test_citations_name_the_quotes_of_judges(evaluated: tuple[Inside, str]) -> N
     assert text.endswith("All citations are quotes by which a judge confirmed a claim.\n")
 
 
-def test_lineage_marks_sentences_that_judges_refute(evaluated: tuple[Inside, str]) -> None:
+def test_lineage_marks_sentences_that_judges_refute(evaluated: tuple[LocalCommand, str]) -> None:
     command, run = evaluated
     sentences = command.run("lineage", run, "--json").json["sentences"]
     refuted = ["consistency: inconsistent", "coverage: contradicted"]
@@ -86,7 +86,7 @@ def test_lineage_marks_sentences_that_judges_refute(evaluated: tuple[Inside, str
     assert "\n   - ✗ consistency: inconsistent\n" in text
 
 
-def test_citations_say_what_wording_matched(evaluated: tuple[Inside, str]) -> None:
+def test_citations_say_what_wording_matched(evaluated: tuple[LocalCommand, str]) -> None:
     command, _ = evaluated
     # Two of the four sentences are examined, the first and the third.
     words = ("evaluate", "book.md", "poor.md", "--metric", "consistency", "--set", "claims=2", "--json")
@@ -102,15 +102,15 @@ def test_citations_say_what_wording_matched(evaluated: tuple[Inside, str]) -> No
     assert basis.replace("Citations", "Footnotes") in (command.folder / "out.html").read_text("utf-8")
 
 
-def test_a_dossier_says_who_gave_each_source(evaluated: tuple[Inside, str]) -> None:
+def test_a_dossier_says_who_gave_each_source(evaluated: tuple[LocalCommand, str]) -> None:
     command, run = evaluated
     sentences = command.run("export", run, "--format", "json").json["sentences"]
     assert [sentence["by"] for sentence in sentences] == ["judge", None, "judge", "judge"]
     assert command.run("export", run).out.count("quoted by the judge") == 3
 
 
-def test_an_exported_page_says_what_it_holds(court: tuple[Inside, str]) -> None:
-    command, run = court
+def test_an_exported_page_says_what_it_holds(refined_run: tuple[LocalCommand, str]) -> None:
+    command, run = refined_run
     done = command.run("export", run, "-o", "dossier.html")
     assert (done.code, done.out) == (0, ""), done.err
     assert re.search(r"written to dossier.html: \d+ KB. Includes the full text of the document", done.err)
@@ -121,8 +121,8 @@ def test_an_exported_page_says_what_it_holds(court: tuple[Inside, str]) -> None:
     assert str(command.folder) not in page
 
 
-def test_an_export_goes_to_stdout(court: tuple[Inside, str]) -> None:
-    command, run = court
+def test_an_export_goes_to_stdout(refined_run: tuple[LocalCommand, str]) -> None:
+    command, run = refined_run
     done = command.run("export", run, "--format", "json")
     assert (done.json["result"]["run"], done.err) == (run, "")
     assert done.json["result"]["summary"] == command.run("show", run, "--json").json["summary"]
@@ -138,14 +138,14 @@ def test_an_export_goes_to_stdout(court: tuple[Inside, str]) -> None:
 @pytest.mark.parametrize(
     ("name", "start"), [("a.md", "# "), ("a.json", "{"), ("a.htm", "<!doctype"), ("a", "<!doctype")]
 )
-def test_a_file_name_sets_its_format(court: tuple[Inside, str], name: str, start: str) -> None:
-    command, run = court
+def test_a_file_name_sets_its_format(refined_run: tuple[LocalCommand, str], name: str, start: str) -> None:
+    command, run = refined_run
     assert command.run("export", run, "-o", name, "-q").code == 0
     assert (command.folder / name).read_text("utf-8").startswith(start)
 
 
-def test_the_text_is_left_out_on_request(court: tuple[Inside, str]) -> None:
-    command, run = court
+def test_the_text_is_left_out_on_request(refined_run: tuple[LocalCommand, str]) -> None:
+    command, run = refined_run
     content = json.loads(command.run("export", run, "--no-source", "--format", "json").out)
     assert content["document"]["text"] is None
     assert "only the cited passages" in content["holds"]
@@ -158,8 +158,8 @@ def test_the_text_is_left_out_on_request(court: tuple[Inside, str]) -> None:
     assert not {"parts", "details"} & contents["without"].keys()
 
 
-def test_unwritable_exports_are_refused(court: tuple[Inside, str], tmp_path: Path) -> None:
-    command, run = court
+def test_unwritable_exports_are_refused(refined_run: tuple[LocalCommand, str], tmp_path: Path) -> None:
+    command, run = refined_run
     done = command.run("export", run, "-o", str(tmp_path / "nowhere" / "d.html"))
     assert done.code == 2
     assert "its directory does not exist" in done.err

@@ -15,8 +15,8 @@ import pytest
 
 from redraft.report.history.summaries import RunSummary
 from redraft.report.markdown.lists import runs_markdown
-from tests.cli.inside import Inside, keepers_court
-from tests.command import Done
+from tests.cli.local_command import LocalCommand, judging_folder
+from tests.command import Completed
 from tests.judges import island
 from tests.store.support import plain, started
 from tests.support import story
@@ -25,8 +25,8 @@ NOW = datetime(2026, 11, 22, tzinfo=UTC)
 
 
 @pytest.fixture(scope="module")
-def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
-    with keepers_court(tmp_path_factory.mktemp("listing")) as command:
+def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCommand]:
+    with judging_folder(tmp_path_factory.mktemp("listing")) as command:
         text = story(120).text.replace("The Keeper", "The ÉTUDE of Light")
         (command.folder / "other.md").write_text(text, "utf-8")
         for arguments in (
@@ -42,12 +42,12 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
         yield command
 
 
-def kinds(command: Inside, *arguments: str) -> list[str]:
+def kinds(command: LocalCommand, *arguments: str) -> list[str]:
     """Return the kinds of the runs that are listed, in alphabetical order."""
     return sorted(run["kind"] for run in command.run("runs", *arguments, "--json").json["runs"])
 
 
-def test_runs_are_filtered(command: Inside) -> None:
+def test_runs_are_filtered(command: LocalCommand) -> None:
     document = command.run("runs", "--kind", "refine", "--json").json["runs"][0]["document"]
     for arguments, expected in (
         (("--kind", "refine"), ["refine"]),
@@ -112,7 +112,7 @@ def test_each_run_is_a_row() -> None:
         ("kind", "summarize, evaluate, refine, compare, pack, keyfacts, ask\n"),
     ],
 )
-def test_an_unknown_filter_names_the_choices(command: Inside, filter_: str, choices: str) -> None:
+def test_an_unknown_filter_names_the_choices(command: LocalCommand, filter_: str, choices: str) -> None:
     done = command.run("runs", f"--{filter_}", "nonsense")
     assert done.code == 2
     assert f"'nonsense' is not a {filter_}" in done.err
@@ -131,23 +131,23 @@ SEA = "\n\n".join(f"On night {n} nobody swam. The sea was cold, and the lamp wen
 
 
 @pytest.fixture
-def inside(tmp_path: Path) -> Inside:
+def inside(tmp_path: Path) -> LocalCommand:
     (tmp_path / "book.md").write_text(island().text, "utf-8")
     (tmp_path / "other.md").write_text(SEA, "utf-8")
-    return Inside(tmp_path, COLUMNS="100")
+    return LocalCommand(tmp_path, COLUMNS="100")
 
 
-def summarized(inside: Inside, source: str = "book.md", *options: str) -> dict[str, Any]:
+def summarized(inside: LocalCommand, source: str = "book.md", *options: str) -> dict[str, Any]:
     result: dict[str, Any] = inside.run("summarize", source, "--words", "60", "--json", "--quiet", *options).json
     return result
 
 
-def listed(inside: Inside) -> set[str]:
+def listed(inside: LocalCommand) -> set[str]:
     return {run["run"] for run in inside.run("runs", "--json").json["runs"]}
 
 
 @pytest.mark.slow
-def test_forget_says_what_it_freed(inside: Inside) -> None:
+def test_forget_says_what_it_freed(inside: LocalCommand) -> None:
     first, second = summarized(inside), summarized(inside, "other.md")
     preview = inside.run("forget", first["run"][:5], "--dry-run")
     assert (preview.code, preview.err) == (0, "")
@@ -167,7 +167,7 @@ def test_forget_says_what_it_freed(inside: Inside) -> None:
     assert last.err.startswith(f"freed 1 run ({second['run']}) and 1 document: ")
 
 
-def test_forget_needs_a_confirmation(inside: Inside) -> None:
+def test_forget_needs_a_confirmation(inside: LocalCommand) -> None:
     run = summarized(inside)["run"]
     done = inside.run("forget", run)
     assert done.code == 2
@@ -177,7 +177,7 @@ def test_forget_needs_a_confirmation(inside: Inside) -> None:
 
 
 @pytest.mark.slow
-def test_forget_spares_recent_and_running_runs(inside: Inside) -> None:
+def test_forget_spares_recent_and_running_runs(inside: LocalCommand) -> None:
     runs = [summarized(inside, "book.md", "--set", f"sample={n}")["run"] for n in range(3)]
     assert inside.run("forget", "--older-than", "1d").err == "nothing to remove\n"
     with plain(inside.database) as database:
@@ -190,7 +190,7 @@ def test_forget_spares_recent_and_running_runs(inside: Inside) -> None:
 
 
 @pytest.mark.slow
-def test_forgetting_a_document_leaves_no_trace(inside: Inside) -> None:
+def test_forgetting_a_document_leaves_no_trace(inside: LocalCommand) -> None:
     document, remaining = summarized(inside)["source"]["id"], summarized(inside, "other.md")["run"]
     inside.run("pack", "build", "book.md")
     (inside.folder / "summary.md").write_text("Somebody has a zweihander.", "utf-8")
@@ -216,7 +216,7 @@ def test_forgetting_a_document_leaves_no_trace(inside: Inside) -> None:
         (("--older-than", "999999w"), "is not an age"),
     ],
 )
-def test_wrong_orders_to_forget_are_refused(inside: Inside, arguments: tuple[str, ...], message: str) -> None:
+def test_wrong_orders_to_forget_are_refused(inside: LocalCommand, arguments: tuple[str, ...], message: str) -> None:
     summarized(inside)
     done = inside.run("forget", *arguments)
     assert done.code == 2
@@ -226,7 +226,7 @@ def test_wrong_orders_to_forget_are_refused(inside: Inside, arguments: tuple[str
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("answer", "options", "runs"), [("n", (), 1), ("y", (), 0), ("", ("--yes",), 0)])
-def test_forget_asks_on_a_terminal(inside: Inside, answer: str, options: tuple[str, ...], runs: int) -> None:
+def test_forget_asks_on_a_terminal(inside: LocalCommand, answer: str, options: tuple[str, ...], runs: int) -> None:
     run = summarized(inside)["run"]
     controller, terminal = pty.openpty()
     command = [sys.executable, "-m", "redraft", "forget", run, *options]
@@ -256,14 +256,14 @@ def test_forget_asks_on_a_terminal(inside: Inside, answer: str, options: tuple[s
         ("fork", "abc", "--round", "0"),
     ],
 )
-def test_a_mistyped_database_is_not_created(inside: Inside, command: tuple[str, ...]) -> None:
-    done: Done = inside.run(*command, "--db", "mistyped.db")
+def test_a_mistyped_database_is_not_created(inside: LocalCommand, command: tuple[str, ...]) -> None:
+    done: Completed = inside.run(*command, "--db", "mistyped.db")
     assert done.code == 1
     assert "mistyped.db: there is no database there" in done.err
     assert "--db" in done.err
     assert not list(inside.folder.glob("mistyped*"))
 
 
-def test_empty_lists_say_so(inside: Inside) -> None:
+def test_empty_lists_say_so(inside: LocalCommand) -> None:
     assert inside.run("runs").err.startswith("No runs yet.")
     assert inside.run("pack", "list").err.startswith("No packs yet.")

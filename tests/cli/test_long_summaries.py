@@ -12,7 +12,7 @@ from redraft.errors import UsageError
 from redraft.runs.prepare import LONGEST_SUMMARY, check_length
 from redraft.text.sentences import LONGEST_SENTENCE, sentences_in
 from tests.chatserver import ChatServer
-from tests.cli.inside import Inside
+from tests.cli.local_command import LocalCommand
 from tests.command import Command
 from tests.support import SAMPLE
 
@@ -65,7 +65,7 @@ def test_summary_may_exceed_a_short_document() -> None:
     "words", [("evaluate",), ("evaluate", "--dry-run"), ("refine", "-g", "coverage=1"), ("compare",)]
 )
 def test_summary_longer_than_its_document_is_refused(tmp_path: Path, words: tuple[str, ...]) -> None:
-    command = Inside(tmp_path)
+    command = LocalCommand(tmp_path)
     (tmp_path / "short.md").write_text("Nora drank a cup of tea.")
     texts = ["short.md", "book.md"] if words[0] == "compare" else ["book.md"]
     (tmp_path / "book.md").write_text(SAMPLE.read_text("utf-8"))

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from redraft.text.words import dollars
-from tests.chatserver import Answer, ChatServer, Fault, Seen, summarizer
-from tests.cli.inside import Inside
+from tests.chatserver import Answer, ChatRequest, ChatServer, Fault, summarizer
+from tests.cli.local_command import LocalCommand
 from tests.command import Command
 from tests.support import story
 
@@ -21,7 +21,7 @@ LIMIT = 12
 def test_run_killed_thrice_keeps_its_calls(tmp_path: Path) -> None:
     text = summarizer(words=60)
 
-    def script(request: Seen) -> Answer | Fault:
+    def script(request: ChatRequest) -> Answer | Fault:
         said = text(request)
         assert isinstance(said, str)
         return Answer(said, latency=0.5)
@@ -56,7 +56,7 @@ def test_run_killed_thrice_keeps_its_calls(tmp_path: Path) -> None:
 def test_server_over_the_limit_ends_the_run(tmp_path: Path, strategy: str, status: str) -> None:
     text = summarizer(words=60)
 
-    def script(request: Seen) -> Answer:
+    def script(request: ChatRequest) -> Answer:
         said = text(request)
         assert isinstance(said, str)
         spent = {"prompt_tokens": 1000, "completion_tokens": 90_000, "total_tokens": 91_000}
@@ -65,7 +65,7 @@ def test_server_over_the_limit_ends_the_run(tmp_path: Path, strategy: str, statu
     (tmp_path / "book.md").write_text(story(60).text, "utf-8")
     (tmp_path / "prices.toml").write_text(PRICES, "utf-8")
     with ChatServer(script) as server:
-        command = Inside(tmp_path, server.base_url)
+        command = LocalCommand(tmp_path, server.base_url)
         arguments = (
             "summarize",
             "book.md",

@@ -13,10 +13,10 @@ import pytest
 
 import redraft
 from redraft.events import Event, Notice
-from tests.chatserver import ChatServer, Fault, Seen
-from tests.cli.inside import MODEL
-from tests.command import Command, Done
-from tests.judges import Keepers, behind, island, told
+from tests.chatserver import ChatRequest, ChatServer, Fault
+from tests.cli.local_command import MODEL
+from tests.command import Command, Completed
+from tests.judges import PerfectModel, island, scripted_replies, summary_of
 
 COMMANDS = {
     "summarize": ("summarize", "book.md", "-m", "extractive", "--judge", MODEL, "--refine", "-g", "coverage=0.1"),
@@ -65,10 +65,10 @@ def delete_folder(folder: Path) -> None:
 def losing(folder: Path, lose: Callable[[Path], None], faults: Sequence[Fault] = ()) -> Iterator[Command]:
     """The command with a server that loses the database before the second answer, and has these faults from then on."""
     (folder / "book.md").write_text(island().text, "utf-8")
-    (folder / "poor.md").write_text(told(1, 3, 4, wrong={2: "Bob"}), "utf-8")
-    answer, requests = behind(Keepers()), 0
+    (folder / "poor.md").write_text(summary_of(1, 3, 4, wrong={2: "Bob"}), "utf-8")
+    answer, requests = scripted_replies(PerfectModel()), 0
 
-    def script(request: Seen) -> Any:
+    def script(request: ChatRequest) -> Any:
         nonlocal requests
         requests += 1
         if requests == 2:
@@ -82,7 +82,7 @@ def losing(folder: Path, lose: Callable[[Path], None], faults: Sequence[Fault] =
         assert requests >= 2
 
 
-def leads_nowhere(done: Done) -> bool:
+def leads_nowhere(done: Completed) -> bool:
     """Whether the output has a command on a run."""
     return any(f"redraft {verb}" in done.err + done.out for verb in ("resume", "trace", "show", "fork"))
 

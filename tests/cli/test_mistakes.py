@@ -9,20 +9,20 @@ import pytest
 
 from redraft.cli import parse_options
 from redraft.errors import UsageError
-from tests.chatserver import ChatServer, Raw, Seen
-from tests.cli.inside import Inside
+from tests.chatserver import ChatRequest, ChatServer, Raw
+from tests.cli.local_command import LocalCommand
 from tests.support import story
 
 
 @pytest.fixture
-def command(tmp_path: Path) -> Inside:
+def command(tmp_path: Path) -> LocalCommand:
     (tmp_path / "book.md").write_text(story(12).text, "utf-8")
     (tmp_path / "good.md").write_text("The keeper lit the lamp.", "utf-8")
     (tmp_path / "empty.md").write_text(" \n", "utf-8")
     for name, length in (("short.md", 40), ("long.md", 400)):
         (tmp_path / name).write_text(" ".join(f"word{number}" for number in range(length)), "utf-8")
     (tmp_path / "books").mkdir()
-    return Inside(tmp_path, COLUMNS="100")
+    return LocalCommand(tmp_path, COLUMNS="100")
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,9 @@ def command(tmp_path: Path) -> Inside:
         (("refine", "book.md", "good.md", "--findings", "-"), 2, "redraft: stdin: there are no findings in it"),
     ],
 )
-def test_what_was_likely_meant_is_named(command: Inside, arguments: tuple[str, ...], code: int, said: str) -> None:
+def test_what_was_likely_meant_is_named(
+    command: LocalCommand, arguments: tuple[str, ...], code: int, said: str
+) -> None:
     done = command.run(*arguments)
     assert said in done.err
     assert (done.code, done.out) == (code, "")
@@ -78,13 +80,13 @@ def test_what_was_likely_meant_is_named(command: Inside, arguments: tuple[str, .
     assert not (command.folder / "nowhere").exists()
 
 
-def test_run_without_a_key_is_not_stored(command: Inside) -> None:
+def test_run_without_a_key_is_not_stored(command: LocalCommand) -> None:
     done = command.run("summarize", "book.md", "-m", "openai:gpt-5-mini")
     assert (done.code, "needs an API key" in done.err) == (2, True)
     assert command.run("runs", "--json").json["runs"] == []
 
 
-def test_rows_of_a_plan_are_equally_wide(command: Inside) -> None:
+def test_rows_of_a_plan_are_equally_wide(command: LocalCommand) -> None:
     (command.folder / "odd.md").write_text(story(12).text.replace("The Keeper", "The *odd* keeper_of_it"), "utf-8")
     plan = command.run("summarize", "odd.md", "--dry-run").out.splitlines()
     assert "keeper_of_it" in plan[2]
@@ -94,8 +96,8 @@ def test_rows_of_a_plan_are_equally_wide(command: Inside) -> None:
 @pytest.mark.parametrize(
     ("body", "reason"), [(b'{"error": {"message": "Unknown key"}}', ": Unknown key"), (b"", "")], ids=["reason", "bare"]
 )
-def test_a_refused_key_is_named(command: Inside, body: bytes, reason: str) -> None:
-    def refuse(_: Seen) -> Raw:
+def test_a_refused_key_is_named(command: LocalCommand, body: bytes, reason: str) -> None:
+    def refuse(_: ChatRequest) -> Raw:
         return Raw(body, 401, {"Content-Type": "application/json"})
 
     with ChatServer(refuse) as server:
@@ -106,7 +108,7 @@ def test_a_refused_key_is_named(command: Inside, body: bytes, reason: str) -> No
     assert "Resume: redraft resume " in done.err
 
 
-def test_a_fork_begins_with_the_only_draft(command: Inside) -> None:
+def test_a_fork_begins_with_the_only_draft(command: LocalCommand) -> None:
     run = command.run("summarize", "book.md", "-w", "60", "--json").json["run"]
     fork = command.run("fork", run, "-g", "coverage=0", "--json")
     assert fork.code == 0, fork.err
@@ -117,7 +119,7 @@ def test_a_fork_begins_with_the_only_draft(command: Inside) -> None:
     assert "has 2 drafts\n  name the round, one of 0, 1, as --round 1: `redraft trace " in several.err
 
 
-def test_unknown_option_names_its_completion(command: Inside) -> None:
+def test_unknown_option_names_its_completion(command: LocalCommand) -> None:
     done = command.run("summarize", "book.md", "--word", "80")
     assert done.code == 2
     # Older versions of click print no quotation marks.
@@ -125,18 +127,18 @@ def test_unknown_option_names_its_completion(command: Inside) -> None:
     assert "Did you mean --max-cost?" in command.run("summarize", "book.md", "--max-costs", "1").err.replace("'", "")
 
 
-def test_hint_of_a_wrong_option_is_help(command: Inside) -> None:
+def test_hint_of_a_wrong_option_is_help(command: LocalCommand) -> None:
     done = command.run("evaluate", "book.md", "good.md", "-o", "x", "--json")
     assert done.json["error"]["hint"] == "see `redraft evaluate --help`"
 
 
-def test_a_file_named_dash_is_stdout(command: Inside) -> None:
+def test_a_file_named_dash_is_stdout(command: LocalCommand) -> None:
     assert command.run("summarize", "book.md", "-w", "40", "-q", "-o", "-").out.startswith("Sentence")
     assert not (command.folder / "-").exists()
 
 
 @pytest.mark.parametrize("words", ["diff", "diff 0 1", "lineage", "fork --round 0", "show --round 0"])
-def test_run_without_a_summary_says_so(command: Inside, words: str) -> None:
+def test_run_without_a_summary_says_so(command: LocalCommand, words: str) -> None:
     command.run("pack", "build", "book.md", "-q")
     verb, *more = words.split()
     done = command.run(verb, command.run("runs", "--json").json["runs"][0]["run"], *more)
@@ -146,10 +148,10 @@ def test_run_without_a_summary_says_so(command: Inside, words: str) -> None:
 
 
 @pytest.mark.parametrize("status", [200, 404, 405])
-def test_web_page_at_base_url_is_named(command: Inside, status: int) -> None:
+def test_web_page_at_base_url_is_named(command: LocalCommand, status: int) -> None:
     page = Raw(b"<!doctype html><html><body>It works!</body></html>", status, {"Content-Type": "text/html"})
 
-    def serve(request: Seen) -> Raw:
+    def serve(request: ChatRequest) -> Raw:
         return page
 
     with ChatServer(serve) as server:
@@ -161,7 +163,7 @@ def test_web_page_at_base_url_is_named(command: Inside, status: int) -> None:
 
 
 @pytest.mark.nightly
-def test_server_that_is_down_is_retried_briefly(command: Inside) -> None:
+def test_server_that_is_down_is_retried_briefly(command: LocalCommand) -> None:
     with ChatServer() as server:
         away = server.base_url
     began = time.monotonic()
@@ -172,7 +174,7 @@ def test_server_that_is_down_is_retried_briefly(command: Inside) -> None:
 
 
 @pytest.mark.slow
-def test_runs_without_scores_are_compared(command: Inside) -> None:
+def test_runs_without_scores_are_compared(command: LocalCommand) -> None:
     for words in ("40", "80"):
         assert command.run("summarize", "book.md", "-w", words, "-q").code == 0
     runs = [run["run"] for run in command.run("runs", "--json").json["runs"]]
@@ -184,7 +186,7 @@ def test_runs_without_scores_are_compared(command: Inside) -> None:
 
 
 @pytest.mark.slow
-def test_fork_with_another_writer_and_length(command: Inside) -> None:
+def test_fork_with_another_writer_and_length(command: LocalCommand) -> None:
     arguments = ("refine", "book.md", "good.md", "-g", "consistency=0.5", "-q")
     assert command.run(*arguments).code in (0, 3)
     before = command.run("runs", "--json").json["runs"][0]["run"]
@@ -199,7 +201,7 @@ def test_fork_with_another_writer_and_length(command: Inside) -> None:
 
 
 @pytest.mark.slow
-def test_batch_in_place_of_a_run(command: Inside) -> None:
+def test_batch_in_place_of_a_run(command: LocalCommand) -> None:
     assert command.run("batch", "run", "book.md", "-w", "40", "--name", "mine", "-q").code == 0
     done = command.run("show", "mine")
     assert done.code == 1
@@ -207,7 +209,7 @@ def test_batch_in_place_of_a_run(command: Inside) -> None:
 
 
 @pytest.mark.slow
-def test_failed_document_is_named_once(command: Inside) -> None:
+def test_failed_document_is_named_once(command: LocalCommand) -> None:
     (command.folder / "empty.txt").write_bytes(b"")
     done = command.run("batch", "run", "empty.txt", "nowhere.txt", "book.md", "-w", "40", "-q")
     assert "failed: empty.txt: the document is empty; give a file that contains text" in done.out
@@ -216,7 +218,7 @@ def test_failed_document_is_named_once(command: Inside) -> None:
 
 def test_fork_of_an_answer_is_refused(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text(story(40).text, "utf-8")
-    command = Inside(tmp_path)
+    command = LocalCommand(tmp_path)
     run = command.run("ask", "book.md", "Who keeps the lamp?", "--json").json["run"]
     refused = command.run("fork", run)
     assert refused.code == 1
@@ -224,7 +226,7 @@ def test_fork_of_an_answer_is_refused(tmp_path: Path) -> None:
     assert "fork" not in command.run("trace", run).err
 
 
-def test_new_errors_exit_like_their_kind(command: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_new_errors_exit_like_their_kind(command: LocalCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     class MissingColumn(UsageError):
         code = "missing_column"
 

@@ -13,8 +13,8 @@ import pytest
 from redraft.llm import rate_limiter, servers
 from redraft.llm.servers import Port
 from redraft.store.store import Store
-from tests.chatserver import Answer, ChatServer, Fault, Reply, Seen
-from tests.cli.inside import Inside, facts
+from tests.chatserver import Answer, ChatRequest, ChatServer, Fault, Reply
+from tests.cli.local_command import LocalCommand, facts
 from tests.support import SAMPLE
 
 USUAL = servers.USUAL
@@ -61,7 +61,7 @@ def test_models_are_shown_with_their_capabilities(tmp_path: Path, ports: Callabl
         with Store(tmp_path / "redraft.db") as store:
             store.capabilities.learn_mode(f"openai:j@{server.base_url}", "tools")
             store.capabilities.learn_reasoning(f"openai:j@{server.base_url}", 900)
-        command = Inside(tmp_path, REDRAFT_CONFIG="redraft.toml", OPENAI_API_KEY="sk-0123456789")
+        command = LocalCommand(tmp_path, REDRAFT_CONFIG="redraft.toml", OPENAI_API_KEY="sk-0123456789")
         done = command.run("models")
         assert done.code == 0, done.err
         models = {model["name"]: model for model in command.run("models", "--json").json["models"]}
@@ -89,21 +89,21 @@ def test_models_are_shown_with_their_capabilities(tmp_path: Path, ports: Callabl
 
 
 def test_redraft_alone_says_what_to_do_first(tmp_path: Path, ports: Callable[..., None]) -> None:
-    bare = Inside(tmp_path, OPENAI_API_KEY="").run()
+    bare = LocalCommand(tmp_path, OPENAI_API_KEY="").run()
     assert (bare.code, bare.err) == (0, "")
     # The line on the studio needs that guest.
     lines = 7 + ("redraft studio" in bare.out)
     assert len(bare.out.splitlines()) == lines
     assert "no key and no model server" in bare.out
     assert "redraft models  " in bare.out
-    ways = Inside(tmp_path).run("models").out.partition("## A language model on this machine")[2]
+    ways = LocalCommand(tmp_path).run("models").out.partition("## A language model on this machine")[2]
     assert all(way in ways for way in ("ollama pull", "llama-server -hf", "llama_cpp.server --model"))
 
     with ChatServer([], pages={"/v1/models": {"data": [{"id": "j; rm x"}]}}) as server:
         ports(Port("Ollama", server.port))
-        local = Inside(tmp_path, OPENAI_API_KEY="").run()
-        keyed = Inside(tmp_path, OPENAI_API_KEY="sk-0123456789").run().out
-        assert "without a key" not in Inside(tmp_path).run("models").out
+        local = LocalCommand(tmp_path, OPENAI_API_KEY="").run()
+        keyed = LocalCommand(tmp_path, OPENAI_API_KEY="sk-0123456789").run().out
+        assert "without a key" not in LocalCommand(tmp_path).run("models").out
     assert len(local.out.splitlines()) == lines
     assert "--refine" in local.out
     assert f"-m 'openai:j; rm x' --base-url http://127.0.0.1:{server.port}/v1" in local.out
@@ -111,22 +111,22 @@ def test_redraft_alone_says_what_to_do_first(tmp_path: Path, ports: Callable[...
     assert "-m openai:gpt-5-mini --dry-run" in keyed
     assert "sk-0123456789" not in keyed
     (tmp_path / "redraft.toml").write_text('model = "openai:mine"\n', "utf-8")
-    assert "openai:mine, by your settings" in Inside(tmp_path).run().out
+    assert "openai:mine, by your settings" in LocalCommand(tmp_path).run().out
 
 
 @pytest.mark.parametrize("page", [[], {"data": 3}, {"data": [{"id": 7}, "x", {}]}])
 def test_odd_lists_of_a_server_are_ignored(tmp_path: Path, ports: Callable[..., None], page: object) -> None:
     with ChatServer([], pages={"/v1/models": page}) as server:  # type: ignore[dict-item]
         ports(Port("Ollama", server.port))
-        nearby = Inside(tmp_path, OPENAI_API_KEY="sk-0123456789").run("models", "--json").json["nearby"]
+        nearby = LocalCommand(tmp_path, OPENAI_API_KEY="sk-0123456789").run("models", "--json").json["nearby"]
         assert nearby[0]["models"] in (None, [])
         assert {key for _, key in server.looked} == {""}
 
 
-def form_only(*forms: str) -> Callable[[Seen], Reply]:
+def form_only(*forms: str) -> Callable[[ChatRequest], Reply]:
     """A server that answers in words, and in some forms only."""
 
-    def script(request: Seen) -> Reply:
+    def script(request: ChatRequest) -> Reply:
         asked = "schema" if "response_format" in request.body else "tools" if "tools" in request.body else "plain"
         if "as a number" not in str(request.messages[0]["content"]):
             return Answer("Mara", reasoning_tokens=40)
@@ -144,7 +144,7 @@ def form_only(*forms: str) -> Callable[[Seen], Reply]:
 )
 def test_a_check_finds_the_form_that_works(tmp_path: Path, forms: tuple[str, ...], form: str, mode: str) -> None:
     with ChatServer(form_only(*forms)) as server:
-        command = Inside(tmp_path, server.base_url)
+        command = LocalCommand(tmp_path, server.base_url)
         done = command.run("models", "--check", "openai:m", "--json")
         assert done.code == 0, done.err + done.out
         assert (done.json["works"], done.json["form"], done.json["thinks"]) == (True, form, 40)
@@ -157,31 +157,31 @@ def test_a_check_finds_the_form_that_works(tmp_path: Path, forms: tuple[str, ...
 @pytest.mark.slow
 def test_a_check_says_what_does_not_work(tmp_path: Path) -> None:
     with ChatServer(form_only()) as server:
-        done = Inside(tmp_path, server.base_url).run("models", "--check", "openai:m")
+        done = LocalCommand(tmp_path, server.base_url).run("models", "--check", "openai:m")
         assert (done.code, "it can write but not judge" in done.out) == (1, True), done.out
     with ChatServer(lambda _: Fault("status", status=401, message="who are you?")) as server:
-        done = Inside(tmp_path, server.base_url).run("models", "--check", "openai:m")
+        done = LocalCommand(tmp_path, server.base_url).run("models", "--check", "openai:m")
         assert (done.code, "who are you?" in done.out, "it does not answer" in done.out) == (1, True, True), done.out
         assert len(server.seen) == 1
     with ChatServer(lambda _: Fault("hang")) as server:
-        done = Inside(tmp_path, server.base_url).run("models", "--check", "openai:m", "--set", "timeout=0.2")
+        done = LocalCommand(tmp_path, server.base_url).run("models", "--check", "openai:m", "--set", "timeout=0.2")
         text = " ".join(done.out.split())
         assert "within 0.2 s: it may be busy or still loading, and need a longer timeout" in text, text
     with ChatServer(lambda _: Answer("<think>well", finish_reason="length", reasoning_tokens=999)) as server:
-        done = Inside(tmp_path, server.base_url).run("models", "--check", "openai:m")
+        done = LocalCommand(tmp_path, server.base_url).run("models", "--check", "openai:m")
         assert done.code == 1
         assert "it may need more reasoning first" in " ".join(done.out.split())
-    built_in = Inside(tmp_path).run("models", "--check", "extractive")
+    built_in = LocalCommand(tmp_path).run("models", "--check", "extractive")
     assert (built_in.code, "always works" in built_in.out) == (0, True), built_in.err
-    assert Inside(tmp_path).run("models", "--check", "extractive", "--json").json["works"] is True
+    assert LocalCommand(tmp_path).run("models", "--check", "extractive", "--json").json["works"] is True
 
 
 def test_a_check_without_name_asks_every_role(tmp_path: Path) -> None:
-    def script(request: Seen) -> Reply:
+    def script(request: ChatRequest) -> Reply:
         return Fault("status", status=401) if request.body["model"] == "j" else form_only("schema")(request)
 
     with ChatServer(script) as server:
-        command = Inside(tmp_path, server.base_url)
+        command = LocalCommand(tmp_path, server.base_url)
         arguments = ("models", "-m", "openai:m", "--judge", "openai:j", "--judge", "extractive", "--check")
         done = command.run(*arguments)
         said = command.run(*arguments, "--json")
@@ -200,9 +200,11 @@ def test_a_check_without_name_asks_every_role(tmp_path: Path) -> None:
 
 
 def test_the_command_for_a_check_is_complete(tmp_path: Path) -> None:
-    done = Inside(tmp_path, OPENAI_API_KEY="sk-0123456789").run("models", "-m", "openai:m", "--base-url", "http://h/v1")
+    done = LocalCommand(tmp_path, OPENAI_API_KEY="sk-0123456789").run(
+        "models", "-m", "openai:m", "--base-url", "http://h/v1"
+    )
     assert "(redraft models --check openai:m --base-url http://h/v1)" in done.out
-    done = Inside(tmp_path, OPENAI_API_KEY="sk-0123456789").run("models", "-m", "openai:m")
+    done = LocalCommand(tmp_path, OPENAI_API_KEY="sk-0123456789").run("models", "-m", "openai:m")
     assert "(redraft models --check openai:m)" in done.out
 
 
@@ -212,7 +214,7 @@ def test_a_table_is_checked_with_its_key(tmp_path: Path) -> None:
             f'[models.near]\nmodel = "openai:j"\nbase_url = "{server.base_url}"\nkey_env = "NEAR_KEY"\ntop_p = 0.5\n',
             "utf-8",
         )
-        command = Inside(
+        command = LocalCommand(
             tmp_path, REDRAFT_CONFIG="redraft.toml", NEAR_KEY="sk-near-01234", OPENAI_API_KEY="sk-usual-0123"
         )
         assert command.run("models", "--check", "near").code == 0
@@ -232,7 +234,7 @@ def test_a_table_is_checked_with_its_key(tmp_path: Path) -> None:
 
 
 def test_a_check_without_a_key_names_options(tmp_path: Path) -> None:
-    done = Inside(tmp_path, OPENAI_API_KEY="").run("models", "--check", "openai:m")
+    done = LocalCommand(tmp_path, OPENAI_API_KEY="").run("models", "--check", "openai:m")
     assert done.code == 1
     assert "set OPENAI_API_KEY, or use --model extractive, which needs none" in done.out
 
@@ -240,9 +242,9 @@ def test_a_check_without_a_key_names_options(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_built_in_summary_names_the_command(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text("The keeper kept the light. The ship came home. " * 20, "utf-8")
-    done = Inside(tmp_path).run("summarize", "book.md", "-w", "30")
+    done = LocalCommand(tmp_path).run("summarize", "book.md", "-w", "30")
     assert done.err.splitlines()[-1] == "No language model was used. See `redraft models`."
-    assert "redraft models" not in Inside(tmp_path).run("summarize", "book.md", "-w", "30", "--quiet").err
+    assert "redraft models" not in LocalCommand(tmp_path).run("summarize", "book.md", "-w", "30", "--quiet").err
 
 
 @pytest.mark.slow
@@ -253,7 +255,7 @@ def test_a_model_that_fails_hides_no_others(tmp_path: Path) -> None:
         f'[models.spare]\nmodel = "cohere:q"\n[models.other]\nmodel = "openai:k"\nbase_url = "{text}"\n',
         "utf-8",
     )
-    command = Inside(tmp_path, REDRAFT_CONFIG="redraft.toml", OPENAI_API_KEY="sk-0123456789")
+    command = LocalCommand(tmp_path, REDRAFT_CONFIG="redraft.toml", OPENAI_API_KEY="sk-0123456789")
     done = command.run("models", "--writer", "pen")
     assert done.code == 0, done.err
     seats = command.run("models", "--writer", "pen", "--json").json["models"]
@@ -276,7 +278,7 @@ def test_unreachable_run_names_the_address(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(rate_limiter, "FIRST_PAUSE", 0.001)
     (tmp_path / "book.md").write_text("The keeper kept the light. " * 40, "utf-8")
     text = f"http://127.0.0.1:{free_port()}/v1"
-    done = Inside(tmp_path, text).run("summarize", "book.md", "-m", "openai:m", "-w", "60")
+    done = LocalCommand(tmp_path, text).run("summarize", "book.md", "-m", "openai:m", "-w", "60")
     assert done.code == 1
     assert f"nothing answers at {text}" in done.err
     assert "`redraft models` shows what answers, and where" in done.err
@@ -321,7 +323,7 @@ price = { prompt = 1.0, completion = 2 }
 )
 def test_wrong_table_is_named_with_its_place(tmp_path: Path, lines: str, words: str) -> None:
     (tmp_path / "redraft.toml").write_text(lines, "utf-8")
-    done = Inside(tmp_path, REDRAFT_CONFIG="redraft.toml").run("runs", "--json")
+    done = LocalCommand(tmp_path, REDRAFT_CONFIG="redraft.toml").run("runs", "--json")
     assert done.code == 2
     error = done.json["error"]
     assert re.search(words, error["message"]), error
@@ -329,7 +331,7 @@ def test_wrong_table_is_named_with_its_place(tmp_path: Path, lines: str, words: 
 
 def test_a_wrong_price_gets_an_example(tmp_path: Path) -> None:
     (tmp_path / "redraft.toml").write_text('[models.a]\nmodel = "openai:w"\nprice = 3', "utf-8")
-    hint = Inside(tmp_path, REDRAFT_CONFIG="redraft.toml").run("runs", "--json").json["error"]["hint"]
+    hint = LocalCommand(tmp_path, REDRAFT_CONFIG="redraft.toml").run("runs", "--json").json["error"]["hint"]
     assert hint.startswith("write price = { prompt = 0.25, completion = 2.0 }")
 
 
@@ -338,7 +340,9 @@ def test_options_go_before_the_table(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text("The keeper kept the light. " * 40, "utf-8")
     with ChatServer(lambda _: "The keeper kept the light.") as server:
         (tmp_path / "redraft.toml").write_text(FULL.replace("URL", server.base_url), "utf-8")
-        command = Inside(tmp_path, STRONG_KEY="sk-strong-0123", REDRAFT_CONFIG="redraft.toml", REDRAFT_TEMPERATURE="")
+        command = LocalCommand(
+            tmp_path, STRONG_KEY="sk-strong-0123", REDRAFT_CONFIG="redraft.toml", REDRAFT_TEMPERATURE=""
+        )
         run = ("summarize", "book.md", "--writer", "strong", "-w", "60", "--json")
         done = command.run(*run)
         assert done.code == 0, done.err
@@ -361,7 +365,7 @@ def test_judges_have_their_own_temperature_and_prompts(tmp_path: Path) -> None:
     with ChatServer(lambda _: "nothing to say") as server:
         lines = ["[models.near]", 'model = "openai:j"', f'base_url = "{server.base_url}"', 'prompts = "simple"']
         (tmp_path / "redraft.toml").write_text("\n".join(lines), "utf-8")
-        command = Inside(tmp_path, server.base_url, REDRAFT_CONFIG="redraft.toml", REDRAFT_MODEL="openai:w")
+        command = LocalCommand(tmp_path, server.base_url, REDRAFT_CONFIG="redraft.toml", REDRAFT_MODEL="openai:w")
         run = ("evaluate", "book.md", "summary.md", "--metric", "coverage", "--temperature", "1.5")
         command.run(*run)
         assert {request.body["temperature"] for request in server.seen} == {0.0}
@@ -378,7 +382,7 @@ def test_the_documented_example_works(tmp_path: Path) -> None:
     match = re.search(r"^```toml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     assert match
     (tmp_path / "redraft.toml").write_text(match[1], "utf-8")
-    done = Inside(tmp_path, REDRAFT_CONFIG="redraft.toml").run("summarize", str(SAMPLE), "--refine", "--dry-run")
+    done = LocalCommand(tmp_path, REDRAFT_CONFIG="redraft.toml").run("summarize", str(SAMPLE), "--refine", "--dry-run")
     assert done.code == 0, done.err
     assert "model openai:gpt-5, window 272,000 tokens" in facts(done.out)
     assert re.search(r"judges local \(openai:qwen3\), window [\d,]+ tokens ", facts(done.out))

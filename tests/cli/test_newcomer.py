@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.chatserver import ChatServer, Seen
-from tests.cli.inside import MODEL, Inside
-from tests.judges import Json, island, told
+from tests.chatserver import ChatRequest, ChatServer
+from tests.cli.local_command import MODEL, LocalCommand
+from tests.judges import Json, island, summary_of
 
 STOP: Json = {"words": "keeper number 1", "question": "What does Tom1 keep?", "type": "entity omission"}
 OTHER: Json = {"words": "Tom3", "question": "Why is Tom3 brought up?", "type": "salience"}
@@ -22,22 +22,22 @@ def stops() -> list[Json]:
 
 
 @pytest.fixture
-def inside(tmp_path: Path, stops: list[Json]) -> Iterator[Inside]:
+def inside(tmp_path: Path, stops: list[Json]) -> Iterator[LocalCommand]:
     (tmp_path / "book.md").write_text(island().text, "utf-8")
-    (tmp_path / "summary.md").write_text(told(1, 3), "utf-8")
+    (tmp_path / "summary.md").write_text(summary_of(1, 3), "utf-8")
 
-    def reply(_: Seen) -> Json:
+    def reply(_: ChatRequest) -> Json:
         return {"stops": stops}
 
     with ChatServer(reply) as server:
-        yield Inside(tmp_path, server.base_url, REDRAFT_MODEL=MODEL, COLUMNS="100")
+        yield LocalCommand(tmp_path, server.base_url, REDRAFT_MODEL=MODEL, COLUMNS="100")
 
 
-def run_of(inside: Inside) -> str:
+def run_of(inside: LocalCommand) -> str:
     return str(inside.run("evaluate", "book.md", "summary.md", "--metric", "newcomer", "--json").json["run"])
 
 
-def test_stop_is_shown_with_question_and_words(inside: Inside) -> None:
+def test_stop_is_shown_with_question_and_words(inside: LocalCommand) -> None:
     done = inside.run("evaluate", "book.md", "summary.md", "--metric", "newcomer")
     assert done.code == 0
     assert done.out.startswith("1 unclear\n\n- newcomer: 1 stop\n")
@@ -55,7 +55,7 @@ def test_stop_is_shown_with_question_and_words(inside: Inside) -> None:
     [([], "nothing stops a newcomer"), ([STOP], "1 stop"), ([STOP, OTHER], "2 stops")],
     ids=["none", "one", "two"],
 )
-def test_trace_and_pages_count_a_newcomers_stops(inside: Inside, stops: list[Json], said: str) -> None:
+def test_trace_and_pages_count_a_newcomers_stops(inside: LocalCommand, stops: list[Json], said: str) -> None:
     run = run_of(inside)
     assert f"newcomer: {said}\n" in inside.run("trace", run).out
     text = inside.run("export", run, "--format", "markdown").out
@@ -69,7 +69,7 @@ def test_trace_and_pages_count_a_newcomers_stops(inside: Inside, stops: list[Jso
     assert all(stop["question"] in page and stop["words"] in page for stop in stops)
 
 
-def test_built_in_model_declines_and_run_completes(inside: Inside) -> None:
+def test_built_in_model_declines_and_run_completes(inside: LocalCommand) -> None:
     done = inside.run("evaluate", "book.md", "summary.md", "--metric", "newcomer", "-m", "extractive")
     assert done.code == 0
     assert done.out.startswith("- newcomer not applicable: the built-in judge cannot tell where a newcomer stops")

@@ -6,7 +6,7 @@ import pytest
 
 from redraft import DraftConfig, JudgeConfig, RefineConfig
 from redraft.evaluators.metric_info import offline_checks
-from tests.cli.inside import Inside
+from tests.cli.local_command import LocalCommand
 
 REFINE = ("refine", "book.md", "poor.md", "-m", "extractive", "-g", "coverage=0.1", "-w", "100", "--rounds", "1")
 GOALS = {"coverage": 0.5, "consistency": 0.9}
@@ -37,7 +37,7 @@ def test_offline_check_by_the_built_in_model(
 
 
 @pytest.mark.slow
-def test_it_is_said_beside_every_figure(command: Inside) -> None:
+def test_it_is_said_beside_every_figure(command: LocalCommand) -> None:
     done = command.run(*REFINE, "--json")
     assert done.code == 0, done.err
     assert done.json["offline_check"] is True
@@ -54,7 +54,7 @@ def test_it_is_said_beside_every_figure(command: Inside) -> None:
     assert "(offline check)" in (command.folder / "page.md").read_text("utf-8")
 
 
-def test_a_comparison_names_the_built_in_model(command: Inside) -> None:
+def test_a_comparison_names_the_built_in_model(command: LocalCommand) -> None:
     done = command.run("compare", "book.md", "poor.md", "book.md", "--judge", "extractive")
     assert done.code == 3, done.err
     assert "- built-in model, A is the first: overall cannot tell" in done.out
@@ -62,7 +62,7 @@ def test_a_comparison_names_the_built_in_model(command: Inside) -> None:
 
 
 @pytest.mark.slow
-def test_what_another_model_judges_is_none(command: Inside) -> None:
+def test_what_another_model_judges_is_none(command: LocalCommand) -> None:
     done = command.run("refine", "book.md", "poor.md", "-g", "coverage=1", "-w", "100", "--json")
     assert done.code == 0, done.err
     assert done.json["offline_check"] is False

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from redraft.readers.documents import load
-from tests.chatserver import ChatServer, Seen
-from tests.cli.inside import Inside
+from tests.chatserver import ChatRequest, ChatServer
+from tests.cli.local_command import LocalCommand
 from tests.support import story
 
 SMALL = ("-w", "40", "-q")
@@ -24,14 +24,14 @@ What is said of whales?
 
 
 @pytest.fixture
-def command(tmp_path: Path) -> Inside:
+def command(tmp_path: Path) -> LocalCommand:
     (tmp_path / "book.md").write_text(story(60).text, "utf-8")
     (tmp_path / "form.md").write_text(FORM, "utf-8")
-    return Inside(tmp_path, COLUMNS="100")
+    return LocalCommand(tmp_path, COLUMNS="100")
 
 
 @pytest.mark.nightly
-def test_every_format_is_printed_and_written(command: Inside, tmp_path: Path) -> None:
+def test_every_format_is_printed_and_written(command: LocalCommand, tmp_path: Path) -> None:
     result = command.run("summarize", "book.md", *SMALL, "-o", "a.docx", "--json").json
     run, summary = result["run"], result["summary"]
     document = load(tmp_path / "a.docx")
@@ -68,20 +68,22 @@ def test_every_format_is_printed_and_written(command: Inside, tmp_path: Path) ->
         ),
     ],
 )
-def test_impossible_outputs_are_refused_before_spending(command: Inside, words: tuple[str, ...], message: str) -> None:
+def test_impossible_outputs_are_refused_before_spending(
+    command: LocalCommand, words: tuple[str, ...], message: str
+) -> None:
     done = command.run(*words)
     assert done.code == 2
     assert message in done.err + done.out
     assert command.run("runs", "--json").json == {"runs": [], "damaged": {}}
 
 
-def test_errors_are_json_where_the_format_is(command: Inside) -> None:
+def test_errors_are_json_where_the_format_is(command: LocalCommand) -> None:
     assert command.run("summarize", "none.md", "--format", "json").json["error"]["code"] == "document"
     assert command.run("summarize", "none.md", "--format=json").json["error"]["code"] == "document"
 
 
 @pytest.mark.slow
-def test_runs_without_a_summary_have_no_format(command: Inside) -> None:
+def test_runs_without_a_summary_have_no_format(command: LocalCommand) -> None:
     assert command.run("evaluate", "book.md", "form.md", "-q").code in (0, 3)
     run = command.run("runs", "--json").json
     key = (run if isinstance(run, list) else run["runs"])[0]["run"]
@@ -89,19 +91,19 @@ def test_runs_without_a_summary_have_no_format(command: Inside) -> None:
 
 
 @contextmanager
-def lighthouse(folder: Path) -> Iterator[tuple[Inside, ChatServer]]:
+def lighthouse(folder: Path) -> Iterator[tuple[LocalCommand, ChatServer]]:
     """A model that has read of lamps, and of no whales."""
 
-    def answer(request: Seen) -> str:
+    def answer(request: ChatRequest) -> str:
         sent = str(request.messages)
         return "NOTHING" if "whales" in sent else "Sentence number 3 tells of the keeper and the lamp at station 3."
 
     with ChatServer(answer) as server:
-        yield Inside(folder, server.base_url, REDRAFT_MODEL="openai:m", COLUMNS="100"), server
+        yield LocalCommand(folder, server.base_url, REDRAFT_MODEL="openai:m", COLUMNS="100"), server
 
 
 @pytest.mark.nightly
-def test_a_form_pays_nothing_twice(command: Inside, tmp_path: Path) -> None:
+def test_a_form_pays_nothing_twice(command: LocalCommand, tmp_path: Path) -> None:
     with lighthouse(tmp_path) as (reading, server):
         order = ("summarize", "book.md", "--template", "form.md", "--strategy", "hierarchical", "--chunk-tokens", "512")
         plan = reading.run(*order, "--dry-run", "--json").json

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.inside import Inside
-from tests.judges import island, told
+from tests.cli.local_command import LocalCommand
+from tests.judges import island, summary_of
 
 
 @pytest.mark.slow
 def test_pack_is_built_exported_imported_used(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text(island().text, "utf-8")
-    (tmp_path / "poor.md").write_text(told(1, 2), "utf-8")
-    here, there = (Inside(tmp_path, REDRAFT_DB=str(tmp_path / f"{name}.db")) for name in ("here", "there"))
+    (tmp_path / "poor.md").write_text(summary_of(1, 2), "utf-8")
+    here, there = (LocalCommand(tmp_path, REDRAFT_DB=str(tmp_path / f"{name}.db")) for name in ("here", "there"))
     assert "No packs yet" in here.run("pack", "list").err
     assert "redraft pack build" in here.run("pack", "export", "book.md").err
 
@@ -50,7 +50,7 @@ def test_pack_is_built_exported_imported_used(tmp_path: Path) -> None:
 def test_build_stopped_by_its_budget_resumes(tmp_path: Path) -> None:
     # Two stretches, so that there are three calls.
     (tmp_path / "book.md").write_text(island(60).text, "utf-8")
-    command = Inside(tmp_path)
+    command = LocalCommand(tmp_path)
     stopped = command.run("pack", "build", "book.md", "--context-tokens", "1500", "--max-calls", "1", "--json")
     assert stopped.code == 3
     assert stopped.json["error"]["code"] == "budget"

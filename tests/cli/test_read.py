@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.inside import Inside
+from tests.cli.local_command import LocalCommand
 from tests.readers import makers
 from tests.readers.test_formats import book
 from tests.readers.test_hostile_files import damaged_book
@@ -15,12 +15,12 @@ SMALL = ("--words", "60", "--json", "--quiet")
 
 
 @pytest.fixture
-def command(tmp_path: Path) -> Inside:
-    return Inside(tmp_path, COLUMNS="100")
+def command(tmp_path: Path) -> LocalCommand:
+    return LocalCommand(tmp_path, COLUMNS="100")
 
 
 @pytest.mark.slow
-def test_reading_of_a_file_is_shown(command: Inside, tmp_path: Path) -> None:
+def test_reading_of_a_file_is_shown(command: LocalCommand, tmp_path: Path) -> None:
     title, chapters = book()
     path = tmp_path / "book.pdf"
     path.write_bytes(makers.pdf(title, chapters[:2]))
@@ -37,7 +37,7 @@ def test_reading_of_a_file_is_shown(command: Inside, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_damaged_file_is_refused_unless_partial(command: Inside, tmp_path: Path) -> None:
+def test_a_damaged_file_is_refused_unless_partial(command: LocalCommand, tmp_path: Path) -> None:
     path = tmp_path / "book.epub"
     path.write_bytes(damaged_book(1))
     refused = command.run("read", str(path))
@@ -50,7 +50,7 @@ def test_a_damaged_file_is_refused_unless_partial(command: Inside, tmp_path: Pat
 
 
 @pytest.mark.nightly
-def test_pages_reach_citations_findings_and_the_dossier(command: Inside, tmp_path: Path) -> None:
+def test_pages_reach_citations_findings_and_the_dossier(command: LocalCommand, tmp_path: Path) -> None:
     title, chapters = book()
     path = tmp_path / "book.pdf"
     path.write_bytes(makers.pdf(title, chapters[:2]))

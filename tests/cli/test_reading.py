@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.inside import Inside
+from tests.cli.local_command import LocalCommand
 from tests.command import seconds_of
 
 # How much longer than importing the libraries that every command needs: 1.3 to 1.9 on a quiet machine.
@@ -45,8 +45,8 @@ assert not found, found
         "prompts show merge",
     ],
 )
-def test_a_reading_command_takes_no_time(court: tuple[Inside, str], arguments: str) -> None:
-    command, run = court
+def test_a_reading_command_takes_no_time(refined_run: tuple[LocalCommand, str], arguments: str) -> None:
+    command, run = refined_run
     words = arguments.replace("RUN", run).split()
 
     # Side by side, so that a slow or a busy machine slows both down.
@@ -56,11 +56,11 @@ def test_a_reading_command_takes_no_time(court: tuple[Inside, str], arguments: s
 
 
 @pytest.mark.nightly
-def test_offending_command_would_be_caught_at_work(court: tuple[Inside, str], tmp_path: Path) -> None:
+def test_offending_command_would_be_caught_at_work(refined_run: tuple[LocalCommand, str], tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, "summarize", "book.md", "-w", "20", "-m", "extractive", "-q"],
-        cwd=court[0].folder,
-        env={**os.environ, **court[0].environment, "REDRAFT_DB": str(tmp_path / "own.db")},
+        cwd=refined_run[0].folder,
+        env={**os.environ, **refined_run[0].environment, "REDRAFT_DB": str(tmp_path / "own.db")},
         capture_output=True,
         text=True,
         check=False,

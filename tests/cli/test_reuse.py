@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from redraft.text.tokens import EstimatingTokenizer
-from tests.chatserver import ChatServer, Seen
-from tests.cli.inside import MODEL, Inside, plan
-from tests.judges import Keepers, Said, Sheet, behind, island, seen_on, told
+from tests.chatserver import ChatRequest, ChatServer
+from tests.cli.local_command import MODEL, LocalCommand, plan
+from tests.judges import PerfectModel, ScriptedReply, Sheet, island, read_sheet, scripted_replies, summary_of
 from tests.runs.test_dry_run import Obedient
 
 EVALUATE = ("evaluate", "book.md", "poor.md")
@@ -31,11 +31,11 @@ class Vocabulary(EstimatingTokenizer):
         super().__init__(margin=0.9)
 
 
-class Writer(Keepers):
+class Writer(PerfectModel):
     """Writes, too."""
 
-    def revise(self, sheet: Sheet) -> Said:
-        return super().revise(sheet) if sheet.within("summary") else told(1, 2, 4, wrong={3: "Jim"})
+    def revise(self, sheet: Sheet) -> ScriptedReply:
+        return super().revise(sheet) if sheet.within("summary") else summary_of(1, 2, 4, wrong={3: "Jim"})
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +45,7 @@ def vocabulary(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("redraft.runs.models.tokenizer_for", lambda _: (counted, ""))
 
 
-def asked(request: Seen) -> str:
+def asked(request: ChatRequest) -> str:
     """What a request asks: all of it but the limit of the reply."""
     body = {name: value for name, value in request.body.items() if name != "max_completion_tokens"}
     return json.dumps(body, sort_keys=True)
@@ -54,15 +54,15 @@ def asked(request: Seen) -> str:
 def repeated(folder: Path, keepers: int, window: int, *commands: Sequence[str]) -> tuple[list[list[str]], int]:
     """The prompts that each of some commands sends, and how many requests of all are sent twice."""
     (folder / "book.md").write_text(island(keepers).text, "utf-8")
-    (folder / "poor.md").write_text(told(*range(1, 9), wrong={3: "Jim"}), "utf-8")
+    (folder / "poor.md").write_text(summary_of(*range(1, 9), wrong={3: "Jim"}), "utf-8")
     sent: list[list[str]] = []
-    with ChatServer(behind(Writer())) as server:
-        command = Inside(folder, server.base_url)
+    with ChatServer(scripted_replies(Writer())) as server:
+        command = LocalCommand(folder, server.base_url)
         for arguments in commands:
             before = len(server.seen)
             done = command.run(*arguments, "--context-tokens", str(window))
             assert done.code in {0, 3}, done.err
-            sent.append([seen_on(request).prompt for request in server.seen[before:]])
+            sent.append([read_sheet(request).prompt for request in server.seen[before:]])
         return sent, len(server.seen) - len(set(map(asked, server.seen)))
 
 
@@ -99,11 +99,11 @@ def tokens(plan: Any) -> int:
 @pytest.mark.slow
 def test_dry_run_counts_stored_answers_as_free(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text(island(300).text, "utf-8")
-    (tmp_path / "poor.md").write_text(told(*range(1, 9)), "utf-8")
-    (tmp_path / "other.md").write_text(told(*range(1, 7), 20, 21), "utf-8")
+    (tmp_path / "poor.md").write_text(summary_of(*range(1, 9)), "utf-8")
+    (tmp_path / "other.md").write_text(summary_of(*range(1, 7), 20, 21), "utf-8")
     arguments = ("evaluate", "book.md", "other.md", *WRITES)
-    with ChatServer(behind(Obedient())) as server:
-        command = Inside(tmp_path, server.base_url)
+    with ChatServer(scripted_replies(Obedient())) as server:
+        command = LocalCommand(tmp_path, server.base_url)
         before = plan(command, *arguments)
         assert command.run(*EVALUATE, *WRITES).code == 0
 

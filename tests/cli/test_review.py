@@ -21,9 +21,9 @@ from redraft.domain import Finding, PointAnswer, PointOutcome, Round
 from redraft.graphs.review import reviewed
 from redraft.report.history.results import RequestOutcome, count_unmet, request_outcomes
 from redraft.store.store import Store
-from tests.cli.inside import Inside, keepers_court
-from tests.command import Done
-from tests.judges import told
+from tests.cli.local_command import LocalCommand, judging_folder
+from tests.command import Completed
+from tests.judges import summary_of
 from tests.support import SAMPLE
 
 # There are words left for one more fact.
@@ -31,25 +31,25 @@ REFINE = ("refine", "book.md", "poor.md", "--goal", "coverage=1", "--goal", "con
 
 
 @pytest.fixture
-def command(tmp_path: Path) -> Iterator[Inside]:
+def command(tmp_path: Path) -> Iterator[LocalCommand]:
     editor = tmp_path / "editor.sh"
     editor.write_text("#!/bin/sh\nsed -i s/Bob/Tom2/ $1\n")
     editor.chmod(0o755)
-    with keepers_court(tmp_path, EDITOR=str(editor)) as command:
+    with judging_folder(tmp_path, EDITOR=str(editor)) as command:
         yield command
 
 
-def review(command: Inside, *lines: str) -> Done:
+def review(command: LocalCommand, *lines: str) -> Completed:
     return command.run(*REFINE, "--review", "--json", stdin="".join(f"{line}\n" for line in lines).encode())
 
 
-def traced(command: Inside, done: Done) -> list[Any]:
+def traced(command: LocalCommand, done: Completed) -> list[Any]:
     rounds: list[Any] = command.run("trace", done.json["run"], "--json").json["rounds"]
     return rounds
 
 
 @pytest.mark.slow
-def test_enter_goes_on_and_s_stops(command: Inside) -> None:
+def test_enter_goes_on_and_s_stops(command: LocalCommand) -> None:
     done = review(command, "", "s")
 
     assert done.code == 3, done.err
@@ -66,7 +66,7 @@ def test_enter_goes_on_and_s_stops(command: Inside) -> None:
 
 
 @pytest.mark.slow
-def test_findings_are_dropped_and_requests_are_added(command: Inside) -> None:
+def test_findings_are_dropped_and_requests_are_added(command: LocalCommand) -> None:
     done = review(command, "?", "d 4", "d 1 2 3", "what", "a", "a Say more about the station.", "", "s")
 
     for answer in (
@@ -86,7 +86,7 @@ def test_findings_are_dropped_and_requests_are_added(command: Inside) -> None:
 
 
 @pytest.mark.slow
-def test_the_trace_reports_the_outcome_of_requests(command: Inside) -> None:
+def test_the_trace_reports_the_outcome_of_requests(command: LocalCommand) -> None:
     done = review(command, "d 1 2 3", "a Say how the story ends.", "", "s")
     outcome = "request sent, but the reviser did not say whether it is met: “Say how the story ends.”"
     assert f"\n{outcome}\n" in done.err
@@ -124,9 +124,9 @@ def test_built_in_model_declines_a_request(tmp_path: Path) -> None:
         "consistency=0.95",
     )
     answers = b"a Say how the story ends.\n\n\n"
-    alone = Inside(tmp_path).run(*arguments, "--review", "--json", stdin=answers)
+    alone = LocalCommand(tmp_path).run(*arguments, "--review", "--json", stdin=answers)
     why = "the built-in model cannot follow requests in words"
-    text = " ".join(Inside(tmp_path).run("trace", alone.json["run"]).out.split())
+    text = " ".join(LocalCommand(tmp_path).run("trace", alone.json["run"]).out.split())
     assert f"- request not met: “Say how the story ends.” in revision 1: {why}" in text
     assert text.count("Say how the story ends.") == 1
     assert f"request not met: “Say how the story ends.” in revision 1: {why}\n" in alone.err
@@ -136,14 +136,14 @@ def test_built_in_model_declines_a_request(tmp_path: Path) -> None:
     assert alone.json["requests"] == [outcome]
     assert "requested by a person" not in text
     assert "added, but the built-in model cannot follow requests in words; see `redraft models`" in alone.err
-    refused = Inside(tmp_path).run(*arguments, "--query", "Why did the bell ring?")
+    refused = LocalCommand(tmp_path).run(*arguments, "--query", "Why did the bell ring?")
     assert refused.code == 2
     assert "--query is not used by the built-in model in a revision" in refused.err
     assert "name another --model" in refused.err
 
 
 @pytest.mark.slow
-def test_request_without_a_key_is_explained(command: Inside) -> None:
+def test_request_without_a_key_is_explained(command: LocalCommand) -> None:
     done = review(command, "say how it ends", "a Say how it ends.", "s")
 
     assert "'say' is not a key; ? lists them; to request it, type: a say how it ends\n" in done.err
@@ -151,7 +151,7 @@ def test_request_without_a_key_is_explained(command: Inside) -> None:
 
 
 @pytest.mark.slow
-def test_request_beside_an_edited_draft_waits(command: Inside) -> None:
+def test_request_beside_an_edited_draft_waits(command: LocalCommand) -> None:
     done = review(command, "a Say how the story ends.", "e", "", "", "s")
 
     rounds = traced(command, done)
@@ -160,11 +160,11 @@ def test_request_beside_an_edited_draft_waits(command: Inside) -> None:
 
 
 @pytest.mark.slow
-def test_edited_draft_is_judged_in_its_place(command: Inside) -> None:
+def test_edited_draft_is_judged_in_its_place(command: LocalCommand) -> None:
     done = review(command, "e", "", "s")
 
     assert "edited (28 words); enter judges it" in done.err
-    assert done.json["summary"] == told(1, 2, 3, 4)
+    assert done.json["summary"] == summary_of(1, 2, 3, 4)
     assert done.json["scores"]["consistency"] == 1
     assert [(one["round"]["reason"], one["round"]["accepted"]) for one in traced(command, done)][1] == (
         "edited by hand",
@@ -174,7 +174,7 @@ def test_edited_draft_is_judged_in_its_place(command: Inside) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("script", "answer"), [("false", "Editing failed"), ("true", "nothing was changed")])
-def test_unchanged_edit_leaves_the_question_open(command: Inside, script: str, answer: str) -> None:
+def test_unchanged_edit_leaves_the_question_open(command: LocalCommand, script: str, answer: str) -> None:
     command.environment["EDITOR"] = script
     done = review(command, "e", "s")
 
@@ -184,11 +184,11 @@ def test_unchanged_edit_leaves_the_question_open(command: Inside, script: str, a
 
 
 @pytest.mark.nightly
-def test_end_of_input_leaves_the_run_waiting(command: Inside) -> None:
+def test_end_of_input_leaves_the_run_waiting(command: LocalCommand) -> None:
     done = review(command, "d 1")
     assert done.code == 3, done.err
     assert (done.json["status"], done.json["stop_reason"], done.json["error"]) == ("waiting", "review", None)
-    assert done.json["summary"] == told(1, 3, 4, wrong={2: "Bob"}), "the best draft so far"
+    assert done.json["summary"] == summary_of(1, 3, 4, wrong={2: "Bob"}), "the best draft so far"
     run = re.findall(r"\nResume: redraft resume (\w+)", done.err)[0]
     assert command.run("runs", "--json").json["runs"][0]["status"] == "waiting"
     assert run in command.run("runs", "--status", "waiting").out
@@ -209,12 +209,12 @@ def test_end_of_input_leaves_the_run_waiting(command: Inside) -> None:
     forked = command.run("fork", run, "--round", "0", stdin=b"s\n")
     assert forked.code == 3, forked.err
     assert "Before revision 1" in forked.err
-    assert command.run("fork", run, "--round", "0", "--no-review", "-q").out == told(1, 2, 3, 4, 5) + "\n"
+    assert command.run("fork", run, "--round", "0", "--no-review", "-q").out == summary_of(1, 2, 3, 4, 5) + "\n"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stop", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.nightly), None])
-def test_progress_line_leaves_room_for_the_review(command: Inside, stop: signal.Signals | None) -> None:
+def test_progress_line_leaves_room_for_the_review(command: LocalCommand, stop: signal.Signals | None) -> None:
     controller, terminal = pty.openpty()
     with subprocess.Popen(
         [sys.executable, "-m", "redraft", *REFINE, "--review"],
@@ -249,12 +249,12 @@ def test_progress_line_leaves_room_for_the_review(command: Inside, stop: signal.
 
 @pytest.mark.slow
 def test_request_on_the_command_line_reaches_reviser(tmp_path: Path) -> None:
-    with keepers_court(tmp_path) as court:
+    with judging_folder(tmp_path) as command:
         arguments = ("refine", "book.md", "poor.md", "-w", "100", "--request", "Say how the story ends.")
-        done = court.run(*arguments, "-g", "coverage=0.1", "--json")
-        text = " ".join(court.run("trace", done.json["run"]).out.split())
-        empty = court.run(*arguments, "--request", " ")
-        refused = court.run(*arguments, "-m", "extractive")
+        done = command.run(*arguments, "-g", "coverage=0.1", "--json")
+        text = " ".join(command.run("trace", done.json["run"]).out.split())
+        empty = command.run(*arguments, "--request", " ")
+        refused = command.run(*arguments, "-m", "extractive")
     assert "request sent, but the reviser did not say whether it is met: “Say how the story ends.”" in text
     outcome = "request sent, but the reviser did not say whether it is met: “Say how the story ends.”"
     assert outcome in done.err.splitlines()

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.chatserver import ChatServer, Seen
-from tests.cli.inside import Inside
+from tests.chatserver import ChatRequest, ChatServer
+from tests.cli.local_command import LocalCommand
 
 TABLE = '[rubrics.plain_tone]\nrequirement = "Written for a reader without legal training"\nlevels = 3\n'
 VERDICT = {"faults": [{"quote": "parties concurred", "problem": "legal wording"}], "reason": "Half is.", "level": 2}
@@ -25,11 +25,13 @@ def folder(at: Path, table: str = TABLE) -> Path:
 def test_command_judges_by_a_rubric_file(tmp_path: Path) -> None:
     replies = [json.dumps(VERDICT)]
 
-    def serve(request: Seen) -> str:
+    def serve(request: ChatRequest) -> str:
         return replies[-1]
 
     with ChatServer(serve) as server:
-        command = Inside(folder(tmp_path), server.base_url, REDRAFT_CONFIG="redraft.toml", REDRAFT_MODEL="openai:m")
+        command = LocalCommand(
+            folder(tmp_path), server.base_url, REDRAFT_CONFIG="redraft.toml", REDRAFT_MODEL="openai:m"
+        )
         run = ("evaluate", "book.md", "summary.md", "--metric", "plain_tone", "--json")
         planned = command.run(*run, "--dry-run").json
         done = command.run(*run)
@@ -38,7 +40,7 @@ def test_command_judges_by_a_rubric_file(tmp_path: Path) -> None:
         failed = command.run(*run, "--repeat", "2")
         replies.append(json.dumps(VERDICT | {"level": 3}))
         (tmp_path / "redraft.toml").unlink()
-        without = Inside(tmp_path, server.base_url, REDRAFT_MODEL="openai:m")
+        without = LocalCommand(tmp_path, server.base_url, REDRAFT_MODEL="openai:m")
         resumed = without.run("resume", failed.json["run"], "--json")
         listed = without.run("show", done.json["run"], "--json")
 
@@ -55,7 +57,7 @@ def test_command_judges_by_a_rubric_file(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_rubric_is_a_goal(tmp_path: Path) -> None:
-    def serve(request: Seen) -> str:
+    def serve(request: ChatRequest) -> str:
         text = request.messages[0]["content"]
         if "Judge how far" not in text:
             return "The board agreed. It was cold."
@@ -63,7 +65,9 @@ def test_a_rubric_is_a_goal(tmp_path: Path) -> None:
         return json.dumps(VERDICT | ({"level": 3, "faults": []} if fine else {}))
 
     with ChatServer(serve) as server:
-        command = Inside(folder(tmp_path), server.base_url, REDRAFT_CONFIG="redraft.toml", REDRAFT_MODEL="openai:m")
+        command = LocalCommand(
+            folder(tmp_path), server.base_url, REDRAFT_CONFIG="redraft.toml", REDRAFT_MODEL="openai:m"
+        )
         goal = ("-g", "plain_tone=1", "--policy", "paper")
         done = command.run("refine", "book.md", "summary.md", *goal, "--json")
         forked = command.run("fork", done.json["run"], "--round", "0", "-g", "plain_tone=0.5", "--json")
@@ -83,7 +87,7 @@ def test_a_rubric_is_a_goal(tmp_path: Path) -> None:
     ],
 )
 def test_nonsense_is_reported_with_its_place(tmp_path: Path, table: str, words: str) -> None:
-    done = Inside(folder(tmp_path, table)).run("runs", "--json")
+    done = LocalCommand(folder(tmp_path, table)).run("runs", "--json")
 
     assert done.code == 2
     assert words in done.json["error"]["message"]
@@ -92,7 +96,7 @@ def test_nonsense_is_reported_with_its_place(tmp_path: Path, table: str, words: 
 
 
 def test_rubric_named_like_a_metric_is_refused(tmp_path: Path) -> None:
-    command = Inside(folder(tmp_path, TABLE.replace("plain_tone", "coverage")))
+    command = LocalCommand(folder(tmp_path, TABLE.replace("plain_tone", "coverage")))
     done = command.run("evaluate", "book.md", "summary.md", "--metric", "coverage", "--json")
     assert done.json["error"]["message"].endswith("there are two metrics named coverage")
 
@@ -102,7 +106,7 @@ STATED = "plain_tone=Written for a reader without legal training"
 
 @pytest.mark.slow
 def test_stated_rubric_is_kept_with_the_run(tmp_path: Path) -> None:
-    def serve(request: Seen) -> str:
+    def serve(request: ChatRequest) -> str:
         content = request.messages[0]["content"]
         if "Judge how far" not in content:
             return "The board agreed. It was cold."
@@ -111,7 +115,9 @@ def test_stated_rubric_is_kept_with_the_run(tmp_path: Path) -> None:
 
     (tmp_path / "tone.toml").write_text(TABLE, "utf-8")
     with ChatServer(serve) as server:
-        command = Inside(folder(tmp_path, ""), server.base_url, REDRAFT_CONFIG="redraft.toml", REDRAFT_MODEL="openai:m")
+        command = LocalCommand(
+            folder(tmp_path, ""), server.base_url, REDRAFT_CONFIG="redraft.toml", REDRAFT_MODEL="openai:m"
+        )
         done = command.run("evaluate", "book.md", "summary.md", "--rubric", STATED, "--json")
         by_file = command.run("evaluate", "book.md", "summary.md", "--rubric", "tone.toml", "--json")
         refined = command.run(
@@ -145,6 +151,6 @@ def test_stated_rubric_is_kept_with_the_run(tmp_path: Path) -> None:
 )
 def test_impossible_rubric_is_refused(tmp_path: Path, words: tuple[str, ...], said: str) -> None:
     verb, *options = words
-    done = Inside(folder(tmp_path, "")).run(verb, "book.md", "summary.md", *options)
+    done = LocalCommand(folder(tmp_path, "")).run(verb, "book.md", "summary.md", *options)
     assert done.code == 2
     assert said in " ".join(done.err.split())

@@ -20,8 +20,8 @@ from redraft.cli.views.progress import ProgressTotals
 from redraft.domain import Usage
 from redraft.events import CallAnswered, CallFailed, CallStarted, Event, StageStarted
 from redraft.settings import Limits
-from tests.chatserver import ChatServer, Seen
-from tests.cli.inside import Inside, on_terminal
+from tests.chatserver import ChatRequest, ChatServer
+from tests.cli.local_command import LocalCommand, on_terminal
 from tests.command import Command, seconds_used
 from tests.support import story
 
@@ -41,7 +41,7 @@ def seconds_until_it_speaks(command: Command, *arguments: str) -> float:
 @pytest.fixture
 def command(tmp_path: Path) -> Command:
     (tmp_path / "book.md").write_text(story(40).text, "utf-8")
-    return Inside(tmp_path)
+    return LocalCommand(tmp_path)
 
 
 @pytest.mark.slow
@@ -199,7 +199,7 @@ def test_the_estimate_is_soon_right(clock: Clock, waves: tuple[int, ...], calls:
 
 @pytest.fixture
 def slow_server() -> Iterator[ChatServer]:
-    def serve(request: Seen) -> str:
+    def serve(request: ChatRequest) -> str:
         return "The keeper lit the lamp."
 
     with ChatServer(serve) as server:
@@ -209,7 +209,7 @@ def slow_server() -> Iterator[ChatServer]:
 @pytest.mark.nightly
 def test_progress_fits_80_columns(tmp_path: Path, slow_server: ChatServer) -> None:
     (tmp_path / "book.md").write_text(story(40).text, "utf-8")
-    command = Inside(tmp_path, slow_server.base_url)
+    command = LocalCommand(tmp_path, slow_server.base_url)
     done = on_terminal(command, "summarize", "book.md", "-w", "60", "--chunk-tokens", "128", "-m", "openai:m")
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", done.err)
     assert "…" not in plain

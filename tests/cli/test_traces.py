@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from tests.cli.inside import Inside
+from tests.cli.local_command import LocalCommand
 from tests.support import story
 
 ROUND_KEYS = {"round", "draft", "to_fix", "scores", "metrics"}
 
 
 @pytest.fixture(scope="module")
-def refined(command: Inside) -> Any:
+def refined(command: LocalCommand) -> Any:
     goals = ("--goal", "coverage=1", "--goal", "consistency=1", "--words", "42")
     done = command.run("refine", "book.md", "poor.md", *goals, "--json")
     assert done.code == 0, done.err
@@ -22,12 +22,12 @@ def refined(command: Inside) -> Any:
 
 
 @pytest.fixture(scope="module")
-def evaluated(command: Inside) -> Any:
+def evaluated(command: LocalCommand) -> Any:
     return command.run("evaluate", "book.md", "poor.md", "--json").json
 
 
 @pytest.mark.slow
-def test_a_trace_goes_round_by_round(command: Inside, refined: Any) -> None:
+def test_a_trace_goes_round_by_round(command: LocalCommand, refined: Any) -> None:
     done = command.run("trace", refined["run"])
     assert done.code == 0, done.err
     for line in (
@@ -53,7 +53,7 @@ def test_a_trace_goes_round_by_round(command: Inside, refined: Any) -> None:
     assert len(in_full) > len(done.out)
 
 
-def test_trace_json_keeps_the_contract(command: Inside, refined: Any) -> None:
+def test_trace_json_keeps_the_contract(command: LocalCommand, refined: Any) -> None:
     trace = command.run("trace", refined["run"], "--json").json
     assert set(trace) == {"result", "rounds", "policy"}
     assert trace["result"] == command.run("show", refined["run"], "--json").json
@@ -77,7 +77,7 @@ def test_trace_json_keeps_the_contract(command: Inside, refined: Any) -> None:
 
 
 @pytest.mark.slow
-def test_runs_without_refinement_have_one_round(command: Inside, evaluated: Any) -> None:
+def test_runs_without_refinement_have_one_round(command: LocalCommand, evaluated: Any) -> None:
     text = command.run("trace", evaluated["run"]).out
     assert "round 0 · your summary · 28 words" in text
     assert "consistency 0.75: 4 claims judged, 1 finding" in text
@@ -91,7 +91,7 @@ def test_runs_without_refinement_have_one_round(command: Inside, evaluated: Any)
     assert command.run("trace", run, "--json").json["rounds"][0]["scores"] == {}
 
 
-def test_a_difference_says_what_each_change_fixed(command: Inside, refined: Any) -> None:
+def test_a_difference_says_what_each_change_fixed(command: LocalCommand, refined: Any) -> None:
     done = command.run("diff", refined["run"])
     assert done.code == 0, done.err
     assert "round 0 (28 words) -> round 1 (42)" in done.out
@@ -117,13 +117,13 @@ def test_a_difference_says_what_each_change_fixed(command: Inside, refined: Any)
     assert kinds == [("consistency", "inconsistent"), ("coverage", "contradicted"), unanswered, unanswered]
 
 
-def test_a_difference_needs_two_rounds(command: Inside, refined: Any) -> None:
+def test_a_difference_needs_two_rounds(command: LocalCommand, refined: Any) -> None:
     assert "the drafts are the same" in command.run("diff", refined["run"], "1", "1").out
     assert command.run("diff", refined["run"], "1").code == 2
     assert "its rounds are: 0, 1" in command.run("diff", refined["run"], "0", "7").err
 
 
-def test_runs_and_show_have_the_scores(command: Inside, refined: Any, evaluated: Any) -> None:
+def test_runs_and_show_have_the_scores(command: LocalCommand, refined: Any, evaluated: Any) -> None:
     runs = {run["run"]: run for run in command.run("runs", "--json").json["runs"]}
     assert runs[refined["run"]]["scores"] == refined["scores"]
     assert runs[evaluated["run"]]["kind"] == "evaluate"
@@ -137,7 +137,7 @@ def test_runs_and_show_have_the_scores(command: Inside, refined: Any, evaluated:
     assert "3 findings" in command.run("resume", evaluated["run"]).out
 
 
-def test_show_has_the_draft_of_any_round(command: Inside, refined: Any) -> None:
+def test_show_has_the_draft_of_any_round(command: LocalCommand, refined: Any) -> None:
     turn = command.run("trace", refined["run"], "--json").json["rounds"][0]
     show = ("show", refined["run"], "--round")
     done = command.run(*show, "0")
@@ -155,7 +155,7 @@ def test_show_has_the_draft_of_any_round(command: Inside, refined: Any) -> None:
 
 def test_trace_of_a_stopped_run_says_why(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text(story(60).text, "utf-8")
-    command = Inside(tmp_path)
+    command = LocalCommand(tmp_path)
     stopped = command.run(
         "summarize",
         "book.md",

@@ -9,7 +9,7 @@ import pytest
 from redraft.report.dossier.build import read_dossier
 from redraft.report.dossier.contents import Dossier
 from redraft.store.store import Store
-from tests.dossier.keepers import Shelf, stocked
+from tests.dossier.judged_runs import JudgedRuns, make_judged_runs
 from tests.pages.support import refined
 
 
@@ -29,5 +29,5 @@ def dossier(shelf: tuple[Store, str]) -> Dossier:
 
 
 @pytest.fixture(scope="session")
-def keepers(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
-    return stocked(tmp_path_factory.mktemp("keepers"))
+def keepers(tmp_path_factory: pytest.TempPathFactory) -> JudgedRuns:
+    return make_judged_runs(tmp_path_factory.mktemp("keepers"))

@@ -22,17 +22,17 @@ from redraft.report.dossier.comparison import (
 from redraft.report.dossier.contents import JudgedItem
 from redraft.report.pages.comparison import comparison_page, verdict
 from redraft.store.store import Store
-from tests.dossier.keepers import Shelf
+from tests.dossier.judged_runs import JudgedRuns
 
 
 @pytest.fixture(scope="module")
-def store(keepers: Shelf) -> Iterator[Store]:
+def store(keepers: JudgedRuns) -> Iterator[Store]:
     with Store(keepers.database) as store:
         yield store
 
 
 @pytest.fixture(scope="module")
-def pair(keepers: Shelf, store: Store) -> RunComparison:
+def pair(keepers: JudgedRuns, store: Store) -> RunComparison:
     """Of ten keepers the first summary names 1, 3, 4 and wrongly 2, the second names 1, 2 and 5."""
     return read_comparison(store, [keepers.first, keepers.second])
 
@@ -151,7 +151,7 @@ def test_scores_have_intervals_of_their_items(pair: RunComparison) -> None:
     assert (first["consistency"].score, first["consistency"].interval) == (0.75, None), "four items are too few"
 
 
-def test_equal_runs_are_named_by_id(pair: RunComparison, keepers: Shelf) -> None:
+def test_equal_runs_are_named_by_id(pair: RunComparison, keepers: JudgedRuns) -> None:
     labels = [f"your summary ({keepers.first})", f"your summary ({keepers.second})"]
     assert [run.label for run in pair.runs] == labels
 
@@ -163,7 +163,7 @@ def test_page_marks_a_wrong_sentence(pair: RunComparison) -> None:
     assert "coverage: contradicted" in page
 
 
-def test_other_judges_are_not_compared(keepers: Shelf, store: Store) -> None:
+def test_other_judges_are_not_compared(keepers: JudgedRuns, store: Store) -> None:
     comparison = read_comparison(store, [keepers.first, keepers.other_judge])
     assert any("coverage are not comparable: the judges differ" in warning for warning in comparison.warnings)
     coverage = next(difference for difference in comparison.differences if difference.metric == "coverage")
@@ -172,14 +172,14 @@ def test_other_judges_are_not_compared(keepers: Shelf, store: Store) -> None:
     assert "Not compared: the judges differ." in comparison_page(comparison)
 
 
-def test_other_questions_are_not_compared(keepers: Shelf, store: Store) -> None:
+def test_other_questions_are_not_compared(keepers: JudgedRuns, store: Store) -> None:
     comparison = read_comparison(store, [keepers.first, keepers.other_pack])
     assert any("the questions or key facts differ" in warning for warning in comparison.warnings)
     assert all(item.standing == "open" for item in comparison.items)
     assert "not asked" in comparison_page(comparison)
 
 
-def test_unjudged_items_count_nowhere(keepers: Shelf, store: Store) -> None:
+def test_unjudged_items_count_nowhere(keepers: JudgedRuns, store: Store) -> None:
     comparison = read_comparison(store, [keepers.first, keepers.hole])
     (open_item,) = [item for item in comparison.items if item.standing == "open"]
     verdict = open_item.verdicts["B"]
@@ -199,19 +199,19 @@ def test_unjudged_items_count_nowhere(keepers: Shelf, store: Store) -> None:
         (["first", "pack"], "made no summary: it builds questions"),
     ],
 )
-def test_nothing_to_compare_is_an_error(keepers: Shelf, store: Store, names: list[str], message: str) -> None:
+def test_nothing_to_compare_is_an_error(keepers: JudgedRuns, store: Store, names: list[str], message: str) -> None:
     with pytest.raises((UsageError, RunError), match=message):
         read_comparison(store, [getattr(keepers, name) for name in names])
 
 
 @pytest.mark.parametrize("names", [("plain", "plainer"), ("first", "plain")])
-def test_runs_without_common_scores_are_compared(keepers: Shelf, store: Store, names: tuple[str, str]) -> None:
+def test_runs_without_common_scores_are_compared(keepers: JudgedRuns, store: Store, names: tuple[str, str]) -> None:
     comparison = read_comparison(store, [getattr(keepers, name) for name in names])
     assert len(comparison.runs) == 2
     assert comparison.warnings[0].startswith("No metric has scored two of these runs")
 
 
-def test_missing_scores_are_named_with_reasons(keepers: Shelf, store: Store) -> None:
+def test_missing_scores_are_named_with_reasons(keepers: JudgedRuns, store: Store) -> None:
     comparison = read_comparison(store, [keepers.first, keepers.coverage_only, keepers.failed])
     not_judged, failed = [warning for warning in comparison.warnings if "No consistency score" in warning]
     assert not_judged == "No consistency score for B: not judged by it."

@@ -29,7 +29,7 @@ from redraft.report.pages.dossier import dossier_page
 from redraft.settings import DraftConfig, Limits
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line, scrubbed, scrubbed_all
-from tests.judges import Court, Keepers, Said, Sheet, island
+from tests.judges import Harness, PerfectModel, ScriptedReply, Sheet, island
 from tests.store.support import plain
 from tests.support import Desk, story
 
@@ -212,19 +212,19 @@ def test_failed_runs_have_a_dossier(tmp_path: Path) -> None:
 
 @pytest.mark.nightly
 def test_waiting_calls_follow_one_another(tmp_path: Path) -> None:
-    class Slow(Keepers):
-        def __call__(self, sheet: Sheet) -> Said:
+    class Slow(PerfectModel):
+        def __call__(self, sheet: Sheet) -> ScriptedReply:
             time.sleep(0.03)
             return super().__call__(sheet)
 
-    court = Court(tmp_path, Slow(), document=island(300))
+    harness = Harness(tmp_path, Slow(), document=island(300))
 
     async def evaluate() -> str:
-        async with court.session(limits=Limits(concurrency=1)) as session:
-            return (await session.evaluate(court.document, court.document.text[:3000], context_tokens=4096)).run.id
+        async with harness.session(limits=Limits(concurrency=1)) as session:
+            return (await session.evaluate(harness.document, harness.document.text[:3000], context_tokens=4096)).run.id
 
-    calls = sorted(read_dossier(court.store, asyncio.run(evaluate())).calls, key=lambda call: call.began)
-    court.store.close()
+    calls = sorted(read_dossier(harness.store, asyncio.run(evaluate())).calls, key=lambda call: call.began)
+    harness.store.close()
     assert len(calls) > 5
     assert all(call.began + call.seconds <= after.began + 0.005 for call, after in pairwise(calls))
 

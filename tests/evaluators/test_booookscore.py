@@ -20,34 +20,34 @@ from redraft.report.history.results import Result
 from redraft.settings import JudgeConfig
 from tests.judges import (
     KEY,
-    Court,
+    Harness,
     Json,
-    Keepers,
-    Said,
+    PerfectModel,
     Script,
+    ScriptedReply,
     Sheet,
     fact_of,
     function_model,
     island,
     sentence_of,
-    told,
+    summary_of,
 )
 
 METRICS = ("booookscore",)
 CLEAR: Json = {"questions": [], "types": ["no confusion"]}
 STRANGER = "A stranger comes to see number 7."
 SENTENCES = [fact_of(1), fact_of(2), STRANGER, f"- {fact_of(3)}", f"- {STRANGER}"]
-SUMMARY = f"# The Keepers\n\n{told(1, 2)} {STRANGER}\n\n- {fact_of(3)}\n- {STRANGER}"
+SUMMARY = f"# The Keepers\n\n{summary_of(1, 2)} {STRANGER}\n\n- {fact_of(3)}\n- {STRANGER}"
 
 
-class Reader(Keepers):
+class Reader(PerfectModel):
     """Is confused by sentences in which certain words occur, and replies as it is told to."""
 
     def __init__(self, replies: Mapping[str, Json] | None = None) -> None:
         stranger = {"questions": ["Who is the stranger?"], "types": ["entity omission"]}
         self.said = replies if replies is not None else {"stranger": stranger}
 
-    def find_confusion(self, sheet: Sheet) -> Said:
+    def find_confusion(self, sheet: Sheet) -> ScriptedReply:
         return {
             "sentences": [{"id": n} | self.verdict(sentence_of(item)) for n, item in sheet.items("sentences").items()]
         }
@@ -55,7 +55,7 @@ class Reader(Keepers):
     def verdict(self, sentence: str) -> Json:
         return next((reply for word, reply in self.said.items() if word in sentence), CLEAR)
 
-    def prefer_summary(self, sheet: Sheet) -> Said:
+    def prefer_summary(self, sheet: Sheet) -> ScriptedReply:
         """Reads more gladly what confuses it less."""
         first, second = (sum(text.count(word) for word in self.said) for text in map(sheet.within, ("first", "second")))
         better = "first" if first < second else "second" if second < first else "tie"
@@ -77,18 +77,18 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def result_of(
     folder: Path, summary: str = SUMMARY, *scripts: Script, wired: bool = False, **judging: Any
-) -> tuple[Result, Court]:
+) -> tuple[Result, Harness]:
     """What comes of judging a summary by these scripts, the first of them behind a server where there is a wire."""
-    court = Court(folder, scripts[0] if scripts else Reader())
+    harness = Harness(folder, scripts[0] if scripts else Reader())
     judges = [function_model(script, f"judge-{n}") for n, script in enumerate(scripts)] if len(scripts) > 1 else []
     judging_options = {"metrics": METRICS, **judging}
     if wired:
-        with court.served():
-            result = await court.evaluate(summary, **judging_options)
+        with harness.served():
+            result = await harness.evaluate(summary, **judging_options)
     else:
-        result = await court.evaluate(summary, judges=judges, **judging_options)
-    court.store.close()
-    return result, court
+        result = await harness.evaluate(summary, judges=judges, **judging_options)
+    harness.store.close()
+    return result, harness
 
 
 async def judged(folder: Path, *args: Any, **judging: Any) -> Evaluation:
@@ -98,7 +98,7 @@ async def judged(folder: Path, *args: Any, **judging: Any) -> Evaluation:
 
 @pytest.mark.parametrize("wired", [False, True], ids=["at hand", "at a server"])
 async def test_score_is_the_share_of_clear_sentences(tmp_path: Path, wired: bool) -> None:
-    result, court = await result_of(tmp_path, wired=wired)
+    result, harness = await result_of(tmp_path, wired=wired)
     evaluation = result.evaluations["booookscore"]
 
     assert (evaluation.outcome, evaluation.score, evaluation.judged, evaluation.unjudged) == ("scored", 3 / 5, 5, 0)
@@ -114,10 +114,10 @@ async def test_score_is_the_share_of_clear_sentences(tmp_path: Path, wired: bool
     ]
     assert sentences[2]["questions"] == ["Who is the stranger?"]
     # All sentences are asked about at once, and nothing but the summary is read.
-    (sheet,) = court.asked("find_confusion")
+    (sheet,) = harness.asked("find_confusion")
     assert list(sheet.judged.values()) == SENTENCES
     assert sheet.within("summary") == SUMMARY
-    assert {sheet.prompt for sheet in court.sheets} == {"find_confusion"}
+    assert {sheet.prompt for sheet in harness.sheets} == {"find_confusion"}
 
 
 async def test_finding_holds_questions_and_their_place(tmp_path: Path) -> None:
@@ -150,14 +150,14 @@ async def test_names_are_looked_up_where_first_mentioned(tmp_path: Path) -> None
     first = "Old Tobias Wren was the carrier of the island, and had the only cart that could cross the sands."
     later = ("Tobias Wren came. " * 9 + "Nobody else did so on that day, or on the next. " * 4).strip()
     filler = "The sea was cold, and the gulls went out over it in the grey light of the morning. " * 20
-    court = Court(tmp_path, Reader({"Wren": {"questions": ["Who is Tobias Wren?"], "types": ["entity omission"]}}))
+    harness = Harness(tmp_path, Reader({"Wren": {"questions": ["Who is Tobias Wren?"], "types": ["entity omission"]}}))
     document = parse(f"{filler}\n\n{first}\n\n{filler}\n\n{later}".encode(), name="sands.txt")
-    result = await court.evaluate("Wren waits for the tide.", document=document, metrics=METRICS)
+    result = await harness.evaluate("Wren waits for the tide.", document=document, metrics=METRICS)
 
     (finding,) = result.evaluations["booookscore"].findings
     assert finding.evidence is not None
     assert first in finding.evidence.text
-    court.store.close()
+    harness.store.close()
 
 
 TASKS: Sequence[tuple[list[str], list[str], Task, bool]] = [
@@ -176,24 +176,24 @@ TASKS: Sequence[tuple[list[str], list[str], Task, bool]] = [
 
 
 async def test_headings_alone_are_no_summary(tmp_path: Path) -> None:
-    result, court = await result_of(tmp_path, "# The Keepers\n\n## The Storm\n\nChapter Two")
+    result, harness = await result_of(tmp_path, "# The Keepers\n\n## The Storm\n\nChapter Two")
     evaluation = result.evaluations["booookscore"]
     assert (evaluation.outcome, evaluation.score, evaluation.reason) == (
         "not_applicable",
         None,
         "the summary has no sentence",
     )
-    assert court.sheets == []
+    assert harness.sheets == []
 
 
 @pytest.mark.parametrize("batch", [1, 2, 10])
 async def test_batch_size_does_not_change_the_result(tmp_path: Path, batch: int) -> None:
     expected = await judged(tmp_path / "a")
-    result, court = await result_of(tmp_path / "b", batch=batch)
+    result, harness = await result_of(tmp_path / "b", batch=batch)
     assert result.evaluations["booookscore"] == expected
     batches = [SENTENCES[at : at + batch] for at in range(0, 5, batch)]
-    assert list(court.sheets[0].judged.values()) == batches[0]
-    assert sorted(list(sheet.judged.values()) for sheet in court.sheets) == sorted(batches)
+    assert list(harness.sheets[0].judged.values()) == batches[0]
+    assert sorted(list(sheet.judged.values()) for sheet in harness.sheets) == sorted(batches)
 
 
 SAID: Sequence[tuple[Json, str, dict[str, int]]] = [
@@ -231,7 +231,7 @@ class Unsure(Reader):
 @pytest.mark.parametrize("words", [["stranger"], ["stranger", "Tom2", "Tom3"]])
 async def test_judge_without_clear_sentences_gives_no_score(tmp_path: Path, words: list[str]) -> None:
     confusion = {"questions": ["Who is that?"], "types": ["entity omission"]}
-    result, court = await result_of(tmp_path, SUMMARY, Unsure(dict.fromkeys(words, confusion)), wired=True)
+    result, harness = await result_of(tmp_path, SUMMARY, Unsure(dict.fromkeys(words, confusion)), wired=True)
     evaluation = result.evaluations["booookscore"]
     confusing = 1 + len(words)
     assert (evaluation.outcome, evaluation.score, evaluation.judged, evaluation.unjudged) == (
@@ -246,7 +246,7 @@ async def test_judge_without_clear_sentences_gives_no_score(tmp_path: Path, word
         SENTENCES[4],
     ]
     assert len(evaluation.findings) == confusing
-    assert len(court.asked("find_confusion")) == 1, "what have no verdict is not asked for again"
+    assert len(harness.asked("find_confusion")) == 1, "what have no verdict is not asked for again"
 
     all_confusing = await judged(tmp_path / "whole", SUMMARY, Unsure(dict.fromkeys(["e"], confusion)))
     assert (all_confusing.outcome, all_confusing.score) == ("scored", 0.0)
@@ -256,7 +256,7 @@ async def test_judge_without_clear_sentences_gives_no_score(tmp_path: Path, word
 
 async def test_built_in_model_abstains_with_a_hint(tmp_path: Path) -> None:
     async with Session(str(tmp_path / "redraft.db")) as session:
-        result = await session.evaluate(island(3), f"{told(1, 2)} {told(1)}", metrics=METRICS)
+        result = await session.evaluate(island(3), f"{summary_of(1, 2)} {summary_of(1)}", metrics=METRICS)
     evaluation = result.evaluations["booookscore"]
     assert (evaluation.outcome, evaluation.score, evaluation.judged, evaluation.unjudged) == ("failed", None, 0, 3)
     assert evaluation.findings == ()
@@ -287,30 +287,30 @@ async def test_each_kind_of_confusion_is_mended(
         def mended(self, text: str, point: dict[str, str]) -> str:
             return text.replace("stranger", "keeper of station 49") if point["task"] == task else text
 
-    court = Court(tmp_path, Mending({"stranger": {"questions": questions, "types": types}}))
-    result = await court.refine(
+    harness = Harness(tmp_path, Mending({"stranger": {"questions": questions, "types": types}}))
+    result = await harness.refine(
         SUMMARY, goals={"booookscore": 1.0}, policy="paper", feedback="findings", judging=JudgeConfig(metrics=METRICS)
     )
 
     assert {finding.kind for finding in result.initial["booookscore"].findings} == {", ".join(types) or "untyped"}
     assert (result.scores["booookscore"], result.run.stop_reason) == (1.0, "goals_met")
-    (revised,) = court.asked("revise")
+    (revised,) = harness.asked("revise")
     for point in revised.items("points").values():
         assert (point["task"], point["sentence"].removeprefix("- ")) == (task, STRANGER)
         assert point.get("question", "") == " ".join(questions)
         assert ("evidence" in point) == looked_up
         assert f"- {point['task']}: " in revised.text, "the prompt says what to do about it"
-    court.store.close()
+    harness.store.close()
 
 
 async def test_window_too_small_is_refused_at_once(tmp_path: Path) -> None:
-    court = Court(tmp_path, Reader())
+    harness = Harness(tmp_path, Reader())
     with pytest.raises(UsageError, match="does not fit into a window of 1,000 tokens") as refused:
-        await court.evaluate(SUMMARY, metrics=METRICS, settings={"context_tokens": 1000})
-    assert court.sheets == []
+        await harness.evaluate(SUMMARY, metrics=METRICS, settings={"context_tokens": 1000})
+    assert harness.sheets == []
 
     smallest = re.search(r"context_tokens=(\d+)", refused.value.hint)
     assert smallest is not None
-    result = await court.evaluate(SUMMARY, metrics=METRICS, settings={"context_tokens": int(smallest[1])})
+    result = await harness.evaluate(SUMMARY, metrics=METRICS, settings={"context_tokens": int(smallest[1])})
     assert result.scores["booookscore"] == 3 / 5
-    court.store.close()
+    harness.store.close()

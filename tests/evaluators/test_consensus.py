@@ -11,7 +11,18 @@ import pytest
 from redraft import JudgeConfig, Session
 from redraft.domain import Evaluation
 from redraft.evaluators.votes import DISPUTED, agreement, majority
-from tests.judges import KEY, UNANSWERABLE, Court, Keepers, Said, Sheet, asked_of, function_model, island, told
+from tests.judges import (
+    KEY,
+    UNANSWERABLE,
+    Harness,
+    PerfectModel,
+    ScriptedReply,
+    Sheet,
+    function_model,
+    island,
+    keeper_in,
+    summary_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -36,27 +47,29 @@ def test_agreement_is_the_share_of_equal_verdicts() -> None:
     assert agreement([{0: "a"}, {1: "a"}]) is None
 
 
-class Blind(Keepers):
+class Blind(PerfectModel):
     """Sees only some keepers in a summary."""
 
     def __init__(self, *request: int) -> None:
         self.seen = request
 
-    def answer_from_summary(self, sheet: Sheet) -> Said:
+    def answer_from_summary(self, sheet: Sheet) -> ScriptedReply:
         reply = super().answer_from_summary(sheet)
         for answer in reply["answers"]:
-            if asked_of(sheet.judged[answer["id"]]) not in self.seen:
+            if keeper_in(sheet.judged[answer["id"]]) not in self.seen:
                 answer["answer"] = UNANSWERABLE
         return reply
 
 
-async def panel(folder: Path, *scripts: Keepers) -> tuple[Evaluation, list[list[str]]]:
+async def panel(folder: Path, *scripts: PerfectModel) -> tuple[Evaluation, list[list[str]]]:
     """What judges say of the coverage of six keepers, and which prompts each was asked."""
-    courts = [Court(folder / str(n), script) for n, script in enumerate(scripts)]
-    judges = [function_model(court.hear, f"judge {n}") for n, court in enumerate(courts)]
-    async with Session(folder / "redraft.db", model=function_model(Keepers()), judges=judges) as session:
-        result = await session.evaluate(island(), told(1, 2, 3, 4, 5, 6), judging=JudgeConfig(metrics=("coverage",)))
-    return result.evaluations["coverage"], [sorted({sheet.prompt for sheet in court.sheets}) for court in courts]
+    harnesses = [Harness(folder / str(n), script) for n, script in enumerate(scripts)]
+    judges = [function_model(harness.reply_to, f"judge {n}") for n, harness in enumerate(harnesses)]
+    async with Session(folder / "redraft.db", model=function_model(PerfectModel()), judges=judges) as session:
+        result = await session.evaluate(
+            island(), summary_of(1, 2, 3, 4, 5, 6), judging=JudgeConfig(metrics=("coverage",))
+        )
+    return result.evaluations["coverage"], [sorted({sheet.prompt for sheet in harness.sheets}) for harness in harnesses]
 
 
 async def test_majority_decides_items_and_mean_the_score(tmp_path: Path) -> None:
@@ -85,7 +98,7 @@ async def test_split_judges_give_a_disputed_finding(tmp_path: Path) -> None:
     assert [question["value"] for question in details["questions"]] == [1.0, 0.5, 0.5, 0.0, 0.0, 0.0]
     assert (coverage.score, details["by_kind"]["who"]["score"]) == (2 / 6, 2 / 6)
     # What both say comes before what one of them says.
-    assert [(asked_of(question.question), question.said_by) for question in coverage.findings] == [
+    assert [(keeper_in(question.question), question.said_by) for question in coverage.findings] == [
         (4, (2, 2)),
         (5, (2, 2)),
         (6, (2, 2)),
@@ -105,21 +118,21 @@ async def test_first_judge_asks_and_all_answer(tmp_path: Path) -> None:
 async def test_repeated_judge_samples_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
-    class Fickle(Keepers):
+    class Fickle(PerfectModel):
         """Overlooks as many keepers as it has been asked before."""
 
         def __init__(self) -> None:
             self.turn = 0
 
-        def answer_from_summary(self, sheet: Sheet) -> Said:
+        def answer_from_summary(self, sheet: Sheet) -> ScriptedReply:
             self.turn += 1
             return Blind(*range(self.turn, 7)).answer_from_summary(sheet)
 
-    court = Court(tmp_path, Fickle())
-    with court.served():
-        result = await court.evaluate(told(1, 2, 3, 4, 5, 6), metrics=("coverage",), repeat=3)
+    harness = Harness(tmp_path, Fickle())
+    with harness.served():
+        result = await harness.evaluate(summary_of(1, 2, 3, 4, 5, 6), metrics=("coverage",), repeat=3)
 
-    requests = Counter(sheet.prompt for sheet in court.sheets if sheet.prompt != "compare_answers")
+    requests = Counter(sheet.prompt for sheet in harness.sheets if sheet.prompt != "compare_answers")
     assert requests == {"ask_document": 1, "answer_from_summary": 3}
     details: Any = result.evaluations["coverage"].details
     assert sorted(judge["score"] for judge in details["judges"]) == pytest.approx([4 / 6, 5 / 6, 1.0])
@@ -133,10 +146,10 @@ async def test_repeated_judge_samples_anew(tmp_path: Path, monkeypatch: pytest.M
     assert len({judge["judge"] for judge in details["judges"]}) == 3
 
 
-class Mute(Keepers):
+class Mute(PerfectModel):
     """Never says what a summary says."""
 
-    def answer_from_summary(self, sheet: Sheet) -> Said:
+    def answer_from_summary(self, sheet: Sheet) -> ScriptedReply:
         return "I would rather not."
 
 

@@ -17,16 +17,16 @@ from redraft.report.history.results import Result
 from redraft.text.tokens import EstimatingTokenizer
 from tests.judges import (
     KEY,
-    Court,
+    Harness,
     Json,
-    Keepers,
-    Said,
+    PerfectModel,
+    ScriptedReply,
     Sheet,
     fact_of,
     island,
     keepers_in,
     sentence_of,
-    told,
+    summary_of,
 )
 
 BOTH: tuple[str, ...] = ("keyfact_recall", "faithfulness")
@@ -39,15 +39,15 @@ AT_FIRST = 40
 
 
 @pytest.fixture
-def long_court(tmp_path: Path) -> Iterator[Court]:
+def long_harness(tmp_path: Path) -> Iterator[Harness]:
     """A judge of an island whose keepers take three chunks."""
-    court = Court(tmp_path, document=island(LONG))
-    yield court
-    court.store.close()
+    harness = Harness(tmp_path, document=island(LONG))
+    yield harness
+    harness.store.close()
 
 
-async def judged(court: Court, summary: str, metric: str, **options: Any) -> Evaluation:
-    return (await court.evaluate(summary, metrics=(metric,), **options)).evaluations[metric]
+async def judged(harness: Harness, summary: str, metric: str, **options: Any) -> Evaluation:
+    return (await harness.evaluate(summary, metrics=(metric,), **options)).evaluations[metric]
 
 
 def dimensions(facts: KeyFacts) -> dict[str, list[str]]:
@@ -61,24 +61,24 @@ def dimensions(facts: KeyFacts) -> dict[str, list[str]]:
 
 
 @pytest.fixture
-def two_court(tmp_path: Path) -> Iterator[Court]:
+def two_harness(tmp_path: Path) -> Iterator[Harness]:
     """A judge of an island whose keepers take two chunks."""
-    court = Court(tmp_path, document=island(TWO))
-    yield court
-    court.store.close()
+    harness = Harness(tmp_path, document=island(TWO))
+    yield harness
+    harness.store.close()
 
 
 # Growing.
 
 
 @pytest.mark.slow
-async def test_the_trees_of_a_document(long_court: Court) -> None:
-    keyfacts = await long_court.keyfacts(settings=SMALL)
+async def test_the_trees_of_a_document(long_harness: Harness) -> None:
+    keyfacts = await long_harness.keyfacts(settings=SMALL)
 
     assert [(tree.chunk, tree.perspective) for tree in keyfacts.trees] == [
         (chunk, perspective) for chunk in range(3) for perspective in ("analytical", "narrative")
     ]
-    text = long_court.document.text
+    text = long_harness.document.text
     assert keyfacts.trees[0].span.start == 0
     assert keyfacts.trees[-1].span.end == len(text)
     for tree in keyfacts.trees:
@@ -99,8 +99,8 @@ async def test_the_trees_of_a_document(long_court: Court) -> None:
     ids=["another keeper", "nowhere", "empty", "in another chunk"],
 )
 async def test_evidence_of_facts_is_within_their_chunk(tmp_path: Path, quote: str) -> None:
-    class Quoting(Keepers):
-        def facts_faithful(self, sheet: Sheet) -> Said:
+    class Quoting(PerfectModel):
+        def facts_faithful(self, sheet: Sheet) -> ScriptedReply:
             reply = super().facts_faithful(sheet)
             number = min(keepers_in(sheet.within("excerpt")))
             words = {
@@ -109,27 +109,27 @@ async def test_evidence_of_facts_is_within_their_chunk(tmp_path: Path, quote: st
             }
             return {"facts": [fact | {"quote": quote.format(**words)} for fact in reply["facts"]]}
 
-    court = Court(tmp_path, Quoting(), document=island(TWO))
-    keyfacts = await court.keyfacts(settings=SMALL)
+    harness = Harness(tmp_path, Quoting(), document=island(TWO))
+    keyfacts = await harness.keyfacts(settings=SMALL)
 
     for tree in keyfacts.trees:
         for fact in tree.facts:
             span = fact.evidence.span
             assert span is not None
             assert tree.span.start <= span.start < span.end <= tree.span.end
-            assert court.document.text[slice(*span)] == fact.evidence.text
+            assert harness.document.text[slice(*span)] == fact.evidence.text
             if quote in ("", "Nothing of the kind.", "{other}"):
                 assert fact.text[4:-1] in fact.evidence.text
-    court.store.close()
+    harness.store.close()
 
 
 async def test_failing_facts_are_pruned_with_reasons(tmp_path: Path) -> None:
-    class Strict(Keepers):
-        def keyfacts_analytical(self, sheet: Sheet) -> Said:
+    class Strict(PerfectModel):
+        def keyfacts_analytical(self, sheet: Sheet) -> ScriptedReply:
             reply = json.dumps(super().keyfacts_analytical(sheet))
             return reply.replace("Tom3", "Bob").replace("Tom9", "Joe")
 
-        def judge_by(self, sheet: Sheet, *failing: int) -> Said:
+        def judge_by(self, sheet: Sheet, *failing: int) -> ScriptedReply:
             entries = [
                 {"id": n, "reason": f"{sheet.prompt} says so.", "verdict": "Fail." if number in failing else "PASS"}
                 for n, item in sheet.items("facts").items()
@@ -137,14 +137,14 @@ async def test_failing_facts_are_pruned_with_reasons(tmp_path: Path) -> None:
             ]
             return {"facts": entries}
 
-        def facts_objective(self, sheet: Sheet) -> Said:
+        def facts_objective(self, sheet: Sheet) -> ScriptedReply:
             return self.judge_by(sheet, 5, 9)
 
-        def facts_significant(self, sheet: Sheet) -> Said:
+        def facts_significant(self, sheet: Sheet) -> ScriptedReply:
             return self.judge_by(sheet, 9, 2)
 
-    court = Court(tmp_path, Strict())
-    keyfacts = await court.keyfacts(perspective="analytical")
+    harness = Harness(tmp_path, Strict())
+    keyfacts = await harness.keyfacts(perspective="analytical")
 
     # 1 [2 [3] 4] 5 [6 [7] 8] 9 [10 [11] 12]
     assert dimensions(keyfacts) == {
@@ -157,22 +157,22 @@ async def test_failing_facts_are_pruned_with_reasons(tmp_path: Path) -> None:
     }
     reasons = {objection.reason for tree in keyfacts.trees for fact in tree.facts for objection in fact.objections}
     assert "facts_objective says so." in reasons
-    (sheet,) = court.asked("query_analytical")
+    (sheet,) = harness.asked("query_analytical")
     assert [item["fact"] for item in sheet.items("facts").values()] == [fact_of(1), fact_of(4)]
     assert [item["level"] for item in sheet.items("facts").values()] == ["root", "branch"]
     assert keyfacts.trees[0].query == "Why are the keepers 1, 4 called so?"
-    court.store.close()
+    harness.store.close()
 
 
 @pytest.mark.slow
 async def test_the_validator_may_be_another_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    court = Court(tmp_path)
-    with court.served() as server:
-        result = await court.evaluate(told(1), metrics=("keyfact_recall",), validator="openai:v")
-        keyfacts = court.store.keyfacts.get(str(result.evaluations["keyfact_recall"].details["keyfacts"]))
-        requests = [(sheet.prompt, request.model) for sheet, request in zip(court.sheets, server.seen, strict=True)]
-        await court.keyfacts()
+    harness = Harness(tmp_path)
+    with harness.served() as server:
+        result = await harness.evaluate(summary_of(1), metrics=("keyfact_recall",), validator="openai:v")
+        keyfacts = harness.store.keyfacts.get(str(result.evaluations["keyfact_recall"].details["keyfacts"]))
+        requests = [(sheet.prompt, request.model) for sheet, request in zip(harness.sheets, server.seen, strict=True)]
+        await harness.keyfacts()
         later = [request.model for request in server.seen[len(requests) :]]
 
     assert {prompt for prompt, model in requests if model == "v"} == set(VETTING)
@@ -183,75 +183,75 @@ async def test_the_validator_may_be_another_model(tmp_path: Path, monkeypatch: p
     ]
     # Whoever is asked next to validate what it has found itself begins anew.
     assert later == ["m"] * len(VETTING)
-    court.store.close()
+    harness.store.close()
 
 
-async def test_trees_from_one_perspective(court: Court) -> None:
-    keyfacts = await court.keyfacts(perspective="narrative")
+async def test_trees_from_one_perspective(harness: Harness) -> None:
+    keyfacts = await harness.keyfacts(perspective="narrative")
 
     assert {tree.perspective for tree in keyfacts.trees} == {"narrative"}
-    assert not court.asked("keyfacts_analytical", "query_analytical")
-    recall = await judged(court, told(1), "keyfact_recall", perspective="narrative")
+    assert not harness.asked("keyfacts_analytical", "query_analytical")
+    recall = await judged(harness, summary_of(1), "keyfact_recall", perspective="narrative")
     assert (recall.score, recall.judged) == (1 / 12, 12)
     assert set(recall.details["by_perspective"]) == {"narrative"}  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize("metric", BOTH)
-async def test_trees_from_both_perspectives_serve_either(court: Court, metric: str) -> None:
-    both = await court.keyfacts()
-    court.forget()
-    await judged(court, told(1), metric, perspective="narrative")
+async def test_trees_from_both_perspectives_serve_either(harness: Harness, metric: str) -> None:
+    both = await harness.keyfacts()
+    harness.clear_sheets()
+    await judged(harness, summary_of(1), metric, perspective="narrative")
 
-    assert not court.asked(*BUILDING, *VETTING)
-    (aligned,) = court.asked("align_facts")
+    assert not harness.asked(*BUILDING, *VETTING)
+    (aligned,) = harness.asked("align_facts")
     assert [item["text"] for item in aligned.items("facts").values()] == [fact.text for fact in both.trees[1].facts]
 
 
-async def test_known_key_facts_are_not_built_again(court: Court) -> None:
-    keyfacts = await court.keyfacts()
+async def test_known_key_facts_are_not_built_again(harness: Harness) -> None:
+    keyfacts = await harness.keyfacts()
     events: list[Event] = []
-    recall = await judged(court, told(1), "keyfact_recall", observer=events.append)
+    recall = await judged(harness, summary_of(1), "keyfact_recall", observer=events.append)
 
     assert recall.details["keyfacts"] == keyfacts.id
     # Not even from what the model is known to have said.
     assert [event.label for event in events if isinstance(event, CallAnswered)] == ["aligned 1 to 12"]
-    assert (await court.keyfacts()).id == keyfacts.id
+    assert (await harness.keyfacts()).id == keyfacts.id
 
 
 @pytest.mark.parametrize("metric", BOTH)
-async def test_those_that_were_imported_come_first(court: Court, metric: str) -> None:
-    few = await court.keyfacts(perspective="narrative")
-    court.store.keyfacts.prefer(few.id)
-    evaluation = await judged(court, told(1), metric)
+async def test_those_that_were_imported_come_first(harness: Harness, metric: str) -> None:
+    few = await harness.keyfacts(perspective="narrative")
+    harness.store.keyfacts.prefer(few.id)
+    evaluation = await judged(harness, summary_of(1), metric)
 
-    facts = court.items("align_facts")
+    facts = harness.items("align_facts")
     assert facts == sum(len(tree.kept) for tree in few.trees) == 12
     assert evaluation.details.get("keyfacts", few.id) == few.id
-    assert not court.asked("keyfacts_analytical")
+    assert not harness.asked("keyfacts_analytical")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("metric", BOTH)
-async def test_named_key_facts_come_first(court: Court, metric: str) -> None:
-    few = await court.keyfacts(perspective="narrative")
-    court.store.keyfacts.prefer((await court.keyfacts(perspective="analytical")).id)
-    court.forget()
-    await judged(court, told(1), metric, keyfacts=few.id[:9])
+async def test_named_key_facts_come_first(harness: Harness, metric: str) -> None:
+    few = await harness.keyfacts(perspective="narrative")
+    harness.store.keyfacts.prefer((await harness.keyfacts(perspective="analytical")).id)
+    harness.clear_sheets()
+    await judged(harness, summary_of(1), metric, keyfacts=few.id[:9])
 
-    (aligned,) = court.asked("align_facts")
+    (aligned,) = harness.asked("align_facts")
     assert [item["text"] for item in aligned.items("facts").values()] == [
         fact.text for tree in few.trees for fact in tree.facts
     ]
     with pytest.raises(UsageError, match="another document"):
-        await judged(court, told(1), metric, keyfacts=few.id, document=island(20))
+        await judged(harness, summary_of(1), metric, keyfacts=few.id, document=island(20))
 
 
 @pytest.mark.nightly
 async def test_budget_stop_loses_no_tree(tmp_path: Path) -> None:
-    unlimited = Court(tmp_path / "whole", document=island(TWO))
+    unlimited = Harness(tmp_path / "whole", document=island(TWO))
     expected = await unlimited.keyfacts(settings=SMALL)
     calls = len(unlimited.sheets)
-    cut = Court(tmp_path / "cut", document=island(TWO))
+    cut = Harness(tmp_path / "cut", document=island(TWO))
     for limit in (1, calls // 2, calls - 1):
         with pytest.raises(BudgetError):
             await cut.keyfacts(settings=SMALL, limits=Limits(max_calls=limit - len(cut.sheets)))
@@ -260,15 +260,15 @@ async def test_budget_stop_loses_no_tree(tmp_path: Path) -> None:
 
     assert keyfacts == expected
     assert len(cut.sheets) == calls
-    for court in (unlimited, cut):
-        court.store.close()
+    for harness in (unlimited, cut):
+        harness.store.close()
 
 
 # Recall.
 
 
-async def test_recall_by_hand(court: Court) -> None:
-    recall = await judged(court, f"{told(1, 2, 3)} The sea is cold. {told(6)}", "keyfact_recall")
+async def test_recall_by_hand(harness: Harness) -> None:
+    recall = await judged(harness, f"{summary_of(1, 2, 3)} The sea is cold. {summary_of(6)}", "keyfact_recall")
 
     # Analytical: 1 [2 [3] 4] 5 [6 [7] 8] 9 [10 [11] 12]; narrative: 12 [11 [10] 9] 8 [7 [6] 5] 4 [3 [2] 1].
     assert (recall.outcome, recall.score, recall.judged, recall.unjudged) == ("scored", 8 / 24, 24, 0)
@@ -302,8 +302,8 @@ async def test_recall_by_hand(court: Court) -> None:
     assert details["conciseness"] == {"share": 0.8, "unneeded": [4]}
 
 
-async def test_missing_facts_are_found_from_the_roots(court: Court) -> None:
-    findings = (await judged(court, told(1, 4, 8, 12), "keyfact_recall")).findings
+async def test_missing_facts_are_found_from_the_roots(harness: Harness) -> None:
+    findings = (await judged(harness, summary_of(1, 4, 8, 12), "keyfact_recall")).findings
 
     # 5 and 9 are roots of one tree and branches of the other; 2, 3 and so on are a branch here and a leaf there.
     assert [(finding.kind, finding.expected) for finding in findings] == [
@@ -318,8 +318,8 @@ async def test_missing_facts_are_found_from_the_roots(court: Court) -> None:
         assert finding.evidence.text == f"keeper number {number} is called"
 
 
-async def test_instructions_quote_neither_texts_nor_models(court: Court) -> None:
-    result = await court.evaluate(told(1, wrong={2: "Bob", 77: "Jim"}), metrics=BOTH)
+async def test_instructions_quote_neither_texts_nor_models(harness: Harness) -> None:
+    result = await harness.evaluate(summary_of(1, wrong={2: "Bob", 77: "Jim"}), metrics=BOTH)
 
     told_of = [finding for evaluation in result.evaluations.values() for finding in evaluation.findings]
     assert len(told_of) > 10
@@ -331,32 +331,32 @@ async def test_instructions_quote_neither_texts_nor_models(court: Court) -> None
 
 @pytest.mark.nightly
 async def test_silence_takes_all_parts_of_a_summary(tmp_path: Path) -> None:
-    class Skimming(Keepers):
+    class Skimming(PerfectModel):
         """Has no verdicts on what the last part of the summary says."""
 
-        def align_facts(self, sheet: Sheet) -> Said:
+        def align_facts(self, sheet: Sheet) -> ScriptedReply:
             last = any(LONG in keepers_in(sentence_of(item)) for item in sheet.items("sentences").values())
             return {"facts": []} if last else super().align_facts(sheet)
 
-    court = Court(tmp_path, Skimming(), document=island(LONG))
-    summary = told(*(n for n in range(1, LONG + 1) if n != 7))
-    recall = await judged(court, summary, "keyfact_recall", settings=SMALL)
+    harness = Harness(tmp_path, Skimming(), document=island(LONG))
+    summary = summary_of(*(n for n in range(1, LONG + 1) if n != 7))
+    recall = await judged(harness, summary, "keyfact_recall", settings=SMALL)
 
     verdicts: Any = {n: fact["verdict"] for fact in recall.details["facts"] for n in keepers_in(fact["fact"])}  # type: ignore[attr-defined]
     assert verdicts[1] == "stated"
     assert verdicts[7] == verdicts[LONG] == "unjudged"
     assert recall.score == 1.0
     assert recall.unjudged == sum(2 * (verdict == "unjudged") for verdict in verdicts.values()) > 2
-    court.store.close()
+    harness.store.close()
 
 
 # Faithfulness.
 
 
-async def test_faithfulness_by_hand(court: Court) -> None:
-    await court.keyfacts()
-    summary = f"{told(1, 3, wrong={5: 'Bob'})} The sea is cold. {told(wrong={99: 'Jim'})}"
-    faithfulness = await judged(court, summary, "faithfulness")
+async def test_faithfulness_by_hand(harness: Harness) -> None:
+    await harness.keyfacts()
+    summary = f"{summary_of(1, 3, wrong={5: 'Bob'})} The sea is cold. {summary_of(wrong={99: 'Jim'})}"
+    faithfulness = await judged(harness, summary, "faithfulness")
 
     assert (faithfulness.outcome, faithfulness.score, faithfulness.judged) == ("scored", 3 / 5, 5)
     details: Any = faithfulness.details
@@ -378,8 +378,8 @@ async def test_faithfulness_by_hand(court: Court) -> None:
     ]
 
 
-async def test_unsupported_sentences_have_the_closest_evidence(court: Court) -> None:
-    findings = (await judged(court, told(1, wrong={5: "Bob", 99: "Jim"}), "faithfulness")).findings
+async def test_unsupported_sentences_have_the_closest_evidence(harness: Harness) -> None:
+    findings = (await judged(harness, summary_of(1, wrong={5: "Bob", 99: "Jim"}), "faithfulness")).findings
 
     assert [(finding.kind, finding.task, finding.sentence) for finding in findings] == [
         ("entity", "correct", fact_of(5, "Bob")),
@@ -392,24 +392,24 @@ async def test_unsupported_sentences_have_the_closest_evidence(court: Court) -> 
     assert findings[0].evidence is not None
     assert findings[0].evidence.text == "keeper number 5 is called Tom5"
     assert findings[0].evidence.span is not None
-    assert court.document.text[slice(*findings[0].evidence.span)] == findings[0].evidence.text
+    assert harness.document.text[slice(*findings[0].evidence.span)] == findings[0].evidence.text
     assert findings[1].evidence is None
 
 
-async def test_faithfulness_alone_grows_no_trees(court: Court) -> None:
-    faithfulness = await judged(court, told(1), "faithfulness")
+async def test_faithfulness_alone_grows_no_trees(harness: Harness) -> None:
+    faithfulness = await judged(harness, summary_of(1), "faithfulness")
 
-    assert {sheet.prompt for sheet in court.sheets} == {"verify_sentences"}
+    assert {sheet.prompt for sheet in harness.sheets} == {"verify_sentences"}
     assert faithfulness.score == 1.0
     assert faithfulness.details["by_level"] is None
 
 
 @pytest.mark.slow
 async def test_unfaithful_only_after_reading_more(tmp_path: Path) -> None:
-    class Shortsighted(Keepers):
+    class Shortsighted(PerfectModel):
         """Finds nothing in as little as is read at first."""
 
-        def verify_sentences(self, sheet: Sheet) -> Said:
+        def verify_sentences(self, sheet: Sheet) -> ScriptedReply:
             much = len(keepers_in(sheet.shown)) > AT_FIRST
             return super().verify_sentences(sheet) if much else self.nothing(sheet)
 
@@ -417,52 +417,52 @@ async def test_unfaithful_only_after_reading_more(tmp_path: Path) -> None:
             entry = {"reason": "Not there.", "quote": "", "category": "out_of_article"}
             return {"sentences": [{"id": n, **entry} for n in sheet.ids]}
 
-    court = Court(tmp_path, Shortsighted(), document=island(400))
-    faithfulness = await judged(court, told(1, 30, wrong={5: "Bob"}), "faithfulness")
+    harness = Harness(tmp_path, Shortsighted(), document=island(400))
+    faithfulness = await judged(harness, summary_of(1, 30, wrong={5: "Bob"}), "faithfulness")
 
     assert faithfulness.score == 2 / 3
     assert [finding.kind for finding in faithfulness.findings] == ["entity"]
-    sheets = court.asked("verify_sentences")
+    sheets = harness.asked("verify_sentences")
     assert [len(sheet.ids) for sheet in sheets] == [3, 3, 3]
     first, *parts = [within(sheet) for sheet in sheets]
     assert len(first) <= AT_FIRST < min(map(len, parts))
     assert set().union(*parts) == set(range(1, 401)), "all of the document is read for them, part by part"
-    court.store.close()
+    harness.store.close()
 
 
 @pytest.mark.slow
 async def test_unread_parts_leave_sentences_unjudged(tmp_path: Path) -> None:
-    class Tiring(Keepers):
-        def verify_sentences(self, sheet: Sheet) -> Said:
+    class Tiring(PerfectModel):
+        def verify_sentences(self, sheet: Sheet) -> ScriptedReply:
             passages = sheet.shown
             return "I am tired." if len(keepers_in(passages)) > AT_FIRST else super().verify_sentences(sheet)
 
-    court = Court(tmp_path, Tiring(), document=island(400))
-    faithfulness = await judged(court, told(1, 30, wrong={5: "Bob"}), "faithfulness")
+    harness = Harness(tmp_path, Tiring(), document=island(400))
+    faithfulness = await judged(harness, summary_of(1, 30, wrong={5: "Bob"}), "faithfulness")
 
     assert (faithfulness.score, faithfulness.judged, faithfulness.unjudged) == (1.0, 2, 1)
     assert not faithfulness.findings
-    court.store.close()
+    harness.store.close()
 
 
 @pytest.mark.slow
-async def test_second_draft_verifies_only_changed_sentences(court: Court) -> None:
-    first = await judged(court, told(1, 2, 3, 4, wrong={5: "Bob"}), "faithfulness")
+async def test_second_draft_verifies_only_changed_sentences(harness: Harness) -> None:
+    first = await judged(harness, summary_of(1, 2, 3, 4, wrong={5: "Bob"}), "faithfulness")
     assert first.score == 4 / 5
-    court.forget()
-    second = await judged(court, told(1, 2, 3, 4, 5), "faithfulness")
+    harness.clear_sheets()
+    second = await judged(harness, summary_of(1, 2, 3, 4, 5), "faithfulness")
 
     assert second.score == 1.0
-    assert [list(sheet.items("sentences").values()) for sheet in court.asked("verify_sentences")] == [
+    assert [list(sheet.items("sentences").values()) for sheet in harness.asked("verify_sentences")] == [
         [{"text": f"sentence: {fact_of(5)}", "sentence": fact_of(5)}]
     ]
 
 
-async def test_repeated_sentence_is_verified_once(court: Court) -> None:
-    faithfulness = await judged(court, f"{told(1)} {told(1)} {told(2)}", "faithfulness")
+async def test_repeated_sentence_is_verified_once(harness: Harness) -> None:
+    faithfulness = await judged(harness, f"{summary_of(1)} {summary_of(1)} {summary_of(2)}", "faithfulness")
 
     assert (faithfulness.score, faithfulness.judged) == (1.0, 3)
-    assert court.items("verify_sentences") == 2
+    assert harness.items("verify_sentences") == 2
 
 
 # Answers to a query.
@@ -475,19 +475,19 @@ def within(sheet: Sheet) -> set[int]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("at", "evidence"), [(0, "auto"), (0, "whole"), (3, "retrieved")])
-async def test_answer_is_compared_with_its_chunk_alone(two_court: Court, at: int, evidence: str) -> None:
-    tree = (await two_court.keyfacts(settings=SMALL)).trees[at]
-    keepers = sorted(keepers_in(two_court.document.text[slice(*tree.span)]))
+async def test_answer_is_compared_with_its_chunk_alone(two_harness: Harness, at: int, evidence: str) -> None:
+    tree = (await two_harness.keyfacts(settings=SMALL)).trees[at]
+    keepers = sorted(keepers_in(two_harness.document.text[slice(*tree.span)]))
     stranger = 1 if at else TWO
-    two_court.forget()
-    summary = told(keepers[0], keepers[-1], stranger, wrong={keepers[3]: "Bob"})
-    result: Result = await two_court.evaluate(
+    two_harness.clear_sheets()
+    summary = summary_of(keepers[0], keepers[-1], stranger, wrong={keepers[3]: "Bob"})
+    result: Result = await two_harness.evaluate(
         summary, metrics=BOTH, evidence=evidence, settings={**SMALL, "query": f" {tree.query.upper()} "}
     )
 
     recall, faithfulness = result.evaluations["keyfact_recall"], result.evaluations["faithfulness"]
     assert (recall.score, recall.judged) == (2 / len(keepers), len(keepers))
-    assert {sheet.prompt for sheet in two_court.sheets} == {"align_facts", "verify_sentences"}
+    assert {sheet.prompt for sheet in two_harness.sheets} == {"align_facts", "verify_sentences"}
     # Who is kept by another chunk is nowhere in this one, and whether the document tells of them nobody has read: that
     # is a fault only for the paper, which asks for no more than the chunk.
     reads_whole = evidence == "whole"
@@ -500,16 +500,18 @@ async def test_answer_is_compared_with_its_chunk_alone(two_court: Court, at: int
     assert [entry.read for entry in faithfulness.findings if entry.task == "remove"] == (
         ["1 passage"] if reads_whole else []
     )
-    read = [within(sheet) for sheet in two_court.asked("verify_sentences")]
+    read = [within(sheet) for sheet in two_harness.asked("verify_sentences")]
     # It is read whole, and once.
     assert read == [set(keepers)]
-    for sheet in two_court.asked("verify_sentences"):
+    for sheet in two_harness.asked("verify_sentences"):
         for item in sheet.items("passages").values():
-            assert item["text"] in two_court.document.text[slice(*tree.span)]
+            assert item["text"] in two_harness.document.text[slice(*tree.span)]
 
 
-async def test_query_without_a_tree_has_no_facts(court: Court) -> None:
-    result = await court.evaluate(told(1, wrong={2: "Bob"}), metrics=BOTH, settings={"query": "Who kept the light?"})
+async def test_query_without_a_tree_has_no_facts(harness: Harness) -> None:
+    result = await harness.evaluate(
+        summary_of(1, wrong={2: "Bob"}), metrics=BOTH, settings={"query": "Who kept the light?"}
+    )
 
     recall, faithfulness = result.evaluations["keyfact_recall"], result.evaluations["faithfulness"]
     assert (recall.outcome, recall.score) == ("not_applicable", None)
@@ -519,11 +521,11 @@ async def test_query_without_a_tree_has_no_facts(court: Court) -> None:
 
 
 @pytest.mark.slow
-async def test_key_fact_chunks_have_the_requested_size(two_court: Court) -> None:
-    text, tokenizer = two_court.document.text, EstimatingTokenizer()
+async def test_key_fact_chunks_have_the_requested_size(two_harness: Harness) -> None:
+    text, tokenizer = two_harness.document.text, EstimatingTokenizer()
 
     async def spans(**options: Any) -> list[Span]:
-        keyfacts = await two_court.keyfacts(perspective="narrative", **options)
+        keyfacts = await two_harness.keyfacts(perspective="narrative", **options)
         return [tree.span for tree in keyfacts.trees]
 
     within, onward = await spans(keyfact_chunks=512), await spans(keyfact_chunks="512+")
@@ -535,7 +537,8 @@ async def test_key_fact_chunks_have_the_requested_size(two_court: Court) -> None
     assert repeated[0] == ""
     assert all(0 < tokenizer.count(piece) <= 60 for piece in repeated[1:])
     assert (
-        len({piece.id for piece in (await two_court.keyfacts(), await two_court.keyfacts(keyfact_chunks="512+"))}) == 2
+        len({piece.id for piece in (await two_harness.keyfacts(), await two_harness.keyfacts(keyfact_chunks="512+"))})
+        == 2
     )
 
 
@@ -556,12 +559,12 @@ def test_default_settings_keep_a_run_identity() -> None:
 
 
 @pytest.mark.slow
-async def test_answer_can_be_compared_with_the_document(two_court: Court) -> None:
-    tree = (await two_court.keyfacts(settings=SMALL)).trees[0]
-    summary, settings = told(1, TWO, wrong={2: "Bob"}), {**SMALL, "query": tree.query}
-    by_chunk = await judged(two_court, summary, "faithfulness", evidence="whole", settings=settings)
+async def test_answer_can_be_compared_with_the_document(two_harness: Harness) -> None:
+    tree = (await two_harness.keyfacts(settings=SMALL)).trees[0]
+    summary, settings = summary_of(1, TWO, wrong={2: "Bob"}), {**SMALL, "query": tree.query}
+    by_chunk = await judged(two_harness, summary, "faithfulness", evidence="whole", settings=settings)
     by_text = await judged(
-        two_court, summary, "faithfulness", evidence="whole", settings=settings, verify_against="document"
+        two_harness, summary, "faithfulness", evidence="whole", settings=settings, verify_against="document"
     )
     assert by_chunk.details["errors"] == {"entity": 1, "out_of_article": 1}
     assert (by_text.details["errors"], by_text.judged) == ({"entity": 1}, 3)

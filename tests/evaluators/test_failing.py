@@ -11,28 +11,28 @@ import pytest
 from redraft.domain import Usage
 from redraft.errors import RefusedReply
 from redraft.evaluators.reference.keyfact_builder import KeyFactBuilder
-from tests.judges import Court, Keepers, Said, Sheet, told
+from tests.judges import Harness, PerfectModel, ScriptedReply, Sheet, summary_of
 
-POOR = told(1, wrong={2: "Bob"})
+POOR = summary_of(1, wrong={2: "Bob"})
 ALL = ("keyfact_recall", "coverage", "consistency")
 NO_FACTS = "The Keepers: no key fact could be built: no analytical key facts of chunk 1/1: Not that."
 
 
-class Mute(Keepers):
+class Mute(PerfectModel):
     """Will say nothing about some things."""
 
-    def __init__(self, *silent: str, saying: Said | None = None) -> None:
+    def __init__(self, *silent: str, saying: ScriptedReply | None = None) -> None:
         self.silent = silent
         self.saying = saying or RefusedReply("Not that.", text="", usage=Usage())
 
-    def __call__(self, sheet: Sheet) -> Said:
+    def __call__(self, sheet: Sheet) -> ScriptedReply:
         return self.saying if sheet.prompt.startswith(self.silent) else super().__call__(sheet)
 
 
 class Slow(Mute):
     """Mends no more than two points at once."""
 
-    def revise(self, sheet: Sheet) -> Said:
+    def revise(self, sheet: Sheet) -> ScriptedReply:
         text = sheet.within("summary")
         for point in list(sheet.items("points").values())[:2]:
             text = self.mended(text, point)
@@ -40,62 +40,64 @@ class Slow(Mute):
 
 
 @pytest.fixture
-def court(tmp_path: Path) -> Iterator[Court]:
-    court = Court(tmp_path, Mute("keyfacts"))
-    yield court
-    court.store.close()
+def harness(tmp_path: Path) -> Iterator[Harness]:
+    harness = Harness(tmp_path, Mute("keyfacts"))
+    yield harness
+    harness.store.close()
 
 
 @pytest.mark.slow
-async def test_missing_key_facts_fail_recall_alone(court: Court) -> None:
-    result = await court.evaluate(POOR, metrics=ALL)
+async def test_missing_key_facts_fail_recall_alone(harness: Harness) -> None:
+    result = await harness.evaluate(POOR, metrics=ALL)
     scored = {name: evaluation.outcome for name, evaluation in result.evaluations.items()}
     assert scored == dict.fromkeys(ALL, "scored") | {"keyfact_recall": "failed", "statistics": "measured"}
     assert result.evaluations["keyfact_recall"].reason == NO_FACTS
     assert (result.status, result.complete, result.scores["keyfact_recall"]) == ("incomplete", False, None)
 
-    court.script = Keepers()
-    court.forget()
-    mended = await court.resume(result.run.id)
+    harness.script = PerfectModel()
+    harness.clear_sheets()
+    mended = await harness.resume(result.run.id)
     assert mended.complete
     assert mended.evaluations["coverage"] == result.evaluations["coverage"]
-    assert not court.asked("ask_document", "answer_from_summary", "ask_summary", "answer_from_document")
+    assert not harness.asked("ask_document", "answer_from_summary", "ask_summary", "answer_from_document")
 
 
-async def test_exception_while_building_fails_dependent_metrics(court: Court, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_exception_while_building_fails_dependent_metrics(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def broken(builder: KeyFactBuilder) -> None:
         raise ZeroDivisionError("bad arithmetic")
 
     monkeypatch.setattr(KeyFactBuilder, "build", broken)
-    evaluations = (await court.evaluate(POOR, metrics=(*ALL, "faithfulness"))).evaluations
+    evaluations = (await harness.evaluate(POOR, metrics=(*ALL, "faithfulness"))).evaluations
 
     assert [evaluations[name].outcome for name in (*ALL, "faithfulness")] == ["failed", "scored", "scored", "scored"]
     assert evaluations["keyfact_recall"].reason == "ZeroDivisionError: bad arithmetic"
 
 
 @pytest.mark.slow
-async def test_goal_on_a_failed_metric_is_unsure(court: Court) -> None:
+async def test_goal_on_a_failed_metric_is_unsure(harness: Harness) -> None:
     goals = {"keyfact_recall": 0.0, "coverage": 0.9}
-    result = await court.refine(POOR, goals=goals)
+    result = await harness.refine(POOR, goals=goals)
     assert (result.status, result.run.stop_reason, result.complete) == ("incomplete", "unsure", False)
     assert result.goals["coverage"]["met"]
     assert result.evaluations["keyfact_recall"].reason == NO_FACTS
     # Not even a goal that anything would meet.
     assert result.goals["keyfact_recall"] == {"at_least": 0.0, "met": None, "judged_share": None}
 
-    court.script = Keepers()
-    assert (await court.resume(result.run.id)).goals["keyfact_recall"]["met"]
+    harness.script = PerfectModel()
+    assert (await harness.resume(result.run.id)).goals["keyfact_recall"]["met"]
 
 
 @pytest.mark.slow
-async def test_failing_extra_metric_is_tried_once(court: Court) -> None:
-    court.script = Slow("keyfacts")
-    async with court.session() as session:
+async def test_failing_extra_metric_is_tried_once(harness: Harness) -> None:
+    harness.script = Slow("keyfacts")
+    async with harness.session() as session:
         goals = {"coverage": 0.9, "consistency": 1.0}
-        result = await session.refine(court.document, POOR, goals=goals, metrics=ALL, settings=court.settings())
+        result = await session.refine(harness.document, POOR, goals=goals, metrics=ALL, settings=harness.settings())
 
     assert result.run.stop_reason == "goals_met"
     assert len(result.rounds) == 2
     assert result.evaluations["keyfact_recall"].outcome == "failed"
     # One request for each perspective, whatever the number of drafts.
-    assert Counter(sheet.prompt for sheet in court.asked("keyfacts_analytical", "keyfacts_narrative")).total() == 2
+    assert Counter(sheet.prompt for sheet in harness.asked("keyfacts_analytical", "keyfacts_narrative")).total() == 2

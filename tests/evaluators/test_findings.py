@@ -11,7 +11,7 @@ import pytest
 from redraft.domain import Evidence, Finding, Span
 from redraft.evaluators.findings import distinct_errors, without_overruled
 from tests.evaluators.test_open_items import ruling
-from tests.judges import Court, Keepers, Said, Sheet, fact_of, told
+from tests.judges import Harness, PerfectModel, ScriptedReply, Sheet, fact_of, summary_of
 
 SENTENCE = "Hester Vane shot Crane in 1901."
 
@@ -80,10 +80,10 @@ def test_other_findings_stay_apart(second: Finding) -> None:
     assert distinct_errors([WHO, second]) == [WHO, second]
 
 
-class Thorough(Keepers):
+class Thorough(PerfectModel):
     """Asks about each keeper in three ways."""
 
-    def ask_summary(self, sheet: Sheet) -> Said:
+    def ask_summary(self, sheet: Sheet) -> ScriptedReply:
         reply = super().ask_summary(sheet)
         for entry in reply["sentences"]:
             entry["questions"] = [
@@ -95,8 +95,8 @@ class Thorough(Keepers):
 
 
 async def test_withdrawn_error_gives_back_all_its_claims(tmp_path: Path) -> None:
-    court = Court(tmp_path, Thorough())
-    result = await court.evaluate(told(1, 3, wrong={2: "Bob"}), metrics=("consistency",))
+    harness = Harness(tmp_path, Thorough())
+    result = await harness.evaluate(summary_of(1, 3, wrong={2: "Bob"}), metrics=("consistency",))
     consistency = result.evaluations["consistency"]
 
     assert (consistency.score, consistency.judged) == (pytest.approx(6 / 9), 9)
@@ -104,4 +104,4 @@ async def test_withdrawn_error_gives_back_all_its_claims(tmp_path: Path) -> None
     assert (finding.sentence, finding.found, finding.expected) == (fact_of(2, "Bob"), "Bob", "Tom2")
     assert finding.counts == 3
     assert without_overruled(consistency, ruling(finding)).score == 1.0
-    court.store.close()
+    harness.store.close()

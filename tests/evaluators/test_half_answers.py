@@ -17,9 +17,20 @@ from redraft.evaluators.findings import without_overruled
 from redraft.prompts.qa import SummaryAnswer
 from redraft.readers.documents import parse
 from tests.chatserver import ChatServer
-from tests.cli.inside import Inside
+from tests.cli.local_command import LocalCommand
 from tests.evaluators.test_open_items import ruling
-from tests.judges import KEY, Court, Json, Keepers, Said, Sheet, behind, fact_of, island, told
+from tests.judges import (
+    KEY,
+    Harness,
+    Json,
+    PerfectModel,
+    ScriptedReply,
+    Sheet,
+    fact_of,
+    island,
+    scripted_replies,
+    summary_of,
+)
 from tests.replies.refusals import IN_OTHER_WORDS, SILENT
 from tests.replies.test_thirty import NOT_STATED
 
@@ -32,13 +43,13 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
 
-class Silent(Keepers):
+class Silent(PerfectModel):
     """Says of every question that the summary does not answer it, calls that an answer, and cites a sentence."""
 
     def __init__(self, phrases: Sequence[str]) -> None:
         self.phrases = cycle(phrases)
 
-    def answer_from_summary(self, sheet: Sheet) -> Said:
+    def answer_from_summary(self, sheet: Sheet) -> ScriptedReply:
         first = list(sheet.items("sentences"))[:1]
         return {
             "answers": [
@@ -54,17 +65,19 @@ class Silent(Keepers):
     ids=["one phrase", "Dutch", "English", "thirty languages"],
 )
 async def test_silence_called_an_answer_is_none(tmp_path: Path, phrases: list[str]) -> None:
-    court = Court(tmp_path, Silent(phrases), document=island(80))
-    with court.served():
-        result = await court.evaluate(told(90, 91), metrics=("coverage",), questions=80)
+    harness = Harness(tmp_path, Silent(phrases), document=island(80))
+    with harness.served():
+        result = await harness.evaluate(summary_of(90, 91), metrics=("coverage",), questions=80)
     coverage = result.evaluations["coverage"]
 
     assert (coverage.score, coverage.unjudged) == (0.0, 0)
     assert {finding.kind for finding in coverage.findings} == {"unanswered"}
-    sentences = {pair["sentence"] for sheet in court.asked("compare_answers") for pair in sheet.items("pairs").values()}
+    sentences = {
+        pair["sentence"] for sheet in harness.asked("compare_answers") for pair in sheet.items("pairs").values()
+    }
     assert sentences == {fact_of(90)}
     # The comparison decides on every one of them; nothing is asked twice.
-    assert court.items("compare_answers") == court.items("answer_from_summary") == coverage.judged
+    assert harness.items("compare_answers") == harness.items("answer_from_summary") == coverage.judged
 
 
 DAM = parse(
@@ -91,14 +104,14 @@ def dam_pack() -> Pack:
     return Pack("dam-pack", DAM.id, "m", {}, tuple(questions))
 
 
-class Clerk(Keepers):
+class Clerk(PerfectModel):
     """Answers the questions about the dam from the sentences that it is given for each, and compares as it is told."""
 
     def __init__(self, answers: Mapping[int, tuple[str, str]], verdicts: Mapping[str, str]) -> None:
         self.answers, self.verdicts = answers, verdicts
         """By question the words of a sentence and the answer; by answer how it compares."""
 
-    def answer_from_summary(self, sheet: Sheet) -> Said:
+    def answer_from_summary(self, sheet: Sheet) -> ScriptedReply:
         return {"answers": [self._answer(n, item["text"], sheet) for n, item in sheet.items("questions").items()]}
 
     def _answer(self, name: str, question: str, sheet: Sheet) -> Json:
@@ -107,7 +120,7 @@ class Clerk(Keepers):
         cited = [n for n, item in sheet.items("sentences").items() if words and words in item["text"]]
         return {"id": name, "sentences": cited, "answered": bool(cited), "answer": answer if cited else ""}
 
-    def compare_answers(self, sheet: Sheet) -> Said:
+    def compare_answers(self, sheet: Sheet) -> ScriptedReply:
         return {
             "comparisons": [
                 {"id": n, "reason": "That he died is missing.", "verdict": self.verdicts[pair["summary"]]}
@@ -115,7 +128,7 @@ class Clerk(Keepers):
             ]
         }
 
-    def answer_from_document(self, sheet: Sheet) -> Said:
+    def answer_from_document(self, sheet: Sheet) -> ScriptedReply:
         by_question = {text: {"answer": answer, "quote": quote} for text, answer, quote, _ in _QUESTIONS}
         questions = {n: item["text"] for n, item in sheet.items("questions").items()}
         return {"answers": [{"id": n, "answered": True, **by_question[text]} for n, text in questions.items()]}
@@ -127,22 +140,22 @@ VERDICTS = {"Crane is cleared": "part", "to hide the sale": "full", "in 1931": "
 
 
 @pytest.fixture
-def court(tmp_path: Path) -> Iterator[Court]:
-    court = Court(tmp_path, Clerk(ANSWERS, VERDICTS), document=DAM)
-    court.store.documents.add(DAM)
-    court.store.packs.add(dam_pack(), "by hand")
-    with court.served():
-        yield court
-    court.store.close()
+def harness(tmp_path: Path) -> Iterator[Harness]:
+    harness = Harness(tmp_path, Clerk(ANSWERS, VERDICTS), document=DAM)
+    harness.store.documents.add(DAM)
+    harness.store.packs.add(dam_pack(), "by hand")
+    with harness.served():
+        yield harness
+    harness.store.close()
 
 
-async def judged(court: Court, summary: str = SUMMARY, **judging: Any) -> tuple[Evaluation, Result]:
-    result = await court.evaluate(summary, metrics=("coverage",), pack="dam-pack", **judging)
+async def judged(harness: Harness, summary: str = SUMMARY, **judging: Any) -> tuple[Evaluation, Result]:
+    result = await harness.evaluate(summary, metrics=("coverage",), pack="dam-pack", **judging)
     return result.evaluations["coverage"], result
 
 
-async def test_half_answers_count_half_by_weight(court: Court) -> None:
-    coverage, _ = await judged(court)
+async def test_half_answers_count_half_by_weight(harness: Harness) -> None:
+    coverage, _ = await judged(harness)
 
     assert coverage.score == pytest.approx((3 * 0.5 + 2 * 1 + 1 * 0 + 1 * 0) / 7)
     questions: Any = coverage.details["questions"]
@@ -156,8 +169,8 @@ async def test_half_answers_count_half_by_weight(court: Court) -> None:
     assert by_kind["what"]["score"] == pytest.approx(coverage.score)
 
 
-async def test_finding_names_its_gap_and_weight(court: Court) -> None:
-    coverage, result = await judged(court)
+async def test_finding_names_its_gap_and_weight(harness: Harness) -> None:
+    coverage, result = await judged(harness)
 
     assert [
         (finding.kind, finding.task, finding.weight, finding.found, finding.missing) for finding in coverage.findings
@@ -168,33 +181,33 @@ async def test_finding_names_its_gap_and_weight(court: Court) -> None:
     ]
     assert coverage.findings[0].expected == _QUESTIONS[0][1]
     # As it was stored.
-    assert court.store.judgments.of(str(result.run.draft))["coverage"].findings == coverage.findings
+    assert harness.store.judgments.of(str(result.run.draft))["coverage"].findings == coverage.findings
 
 
-async def test_withdrawn_finding_gives_back_its_weight(court: Court) -> None:
-    coverage, _ = await judged(court)
+async def test_withdrawn_finding_gives_back_its_weight(harness: Harness) -> None:
+    coverage, _ = await judged(harness)
     mended = without_overruled(coverage, ruling(coverage.findings[0]))
 
     assert (coverage.findings[0].weight, mended.score) == (3, pytest.approx((3 + 2) / 7))
 
 
-async def test_addition_to_a_half_answer_is_read(court: Court) -> None:
-    first, _ = await judged(court)
+async def test_addition_to_a_half_answer_is_read(harness: Harness) -> None:
+    first, _ = await judged(harness)
     full_answer = "Crane is cleared: he gave the alarm and died at the sluice"
-    court.script = Clerk({**ANSWERS, 0: ("alarm", full_answer)}, {**VERDICTS, full_answer: "full"})
-    court.forget()
-    second, _ = await judged(court, f"{SUMMARY} He gave the alarm and died opening the sluice.")
+    harness.script = Clerk({**ANSWERS, 0: ("alarm", full_answer)}, {**VERDICTS, full_answer: "full"})
+    harness.clear_sheets()
+    second, _ = await judged(harness, f"{SUMMARY} He gave the alarm and died opening the sluice.")
 
     questions: Any = second.details["questions"]
     assert (first.score, questions[0]["value"], questions[0]["found"]) == (pytest.approx(0.5), 1.0, full_answer)
     # What has a full answer is not asked about again.
     questions_asked = {
-        item["text"] for sheet in court.asked("answer_from_summary") for item in sheet.items("questions").values()
+        item["text"] for sheet in harness.asked("answer_from_summary") for item in sheet.items("questions").values()
     }
     assert _QUESTIONS[1][0] not in questions_asked
-    court.forget()
-    evaluation, _ = await judged(court, f"{SUMMARY} He gave the alarm and died opening the sluice.")
-    assert (evaluation.details, court.sheets) == (second.details, [])
+    harness.clear_sheets()
+    evaluation, _ = await judged(harness, f"{SUMMARY} He gave the alarm and died opening the sluice.")
+    assert (evaluation.details, harness.sheets) == (second.details, [])
 
 
 def test_pairs_show_cited_sentences_with_their_context() -> None:
@@ -214,7 +227,7 @@ def test_pairs_show_cited_sentences_with_their_context() -> None:
 class Author(Clerk):
     """Asks the questions about the dam."""
 
-    def ask_document(self, sheet: Sheet) -> Said:
+    def ask_document(self, sheet: Sheet) -> ScriptedReply:
         questions = [
             {"question": question, "kind": "what", "answer": answer, "quote": quote, "weight": weight}
             for question, answer, quote, weight in _QUESTIONS
@@ -226,8 +239,8 @@ class Author(Clerk):
 def test_half_answers_are_shown_in_all_views(tmp_path: Path) -> None:
     (tmp_path / "dam.md").write_text(DAM.text, "utf-8")
     (tmp_path / "summary.md").write_text(SUMMARY, "utf-8")
-    with ChatServer(behind(Author(ANSWERS, VERDICTS))) as server:
-        command = Inside(tmp_path, server.base_url, COLUMNS="100")
+    with ChatServer(scripted_replies(Author(ANSWERS, VERDICTS))) as server:
+        command = LocalCommand(tmp_path, server.base_url, COLUMNS="100")
         done = command.run("evaluate", "dam.md", "summary.md", "--metric", "coverage", "-m", "openai:m")
         assert done.code == 0, done.err
         run = command.run("evaluate", "dam.md", "summary.md", "--metric", "coverage", "-m", "openai:m", "--json").json

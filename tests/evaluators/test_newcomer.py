@@ -15,7 +15,7 @@ from redraft.domain import Document, Evaluation, Finding, Task
 from redraft.evaluators.metric_info import stops_in_words
 from redraft.prompts.coherence import ERROR_TYPES, MAX_STOPS
 from redraft.settings import NEWCOMER
-from tests.chatserver import Answer, ChatServer, Reply, Seen, text_of
+from tests.chatserver import Answer, ChatRequest, ChatServer, Reply, text_of
 
 DOCUMENT = Document.from_text(
     "Ada keeps the lighthouse on Skarn. In the winter of the great flood she rowed out to a wreck. " * 3, "The Keeper"
@@ -32,7 +32,7 @@ def judge(*replies: Reply, **options: Any) -> Iterator[ChatServer]:
     """A server that gives these replies in turn, the last one again and again."""
     remaining = list(replies)
 
-    def reply(_: Seen) -> Reply:
+    def reply(_: ChatRequest) -> Reply:
         return remaining.pop(0) if len(remaining) > 1 else remaining[0]
 
     with ChatServer(reply, **options) as server:
@@ -201,7 +201,7 @@ def test_long_summary_is_read_part_by_part() -> None:
 
 
 def test_part_without_reply_counts_as_unread() -> None:
-    def reply(request: Seen) -> Reply:
+    def reply(request: ChatRequest) -> Reply:
         return "What?" if "<context>" not in text_of(request.messages[-1]) else {"stops": []}
 
     with ChatServer(reply) as server:

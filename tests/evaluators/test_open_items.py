@@ -18,19 +18,19 @@ from redraft.evaluators.coverage import wrong_sentence
 from redraft.evaluators.findings import without_conflicts, without_overruled
 from redraft.evaluators.metric_info import METRICS, withdrawn
 from redraft.prompts.qa import Statement, SummaryAnswer
-from tests.judges import Court, Keepers, Said, Sheet, island, told
+from tests.judges import Harness, PerfectModel, ScriptedReply, Sheet, island, summary_of
 
-SUMMARY = told(1, 2, 3, 4, 5, 6)
+SUMMARY = summary_of(1, 2, 3, 4, 5, 6)
 
 
-class Choosy(Keepers):
+class Choosy(PerfectModel):
     """Cannot have anything to do with the questions about some keepers, for as long as that is so."""
 
     def __init__(self) -> None:
         self.rejected = ["keeper number 2 "]
         """What it will not hear of."""
 
-    def __call__(self, sheet: Sheet) -> Said:
+    def __call__(self, sheet: Sheet) -> ScriptedReply:
         if sheet.prompt == "answer_from_summary" and any(
             keeper in text for keeper in self.rejected for text in sheet.judged.values()
         ):
@@ -39,38 +39,38 @@ class Choosy(Keepers):
 
 
 @pytest.fixture
-def court(tmp_path: Path) -> Iterator[Court]:
-    court = Court(tmp_path, document=island(12))
-    yield court
-    court.store.close()
+def harness(tmp_path: Path) -> Iterator[Harness]:
+    harness = Harness(tmp_path, document=island(12))
+    yield harness
+    harness.store.close()
 
 
 @pytest.mark.slow
-async def test_resuming_mends_an_item_without_verdict(court: Court) -> None:
-    choosy = court.script = Choosy()
-    first = await court.evaluate(SUMMARY, metrics=("coverage",))
+async def test_resuming_mends_an_item_without_verdict(harness: Harness) -> None:
+    choosy = harness.script = Choosy()
+    first = await harness.evaluate(SUMMARY, metrics=("coverage",))
     coverage = first.evaluations["coverage"]
     assert (coverage.unjudged, first.status) == (1, "done")
     assert coverage.judged == 5
     assert "too large" in str(coverage.details["trouble"])
     # The whole batch, then ever smaller parts of it, and in the end the one item once more.
-    batches = [sheet.judged.values() for sheet in court.asked("answer_from_summary")]
+    batches = [sheet.judged.values() for sheet in harness.asked("answer_from_summary")]
     sizes = [len(texts) for texts in batches if "keeper number 2 " in " ".join(texts)]
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[-2:] == [1, 1]
 
-    in_vain = await court.resume(first.run.id)
+    in_vain = await harness.resume(first.run.id)
     assert in_vain.evaluations["coverage"].unjudged == 1
     choosy.rejected.clear()
-    mended = await court.resume(first.run.id)
+    mended = await harness.resume(first.run.id)
     assert mended.evaluations["coverage"].unjudged == 0
     assert mended.evaluations["coverage"].judged == coverage.judged + 1
 
 
-class Counting(Keepers):
+class Counting(PerfectModel):
     """Numbers its entries, the last one first, whatever the items are called."""
 
-    def __call__(self, sheet: Sheet) -> Said:
+    def __call__(self, sheet: Sheet) -> ScriptedReply:
         reply = super().__call__(sheet)
         ((name, entries),) = reply.items()
         if not any(isinstance(entry, dict) and "id" in entry for entry in entries):
@@ -80,16 +80,16 @@ class Counting(Keepers):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("metric", ["coverage", "consistency", "booookscore", "keyfact_recall", "faithfulness"])
-async def test_numbered_entries_give_the_same_verdicts(court: Court, metric: str) -> None:
-    summary = told(1, 3, 4, 5, wrong={2: "Bob"})
-    right = (await court.evaluate(summary, metrics=(metric,), settings={"sample": 1})).evaluations[metric]
-    court.script = Counting()
-    court.forget()
-    evaluation = (await court.evaluate(summary, metrics=(metric,), settings={"sample": 2})).evaluations[metric]
+async def test_numbered_entries_give_the_same_verdicts(harness: Harness, metric: str) -> None:
+    summary = summary_of(1, 3, 4, 5, wrong={2: "Bob"})
+    right = (await harness.evaluate(summary, metrics=(metric,), settings={"sample": 1})).evaluations[metric]
+    harness.script = Counting()
+    harness.clear_sheets()
+    evaluation = (await harness.evaluate(summary, metrics=(metric,), settings={"sample": 2})).evaluations[metric]
 
     assert (evaluation.score, evaluation.judged, evaluation.unjudged) == (right.score, right.judged, right.unjudged)
     assert evaluation.judged > 1
-    sizes = [len(sheet.judged) for sheet in court.asked(GIVES_VERDICTS[metric])]
+    sizes = [len(sheet.judged) for sheet in harness.asked(GIVES_VERDICTS[metric])]
     assert sizes[0] > 1 == sizes[-1]
 
 

@@ -37,11 +37,11 @@ from redraft.settings import JudgeConfig, PolicyName, RefineConfig
 from redraft.store.runs import Run
 from redraft.text.retrieval import Passages
 from redraft.text.tokens import EstimatingTokenizer
-from tests.cli.inside import keepers_court
-from tests.judges import Court, function_model, told
+from tests.cli.local_command import judging_folder
+from tests.judges import Harness, function_model, summary_of
 from tests.plugged import installed, package
 
-SUMMARY = told(1, 2)
+SUMMARY = summary_of(1, 2)
 SENTENCE = "The keeper number 2 is called Tom2."
 
 
@@ -125,30 +125,30 @@ def install(tmp_path: Path) -> Iterator[Any]:
         )
 
 
-def panel(court: Court, *metrics: Evaluator, model: Any = None, events: list[Event] | None = None) -> Panel:
+def panel(harness: Harness, *metrics: Evaluator, model: Any = None, events: list[Event] | None = None) -> Panel:
     """A jury that judges by these metrics, and by nothing else."""
-    tokenizer, document = EstimatingTokenizer(), court.document
+    tokenizer, document = EstimatingTokenizer(), harness.document
     passages, tokens = Passages(document, tokenizer), tokenizer.count(document.text)
     reader = EvidenceReader(document, passages, tokenizer, 8192, tokens)
-    judge = Judge(model or function_model(court.hear), PromptBook(), court.store.judgments)
+    judge = Judge(model or function_model(harness.reply_to), PromptBook(), harness.store.judgments)
     judging = JudgeConfig(metrics=tuple(metric.name for metric in metrics))
     observer = events.append if events is not None else lambda event: None
-    reference = Reference(court.store, reader, (judge,), judge, judging, observer)
-    return Panel(court.store, reader, (judge,), evaluators(judging, None, metrics)[:-1], observer, reference)
+    reference = Reference(harness.store, reader, (judge,), judge, judging, observer)
+    return Panel(harness.store, reader, (judge,), evaluators(judging, None, metrics)[:-1], observer, reference)
 
 
-def begun(court: Court, *own: Evaluator, metrics: tuple[str, ...] = (), **refinement: Any) -> tuple[Run, Order]:
+def begun(harness: Harness, *own: Evaluator, metrics: tuple[str, ...] = (), **refinement: Any) -> tuple[Run, Order]:
     """A run that is on record, and what it is to do."""
     judging = JudgeConfig(metrics=(*(metric.name for metric in own), *metrics))
     goals = RefineConfig(**refinement) if refinement else None
     order = order_of_draft(judging, goals, given=SUMMARY)
-    prepared = prepare(court.document, court.settings({"strategy": "given"}), court.model, SUMMARY)
-    return record(prepared, order, court.store, own), order
+    prepared = prepare(harness.document, harness.settings({"strategy": "given"}), harness.model, SUMMARY)
+    return record(prepared, order, harness.store, own), order
 
 
-async def judged(court: Court, *metrics: Evaluator, **options: Any) -> dict[str, Evaluation]:
-    run, _ = begun(court, *metrics)
-    return await judged_by(panel(court, *metrics, **options), run)
+async def judged(harness: Harness, *metrics: Evaluator, **options: Any) -> dict[str, Evaluation]:
+    run, _ = begun(harness, *metrics)
+    return await judged_by(panel(harness, *metrics, **options), run)
 
 
 async def judged_by(judges: Panel, run: Run) -> dict[str, Evaluation]:
@@ -161,18 +161,18 @@ async def judged_by(judges: Panel, run: Run) -> dict[str, Evaluation]:
     return stored
 
 
-async def test_metric_needs_a_name_and_a_method(court: Court) -> None:
-    evaluation = await judged(court, SaysTom())
+async def test_metric_needs_a_name_and_a_method(harness: Harness) -> None:
+    evaluation = await judged(harness, SaysTom())
 
     assert evaluation == {"says_tom": Evaluation("says_tom", 1, "scored", 1.0, judged=1)}
-    assert court.sheets == []
+    assert harness.sheets == []
 
 
-async def test_prompts_of_metrics_are_asked_and_recorded(court: Court) -> None:
+async def test_prompts_of_metrics_are_asked_and_recorded(harness: Harness) -> None:
     model = FunctionModel(lambda request: Posed(likes=7))
-    evaluation = (await judged(court, Liked(), model=model))["liked"]
+    evaluation = (await judged(harness, Liked(), model=model))["liked"]
     (request,) = model.asked
-    run, _ = begun(court, Liked())
+    run, _ = begun(harness, Liked())
 
     assert (evaluation.score, evaluation.version) == (0.7, 3)
     assert PromptBook().render(request.prompt, request.given) == f"Do you like it?\n\n<story>\n{SUMMARY}\n</story>"
@@ -180,22 +180,22 @@ async def test_prompts_of_metrics_are_asked_and_recorded(court: Court) -> None:
     assert run.prompt_hashes["liking"] != PromptBook().hash(replace(LIKING, template="Like it?\n\n{{ text }}\n"))
 
 
-def test_changed_prompt_refuses_a_resume(court: Court) -> None:
-    run, _ = begun(court, Liked())
+def test_changed_prompt_refuses_a_resume(harness: Harness) -> None:
+    run, _ = begun(harness, Liked())
     changed = replace(LIKING, template="Like it?\n\n{{ text }}\n")
 
     class Otherwise(Liked):
         prompts = (changed,)
 
-    assert restore(court.store, run, (Liked(),)).document == court.document
+    assert restore(harness.store, run, (Liked(),)).document == harness.document
     with pytest.raises(Exception, match="have changed since it began: liking"):
-        restore(court.store, run, (Otherwise(),))
+        restore(harness.store, run, (Otherwise(),))
     with pytest.raises(UsageError, match="there is no metric 'liked'"):
-        restore(court.store, run)
+        restore(harness.store, run)
 
 
-def test_dry_run_counts_prompts_of_metrics(court: Court) -> None:
-    prepared = prepare(court.document, court.settings({"strategy": "given"}), court.model, SUMMARY)
+def test_dry_run_counts_prompts_of_metrics(harness: Harness) -> None:
+    prepared = prepare(harness.document, harness.settings({"strategy": "given"}), harness.model, SUMMARY)
     usual = JudgeConfig(metrics=("coverage",), repeat=2)
     goals = RefineConfig(goals={"coverage": 1}, rounds=2)
     without = dry_run(prepared, order_of_draft(usual, goals, given=SUMMARY))
@@ -215,9 +215,9 @@ ERRORS = [KeyError("x"), AssertionError("no"), UsageError("never"), RuntimeError
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
-async def test_raising_metric_fails_alone(court: Court, error: Exception) -> None:
+async def test_raising_metric_fails_alone(harness: Harness, error: Exception) -> None:
     events: list[Event] = []
-    evaluation = await judged(court, raising(error), SaysTom(), events=events)
+    evaluation = await judged(harness, raising(error), SaysTom(), events=events)
 
     assert evaluation["says_tom"].score == 1.0
     assert (evaluation["raising"].outcome, evaluation["raising"].score) == ("failed", None)
@@ -239,13 +239,13 @@ async def test_raising_metric_fails_alone(court: Court, error: Exception) -> Non
     ],
     ids=lambda error: type(error).__name__,
 )
-async def test_fatal_errors_end_the_run(court: Court, error: BaseException) -> None:
-    run, _ = begun(court, raising(error), SaysTom())
-    judges = panel(court, raising(error), SaysTom())
+async def test_fatal_errors_end_the_run(harness: Harness, error: BaseException) -> None:
+    run, _ = begun(harness, raising(error), SaysTom())
+    judges = panel(harness, raising(error), SaysTom())
     with pytest.raises(type(error)):
         await judged_by(judges, run)
     assert run.draft is not None
-    assert "raising" not in court.store.judgments.of(run.draft)
+    assert "raising" not in harness.store.judgments.of(run.draft)
 
 
 FINDING = Finding("giving", "odd", "drop", "Leave it out.", sentence=SENTENCE)
@@ -272,21 +272,21 @@ UNSOUND: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("complaint", UNSOUND)
-async def test_invalid_evaluation_is_refused(court: Court, complaint: str) -> None:
-    evaluation = (await judged(court, giving(UNSOUND[complaint]), SaysTom()))["giving"]
+async def test_invalid_evaluation_is_refused(harness: Harness, complaint: str) -> None:
+    evaluation = (await judged(harness, giving(UNSOUND[complaint]), SaysTom()))["giving"]
 
     assert evaluation.outcome == "failed"
     assert evaluation.reason.startswith("ValueError: the metric giving ")
     assert complaint in evaluation.reason
 
 
-async def test_whatever_it_finds_is_kept(court: Court) -> None:
+async def test_whatever_it_finds_is_kept(harness: Harness) -> None:
     metric = giving(
         lambda evaluator: evaluator.scored(
             1, findings=[FINDING], held=[SENTENCE], details={"x": [1]}, judged=2, unjudged=2
         )
     )
-    evaluation = (await judged(court, metric))["giving"]
+    evaluation = (await judged(harness, metric))["giving"]
 
     assert (evaluation.score, evaluation.findings, evaluation.held, evaluation.unjudged) == (
         1.0,
@@ -298,7 +298,7 @@ async def test_whatever_it_finds_is_kept(court: Court) -> None:
     assert giving(None).failed("no luck").outcome == "failed"
 
 
-async def test_shared_questions_are_built_once(court: Court) -> None:
+async def test_shared_questions_are_built_once(harness: Harness) -> None:
     class Asked(Evaluator):
         name = "asked"
         needs: PackPart | None = "questions"
@@ -313,11 +313,11 @@ async def test_shared_questions_are_built_once(court: Court) -> None:
         uses = "questions"
 
     metrics = (Asked(), Known(), BUILT_IN["coverage"])
-    run, _ = begun(court, Asked(), Known())
-    evaluations = await judged_by(replace(panel(court, Asked(), Known()), evaluators=metrics), run)
+    run, _ = begun(harness, Asked(), Known())
+    evaluations = await judged_by(replace(panel(harness, Asked(), Known()), evaluators=metrics), run)
 
     assert evaluations["asked"].details == evaluations["known"].details != {"questions": 0}
-    assert len(court.asked("ask_document")) == 1
+    assert len(harness.asked("ask_document")) == 1
 
 
 @pytest.mark.slow
@@ -330,11 +330,11 @@ async def test_shared_questions_are_built_once(court: Court) -> None:
     ],
 )
 async def test_installed_metric_is_a_goal(
-    court: Court, install: Any, monkeypatch: pytest.MonkeyPatch, policy: str, aim: MetricAim
+    harness: Harness, install: Any, monkeypatch: pytest.MonkeyPatch, policy: str, aim: MetricAim
 ) -> None:
     install("mentions", f"{__name__}:Mentions")
     monkeypatch.setattr(Mentions, "aim", aim)
-    result = await court.refine(SUMMARY, goals={"mentions": 1.0, "consistency": 1.0}, policy=policy)
+    result = await harness.refine(SUMMARY, goals={"mentions": 1.0, "consistency": 1.0}, policy=policy)
 
     assert result.initial_scores["mentions"] == pytest.approx(2 / 3)
     assert result.scores["mentions"] == 1.0
@@ -342,10 +342,10 @@ async def test_installed_metric_is_a_goal(
     assert result.summary is not None
     assert "keeper number 3 is called Tom3" in result.summary
     # What it says stays readable when it is not there any more.
-    (Path(court.store.path).parent / "site" / "wordy-1.0.dist-info" / "entry_points.txt").unlink()
+    (Path(harness.store.path).parent / "site" / "wordy-1.0.dist-info" / "entry_points.txt").unlink()
     plugins.names.cache_clear()
     assert metric_info("mentions") is None
-    assert [turn.evaluations["mentions"].score for turn in read_trace(court.store, result.run.id).rounds][-1] == 1.0
+    assert [turn.evaluations["mentions"].score for turn in read_trace(harness.store, result.run.id).rounds][-1] == 1.0
 
 
 def test_unknown_metric_lists_the_known_ones(install: Any) -> None:
@@ -381,7 +381,7 @@ def test_installed_metric_cannot_take_a_builtin_name(install: Any) -> None:
 @pytest.mark.slow
 def test_installed_metric_works_in_all_commands(install: Any, tmp_path: Path) -> None:
     install("mentions", f"{__name__}:Mentions")
-    with keepers_court(tmp_path) as command:
+    with judging_folder(tmp_path) as command:
         evaluation = command.run("evaluate", "book.md", "poor.md", "--metric", "mentions", "--json").json
         better = command.run("refine", "book.md", "poor.md", "--goal", "mentions=0.9", "--words", "100", "--json").json
         planned = command.run("evaluate", "book.md", "poor.md", "--metric", "mentions", "--dry-run", "--json").json
@@ -477,11 +477,11 @@ def names_a_date(case: Case) -> tuple[bool, str]:
     return "1924" in case.text, "There is no date."
 
 
-async def test_a_function_is_installed_as_a_metric(court: Court, install: Any) -> None:
+async def test_a_function_is_installed_as_a_metric(harness: Harness, install: Any) -> None:
     install("names_a_date", f"{__name__}:names_a_date")
-    async with court.session() as session:
+    async with harness.session() as session:
         goals = {"names_a_date": 1.0}
-        result = await session.refine(court.document, SUMMARY, goals=goals, rounds=0)
+        result = await session.refine(harness.document, SUMMARY, goals=goals, rounds=0)
         assert "names_a_date" in session.metrics()
     evaluation = result.evaluations["names_a_date"]
     assert (evaluation.score, evaluation.reason) == (0.0, "There is no date.")

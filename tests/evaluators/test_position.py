@@ -13,7 +13,7 @@ from redraft.domain import Document, Evaluation
 from redraft.evaluators.position import UNTOLD
 from redraft.readers.documents import parse
 from redraft.report.markdown.figures import brief_figures
-from tests.judges import Court
+from tests.judges import Harness
 
 NAMES = "Hester Tobias Josiah Philip Duchess Wickmouth Sarnholm Pettifer Lomax Dunne Gannet Harrow"
 THINGS = "ledger causeway comptometer umbrella saltpan lantern harbour chapel ferry orchard quarry mill"
@@ -34,21 +34,21 @@ def book() -> Document:
 
 
 @pytest.fixture
-def court(tmp_path: Path) -> Iterator[Court]:
-    court = Court(tmp_path, document=book())
-    yield court
-    court.store.close()
+def harness(tmp_path: Path) -> Iterator[Harness]:
+    harness = Harness(tmp_path, document=book())
+    yield harness
+    harness.store.close()
 
 
-async def judged(court: Court, summary: str, metric: str = "position", **options: Any) -> Evaluation:
-    result = await court.evaluate(summary, metrics=(metric,), **options)
+async def judged(harness: Harness, summary: str, metric: str = "position", **options: Any) -> Evaluation:
+    result = await harness.evaluate(summary, metrics=(metric,), **options)
     assert result.usage.calls == 0
-    assert court.sheets == []
+    assert harness.sheets == []
     return result.evaluations[metric]
 
 
-async def test_sentences_have_paragraphs_or_count_as_untraced(court: Court) -> None:
-    evaluation = await judged(court, " ".join([FACTS[1], INVENTED, FACTS[10]]))
+async def test_sentences_have_paragraphs_or_count_as_untraced(harness: Harness) -> None:
+    evaluation = await judged(harness, " ".join([FACTS[1], INVENTED, FACTS[10]]))
     details: Any = evaluation.details
 
     assert (evaluation.outcome, evaluation.score, evaluation.judged, evaluation.unjudged, evaluation.findings) == (
@@ -64,8 +64,8 @@ async def test_sentences_have_paragraphs_or_count_as_untraced(court: Court) -> N
     assert invented["places"] == []
     for sentence, fact in ((first, FACTS[1]), (last, FACTS[10])):
         (place,) = sentence["places"]
-        paragraphs = court.document.text.split("\n\n")
-        assert fact.startswith(court.document.text[slice(*place["span"])])
+        paragraphs = harness.document.text.split("\n\n")
+        assert fact.startswith(harness.document.text[slice(*place["span"])])
         assert paragraphs[place["paragraph"] - 1] == fact
         assert (place["method"], sentence["margin"]) == ("quotation", 1.0)
     assert details["thirds"] == [0.5, 0.0, 0.5]
@@ -75,21 +75,21 @@ async def test_sentences_have_paragraphs_or_count_as_untraced(court: Court) -> N
     assert json.loads(json.dumps(details, allow_nan=False)) == details
 
 
-async def test_a_reference_stands_beside_it(court: Court) -> None:
-    details: Any = (await judged(court, FACTS[0], reference=f"{FACTS[11]} {FACTS[10]} {INVENTED}")).details
+async def test_a_reference_stands_beside_it(harness: Harness) -> None:
+    details: Any = (await judged(harness, FACTS[0], reference=f"{FACTS[11]} {FACTS[10]} {INVENTED}")).details
     assert details["thirds"] == [1.0, 0.0, 0.0]
     assert details["reference"]["thirds"] == [0.0, 0.0, 1.0]
     assert (details["reference"]["traced"], details["reference"]["untraced"]) == (2, 1)
 
 
 @pytest.mark.parametrize("metric", ["position", "spread"])
-async def test_summary_without_words_has_no_position(court: Court, metric: str) -> None:
-    assert (await judged(court, "…", metric)).outcome == "not_applicable"
+async def test_summary_without_words_has_no_position(harness: Harness, metric: str) -> None:
+    assert (await judged(harness, "…", metric)).outcome == "not_applicable"
 
 
-async def test_spread_tells_even_from_early_summaries(court: Court) -> None:
-    even = await judged(court, " ".join(FACTS), "spread")
-    early = await judged(court, " ".join(FACTS[:3]), "spread")
+async def test_spread_tells_even_from_early_summaries(harness: Harness) -> None:
+    even = await judged(harness, " ".join(FACTS), "spread")
+    early = await judged(harness, " ".join(FACTS[:3]), "spread")
 
     assert even.score is not None
     assert even.score > 0.95
@@ -99,15 +99,15 @@ async def test_spread_tells_even_from_early_summaries(court: Court) -> None:
     assert {(finding.kind, finding.task) for finding in early.findings} == {(UNTOLD, "add")}
     places = [finding.evidence.span.start for finding in early.findings if finding.evidence and finding.evidence.span]
     assert len(places) == len(early.findings) == 2
-    assert min(places) >= len(court.document.text) // 3
+    assert min(places) >= len(harness.document.text) // 3
 
 
 @pytest.mark.slow
-async def test_untraced_summary_has_no_spread(court: Court) -> None:
-    evaluation = await judged(court, f"{FACTS[0]} {INVENTED} {INVENTED.replace('forty', 'sixty')}", "spread")
+async def test_untraced_summary_has_no_spread(harness: Harness) -> None:
+    evaluation = await judged(harness, f"{FACTS[0]} {INVENTED} {INVENTED.replace('forty', 'sixty')}", "spread")
     assert (evaluation.outcome, evaluation.score) == ("failed", None)
     assert "only 1 of 3 sentences" in evaluation.reason
-    assert (await judged(court, FACTS[0], "spread")).outcome == "not_applicable"
+    assert (await judged(harness, FACTS[0], "spread")).outcome == "not_applicable"
 
 
 def test_figures_of_unknown_metrics_are_shown() -> None:

@@ -21,11 +21,11 @@ from redraft.records import compared
 from redraft.runs.prepare import prepare
 from redraft.settings import JudgeConfig, Limits
 from redraft.text.tokens import EstimatingTokenizer
-from tests.chatserver import ChatServer, Fault, Seen
-from tests.judges import KEY, Court, Said, Sheet, seen_on, told
+from tests.chatserver import ChatRequest, ChatServer, Fault
+from tests.judges import KEY, Harness, ScriptedReply, Sheet, read_sheet, summary_of
 
-A, B = told(1, 2, 3), told(1, wrong={2: "Bob"})
-Replier = Callable[[Sheet, Seen], "dict[str, str] | str | Fault"]
+A, B = summary_of(1, 2, 3), summary_of(1, wrong={2: "Bob"})
+Replier = Callable[[Sheet, ChatRequest], "dict[str, str] | str | Fault"]
 winners = st.sampled_from(["a", "b", "tie"])
 replies = st.tuples(winners, winners)
 
@@ -64,7 +64,7 @@ def says(*, overall: str, aspects: str = "") -> dict[str, str]:
     return {"reason": "So it is.", **dict.fromkeys(ASPECTS, aspects or overall), "overall": overall}
 
 
-def the_longer(sheet: Sheet, _request: Seen) -> dict[str, str]:
+def the_longer(sheet: Sheet, _request: ChatRequest) -> dict[str, str]:
     """A judge who goes by the length, whichever stands first."""
     first, second = (len(sheet.within(place)) for place in ("first", "second"))
     return says(overall="tie" if first == second else "first" if first > second else "second", aspects="tie")
@@ -74,27 +74,27 @@ class Bench:
     """Comparisons on a store, by judges behind a server; `seen` is what they were asked."""
 
     def __init__(self, folder: Path) -> None:
-        self.court = Court(folder)
-        self.seen: list[Seen] = []
+        self.harness = Harness(folder)
+        self.seen: list[ChatRequest] = []
         self.replier: Replier = the_longer
         self.url = ""
 
     @property
     def sheets(self) -> list[Sheet]:
-        return [seen_on(request) for request in self.seen]
+        return [read_sheet(request) for request in self.seen]
 
-    def serve(self, request: Seen) -> Said:
+    def serve(self, request: ChatRequest) -> ScriptedReply:
         self.seen.append(request)
-        return self.replier(seen_on(request), request)
+        return self.replier(read_sheet(request), request)
 
     async def compare(
         self, a: str = A, b: str = B, *, limits: Limits | None = None, window: int = 8192, **judging: Any
     ) -> SummaryComparison:
         place = {"model": "openai:m", "base_url": self.url, "context_tokens": window}
-        async with self.court.session(model=None, limits=limits) as session:
-            options = {"settings": self.court.settings(place), "judging": JudgeConfig(**judging)}
-            result = await session.compare(self.court.document, a, b, **options)
-        return compared(self.court.store, result)
+        async with self.harness.session(model=None, limits=limits) as session:
+            options = {"settings": self.harness.settings(place), "judging": JudgeConfig(**judging)}
+            result = await session.compare(self.harness.document, a, b, **options)
+        return compared(self.harness.store, result)
 
 
 @pytest.fixture
@@ -115,7 +115,7 @@ async def test_judges_are_asked_in_both_orders(bench: Bench) -> None:
     ]
     orders = [(A, B), (B, A)]
     assert sorted(requests) == sorted((judge, *order) for judge in ("x", "y") for order in orders for _ in range(2))
-    assert all(sheet.within("document") == bench.court.document.text.strip() for sheet in bench.sheets)
+    assert all(sheet.within("document") == bench.harness.document.text.strip() for sheet in bench.sheets)
     assert comparison.document_read
     assert comparison.aspects["overall"] == {
         "winner": "a",
@@ -143,23 +143,23 @@ async def test_preference_in_one_order_leans(bench: Bench) -> None:
 
 
 async def test_first_order_is_pseudo_random(tmp_path: Path) -> None:
-    court = Court(tmp_path)
+    harness = Harness(tmp_path)
 
     async def begun_with(judge: str, a: str, b: str) -> str:
         model = FunctionModel(lambda _: PreferenceReply.model_validate(says(overall="tie")), judge)
-        referee = Referee(Judge(model, PromptBook(), court.store.judgments), EstimatingTokenizer(), None)
-        await referee.prefer(court.document, 0, a, b)
+        referee = Referee(Judge(model, PromptBook(), harness.store.judgments), EstimatingTokenizer(), None)
+        await referee.prefer(harness.document, 0, a, b)
         return str(model.asked[0].given.first)
 
     first_texts = [await begun_with(f"judge {n}", A, B) for n in range(20)]
     assert {*first_texts} == {A, B}
-    court = Court(tmp_path / "again")
+    harness = Harness(tmp_path / "again")
     assert [await begun_with(f"judge {n}", B, A) for n in range(20)] == first_texts
 
 
 @pytest.mark.parametrize("wrong", ["I would rather not say.", Fault("status", status=400)])
 async def test_judging_with_one_order_is_unjudged(bench: Bench, wrong: str | Fault) -> None:
-    def replier(sheet: Sheet, request: Seen) -> dict[str, str] | str | Fault:
+    def replier(sheet: Sheet, request: ChatRequest) -> dict[str, str] | str | Fault:
         return wrong if request.model == "x" and sheet.within("first") == B else the_longer(sheet, request)
 
     bench.replier = replier
@@ -183,8 +183,8 @@ async def test_judging_with_one_order_is_unjudged(bench: Bench, wrong: str | Fau
 
 
 async def test_document_is_left_out_without_room(bench: Bench) -> None:
-    settings = bench.court.settings({"model": "openai:m", "base_url": bench.url, "strategy": "given"})
-    prepared = prepare(bench.court.document, settings, given=A)
+    settings = bench.harness.settings({"model": "openai:m", "base_url": bench.url, "strategy": "given"})
+    prepared = prepare(bench.harness.document, settings, given=A)
     around = prompt_tokens(prepared.book, prepared.tokenizer, A, B)
     everything = around + prepared.plan.document_tokens
     assert (await bench.compare(window=everything)).document_read
@@ -215,7 +215,7 @@ async def test_of_one_text_twice_nobody_is_asked(bench: Bench) -> None:
 async def test_summary_without_words_is_refused(bench: Bench, a: str, b: str, name: str) -> None:
     with pytest.raises(UsageError, match=f"summary {name}: it has no words"):
         await bench.compare(a, b)
-    assert bench.court.store.runs.latest(1) == []
+    assert bench.harness.store.runs.latest(1) == []
 
 
 async def test_a_summary_cannot_leave_its_fence(bench: Bench) -> None:
@@ -232,11 +232,11 @@ async def test_stopped_comparison_asks_only_the_rest(bench: Bench) -> None:
     with pytest.raises(BudgetError):
         await bench.compare(limits=Limits(max_calls=3), repeat=2)
     assert len(bench.seen) == 3
-    run = bench.court.store.runs.latest(1)[0]
+    run = bench.harness.store.runs.latest(1)[0]
     assert (run.kind, run.status) == ("compare", "stopped")
 
-    store = bench.court.store
-    async with bench.court.session(model=None, settings=run.settings) as session:
+    store = bench.harness.store
+    async with bench.harness.session(model=None, settings=run.settings) as session:
         comparison = compared(store, await session.resume(run.id, limits=Limits(max_calls=100)))
         assert len(bench.seen) == 4
         assert (comparison.winner, comparison.preference.judged) == ("a", 2)

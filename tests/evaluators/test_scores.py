@@ -11,16 +11,16 @@ import pytest
 from redraft.domain import Evaluation
 from tests.judges import (
     UNANSWERABLE,
-    Court,
+    Harness,
     Json,
-    Keepers,
-    Said,
+    PerfectModel,
+    ScriptedReply,
     Sheet,
-    asked_of,
     fact_of,
-    named,
+    keeper_in,
+    name_question,
     sentence_of,
-    told,
+    summary_of,
 )
 
 # Questions about a document with the document's answer, and what the judge reads out of the summary.
@@ -49,7 +49,7 @@ def pairs_of(sheet: Sheet) -> list[tuple[str, dict[str, str]]]:
     return list(sheet.items("pairs").items())
 
 
-class Scripted(Keepers):
+class Scripted(PerfectModel):
     """Asks the questions of PACK about the document and those of CLAIMS about the summary, a sentence each."""
 
     def __init__(self, skipped: tuple[int, ...] = ()) -> None:
@@ -59,7 +59,7 @@ class Scripted(Keepers):
     def left(self, sheet: Sheet, entries: list[Json]) -> list[Json]:
         return [entry for entry in entries if sheet.judged[entry["id"]] not in self.skipped]
 
-    def ask_document(self, sheet: Sheet) -> Said:
+    def ask_document(self, sheet: Sheet) -> ScriptedReply:
         lines = sheet.shown.split("\n\n")[1:]
         return {
             "questions": [
@@ -68,7 +68,7 @@ class Scripted(Keepers):
             ]
         }
 
-    def answer_from_summary(self, sheet: Sheet) -> Said:
+    def answer_from_summary(self, sheet: Sheet) -> ScriptedReply:
         answers, questions = (
             {question: answer for _, question, _, answer in PACK},
             [question for _, question, _, _ in PACK],
@@ -85,21 +85,21 @@ class Scripted(Keepers):
             )
         }
 
-    def compare_answers(self, sheet: Sheet) -> Said:
+    def compare_answers(self, sheet: Sheet) -> ScriptedReply:
         verdicts = {n: "contradicts" if pair["summary"] in CONTRADICTED else "full" for n, pair in pairs_of(sheet)}
         verdicts |= {n: "none" for n, pair in pairs_of(sheet) if "unanswerable" in pair["summary"].casefold()}
         return {"comparisons": [{"id": n, "reason": "", "verdict": verdict} for n, verdict in verdicts.items()]}
 
-    def ask_summary(self, sheet: Sheet) -> Said:
+    def ask_summary(self, sheet: Sheet) -> ScriptedReply:
         return {
             "sentences": [
                 {"id": name, "questions": [{"question": f"Claim {n}?", "answer": CLAIMS[n - 1][0], "importance": n}]}
                 for name, item in sheet.items("sentences").items()
-                for n in [asked_of(sentence_of(item))]
+                for n in [keeper_in(sentence_of(item))]
             ]
         }
 
-    def answer_from_document(self, sheet: Sheet) -> Said:
+    def answer_from_document(self, sheet: Sheet) -> ScriptedReply:
         answers = {question: answer for _, question, answer, _ in PACK}
         answers |= {f"Claim {n}?": answer for n, (_, answer, _) in enumerate(CLAIMS, 1)}
         entries = [
@@ -114,27 +114,27 @@ SUMMARY = " ".join(f"This is sentence {n}." for n in range(1, len(CLAIMS) + 1))
 
 
 @pytest.fixture
-def court(tmp_path: Path) -> Iterator[Court]:
-    court = Court(tmp_path, Scripted())
-    yield court
-    court.store.close()
+def harness(tmp_path: Path) -> Iterator[Harness]:
+    harness = Harness(tmp_path, Scripted())
+    yield harness
+    harness.store.close()
 
 
-async def scored(court: Court, metric: str, summary: str = SUMMARY, **judging: Any) -> Evaluation:
+async def scored(harness: Harness, metric: str, summary: str = SUMMARY, **judging: Any) -> Evaluation:
     """As the paper has it: answers are compared by a measure alone, and an answer counts, right or wrong."""
     options = {"second_look": False, "similarity": "rouge1", "formula": "paper", **judging}
-    return (await court.evaluate(summary, metrics=(metric,), **options)).evaluations[metric]
+    return (await harness.evaluate(summary, metrics=(metric,), **options)).evaluations[metric]
 
 
-async def test_coverage_is_the_share_of_answered_questions(court: Court) -> None:
-    coverage = await scored(court, "coverage")
+async def test_coverage_is_the_share_of_answered_questions(harness: Harness) -> None:
+    coverage = await scored(harness, "coverage")
 
     assert (coverage.outcome, coverage.score) == ("scored", 3 / 6)
     assert (coverage.judged, coverage.unjudged) == (6, 0)
 
 
-async def test_unanswered_and_contradicted_questions_are_found(court: Court) -> None:
-    findings = (await scored(court, "coverage")).findings
+async def test_unanswered_and_contradicted_questions_are_found(harness: Harness) -> None:
+    findings = (await scored(harness, "coverage")).findings
 
     assert [
         (finding.kind, finding.task, finding.question, finding.found, finding.expected) for finding in findings
@@ -148,17 +148,17 @@ async def test_unanswered_and_contradicted_questions_are_found(court: Court) -> 
     assert all(finding.evidence and finding.evidence.span for finding in findings)
 
 
-async def test_equal_answers_need_no_comparison(court: Court) -> None:
+async def test_equal_answers_need_no_comparison(harness: Harness) -> None:
     for first, compared in (("Hester Vane is sentence 1.", []), ("She is sentence 1.", ["Hester Vane"])):
-        court.forget()
-        await scored(court, "coverage", SUMMARY.replace("This is sentence 1.", first), top_k=3)
+        harness.clear_sheets()
+        await scored(harness, "coverage", SUMMARY.replace("This is sentence 1.", first), top_k=3)
 
-        summaries = [pair["summary"] for sheet in court.asked("compare_answers") for _, pair in pairs_of(sheet)]
+        summaries = [pair["summary"] for sheet in harness.asked("compare_answers") for _, pair in pairs_of(sheet)]
         assert summaries == [*compared, "in 1931", "on the isle"][: 2 + len(compared)]
 
 
-async def test_sentences_that_answer_are_kept(court: Court) -> None:
-    coverage = await scored(court, "coverage")
+async def test_sentences_that_answer_are_kept(harness: Harness) -> None:
+    coverage = await scored(harness, "coverage")
     assert coverage.held == ("This is sentence 1.", "This is sentence 3.")
     concise: Any = coverage.details["conciseness"]
     assert 1 not in concise["unneeded"]
@@ -166,13 +166,13 @@ async def test_sentences_that_answer_are_kept(court: Court) -> None:
     assert concise["share"] == 2 / (2 + len(concise["unneeded"]))
 
 
-async def test_coverage_by_the_most_important_questions(court: Court) -> None:
-    scores = [(await scored(court, "coverage", top_k=top_k)).score for top_k in (1, 3, 4, 99)]
+async def test_coverage_by_the_most_important_questions(harness: Harness) -> None:
+    scores = [(await scored(harness, "coverage", top_k=top_k)).score for top_k in (1, 3, 4, 99)]
     assert scores == pytest.approx([1.0, 1.0, 3 / 4, 3 / 6])
 
 
-async def test_coverage_by_kind_and_by_place(court: Court) -> None:
-    details = (await scored(court, "coverage")).details
+async def test_coverage_by_kind_and_by_place(harness: Harness) -> None:
+    details = (await scored(harness, "coverage")).details
 
     expected = {kind: {"score": float(kind in ("who", "when", "where")), "judged": 1} for kind, *_ in PACK}
     assert details["by_kind"] == expected
@@ -186,26 +186,26 @@ async def test_coverage_by_kind_and_by_place(court: Court) -> None:
     }
 
 
-async def test_unjudged_questions_count_neither_way(court: Court) -> None:
-    court.script = Scripted(skipped=(1, 6))
-    coverage = await scored(court, "coverage")
+async def test_unjudged_questions_count_neither_way(harness: Harness) -> None:
+    harness.script = Scripted(skipped=(1, 6))
+    coverage = await scored(harness, "coverage")
 
     assert (coverage.score, coverage.judged, coverage.unjudged) == (2 / 4, 4, 2)
     assert "skipped 2" in str(coverage.details["trouble"])
 
 
 @pytest.mark.parametrize("metric", ["coverage", "consistency"])
-async def test_without_any_verdict_there_is_no_score(court: Court, metric: str) -> None:
-    court.script = Scripted(skipped=tuple(range(1, 7)))
-    evaluation = await scored(court, metric)
+async def test_without_any_verdict_there_is_no_score(harness: Harness, metric: str) -> None:
+    harness.script = Scripted(skipped=tuple(range(1, 7)))
+    evaluation = await scored(harness, metric)
 
     assert (evaluation.outcome, evaluation.score, evaluation.judged) == ("failed", None, 0)
     assert evaluation.findings == ()
     assert "skipped" in evaluation.reason
 
 
-async def test_consistency_is_the_mean_above_the_threshold(court: Court) -> None:
-    consistency = await scored(court, "consistency")
+async def test_consistency_is_the_mean_above_the_threshold(harness: Harness) -> None:
+    consistency = await scored(harness, "consistency")
 
     details: Any = consistency.details
     assert [claim["likeness"] for claim in details["claims"]] == pytest.approx([like for *_, like in CLAIMS], abs=1e-4)
@@ -213,14 +213,14 @@ async def test_consistency_is_the_mean_above_the_threshold(court: Court) -> None
     assert (consistency.judged, consistency.unjudged) == (5, 0)
 
 
-async def test_consistency_by_another_threshold(court: Court) -> None:
-    scores = [(await scored(court, "consistency", threshold=threshold)).score for threshold in (0.0, 0.5, 0.59, 0.7)]
+async def test_consistency_by_another_threshold(harness: Harness) -> None:
+    scores = [(await scored(harness, "consistency", threshold=threshold)).score for threshold in (0.0, 0.5, 0.59, 0.7)]
     at_half = (1 + 4 / 6 + 6 / 10) / 5
     assert scores == pytest.approx([at_half + 2 / 4 / 5, at_half, at_half, 1 / 5])
 
 
-async def test_unsupported_claims_are_found_by_importance(court: Court) -> None:
-    findings = (await scored(court, "consistency")).findings
+async def test_unsupported_claims_are_found_by_importance(harness: Harness) -> None:
+    findings = (await scored(harness, "consistency")).findings
 
     assert [(finding.kind, finding.sentence, finding.found, finding.expected) for finding in findings] == [
         ("unsupported", "This is sentence 5.", "a boat", ""),
@@ -231,8 +231,8 @@ async def test_unsupported_claims_are_found_by_importance(court: Court) -> None:
 
 
 async def test_summary_without_claims_has_no_consistency(tmp_path: Path) -> None:
-    court = Court(tmp_path)
-    consistency = await scored(court, "consistency", "The sea is cold. It is wide.")
+    harness = Harness(tmp_path)
+    consistency = await scored(harness, "consistency", "The sea is cold. It is wide.")
 
     assert (consistency.outcome, consistency.score) == ("not_applicable", None)
     assert "claims anything" in consistency.reason
@@ -251,30 +251,30 @@ async def test_summary_without_claims_has_no_consistency(tmp_path: Path) -> None
     ],
 )
 async def test_missing_questions_are_unjudged(tmp_path: Path, spoilt: Any) -> None:
-    class Blank(Keepers):
-        def ask_summary(self, sheet: Sheet) -> Said:
+    class Blank(PerfectModel):
+        def ask_summary(self, sheet: Sheet) -> ScriptedReply:
             reply = super().ask_summary(sheet)
             for sentence in reply["sentences"]:
                 if fact_of(2) in sheet.judged[sentence["id"]]:
                     sentence["questions"] = spoilt
             return reply
 
-    consistency = await scored(Court(tmp_path, Blank()), "consistency", told(1, 2, 3))
+    consistency = await scored(Harness(tmp_path, Blank()), "consistency", summary_of(1, 2, 3))
 
     assert (consistency.score, consistency.judged, consistency.unjudged) == (1.0, 2, 1)
 
 
 async def test_each_sentence_keeps_its_most_important_questions(tmp_path: Path) -> None:
-    class Curious(Keepers):
-        def ask_summary(self, sheet: Sheet) -> Said:
+    class Curious(PerfectModel):
+        def ask_summary(self, sheet: Sheet) -> ScriptedReply:
             weighed = [("Detail?", 1), ("Heart?", 5), ("Blank?", 3)]
             questions = [{"question": q, "answer": "x", "importance": weight} for q, weight in weighed]
             return {"sentences": [{"id": n, "questions": questions} for n in sheet.ids]}
 
-        def answer_from_document(self, sheet: Sheet) -> Said:
+        def answer_from_document(self, sheet: Sheet) -> ScriptedReply:
             return {"answers": [{"id": n, "answer": "x", "quote": ""} for n in sheet.ids]}
 
-    consistency = await scored(Court(tmp_path, Curious()), "consistency", told(1, 2), claims=4)
+    consistency = await scored(Harness(tmp_path, Curious()), "consistency", summary_of(1, 2), claims=4)
 
     details: Any = consistency.details
     claims = [(claim["sentence"], claim["question"]) for claim in details["claims"]]
@@ -282,7 +282,7 @@ async def test_each_sentence_keeps_its_most_important_questions(tmp_path: Path) 
 
 
 async def test_examined_sentences_are_evenly_spread(tmp_path: Path) -> None:
-    consistency = await scored(Court(tmp_path), "consistency", told(*range(1, 13)), claims=4)
+    consistency = await scored(Harness(tmp_path), "consistency", summary_of(*range(1, 13)), claims=4)
 
     details: Any = consistency.details
     assert [claim["sentence"] for claim in details["claims"]] == [1, 4, 7, 10]
@@ -290,24 +290,24 @@ async def test_examined_sentences_are_evenly_spread(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("answer", ["An unanswerable riddle", "unanswerably", "no", "0"])
 async def test_an_answer_is_an_answer(tmp_path: Path, answer: str) -> None:
-    class Terse(Keepers):
-        def answer_from_summary(self, sheet: Sheet) -> Said:
+    class Terse(PerfectModel):
+        def answer_from_summary(self, sheet: Sheet) -> ScriptedReply:
             return {
                 "answers": [{"id": n, "answer": answer, "sentences": list(sheet.items("sentences"))} for n in sheet.ids]
             }
 
-        def compare_answers(self, sheet: Sheet) -> Said:
+        def compare_answers(self, sheet: Sheet) -> ScriptedReply:
             return {"comparisons": [{"id": n, "reason": "It is one.", "verdict": "full"} for n in sheet.ids]}
 
-    assert (await scored(Court(tmp_path, Terse()), "coverage", told(1), top_k=1)).score == 1.0
+    assert (await scored(Harness(tmp_path, Terse()), "coverage", summary_of(1), top_k=1)).score == 1.0
 
 
 @pytest.mark.parametrize("number", [1, 12])
 async def test_wrong_name_is_found_on_its_sentence(tmp_path: Path, number: int) -> None:
     faithful = set(range(1, 13)) - {number}
-    consistency = await scored(Court(tmp_path), "consistency", told(*faithful, wrong={number: "Nobody"}))
+    consistency = await scored(Harness(tmp_path), "consistency", summary_of(*faithful, wrong={number: "Nobody"}))
 
     assert consistency.score == pytest.approx(11 / 12)
     assert [(finding.sentence, finding.question) for finding in consistency.findings] == [
-        (told(wrong={number: "Nobody"}), named(number))
+        (summary_of(wrong={number: "Nobody"}), name_question(number))
     ]

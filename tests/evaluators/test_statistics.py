@@ -12,7 +12,7 @@ import pytest
 from redraft.domain import Document, Evaluation
 from redraft.readers.documents import parse
 from redraft.report.history.trace import scores_of
-from tests.judges import Court, island, told
+from tests.judges import Harness, island, summary_of
 
 SOURCE = "The keeper lit the lamp. The keeper wrote it down.\n\nA gull slept on the rail. Nobody came. Nobody knew."
 SUMMARY = "The keeper lit the lamp. The keeper slept on the rail."
@@ -23,18 +23,18 @@ def document(text: str = SOURCE) -> Document:
 
 
 @pytest.fixture
-def court(tmp_path: Path) -> Iterator[Court]:
-    court = Court(tmp_path, document=document())
-    yield court
-    court.store.close()
+def harness(tmp_path: Path) -> Iterator[Harness]:
+    harness = Harness(tmp_path, document=document())
+    yield harness
+    harness.store.close()
 
 
-async def measured(court: Court, summary: str, **options: Any) -> Evaluation:
-    return (await court.evaluate(summary, metrics=("statistics",), **options)).evaluations["statistics"]
+async def measured(harness: Harness, summary: str, **options: Any) -> Evaluation:
+    return (await harness.evaluate(summary, metrics=("statistics",), **options)).evaluations["statistics"]
 
 
-async def test_the_figures_of_a_summary(court: Court) -> None:
-    evaluation = await measured(court, SUMMARY)
+async def test_the_figures_of_a_summary(harness: Harness) -> None:
+    evaluation = await measured(harness, SUMMARY)
     details: Any = evaluation.details
 
     assert (evaluation.outcome, evaluation.score, evaluation.judged, evaluation.unjudged, evaluation.findings) == (
@@ -58,8 +58,8 @@ async def test_the_figures_of_a_summary(court: Court) -> None:
     assert json.loads(json.dumps(details, allow_nan=False)) == details
 
 
-async def test_undefined_ratios_have_no_figure(court: Court) -> None:
-    details: Any = (await measured(court, "Harbour")).details
+async def test_undefined_ratios_have_no_figure(harness: Harness) -> None:
+    details: Any = (await measured(harness, "Harbour")).details
 
     assert details["novel_ngrams"] == {"1": 1.0, "2": None, "3": None, "4": None}
     assert details["repeated_ngrams"] == {"1": 0.0, "2": None, "3": None, "4": None}
@@ -69,8 +69,8 @@ async def test_undefined_ratios_have_no_figure(court: Court) -> None:
 
 
 @pytest.mark.parametrize("summary", ["", "… — !"])
-async def test_summary_without_words_is_not_measured(court: Court, summary: str) -> None:
-    result = await court.evaluate(summary, metrics=("statistics",))
+async def test_summary_without_words_is_not_measured(harness: Harness, summary: str) -> None:
+    result = await harness.evaluate(summary, metrics=("statistics",))
     evaluation = result.evaluations["statistics"]
 
     assert (evaluation.outcome, evaluation.score, evaluation.details) == ("not_applicable", None, {})
@@ -81,22 +81,22 @@ async def test_summary_without_words_is_not_measured(court: Court, summary: str)
 
 
 @pytest.mark.parametrize("metrics", [("consistency",), ("statistics", "consistency")])
-async def test_statistics_stand_beside_metrics_without_score(court: Court, metrics: tuple[str, ...]) -> None:
-    result = await court.evaluate(told(1, 2), document=island(), metrics=metrics)
+async def test_statistics_stand_beside_metrics_without_score(harness: Harness, metrics: tuple[str, ...]) -> None:
+    result = await harness.evaluate(summary_of(1, 2), document=island(), metrics=metrics)
 
     assert list(result.evaluations) == ["consistency", "statistics"]
     assert result.scores == {"consistency": 1.0}
     assert result.record().scores == {"consistency": 1.0}
-    assert scores_of(court.store, court.store.runs.get(result.run.id)) == {"consistency": 1.0}
+    assert scores_of(harness.store, harness.store.runs.get(result.run.id)) == {"consistency": 1.0}
     assessed: Any = result.model_dump()
     assert assessed["metrics"]["statistics"]["details"] == result.statistics
     assert result.complete
 
 
 @pytest.mark.slow
-async def test_a_document_of_one_endless_line(court: Court) -> None:
+async def test_a_document_of_one_endless_line(harness: Harness) -> None:
     line = document("lamp-" * 100_000)
-    details: Any = (await measured(court, "The lamp. A lamp, a lamp.", document=line)).details
+    details: Any = (await measured(harness, "The lamp. A lamp, a lamp.", document=line)).details
 
     assert details["source"]["sentences"] == 1
     assert details["extractive"]["coverage"] == pytest.approx(3 / 9)

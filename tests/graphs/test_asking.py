@@ -19,7 +19,7 @@ from redraft import Result, ReviewQuestion, Session, graphs, read_trace
 from redraft.errors import RunError
 from redraft.events import Event, Waiting
 from tests.graphs.test_embedding import GOALS, POOR, Author, Bench, thread
-from tests.judges import Said, Sheet, keepers_in, told
+from tests.judges import ScriptedReply, Sheet, keepers_in, summary_of
 from tests.runs.test_refining import stories
 
 ROOM = {"words": 100}
@@ -93,7 +93,7 @@ async def test_it_is_answered_by_numbers_and_words(bench: Bench) -> None:
     (sheet,) = bench.asked("edit")
     assert [point["task"] for point in sheet.items("points").values()] == ["change"]
     assert "The sea is cold." in (result.summary or "")
-    assert keepers_in(result.summary or "") == keepers_in(told(*range(1, 7))) | {2: "Bob"}
+    assert keepers_in(result.summary or "") == keepers_in(summary_of(*range(1, 7))) | {2: "Bob"}
     assert (result.run.status, result.run.stop_reason, output["stop"]) == ("done", "nothing_to_fix", "nothing_to_fix")
 
 
@@ -101,10 +101,10 @@ async def test_a_draft_edited_by_hand_is_judged(bench: Bench) -> None:
     graph = compiled()
     async with bench.session() as session:
         await graph.ainvoke({"order": {**bench.task, **REVIEWED}}, thread(), context=session)
-        edited = {"edited": f"  {told(*range(1, 7))}\n"}
+        edited = {"edited": f"  {summary_of(*range(1, 7))}\n"}
         output = (await graph.ainvoke(Command(resume=edited), thread(), context=session))["result"]
         result = await session.result(output["run"])
-    assert (result.run.stop_reason, result.summary) == ("goals_met", told(*range(1, 7)))
+    assert (result.run.stop_reason, result.summary) == ("goals_met", summary_of(*range(1, 7)))
     assert result.rounds[1].reason == "edited by hand"
 
 
@@ -216,7 +216,7 @@ Graph = CompiledStateGraph[Any, Any, Any, Any]
 class Stepwise(Author):
     """Deals with the points first, and tells what is missing in the next round."""
 
-    def edit(self, sheet: Sheet) -> Said:
+    def edit(self, sheet: Sheet) -> ScriptedReply:
         return self.revise(sheet) if sheet.items("points") else super().edit(sheet)
 
 
@@ -267,4 +267,4 @@ async def test_shorter_fork_leaves_no_abandoned_round(bench: Bench, number: int)
     assert (after.run.status, after.run.stop_reason) == ("done", "cancelled")
     assert after.rounds == before.rounds[: number + 1]
     assert after.run.draft == before.rounds[number].draft
-    assert after.summary == [POOR, told(1, 2)][number]
+    assert after.summary == [POOR, summary_of(1, 2)][number]

@@ -16,12 +16,12 @@ from redraft import DraftConfig, Limits, Session, UsageError, graphs
 from redraft.errors import BudgetError
 from redraft.events import Event, FindingFound, MetricScored, PieceDone, RoundSettled, RunDone, RunStarted, StageStarted
 from redraft.text.words import count_words
-from tests.judges import Court, Keepers, Said, Sheet, keepers_in, told
+from tests.judges import Harness, PerfectModel, ScriptedReply, Sheet, keepers_in, summary_of
 from tests.support import Desk, prose, story
 
-POOR = told(1, wrong={2: "Bob"})
+POOR = summary_of(1, wrong={2: "Bob"})
 GOALS = {"coverage": 0.9, "consistency": 1.0}
-LENGTH = {"words": count_words(told(1, 2, 3, 4, 5, 6))}
+LENGTH = {"words": count_words(summary_of(1, 2, 3, 4, 5, 6))}
 STRATEGIES = pytest.mark.parametrize("strategy", ["direct", "hierarchical", "incremental"])
 
 
@@ -29,15 +29,15 @@ def thread(name: str = "theirs") -> RunnableConfig:
     return {"configurable": {"thread_id": name}}
 
 
-class Author(Keepers):
+class Author(PerfectModel):
     """Drafts, too."""
 
-    def summarize_whole(self, sheet: Sheet) -> Said:
+    def summarize_whole(self, sheet: Sheet) -> ScriptedReply:
         return POOR
 
 
-class Bench(Court):
-    """A court whose writer drafts, and whose document is in a file."""
+class Bench(Harness):
+    """A harness whose writer drafts, and whose document is in a file."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)

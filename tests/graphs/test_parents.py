@@ -12,7 +12,7 @@ from redraft import Limits, Store
 from redraft.domain import Parent, Span
 from redraft.llm.base import Line, Request
 from redraft.text.words import count_words
-from tests.judges import Court, island, told
+from tests.judges import Harness, island, summary_of
 from tests.support import Desk, prose, story
 
 Writes = Callable[[Request[Any, Any]], Line]
@@ -136,42 +136,42 @@ async def test_excerpt_is_a_place_of_the_document(tmp_path: Path) -> None:
 
 
 async def test_revision_records_base_and_evidence(tmp_path: Path) -> None:
-    court = Court(tmp_path)
-    result = await court.refine(told(1, wrong={2: "Bob"}))
+    harness = Harness(tmp_path)
+    result = await harness.refine(summary_of(1, wrong={2: "Bob"}))
 
-    known = court.store.ancestry.of(result.run.id)
-    drafts = court.store.runs.drafts(result.run.id)
+    known = harness.store.ancestry.of(result.run.id)
+    drafts = harness.store.runs.drafts(result.run.id)
     assert [bool(known.get(draft.id)) for draft in drafts] == [False, *[True] * (len(drafts) - 1)]
     first, second = drafts[:2]
     base, evidence = known[second.id]
     assert base == Parent.of_draft(first)
-    assert evidence == Parent("evidence", court.document.id, Span(0, len(court.document.text)))
+    assert evidence == Parent("evidence", harness.document.id, Span(0, len(harness.document.text)))
 
 
 @pytest.mark.nightly
 async def test_revision_without_document_records_passages(tmp_path: Path) -> None:
-    court = Court(tmp_path, document=island(400))
+    harness = Harness(tmp_path, document=island(400))
     settings = {"context_tokens": 4096, "words": 100}
-    result = await court.refine(told(1, wrong={2: "Bob"}), settings=settings)
+    result = await harness.refine(summary_of(1, wrong={2: "Bob"}), settings=settings)
 
-    (sheet, *_) = court.asked("edit")
-    second = court.store.runs.drafts(result.run.id)[1]
-    _, *evidence = shown(court.store, court.store.ancestry.of(result.run.id)[second.id])
+    (sheet, *_) = harness.asked("edit")
+    second = harness.store.runs.drafts(result.run.id)[1]
+    _, *evidence = shown(harness.store, harness.store.ancestry.of(result.run.id)[second.id])
     assert evidence
     texts = [text for _, text in evidence]
     assert {kind for kind, _ in evidence} == {"evidence"}
     assert [line for text in texts for line in text.split("\n\n") if line.strip() not in sheet.text] == []
-    assert sum(map(len, texts)) < len(court.document.text) / 2
+    assert sum(map(len, texts)) < len(harness.document.text) / 2
 
 
 @pytest.mark.slow
 async def test_edited_draft_records_its_base(tmp_path: Path) -> None:
-    court = Court(tmp_path)
-    replies = iter([{"edited": told(1, 2, 3)}, {"stop": True}])
+    harness = Harness(tmp_path)
+    replies = iter([{"edited": summary_of(1, 2, 3)}, {"stop": True}])
 
     async def reviewer(question: Any) -> Any:
         return next(replies)
 
-    result = await court.refine(told(1), reviewer=reviewer, review=True)
-    first, second = court.store.runs.drafts(result.run.id)
-    assert court.store.ancestry.of(result.run.id) == {second.id: (Parent.of_draft(first),)}
+    result = await harness.refine(summary_of(1), reviewer=reviewer, review=True)
+    first, second = harness.store.runs.drafts(result.run.id)
+    assert harness.store.ancestry.of(result.run.id) == {second.id: (Parent.of_draft(first),)}

@@ -16,11 +16,11 @@ from redraft.agents.reviser import read_reply
 from redraft.domain import ReviewQuestion
 from redraft.events import Event, StageStarted
 from redraft.settings import DraftConfig
-from tests.judges import Court, Json, Keepers, Said, Sheet, told
+from tests.judges import Harness, Json, PerfectModel, ScriptedReply, Sheet, summary_of
 from tests.runs.test_refining import stories
 from tests.support import Desk, story
 
-POOR = told(1, wrong={2: "Bob"})
+POOR = summary_of(1, wrong={2: "Bob"})
 STORY = story(20)
 GOALS = {"coverage": 0.9, "consistency": 1.0}
 DRAFTED = ("direct", "hierarchical", "incremental")
@@ -69,27 +69,27 @@ class Writes:
         raise AssertionError("it does not get on")
 
 
-class Author(Keepers):
+class Author(PerfectModel):
     """Drafts, too, and in the end always the same."""
 
-    def summarize_whole(self, sheet: Sheet) -> Said:
+    def summarize_whole(self, sheet: Sheet) -> ScriptedReply:
         return POOR
 
-    def summarize_chunk(self, sheet: Sheet) -> Said:
+    def summarize_chunk(self, sheet: Sheet) -> ScriptedReply:
         """The chunk's beginning, as a chunk that is left out would be asked for again by each resume."""
         return " ".join(sheet.within("excerpt").split()[:30])
 
     merge = merge_onward = begin = update = compress = summarize_whole
 
-    def tidy(self, sheet: Sheet) -> Said:
+    def tidy(self, sheet: Sheet) -> ScriptedReply:
         return sheet.within("summary")
 
 
 class Slipping(Author):
     """Adds an error to each new text, so that it is corrected before it is compared."""
 
-    def edit(self, sheet: Sheet) -> Said:
-        return f"{read_reply(super().edit(sheet)).text} {told(wrong={9: 'Joe'})}"
+    def edit(self, sheet: Sheet) -> ScriptedReply:
+        return f"{read_reply(super().edit(sheet)).text} {summary_of(wrong={9: 'Joe'})}"
 
 
 async def agree(question: ReviewQuestion) -> Json:
@@ -104,15 +104,15 @@ class Work:
         self.kind, _, manner = kind.partition(" ")
         self.manner, self.strategy = manner, manner if manner in DRAFTED else "given"
         author = Slipping() if manner == "mending" else Author()
-        self.court = Court(folder, author) if self.kind != "draft" else Desk(folder)
-        self.store = self.court.store
+        self.harness = Harness(folder, author) if self.kind != "draft" else Desk(folder)
+        self.store = self.harness.store
         self.judged: list[int] = []
 
     def session(self) -> Session:
         reviewer = agree if self.manner == "reviewed" else None
         limits = Limits(concurrency=2)
         people = {"reviewer": reviewer, "observer": self.observe, "settings": self.settings, "limits": limits}
-        return self.court.session(**people)
+        return self.harness.session(**people)
 
     def observe(self, event: Event) -> None:
         if isinstance(event, StageStarted) and event.name.startswith("judging draft"):
@@ -133,7 +133,7 @@ class Work:
 
     @property
     def document(self) -> Any:
-        return self.court.document if isinstance(self.court, Court) else STORY
+        return self.harness.document if isinstance(self.harness, Harness) else STORY
 
     async def begin(self) -> Result:
         async with self.session() as session:
@@ -156,7 +156,7 @@ class Work:
 
     @property
     def asked(self) -> Counter[str]:
-        model = self.court.model
+        model = self.harness.model
         assert model is not None
         return Counter(f"{request.prompt.name} {request.label} {request.given}" for request in model.asked)
 

@@ -16,7 +16,7 @@ from redraft.records import cited
 from redraft.report.history import lineage as module
 from redraft.report.history.lineage import Lineage
 from redraft.store.store import Store
-from tests.judges import Court, told
+from tests.judges import Harness, summary_of
 from tests.store.support import document as small_document
 from tests.store.support import plain
 from tests.store.support import run as small_run
@@ -175,21 +175,21 @@ async def test_unchanged_sentences_keep_their_places(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 async def test_a_fork_leads_to_its_parent_run(tmp_path: Path) -> None:
-    court = Court(tmp_path)
-    first = await court.refine(told(1, wrong={2: "Bob"}))
-    async with court.session() as session:
+    harness = Harness(tmp_path)
+    first = await harness.refine(summary_of(1, wrong={2: "Bob"}))
+    async with harness.session() as session:
         fork = await session.fork(first.run.id, 1, goals={"coverage": 0.1})
         lineage = await session.lineage(fork.run.id)
     assert lineage.members[0].run == first.run.id
     assert lineage.sentences[0].origins[0].way[0].kind == "base"
-    court.store.forget([first.run.id])
-    assert read_lineage(court.store, fork.run.id).sentences[0].origins
+    harness.store.forget([first.run.id])
+    assert read_lineage(harness.store, fork.run.id).sentences[0].origins
 
 
 async def test_a_given_summary_leads_to_the_document(tmp_path: Path) -> None:
-    court = Court(tmp_path)
-    result = await court.evaluate(told(1, 2))
-    sentences = read_lineage(court.store, result.run.id).sentences
+    harness = Harness(tmp_path)
+    result = await harness.evaluate(summary_of(1, 2))
+    sentences = read_lineage(harness.store, result.run.id).sentences
     assert all(sentence.origins[0].span == sentence.direct[0].span for sentence in sentences)
     assert "Tom1" in sentences[0].origins[0].text
 

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from redraft import Store, read_result
-from tests.cli.inside import keepers_court
-from tests.judges import Court, told
+from tests.cli.local_command import judging_folder
+from tests.judges import Harness, summary_of
 
-POOR = told(1, wrong={2: "Bob"})
+POOR = summary_of(1, wrong={2: "Bob"})
 
 
-async def test_the_short_form_fits_a_few_lines(court: Court) -> None:
-    evaluated = await court.evaluate(POOR, metrics=("coverage", "consistency"))
+async def test_the_short_form_fits_a_few_lines(harness: Harness) -> None:
+    evaluated = await harness.evaluate(POOR, metrics=("coverage", "consistency"))
     assert repr(evaluated).startswith(
         f"Result(run='{evaluated.run.id}', kind='evaluate', status='done', title='The Keepers'"
     )
@@ -23,13 +23,13 @@ async def test_the_short_form_fits_a_few_lines(court: Court) -> None:
     assert rounded != evaluated.scores
     assert f"scores={rounded}, findings={len(evaluated.findings)}, cost_usd=" in repr(evaluated)
     assert len(repr(evaluated)) < 300
-    async with court.session() as session:
-        assert "words=None" in repr(await session.build(court.document))
+    async with harness.session() as session:
+        assert "words=None" in repr(await session.build(harness.document))
 
 
 @pytest.mark.slow
 def test_json_is_what_the_command_prints(tmp_path: Path) -> None:
-    with keepers_court(tmp_path) as command:
+    with judging_folder(tmp_path) as command:
         evaluated = command.run("evaluate", "book.md", "poor.md", "--metric", "consistency", "--json").json
         refined = command.run("refine", "book.md", "poor.md", "--goal", "consistency=0.9", "--json").json
         with Store(command.database) as store:
@@ -37,9 +37,9 @@ def test_json_is_what_the_command_prints(tmp_path: Path) -> None:
                 assert json.loads(json.dumps(read_result(store, printed["run"]).model_dump(mode="json"))) == printed
 
 
-async def test_a_frame_has_tokens_and_scores(court: Court) -> None:
+async def test_a_frame_has_tokens_and_scores(harness: Harness) -> None:
     pytest.importorskip("pandas")
-    judged = await court.evaluate(POOR, metrics=("coverage", "consistency"))
+    judged = await harness.evaluate(POOR, metrics=("coverage", "consistency"))
     (row,) = judged.to_frame().to_dict("records")
     assert (row["run"], row["title"], row["words"]) == (judged.run.id, "The Keepers", judged.draft.words)
     assert row["completion_tokens"] == judged.usage.completion_tokens > 0

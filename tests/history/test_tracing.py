@@ -11,22 +11,22 @@ from redraft.domain import Document, DocumentSection, ReviewQuestion, Span, reco
 from redraft.errors import RunError
 from redraft.report.history.trace import read_trace
 from redraft.text.places import place_of
-from tests.judges import Court, Json, named, told
+from tests.judges import Harness, Json, name_question, summary_of
 
-POOR = told(1, wrong={2: "Bob"})
+POOR = summary_of(1, wrong={2: "Bob"})
 
 
-async def test_a_round_has_its_findings_to_fix(court: Court) -> None:
-    result = await court.refine(POOR)
-    trace = read_trace(court.store, result.run.id)
+async def test_a_round_has_its_findings_to_fix(harness: Harness) -> None:
+    result = await harness.refine(POOR)
+    trace = read_trace(harness.store, result.run.id)
 
     assert [turn.round.number for turn in trace.rounds] == list(range(len(result.rounds)))
     first, second = trace.rounds[:2]
     assert first.scores["consistency"] == 0.5
     # The consistency is to be mended, and there is room for every open question.
     assert [(finding.metric, finding.question) for finding in second.to_fix] == [
-        ("consistency", named(2)),
-        *(("coverage", named(number)) for number in range(3, 7)),
+        ("consistency", name_question(2)),
+        *(("coverage", name_question(number)) for number in range(3, 7)),
     ]
     assert all(finding in first.findings for finding in second.to_fix)
     assert trace.number(result.run.draft) == len(result.rounds) - 1
@@ -35,31 +35,31 @@ async def test_a_round_has_its_findings_to_fix(court: Court) -> None:
         trace.turn(99)
 
 
-async def test_a_waiting_run_shows_its_draft(court: Court) -> None:
+async def test_a_waiting_run_shows_its_draft(harness: Harness) -> None:
     async def leave(_question: ReviewQuestion) -> Json:
         raise asyncio.CancelledError
 
     with pytest.raises(asyncio.CancelledError):
-        await court.refine(POOR, reviewer=leave, review=True)
-    run = court.store.runs.latest(1)[0]
-    trace = read_trace(court.store, run.id)
+        await harness.refine(POOR, reviewer=leave, review=True)
+    run = harness.store.runs.latest(1)[0]
+    trace = read_trace(harness.store, run.id)
     assert trace.result.status == "waiting"
     assert [turn.scores["coverage"] for turn in trace.rounds] == [pytest.approx(1 / 6)]
 
-    court.store.runs.set_status(run.id, "running")
-    assert read_trace(court.store, run.id).result.status == "killed"
-    with court.store.claim(run.id):
-        assert read_trace(court.store, run.id).result.status == "running"
+    harness.store.runs.set_status(run.id, "running")
+    assert read_trace(harness.store, run.id).result.status == "killed"
+    with harness.store.claim(run.id):
+        assert read_trace(harness.store, run.id).result.status == "running"
 
 
-async def test_requests_are_findings_without_scores(court: Court) -> None:
+async def test_requests_are_findings_without_scores(harness: Harness) -> None:
     replies: list[Json] = [{"add": ["Be kind."]}, {"stop": True}]
 
     async def review(_question: ReviewQuestion) -> Json:
         return replies.pop(0)
 
-    result = await court.refine(POOR, reviewer=review, review=True)
-    trace = read_trace(court.store, result.run.id)
+    result = await harness.refine(POOR, reviewer=review, review=True)
+    trace = read_trace(harness.store, result.run.id)
     metrics = record_json(trace)["rounds"][0]["metrics"]
     assert set(trace.rounds[0].scores) == {"coverage", "consistency"}
     assert "Be kind." in [finding["explanation"] for finding in metrics["review"]["findings"]]

@@ -16,8 +16,8 @@ from opentelemetry.trace import SpanKind
 
 from redraft import Session
 from redraft.integrations.opentelemetry import SpanObserver
-from tests.chatserver import ChatServer, Fault, Reply, Seen, summarizer
-from tests.judges import KEY, island, told
+from tests.chatserver import ChatRequest, ChatServer, Fault, Reply, summarizer
+from tests.judges import KEY, island, summary_of
 
 
 async def spans_of(folder: Path, *metrics: str, **models: Any) -> list[ReadableSpan]:
@@ -26,7 +26,7 @@ async def spans_of(folder: Path, *metrics: str, **models: Any) -> list[ReadableS
     provider.add_span_processor(SimpleSpanProcessor(kept))
     async with Session(folder / "x.db", observer=SpanObserver(provider.get_tracer("test")), **models) as session:
         if metrics:
-            await session.evaluate(island(), told(1), metrics=metrics)
+            await session.evaluate(island(), summary_of(1), metrics=metrics)
         else:
             await session.summarize(island(), words=60, strategy="direct", temperature=0.5)
     return list(kept.get_finished_spans())
@@ -43,7 +43,7 @@ async def test_call_has_conventional_attributes(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     write = summarizer()
 
-    def script(request: Seen) -> Reply:
+    def script(request: ChatRequest) -> Reply:
         return Fault("status", status=503) if request.index == 0 else write(request)
 
     with ChatServer(script) as server:

@@ -14,7 +14,7 @@ from deepeval.test_case import LLMTestCase
 
 from redraft.errors import JudgingError
 from redraft.integrations.deepeval import SummaryMetric
-from tests.judges import Keepers, function_model, island, told
+from tests.judges import PerfectModel, function_model, island, summary_of
 
 pytestmark = [pytest.mark.nightly, pytest.mark.filterwarnings("ignore")]
 
@@ -31,23 +31,23 @@ def case(summary: str) -> LLMTestCase:
 
 
 def metric(folder: Path, name: str = "consistency") -> BaseMetric:
-    return SummaryMetric(name, 0.9, judges=[function_model(Keepers())], store=folder / "redraft.db")
+    return SummaryMetric(name, 0.9, judges=[function_model(PerfectModel())], store=folder / "redraft.db")
 
 
 # It comes first: deepeval leaves a loop open, which a later one would take the place of.
 async def test_measures_within_a_running_loop(tmp_path: Path) -> None:
-    assert metric(tmp_path).measure(case(told(1, 2))) == 1.0
+    assert metric(tmp_path).measure(case(summary_of(1, 2))) == 1.0
 
 
 def test_deepeval_asserts_a_metric_of_redraft(tmp_path: Path) -> None:
-    assert_test(case(told(1, 2)), [metric(tmp_path)], run_async=False)
+    assert_test(case(summary_of(1, 2)), [metric(tmp_path)], run_async=False)
     with pytest.raises(AssertionError, match="Bob"):
-        assert_test(case(told(1, wrong={2: "Bob"})), [metric(tmp_path)])
+        assert_test(case(summary_of(1, wrong={2: "Bob"})), [metric(tmp_path)])
 
 
 def test_the_reason_has_the_findings(tmp_path: Path) -> None:
     judged = metric(tmp_path)
-    judged.measure(case(told(1, wrong={2: "Bob"})))
+    judged.measure(case(summary_of(1, wrong={2: "Bob"})))
     assert judged.score is not None
     assert judged.score < 0.9
     assert not judged.is_successful()

@@ -22,13 +22,13 @@ from inspect_ai.scorer import Scorer
 
 from redraft.integrations import inspect_ai as scorers
 from redraft.integrations.inspect_ai import consistency, coverage, judged
-from tests.chatserver import FORM, Seen
-from tests.judges import Keepers, island, seen_on, told
+from tests.chatserver import FORM, ChatRequest
+from tests.judges import PerfectModel, island, read_sheet, summary_of
 
 # Inspect's own dependencies raise deprecation warnings.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-GOOD, POOR = told(1, 2, 3), told(1, 3, wrong={2: "Bob"})
+GOOD, POOR = summary_of(1, 2, 3), summary_of(1, 3, wrong={2: "Bob"})
 
 
 def answered(messages: list[Any], _tools: Any = None, _choice: Any = None, config: Any = None) -> ModelOutput:
@@ -36,8 +36,8 @@ def answered(messages: list[Any], _tools: Any = None, _choice: Any = None, confi
     schema = config and config.response_schema
     shape = schema and {"name": schema.name, "schema": schema.json_schema.model_dump(exclude_none=True)}
     body = {"response_format": {"type": "json_schema", "json_schema": shape}} if shape else {}
-    sheet = seen_on(cast(Seen, SimpleNamespace(body=body, messages=[{"content": messages[0].text}])))
-    return reply(json.dumps(Keepers()(sheet)))
+    sheet = read_sheet(cast(ChatRequest, SimpleNamespace(body=body, messages=[{"content": messages[0].text}])))
+    return reply(json.dumps(PerfectModel()(sheet)))
 
 
 def reply(text: str) -> ModelOutput:

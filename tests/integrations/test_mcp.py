@@ -23,7 +23,7 @@ from redraft.domain import Usage
 from redraft.integrations.mcp_server import McpTools, server
 from redraft.llm.base import FunctionModel, Reply, Request
 from redraft.llm.budget import Budget
-from tests.judges import Keepers, function_model, island, told
+from tests.judges import PerfectModel, function_model, island, summary_of
 from tests.support import SAMPLE, obedient
 
 BOOK = "The keeper lit the lamp at dusk. Storms came in March. A ship was saved by the light. " * 5
@@ -96,8 +96,8 @@ async def test_summary_is_started_polled_and_cited(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 async def test_findings_come_in_pages(tmp_path: Path) -> None:
-    poor = told(1, 3, wrong={2: "Bob"})
-    async with connected(tmp_path, model=function_model(Keepers())) as client:
+    poor = summary_of(1, 3, wrong={2: "Bob"})
+    async with connected(tmp_path, model=function_model(PerfectModel())) as client:
         (tmp_path / "root" / "book.md").write_text(island().text, "utf-8")
         started_run = await call(client, "start_evaluation", source="book.md", summary=poor)
         await call(client, "status", run=started_run["run"], wait=30)

@@ -15,11 +15,11 @@ pytestmark = [pytest.mark.nightly, pytest.mark.filterwarnings("ignore")]
 def test_a_metric_of_redraft_scores_in_ragas(tmp_path: Path) -> None:
     pytest.importorskip("ragas")
     from redraft.integrations.ragas import RedraftScore
-    from tests.judges import Keepers, function_model, island, told
+    from tests.judges import PerfectModel, function_model, island, summary_of
 
-    judged = RedraftScore(judges=[function_model(Keepers())], store=tmp_path / "redraft.db")
-    body = {"reference_contexts": [island().text], "response": told(1, wrong={2: "Bob"})}
-    poor, good = judged.batch_score([body, body | {"response": told(1, 2)}])
+    judged = RedraftScore(judges=[function_model(PerfectModel())], store=tmp_path / "redraft.db")
+    body = {"reference_contexts": [island().text], "response": summary_of(1, wrong={2: "Bob"})}
+    poor, good = judged.batch_score([body, body | {"response": summary_of(1, 2)}])
     assert (poor.value, good.value) == (0.5, 1.0)
     assert "Bob" in poor.reason
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.chatserver import ChatServer, Fault, Reply, Seen, summarizer
-from tests.cli.inside import Inside
+from tests.chatserver import ChatRequest, ChatServer, Fault, Reply, summarizer
+from tests.cli.local_command import LocalCommand
 from tests.command import Command
 from tests.integrations.collector import Collector, attributes
 from tests.integrations.conftest import expect_no_secret
@@ -25,7 +25,7 @@ def command(folder: Path, url: str, endpoint: str) -> Command:
 def test_run_has_spans_of_stages_and_calls(folder: Path, collector: Collector) -> None:
     write = summarizer()
 
-    def script(request: Seen) -> Reply:
+    def script(request: ChatRequest) -> Reply:
         return Fault("status", status=503) if request.index == 1 else write(request)
 
     with ChatServer(script) as server:
@@ -112,7 +112,7 @@ def test_without_the_option_nothing_is_sent(folder: Path, collector: Collector) 
 )
 def test_unreachable_collector_is_reported_first(folder: Path, environment: dict[str, str], said: str) -> None:
     with ChatServer() as server:
-        inside = Inside(folder, server.base_url, **environment)
+        inside = LocalCommand(folder, server.base_url, **environment)
         for command in ("batch", "summarize"):
             done = inside.run(command, "in/patient-0.md", *_ASKED, "--set", "send_spans=true")
             assert done.code == 2, done.err
@@ -123,7 +123,7 @@ def test_unreachable_collector_is_reported_first(folder: Path, environment: dict
 
 def test_missing_extra_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("redraft.plugins.find_spec", lambda name: None)
-    inside = Inside(folder, "http://127.0.0.1:9")
+    inside = LocalCommand(folder, "http://127.0.0.1:9")
     done = inside.run("batch", "in", *_ASKED, "--set", "send_spans=true")
     assert done.code == 2, done.err
     assert 'pip install "redraft[telemetry]"' in done.err

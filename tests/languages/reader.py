@@ -12,8 +12,8 @@ from typing import Any
 
 from redraft.text.sentences import sentences_in
 from redraft.text.words import count_words
-from tests.chatserver import Seen, text_of
-from tests.judges import WANTED, Sheet, seen_on, sentence_of
+from tests.chatserver import ChatRequest, text_of
+from tests.judges import QUESTION_LIMIT, Sheet, read_sheet, sentence_of
 
 _FENCED = re.compile(r"<(\w+)(?: [^>]*)?>\n(.*?)\n</\1>", re.DOTALL)
 _LIMIT = re.compile(r"(\d[\d,]*) (?:words|characters)")
@@ -34,7 +34,7 @@ class Reader:
     """With a place for the beginning of a sentence."""
     reason: str = "."
 
-    def __call__(self, request: Seen) -> str:
+    def __call__(self, request: ChatRequest) -> str:
         structured = (
             request.body.get("response_format")
             or request.body.get("tools")
@@ -42,7 +42,7 @@ class Reader:
         )
         if not structured:
             return self._written(text_of(request.messages[0]))
-        sheet = seen_on(request)
+        sheet = read_sheet(request)
         return json.dumps(getattr(self, sheet.prompt)(sheet), ensure_ascii=False)
 
     def begins(self, sentence: str) -> tuple[str, str]:
@@ -83,7 +83,7 @@ class Reader:
 
     def ask_document(self, sheet: Sheet) -> Any:
         sentences_found = [sentence for sentence in sentences_in(sheet.shown) if not sentence.startswith("#")]
-        wanted = sheet.limit(WANTED)
+        wanted = sheet.limit(QUESTION_LIMIT)
         return {
             "questions": [
                 {**self.asked(sentence), "quote": sentence, "weight": 2}

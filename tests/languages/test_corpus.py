@@ -34,7 +34,7 @@ from redraft.text.retrieval import Passages
 from redraft.text.sentences import sentences, sentences_in
 from redraft.text.tokens import EstimatingTokenizer
 from tests.chatserver import ChatServer
-from tests.cli.inside import MODEL, Inside
+from tests.cli.local_command import MODEL, LocalCommand
 from tests.languages.reader import Reader
 
 HERE = Path(__file__).parent
@@ -163,7 +163,7 @@ def test_built_in_model_drafts_by_language(paths: list[str]) -> None:
 
 
 def test_run_of_it_is_counted_and_traced(paths: list[str], tmp_path: Path) -> None:
-    command = Inside(tmp_path, "http://127.0.0.1:9", COLUMNS="80")
+    command = LocalCommand(tmp_path, "http://127.0.0.1:9", COLUMNS="80")
     arguments = ("summarize", *paths[:2], "-w", "60", "--json", "-q")
     done = json.loads(command.run(*arguments).out)
     assert done["source"]["language"] == ""
@@ -178,7 +178,7 @@ def test_run_of_it_is_counted_and_traced(paths: list[str], tmp_path: Path) -> No
 
 
 def test_each_language_is_named(paths: list[str], tmp_path: Path) -> None:
-    command = Inside(tmp_path, "http://127.0.0.1:9", COLUMNS="80")
+    command = LocalCommand(tmp_path, "http://127.0.0.1:9", COLUMNS="80")
     output = command.run("read", *paths).out
     assert re.search(r"de\.txt: \d+ words, language de\n", output)
     marks = json.loads(command.run("read", *paths, "--json").out)["marks"]
@@ -199,7 +199,7 @@ language = pytest.mark.parametrize("language", CODES)
 @pytest.mark.slow
 @pytest.mark.parametrize("language", ["german", "japanese", "arabic"])
 def test_steps_from_the_file_to_the_dossier(language: str, tmp_path: Path) -> None:
-    command = Inside(tmp_path, "http://127.0.0.1:9", COLUMNS="80")
+    command = LocalCommand(tmp_path, "http://127.0.0.1:9", COLUMNS="80")
     text = (HERE / f"{language}.md").read_text("utf-8")
     (tmp_path / "text.md").write_text(text, "utf-8")
 

@@ -27,7 +27,7 @@ from redraft.text.sentences import sentences, sentences_in
 from redraft.text.units import indexed, units
 from redraft.text.words import count_words
 from tests.chatserver import ChatServer
-from tests.cli.inside import MODEL, Inside
+from tests.cli.local_command import MODEL, LocalCommand
 from tests.languages.reader import Reader
 
 HERE = Path(__file__).parent
@@ -56,11 +56,11 @@ def _said(text: str, language: str) -> Document:
 
 
 @pytest.fixture
-def command(tmp_path: Path) -> Inside:
+def command(tmp_path: Path) -> LocalCommand:
     (tmp_path / "low.txt").write_text(LOW, "utf-8")
     (tmp_path / "latin.txt").write_text(LATIN, "utf-8")
     (tmp_path / "of-latin.txt").write_text(OF_LATIN, "utf-8")
-    return Inside(tmp_path, "http://127.0.0.1:9", COLUMNS="80")
+    return LocalCommand(tmp_path, "http://127.0.0.1:9", COLUMNS="80")
 
 
 def test_declared_language_applies_to_its_text() -> None:
@@ -87,7 +87,7 @@ def test_english_licence_does_not_set_the_language() -> None:
 
 
 @pytest.mark.slow
-def test_share_holds_for_counts_and_verdicts(command: Inside) -> None:
+def test_share_holds_for_counts_and_verdicts(command: LocalCommand) -> None:
     def judged(*more: str) -> dict[str, object]:
         done = command.run("evaluate", "latin.txt", "of-latin.txt", "--metric", "consistency", "--json", *more)
         return dict(json.loads(done.out)["metrics"]["consistency"])
@@ -107,7 +107,7 @@ def test_share_holds_for_counts_and_verdicts(command: Inside) -> None:
 
 
 @pytest.mark.slow
-def test_opinions_belong_to_their_run(command: Inside) -> None:
+def test_opinions_belong_to_their_run(command: LocalCommand) -> None:
     def drafted(*more: str) -> str:
         return str(json.loads(command.run("summarize", "low.txt", "-w", "30", "--json", "-q", *more).out)["run"])
 
@@ -135,7 +135,7 @@ def test_opinions_belong_to_their_run(command: Inside) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("language", ["german", "arabic"])
-def test_comparison_names_the_language_of_quotes(command: Inside, language: str) -> None:
+def test_comparison_names_the_language_of_quotes(command: LocalCommand, language: str) -> None:
     name = f"{language}.md"
     (command.folder / name).write_text((HERE / name).read_text("utf-8"), "utf-8")
     command.run("summarize", name, "-w", "60", "-q", "-o", "made.md")
@@ -150,7 +150,7 @@ def test_comparison_names_the_language_of_quotes(command: Inside, language: str)
     assert '<html lang="en">' in page, "the page is in English around them"
 
 
-def test_what_is_no_language_is_refused(command: Inside) -> None:
+def test_what_is_no_language_is_refused(command: LocalCommand) -> None:
     done = command.run("summarize", "low.txt", "--set", "source_language=german")
     assert done.code == 2
     assert "is not a language" in done.err
@@ -158,7 +158,7 @@ def test_what_is_no_language_is_refused(command: Inside) -> None:
 
 @pytest.mark.slow
 def test_built_in_model_judges_english_documents_only(tmp_path: Path) -> None:
-    command = Inside(tmp_path, "http://127.0.0.1:9", COLUMNS="80")
+    command = LocalCommand(tmp_path, "http://127.0.0.1:9", COLUMNS="80")
     (tmp_path / "b.md").write_text(GERMAN, "utf-8")
     (tmp_path / "a.md").write_text("The harbour was shut in March, and nobody was told of it. " * 25, "utf-8")
     told = command.run("keyfacts", "a.md", "b.md")
@@ -171,7 +171,7 @@ def test_built_in_model_judges_english_documents_only(tmp_path: Path) -> None:
     assert "English only" in str(judged["b.md"])
 
 
-def test_built_in_model_declines_other_languages(command: Inside) -> None:
+def test_built_in_model_declines_other_languages(command: LocalCommand) -> None:
     output = command.run("summarize", "latin.txt", "-w", "20", "--language", "German").err
     assert "cannot write in German: it only copies sentences" in " ".join(output.split())
     assert "cannot write" not in command.run("summarize", "latin.txt", "-w", "20").err

@@ -18,8 +18,8 @@ from langgraph.graph import START, StateGraph
 
 from redraft import Session, Store, UsageError
 from redraft.errors import CheckpointError
-from tests.cli.inside import Inside, keepers_court
-from tests.command import Done
+from tests.cli.local_command import LocalCommand, judging_folder
+from tests.command import Completed
 from tests.leaks.payloads import NAMES, payload
 from tests.postgres import database, needs_postgres
 
@@ -45,7 +45,7 @@ def signed(value: Any) -> tuple[str, bytes]:
 class Sent:
     """A database with a run that waits for a review, as it lies in a directory of its own."""
 
-    def __init__(self, command: Inside, run: str) -> None:
+    def __init__(self, command: LocalCommand, run: str) -> None:
         self.command = command
         self.run = run
         self.checkpoints = command.folder / "redraft.checkpoints.db"
@@ -55,7 +55,7 @@ class Sent:
         for path in self.command.folder.iterdir():
             shutil.copy(path, folder)
         environment = {**self.command.environment, "REDRAFT_DB": str(folder / "redraft.db")}
-        return Sent(Inside(folder, **environment), self.run)
+        return Sent(LocalCommand(folder, **environment), self.run)
 
     def alter(self, statement: str, *values: Any) -> None:
         with closing(sqlite3.connect(self.checkpoints)) as raw, raw:
@@ -72,7 +72,7 @@ class Sent:
                 )
             ]
 
-    def resumed(self, keys: bytes = b"s\n") -> Done:
+    def resumed(self, keys: bytes = b"s\n") -> Completed:
         """What comes of resuming it; an error is one sentence and the next step."""
         done = self.command.run("resume", self.run, stdin=keys)
         assert done.code in (0, 1, 3), done.err
@@ -83,7 +83,7 @@ class Sent:
         """Why it cannot be resumed."""
         return self.reason(self.resumed())
 
-    def reason(self, done: Done) -> str:
+    def reason(self, done: Completed) -> str:
         """The sentence that a command ended with, which names the run and the file, and the next step."""
         assert done.code == 1, done.err
         error = done.err[done.err.index("redraft: ") :]
@@ -94,7 +94,7 @@ class Sent:
 
 @pytest.fixture(scope="module")
 def waiting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sent]:
-    with keepers_court(tmp_path_factory.mktemp("sent")) as command:
+    with judging_folder(tmp_path_factory.mktemp("sent")) as command:
         done = command.run(*REFINE, "--review", "--json")
         assert done.code == 3, done.err
         yield Sent(command, done.json["run"])
@@ -220,7 +220,7 @@ def test_rows_on_servers_are_never_executed(tmp_path: Path) -> None:
     import psycopg
 
     place = tmp_path / "executed"
-    with database() as address, keepers_court(tmp_path, REDRAFT_DB=address) as command:
+    with database() as address, judging_folder(tmp_path, REDRAFT_DB=address) as command:
         run = command.run(*REFINE, "--review", "--json").json["run"]
         begins = f": run {run} cannot continue from its checkpoint: "
 

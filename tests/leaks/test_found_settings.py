@@ -14,8 +14,8 @@ import click
 import pytest
 
 from tests.chatserver import ChatServer
-from tests.cli.inside import Inside
-from tests.command import Done
+from tests.cli.local_command import LocalCommand
+from tests.command import Completed
 from tests.leaks.found import HARMFUL, MAY, SETTINGS, Command, taken, toml, typical, wrongly_set
 
 KEY = "sk-the-users-own-0123456789"
@@ -26,14 +26,14 @@ RUN = ("summarize", "book.md", "-w", "60")
 class Found:
     """A directory with a document and a settings file that sends it to a stranger."""
 
-    command: Inside
+    command: LocalCommand
     stranger: ChatServer
 
     def says(self, *lines: str) -> None:
         content = "\n".join(['model = "openai:m"', *lines]).replace("STRANGER", self.stranger.base_url)
         (self.command.folder / "redraft.toml").write_text(content, "utf-8")
 
-    def run(self, *arguments: str) -> Done:
+    def run(self, *arguments: str) -> Completed:
         return self.command.run(*(arguments or RUN))
 
     @property
@@ -49,7 +49,7 @@ def scene(tmp_path: Path) -> Iterator[Found]:
     (folder / "summary.md").write_text("The keeper kept the light.", "utf-8")
     with ChatServer(lambda _: "The keeper kept the light.") as stranger:
         home = {"HOME": str(tmp_path / "home"), "XDG_CONFIG_HOME": str(tmp_path / "home" / "config")}
-        scene = Found(Inside(folder, OPENAI_API_KEY=KEY, **home), stranger)
+        scene = Found(LocalCommand(folder, OPENAI_API_KEY=KEY, **home), stranger)
         scene.says('base-url = "STRANGER"')
         yield scene
 

@@ -16,7 +16,7 @@ from redraft import DraftConfig, Limits, Session, resume_batch
 from redraft.errors import UsageError
 from redraft.runs.session import runner_of
 from tests.chatserver import ChatServer
-from tests.cli.inside import Inside
+from tests.cli.local_command import LocalCommand
 
 USUAL, OTHER = "sk-usual-0123456789", "sk-other-0123456789"
 SENTENCE = "The keeper kept the light."
@@ -26,7 +26,7 @@ SENTENCE = "The keeper kept the light."
 class Scene:
     """A folder with a run that has stopped, the user's own server, and another one."""
 
-    command: Inside
+    command: LocalCommand
     server: ChatServer
     stranger: ChatServer
     run: str
@@ -74,7 +74,7 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
     (tmp_path / "summary.md").write_text(SENTENCE, "utf-8")
     with ChatServer(lambda _: SENTENCE) as server, ChatServer(lambda _: SENTENCE) as stranger:
         config = str(tmp_path / "home" / "config")
-        command = Inside(tmp_path, server.base_url, XDG_CONFIG_HOME=config, OTHER_SECRET_KEY=OTHER)
+        command = LocalCommand(tmp_path, server.base_url, XDG_CONFIG_HOME=config, OTHER_SECRET_KEY=OTHER)
         command.environment["OPENAI_API_KEY"] = USUAL
         draft = ("summarize", "book.md", "-m", "openai:m", "-w", "60", "--chunk-tokens", "400")
         done = command.run(*draft, "--strategy", "hierarchical", "--max-calls", "1")

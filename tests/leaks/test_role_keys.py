@@ -15,8 +15,8 @@ import pytest
 from redraft import DraftConfig, ModelSettings, Session, Store
 from redraft.cli.terminal import json_text
 from tests.chatserver import Answer, ChatServer, Fault, Raw, Reply
-from tests.cli.inside import Inside, on_terminal
-from tests.command import Command, Done
+from tests.cli.local_command import LocalCommand, on_terminal
+from tests.command import Command, Completed
 from tests.leaks.listener import Listener, switched_on
 
 USUAL, STRONG, LOCAL = "sk-usual-0123456789", "sk-strong-0123456789", "sk-local-0123456789"
@@ -28,11 +28,11 @@ TEXT = f"{SAID} " * 40
 class Two:
     """A writer's server and a judge's, and a directory to call them from."""
 
-    command: Inside
+    command: LocalCommand
     writer: ChatServer
     judge: ChatServer
 
-    def run(self, *arguments: str) -> Done:
+    def run(self, *arguments: str) -> Completed:
         return self.command.run("evaluate", "book.md", "summary.md", "--metric", "coverage", *arguments)
 
     def says(self, *lines: str) -> None:
@@ -53,7 +53,7 @@ def two(tmp_path: Path) -> Iterator[Two]:
     (tmp_path / "summary.md").write_text("The keeper kept the light.", "utf-8")
     keys = {"OPENAI_API_KEY": USUAL, "STRONG_KEY": STRONG, "LOCAL_KEY": LOCAL}
     with ChatServer(lambda _: SAID) as writer, ChatServer(lambda _: "nothing to say") as judge:
-        yield Two(Inside(tmp_path, **keys), writer, judge)
+        yield Two(LocalCommand(tmp_path, **keys), writer, judge)
 
 
 def test_the_writers_key_stays_with_it(two: Two) -> None:

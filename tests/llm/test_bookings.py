@@ -24,7 +24,7 @@ from redraft.llm.recorded import most_tokens_in
 from redraft.llm.structured_output import most_tokens_of
 from redraft.settings import Price
 from redraft.store.store import Store
-from tests.chatserver import Answer, ChatServer, Fault, Seen, text_of
+from tests.chatserver import Answer, ChatRequest, ChatServer, Fault, text_of
 from tests.llm.support import Desk, colour, story
 from tests.llm.test_recorded import GOOD, begin_run, booked, usage
 from tests.store.support import started
@@ -55,7 +55,7 @@ def billed(server: ChatServer) -> float:
 async def test_lost_replies_stay_within_the_budget(desk: Desk, kind: Any) -> None:
     rng, run, limit = random.Random(kind), begin_run(desk.store), 0.02
 
-    def script(request: Seen) -> Answer | Fault:
+    def script(request: ChatRequest) -> Answer | Fault:
         tokens = usage(len(text_of(request.messages[0]).encode()), 50)
         return Fault(kind) if rng.random() < 0.9 else Answer("Once.", usage=tokens)
 

@@ -23,7 +23,7 @@ from redraft.llm.envelope import plausible_usage
 from redraft.llm.openai import open_openai
 from redraft.settings import Price
 from tests.chatserver import ChatServer, Raw
-from tests.cli.inside import Inside
+from tests.cli.local_command import LocalCommand
 from tests.llm.support import RED, Desk, colour, story
 from tests.llm.test_recorded import begin_run
 
@@ -164,7 +164,7 @@ async def test_answer_by_another_model_is_noted(desk: Desk, name: str, odd: bool
 def test_run_shows_who_answered(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text("The keeper kept the light. " * 40, "utf-8")
     with ChatServer(lambda _: envelope(model="small", content="The keeper kept the light.")) as server:
-        command = Inside(tmp_path, server.base_url)
+        command = LocalCommand(tmp_path, server.base_url)
         done = command.run("summarize", "book.md", "-w", "60", "-m", "openai:m", "--json")
     assert done.code == 0, done.err
     (odd,) = done.json["oddities"]

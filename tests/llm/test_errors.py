@@ -18,7 +18,7 @@ import pytest
 import redraft
 from redraft.errors import RedraftError, TruncatedReasoning, Usage
 from redraft.events import CallFailed, Event, Notice
-from tests.chatserver import Answer, ChatServer, Fault, Seen
+from tests.chatserver import Answer, ChatRequest, ChatServer, Fault
 
 KEY = "sk-test-SECRETSECRETSECRET1234"
 TEXT = "The council met in March. It voted on the budget for the harbour. The repairs begin in May. " * 20
@@ -157,7 +157,7 @@ async def test_event_tells_the_true_wait(report: Path) -> None:
 
 
 async def test_deadline_keeps_what_is_there(book: Path) -> None:
-    def script(request: Seen) -> Answer:
+    def script(request: ChatRequest) -> Answer:
         return Answer("The council votes on the budget of the harbour.", latency=0.1 if request.index < 3 else 30.0)
 
     with ChatServer(script) as server:

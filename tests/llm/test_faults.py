@@ -47,7 +47,7 @@ from redraft.llm.failures import redact, translate
 from redraft.llm.rate_limiter import Limiter
 from redraft.runs.models import open_model, resolve
 from redraft.settings import DraftConfig
-from tests.chatserver import Answer, ChatServer, Fault, Seen
+from tests.chatserver import Answer, ChatRequest, ChatServer, Fault
 from tests.llm.support import KEY, RED, Desk, colour, story
 
 GOOD = '{"name": "red", "share": 0.5}'
@@ -208,7 +208,7 @@ def test_retry_after_is_seconds_or_a_date(header: str, low: float | None, high: 
 async def test_accepted_form_is_found_out_once(desk: Desk, refuses: list[str], used: str) -> None:
     met, crowd = itertools.count(1), asyncio.Event()
 
-    async def script(request: Seen) -> str:
+    async def script(request: ChatRequest) -> str:
         # The first finds out alone; once it is known, nobody waits for anybody.
         if (number := next(met)) >= 9:
             crowd.set()

@@ -62,17 +62,17 @@ class Crowd:
         self.ceiling = ceiling
         self.jobs = jobs
         self.rng = random.Random(seed)
-        self.inside = self.most = 0
+        self.in_process = self.most = 0
         self.done = Counter[str]()
 
     async def job(self, limiter: Limiter, end: str) -> None:
         async with limiter.slot(1) as began:
-            self.inside += 1
-            self.most = max(self.most, self.inside)
+            self.in_process += 1
+            self.most = max(self.most, self.in_process)
             try:
                 await self.work(limiter, began, end)
             finally:
-                self.inside -= 1
+                self.in_process -= 1
         self.done[end] += 1
 
     async def work(self, limiter: Limiter, began: float, end: str) -> None:
@@ -116,7 +116,7 @@ def test_ceiling_holds_and_every_job_ends(ceiling: int, jobs: list[str], seed: i
     crowd = Crowd(ceiling, jobs, seed)
     limiter = asyncio.run(crowd.run())
     assert crowd.most <= ceiling
-    assert limiter.in_flight == crowd.inside == 0
+    assert limiter.in_flight == crowd.in_process == 0
     assert 1 <= limiter.allowed <= ceiling
     assert crowd.done["answered"] == jobs.count("answered")
 

@@ -38,7 +38,7 @@ from redraft.prompts.qa import (
 from redraft.prompts.revision import DECIDE
 from redraft.prompts.tags import TaggedItem, Tags
 from redraft.settings import ReplyForm
-from tests.chatserver import Answer, ChatServer, Fault, Seen
+from tests.chatserver import Answer, ChatRequest, ChatServer, Fault
 from tests.llm.support import KEY, Desk
 from tests.llm.test_modes import mode_of, modes_of
 from tests.prompts.samples import GIVEN
@@ -50,7 +50,7 @@ STRUCTURED = pytest.mark.parametrize("name", sorted(name for name in CASES if PR
 Schema = dict[str, Any]
 
 
-def schema_of(request: Seen) -> Schema:
+def schema_of(request: ChatRequest) -> Schema:
     schema: Schema = (
         request.body["tools"][0]["function"]["parameters"]
         if mode_of(request.body) == "tools"
@@ -62,7 +62,7 @@ def schema_of(request: Seen) -> Schema:
 async def schema_sent(prompt: Prompt[Any, Any], inputs: BaseModel, name: str, replies: ReplyForm) -> Schema:
     """The schema that a server gets for a request in this form."""
 
-    def reply(request: Seen) -> Answer:
+    def reply(request: ChatRequest) -> Answer:
         call = {"id": "1", "type": "function", "function": {"name": "x", "arguments": f'{{"{name}": []}}'}}
         return Answer(tool_calls=[call]) if mode_of(request.body) == "tools" else Answer(f'{{"{name}": []}}')
 
@@ -132,11 +132,11 @@ def test_tags_are_those_of_items_asked_about() -> None:
     ],
 )
 async def test_refused_keyword_is_omitted(desk: Desk, word: str, message: str) -> None:
-    def id_and_limit(request: Seen) -> str:
+    def id_and_limit(request: ChatRequest) -> str:
         entries = schema_of(request)["properties"]["comparisons"]
         return f"{entries['items']['properties']['id']} {entries.get('maxItems') and 'maxItems'}"
 
-    def serve(request: Seen) -> Answer | Fault:
+    def serve(request: ChatRequest) -> Answer | Fault:
         entries = [{"id": tag, "reason": "So.", "verdict": "full"} for tag in Tags(PAIRS).all("pairs")]
         is_refused = word in id_and_limit(request)
         refusal = Fault("status", status=400, message=message)

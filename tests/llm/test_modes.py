@@ -11,7 +11,7 @@ from redraft.errors import ProviderError, RedraftError, RejectedRequest, Transie
 from redraft.llm.structured_output import modes_for
 from redraft.settings import DraftConfig, ReplyForm
 from redraft.store.calls import ModelCapabilities
-from tests.chatserver import Answer, ChatServer, Fault, Json, Seen
+from tests.chatserver import Answer, ChatRequest, ChatServer, Fault, Json
 from tests.llm.support import RED, Desk, colour, story
 
 GOOD = '{"name": "red", "share": 0.5}'
@@ -32,17 +32,17 @@ def failing(message: str, status: int = 400) -> Fault:
     return Fault("status", status=status, message=message)
 
 
-def refusing(modes: Collection[str], fault: Fault) -> Callable[[Seen], Answer | Fault]:
+def refusing(modes: Collection[str], fault: Fault) -> Callable[[ChatRequest], Answer | Fault]:
     """A server that refuses structured replies in some modes; it writes prose."""
 
-    def script(request: Seen) -> Answer | Fault:
+    def script(request: ChatRequest) -> Answer | Fault:
         is_structured = "Colour" in str(request.body) or mode_of(request.body) != "plain"
         return fault if is_structured and mode_of(request.body) in modes else Answer(GOOD, latency=0.01)
 
     return script
 
 
-def enforcing(*modes: str) -> Callable[[Seen], Answer]:
+def enforcing(*modes: str) -> Callable[[ChatRequest], Answer]:
     """A server that enforces the form in some modes, and answers others in prose."""
     return lambda request: Answer(GOOD) if mode_of(request.body) in modes else Answer(PROSE, tool_calls=[])
 
@@ -99,7 +99,7 @@ async def test_failing_server_is_no_refusal(desk: Desk) -> None:
 
 
 async def test_one_refused_request_leaves_others_alone(desk: Desk) -> None:
-    def script(request: Seen) -> Answer | Fault:
+    def script(request: ChatRequest) -> Answer | Fault:
         return failing("odd characters") if "a lily" in str(request.messages) else Answer(GOOD)
 
     async with desk.serving(script) as (server, model):
@@ -181,7 +181,7 @@ async def test_cut_reply_does_not_change_the_mode(desk: Desk) -> None:
 async def test_call_with_a_list_is_read(desk: Desk) -> None:
     call = {"id": "1", "type": "function", "function": {"name": "Colour", "arguments": f"[{GOOD}]"}}
 
-    def script(request: Seen) -> Answer | str:
+    def script(request: ChatRequest) -> Answer | str:
         return Answer(tool_calls=[call]) if mode_of(request.body) == "tools" else GOOD
 
     with ChatServer(script, refuses=["json_schema"]) as server:

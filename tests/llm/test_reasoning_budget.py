@@ -16,23 +16,23 @@ from redraft.llm.chat import ChatModel
 from redraft.llm.reasoning_budget import MAX_ROOM, START, refuses_sampling, usual_room
 from redraft.runs.models import open_model, reasoning_reserve
 from redraft.settings import DraftConfig
-from tests.chatserver import Answer, ChatServer, Fault, Reply, Seen
+from tests.chatserver import Answer, ChatRequest, ChatServer, Fault, Reply
 from tests.llm.support import KEY, RED, Desk, colour, story
 
 GOOD = '{"name": "red", "share": 0.5}'
 TALE = "Once upon a time."
 
 
-def usage(request: Seen, reply: int, thought: int | None) -> dict[str, Any]:
+def usage(request: ChatRequest, reply: int, thought: int | None) -> dict[str, Any]:
     details = {} if thought is None else {"completion_tokens_details": {"reasoning_tokens": thought}}
     return {"prompt_tokens": 9, "completion_tokens": reply, "total_tokens": 9 + reply, **details}
 
 
-def thinker(thought: int, says: str = GOOD, *, how: str = "reported") -> Callable[[Seen], Reply]:
+def thinker(thought: int, says: str = GOOD, *, how: str = "reported") -> Callable[[ChatRequest], Reply]:
     """Thinks for so many tokens before it says something, if its limit lets it come to that, as servers differ."""
     words = "Hm, let me see. " * 40
 
-    def reply(request: Seen) -> Reply:
+    def reply(request: ChatRequest) -> Reply:
         limit = request.body["max_completion_tokens"]
         cut = limit < thought + 20
         reported = usage(request, min(limit, thought + 20), min(limit, thought) if how == "reported" else None)
@@ -84,7 +84,7 @@ async def test_reported_reasoning_sets_the_room(desk: Desk) -> None:
 
 
 async def test_reply_cut_by_reasoning_is_repeated(desk: Desk) -> None:
-    def reply(request: Seen) -> Reply:
+    def reply(request: ChatRequest) -> Reply:
         if request.body["max_completion_tokens"] < 1_000:
             return Answer("Once upon", finish_reason="length", usage=usage(request, 50, 45))
         return Answer(TALE)
@@ -142,7 +142,7 @@ async def test_room_learned_later_stays_within_booking(desk: Desk, monkeypatch: 
 
 
 async def test_small_window_lowers_the_room(desk: Desk) -> None:
-    def reply(request: Seen) -> Reply:
+    def reply(request: ChatRequest) -> Reply:
         limit = request.body["max_completion_tokens"]
         if limit > 2_000:
             return Fault("status", status=400, message=f"maximum context length is 4096 tokens, not {limit}")

@@ -38,7 +38,7 @@ from redraft.store.calls import OK, SENT, Call
 from redraft.store.reservations import Reservation
 from redraft.store.runs import Run
 from redraft.store.store import Store
-from tests.chatserver import Answer, ChatServer, Fault, Seen
+from tests.chatserver import Answer, ChatRequest, ChatServer, Fault
 from tests.chatserver import Reply as ServerReply
 from tests.llm.support import RED, Desk, ThingGiven, colour, make_book, story
 from tests.store.support import call
@@ -229,7 +229,7 @@ async def ask_all(model: RecordedModel, count: int) -> list[object]:
 
 
 async def test_max_calls_is_exact(desk: Desk) -> None:
-    def script(request: Seen) -> Answer | Fault:
+    def script(request: ChatRequest) -> Answer | Fault:
         return Fault("status", status=500) if request.index % 5 == 3 else Answer("Once.", latency=0.01)
 
     run, limit = begin_run(desk.store), 7
@@ -437,7 +437,7 @@ async def test_reply_limit_is_not_in_the_key(desk: Desk) -> None:
 
 
 async def test_longer_reply_replaces_a_cut_one(desk: Desk) -> None:
-    def script(request: Seen) -> Answer:
+    def script(request: ChatRequest) -> Answer:
         room = request.body["max_completion_tokens"]
         return Answer("Once there", finish_reason="length") if room < 90 else Answer("Once there was a rose.")
 

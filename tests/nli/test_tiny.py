@@ -17,7 +17,7 @@ from redraft.llm import nli
 from redraft.llm.nli import HIGH, check_claims, load_entailment, open_entailment
 from redraft.readers.documents import load
 from redraft.settings import JudgeConfig
-from tests.cli.inside import Inside
+from tests.cli.local_command import LocalCommand
 from tests.nli.tiny import ANIMALS, there_are
 
 pytestmark = pytest.mark.slow
@@ -131,7 +131,7 @@ def test_other_metrics_and_roles_are_refused(tiny: Path, tmp_path: Path) -> None
     (tmp_path / "book.md").write_text(BOOK)
     (tmp_path / "long.md").write_text(" ".join([BOOK] * 40))
     (tmp_path / "summary.md").write_text(TRUE)
-    command, judge = Inside(tmp_path), f"nli:{tiny}"
+    command, judge = LocalCommand(tmp_path), f"nli:{tiny}"
     refused = {
         ("evaluate", "book.md", "summary.md", "--judge", judge): "does not support coverage: it only says whether",
         ("evaluate", "book.md", "summary.md", "--judge", judge, "--metric", "keyfact_recall"): "finds no key facts",
@@ -155,7 +155,7 @@ def test_other_metrics_and_roles_are_refused(tiny: Path, tmp_path: Path) -> None
 
 
 def test_models_command_checks_the_judge(tiny: Path, tmp_path: Path) -> None:
-    command = Inside(tmp_path)
+    command = LocalCommand(tmp_path)
     printed = command.run("models", "--check", f"nli:{tiny}")
     assert (printed.code, printed.out.splitlines()[-1]) == (0, "  - it works")
     assert "as a judge: works" in printed.out

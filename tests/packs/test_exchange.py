@@ -21,7 +21,7 @@ from redraft.evaluators.reference.exchange import PackContents, choose, import_p
 from redraft.readers.documents import parse
 from redraft.report.history.results import built
 from redraft.settings import JudgeConfig
-from tests.judges import Court, told
+from tests.judges import Harness, summary_of
 
 Json = dict[str, Any]
 
@@ -33,27 +33,27 @@ def elsewhere(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture(scope="module")
-def exporter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Court]:
+def exporter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Harness]:
     """Where the pack was built that is exported."""
-    court = Court(tmp_path_factory.mktemp("exporter"))
-    asyncio.run(build(court))
-    yield court
-    court.store.close()
+    harness = Harness(tmp_path_factory.mktemp("exporter"))
+    asyncio.run(build(harness))
+    yield harness
+    harness.store.close()
 
 
 @pytest.fixture
-def exported(exporter: Court) -> Json:
+def exported(exporter: Harness) -> Json:
     ((pack, _),) = exporter.store.packs.all()
     return json.loads(json.dumps(pack_json(exporter.document, pack, None)))
 
 
-async def build(court: Court, questions: int = 40) -> Pack:
-    async with court.session() as session:
+async def build(harness: Harness, questions: int = 40) -> Pack:
+    async with harness.session() as session:
         result = await session.build(
-            court.document, settings=court.settings(), judging=JudgeConfig(questions=questions)
+            harness.document, settings=harness.settings(), judging=JudgeConfig(questions=questions)
         )
     assert result.complete
-    return built(court.store, result)
+    return built(harness.store, result)
 
 
 def bring(store: Store, content: object, document: Document | None) -> PackContents:
@@ -62,22 +62,22 @@ def bring(store: Store, content: object, document: Document | None) -> PackConte
 
 
 @pytest.mark.slow
-async def test_pack_run_builds_the_judging_pack(court: Court) -> None:
-    pack = await build(court)
-    run = court.store.runs.latest(1)[0]
+async def test_pack_run_builds_the_judging_pack(harness: Harness) -> None:
+    pack = await build(harness)
+    run = harness.store.runs.latest(1)[0]
     assert (run.kind, run.status, run.draft) == ("pack", "done", None)
     assert [question.answer for question in pack.questions] == [f"Tom{n}" for n in range(1, 7)]
 
-    court.forget()
-    result = await court.evaluate(told(1), metrics=("coverage",))
-    assert court.asked("ask_document") == []
+    harness.clear_sheets()
+    result = await harness.evaluate(summary_of(1), metrics=("coverage",))
+    assert harness.asked("ask_document") == []
     assert result.evaluations["coverage"].details["pack"] == pack.id
-    assert await build(court) == pack
+    assert await build(harness) == pack
     with pytest.raises(RunError, match="has no question pack"):
-        built(court.store, result)
+        built(harness.store, result)
 
 
-def test_exported_pack_is_used_elsewhere(exporter: Court, elsewhere: Store, exported: Json) -> None:
+def test_exported_pack_is_used_elsewhere(exporter: Harness, elsewhere: Store, exported: Json) -> None:
     brought = bring(elsewhere, exported, exporter.document)
     pack = brought.questions
 
@@ -90,7 +90,7 @@ def test_exported_pack_is_used_elsewhere(exporter: Court, elsewhere: Store, expo
     assert len(elsewhere.packs.all()) == 1
 
 
-def test_weights_travel_with_a_pack(exporter: Court, elsewhere: Store, exported: Json) -> None:
+def test_weights_travel_with_a_pack(exporter: Harness, elsewhere: Store, exported: Json) -> None:
     weighed = [{**question, "weight": 3} for question in exported["questions"]]
     ((pack, _),) = exporter.store.packs.all()
     questions = tuple(replace(question, weight=3) for question in pack.questions)
@@ -110,13 +110,13 @@ def test_weights_travel_with_a_pack(exporter: Court, elsewhere: Store, exported:
     assert brought.questions == plain
 
 
-def test_missing_pack_names_the_next_step(court: Court) -> None:
+def test_missing_pack_names_the_next_step(harness: Harness) -> None:
     with pytest.raises(PackError) as error:
-        choose(court.store, court.document)
+        choose(harness.store, harness.document)
     assert "await session.build(source)" in error.value.hint
 
 
-def test_a_pack_of_another_document_is_refused(elsewhere: Store, exported: Json, exporter: Court) -> None:
+def test_a_pack_of_another_document_is_refused(elsewhere: Store, exported: Json, exporter: Harness) -> None:
     with pytest.raises(PackError, match="not in this database"):
         bring(elsewhere, exported, None)
     changed = parse((exporter.document.text + " ").encode(), name="other.md")
@@ -182,7 +182,7 @@ SPOILED: dict[str, Callable[[Json], object]] = {
 
 
 @pytest.mark.parametrize("what", SPOILED)
-def test_spoiled_pack_is_refused_whole(exporter: Court, elsewhere: Store, exported: Json, what: str) -> None:
+def test_spoiled_pack_is_refused_whole(exporter: Harness, elsewhere: Store, exported: Json, what: str) -> None:
     spoiled = json.dumps(SPOILED[what](exported)).encode()
     with pytest.raises(PackError) as error:
         bring(elsewhere, spoiled, exporter.document)
@@ -206,12 +206,12 @@ def test_spoiled_pack_is_refused_whole(exporter: Court, elsewhere: Store, export
         b"NaN",
     ],
 )
-def test_what_is_no_json_is_refused(elsewhere: Store, exporter: Court, data: bytes) -> None:
+def test_what_is_no_json_is_refused(elsewhere: Store, exporter: Harness, data: bytes) -> None:
     with pytest.raises(PackError):
         bring(elsewhere, data, exporter.document)
 
 
-def test_repeated_question_is_refused(exporter: Court, elsewhere: Store, exported: Json) -> None:
+def test_repeated_question_is_refused(exporter: Harness, elsewhere: Store, exported: Json) -> None:
     pack = exporter.store.packs.get(exported["id"])
     twice = (*pack.questions, pack.questions[0])
     exported["questions"].append({**exported["questions"][0], "rank": len(twice)})
@@ -221,7 +221,7 @@ def test_repeated_question_is_refused(exporter: Court, elsewhere: Store, exporte
         bring(elsewhere, exported, exporter.document)
 
 
-def test_unknown_fields_are_ignored(exporter: Court, elsewhere: Store, exported: Json) -> None:
+def test_unknown_fields_are_ignored(exporter: Harness, elsewhere: Store, exported: Json) -> None:
     exported["license"] = "CC0"
     brought = bring(elsewhere, exported, exporter.document).questions
     assert brought is not None

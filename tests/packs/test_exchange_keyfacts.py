@@ -15,40 +15,40 @@ from redraft import Store
 from redraft.domain import Document, KeyFacts
 from redraft.errors import PackError
 from redraft.evaluators.reference.exchange import choose, pack_json
-from tests.cli.grove import Grove
-from tests.judges import Court, island
+from tests.cli.overeager_model import OvereagerModel
+from tests.judges import Harness, island
 from tests.packs.test_exchange import Json, bring, build, edit
 from tests.packs.test_exchange import elsewhere as elsewhere
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Court, KeyFacts, str]]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Harness, KeyFacts, str]]:
     """A database with questions and key facts of several chunks, and both of them as exported text."""
-    court = Court(tmp_path_factory.mktemp("keyfacts"), Grove(), document=island(40))
+    harness = Harness(tmp_path_factory.mktemp("keyfacts"), OvereagerModel(), document=island(40))
 
     async def make() -> KeyFacts:
-        await build(court)
-        return await court.keyfacts(settings={"context_tokens": 1200})
+        await build(harness)
+        return await harness.keyfacts(settings={"context_tokens": 1200})
 
     keyfacts = asyncio.run(make())
     assert len(keyfacts.trees) >= 4
-    yield court, keyfacts, json.dumps(pack_json(*choose(court.store, court.document)))
-    court.store.close()
+    yield harness, keyfacts, json.dumps(pack_json(*choose(harness.store, harness.document)))
+    harness.store.close()
 
 
 @pytest.fixture
-def exported(world: tuple[Court, KeyFacts, str]) -> Json:
+def exported(world: tuple[Harness, KeyFacts, str]) -> Json:
     content: Json = json.loads(world[2])
     return content
 
 
 @pytest.fixture
-def document(world: tuple[Court, KeyFacts, str]) -> Document:
+def document(world: tuple[Harness, KeyFacts, str]) -> Document:
     return world[0].document
 
 
 def test_exported_key_facts_are_used_elsewhere(
-    world: tuple[Court, KeyFacts, str], document: Document, elsewhere: Store, exported: Json
+    world: tuple[Harness, KeyFacts, str], document: Document, elsewhere: Store, exported: Json
 ) -> None:
     _, keyfacts, _ = world
     brought = bring(elsewhere, exported, document)
@@ -174,18 +174,18 @@ def test_whatever_is_changed_changes_the_id(
 
 
 async def test_last_import_counts(tmp_path: Path) -> None:
-    court = Court(tmp_path, Grove())
+    harness = Harness(tmp_path, OvereagerModel())
     try:
-        built = [await court.keyfacts(perspective=perspective) for perspective in ("narrative", "analytical")]
-        assert choose(court.store, court.document).keyfacts == built[1]
-        assert choose(court.store, court.document, keyfacts=built[0].id[:8]).keyfacts == built[0]
+        built = [await harness.keyfacts(perspective=perspective) for perspective in ("narrative", "analytical")]
+        assert choose(harness.store, harness.document).keyfacts == built[1]
+        assert choose(harness.store, harness.document, keyfacts=built[0].id[:8]).keyfacts == built[0]
         for keyfacts in (built[0], built[1], built[0]):
-            bring(court.store, pack_json(court.document, None, keyfacts), court.document)
-            imported = court.store.keyfacts.imported(court.document.id)
+            bring(harness.store, pack_json(harness.document, None, keyfacts), harness.document)
+            imported = harness.store.keyfacts.imported(harness.document.id)
             assert imported is not None
             assert imported.id == keyfacts.id
-            assert choose(court.store, court.document).keyfacts == imported
+            assert choose(harness.store, harness.document).keyfacts == imported
         with pytest.raises(PackError, match="about another document"):
-            choose(court.store, island(3), keyfacts=built[0].id)
+            choose(harness.store, island(3), keyfacts=built[0].id)
     finally:
-        court.store.close()
+        harness.store.close()

@@ -16,48 +16,48 @@ from redraft.evaluators.base import Case, Evaluator
 from redraft.evaluators.reference.exchange import import_pack, pack_json
 from redraft.events import Event, Notice
 from redraft.report.history.results import Result, built
-from tests.judges import Court, Keepers, Said, Sheet, asked_of, island, told
+from tests.judges import Harness, PerfectModel, ScriptedReply, Sheet, island, keeper_in, summary_of
 from tests.store.support import pack as some_pack
 
 LAST = 60
 # So little that the document is asked about in three stretches.
 SMALL = {"context_tokens": 1500}
-POOR = told(1, 2, wrong={3: "Bob"})
+POOR = summary_of(1, 2, wrong={3: "Bob"})
 HOLE = "no questions on stretch 3 of 3: Not that."
 
 
-class Squeamish(Keepers):
+class Squeamish(PerfectModel):
     """Says nothing of what it thinks indecent, for as long as it does."""
 
     def __init__(self, *indecent: str) -> None:
         self.indecent = indecent
 
-    def __call__(self, sheet: Sheet) -> Said:
+    def __call__(self, sheet: Sheet) -> ScriptedReply:
         if sheet.prompt in self.indecent and f"keeper number {LAST} " in sheet.text:
             return RefusedReply("Not that.", text="", usage=Usage())
         return super().__call__(sheet)
 
 
 @pytest.fixture
-def court(tmp_path: Path) -> Iterator[Court]:
-    court = Court(tmp_path, Squeamish("ask_document"), document=island(LAST))
-    yield court
-    court.store.close()
+def harness(tmp_path: Path) -> Iterator[Harness]:
+    harness = Harness(tmp_path, Squeamish("ask_document"), document=island(LAST))
+    yield harness
+    harness.store.close()
 
 
-async def build(court: Court) -> tuple[Pack, Result]:
-    async with court.session() as session:
-        result = await session.build(court.document, settings=court.settings(SMALL))
-    return built(court.store, result), result
+async def build(harness: Harness) -> tuple[Pack, Result]:
+    async with harness.session() as session:
+        result = await session.build(harness.document, settings=harness.settings(SMALL))
+    return built(harness.store, result), result
 
 
 def stations(pack: Pack) -> set[int]:
-    return {asked_of(question.text) for question in pack.questions}
+    return {keeper_in(question.text) for question in pack.questions}
 
 
-def heal(court: Court) -> None:
-    court.script = Keepers()
-    court.forget()
+def heal(harness: Harness) -> None:
+    harness.script = PerfectModel()
+    harness.clear_sheets()
 
 
 class Asker(Evaluator):
@@ -71,12 +71,14 @@ class Asker(Evaluator):
 
 
 @pytest.mark.slow
-async def test_missing_parts_are_on_record(court: Court) -> None:
+async def test_missing_parts_are_on_record(harness: Harness) -> None:
     events: list[Event] = []
-    first = await court.evaluate(POOR, settings=SMALL, metrics=("coverage", "consistency"), observer=events.append)
-    (pack, _), *rest = court.store.packs.all()
-    async with court.session() as session:
-        asked_result = await session.evaluate(court.document, POOR, settings=court.settings(SMALL), metrics=[Asker()])
+    first = await harness.evaluate(POOR, settings=SMALL, metrics=("coverage", "consistency"), observer=events.append)
+    (pack, _), *rest = harness.store.packs.all()
+    async with harness.session() as session:
+        asked_result = await session.evaluate(
+            harness.document, POOR, settings=harness.settings(SMALL), metrics=[Asker()]
+        )
 
     assert rest == []
     assert pack.missing == (HOLE,)
@@ -87,50 +89,50 @@ async def test_missing_parts_are_on_record(court: Court) -> None:
     assert (asked_result.evaluations["asker"].details["pack"], asked_result.missing) == (pack.id, {"asker": [HOLE]})
     assert first.record().missing == first.missing
     # It is as frozen as any other: nobody was asked for it again.
-    assert len(court.asked("ask_document")) == 3
+    assert len(harness.asked("ask_document")) == 3
 
 
 @pytest.mark.slow
-async def test_rebuilding_asks_only_for_gaps(court: Court) -> None:
-    holed, _ = await build(court)
-    rebuilt, _ = await build(court)
-    heal(court)
-    complete, _ = await build(court)
-    result = await court.evaluate(POOR, settings=SMALL, metrics=("coverage",))
+async def test_rebuilding_asks_only_for_gaps(harness: Harness) -> None:
+    holed, _ = await build(harness)
+    rebuilt, _ = await build(harness)
+    heal(harness)
+    complete, _ = await build(harness)
+    result = await harness.evaluate(POOR, settings=SMALL, metrics=("coverage",))
 
     assert rebuilt == holed
     assert max(stations(holed)) < LAST * 2 // 3 < max(stations(complete))
     assert (complete.missing, result.missing) == ((), {})
-    (sheet,) = court.asked("ask_document")
+    (sheet,) = harness.asked("ask_document")
     assert f"keeper number {LAST} " in sheet.text
     assert result.evaluations["coverage"].details["pack"] == complete.id
 
 
 @pytest.mark.slow
-async def test_resuming_retries_the_missing_parts(court: Court) -> None:
-    holed, building = await build(court)
-    first = await court.evaluate(POOR, settings=SMALL, metrics=("coverage", "consistency"))
-    in_vain = await court.resume(first.run.id)
+async def test_resuming_retries_the_missing_parts(harness: Harness) -> None:
+    holed, building = await build(harness)
+    first = await harness.evaluate(POOR, settings=SMALL, metrics=("coverage", "consistency"))
+    in_vain = await harness.resume(first.run.id)
     assert (in_vain.evaluations, in_vain.status) == (first.evaluations, "done")
-    heal(court)
-    mended = await court.resume(first.run.id)
+    heal(harness)
+    mended = await harness.resume(first.run.id)
 
     assert mended.status == "done"
     assert mended.missing == {}
     assert mended.evaluations["coverage"].judged > first.evaluations["coverage"].judged - 2
     assert mended.evaluations["coverage"].details["pack"] != holed.id
     assert mended.evaluations["consistency"] == first.evaluations["consistency"]
-    assert len(court.asked("ask_document")) == 1
-    assert court.asked("ask_summary", "answer_from_document") == []
-    court.forget()
-    rebuilt = await court.resume(building.run.id)
-    assert built(court.store, rebuilt).missing == ()
-    assert built(court.store, rebuilt).id == mended.evaluations["coverage"].details["pack"]
-    assert court.sheets == []
+    assert len(harness.asked("ask_document")) == 1
+    assert harness.asked("ask_summary", "answer_from_document") == []
+    harness.clear_sheets()
+    rebuilt = await harness.resume(building.run.id)
+    assert built(harness.store, rebuilt).missing == ()
+    assert built(harness.store, rebuilt).id == mended.evaluations["coverage"].details["pack"]
+    assert harness.sheets == []
 
 
 @pytest.mark.slow
-async def test_run_keeps_its_first_pack(court: Court) -> None:
+async def test_run_keeps_its_first_pack(harness: Harness) -> None:
     class Fatal(Evaluator):
         name = "fatal"
         needs = "questions"
@@ -144,15 +146,17 @@ async def test_run_keeps_its_first_pack(court: Court) -> None:
 
     metric = Fatal()
     with pytest.raises(ProviderError):
-        async with court.session(metrics=[metric]) as session:
-            await session.evaluate(court.document, POOR, settings=court.settings(SMALL), metrics=["coverage", metric])
-    run = court.store.runs.latest(1)[0]
+        async with harness.session(metrics=[metric]) as session:
+            await session.evaluate(
+                harness.document, POOR, settings=harness.settings(SMALL), metrics=["coverage", metric]
+            )
+    run = harness.store.runs.latest(1)[0]
     assert run.draft is not None
-    began = court.store.judgments.of(run.draft)["coverage"].details["pack"]
-    heal(court)
-    complete, _ = await build(court)
+    began = harness.store.judgments.of(run.draft)["coverage"].details["pack"]
+    heal(harness)
+    complete, _ = await build(harness)
     metric.broken = False
-    async with court.session(metrics=[metric]) as session:
+    async with harness.session(metrics=[metric]) as session:
         result = await session.resume(run.id)
 
     assert complete.id != began
@@ -160,25 +164,25 @@ async def test_run_keeps_its_first_pack(court: Court) -> None:
 
 
 @pytest.mark.slow
-async def test_file_carries_what_is_missing(court: Court, tmp_path: Path) -> None:
-    holed, _ = await build(court)
-    exported = json.loads(json.dumps(pack_json(court.document, holed, None)))
+async def test_file_carries_what_is_missing(harness: Harness, tmp_path: Path) -> None:
+    holed, _ = await build(harness)
+    exported = json.loads(json.dumps(pack_json(harness.document, holed, None)))
     assert exported["missing"] == [HOLE]
     for name, content in {"now": exported, "before": {k: v for k, v in exported.items() if k != "missing"}}.items():
         with Store(tmp_path / f"{name}.db") as elsewhere:
-            imported = import_pack(elsewhere, json.dumps(content).encode(), court.document, "pack.json").questions
+            imported = import_pack(elsewhere, json.dumps(content).encode(), harness.document, "pack.json").questions
             assert imported is not None
             assert elsewhere.packs.get(holed.id) == imported
             assert imported.missing == ((HOLE,) if name == "now" else ())
     # Whoever imports it has chosen it: it is not tried again.
     with Store(tmp_path / "now.db") as elsewhere:
-        court.store.close()
-        court.store = elsewhere
-        heal(court)
-        result = await court.evaluate(POOR, settings=SMALL, metrics=("coverage",))
+        harness.store.close()
+        harness.store = elsewhere
+        heal(harness)
+        result = await harness.evaluate(POOR, settings=SMALL, metrics=("coverage",))
         assert result.missing == {"coverage": [HOLE]}
-        assert (await court.resume(result.run.id)).missing == result.missing
-        assert court.asked("ask_document") == []
+        assert (await harness.resume(result.run.id)).missing == result.missing
+        assert harness.asked("ask_document") == []
 
 
 def test_most_complete_pack_is_kept(tmp_path: Path) -> None:

@@ -24,36 +24,36 @@ from redraft.settings import JudgeConfig
 from redraft.text.retrieval import Passages
 from redraft.text.tokens import EstimatingTokenizer
 from tests.chatserver import Answer
-from tests.judges import KEY, Court, Keepers, Said, Sheet, asked_of, island, told
+from tests.judges import KEY, Harness, PerfectModel, ScriptedReply, Sheet, island, keeper_in, summary_of
 
 SMALL = {"context_tokens": 8192}
 """A window that a document of some hundred keepers does not fit."""
 
 
-async def coverage(court: Court, **options: object) -> Result:
-    return await court.evaluate(told(1), metrics=("coverage",), **options)  # type: ignore[arg-type]
+async def coverage(harness: Harness, **options: object) -> Result:
+    return await harness.evaluate(summary_of(1), metrics=("coverage",), **options)  # type: ignore[arg-type]
 
 
-async def built(court: Court, **options: object) -> Pack:
-    """The pack by which the court judges its document."""
-    await coverage(court, **options)
-    return court.store.packs.all()[0][0]
+async def built(harness: Harness, **options: object) -> Pack:
+    """The pack by which the harness judges its document."""
+    await coverage(harness, **options)
+    return harness.store.packs.all()[0][0]
 
 
 def numbers(pack: Pack) -> list[int]:
     """The keepers that are asked about."""
-    return [asked_of(question.text) for question in pack.questions]
+    return [keeper_in(question.text) for question in pack.questions]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("keepers", "questions"), [(6, 6), (20, 7), (30, 11), (80, 12)])
 async def test_fitting_document_gets_six_to_twelve_questions(tmp_path: Path, keepers: int, questions: int) -> None:
-    court = Court(tmp_path, document=island(keepers))
-    pack = await built(court)
+    harness = Harness(tmp_path, document=island(keepers))
+    pack = await built(harness)
 
     assert len(pack.questions) == questions
-    assert court.sheets[0].prompt == "ask_document"
-    assert not court.asked("rank_questions")
+    assert harness.sheets[0].prompt == "ask_document"
+    assert not harness.asked("rank_questions")
 
 
 @pytest.mark.parametrize("limit", [2048, 2500, 3000, 3500])
@@ -69,22 +69,22 @@ def test_stretches_are_of_similar_size(limit: int) -> None:
 
 @pytest.mark.slow
 async def test_pack_serves_other_windows(tmp_path: Path) -> None:
-    court = Court(tmp_path, document=island(600))
-    await built(court, settings={"context_tokens": 8192})
-    court.forget()
-    await coverage(court, settings={"context_tokens": 128_000})
+    harness = Harness(tmp_path, document=island(600))
+    await built(harness, settings={"context_tokens": 8192})
+    harness.clear_sheets()
+    await coverage(harness, settings={"context_tokens": 128_000})
 
-    assert not court.asked("ask_document")
-    assert len(court.store.packs.all()) == 1
+    assert not harness.asked("ask_document")
+    assert len(harness.store.packs.all()) == 1
 
 
 @pytest.mark.slow
 async def test_range_holds_for_equal_stretches(tmp_path: Path) -> None:
     assert JudgeConfig(questions="9-15") == JudgeConfig(questions=(9, 15))  # type: ignore[arg-type]
-    court = Court(tmp_path, document=island(400))
-    pack = await built(court, questions="9-15", stretch_tokens=4000)
+    harness = Harness(tmp_path, document=island(400))
+    pack = await built(harness, questions="9-15", stretch_tokens=4000)
 
-    sheets = court.asked("ask_document")
+    sheets = harness.asked("ask_document")
     assert len(sheets) > 1
     assert all("Write 9 to 15 questions" in sheet.text for sheet in sheets)
     assert len(pack.questions) == 15 * len(sheets)
@@ -100,7 +100,7 @@ def test_invalid_numbers_of_questions_are_refused(wrong: Any) -> None:
 
 @pytest.mark.slow
 async def test_many_parts_are_asked_to_the_end(tmp_path: Path) -> None:
-    pack = await built(Court(tmp_path, document=island(1200)), settings=SMALL, stretch_tokens=256)
+    pack = await built(Harness(tmp_path, document=island(1200)), settings=SMALL, stretch_tokens=256)
 
     positions = sorted(question.position for question in pack.questions)
     assert positions[-1] > 0.95
@@ -109,14 +109,14 @@ async def test_many_parts_are_asked_to_the_end(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 async def test_ranking_weighs_all_questions(tmp_path: Path) -> None:
-    class Late(Keepers):
-        def rank_questions(self, sheet: Sheet) -> Said:
+    class Late(PerfectModel):
+        def rank_questions(self, sheet: Sheet) -> ScriptedReply:
             return {"essential": sheet.ids[-2:], "important": sheet.ids[2:-2], "minor": sheet.ids[1:2]}
 
-    court = Court(tmp_path, Late(), document=island(600))
-    pack = await built(court, settings=SMALL)
-    (ranked,) = court.asked("rank_questions")
-    candidates = [asked_of(text) for text in ranked.judged.values()]
+    harness = Harness(tmp_path, Late(), document=island(600))
+    pack = await built(harness, settings=SMALL)
+    (ranked,) = harness.asked("rank_questions")
+    candidates = [keeper_in(text) for text in ranked.judged.values()]
 
     assert candidates == sorted(candidates)
     assert len(candidates) > len(pack.questions)
@@ -129,33 +129,33 @@ async def test_ranking_weighs_all_questions(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 async def test_without_ranking_stretch_weights_stay(tmp_path: Path) -> None:
-    class Brief(Keepers):
-        def ask_document(self, sheet: Sheet) -> Said:
+    class Brief(PerfectModel):
+        def ask_document(self, sheet: Sheet) -> ScriptedReply:
             first, *rest = super().ask_document(sheet)["questions"]
             return {"questions": [first | {"weight": 3}, *rest]}
 
-        def rank_questions(self, sheet: Sheet) -> Said:
+        def rank_questions(self, sheet: Sheet) -> ScriptedReply:
             return {"essential": ["nothing"], "important": [], "minor": []}
 
-    court = Court(tmp_path, Brief(), document=island(600))
-    pack = await built(court, settings=SMALL)
+    harness = Harness(tmp_path, Brief(), document=island(600))
+    pack = await built(harness, settings=SMALL)
 
-    stretches = len(court.asked("ask_document"))
+    stretches = len(harness.asked("ask_document"))
     assert stretches > 2
     assert [question.weight for question in pack.questions[: stretches + 1]] == [3] * stretches + [1]
 
 
 async def test_fitting_document_is_asked_at_once(tmp_path: Path) -> None:
-    class Editor(Keepers):
-        def ask_document(self, sheet: Sheet) -> Said:
+    class Editor(PerfectModel):
+        def ask_document(self, sheet: Sheet) -> ScriptedReply:
             reply = super().ask_document(sheet)["questions"]
             return {"questions": [finding | {"weight": at % 3 + 1} for at, finding in enumerate(reply)]}
 
-    court = Court(tmp_path, Editor(), document=island(90))
-    pack = await built(court)
+    harness = Harness(tmp_path, Editor(), document=island(90))
+    pack = await built(harness)
 
-    (sheet,) = court.asked("ask_document", "rank_questions")
-    assert sheet.text.startswith(f"<document>\n{court.document.text.strip()}\n</document>\n\nAbove")
+    (sheet,) = harness.asked("ask_document", "rank_questions")
+    assert sheet.text.startswith(f"<document>\n{harness.document.text.strip()}\n</document>\n\nAbove")
     assert "Write at most 12 questions" in sheet.text
     assert [question.weight for question in pack.questions] == [3] * 4 + [2] * 4 + [1] * 4
     assert numbers(pack) == [3, 6, 9, 12, 2, 5, 8, 11, 1, 4, 7, 10]
@@ -163,31 +163,31 @@ async def test_fitting_document_is_asked_at_once(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 async def test_refused_document_is_asked_in_stretches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Narrow(Keepers):
-        def ask_document(self, sheet: Sheet) -> Said:
+    class Narrow(PerfectModel):
+        def ask_document(self, sheet: Sheet) -> ScriptedReply:
             return Answer(refusal="Too long.") if sheet.within("document") else super().ask_document(sheet)
 
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    court = Court(tmp_path, Narrow(), document=island(300))
-    with court.served():
-        pack = await built(court)
+    harness = Harness(tmp_path, Narrow(), document=island(300))
+    with harness.served():
+        pack = await built(harness)
 
-    assert len(court.asked("ask_document")) == 2
+    assert len(harness.asked("ask_document")) == 2
     assert max(question.position for question in pack.questions) > 0.5
     assert pack.missing == ()
 
 
 @pytest.mark.slow
 async def test_paper_neither_weighs_nor_ranks(tmp_path: Path) -> None:
-    class Editor(Keepers):
-        def ask_document(self, sheet: Sheet) -> Said:
+    class Editor(PerfectModel):
+        def ask_document(self, sheet: Sheet) -> ScriptedReply:
             return {"questions": [question | {"weight": 3} for question in super().ask_document(sheet)["questions"]]}
 
-    court = Court(tmp_path, Editor(), document=island(400))
-    pack = await built(court, questions=(2, 4), stretch_tokens=2000)
+    harness = Harness(tmp_path, Editor(), document=island(400))
+    pack = await built(harness, questions=(2, 4), stretch_tokens=2000)
 
-    assert not court.asked("rank_questions")
-    assert all("weight" not in sheet.text for sheet in court.asked("ask_document"))
+    assert not harness.asked("rank_questions")
+    assert all("weight" not in sheet.text for sheet in harness.asked("ask_document"))
     assert {question.weight for question in pack.questions} == {1}
 
 
@@ -198,21 +198,21 @@ def test_questions_are_divided_by_weight() -> None:
 
 @pytest.mark.slow
 async def test_outline_divides_the_questions(tmp_path: Path) -> None:
-    court = Court(tmp_path, document=island(400))
-    length, tokenizer = len(court.document.text), EstimatingTokenizer()
+    harness = Harness(tmp_path, document=island(400))
+    length, tokenizer = len(harness.document.text), EstimatingTokenizer()
     places = {at: Span(length * at // 4, length * (at + 1) // 4) for at in range(4)}
     outline = DocumentOutline(
         kind="other", line="All.", turning_points=[], cast=[], central=[1], important=[2], unneeded=[0], places=places
     )
-    judge = Judge(court.model, PromptBook(), court.store.judgments)
-    size = tokenizer.count(court.document.text)
-    reader = EvidenceReader(court.document, Passages(court.document, tokenizer), tokenizer, 9000, size)
+    judge = Judge(harness.model, PromptBook(), harness.store.judgments)
+    size = tokenizer.count(harness.document.text)
+    reader = EvidenceReader(harness.document, Passages(harness.document, tokenizer), tokenizer, 9000, size)
     pack = await build_pack(judge, reader, PackSize(40, 1000), lambda _: None, outline)
 
     assert outline.importance(Span(*places[1])) == 3 * (places[1].end - places[1].start)
     assert outline.importance(places[0]) == 0
-    texts = [sheet.text for sheet in court.asked("ask_document")]
-    assert all("Line: All." in text for text in [*texts, court.asked("rank_questions")[0].text])
+    texts = [sheet.text for sheet in harness.asked("ask_document")]
+    assert all("Line: All." in text for text in [*texts, harness.asked("rank_questions")[0].text])
     # Whoever lives in an appendix is not asked about.
     quarters = [int(4 * question.position) for question in pack.questions]
     counts = [quarters.count(at) for at in range(4)]
@@ -238,64 +238,64 @@ def test_stretches_end_at_sections_not_tables() -> None:
 
 @pytest.mark.slow
 async def test_answers_are_placed_at_their_quotes(tmp_path: Path) -> None:
-    court = Court(tmp_path, document=island(600))
-    pack = await built(court)
+    harness = Harness(tmp_path, document=island(600))
+    pack = await built(harness)
 
     for question in pack.questions:
         assert question.evidence.span is not None
-        assert court.document.text[slice(*question.evidence.span)] == question.evidence.text
+        assert harness.document.text[slice(*question.evidence.span)] == question.evidence.text
         assert f"is called {question.answer} and lives" in question.evidence.text
-        assert question.position == question.evidence.span.start / len(court.document.text)
+        assert question.position == question.evidence.span.start / len(harness.document.text)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("keepers", [80, 600], ids=["a document that fits", "a longer one"])
 async def test_lost_quotes_get_the_nearest_place(tmp_path: Path, keepers: int) -> None:
-    class Inventive(Keepers):
-        def ask_document(self, sheet: Sheet) -> Said:
+    class Inventive(PerfectModel):
+        def ask_document(self, sheet: Sheet) -> ScriptedReply:
             reply = super().ask_document(sheet)
             return {"questions": [question | {"quote": "Nothing of the kind."} for question in reply["questions"]]}
 
-    pack = await built(Court(tmp_path, Inventive(), document=island(keepers)), settings=SMALL)
+    pack = await built(Harness(tmp_path, Inventive(), document=island(keepers)), settings=SMALL)
 
     assert all(f"is called {question.answer} and" in question.evidence.text for question in pack.questions)
 
 
 async def test_a_question_is_asked_once(tmp_path: Path) -> None:
-    class Repetitive(Keepers):
-        def ask_document(self, sheet: Sheet) -> Said:
+    class Repetitive(PerfectModel):
+        def ask_document(self, sheet: Sheet) -> ScriptedReply:
             reply = super().ask_document(sheet)
             first = reply["questions"][0]
             return {"questions": [first, first | {"question": first["question"].upper()}, *reply["questions"][1:]]}
 
-    numbers_ = numbers(await built(Court(tmp_path, Repetitive())))
+    numbers_ = numbers(await built(Harness(tmp_path, Repetitive())))
 
     assert len(numbers_) == len(set(numbers_)) == 5
 
 
 @pytest.mark.parametrize("empty", [{"question": " "}, {"answer": "\n"}, {"answer": "UNANSWERABLE"}])
 async def test_empty_questions_are_left_out(tmp_path: Path, empty: dict[str, str]) -> None:
-    class Absent(Keepers):
-        def ask_document(self, sheet: Sheet) -> Said:
+    class Absent(PerfectModel):
+        def ask_document(self, sheet: Sheet) -> ScriptedReply:
             reply = super().ask_document(sheet)
             return {"questions": [reply["questions"][0] | empty, *reply["questions"][1:]]}
 
-    assert 1 not in numbers(await built(Court(tmp_path, Absent())))
+    assert 1 not in numbers(await built(Harness(tmp_path, Absent())))
 
 
 @pytest.mark.slow
 async def test_declined_stretch_is_named_and_isolated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
-    class Squeamish(Keepers):
-        def ask_document(self, sheet: Sheet) -> Said:
+    class Squeamish(PerfectModel):
+        def ask_document(self, sheet: Sheet) -> ScriptedReply:
             refused = "keeper number 300 " in sheet.text
             return Answer(refusal="Not that.") if refused else super().ask_document(sheet)
 
     events: list[Event] = []
-    court = Court(tmp_path, Squeamish(), document=island(600))
-    with court.served():
-        pack = await built(court, observer=events.append)
+    harness = Harness(tmp_path, Squeamish(), document=island(600))
+    with harness.served():
+        pack = await built(harness, observer=events.append)
 
     notes = [event.message for event in events if isinstance(event, Notice)]
     assert [note for note in notes if "no questions on stretch" in note and "Not that." in note]
@@ -305,27 +305,27 @@ async def test_declined_stretch_is_named_and_isolated(tmp_path: Path, monkeypatc
 
 
 async def test_no_questions_means_no_pack(tmp_path: Path) -> None:
-    class Mute(Keepers):
-        def ask_document(self, sheet: Sheet) -> Said:
+    class Mute(PerfectModel):
+        def ask_document(self, sheet: Sheet) -> ScriptedReply:
             return {"questions": []}
 
-    court = Court(tmp_path, Mute())
-    evaluation = (await coverage(court)).evaluations["coverage"]
+    harness = Harness(tmp_path, Mute())
+    evaluation = (await coverage(harness)).evaluations["coverage"]
     assert (evaluation.outcome, evaluation.score) == ("failed", None)
     assert evaluation.reason == "The Keepers: the model returned no question about the document"
-    async with court.session() as session:
+    async with harness.session() as session:
         with pytest.raises(JudgingError, match="no question about"):
-            await session.build(court.document)
-    assert court.store.packs.all() == []
+            await session.build(harness.document)
+    assert harness.store.packs.all() == []
 
 
 @pytest.mark.slow
 async def test_named_pack_must_fit_the_document(tmp_path: Path) -> None:
-    court = Court(tmp_path)
-    small = await built(court, questions=2)
-    await built(court)
-    result = await coverage(court, pack=small.id)
+    harness = Harness(tmp_path)
+    small = await built(harness, questions=2)
+    await built(harness)
+    result = await coverage(harness, pack=small.id)
 
     assert result.evaluations["coverage"].details["pack"] == small.id
     with pytest.raises(UsageError, match="another document"):
-        await coverage(court, document=island(20), pack=small.id)
+        await coverage(harness, document=island(20), pack=small.id)

@@ -11,7 +11,7 @@ from redraft.report.dossier.comparison import RunComparison, read_comparison
 from redraft.report.pages.comparison import comparison_page
 from redraft.store.store import Store
 from tests.browser import serious
-from tests.dossier.keepers import Shelf, stocked
+from tests.dossier.judged_runs import JudgedRuns, make_judged_runs
 from tests.pages.support import PAYLOAD, STRUCTURE, changed, opened
 
 pytestmark = pytest.mark.slow
@@ -21,12 +21,12 @@ SHOWN = "() => [...document.querySelectorAll('[data-item]')].filter(one => one.c
 
 # Before the browser, in which another loop runs.
 @pytest.fixture(scope="session")
-def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
-    return stocked(tmp_path_factory.mktemp("compared"))
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> JudgedRuns:
+    return make_judged_runs(tmp_path_factory.mktemp("compared"))
 
 
 @pytest.fixture(scope="module")
-def two(shelf: Shelf) -> RunComparison:
+def two(shelf: JudgedRuns) -> RunComparison:
     """Flipped are the items 1 to 4, and all others are the same."""
     with Store(shelf.database) as store:
         return read_comparison(store, [shelf.first, shelf.second])

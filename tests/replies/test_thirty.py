@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from redraft.domain import Evaluation
-from tests.judges import Court, Json, Keepers, Said, Sheet, island, named, told
+from tests.judges import Harness, Json, PerfectModel, ScriptedReply, Sheet, island, name_question, summary_of
 from tests.replies.refusals import SILENT
 
 NOT_STATED: dict[str, tuple[str, ...]] = {
@@ -52,7 +52,7 @@ def comparisons(sheet: Sheet) -> Json:
     return {"comparisons": [{"id": n, "reason": "No contradiction.", "verdict": "full"} for n in sheet.ids]}
 
 
-class Foreign(Keepers):
+class Foreign(PerfectModel):
     """A judge that answers every question by a phrase, and asks about a fair."""
 
     def __init__(self, phrases: Iterator[str], answered: bool | None) -> None:
@@ -62,16 +62,16 @@ class Foreign(Keepers):
         answered = {} if self.answered is None else {"answered": self.answered}
         return {"answers": [{"id": n, "answer": next(self.phrases), **field, **answered} for n in sheet.ids]}
 
-    def answer_from_summary(self, sheet: Sheet) -> Said:
+    def answer_from_summary(self, sheet: Sheet) -> ScriptedReply:
         return self._answers(sheet, {"sentences": []})
 
-    def answer_from_document(self, sheet: Sheet) -> Said:
+    def answer_from_document(self, sheet: Sheet) -> ScriptedReply:
         return self._answers(sheet, {"quote": ""})
 
-    def compare_answers(self, sheet: Sheet) -> Said:
+    def compare_answers(self, sheet: Sheet) -> ScriptedReply:
         return comparisons(sheet)
 
-    def ask_summary(self, sheet: Sheet) -> Said:
+    def ask_summary(self, sheet: Sheet) -> ScriptedReply:
         questions = [
             {"question": question, "answer": answer, "search": "fair", "importance": 3}
             for question, answer in (("Who sold it?", "Anna"), ("What was sold?", "a cow"))
@@ -79,10 +79,10 @@ class Foreign(Keepers):
         return {"sentences": [{"id": n, "questions": questions} for n in sheet.ids]}
 
 
-async def evaluated(folder: Path, judge: Keepers, metric: str, summary: str, keepers: int = 12) -> Evaluation:
-    court = Court(folder / metric, judge, document=island(keepers))
-    result = await court.evaluate(summary, metrics=(metric,))
-    court.store.close()
+async def evaluated(folder: Path, judge: PerfectModel, metric: str, summary: str, keepers: int = 12) -> Evaluation:
+    harness = Harness(folder / metric, judge, document=island(keepers))
+    result = await harness.evaluate(summary, metrics=(metric,))
+    harness.store.close()
     return result.evaluations[metric]
 
 
@@ -100,25 +100,25 @@ async def test_no_phrase_passes_for_an_answer(tmp_path: Path, which: int, answer
 
 
 async def test_answered_field_is_believed(tmp_path: Path) -> None:
-    court = Court(tmp_path, Foreign(cycle([""]), answered=False), document=island(12))
-    result = await court.evaluate("Anna sold the cow at the fair. Boris sold the cart at the fair.")
+    harness = Harness(tmp_path, Foreign(cycle([""]), answered=False), document=island(12))
+    result = await harness.evaluate("Anna sold the cow at the fair. Boris sold the cart at the fair.")
     assert result.scores == {"coverage": 0.0, "consistency": 0.0}
     places = {finding.read.partition(" (")[0] for finding in result.evaluations["consistency"].findings}
     assert places == {"the whole document"}
 
 
-class Once(Keepers):
+class Once(PerfectModel):
     """Gives a true answer in other words without a quote; asked again, it may find the quote."""
 
     def __init__(self, finds: bool) -> None:
         self.finds = finds
         self.requests = 0
 
-    def ask_summary(self, sheet: Sheet) -> Said:
-        question = {"question": named(1), "answer": "Thomas", "search": "", "importance": 3}
+    def ask_summary(self, sheet: Sheet) -> ScriptedReply:
+        question = {"question": name_question(1), "answer": "Thomas", "search": "", "importance": 3}
         return {"sentences": [{"id": n, "questions": [question]} for n in sheet.ids]}
 
-    def answer_from_document(self, sheet: Sheet) -> Said:
+    def answer_from_document(self, sheet: Sheet) -> ScriptedReply:
         self.requests += 1
         quote = "keeper number 1 is called" if self.requests > 1 and self.finds else ""
         return {"answers": [{"id": n, "quote": quote, "answered": True, "answer": "Thomas"} for n in sheet.ids]}
@@ -126,43 +126,43 @@ class Once(Keepers):
 
 @pytest.mark.parametrize(("finds", "score"), [(True, 1.0), (False, 0.0)])
 async def test_answer_without_quote_is_asked_again(tmp_path: Path, finds: bool, score: float) -> None:
-    court = Court(tmp_path, judge := Once(finds), document=island(12))
-    evaluation = (await court.evaluate(told(1), metrics=("consistency",))).evaluations["consistency"]
+    harness = Harness(tmp_path, judge := Once(finds), document=island(12))
+    evaluation = (await harness.evaluate(summary_of(1), metrics=("consistency",))).evaluations["consistency"]
     assert (evaluation.score, judge.requests) == (score, 2)
-    assert "only what you can quote" in court.asked("answer_from_document")[1].text
+    assert "only what you can quote" in harness.asked("answer_from_document")[1].text
 
 
 @pytest.mark.slow
 async def test_one_name_may_answer_several_questions(tmp_path: Path) -> None:
-    class Same(Keepers):
-        def ask_summary(self, sheet: Sheet) -> Said:
+    class Same(PerfectModel):
+        def ask_summary(self, sheet: Sheet) -> ScriptedReply:
             questions = ("Who is keeper number 1?", "Who lives at station 7?", "Who stayed for 4 years?")
             entries = [{"question": text, "answer": "Tom1", "search": "", "importance": 3} for text in questions]
             return {"sentences": [{"id": n, "questions": entries} for n in sheet.ids]}
 
-        def answer_from_document(self, sheet: Sheet) -> Said:
+        def answer_from_document(self, sheet: Sheet) -> ScriptedReply:
             return {"answers": [{"id": n, "quote": "", "answered": True, "answer": "Tom1"} for n in sheet.ids]}
 
-    evaluation = await evaluated(tmp_path, Same(), "consistency", told(1))
+    evaluation = await evaluated(tmp_path, Same(), "consistency", summary_of(1))
     assert (evaluation.score, evaluation.judged) == (1.0, 3)
 
 
-class Wordy(Keepers):
+class Wordy(PerfectModel):
     """A right judge that says in its own words that there is no answer."""
 
     def __init__(self) -> None:
         self.phrases = cycle(filter(None, chain.from_iterable(zip_longest(*SILENT.values()))))
 
-    def answer_from_summary(self, sheet: Sheet) -> Said:
+    def answer_from_summary(self, sheet: Sheet) -> ScriptedReply:
         return self._in_words(super().answer_from_summary(sheet))
 
-    def answer_from_document(self, sheet: Sheet) -> Said:
+    def answer_from_document(self, sheet: Sheet) -> ScriptedReply:
         return self._in_words(super().answer_from_document(sheet))
 
-    def compare_answers(self, sheet: Sheet) -> Said:
+    def compare_answers(self, sheet: Sheet) -> ScriptedReply:
         return comparisons(sheet)
 
-    def _in_words(self, reply: Said) -> Json:
+    def _in_words(self, reply: ScriptedReply) -> Json:
         entries = [{key: value for key, value in entry.items() if key != "answered"} for entry in reply["answers"]]
         return {"answers": [entry if entry["answer"] else entry | {"answer": next(self.phrases)} for entry in entries]}
 
@@ -171,9 +171,9 @@ class Wordy(Keepers):
     ("metric", "summary", "score", "judged"),
     [
         ("coverage", "A recipe for soup needs onions, salt and an hour of patience. Stir it now and then.", 0.0, 9),
-        ("coverage", told(*range(1, 25, 2)), 0.5, 9),
-        ("consistency", told(*range(1, 25)), 1.0, 24),
-        ("consistency", told(*range(1, 11), *range(40, 50)), 0.5, 20),
+        ("coverage", summary_of(*range(1, 25, 2)), 0.5, 9),
+        ("consistency", summary_of(*range(1, 25)), 1.0, 24),
+        ("consistency", summary_of(*range(1, 11), *range(40, 50)), 0.5, 20),
     ],
     ids=["irrelevant", "half", "the document", "half invented"],
 )
@@ -190,10 +190,10 @@ async def test_worded_silence_leaves_scores_right(
 @pytest.mark.parametrize("empty", ["", " \n", "***"])
 async def test_empty_summary_asks_nothing(tmp_path: Path, empty: str) -> None:
     metrics = ("coverage", "consistency", "keyfact_recall", "faithfulness", "booookscore")
-    court = Court(tmp_path, Wordy(), document=island(24))
-    evaluations = (await court.evaluate(empty, metrics=metrics)).evaluations
-    court.store.close()
+    harness = Harness(tmp_path, Wordy(), document=island(24))
+    evaluations = (await harness.evaluate(empty, metrics=metrics)).evaluations
+    harness.store.close()
     for evaluation in map(evaluations.__getitem__, metrics):
         assert (evaluation.outcome, evaluation.score, evaluation.judged) == ("not_applicable", None, 0)
         assert (evaluation.findings, evaluation.reason) == ((), "the summary has no sentence")
-    assert court.sheets == []
+    assert harness.sheets == []

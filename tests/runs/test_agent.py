@@ -33,46 +33,46 @@ from redraft.text.tokens import EstimatingTokenizer
 from tests.chatserver import Answer
 from tests.judges import (
     KEY,
-    Court,
+    Harness,
     Json,
-    Keepers,
-    Said,
+    PerfectModel,
+    ScriptedReply,
     Sheet,
-    asked_of,
     fact_of,
     function_model,
     island,
-    seen_on,
-    told,
+    keeper_in,
+    read_sheet,
+    summary_of,
 )
-from tests.runs.courts import Open
+from tests.runs.harnesses import OpenHarness
 from tests.store.support import plain
 from tests.support import SAMPLE
 
 # Of the first six keepers, whom the pack asks about, it tells one rightly and one wrongly.
-POOR = told(1, wrong={2: "Bob"})
+POOR = summary_of(1, wrong={2: "Bob"})
 GOALS = {"coverage": 0.9, "consistency": 1.0}
 
 
 @dataclass
-class Leading(Keepers):
+class Leading(PerfectModel):
     """Leads by decisions that are written down, one after the other, the last of them for ever."""
 
-    decisions: list[Said] = field(default_factory=list)
+    decisions: list[ScriptedReply] = field(default_factory=list)
     made: int = 0
 
-    def decide(self, sheet: Sheet) -> Said:
+    def decide(self, sheet: Sheet) -> ScriptedReply:
         decision = self.decisions[min(self.made, len(self.decisions) - 1)]
         self.made += 1
         return _in_ids(decision, sheet.items("findings")) if isinstance(decision, dict) else decision
 
-    def edit(self, sheet: Sheet) -> Said:
+    def edit(self, sheet: Sheet) -> ScriptedReply:
         """Deals with the points, and tells one thing more that a reader must know."""
         text = self.revise(sheet)
         if not isinstance(text, str):
             return text
         missing = [item for item in sheet.items("must_know").values() if item.get("draft") == "not at all"]
-        return " ".join([text, *(fact_of(asked_of(item["question"])) for item in missing[:1])])
+        return " ".join([text, *(fact_of(keeper_in(item["question"])) for item in missing[:1])])
 
 
 def _in_ids(decision: Json, findings: Iterable[str]) -> Json:
@@ -89,7 +89,7 @@ def _in_ids(decision: Json, findings: Iterable[str]) -> Json:
     return decision | {"mend": named(decision.get("mend"))}
 
 
-def leading(*decisions: Said) -> Leading:
+def leading(*decisions: ScriptedReply) -> Leading:
     return Leading(list(decisions))
 
 
@@ -98,7 +98,7 @@ def mend(*numbers: int, **more: Any) -> Json:
 
 
 async def lead(
-    court: Court,
+    harness: Harness,
     summary: str = POOR,
     *,
     settings: Mapping[str, Any] | None = None,
@@ -107,12 +107,14 @@ async def lead(
 ) -> Result:
     """A refinement that a model leads."""
     refinement = RefineConfig(**{"goals": GOALS, "policy": "agent", **more})
-    async with court.session(**(model_roles or {})) as session:
-        return await session.refine(court.document, summary, settings=court.settings(settings), refinement=refinement)
+    async with harness.session(**(model_roles or {})) as session:
+        return await session.refine(
+            harness.document, summary, settings=harness.settings(settings), refinement=refinement
+        )
 
 
-def decisions(court: Court) -> list[Sheet]:
-    return court.asked("decide")
+def decisions(harness: Harness) -> list[Sheet]:
+    return harness.asked("decide")
 
 
 def told_of(result: Result) -> list[tuple[Any, ...]]:
@@ -124,8 +126,8 @@ def told_of(result: Result) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.slow
-async def test_decider_sees_scores_findings_and_attempts(court: Open) -> None:
-    opened = court(leading(mend(3, instruction="Tell it in order."), mend(1), {"why": "Enough.", "stop": True}))
+async def test_decider_sees_scores_findings_and_attempts(harness: OpenHarness) -> None:
+    opened = harness(leading(mend(3, instruction="Tell it in order."), mend(1), {"why": "Enough.", "stop": True}))
     result = await lead(opened)
 
     first, second, third = decisions(opened)
@@ -155,9 +157,9 @@ async def test_decider_sees_scores_findings_and_attempts(court: Open) -> None:
 
 
 @pytest.mark.slow
-async def test_decision_is_carried_out_and_recorded(court: Open) -> None:
+async def test_decision_is_carried_out_and_recorded(harness: OpenHarness) -> None:
     """It stands in the trace, too."""
-    opened = court(leading(mend(2, 1, instruction="Write it in one go."), {"why": "It will do.", "stop": True}))
+    opened = harness(leading(mend(2, 1, instruction="Write it in one go."), {"why": "It will do.", "stop": True}))
     result = await lead(opened)
 
     offered = list(decisions(opened)[0].items("findings").values())
@@ -182,8 +184,8 @@ async def test_decision_is_carried_out_and_recorded(court: Open) -> None:
 
 
 @pytest.mark.slow
-async def test_it_may_stop_and_says_why(court: Open) -> None:
-    opened = court(leading({"why": "Nothing more is to be had.", "stop": True}))
+async def test_it_may_stop_and_says_why(harness: OpenHarness) -> None:
+    opened = harness(leading({"why": "Nothing more is to be had.", "stop": True}))
     result = await lead(opened)
 
     assert (result.run.status, result.run.stop_reason) == ("done", "decided")
@@ -195,9 +197,9 @@ async def test_it_may_stop_and_says_why(court: Open) -> None:
 
 
 @pytest.mark.slow
-async def test_decision_is_made_once_and_stored(court: Open) -> None:
+async def test_decision_is_made_once_and_stored(harness: OpenHarness) -> None:
     """The same refinement again asks nobody, and decides the same."""
-    opened = court(leading(mend(1, instruction="Tell it in order.")))
+    opened = harness(leading(mend(1, instruction="Tell it in order.")))
     first = await lead(opened, rounds=1)
     count = len(opened.sheets)
     repeated = await lead(opened, rounds=1)
@@ -212,24 +214,24 @@ async def test_decision_is_made_once_and_stored(court: Open) -> None:
 
 
 @pytest.mark.slow
-async def test_rewrite_that_is_not_preferred_ends_it(court: Open) -> None:
-    class Spoiling(Keepers):
-        def edit(self, sheet: Sheet) -> Said:
+async def test_rewrite_that_is_not_preferred_ends_it(harness: OpenHarness) -> None:
+    class Spoiling(PerfectModel):
+        def edit(self, sheet: Sheet) -> ScriptedReply:
             return f"{sheet.within('summary')} The sea is cold."
 
-    opened = court(Spoiling(), document=island(40))
-    result = await lead(opened, told(1))
+    opened = harness(Spoiling(), document=island(40))
+    result = await lead(opened, summary_of(1))
 
     assert result.run.stop_reason == "no_progress"
     assert told_of(result)[1][2:] == (False, "neither draft is preferred")
     assert len(decisions(opened)) == 1
-    assert result.summary == told(1)
+    assert result.summary == summary_of(1)
 
 
 @pytest.mark.slow
-async def test_its_calls_count_against_the_budget(court: Open) -> None:
-    unlimited = await lead(court())
-    opened = court()
+async def test_its_calls_count_against_the_budget(harness: OpenHarness) -> None:
+    unlimited = await lead(harness())
+    opened = harness()
     stopped = await lead(opened, model_roles={"limits": Limits(max_calls=unlimited.usage.calls - 1)})
 
     assert (stopped.run.status, stopped.run.stop_reason) == ("stopped", "budget")
@@ -240,19 +242,23 @@ async def test_its_calls_count_against_the_budget(court: Open) -> None:
 # What it says wrong.
 
 
-USELESS: dict[str, Said] = {
+USELESS: dict[str, ScriptedReply] = {
     "no number": {"why": "Nothing speaks for anything.", "mend": []},
     "no such number": mend(99, -1, 0),
     "null": {"why": None, "mend": None, "instruction": None, "stop": None},
     "unreadable": "I would mend the second.",
 }
-AT_A_SERVER: dict[str, Said] = {"deep": "[" * 5000, "empty": "", "refused": Answer(refusal="I would rather not.")}
+AT_A_SERVER: dict[str, ScriptedReply] = {
+    "deep": "[" * 5000,
+    "empty": "",
+    "refused": Answer(refusal="I would rather not."),
+}
 
 
 @pytest.fixture(scope="module")
 def edited(tmp_path_factory: pytest.TempPathFactory) -> Result:
     """What comes of it by the policy editor."""
-    judge = Court(tmp_path_factory.mktemp("edited"), leading())
+    judge = Harness(tmp_path_factory.mktemp("edited"), leading())
     result = asyncio.run(judge.refine(POOR, policy="editor"))
     judge.store.close()
     return result
@@ -261,11 +267,11 @@ def edited(tmp_path_factory: pytest.TempPathFactory) -> Result:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*USELESS, *AT_A_SERVER])
 async def test_after_a_useless_decision_the_editor_decides(
-    court: Open, monkeypatch: pytest.MonkeyPatch, edited: Result, name: str
+    harness: OpenHarness, monkeypatch: pytest.MonkeyPatch, edited: Result, name: str
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     events: list[Event] = []
-    opened = court(leading({**USELESS, **AT_A_SERVER}[name]))
+    opened = harness(leading({**USELESS, **AT_A_SERVER}[name]))
     with opened.served() if name in AT_A_SERVER else nullcontext():
         result = await lead(opened, model_roles={"observer": events.append})
 
@@ -306,11 +312,11 @@ def test_hostile_decision_names_listed_findings_only(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("decision", "mended"), [(mend(*range(-5000, 5000)), 6), (mend(1, 2, stop=True), 2)])
-async def test_agent_fixes_no_more_than_fits(court: Open, decision: Json, mended: int) -> None:
+async def test_agent_fixes_no_more_than_fits(harness: OpenHarness, decision: Json, mended: int) -> None:
     """What is said is cut and cleaned besides."""
     dirty = "\x1b[2J\x1b]0;owned\x07Mend\x00 it,\r\n\u202e please. "
     long_decision = {**decision, "why": dirty, "instruction": dirty * 5000}
-    opened = court(leading(long_decision, {"why": dirty, "stop": True}), document=island(40))
+    opened = harness(leading(long_decision, {"why": dirty, "stop": True}), document=island(40))
     result = await lead(opened)
 
     revision = result.rounds[1]
@@ -332,23 +338,23 @@ ORDERS = (
 
 
 @pytest.mark.slow
-async def test_quoted_instructions_stay_quoted(court: Open) -> None:
-    class Suggestive(Keepers):
-        def compare_answers(self, sheet: Sheet) -> Said:
+async def test_quoted_instructions_stay_quoted(harness: OpenHarness) -> None:
+    class Suggestive(PerfectModel):
+        def compare_answers(self, sheet: Sheet) -> ScriptedReply:
             return {
                 "comparisons": [{"id": n, "reason": ORDERS, "verdict": "contradicts"} for n in sheet.items("pairs")]
             }
 
-        def answer_from_document(self, sheet: Sheet) -> Said:
+        def answer_from_document(self, sheet: Sheet) -> ScriptedReply:
             questions = sheet.items("questions")
             answer = {"answered": True, "answer": f"Ann. {ORDERS}", "quote": "keeper number 2 is called"}
             return {"answers": [{"id": n, **answer} for n in questions]}
 
-        def decide(self, sheet: Sheet) -> Said:
+        def decide(self, sheet: Sheet) -> ScriptedReply:
             return {"why": "The first.", "mend": list(sheet.items("findings"))[:1], "instruction": ORDERS}
 
     book = Document.from_text(f"{island().text}\n\nThe keeper says: {ORDERS} So he says.", "The Keepers")
-    opened = court(Suggestive(), document=book)
+    opened = harness(Suggestive(), document=book)
     result = await lead(opened, f"{POOR} {ORDERS}", rounds=1)
 
     (sheet,) = decisions(opened)
@@ -364,8 +370,8 @@ async def test_quoted_instructions_stay_quoted(court: Open) -> None:
 
 
 @pytest.mark.slow
-async def test_the_board_fits_the_window(court: Open) -> None:
-    opened = court(leading(mend(1)))
+async def test_the_board_fits_the_window(harness: OpenHarness) -> None:
+    opened = harness(leading(mend(1)))
     opened.document = island(150)
     wordy = f"{POOR} {'It is cold at sea. ' * 40}"
     window = 3200
@@ -380,9 +386,9 @@ async def test_the_board_fits_the_window(court: Open) -> None:
 # Who it is.
 
 
-def askers(court: Court, *, decided: bool) -> set[str]:
+def askers(harness: Harness, *, decided: bool) -> set[str]:
     """Who has been asked for decisions, or for all else, going by the ledger."""
-    with plain(court.store.path) as database:
+    with plain(harness.store.path) as database:
         rows = database.execute("SELECT DISTINCT model FROM calls WHERE (prompt = 'decide') = ?", (decided,)).fetchall()
     return {row[0] for row in rows}
 
@@ -405,21 +411,26 @@ async def test_built_in_model_takes_the_weakest_metric(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_near_miss_of_a_goal_stays_missed(court: Open) -> None:
-    opened = court()
-    leader = function_model(opened.hear, "judge")
+async def test_near_miss_of_a_goal_stays_missed(harness: OpenHarness) -> None:
+    opened = harness()
+    leader = function_model(opened.reply_to, "judge")
     async with Session(opened.store, model="extractive", judges=[leader]) as session:
         result = await session.refine(
-            opened.document, told(1, 2, 3, 4, 5), goals={"coverage": 5 / 6 + 1e-6}, policy="agent", rounds=1, words=200
+            opened.document,
+            summary_of(1, 2, 3, 4, 5),
+            goals={"coverage": 5 / 6 + 1e-6},
+            policy="agent",
+            rounds=1,
+            words=200,
         )
     assert result.run.stop_reason in ("goals_met", "rounds")
 
 
 @pytest.mark.slow
-async def test_passed_decider_is_in_the_ledger(court: Open) -> None:
-    opened = court()
-    leader = Court(opened.store.path.parent / "leader", leading({"why": "Enough.", "stop": True}))
-    result = await lead(opened, model_roles={"decider": function_model(leader.hear, "leader")})
+async def test_passed_decider_is_in_the_ledger(harness: OpenHarness) -> None:
+    opened = harness()
+    leader = Harness(opened.store.path.parent / "leader", leading({"why": "Enough.", "stop": True}))
+    result = await lead(opened, model_roles={"decider": function_model(leader.reply_to, "leader")})
     leader.store.close()
 
     assert not decisions(opened)
@@ -431,14 +442,14 @@ async def test_passed_decider_is_in_the_ledger(court: Open) -> None:
 
 
 @pytest.mark.slow
-async def test_named_decider_overrides_others(court: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_named_decider_overrides_others(harness: OpenHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    opened = court()
+    opened = harness()
     with opened.served() as server:
         result = await lead(opened, decider="openai:leader")
     assert (result.run.stop_reason, result.complete) == ("goals_met", True)
     by = {
-        model: {seen_on(request).prompt for request in server.seen if request.model == model}
+        model: {read_sheet(request).prompt for request in server.seen if request.model == model}
         for model in {request.model for request in server.seen}
     }
     assert by["leader"] == {"decide"}
@@ -446,16 +457,16 @@ async def test_named_decider_overrides_others(court: Open, monkeypatch: pytest.M
 
 
 @pytest.mark.slow
-async def test_decider_is_asked_at_its_own_address(court: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_decider_is_asked_at_its_own_address(harness: OpenHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    opened = court()
-    elsewhere = court(leading({"why": "No.", "stop": True}))
+    opened = harness()
+    elsewhere = harness(leading({"why": "No.", "stop": True}))
     with opened.served() as server, elsewhere.served() as second_server:
         decider = ChatModel(ChatOpenAI(model="own", base_url=second_server.base_url, api_key=KEY))
         result = await lead(opened, model_roles={"decider": decider})
     assert result.run.stop_reason == "decided"
-    assert {seen_on(request).prompt for request in second_server.seen} == {"decide"}
-    assert "decide" not in {seen_on(request).prompt for request in server.seen}
+    assert {read_sheet(request).prompt for request in second_server.seen} == {"decide"}
+    assert "decide" not in {read_sheet(request).prompt for request in server.seen}
     assert askers(opened, decided=True) == {decider.identity}
 
 
@@ -463,7 +474,7 @@ async def test_decider_is_asked_at_its_own_address(court: Open, monkeypatch: pyt
 
 
 @pytest.mark.slow
-async def test_person_sees_why_and_what_is_told(court: Open) -> None:
+async def test_person_sees_why_and_what_is_told(harness: OpenHarness) -> None:
     review_questions: list[ReviewQuestion] = []
 
     async def nod(request: ReviewQuestion) -> Json:
@@ -471,12 +482,12 @@ async def test_person_sees_why_and_what_is_told(court: Open) -> None:
         return (
             {"drop": [1]}
             if len(review_questions) == 1
-            else {"edited": told(1, 2)}
+            else {"edited": summary_of(1, 2)}
             if len(review_questions) == 2
             else {"stop": True}
         )
 
-    opened = court(leading(mend(1, instruction="Be brief."), mend(2), mend(1, instruction="Be long.")))
+    opened = harness(leading(mend(1, instruction="Be brief."), mend(2), mend(1, instruction="Be long.")))
     result = await lead(opened, model_roles={"reviewer": nod}, review=True)
 
     assert [(review_question["why"], review_question["instruction"]) for review_question in review_questions] == [
@@ -492,14 +503,14 @@ async def test_person_sees_why_and_what_is_told(court: Open) -> None:
 
 
 @pytest.mark.slow
-async def test_decision_is_not_repeated_after_a_break(court: Open) -> None:
-    broken: list[Said] = [ProviderError("the line is dead")]
+async def test_decision_is_not_repeated_after_a_break(harness: OpenHarness) -> None:
+    broken: list[ScriptedReply] = [ProviderError("the line is dead")]
 
     class Breaking(Leading):
-        def revise(self, sheet: Sheet) -> Said:
+        def revise(self, sheet: Sheet) -> ScriptedReply:
             return broken.pop() if broken else super().revise(sheet)
 
-    opened = court(Breaking([mend(1, instruction="Be brief."), mend(2)]))
+    opened = harness(Breaking([mend(1, instruction="Be brief."), mend(2)]))
     with pytest.raises(ProviderError):
         await lead(opened, rounds=2)
     assert (len(decisions(opened)), len(opened.asked("edit"))) == (1, 1)
@@ -515,9 +526,9 @@ async def test_decision_is_not_repeated_after_a_break(court: Open) -> None:
 
 
 @pytest.mark.slow
-def test_its_calls_are_in_a_dry_run(court: Open) -> None:
+def test_its_calls_are_in_a_dry_run(harness: OpenHarness) -> None:
     window = 3200
-    opened = court(document=island(100))
+    opened = harness(document=island(100))
     opened.script = leading(mend(1))
     settings = opened.settings({"context_tokens": window, "strategy": "given"})
     refinement = RefineConfig(goals=GOALS, policy="agent", rounds=2)

@@ -17,13 +17,13 @@ from redraft import Document, Result
 from redraft.errors import RunError
 from redraft.llm.base import Request
 from redraft.store import connection
-from tests.judges import Court, Keepers, Said, Sheet, told
+from tests.judges import Harness, PerfectModel, ScriptedReply, Sheet, summary_of
 from tests.support import Desk, story
 
 HELD = 2.0
 # An event loop that waits for the lock itself stands still for nearly all of that; a busy machine takes some of it.
 STALL = HELD * 0.6
-POOR = told(1, wrong={2: "Bob"})
+POOR = summary_of(1, wrong={2: "Bob"})
 
 
 def hold(database: Path) -> None:
@@ -76,32 +76,32 @@ def holding(model: Any, prompt: str, database: Path) -> list[str]:
     return prompts
 
 
-class Author(Keepers):
+class Author(PerfectModel):
     """Drafts, too."""
 
-    def summarize_whole(self, sheet: Sheet) -> Said:
+    def summarize_whole(self, sheet: Sheet) -> ScriptedReply:
         return POOR
 
 
-async def refined(court: Court, document: Document) -> Result:
-    async with court.session() as session:
-        settings = court.settings({"strategy": "direct", "words": 100})
+async def refined(harness: Harness, document: Document) -> Result:
+    async with harness.session() as session:
+        settings = harness.settings({"strategy": "direct", "words": 100})
         return await session.summarize(document, settings=settings, goals={"coverage": 0.9, "consistency": 1.0})
 
 
 @pytest.mark.parametrize("prompt", ["", "summarize_whole", "ask_document", "answer_from_document", "edit"])
 @pytest.mark.slow
 async def test_refining_waits_without_blocking_the_loop(tmp_path: Path, prompt: str) -> None:
-    before, court = Court(tmp_path / "before", Author()), Court(tmp_path, Author())
+    before, harness = Harness(tmp_path / "before", Author()), Harness(tmp_path, Author())
     undisturbed = await refined(before, before.document)
-    prompts = holding(court.model, prompt, court.store.path)
+    prompts = holding(harness.model, prompt, harness.store.path)
     if not prompt:
-        hold(court.store.path)
+        hold(harness.store.path)
     began = time.monotonic()
     async with watched() as longest:
-        result = await refined(court, court.document)
+        result = await refined(harness, harness.document)
     took = time.monotonic() - began
-    for place in (before, court):
+    for place in (before, harness):
         place.store.close()
 
     assert prompts == ([prompt] if prompt else [])

@@ -17,7 +17,7 @@ from typing_extensions import override
 
 from redraft import ChatModel, RedraftError, Session, UsageError
 from tests.chatserver import ChatServer
-from tests.judges import behind, island
+from tests.judges import island, scripted_replies
 from tests.test_real_benchmark import Scribe, worked
 
 
@@ -98,7 +98,7 @@ async def test_cancelled_run_locks_no_file(tmp_path: Path) -> None:
     for number in range(TRIES):
         folder = tmp_path / str(number)
         folder.mkdir()
-        with ChatServer(behind(judge)) as server:
+        with ChatServer(scripted_replies(judge)) as server:
             running = asyncio.create_task(worked(folder, server))
             while len(server.seen) < 3 + number % 16 and not running.done():  # noqa: ASYNC110
                 await asyncio.sleep(0.003)

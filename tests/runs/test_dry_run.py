@@ -31,19 +31,19 @@ from redraft.settings import USUAL_METRICS, DraftConfig, JudgeConfig, RefineConf
 from redraft.text.tokens import EstimatingTokenizer
 from redraft.text.words import count_words
 from tests.judges import (
-    WANTED,
-    Keepers,
-    Said,
+    QUESTION_LIMIT,
+    PerfectModel,
+    ScriptedReply,
     Sheet,
-    asked_of,
     by_item,
+    complete_point,
     fact_of,
     function_model,
     island,
+    keeper_in,
     keepers_in,
-    looked_up,
     sentence_of,
-    told,
+    summary_of,
     tree_of,
 )
 
@@ -61,10 +61,10 @@ PROMPTS_OF_STAGES = {
 WHY = "The text says so where it tells of this keeper, and nothing else in it speaks against that."
 FACTS, MENDED = 14, 6
 BOOK, TOKENIZER = PromptBook(), EstimatingTokenizer()
-SUMMARY = told(*range(1, 61))
+SUMMARY = summary_of(*range(1, 61))
 # More are wrong than two revisions mend, as there are several findings on each.
-POOR = told(*range(1, 41), wrong={n: f"Bob{n}" for n in range(1, 41, 5)})
-COMPLETE = told(*range(1, 41))
+POOR = summary_of(*range(1, 41), wrong={n: f"Bob{n}" for n in range(1, 41, 5)})
+COMPLETE = summary_of(*range(1, 41))
 _QUESTIONS = (
     "What is keeper number {} called at the station where he lives, {}?",
     "By which name goes keeper number {} there by the sea, {}?",
@@ -78,11 +78,11 @@ class SummaryGiven(PromptInput):
     summary: Annotated[str, Fence("summary")]
 
 
-class Obedient(Keepers):
+class Obedient(PerfectModel):
     """Answers in words of its own, quotes whole sentences, and asks several questions about a sentence."""
 
-    def ask_document(self, sheet: Sheet) -> Said:
-        lines, limit = [line for line in sheet.shown.splitlines() if keepers_in(line)], sheet.limit(WANTED)
+    def ask_document(self, sheet: Sheet) -> ScriptedReply:
+        lines, limit = [line for line in sheet.shown.splitlines() if keepers_in(line)], sheet.limit(QUESTION_LIMIT)
         questions = [
             {
                 "question": f"What is keeper number {number} called, by the book that tells of all of them?",
@@ -95,13 +95,13 @@ class Obedient(Keepers):
         ]
         return {"questions": questions[:limit]}
 
-    def answer_from_summary(self, sheet: Sheet) -> Said:
+    def answer_from_summary(self, sheet: Sheet) -> ScriptedReply:
         reply = super().answer_from_summary(sheet)
         for answer in reply["answers"]:
             answer["answer"] = answer["answer"] and f"he is known there as {answer['answer']}"
         return reply
 
-    def answer_from_document(self, sheet: Sheet) -> Said:
+    def answer_from_document(self, sheet: Sheet) -> ScriptedReply:
         reply = super().answer_from_document(sheet)
         for answer in reply["answers"]:
             answer["answer"] = answer["answer"] and f"there he is called {answer['answer']}"
@@ -113,7 +113,7 @@ class Obedient(Keepers):
         agrees = pair["document"].split()[-1] == pair["summary"].split()[-1]
         return {"reason": WHY, "verdict": "full" if agrees else "contradicts"}
 
-    def ask_summary(self, sheet: Sheet) -> Said:
+    def ask_summary(self, sheet: Sheet) -> ScriptedReply:
         def questions(sentence: Mapping[str, str]) -> list[dict[str, Any]]:
             return [
                 {
@@ -129,60 +129,60 @@ class Obedient(Keepers):
         sentences = {n: item for n, item in sheet.items("sentences").items() if n in sheet.ids}
         return {"sentences": [{"id": n, "questions": questions(item)} for n, item in sentences.items()]}
 
-    def keyfacts_analytical(self, sheet: Sheet) -> Said:
+    def keyfacts_analytical(self, sheet: Sheet) -> ScriptedReply:
         keepers = list(keepers_in(sheet.within("excerpt")).items())
         return tree_of(keepers[: max(FACTS, len(keepers) // 5)])
 
-    def keyfacts_narrative(self, sheet: Sheet) -> Said:
+    def keyfacts_narrative(self, sheet: Sheet) -> ScriptedReply:
         keepers = list(keepers_in(sheet.within("excerpt")).items())
         return tree_of(keepers[-max(FACTS, len(keepers) // 5) :])
 
-    def facts_faithful(self, sheet: Sheet) -> Said:
+    def facts_faithful(self, sheet: Sheet) -> ScriptedReply:
         reply = _explained(super().facts_faithful(sheet), "facts")
         for fact in reply["facts"]:
             fact["quote"] = whole(fact["quote"], sheet.within("excerpt"))
         return reply
 
-    def facts_objective(self, sheet: Sheet) -> Said:
+    def facts_objective(self, sheet: Sheet) -> ScriptedReply:
         return _explained(super().facts_objective(sheet), "facts")
 
-    def facts_significant(self, sheet: Sheet) -> Said:
+    def facts_significant(self, sheet: Sheet) -> ScriptedReply:
         return _explained(super().facts_significant(sheet), "facts")
 
-    def verify_sentences(self, sheet: Sheet) -> Said:
+    def verify_sentences(self, sheet: Sheet) -> ScriptedReply:
         reply = _explained(super().verify_sentences(sheet), "sentences")
         for sentence in reply["sentences"]:
             (number,) = keepers_in(sheet.judged[sentence["id"]])
             sentence["quote"] = whole(f"keeper number {number} is called", sheet.shown)
         return reply
 
-    def rule_on_findings(self, sheet: Sheet) -> Said:
+    def rule_on_findings(self, sheet: Sheet) -> ScriptedReply:
         return _explained(super().rule_on_findings(sheet), "points")
 
-    def prefer_summary(self, sheet: Sheet) -> Said:
+    def prefer_summary(self, sheet: Sheet) -> ScriptedReply:
         return {"reason": f"{WHY} {WHY}", **dict.fromkeys(("detail", "structure", "logic", "overall"), "tie")}
 
-    def outline(self, sheet: Sheet) -> Said:
+    def outline(self, sheet: Sheet) -> ScriptedReply:
         point = "A keeper comes to the island and lives there by the sea."
         names = [{"name": f"Tom{n}", "phrase": "a keeper who lives by the sea"} for n in range(10)]
         return {"kind": "other", "line": point, "turning_points": [point] * 8, "cast": names}
 
-    def revise(self, sheet: Sheet) -> Said:
+    def revise(self, sheet: Sheet) -> ScriptedReply:
         return self._revision(sheet, list(sheet.items("points").values())[:MENDED], "mended")
 
-    def edit(self, sheet: Sheet) -> Said:
+    def edit(self, sheet: Sheet) -> ScriptedReply:
         missing = [item for item in sheet.items("must_know").values() if item.get("draft") == "not at all"]
-        facts = [fact_of(asked_of(item["question"]), item["answer"].split()[-1]) for item in missing[:MENDED]]
+        facts = [fact_of(keeper_in(item["question"]), item["answer"].split()[-1]) for item in missing[:MENDED]]
         return self._revision(sheet, list(sheet.items("points").values()), "fixed", *facts)
 
     def _revision(self, sheet: Sheet, points: Sequence[dict[str, str]], outcome: str, *facts: str) -> str:
         text = sheet.within("summary")
         for point in points:
-            text = self.mended(text, looked_up(point, text, sheet.shown))
+            text = self.mended(text, complete_point(point, text, sheet.shown))
         lines = "\n".join(f"{n}: {outcome}" for n in sheet.items("points"))
         return f"<points>\n{lines}\n</points>\n<revision>\n{' '.join([text, *facts])}\n</revision>"
 
-    def choose_draft(self, sheet: Sheet) -> Said:
+    def choose_draft(self, sheet: Sheet) -> ScriptedReply:
         """Prefers the first text that an editor writes, and no later one."""
         first, second = (sheet.within(field) in (POOR, COMPLETE) for field in ("first", "second"))
         choice = "tie" if first == second else "second" if first else "first"
@@ -192,7 +192,7 @@ class Obedient(Keepers):
         name = {"answer": point["answer"].split()[-1]} if "answer" in point else {}
         return super().mended(text, point | name)
 
-    def decide(self, sheet: Sheet) -> Said:
+    def decide(self, sheet: Sheet) -> ScriptedReply:
         if "you will be asked again" in sheet.text:
             return {"why": WHY, "look_up": [f"keeper number {n}" for n in (1, 2, 3)]}
         return {"why": WHY, "mend": list(sheet.items("findings"))[:6], "instruction": "Be brief."}
@@ -203,7 +203,7 @@ def whole(quote: str, text: str) -> str:
     return next((line for line in text.splitlines() if quote and f"{quote} " in line), quote)
 
 
-def _explained(reply: Said, field: str) -> dict[str, Any]:
+def _explained(reply: ScriptedReply, field: str) -> dict[str, Any]:
     return {field: [{**entry, "reason": WHY} for entry in reply[field]]}
 
 

@@ -11,24 +11,36 @@ from redraft.domain import record_json
 from redraft.report.history.trace import read_trace
 from redraft.report.markdown.trace import trace_markdown
 from redraft.settings import PolicyName
-from tests.judges import Json, Keepers, Lazy, Said, Saying, Sheet, asked_of, island, keepers_in, named, told
-from tests.runs.courts import Open
+from tests.judges import (
+    FixedRevision,
+    Json,
+    LazyReviser,
+    PerfectModel,
+    ScriptedReply,
+    Sheet,
+    island,
+    keeper_in,
+    keepers_in,
+    name_question,
+    summary_of,
+)
+from tests.runs.harnesses import OpenHarness
 from tests.runs.test_refining import GOOD, POOR, stories
 
 
-class Weighing(Keepers):
+class Weighing(PerfectModel):
     """Gives the questions on the first keepers a weight, and half an answer for a keeper called half by name."""
 
-    def ask_document(self, sheet: Sheet) -> Said:
+    def ask_document(self, sheet: Sheet) -> ScriptedReply:
         questions = super().ask_document(sheet)["questions"]
         weights = {4: 3, 2: 2}
         return {
             "questions": [
-                question | {"weight": weights.get(asked_of(question["question"]), 1)} for question in questions
+                question | {"weight": weights.get(keeper_in(question["question"]), 1)} for question in questions
             ]
         }
 
-    def compare_answers(self, sheet: Sheet) -> Said:
+    def compare_answers(self, sheet: Sheet) -> ScriptedReply:
         comparisons = super().compare_answers(sheet)["comparisons"]
         half = {n for n, pair in sheet.items("pairs").items() if pair["summary"] == "Tim4"}
         return {
@@ -41,17 +53,17 @@ class Weighing(Keepers):
 
 
 # Right; wrong; half right; a stop; on no list.
-DRAFT = f"{told(1, wrong={2: 'Bob', 4: 'Tim4'})} The keeper number 9 left. The sea is cold."
+DRAFT = f"{summary_of(1, wrong={2: 'Bob', 4: 'Tim4'})} The keeper number 9 left. The sea is cold."
 
 
 @pytest.mark.parametrize("policy", ["editor", "agent"])
-async def test_an_editor_is_told_what_matters(court: Open, policy: PolicyName) -> None:
-    opened = court(Weighing())
+async def test_an_editor_is_told_what_matters(harness: OpenHarness, policy: PolicyName) -> None:
+    opened = harness(Weighing())
     await opened.refine(DRAFT, policy=policy, goals={"coverage": 0.9}, rounds=1)
 
     (sheet, *_) = opened.asked("edit")
     must_know = [
-        (item["weight"], asked_of(item["question"]), item["answer"], item["draft"], item.get("lacks", ""))
+        (item["weight"], keeper_in(item["question"]), item["answer"], item["draft"], item.get("lacks", ""))
         for item in sheet.items("must_know").values()
     ]
     assert must_know == [
@@ -62,7 +74,7 @@ async def test_an_editor_is_told_what_matters(court: Open, policy: PolicyName) -
     ]
     (point,) = [point for point in sheet.items("points").values() if point["says"] == "Bob"]
     assert (point["task"], point["answer"]) == ("correct", "Tom2")
-    assert sheet.within("stops") == f"“keeper number 9” {named(9)}"
+    assert sheet.within("stops") == f"“keeper number 9” {name_question(9)}"
     assert sheet.within("may_go") == "The keeper number 9 left.", "the opening and the ending stay"
     assert sheet.within("document") == opened.document.text.strip()
     assert not any("quote" in item for item in sheet.items("must_know").values()), "the document has them"
@@ -70,8 +82,8 @@ async def test_an_editor_is_told_what_matters(court: Open, policy: PolicyName) -
 
 
 @pytest.mark.nightly
-async def test_an_editor_without_document_reads_its_parts(court: Open) -> None:
-    opened = court(document=island(250))
+async def test_an_editor_without_document_reads_its_parts(harness: OpenHarness) -> None:
+    opened = harness(document=island(250))
     await opened.refine(POOR, settings={"context_tokens": 6000, "words": 100}, rounds=1)
 
     (sheet,) = opened.asked("edit")
@@ -88,14 +100,14 @@ async def test_an_editor_without_document_reads_its_parts(court: Open) -> None:
 
 
 @pytest.mark.slow
-async def test_a_met_request_stays_in_later_edits(court: Open) -> None:
+async def test_a_met_request_stays_in_later_edits(harness: OpenHarness) -> None:
     requests: list[Json] = [{"add": ["Say how it ends."]}, {}]
 
     async def reviewer(_question: ReviewQuestion) -> Json:
         return requests.pop(0)
 
-    opened = court(Lazy())
-    await opened.refine(told(1), review=True, reviewer=reviewer, rounds=2)
+    opened = harness(LazyReviser())
+    await opened.refine(summary_of(1), review=True, reviewer=reviewer, rounds=2)
 
     first, second = opened.asked("edit")
     assert [point["instruction"] for point in first.items("points").values()] == ["Say how it ends."]
@@ -103,17 +115,17 @@ async def test_a_met_request_stays_in_later_edits(court: Open) -> None:
     assert not second.items("points")
 
 
-class Choosing(Saying):
+class Choosing(FixedRevision):
     """Edits by what is put into its mouth, and compares two drafts by a rule."""
 
-    def __init__(self, edit: Said | Callable[[Sheet], Said], choice: Callable[[Sheet], str]) -> None:
+    def __init__(self, edit: ScriptedReply | Callable[[Sheet], ScriptedReply], choice: Callable[[Sheet], str]) -> None:
         super().__init__(edit)
         self.choice = choice
 
-    def revise(self, sheet: Sheet) -> Said:
-        return Keepers.revise(self, sheet)
+    def revise(self, sheet: Sheet) -> ScriptedReply:
+        return PerfectModel.revise(self, sheet)
 
-    def choose_draft(self, sheet: Sheet) -> Said:
+    def choose_draft(self, sheet: Sheet) -> ScriptedReply:
         choice = self.choice(sheet)
         return {"reason": f"The {choice} ends.", **dict.fromkeys(("clear", "content", "overall"), choice)}
 
@@ -126,8 +138,8 @@ def preferring(words: str) -> Callable[[Sheet], str]:
 ENDING = f"{GOOD} That is all."
 
 
-async def test_a_first_rewrite_needs_no_missed_goal(court: Open) -> None:
-    opened = court(Choosing(ENDING, preferring("That is all")))
+async def test_a_first_rewrite_needs_no_missed_goal(harness: OpenHarness) -> None:
+    opened = harness(Choosing(ENDING, preferring("That is all")))
     result = await opened.refine(GOOD)
 
     assert stories(result) == [(0, (), True), (1, (), True)]
@@ -136,18 +148,18 @@ async def test_a_first_rewrite_needs_no_missed_goal(court: Open) -> None:
 
 
 @pytest.mark.slow
-async def test_a_preferred_rewrite_may_not_lose_goals(court: Open) -> None:
-    opened = court(Choosing(f"{told(1, 2, 3)} That is all.", preferring("That is all")))
+async def test_a_preferred_rewrite_may_not_lose_goals(harness: OpenHarness) -> None:
+    opened = harness(Choosing(f"{summary_of(1, 2, 3)} That is all.", preferring("That is all")))
     result = await opened.refine(GOOD)
 
     assert result.rounds[1].reason == "coverage 0.50 misses the goal 0.9, which the best draft meets"
-    assert opened.store.runs.draft(result.rounds[1].draft).text == f"{told(1, 2, 3)} That is all."
+    assert opened.store.runs.draft(result.rounds[1].draft).text == f"{summary_of(1, 2, 3)} That is all."
     assert (result.summary, result.run.stop_reason, len(result.rounds)) == (GOOD, "goals_met", 2)
 
 
 @pytest.mark.slow
-async def test_a_met_goal_may_fall(court: Open) -> None:
-    opened = court(Choosing(f"{told(1, 2, 3, 4, 5)} That is all.", preferring("That is all")))
+async def test_a_met_goal_may_fall(harness: OpenHarness) -> None:
+    opened = harness(Choosing(f"{summary_of(1, 2, 3, 4, 5)} That is all.", preferring("That is all")))
     result = await opened.refine(GOOD, goals={"coverage": 0.8})
 
     assert (result.rounds[1].accepted, result.scores["coverage"], result.complete) == (True, 5 / 6, True)
@@ -166,9 +178,9 @@ async def test_a_met_goal_may_fall(court: Open) -> None:
     ids=["both orders", "one order and a tie", "split", "ties", "unsure"],
 )
 async def test_drafts_are_compared_in_both_orders(
-    any_court: Open, choice: Callable[[Sheet], str], votes: tuple[int, int, int] | None, accepted: bool
+    any_harness: OpenHarness, choice: Callable[[Sheet], str], votes: tuple[int, int, int] | None, accepted: bool
 ) -> None:
-    opened = any_court(Choosing(ENDING, choice))
+    opened = any_harness(Choosing(ENDING, choice))
     result = await opened.refine(GOOD)
 
     revision = result.rounds[1]
@@ -183,8 +195,8 @@ async def test_drafts_are_compared_in_both_orders(
     assert result.summary == (ENDING if accepted else GOOD)
 
 
-async def test_a_comparison_sees_what_matters_and_errors(court: Open) -> None:
-    opened = court()
+async def test_a_comparison_sees_what_matters_and_errors(harness: OpenHarness) -> None:
+    opened = harness()
     await opened.refine(POOR, settings={"query": "Who are the keepers?"}, rounds=1)
 
     for sheet in opened.asked("choose_draft"):
@@ -200,8 +212,8 @@ async def test_a_comparison_sees_what_matters_and_errors(court: Open) -> None:
 
 
 @pytest.mark.slow
-async def test_reasons_of_comparisons_are_on_record(court: Open) -> None:
-    opened = court(Choosing(ENDING, preferring("That is all")))
+async def test_reasons_of_comparisons_are_on_record(harness: OpenHarness) -> None:
+    opened = harness(Choosing(ENDING, preferring("That is all")))
     result = await opened.refine(GOOD)
 
     trace = read_trace(opened.store, result.run.id)
@@ -215,39 +227,39 @@ async def test_reasons_of_comparisons_are_on_record(court: Open) -> None:
 
 
 # One right sentence more, and a wrong one.
-FLAWED, MENDED = told(1, 2, wrong={3: "Joe"}), told(1, 2, 3)
+FLAWED, MENDED = summary_of(1, 2, wrong={3: "Joe"}), summary_of(1, 2, 3)
 
 
 @pytest.mark.slow
-async def test_a_rewrites_errors_are_corrected_before_comparison(any_court: Open) -> None:
-    opened = any_court(Choosing(FLAWED, preferring(MENDED)))
-    result = await opened.refine(told(1), rounds=1)
+async def test_a_rewrites_errors_are_corrected_before_comparison(any_harness: OpenHarness) -> None:
+    opened = any_harness(Choosing(FLAWED, preferring(MENDED)))
+    result = await opened.refine(summary_of(1), rounds=1)
 
     ways = [sheet.prompt for sheet in opened.asked("edit", "revise", "choose_draft")]
     assert ways == ["edit", "revise", "choose_draft", "choose_draft"]
     (mending,) = opened.asked("revise")
     assert (mending.within("summary"), len(mending.items("points"))) == (FLAWED, 1)
-    assert {sheet.within("first") for sheet in opened.asked("choose_draft")} == {told(1), MENDED}
+    assert {sheet.within("first") for sheet in opened.asked("choose_draft")} == {summary_of(1), MENDED}
     assert [round_.accepted for round_ in result.rounds] == [True, True]
     assert result.summary == MENDED
 
 
 @pytest.mark.slow
-async def test_rewrite_with_a_lasting_error_is_refused(court: Open) -> None:
-    opened = court(Saying(FLAWED))
-    result = await opened.refine(told(1), rounds=1)
+async def test_rewrite_with_a_lasting_error_is_refused(harness: OpenHarness) -> None:
+    opened = harness(FixedRevision(FLAWED))
+    result = await opened.refine(summary_of(1), rounds=1)
 
     assert (len(opened.asked("edit")), len(opened.asked("revise"))) == (1, 1), "it is corrected once"
     assert not opened.asked("choose_draft")
     assert result.rounds[1].reason == "1 new error: The keeper number 3 is called Joe."
-    assert result.summary == told(1)
+    assert result.summary == summary_of(1)
 
 
 @pytest.mark.slow
-async def test_errors_are_corrected_after_a_refused_rewrite(court: Open) -> None:
-    opened = court(Choosing(f"{POOR} The sea is cold.", lambda _: "tie"))
+async def test_errors_are_corrected_after_a_refused_rewrite(harness: OpenHarness) -> None:
+    opened = harness(Choosing(f"{POOR} The sea is cold.", lambda _: "tie"))
     result = await opened.refine(POOR, rounds=2)
 
     assert stories(result)[1:] == [(1, ("consistency", "coverage"), False), (2, ("consistency",), True)]
     assert [sheet.within("summary") for sheet in opened.asked("edit", "revise")] == [POOR, POOR]
-    assert result.summary == told(1, 2)
+    assert result.summary == summary_of(1, 2)

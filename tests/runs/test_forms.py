@@ -11,10 +11,10 @@ from redraft.errors import BudgetError, IncompleteError, RunError, StoreError
 from redraft.llm.reasoning_budget import MAX_ROOM
 from redraft.runs.session import runner_of
 from redraft.store.runs import Runs
-from tests.chatserver import Answer, ChatServer, Seen
-from tests.cli.inside import Inside
+from tests.chatserver import Answer, ChatRequest, ChatServer
+from tests.cli.local_command import LocalCommand
 from tests.command import Command
-from tests.judges import KEY, Court, told
+from tests.judges import KEY, Harness, summary_of
 from tests.llm.test_modes import mode_of
 from tests.store.support import dump
 from tests.support import story
@@ -26,32 +26,32 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_run_keeps_its_reply_form(tmp_path: Path) -> None:
-    court = Court(tmp_path)
-    with court.served() as server:
+    harness = Harness(tmp_path)
+    with harness.served() as server:
         with pytest.raises(BudgetError):
-            await court.evaluate(told(1, 2), settings={"replies": "plain"}, limits=Limits(max_calls=1))
-        run = court.store.runs.latest(1)[0]
+            await harness.evaluate(summary_of(1, 2), settings={"replies": "plain"}, limits=Limits(max_calls=1))
+        run = harness.store.runs.latest(1)[0]
         assert run.settings.replies == "plain"
-        await court.resume(run.id, limits=Limits())
+        await harness.resume(run.id, limits=Limits())
     assert len(server.seen) > 2
     assert {mode_of(request.body) for request in server.seen} == {"plain"}
-    court.store.close()
+    harness.store.close()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", [pytest.param("tools", marks=pytest.mark.nightly), "plain"])
 def test_command_line_sets_the_reply_form(tmp_path: Path, form: str) -> None:
-    court = Court(tmp_path / "court")
-    (tmp_path / "book.md").write_text(court.document.text, "utf-8")
-    (tmp_path / "summary.md").write_text(told(1, 2), "utf-8")
-    with court.served() as server:
+    harness = Harness(tmp_path / "harness")
+    (tmp_path / "book.md").write_text(harness.document.text, "utf-8")
+    (tmp_path / "summary.md").write_text(summary_of(1, 2), "utf-8")
+    with harness.served() as server:
         command = Command(tmp_path, server.base_url)
         done = command.run(
             "evaluate", "book.md", "summary.md", "--model", "openai:m", "--set", f"replies={form}", "--json"
         )
     assert done.code == 0, done.err
     assert {mode_of(request.body) for request in server.seen} == {form}
-    court.store.close()
+    harness.store.close()
 
 
 STORY = "# Light\n\nInes kept the light on the cape for years.\n\n## End\n\nOne night it went out and a ship sank.\n"
@@ -66,7 +66,7 @@ def test_renamed_file_asks_nothing_again(tmp_path: Path, name: str) -> None:
     (tmp_path / "marked.md").write_bytes(STORY.encode("utf-8-sig"))
     (tmp_path / "wide.md").write_bytes(STORY.encode("utf-16"))
     with ChatServer() as server:
-        command = Inside(tmp_path, server.base_url, REDRAFT_MODEL="openai:m")
+        command = LocalCommand(tmp_path, server.base_url, REDRAFT_MODEL="openai:m")
         first = command.run("summarize", "book.md", "--json").json
         count = len(server.seen)
         repeated = command.run("summarize", str(tmp_path / "book.md") if name == "ABSOLUTE" else name, "--json").json
@@ -79,7 +79,7 @@ def test_renamed_file_asks_nothing_again(tmp_path: Path, name: str) -> None:
 async def test_endless_reasoning_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
-    def musing(request: Seen) -> Answer:
+    def musing(request: ChatRequest) -> Answer:
         limit = request.body["max_completion_tokens"]
         usage = {"prompt_tokens": 9, "completion_tokens": limit, "total_tokens": 9 + limit}
         return Answer("", finish_reason="length", usage=usage)

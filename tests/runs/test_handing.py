@@ -13,7 +13,7 @@ from redraft.errors import UsageError
 from redraft.graphs.review import requests, reviewed
 from redraft.readers.documents import parse
 from redraft.runs.inputs import caller_findings, read_findings
-from tests.cli.inside import Inside
+from tests.cli.local_command import LocalCommand
 
 LINES = [
     "The keeper of the northern light was called Amos Finch.",
@@ -147,7 +147,7 @@ def test_missing_file_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_refine_brings_in_missing_facts(tmp_path: Path) -> None:
-    command = Inside(tmp_path)
+    command = LocalCommand(tmp_path)
     (tmp_path / "book.txt").write_text(TEXT, "utf-8")
     assert command.run("pack", "build", "book.txt", "--quiet").code == 0
     done = command.run("summarize", "book.txt", "-w", "20", "-o", "s.md", "--json")

@@ -11,20 +11,20 @@ import pytest
 from redraft.domain import Evaluation, Finding
 from redraft.evaluators.metric_info import goal_status, with_enough_verdicts
 from redraft.events import Event, RoundSettled
-from tests.judges import Court, Keepers, Said, Sheet, asked_of, told
+from tests.judges import Harness, PerfectModel, ScriptedReply, Sheet, keeper_in, summary_of
 
-SUMMARY = told(*range(1, 7))
+SUMMARY = summary_of(*range(1, 7))
 
 
-class Omittable(Keepers):
+class Omittable(PerfectModel):
     """Answers nothing about some keepers, however often it is asked; until it is told to speak."""
 
     def __init__(self, *silent: int) -> None:
         self.silent = set(silent)
 
-    def answer_from_summary(self, sheet: Sheet) -> Said:
+    def answer_from_summary(self, sheet: Sheet) -> ScriptedReply:
         answers = super().answer_from_summary(sheet)["answers"]
-        return {"answers": [item for item in answers if asked_of(sheet.judged[item["id"]]) not in self.silent]}
+        return {"answers": [item for item in answers if keeper_in(sheet.judged[item["id"]]) not in self.silent]}
 
 
 def evaluation(judged: int, unjudged: int, score: float = 1.0, **details: Any) -> Evaluation:
@@ -62,10 +62,10 @@ def test_few_verdicts_give_no_score() -> None:
 
 @pytest.mark.slow
 async def test_few_verdicts_meet_no_goal(tmp_path: Path) -> None:
-    court = Court(tmp_path, Omittable(5, 6))
+    harness = Harness(tmp_path, Omittable(5, 6))
     events: list[Event] = []
-    async with court.session(observer=events.append) as session:
-        result = await session.refine(court.document, SUMMARY, words=400, goals={"coverage": 0.8})
+    async with harness.session(observer=events.append) as session:
+        result = await session.refine(harness.document, SUMMARY, words=400, goals={"coverage": 0.8})
 
     coverage = result.evaluations["coverage"]
     assert (coverage.score, coverage.judged, coverage.unjudged) == (1.0, 4, 2)
@@ -73,43 +73,43 @@ async def test_few_verdicts_meet_no_goal(tmp_path: Path) -> None:
     assert result.goals == {"coverage": {"at_least": 0.8, "met": None, "judged_share": 4 / 6}}
     standings = [dict(event.standings) for event in events if isinstance(event, RoundSettled)]
     assert standings == [{"coverage": "unsure"}] * len(result.rounds)
-    assert not court.asked("revise")
+    assert not harness.asked("revise")
 
-    relaxed = await court.refine(SUMMARY, goals={"coverage": 0.8}, judged_share=0.6)
+    relaxed = await harness.refine(SUMMARY, goals={"coverage": 0.8}, judged_share=0.6)
     assert (relaxed.run.stop_reason, relaxed.complete) == ("goals_met", True)
-    court.store.close()
+    harness.store.close()
 
 
 async def test_sure_findings_are_corrected(tmp_path: Path) -> None:
-    court = Court(tmp_path, Omittable(3, 4, 5, 6))
-    result = await court.refine(told(1), goals={"coverage": 0.8, "consistency": 0.9})
+    harness = Harness(tmp_path, Omittable(3, 4, 5, 6))
+    result = await harness.refine(summary_of(1), goals={"coverage": 0.8, "consistency": 0.9})
 
     coverage = result.evaluations["coverage"]
     assert (coverage.outcome, coverage.score, coverage.judged, coverage.unjudged) == ("failed", None, 2, 4)
     assert [(round_.accepted, round_.reason, len(round_.findings)) for round_ in result.rounds[1:]] == [
         (True, "the revision is preferred in both orders", 1)
     ]
-    assert (told(2) in result.draft.text, coverage.findings) == (True, ())
+    assert (summary_of(2) in result.draft.text, coverage.findings) == (True, ())
     assert (result.run.status, result.run.stop_reason) == ("done", "unsure")
     assert {metric: goal["met"] for metric, goal in result.goals.items()} == {"coverage": None, "consistency": True}
-    court.store.close()
+    harness.store.close()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("repaired", [False, True])
 async def test_resume_repeats_only_missing_verdicts(tmp_path: Path, repaired: bool) -> None:
     script = Omittable(5, 6)
-    court = Court(tmp_path, script)
+    harness = Harness(tmp_path, script)
     if repaired:
-        court.script = _Repaired(script)
-    result = await court.refine(SUMMARY, goals={"coverage": 0.8})
+        harness.script = _Repaired(script)
+    result = await harness.refine(SUMMARY, goals={"coverage": 0.8})
     assert result.run.stop_reason == "unsure"
 
     async def resumed() -> tuple[Any, list[set[int]]]:
-        court.forget()
-        async with court.session() as session:
+        harness.clear_sheets()
+        async with harness.session() as session:
             done = await session.resume(result.run.id)
-        return done, [set(map(asked_of, sheet.judged.values())) for sheet in court.sheets if sheet.judged]
+        return done, [set(map(keeper_in, sheet.judged.values())) for sheet in harness.sheets if sheet.judged]
 
     # Still silent: it is asked for these two once more, each time.
     for _ in range(2):
@@ -119,67 +119,67 @@ async def test_resume_repeats_only_missing_verdicts(tmp_path: Path, repaired: bo
     done, calls = await resumed()
     assert (done.run.stop_reason, done.scores["coverage"], calls) == ("goals_met", 1.0, [{5, 6}])
     assert (await resumed())[1] == []
-    court.store.close()
+    harness.store.close()
 
 
-class _Repaired(Keepers):
+class _Repaired(PerfectModel):
     """The first reply to whatever is asked about the summary cannot be read."""
 
-    def __init__(self, script: Keepers) -> None:
+    def __init__(self, script: PerfectModel) -> None:
         self.script = script
 
-    def answer_from_summary(self, sheet: Sheet) -> Said:
+    def answer_from_summary(self, sheet: Sheet) -> ScriptedReply:
         return self.script(sheet) if sheet.again or len(sheet.ids) < 6 else "Well."
 
 
 @pytest.mark.parametrize("refines", [False, True])
 async def test_resume_asks_for_missing_verdicts(tmp_path: Path, refines: bool) -> None:
     script = Omittable(6)
-    court = Court(tmp_path, script)
+    harness = Harness(tmp_path, script)
     if refines:
-        result = await court.refine(SUMMARY, goals={"coverage": 0.8})
+        result = await harness.refine(SUMMARY, goals={"coverage": 0.8})
         assert result.run.stop_reason == "goals_met"
     else:
-        result = await court.evaluate(SUMMARY, metrics=("coverage",))
+        result = await harness.evaluate(SUMMARY, metrics=("coverage",))
     assert result.complete
     assert result.unjudged == result.record().unjudged == {"coverage": 1}
 
     script.silent.clear()
-    court.forget()
-    async with court.session() as session:
+    harness.clear_sheets()
+    async with harness.session() as session:
         resumed = await session.resume(result.run.id)
     assert (resumed.evaluations["coverage"].judged, resumed.unjudged) == (6, {})
-    assert [asked_of(question) for sheet in court.sheets for question in sheet.judged.values()] == [6]
-    court.store.close()
+    assert [keeper_in(question) for sheet in harness.sheets for question in sheet.judged.values()] == [6]
+    harness.store.close()
 
 
-class Hasty(Keepers):
+class Hasty(PerfectModel):
     """Asks two questions about some sentences of the summary, and passes over the others."""
 
     def __init__(self, *examined: int) -> None:
         self.examined = examined
 
-    def ask_summary(self, sheet: Sheet) -> Said:
+    def ask_summary(self, sheet: Sheet) -> ScriptedReply:
         sentences = super().ask_summary(sheet)["sentences"]
-        examined = [entry for entry in sentences if asked_of(sheet.judged[entry["id"]]) in self.examined]
+        examined = [entry for entry in sentences if keeper_in(sheet.judged[entry["id"]]) in self.examined]
         return {"sentences": [entry | {"questions": entry["questions"] * 2} for entry in examined]}
 
 
 async def test_skipped_sentence_counts_as_others_do(tmp_path: Path) -> None:
     for examined, judged, unjudged, outcome in ((4, 8, 4, "scored"), (2, 4, 8, "failed")):
-        court = Court(tmp_path / str(examined), Hasty(*range(1, 1 + examined)))
-        result = await court.evaluate(SUMMARY, metrics=("consistency",))
+        harness = Harness(tmp_path / str(examined), Hasty(*range(1, 1 + examined)))
+        result = await harness.evaluate(SUMMARY, metrics=("consistency",))
         consistency = result.evaluations["consistency"]
         assert (consistency.judged, consistency.unjudged, consistency.outcome) == (judged, unjudged, outcome)
-        court.store.close()
+        harness.store.close()
 
 
 @pytest.mark.slow
 async def test_deciding_model_sees_unsure_goals(tmp_path: Path) -> None:
-    court = Court(tmp_path, Omittable(5, 6))
-    summary = told(*range(1, 7), wrong={2: "Bob"})
-    await court.refine(summary, goals={"coverage": 0.7, "consistency": 1.0}, policy="agent")
+    harness = Harness(tmp_path, Omittable(5, 6))
+    summary = summary_of(*range(1, 7), wrong={2: "Bob"})
+    await harness.refine(summary, goals={"coverage": 0.7, "consistency": 1.0}, policy="agent")
 
-    board = court.asked("decide")[0].items("scoreboard").values()
+    board = harness.asked("decide")[0].items("scoreboard").values()
     assert {row["metric"]: row["met"] for row in board} == {"coverage": "unsure", "consistency": "no"}
-    court.store.close()
+    harness.store.close()

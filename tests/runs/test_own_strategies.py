@@ -15,16 +15,16 @@ from redraft import graphs as public
 from redraft.errors import RunError
 from redraft.graphs import strategies
 from redraft.graphs.assembly import draft, judge, summarizer
-from tests.judges import Court, island
+from tests.judges import Harness, island
 
 BOOK = island(3)
 
 
 @pytest.fixture
-def court(tmp_path: Path) -> Iterator[Court]:
-    court = Court(tmp_path)
-    yield court
-    court.store.close()
+def harness(tmp_path: Path) -> Iterator[Harness]:
+    harness = Harness(tmp_path)
+    yield harness
+    harness.store.close()
 
 
 class Opening:
@@ -51,8 +51,8 @@ def opening(monkeypatch: pytest.MonkeyPatch) -> graphs.Strategy:
     return graphs.Strategy("opening", Opening.graph, graphs.Planner.empty_plan, ())
 
 
-async def test_strategy_may_be_an_object(court: Court, opening: graphs.Strategy) -> None:
-    async with court.session() as session:
+async def test_strategy_may_be_an_object(harness: Harness, opening: graphs.Strategy) -> None:
+    async with harness.session() as session:
         result = await session.summarize(BOOK, strategy=opening, words=20)
         assert result.summary == " ".join(BOOK.text.split()[:20])
         assert result.settings.strategy == "opening"
@@ -64,20 +64,20 @@ async def test_strategy_may_be_an_object(court: Court, opening: graphs.Strategy)
 
 
 async def test_resume_needs_the_strategy_again(
-    court: Court, opening: graphs.Strategy, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, opening: graphs.Strategy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with court.session() as session:
+    async with harness.session() as session:
         result = await session.summarize(BOOK, strategy=opening, words=20)
     monkeypatch.setattr(strategies, "_objects", {})  # as in another process
-    async with court.session() as session:
+    async with harness.session() as session:
         with pytest.raises(RunError, match="the strategy opening, an object of the program that began it"):
             await session.resume(result.run.id)
-    async with court.session(strategies=[opening]) as session:
+    async with harness.session(strategies=[opening]) as session:
         assert (await session.resume(result.run.id)).summary == result.summary
 
 
-async def test_input_of_a_graph_names_its_strategy(court: Court) -> None:
-    async with Session(court.store) as session:
+async def test_input_of_a_graph_names_its_strategy(harness: Harness) -> None:
+    async with Session(harness.store) as session:
         task = {"source": await session.add(BOOK), "words": 20, "strategy": "direct"}
         with pytest.raises(UsageError, match="the graph drafts by hierarchical, so the strategy 'direct'"):
             await draft("hierarchical").compile().ainvoke({"order": task}, context=session)
@@ -88,10 +88,10 @@ async def test_input_of_a_graph_names_its_strategy(court: Court) -> None:
             assert (await session.result(state["result"]["run"])).settings.strategy == "direct"
 
 
-async def test_graph_takes_an_order(court: Court) -> None:
+async def test_graph_takes_an_order(harness: Harness) -> None:
     order: Any = read_order("summarize", {"words": 60, "strategy": "direct"})
     graph: Any = draft().compile()
-    async with Session(court.store) as session:
+    async with Session(harness.store) as session:
         with pytest.raises(UsageError, match="the order names no document"):
             await graph.ainvoke({"order": order}, context=session)
         order = order.model_copy(update={"source": await session.add(island())})
@@ -103,10 +103,10 @@ async def test_graph_takes_an_order(court: Court) -> None:
     assert (settings.words, settings.strategy) == (60, "direct")
 
 
-async def test_order_written_amid_a_run_is_refused(court: Court) -> None:
+async def test_order_written_amid_a_run_is_refused(harness: Harness) -> None:
     graph = summarizer("hierarchical").compile(checkpointer=InMemorySaver(), interrupt_before=["judge"])
     thread: Any = {"configurable": {"thread_id": "1"}}
-    async with Session(court.store) as session:
+    async with Session(harness.store) as session:
         order = {"source": await session.add(island()), "words": 60, "goals": {"coverage": 0.9}, "rounds": 1}
         await graph.ainvoke({"order": order}, thread, context=session)
         state = await graph.aget_state(thread)

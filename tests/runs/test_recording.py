@@ -24,7 +24,7 @@ from redraft.text.languages import language_spans_of
 from redraft.text.origins import indexed
 from redraft.text.sentences import sentences
 from redraft.text.vectors import Embeddings, load_encoder
-from tests.chatserver import ChatServer, Seen
+from tests.chatserver import ChatRequest, ChatServer
 from tests.history.test_embedded import Counting
 
 MINUTES = redraft.Document.from_text("The board met at seven. It was cold. " * 4, "Minutes")
@@ -125,7 +125,7 @@ def test_outdated_reply_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_named_model_is_replayed_without_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def serve(request: Seen) -> str:
+    def serve(request: ChatRequest) -> str:
         return json.dumps({"faults": [], "reason": "", "level": 3})
 
     path = tmp_path / "judge.jsonl"

@@ -19,13 +19,26 @@ from redraft.report.history.results import Result
 from redraft.settings import JudgeConfig, PolicyName
 from redraft.text.words import count_words
 from tests.chatserver import Answer
-from tests.judges import KEY, Court, Json, Keepers, Lazy, Said, Saying, Sheet, island, keepers_in, looked_up, told
-from tests.runs.courts import Open
+from tests.judges import (
+    KEY,
+    FixedRevision,
+    Harness,
+    Json,
+    LazyReviser,
+    PerfectModel,
+    ScriptedReply,
+    Sheet,
+    complete_point,
+    island,
+    keepers_in,
+    summary_of,
+)
+from tests.runs.harnesses import OpenHarness
 
 POLICIES: tuple[PolicyName, ...] = ("editor", "agent", "paper")
 # Of the first six keepers, whom the pack asks about, it tells one rightly and one wrongly.
-POOR = told(1, wrong={2: "Bob"})
-GOOD = told(1, 2, 3, 4, 5, 6)
+POOR = summary_of(1, wrong={2: "Bob"})
+GOOD = summary_of(1, 2, 3, 4, 5, 6)
 TIGHT = {"words": count_words(GOOD)}
 
 FOLLOWING_OR_NOT = pytest.mark.parametrize("policy", ["paper", "editor"])
@@ -47,8 +60,8 @@ def mended_in(result: Result) -> list[set[str]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", POLICIES)
-async def test_every_policy_meets_the_goals(court: Open, policy: PolicyName) -> None:
-    result = await court().refine(POOR, policy=policy, settings=TIGHT)
+async def test_every_policy_meets_the_goals(harness: OpenHarness, policy: PolicyName) -> None:
+    result = await harness().refine(POOR, policy=policy, settings=TIGHT)
 
     aims = [("coverage",), ("consistency",)] if policy == "paper" else [("consistency", "coverage")]
     assert [round_.aims for round_ in result.rounds[1:]] == aims
@@ -59,8 +72,8 @@ async def test_every_policy_meets_the_goals(court: Open, policy: PolicyName) -> 
     assert keepers_in(result.summary or "") == keepers_in(GOOD)
 
 
-async def test_the_paper_leaves_met_goals_alone(court: Open) -> None:
-    opened = court()
+async def test_the_paper_leaves_met_goals_alone(harness: OpenHarness) -> None:
+    opened = harness()
     result = await opened.refine(GOOD, policy="paper")
 
     assert (result.run.stop_reason, result.summary, stories(result)) == ("goals_met", GOOD, [(0, (), True)])
@@ -68,8 +81,8 @@ async def test_the_paper_leaves_met_goals_alone(court: Open) -> None:
 
 
 @pytest.mark.parametrize(("draft", "reason"), [(GOOD, "goals_met"), (POOR, "rounds")])
-async def test_without_rounds_a_draft_is_only_judged(court: Open, draft: str, reason: str) -> None:
-    opened = court()
+async def test_without_rounds_a_draft_is_only_judged(harness: OpenHarness, draft: str, reason: str) -> None:
+    opened = harness()
     result = await opened.refine(draft, rounds=0)
 
     assert (result.summary, result.run.stop_reason) == (draft, reason)
@@ -78,9 +91,9 @@ async def test_without_rounds_a_draft_is_only_judged(court: Open, draft: str, re
 
 
 @FOLLOWING_OR_NOT
-async def test_errors_alone_are_corrected_in_place(court: Open, policy: PolicyName) -> None:
-    opened = court()
-    draft = told(1, 3, 4, 5, 6, wrong={2: "Bob"})
+async def test_errors_alone_are_corrected_in_place(harness: OpenHarness, policy: PolicyName) -> None:
+    opened = harness()
+    draft = summary_of(1, 3, 4, 5, 6, wrong={2: "Bob"})
     result = await opened.refine(draft, policy=policy, goals={"coverage": 0.8, "consistency": 0.8}, settings=TIGHT)
 
     assert result.run.stop_reason == "goals_met"
@@ -95,26 +108,26 @@ async def test_errors_alone_are_corrected_in_place(court: Open, policy: PolicyNa
 
 @pytest.mark.slow
 @FOLLOWING_OR_NOT
-async def test_it_ends_when_the_rounds_are_used(court: Open, policy: PolicyName) -> None:
-    result = await court(Lazy()).refine(POOR, policy=policy, rounds=2)
+async def test_it_ends_when_the_rounds_are_used(harness: OpenHarness, policy: PolicyName) -> None:
+    result = await harness(LazyReviser()).refine(POOR, policy=policy, rounds=2)
 
     assert result.run.stop_reason == "rounds"
     assert [round_.number for round_ in result.rounds] == [0, 1, 2]
     assert not result.complete
 
 
-async def test_it_ends_when_no_rewrite_is_preferred(court: Open) -> None:
-    wordy = Saying(lambda sheet: f"{sheet.within('summary')} The sea is cold.")
-    opened = court(wordy)
-    result = await opened.refine(told(1))
+async def test_it_ends_when_no_rewrite_is_preferred(harness: OpenHarness) -> None:
+    wordy = FixedRevision(lambda sheet: f"{sheet.within('summary')} The sea is cold.")
+    opened = harness(wordy)
+    result = await opened.refine(summary_of(1))
 
     assert result.run.stop_reason == "no_progress"
     assert [(round_.accepted, round_.reason) for round_ in result.rounds[1:]] == [(False, "neither draft is preferred")]
-    assert (result.summary, len(opened.asked("edit"))) == (told(1), 1)
+    assert (result.summary, len(opened.asked("edit"))) == (summary_of(1), 1)
 
 
-async def test_run_ends_when_nothing_is_to_fix(court: Open) -> None:
-    opened = court()
+async def test_run_ends_when_nothing_is_to_fix(harness: OpenHarness) -> None:
+    opened = harness()
     result = await opened.refine("The sea is cold.", policy="paper", goals={"consistency": 0.5})
 
     assert result.run.stop_reason == "nothing_to_fix"
@@ -124,11 +137,11 @@ async def test_run_ends_when_nothing_is_to_fix(court: Open) -> None:
 
 
 @pytest.mark.slow
-async def test_budget_stops_it_another_continues_it(any_court: Open) -> None:
-    result = await any_court().refine(POOR)
+async def test_budget_stops_it_another_continues_it(any_harness: OpenHarness) -> None:
+    result = await any_harness().refine(POOR)
     calls = result.usage.calls
 
-    opened = any_court()
+    opened = any_harness()
     stopped = await opened.refine(POOR, limits=Limits(max_calls=calls - 1))
     assert (stopped.run.status, stopped.run.stop_reason) == ("stopped", "budget")
     assert keepers_in(stopped.summary or "")
@@ -140,8 +153,8 @@ async def test_budget_stops_it_another_continues_it(any_court: Open) -> None:
 
 
 @pytest.mark.slow
-async def test_it_ends_when_a_person_says_so(court: Open) -> None:
-    opened = court()
+async def test_it_ends_when_a_person_says_so(harness: OpenHarness) -> None:
+    opened = harness()
     result = await opened.refine(POOR, review=True, reviewer=answers({"stop": True}))
 
     assert (result.run.status, result.run.stop_reason) == ("done", "cancelled")
@@ -150,15 +163,15 @@ async def test_it_ends_when_a_person_says_so(court: Open) -> None:
 
 
 @pytest.mark.slow
-async def test_cancelled_run_keeps_its_best_draft(any_court: Open) -> None:
-    opened = any_court()
+async def test_cancelled_run_keeps_its_best_draft(any_harness: OpenHarness) -> None:
+    opened = any_harness()
     working: list[asyncio.Task[Result]] = []
 
-    def interrupt(sheet: Sheet) -> Said:
+    def interrupt(sheet: Sheet) -> ScriptedReply:
         if sheet.prompt == "edit" and "called Tom3" in sheet.within("summary"):
             working[0].get_loop().call_soon_threadsafe(working[0].cancel)
             return Answer(GOOD, latency=1) if opened.server else GOOD
-        return Lazy()(sheet)
+        return LazyReviser()(sheet)
 
     opened.script = interrupt
     working.append(asyncio.create_task(opened.refine(POOR, settings=TIGHT)))
@@ -169,7 +182,7 @@ async def test_cancelled_run_keeps_its_best_draft(any_court: Open) -> None:
     assert run.draft is not None
     assert keepers_in(opened.store.runs.draft(run.draft).text) == {1: "Tom1", 2: "Bob", 3: "Tom3"}
 
-    opened.script = Keepers()
+    opened.script = PerfectModel()
     done = await opened.resume(run.id)
     assert done.run.stop_reason == "goals_met"
     assert keepers_in(done.summary or "") == keepers_in(GOOD)
@@ -179,10 +192,10 @@ async def test_cancelled_run_keeps_its_best_draft(any_court: Open) -> None:
 
 
 @pytest.mark.slow
-async def test_paper_policy_returns_the_last_draft(court: Open) -> None:
-    worse = [told(3), told(4), told(5)]
+async def test_paper_policy_returns_the_last_draft(harness: OpenHarness) -> None:
+    worse = [summary_of(3), summary_of(4), summary_of(5)]
     revisions = iter(worse)
-    opened = court(Saying(lambda sheet: next(revisions)))
+    opened = harness(FixedRevision(lambda sheet: next(revisions)))
     result = await opened.refine(POOR, policy="paper", rounds=3)
 
     assert result.run.stop_reason == "rounds"
@@ -193,8 +206,8 @@ async def test_paper_policy_returns_the_last_draft(court: Open) -> None:
 
 
 @pytest.mark.slow
-async def test_paper_policy_continues_after_no_change(court: Open) -> None:
-    opened = court(Saying(POOR))
+async def test_paper_policy_continues_after_no_change(harness: OpenHarness) -> None:
+    opened = harness(FixedRevision(POOR))
     result = await opened.refine(POOR, policy="paper", rounds=3)
 
     assert result.run.stop_reason == "rounds"
@@ -209,7 +222,7 @@ async def test_paper_policy_continues_after_no_change(court: Open) -> None:
     ("reply", "reason"),
     [
         (POOR, "nothing was changed"),
-        (told(*range(1, 7)) + " It" + " goes" * 60 + " on.", "over the limit of 60"),
+        (summary_of(*range(1, 7)) + " It" + " goes" * 60 + " on.", "over the limit of 60"),
         ("", "empty"),
         ("It breaks off in the", "ends in the middle of a sentence"),
         (Answer(refusal="I would rather not."), "I would rather not"),
@@ -217,10 +230,10 @@ async def test_paper_policy_continues_after_no_change(court: Open) -> None:
     ids=["the same", "too long", "empty", "broken off", "refused"],
 )
 async def test_useless_revision_is_refused_with_reason(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reply: Said, reason: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reply: ScriptedReply, reason: str
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    opened = Court(tmp_path, Saying(reply))
+    opened = Harness(tmp_path, FixedRevision(reply))
     with opened.served():
         result = await opened.refine(POOR, settings={"words": 60}, rounds=1)
 
@@ -231,8 +244,8 @@ async def test_useless_revision_is_refused_with_reason(
 
 
 @pytest.mark.slow
-async def test_revision_keeps_to_the_word_limit(court: Open) -> None:
-    opened = court()
+async def test_revision_keeps_to_the_word_limit(harness: OpenHarness) -> None:
+    opened = harness()
     result = await opened.refine(POOR, settings={"words": 33})
 
     assert len(keepers_in(result.summary or "")) < 6
@@ -241,8 +254,8 @@ async def test_revision_keeps_to_the_word_limit(court: Open) -> None:
 
 
 @pytest.mark.slow
-async def test_unlimited_summary_keeps_its_length(court: Open) -> None:
-    opened = court()
+async def test_unlimited_summary_keeps_its_length(harness: OpenHarness) -> None:
+    opened = harness()
     long = POOR + " It" + " is" * 100 + " cold."
     await opened.refine(long, settings={"words": None}, rounds=1)
 
@@ -250,8 +263,8 @@ async def test_unlimited_summary_keeps_its_length(court: Open) -> None:
 
 
 @pytest.mark.slow
-async def test_fitting_document_is_shown_to_the_writer(court: Open) -> None:
-    opened = court(document=island(60))
+async def test_fitting_document_is_shown_to_the_writer(harness: OpenHarness) -> None:
+    opened = harness(document=island(60))
     await opened.refine(POOR, rounds=1)
     await opened.refine(POOR, rounds=1, settings={"context_tokens": 3200, "sample": 1})
 
@@ -260,16 +273,16 @@ async def test_fitting_document_is_shown_to_the_writer(court: Open) -> None:
     assert not does_not.within("document")
 
 
-class Mute(Keepers):
+class Mute(PerfectModel):
     """Has nothing to say of what a summary answers."""
 
-    def answer_from_summary(self, sheet: Sheet) -> Said:
+    def answer_from_summary(self, sheet: Sheet) -> ScriptedReply:
         return "I would rather not."
 
 
 @pytest.mark.slow
-async def test_the_paper_revises_nothing_without_verdicts(court: Open) -> None:
-    opened = court(Mute())
+async def test_the_paper_revises_nothing_without_verdicts(harness: OpenHarness) -> None:
+    opened = harness(Mute())
     result = await opened.refine(POOR, goals={"coverage": 0.8}, policy="paper")
 
     assert (result.status, result.run.stop_reason, result.summary) == ("incomplete", "unsure", POOR)
@@ -278,13 +291,13 @@ async def test_the_paper_revises_nothing_without_verdicts(court: Open) -> None:
     assert "no JSON object" in result.unscored["coverage"]
     assert not opened.asked("revise")
 
-    opened.script = Keepers()
+    opened.script = PerfectModel()
     assert (await opened.resume(result.run.id)).run.stop_reason == "goals_met"
 
 
 @pytest.mark.slow
-async def test_judgeable_goal_is_improved_beside_another(court: Open) -> None:
-    result = await court(Mute()).refine(told(1, wrong={2: "Bob"}), goals={"coverage": 0.8, "consistency": 1.0})
+async def test_judgeable_goal_is_improved_beside_another(harness: OpenHarness) -> None:
+    result = await harness(Mute()).refine(summary_of(1, wrong={2: "Bob"}), goals={"coverage": 0.8, "consistency": 1.0})
 
     assert (result.status, result.complete, result.unsure) == ("incomplete", False, ["coverage"])
     assert result.goals["consistency"]["met"]
@@ -295,26 +308,26 @@ async def test_judgeable_goal_is_improved_beside_another(court: Open) -> None:
 @pytest.mark.parametrize("gone", [ProviderError("no such key"), TransientError("nobody answers")])
 @pytest.mark.slow
 async def test_provider_lost_while_judging_is_an_error(
-    court: Open, monkeypatch: pytest.MonkeyPatch, gone: ModelError
+    harness: OpenHarness, monkeypatch: pytest.MonkeyPatch, gone: ModelError
 ) -> None:
     monkeypatch.setattr(rate_limiter, "FIRST_PAUSE", 0.001)
 
-    class Away(Keepers):
-        def answer_from_summary(self, sheet: Sheet) -> Said:
+    class Away(PerfectModel):
+        def answer_from_summary(self, sheet: Sheet) -> ScriptedReply:
             return gone
 
     with pytest.raises(type(gone)):
-        await court(Away()).refine(POOR)
+        await harness(Away()).refine(POOR)
 
 
 @pytest.mark.slow
-async def test_unjudgeable_revision_is_refused(court: Open) -> None:
-    class Shy(Keepers):
-        def answer_from_summary(self, sheet: Sheet) -> Said:
+async def test_unjudgeable_revision_is_refused(harness: OpenHarness) -> None:
+    class Shy(PerfectModel):
+        def answer_from_summary(self, sheet: Sheet) -> ScriptedReply:
             answers_ = super().answer_from_summary(sheet)
             return answers_ if "called Bob" in sheet.text else {"answers": []}
 
-    result = await court(Shy()).refine(POOR, rounds=1)
+    result = await harness(Shy()).refine(POOR, rounds=1)
 
     assert (result.rounds[1].accepted, result.rounds[1].reason) == (False, "coverage could not be judged")
     assert result.evaluations["coverage"].outcome == "scored"
@@ -334,14 +347,14 @@ def answers(*review_answers: Json) -> Callable[[ReviewQuestion], Any]:
 
 
 @pytest.mark.slow
-async def test_reviewer_sees_findings_before_each_revision(court: Open) -> None:
+async def test_reviewer_sees_findings_before_each_revision(harness: OpenHarness) -> None:
     review_questions: list[ReviewQuestion] = []
 
     async def nod(question: ReviewQuestion) -> Json:
         review_questions.append(question)
         return {}
 
-    result = await court(Lazy()).refine(POOR, review=True, reviewer=nod, settings=TIGHT, rounds=2)
+    result = await harness(LazyReviser()).refine(POOR, review=True, reviewer=nod, settings=TIGHT, rounds=2)
 
     assert [question["round"] for question in review_questions] == [1, 2]
     assert [{finding["id"] for finding in question["findings"]} for question in review_questions] == mended_in(result)
@@ -349,8 +362,8 @@ async def test_reviewer_sees_findings_before_each_revision(court: Open) -> None:
 
 
 @pytest.mark.slow
-async def test_dropped_finding_is_never_fixed(court: Open) -> None:
-    opened = court()
+async def test_dropped_finding_is_never_fixed(harness: OpenHarness) -> None:
+    opened = harness()
 
     async def spare_bob(question: ReviewQuestion) -> Json:
         dropped = ("Bob", "Tom5")
@@ -364,13 +377,13 @@ async def test_dropped_finding_is_never_fixed(court: Open) -> None:
 
     result = await opened.refine(POOR, review=True, reviewer=spare_bob)
 
-    assert keepers_in(result.summary or "") == keepers_in(told(1, 3, 4, 6, wrong={2: "Bob"}))
+    assert keepers_in(result.summary or "") == keepers_in(summary_of(1, 3, 4, 6, wrong={2: "Bob"}))
     assert result.run.stop_reason == "nothing_to_fix"
 
 
 @pytest.mark.slow
-async def test_request_of_the_reviewer_is_accepted(court: Open) -> None:
-    opened = court()
+async def test_request_of_the_reviewer_is_accepted(harness: OpenHarness) -> None:
+    opened = harness()
     say = answers({"add": ["The sea is cold."]})
     result = await opened.refine(POOR, review=True, reviewer=say, rounds=1)
 
@@ -383,9 +396,9 @@ async def test_request_of_the_reviewer_is_accepted(court: Open) -> None:
 
 
 @pytest.mark.slow
-async def test_refused_rounds_request_stays_on_record(court: Open) -> None:
+async def test_refused_rounds_request_stays_on_record(harness: OpenHarness) -> None:
     requests = answers({"add": ["Say more."]}, {"add": ["Say less."]})
-    opened = court(Saying(f"{POOR} {told(wrong={3: 'Joe'})}"))
+    opened = harness(FixedRevision(f"{POOR} {summary_of(wrong={3: 'Joe'})}"))
     result = await opened.refine(POOR, review=True, reviewer=requests, rounds=2)
 
     requests_on_record = opened.store.judgments.of(result.rounds[0].draft)["review"].findings
@@ -393,25 +406,25 @@ async def test_refused_rounds_request_stays_on_record(court: Open) -> None:
     assert [requests_on_record[0].id in round_.findings for round_ in result.rounds[1:]] == [True, False]
 
 
-class Refusing(Keepers):
+class Refusing(PerfectModel):
     """Leaves a person's requests, and corrects the rest."""
 
-    def edit(self, sheet: Sheet) -> Said:
+    def edit(self, sheet: Sheet) -> ScriptedReply:
         points, text = sheet.items("points"), sheet.within("summary")
         changes = {n for n, point in points.items() if point["task"] == "change"}
         for n in points.keys() - changes:
-            text = self.mended(text, looked_up(points[n], text, sheet.shown))
+            text = self.mended(text, complete_point(points[n], text, sheet.shown))
         lines = [f"{n}: {'left: not in the passages' if n in changes else 'fixed'}" for n in points]
         return "\n".join(("<points>", *lines, "</points>", "<revision>", text, "</revision>"))
 
 
-class Spoiling(Keepers):
+class Spoiling(PerfectModel):
     """Adds an error where it edits, and does not correct it."""
 
-    def edit(self, sheet: Sheet) -> Said:
-        return f"{POOR} {told(wrong={3: 'Joe'})}"
+    def edit(self, sheet: Sheet) -> ScriptedReply:
+        return f"{POOR} {summary_of(wrong={3: 'Joe'})}"
 
-    def revise(self, sheet: Sheet) -> Said:
+    def revise(self, sheet: Sheet) -> ScriptedReply:
         return sheet.within("summary") if "Joe" in sheet.within("summary") else super().revise(sheet)
 
 
@@ -419,15 +432,15 @@ class Spoiling(Keepers):
 @pytest.mark.parametrize(
     ("script", "rounds", "state"),
     [
-        (Keepers, [(1, ("review", "consistency", "coverage"), True)], "fixed"),
+        (PerfectModel, [(1, ("review", "consistency", "coverage"), True)], "fixed"),
         (Refusing, [(1, ("review", "consistency", "coverage"), False), (2, ("consistency",), True)], "open"),
         (Spoiling, [(1, ("review", "consistency", "coverage"), False), (2, ("consistency",), True)], "open"),
     ],
 )
 async def test_errors_and_requests_are_corrected_together(
-    court: Open, script: type[Keepers], rounds: list[tuple[int, tuple[str, ...], bool]], state: str
+    harness: OpenHarness, script: type[PerfectModel], rounds: list[tuple[int, tuple[str, ...], bool]], state: str
 ) -> None:
-    opened = court(script())
+    opened = harness(script())
     request = Finding("review", "request", "change", "Say how it ends.")
     goals = RefineConfig(goals={"coverage": 0.1, "consistency": 1.0})
     async with opened.session() as session:
@@ -443,19 +456,19 @@ async def test_errors_and_requests_are_corrected_together(
 
 
 @pytest.mark.slow
-async def test_draft_edited_by_the_reviewer_is_judged(court: Open) -> None:
-    opened = court()
-    result = await opened.refine(POOR, review=True, reviewer=answers({"edited": told(1, 3)}), rounds=1)
+async def test_draft_edited_by_the_reviewer_is_judged(harness: OpenHarness) -> None:
+    opened = harness()
+    result = await opened.refine(POOR, review=True, reviewer=answers({"edited": summary_of(1, 3)}), rounds=1)
 
     assert stories(result) == [(0, (), True), (1, (), True)]
     assert result.rounds[1].reason == "edited by hand"
-    assert (result.summary, result.scores) == (told(1, 3), {"coverage": 2 / 6, "consistency": 1.0})
+    assert (result.summary, result.scores) == (summary_of(1, 3), {"coverage": 2 / 6, "consistency": 1.0})
     assert not opened.asked("revise")
 
 
 @pytest.mark.slow
-async def test_without_anybody_to_review_the_run_waits(court: Open) -> None:
-    opened = court()
+async def test_without_anybody_to_review_the_run_waits(harness: OpenHarness) -> None:
+    opened = harness()
     waiting = await opened.refine(POOR, review=True)
     assert (waiting.run.status, waiting.run.stop_reason, waiting.run.error) == ("waiting", "review", None)
     assert waiting.summary == POOR
@@ -468,10 +481,10 @@ async def test_without_anybody_to_review_the_run_waits(court: Open) -> None:
 
 
 @pytest.mark.slow
-async def test_finished_refinement_is_not_repeated(court: Open) -> None:
-    opened = court()
+async def test_finished_refinement_is_not_repeated(harness: OpenHarness) -> None:
+    opened = harness()
     done = await opened.refine(POOR)
-    opened.forget()
+    opened.clear_sheets()
 
     assert (await opened.resume(done.run.id)).summary == done.summary
     result = await opened.refine(POOR)
@@ -482,9 +495,9 @@ async def test_finished_refinement_is_not_repeated(court: Open) -> None:
 
 @pytest.mark.slow
 async def test_fork_begins_with_a_rounds_draft(tmp_path: Path) -> None:
-    opened = Court(tmp_path, Lazy())
-    first = await opened.refine(told(1), rounds=2)
-    opened.forget()
+    opened = Harness(tmp_path, LazyReviser())
+    first = await opened.refine(summary_of(1), rounds=2)
+    opened.clear_sheets()
     async with opened.session() as session:
         forked = await session.fork(first.run.id, 1, refinement=RefineConfig(goals={"coverage": 0.5}))
 
@@ -499,29 +512,29 @@ async def test_fork_begins_with_a_rounds_draft(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 async def test_old_prompts_need_a_fork(tmp_path: Path) -> None:
-    opened = Court(tmp_path, Lazy())
+    opened = Harness(tmp_path, LazyReviser())
     result = await opened.refine(POOR, rounds=2)
-    other_court = Court(tmp_path / "other", Lazy())
-    result = await other_court.refine(POOR, rounds=2, limits=Limits(max_calls=result.usage.calls - 1))
-    with sqlite3.connect(other_court.store.path) as raw:
+    other_harness = Harness(tmp_path / "other", LazyReviser())
+    result = await other_harness.refine(POOR, rounds=2, limits=Limits(max_calls=result.usage.calls - 1))
+    with sqlite3.connect(other_harness.store.path) as raw:
         raw.execute("UPDATE runs SET body = json_set(body, '$.prompt_hashes.revise', 'of before')")
     raw.close()
     with pytest.raises(PromptError, match="have changed since it began: revise") as caught:
-        await other_court.resume(result.run.id, Limits())
+        await other_harness.resume(result.run.id, Limits())
     assert f"the code that began it (redraft {version('redraft')})" in caught.value.hint
     assert f"`await session.fork({result.run.id!r}, 1)`" in caught.value.hint
-    async with other_court.session() as session:
+    async with other_harness.session() as session:
         forked = await session.fork(result.run.id, 1)
     assert (forked.run.status, forked.initial_scores) == ("done", {"coverage": 2 / 6, "consistency": 2 / 3})
 
 
 @pytest.mark.slow
 async def test_summary_is_drafted_and_refined_together(tmp_path: Path) -> None:
-    class Author(Keepers):
-        def summarize_whole(self, sheet: Sheet) -> Said:
+    class Author(PerfectModel):
+        def summarize_whole(self, sheet: Sheet) -> ScriptedReply:
             return POOR
 
-    opened = Court(tmp_path, Author())
+    opened = Harness(tmp_path, Author())
     async with opened.session() as session:
         result = await session.summarize(
             opened.document,
@@ -536,7 +549,7 @@ async def test_summary_is_drafted_and_refined_together(tmp_path: Path) -> None:
 
 
 async def test_the_result_tells_scores_goals_and_rounds(tmp_path: Path) -> None:
-    told_of = (await Court(tmp_path, Lazy()).refine(POOR, rounds=1)).record().model_dump(mode="json")
+    told_of = (await Harness(tmp_path, LazyReviser()).refine(POOR, rounds=1)).record().model_dump(mode="json")
 
     expected: Json = {
         "kind": "refine",
@@ -554,7 +567,7 @@ async def test_the_result_tells_scores_goals_and_rounds(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 async def test_checkpoints_hold_no_text_but_questions(tmp_path: Path) -> None:
-    opened = Court(tmp_path, Lazy())
+    opened = Harness(tmp_path, LazyReviser())
     opened.store.documents.add_text(GOOD)
     result = await opened.refine(POOR, review=True, reviewer=answers(), rounds=3)
     opened.store.close()

@@ -12,29 +12,40 @@ from redraft.domain import Usage
 from redraft.errors import EmptyReply, RefusedReply, RejectedRequest
 from redraft.report.history.results import Result
 from redraft.text.words import count_words
-from tests.judges import Json, Keepers, Said, Saying, Sheet, fact_of, island, keepers_in, named, told
-from tests.runs.courts import Open
+from tests.judges import (
+    FixedRevision,
+    Json,
+    PerfectModel,
+    ScriptedReply,
+    Sheet,
+    fact_of,
+    island,
+    keepers_in,
+    name_question,
+    summary_of,
+)
+from tests.runs.harnesses import OpenHarness
 from tests.runs.test_refining import GOOD, POOR, mended_in, stories
 
 
-def replies(*revisions: Said | Callable[[Sheet], Said]) -> Saying:
+def replies(*revisions: ScriptedReply | Callable[[Sheet], ScriptedReply]) -> FixedRevision:
     """A writer who revises by these, one a request, and by the last of them for ever."""
     remaining = list(revisions)
 
-    def revised(sheet: Sheet) -> Said:
+    def revised(sheet: Sheet) -> ScriptedReply:
         revision = remaining.pop(0) if len(remaining) > 1 else remaining[0]
         return revision(sheet) if callable(revision) else revision
 
-    return Saying(revised)
+    return FixedRevision(revised)
 
 
 # What it is told.
 
 
 @pytest.mark.parametrize("metric", ["consistency", "faithfulness"])
-async def test_unsupported_claim_is_removed_not_corrected(court: Open, metric: str) -> None:
-    opened = court()
-    result = await opened.refine(told(1, wrong={2: "Bob", 77: "Jim"}), goals={metric: 1.0})
+async def test_unsupported_claim_is_removed_not_corrected(harness: OpenHarness, metric: str) -> None:
+    opened = harness()
+    result = await opened.refine(summary_of(1, wrong={2: "Bob", 77: "Jim"}), goals={metric: 1.0})
 
     (sheet,) = opened.asked("revise")
     points = {point["sentence"]: point for point in sheet.items("points").values()}
@@ -43,21 +54,21 @@ async def test_unsupported_claim_is_removed_not_corrected(court: Open, metric: s
     assert "Tom2" in wrong["evidence"] + wrong.get("answer", "")
     assert "evidence" not in invented
     if metric == "consistency":
-        assert (invented["question"], invented["says"]) == (named(77), "Jim")
+        assert (invented["question"], invented["says"]) == (name_question(77), "Jim")
         assert "answer" not in invented
     assert result.run.stop_reason == "goals_met"
     assert keepers_in(result.summary or "") == {1: "Tom1", 2: "Tom2"}
 
 
-async def test_unsupported_wrong_sentence_loses_the_claim(court: Open) -> None:
-    class Vague(Keepers):
-        def verify_sentences(self, sheet: Sheet) -> Said:
+async def test_unsupported_wrong_sentence_loses_the_claim(harness: OpenHarness) -> None:
+    class Vague(PerfectModel):
+        def verify_sentences(self, sheet: Sheet) -> ScriptedReply:
             verdicts = super().verify_sentences(sheet)
             return {"sentences": [sentence | {"quote": "nobody ever wrote this"} for sentence in verdicts["sentences"]]}
 
-    opened = court(Vague())
+    opened = harness(Vague())
     # Keeper 9 is in no question of the pack.
-    result = await opened.refine(told(1, wrong={9: "Bob"}), goals={"faithfulness": 1.0})
+    result = await opened.refine(summary_of(1, wrong={9: "Bob"}), goals={"faithfulness": 1.0})
 
     (point,) = opened.asked("revise")[0].items("points").values()
     assert (point["task"], point["instruction"]) == ("remove", "A name, number or pronoun differs from the document.")
@@ -68,8 +79,8 @@ async def test_unsupported_wrong_sentence_loses_the_claim(court: Open) -> None:
 
 
 @pytest.mark.nightly
-async def test_reviser_reads_around_findings_without_room(court: Open) -> None:
-    opened = court(document=island(200))
+async def test_reviser_reads_around_findings_without_room(harness: OpenHarness) -> None:
+    opened = harness(document=island(200))
     noted: list[str] = []
     async with opened.session(observer=lambda event: noted.append(getattr(event, "message", ""))) as session:
         settings = opened.settings({"context_tokens": 3200, "words": 100})
@@ -86,9 +97,9 @@ async def test_reviser_reads_around_findings_without_room(court: Open) -> None:
 
 
 @pytest.mark.nightly
-async def test_passages_are_ordered_and_fit_the_window(court: Open) -> None:
-    opened = court(document=island(400))
-    summary = told(1, wrong={380: "Bob", 120: "Jim", 121: "Jon", 250: "Joe"})
+async def test_passages_are_ordered_and_fit_the_window(harness: OpenHarness) -> None:
+    opened = harness(document=island(400))
+    summary = summary_of(1, wrong={380: "Bob", 120: "Jim", 121: "Jon", 250: "Joe"})
     await opened.refine(summary, settings={"context_tokens": 3600}, goals={"consistency": 1.0}, rounds=1)
 
     (sheet,) = opened.asked("revise")
@@ -99,9 +110,9 @@ async def test_passages_are_ordered_and_fit_the_window(court: Open) -> None:
 
 
 @pytest.mark.slow
-async def test_small_window_has_fewer_passages_and_points(court: Open) -> None:
-    opened = court(document=island(120))
-    summary = told(wrong=dict.fromkeys(range(1, 41), "Bob"))
+async def test_small_window_has_fewer_passages_and_points(harness: OpenHarness) -> None:
+    opened = harness(document=island(120))
+    summary = summary_of(wrong=dict.fromkeys(range(1, 41), "Bob"))
     settings = {"context_tokens": 3000, "words": 300}
     result = await opened.refine(summary, settings=settings, goals={"consistency": 1.0}, policy="paper", rounds=1)
 
@@ -117,9 +128,9 @@ async def test_small_window_has_fewer_passages_and_points(court: Open) -> None:
 
 
 @pytest.mark.nightly
-async def test_points_without_room_wait_a_round(court: Open) -> None:
-    opened = court(Saying("The sea is cold."), document=island(120))
-    summary = told(wrong=dict.fromkeys(range(1, 41), "Bob"))
+async def test_points_without_room_wait_a_round(harness: OpenHarness) -> None:
+    opened = harness(FixedRevision("The sea is cold."), document=island(120))
+    summary = summary_of(wrong=dict.fromkeys(range(1, 41), "Bob"))
     settings = {"context_tokens": 3200, "words": 300}
     result = await opened.refine(summary, settings=settings, goals={"consistency": 1.0}, rounds=2)
 
@@ -133,11 +144,11 @@ async def test_points_without_room_wait_a_round(court: Open) -> None:
 
 
 @pytest.mark.slow
-async def test_persons_request_is_looked_up(court: Open) -> None:
+async def test_persons_request_is_looked_up(harness: OpenHarness) -> None:
     async def reviewer(question: ReviewQuestion) -> Json:
         return {"drop": [*range(1, len(question["findings"]) + 1)], "add": ["Tell of keeper number 150."]}
 
-    opened = court(document=island(200))
+    opened = harness(document=island(200))
     settings = {"context_tokens": 3500, "words": 100}
     await opened.refine(POOR, settings=settings, review=True, reviewer=reviewer, rounds=1)
 
@@ -158,14 +169,14 @@ USELESS = {
 
 
 @pytest.mark.parametrize("kind", USELESS)
-async def test_unchanged_revision_is_never_accepted(court: Open, kind: str) -> None:
+async def test_unchanged_revision_is_never_accepted(harness: OpenHarness, kind: str) -> None:
     useless = USELESS[kind]
     rounds_failed: list[int] = []
 
-    def revised(sheet: Sheet) -> Said:
+    def revised(sheet: Sheet) -> ScriptedReply:
         return GOOD if rounds_failed else useless
 
-    opened = court(Saying(revised))
+    opened = harness(FixedRevision(revised))
     async with opened.session(observer=lambda event: _count(event, rounds_failed)) as session:
         result = await session.refine(
             opened.document,
@@ -199,10 +210,10 @@ LOST = {
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", LOST)
 async def test_lost_revision_is_asked_again_on_resume(
-    court: Open, kind: str, capsys: pytest.CaptureFixture[str]
+    harness: OpenHarness, kind: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    replies_left: list[Said] = [LOST[kind]]
-    opened = court(Saying(lambda sheet: replies_left[0]))
+    replies_left: list[ScriptedReply] = [LOST[kind]]
+    opened = harness(FixedRevision(lambda sheet: replies_left[0]))
     lost = await opened.refine(POOR, settings={"words": 60}, goals={"coverage": 0.9})
 
     assert (lost.run.status, lost.run.stop_reason, lost.summary) == ("done", "no_progress", POOR)
@@ -226,8 +237,8 @@ async def test_lost_revision_is_asked_again_on_resume(
 
 
 @pytest.mark.parametrize("kind", ["much too long", "something else"])
-async def test_unchanged_revision_is_not_asked_again(court: Open, kind: str) -> None:
-    opened = court(Saying(USELESS[kind]))
+async def test_unchanged_revision_is_not_asked_again(harness: OpenHarness, kind: str) -> None:
+    opened = harness(FixedRevision(USELESS[kind]))
     result = await opened.refine(POOR, settings={"words": 60}, goals={"coverage": 0.9})
     calls = len(opened.sheets)
 
@@ -236,14 +247,14 @@ async def test_unchanged_revision_is_not_asked_again(court: Open, kind: str) -> 
     assert len(opened.sheets) == calls
 
 
-async def test_lost_revision_repeats_no_judging(court: Open) -> None:
+async def test_lost_revision_repeats_no_judging(harness: OpenHarness) -> None:
     review_questions: list[ReviewQuestion] = []
 
     async def reviewer(question: ReviewQuestion) -> Json:
         review_questions.append(question)
         return {}
 
-    opened = court(Saying(LOST["empty"]))
+    opened = harness(FixedRevision(LOST["empty"]))
     goals = {"coverage": 0.9}
     result = await opened.refine(POOR, settings={"words": 60}, goals=goals, review=True, reviewer=reviewer)
     count = len(review_questions)
@@ -256,12 +267,12 @@ async def test_lost_revision_repeats_no_judging(court: Open) -> None:
 
 
 @pytest.mark.slow
-async def test_foreign_summary_is_revised_in_its_language(court: Open) -> None:
-    opened = court()
+async def test_foreign_summary_is_revised_in_its_language(harness: OpenHarness) -> None:
+    opened = harness()
     await opened.refine(POOR, settings={"language": "German"}, rounds=1)
     assert "in paragraphs where useful, in German, and" in opened.asked("edit")[0].text
 
-    opened = court()
+    opened = harness()
     await opened.refine(POOR, rounds=1)
     assert "in paragraphs where useful, in the language of the summary, and" in opened.asked("edit")[0].text
 
@@ -271,8 +282,8 @@ def _count(event: object, rounds_failed: list[int]) -> None:
         rounds_failed.append(1)
 
 
-async def test_round_is_a_draw_of_its_own(court: Open) -> None:
-    opened = court(Saying(USELESS["much too long"]))
+async def test_round_is_a_draw_of_its_own(harness: OpenHarness) -> None:
+    opened = harness(FixedRevision(USELESS["much too long"]))
     result = await opened.refine(POOR, settings={"words": 60}, goals={"coverage": 0.9}, policy="paper", rounds=2)
 
     assert opened.model is not None
@@ -290,7 +301,7 @@ async def test_round_is_a_draw_of_its_own(court: Open) -> None:
 LONG = GOOD
 SHORT = f"{GOOD[:34]}{''.join(f', keeper number {n} is called Tom{n}' for n in range(2, 7))}."
 # And this tells of all but one in 41.
-ALMOST = f"{told(1, 2, 3, 4, 5)} And that is all about them."
+ALMOST = f"{summary_of(1, 2, 3, 4, 5)} And that is all about them."
 FORTY = {"words": 40}
 
 
@@ -305,8 +316,8 @@ def test_texts_have_their_intended_length() -> None:
 
 
 @pytest.mark.slow
-async def test_a_long_rewrite_is_shortened_before_judging(any_court: Open) -> None:
-    opened = any_court(replies(LONG, SHORT))
+async def test_a_long_rewrite_is_shortened_before_judging(any_harness: OpenHarness) -> None:
+    opened = any_harness(replies(LONG, SHORT))
     result = await opened.refine(POOR, settings=FORTY, rounds=1)
 
     first, second = opened.asked("edit", "revise")
@@ -318,8 +329,8 @@ async def test_a_long_rewrite_is_shortened_before_judging(any_court: Open) -> No
     assert {LONG, SHORT} & {sheet.within("summary") for sheet in opened.asked("find_stops")} == {SHORT}
 
 
-async def test_excess_over_the_limit_is_reported_back(court: Open) -> None:
-    opened = court(replies(f"{GOOD} It goes on.", f"{GOOD} It goes.", SHORT))
+async def test_excess_over_the_limit_is_reported_back(harness: OpenHarness) -> None:
+    opened = harness(replies(f"{GOOD} It goes on.", f"{GOOD} It goes.", SHORT))
     result = await opened.refine(POOR, settings=FORTY, rounds=1)
 
     assert opened.model is not None
@@ -330,8 +341,8 @@ async def test_excess_over_the_limit_is_reported_back(court: Open) -> None:
 
 
 @pytest.mark.slow
-async def test_what_no_model_shortens_loses_sentences(court: Open) -> None:
-    result = await court(replies(LONG)).refine(POOR, settings=FORTY, rounds=1)
+async def test_what_no_model_shortens_loses_sentences(harness: OpenHarness) -> None:
+    result = await harness(replies(LONG)).refine(POOR, settings=FORTY, rounds=1)
 
     assert result.rounds[1].accepted
     assert count_words(result.summary or "") <= 40
@@ -340,15 +351,15 @@ async def test_what_no_model_shortens_loses_sentences(court: Open) -> None:
 
 
 @pytest.mark.slow
-async def test_the_papers_revisions_are_shortened_too(court: Open) -> None:
-    result = await court(replies(LONG, SHORT)).refine(POOR, settings=FORTY, policy="paper", rounds=1)
+async def test_the_papers_revisions_are_shortened_too(harness: OpenHarness) -> None:
+    result = await harness(replies(LONG, SHORT)).refine(POOR, settings=FORTY, policy="paper", rounds=1)
 
     assert [round_.reason for round_ in result.rounds[1:]] == ["the policy accepts every revision"]
     assert result.summary == SHORT
 
 
-async def test_excuse_is_no_shortened_draft(court: Open) -> None:
-    opened = court(replies(LONG, USELESS["something else"]))
+async def test_excuse_is_no_shortened_draft(harness: OpenHarness) -> None:
+    opened = harness(replies(LONG, USELESS["something else"]))
     result = await opened.refine(POOR, settings=FORTY, policy="paper", rounds=1)
 
     assert len(keepers_in(result.summary or "")) == 5
@@ -356,13 +367,13 @@ async def test_excuse_is_no_shortened_draft(court: Open) -> None:
 
 
 @pytest.mark.slow
-async def test_used_up_budget_leaves_the_best_draft(court: Open) -> None:
-    opened = court(replies(LONG, SHORT))
+async def test_used_up_budget_leaves_the_best_draft(harness: OpenHarness) -> None:
+    opened = harness(replies(LONG, SHORT))
     result = await opened.refine(POOR, settings=FORTY, rounds=1)
     calls = result.usage.calls
 
     for spared in range(1, calls):
-        generous = court(replies(LONG, SHORT))
+        generous = harness(replies(LONG, SHORT))
         stopped = await generous.refine(POOR, settings=FORTY, rounds=1, limits=Limits(max_calls=calls - spared))
         assert stopped.summary in (POOR, SHORT)
         if generous.asked("revise") and not shortens(generous.asked("revise")[-1]):
@@ -373,8 +384,8 @@ async def test_used_up_budget_leaves_the_best_draft(court: Open) -> None:
 
 
 @pytest.mark.slow
-async def test_long_summary_is_shortened_despite_met_goals(court: Open) -> None:
-    opened = court(replies(SHORT))
+async def test_long_summary_is_shortened_despite_met_goals(harness: OpenHarness) -> None:
+    opened = harness(replies(SHORT))
     result = await opened.refine(LONG, settings=FORTY)
 
     assert [shortens(sheet) for sheet in opened.asked("revise")] == [True]
@@ -382,20 +393,20 @@ async def test_long_summary_is_shortened_despite_met_goals(court: Open) -> None:
 
 
 @pytest.mark.slow
-async def test_long_summary_is_shortened_before_correction(court: Open) -> None:
-    wrong = f"{told(1, 2, 3, 4, 5, wrong={6: 'Bob'})} And that is all about them, and about the island."
-    opened = court(replies(told(1, 2, 3, wrong={6: "Bob"}), told(1, 2, 3, 6)))
+async def test_long_summary_is_shortened_before_correction(harness: OpenHarness) -> None:
+    wrong = f"{summary_of(1, 2, 3, 4, 5, wrong={6: 'Bob'})} And that is all about them, and about the island."
+    opened = harness(replies(summary_of(1, 2, 3, wrong={6: "Bob"}), summary_of(1, 2, 3, 6)))
     result = await opened.refine(wrong, settings=FORTY, goals={"consistency": 1.0})
 
     assert [shortens(sheet) for sheet in opened.asked("revise")] == [True, False]
-    assert result.summary == told(1, 2, 3, 6)
+    assert result.summary == summary_of(1, 2, 3, 6)
 
 
-async def test_persons_draft_may_be_long(court: Open) -> None:
+async def test_persons_draft_may_be_long(harness: OpenHarness) -> None:
     async def reviewer(_question: ReviewQuestion) -> Json:
         return {"edited": LONG}
 
-    opened = court()
+    opened = harness()
     result = await opened.refine(POOR, settings=FORTY, review=True, reviewer=reviewer)
 
     assert (result.summary, result.run.stop_reason) == (LONG, "goals_met")
@@ -403,15 +414,19 @@ async def test_persons_draft_may_be_long(court: Open) -> None:
 
 
 @pytest.mark.slow
-async def test_model_stops_are_shortened(court: Open) -> None:
-    class Leading(Saying):
-        def decide(self, sheet: Sheet) -> Said:
+async def test_model_stops_are_shortened(harness: OpenHarness) -> None:
+    class Leading(FixedRevision):
+        def decide(self, sheet: Sheet) -> ScriptedReply:
             if sheet.items("tried"):
                 return {"why": "It will do.", "stop": True}
             return super().decide(sheet)
 
-    opened = court(Leading(lambda sheet: told(1, 2, 3, 4, 5) if shortens(sheet) else ALMOST))
+    opened = harness(Leading(lambda sheet: summary_of(1, 2, 3, 4, 5) if shortens(sheet) else ALMOST))
     result = await opened.refine(POOR, settings=FORTY, policy="agent")
 
-    assert (result.summary, result.run.stop_reason, result.run.why) == (told(1, 2, 3, 4, 5), "decided", "It will do.")
+    assert (result.summary, result.run.stop_reason, result.run.why) == (
+        summary_of(1, 2, 3, 4, 5),
+        "decided",
+        "It will do.",
+    )
     assert len(opened.asked("decide")) == 2

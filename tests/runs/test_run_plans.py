@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 
 from redraft import Limits, ModelSettings, Price, RunPlan, Session, Store, UsageError
-from tests.cli.inside import Inside
-from tests.judges import Court, island, told
+from tests.cli.local_command import LocalCommand
+from tests.judges import Harness, island, summary_of
 
 PRICED = ModelSettings(model="openai:nobody", price=Price(prompt=1.0, completion=2.0), context_tokens=4000)
 
 
 @pytest.fixture
-def court(tmp_path: Path) -> Iterator[Court]:
-    court = Court(tmp_path)
-    yield court
-    court.store.close()
+def harness(tmp_path: Path) -> Iterator[Harness]:
+    harness = Harness(tmp_path)
+    yield harness
+    harness.store.close()
 
 
 async def test_plan_has_calls_tokens_cost_asks_nobody(tmp_path: Path) -> None:
@@ -35,48 +35,48 @@ async def test_plan_has_calls_tokens_cost_asks_nobody(tmp_path: Path) -> None:
         assert not session.store.runs.stamps()
 
 
-async def test_run_with_the_maximum_as_limit_ends(court: Court) -> None:
-    with court.served() as server:
+async def test_run_with_the_maximum_as_limit_ends(harness: Harness) -> None:
+    with harness.served() as server:
         model = PRICED.model_copy(update={"base_url": server.base_url})
         async with Session(":memory:", model=model) as session:
-            plan = await session.plan(court.document, told(1), metrics=["consistency"])
+            plan = await session.plan(harness.document, summary_of(1), metrics=["consistency"])
         limits = Limits(max_cost=plan.max_cost_usd)
         async with Session(":memory:", model=model, limits=limits) as session:
-            result = await session.evaluate(court.document, told(1), metrics=["consistency"])
+            result = await session.evaluate(harness.document, summary_of(1), metrics=["consistency"])
     assert result.status == "done"
     assert result.usage.cost_usd is not None
     assert plan.max_cost_usd is not None
     assert result.usage.cost_usd <= plan.max_cost_usd
 
 
-async def test_plan_with_a_summary_evaluates_or_refines(court: Court) -> None:
-    async with court.session(limits=Limits(max_calls=900)) as session:
-        evaluated = await session.plan(court.document, told(1), metrics=["consistency"])
-        refined = await session.plan(court.document, told(1), goals={"consistency": 0.9}, rounds=1)
+async def test_plan_with_a_summary_evaluates_or_refines(harness: Harness) -> None:
+    async with harness.session(limits=Limits(max_calls=900)) as session:
+        evaluated = await session.plan(harness.document, summary_of(1), metrics=["consistency"])
+        refined = await session.plan(harness.document, summary_of(1), goals={"consistency": 0.9}, rounds=1)
         with pytest.raises(UsageError, match="until makes no difference to `evaluate`"):
-            await session.plan(court.document, told(1), until=200)
+            await session.plan(harness.document, summary_of(1), until=200)
         with pytest.raises(UsageError, match="there is no metric 'beauty'"):
-            await session.plan(court.document, metrics=["beauty"])
+            await session.plan(harness.document, metrics=["beauty"])
     assert [stage.name for stage in evaluated.stages] == ["consistency"]
     assert "revising" in [stage.name for stage in refined.stages]
     assert refined.calls > evaluated.calls
-    assert not court.sheets, "a model that is an object was not asked"
+    assert not harness.sheets, "a model that is an object was not asked"
 
 
 @pytest.mark.slow
-async def test_seconds_are_known_after_an_answer(court: Court) -> None:
-    async with court.session() as session:
-        await session.evaluate(court.document, told(1), metrics=["consistency"])
-        plan = await session.plan(court.document, told(1), metrics=["consistency"])
+async def test_seconds_are_known_after_an_answer(harness: Harness) -> None:
+    async with harness.session() as session:
+        await session.evaluate(harness.document, summary_of(1), metrics=["consistency"])
+        plan = await session.plan(harness.document, summary_of(1), metrics=["consistency"])
     assert plan.seconds is not None
 
 
 @pytest.mark.slow
 async def test_it_is_what_the_command_prints(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text(island().text, "utf-8")
-    (tmp_path / "poor.md").write_text(told(1), "utf-8")
+    (tmp_path / "poor.md").write_text(summary_of(1), "utf-8")
     command = ("evaluate", "book.md", "poor.md", "--metric", "consistency", "-m", "openai:m", "--dry-run", "--json")
-    printed = Inside(tmp_path, "http://127.0.0.1:9").run(*command).json
+    printed = LocalCommand(tmp_path, "http://127.0.0.1:9").run(*command).json
     with Store(":memory:") as store:
         async with Session(store, model=ModelSettings(model="openai:m", base_url="http://127.0.0.1:9")) as session:
             plan = await session.plan(tmp_path / "book.md", tmp_path / "poor.md", metrics=["consistency"])

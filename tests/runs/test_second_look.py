@@ -14,17 +14,17 @@ from redraft.errors import ModelError, ProviderError
 from redraft.evaluators.metric_info import withdrawn
 from redraft.report.history.trace import read_trace
 from redraft.settings import JudgeConfig, PolicyName
-from tests.judges import Keepers, Said, Sheet, asked_of, fact_of, island, keepers_in, told
-from tests.runs.courts import Open
+from tests.judges import PerfectModel, ScriptedReply, Sheet, fact_of, island, keeper_in, keepers_in, summary_of
+from tests.runs.harnesses import OpenHarness
 from tests.runs.test_refining import POLICIES, stories
 
 GOALS = {"consistency": 1.0}
 # The pack asks about the first six keepers, and what it knows of them is not asked again.
-TOLD = told(1, 2, 9, 10)
+TOLD = summary_of(1, 2, 9, 10)
 LISTED = "No document has these words in a row."
 
 
-class Blind(Keepers):
+class Blind(PerfectModel):
     """Sees nothing of some keepers when it judges, and reads well when it takes a second look.
 
     Whoever revises answers what is set down here by keeper, mends all else, and adds nothing.
@@ -36,15 +36,15 @@ class Blind(Keepers):
         self.unseen, self.again, self.answers, self.looks = set(unseen), again, dict(answers or {}), looks
         self.ruled: list[Sheet] = []
 
-    def answer_from_document(self, sheet: Sheet) -> Said:
+    def answer_from_document(self, sheet: Sheet) -> ScriptedReply:
         said = super().answer_from_document(sheet)
-        asked = {tag: asked_of(answer["text"]) for tag, answer in sheet.items("questions").items()}
+        asked = {tag: keeper_in(answer["text"]) for tag, answer in sheet.items("questions").items()}
         for answer in said["answers"]:
             if asked[answer["id"]] in self.unseen:
                 answer |= {"answer": "UNANSWERABLE", "quote": ""}
         return said
 
-    def rule_on_findings(self, sheet: Sheet) -> Said:
+    def rule_on_findings(self, sheet: Sheet) -> ScriptedReply:
         self.ruled.append(sheet)
         said = super().rule_on_findings(sheet)
         contested = any("against" in one for one in sheet.items("points").values())
@@ -52,10 +52,10 @@ class Blind(Keepers):
             return {"points": [point | {"verdict": "absent", "quote": ""} for point in said["points"]]}
         return said
 
-    def revise(self, sheet: Sheet) -> Said:
+    def revise(self, sheet: Sheet) -> ScriptedReply:
         text, lines = sheet.within("summary"), []
         for tag, point in sheet.items("points").items():
-            answer = self.answers.get(asked_of(point["question"])) if "question" in point else None
+            answer = self.answers.get(keeper_in(point["question"])) if "question" in point else None
             text = text if answer else self.mended(text, point)
             lines.append(f"{tag}: {answer or 'mended'}")
         return "<points>\n" + "\n".join(lines) + f"\n</points>\n<revision>\n{text}\n</revision>"
@@ -63,8 +63,8 @@ class Blind(Keepers):
     edit = revise
 
 
-async def test_overruled_finding_is_withdrawn_score_corrected(any_court: Open) -> None:
-    opened = any_court(Blind(9))
+async def test_overruled_finding_is_withdrawn_score_corrected(any_harness: OpenHarness) -> None:
+    opened = any_harness(Blind(9))
     result = await opened.refine(TOLD, goals=GOALS)
 
     assert result.initial_scores["consistency"] == 1.0
@@ -76,9 +76,9 @@ async def test_overruled_finding_is_withdrawn_score_corrected(any_court: Open) -
     assert result.record().model_dump(mode="json")["withdrawn"] == {"consistency": [record_json(gone)]}
 
 
-async def test_only_what_is_not_overruled_is_revised(court: Open) -> None:
-    opened = court(Blind(9))
-    result = await opened.refine(told(1, 2, 9, wrong={10: "Bob"}), goals=GOALS)
+async def test_only_what_is_not_overruled_is_revised(harness: OpenHarness) -> None:
+    opened = harness(Blind(9))
+    result = await opened.refine(summary_of(1, 2, 9, wrong={10: "Bob"}), goals=GOALS)
 
     (sheet,) = opened.asked("revise")
     assert [one["sentence"] for one in sheet.items("points").values()] == [fact_of(10, "Bob")]
@@ -87,18 +87,18 @@ async def test_only_what_is_not_overruled_is_revised(court: Open) -> None:
     assert not result.evaluations["consistency"].findings
 
 
-async def test_reviser_reads_what_the_second_look_quotes(court: Open) -> None:
+async def test_reviser_reads_what_the_second_look_quotes(harness: OpenHarness) -> None:
     class Closer(Blind):
         """Quotes another place of the document when it looks again."""
 
-        def rule_on_findings(self, sheet: Sheet) -> Said:
+        def rule_on_findings(self, sheet: Sheet) -> ScriptedReply:
             said = super().rule_on_findings(sheet)
             return {"points": [point | {"quote": fact_of(11)[:-1]} for point in said["points"]]}
 
-    opened = court(Closer())
+    opened = harness(Closer())
     # What the metric has not looked at twice, the second look before the revision decides.
     judging = JudgeConfig(second_look=False)
-    await opened.refine(told(1, 2, 9, wrong={10: "Bob"}), goals=GOALS, judging=judging)
+    await opened.refine(summary_of(1, 2, 9, wrong={10: "Bob"}), goals=GOALS, judging=judging)
 
     sheet, *_ = opened.asked("revise")
     (evidence,) = [one["evidence"] for one in sheet.items("points").values()]
@@ -106,20 +106,20 @@ async def test_reviser_reads_what_the_second_look_quotes(court: Open) -> None:
     assert evidence.endswith("."), "the whole sentence"
 
 
-async def test_what_is_overruled_in_a_rewrite_stays(court: Open) -> None:
+async def test_what_is_overruled_in_a_rewrite_stays(harness: OpenHarness) -> None:
     class Adding(Blind):
         """Adds a keeper whom it does not see when it judges, and prefers whoever tells of him."""
 
-        def edit(self, sheet: Sheet) -> Said:
+        def edit(self, sheet: Sheet) -> ScriptedReply:
             return TOLD
 
-        def choose_draft(self, sheet: Sheet) -> Said:
+        def choose_draft(self, sheet: Sheet) -> ScriptedReply:
             choice = "first" if sheet.within("first") == TOLD else "second"
             return {"reason": "More.", **dict.fromkeys(("clear", "content", "overall"), choice)}
 
     script = Adding(9)
-    opened = court(script)
-    result = await opened.refine(told(1, 2, 10), goals=GOALS)
+    opened = harness(script)
+    result = await opened.refine(summary_of(1, 2, 10), goals=GOALS)
 
     assert [len(sheet.items("points")) for sheet in script.ruled] == [1]
     assert not opened.asked("revise"), "there is nothing to correct"
@@ -127,29 +127,29 @@ async def test_what_is_overruled_in_a_rewrite_stays(court: Open) -> None:
 
 
 @pytest.mark.slow
-async def test_ruling_is_never_asked_again(court: Open) -> None:
+async def test_ruling_is_never_asked_again(harness: OpenHarness) -> None:
     script = Blind(9)
-    opened = court(script)
-    await opened.refine(told(1, 2, 9, wrong={10: "Bob"}), goals=GOALS)
-    await opened.refine(told(2, 9, wrong={10: "Bob"}), goals=GOALS)
-    result = await opened.evaluate(told(9), metrics=("consistency",))
+    opened = harness(script)
+    await opened.refine(summary_of(1, 2, 9, wrong={10: "Bob"}), goals=GOALS)
+    await opened.refine(summary_of(2, 9, wrong={10: "Bob"}), goals=GOALS)
+    result = await opened.evaluate(summary_of(9), metrics=("consistency",))
 
     assert [len(sheet.items("points")) for sheet in script.ruled] == [1]
     assert result.scores == {"consistency": 1.0}
 
 
-async def test_paper_policy_takes_every_finding(court: Open) -> None:
+async def test_paper_policy_takes_every_finding(harness: OpenHarness) -> None:
     script = Blind(9)
-    await court(script).refine(TOLD, goals=GOALS, policy="paper", rounds=1)
+    await harness(script).refine(TOLD, goals=GOALS, policy="paper", rounds=1)
     assert not script.ruled
 
 
 KEPT = f'kept: "{fact_of(9)[:-1]}"'
 
 
-async def test_finding_contested_with_a_quote_is_reconsidered(any_court: Open) -> None:
+async def test_finding_contested_with_a_quote_is_reconsidered(any_harness: OpenHarness) -> None:
     script = Blind(9, answers={9: KEPT}, looks=False)
-    opened = any_court(script)
+    opened = any_harness(script)
     result = await opened.refine(TOLD, goals=GOALS)
 
     assert [len(sheet.items("points")) for sheet in script.ruled] == [1, 1]
@@ -163,9 +163,9 @@ async def test_finding_contested_with_a_quote_is_reconsidered(any_court: Open) -
 
 
 @pytest.mark.parametrize("quote", [f'kept: "{LISTED}"', "kept", "left: I do not know"])
-async def test_finding_contested_without_a_quote_stands(court: Open, quote: str) -> None:
+async def test_finding_contested_without_a_quote_stands(harness: OpenHarness, quote: str) -> None:
     script = Blind(9, answers={9: quote}, looks=False)
-    result = await court(script).refine(TOLD, goals=GOALS, rounds=1)
+    result = await harness(script).refine(TOLD, goals=GOALS, rounds=1)
 
     assert len(script.ruled) == 1
     assert result.scores["consistency"] == 0.75
@@ -173,18 +173,18 @@ async def test_finding_contested_without_a_quote_stands(court: Open, quote: str)
     assert not withdrawn(result.evaluations["consistency"])
 
 
-async def test_break_after_a_ruling_repeats_nothing(court: Open) -> None:
+async def test_break_after_a_ruling_repeats_nothing(harness: OpenHarness) -> None:
     script = Blind(9)
-    opened = court(script)
+    opened = harness(script)
     broken: list[ModelError] = [ProviderError("the line is dead")]
 
-    def breaking(sheet: Sheet) -> Said:
+    def breaking(sheet: Sheet) -> ScriptedReply:
         if sheet.prompt == "revise" and broken:
             return broken.pop()
         return script(sheet)
 
     opened.script = breaking
-    summary = told(1, 2, 9, wrong={10: "Bob"})
+    summary = summary_of(1, 2, 9, wrong={10: "Bob"})
     with pytest.raises(ProviderError):
         await opened.refine(summary, goals=GOALS)
     run = opened.store.runs.latest(1)[0].id
@@ -198,7 +198,7 @@ async def test_break_after_a_ruling_repeats_nothing(court: Open) -> None:
 
 
 # Of twelve keepers one is told rightly, one wrongly, and one is made up.
-POOR_IN_FACTS = told(1, wrong={2: "Bob", 77: "Jim"})
+POOR_IN_FACTS = summary_of(1, wrong={2: "Bob", 77: "Jim"})
 ALL = {n: f"Tom{n}" for n in range(1, 13)}
 RECALL: dict[str, float] = {"keyfact_recall": 1.0}
 TRUTH: dict[str, float] = {"faithfulness": 1.0}
@@ -206,8 +206,8 @@ GROWING = ("keyfacts_analytical", "keyfacts_narrative", "facts_faithful", "facts
 
 
 @pytest.mark.slow
-async def test_missing_facts_are_what_readers_must_know(any_court: Open) -> None:
-    opened = any_court()
+async def test_missing_facts_are_what_readers_must_know(any_harness: OpenHarness) -> None:
+    opened = any_harness()
     result = await opened.refine(POOR_IN_FACTS, goals=RECALL)
 
     assert (result.run.status, result.run.stop_reason) == ("done", "goals_met")
@@ -224,10 +224,10 @@ async def test_missing_facts_are_what_readers_must_know(any_court: Open) -> None
     assert not opened.asked("ask_document"), "the key facts are yardstick enough"
 
 
-async def test_unfaithful_sentences_are_corrected_or_go(any_court: Open) -> None:
-    opened = any_court()
+async def test_unfaithful_sentences_are_corrected_or_go(any_harness: OpenHarness) -> None:
+    opened = any_harness()
     # The pack asks nothing about keeper 9.
-    result = await opened.refine(told(1, wrong={9: "Bob", 77: "Jim"}), goals=TRUTH)
+    result = await opened.refine(summary_of(1, wrong={9: "Bob", 77: "Jim"}), goals=TRUTH)
 
     assert result.run.stop_reason == "goals_met"
     assert (result.initial_scores["faithfulness"], result.scores["faithfulness"]) == (1 / 3, 1.0)
@@ -245,8 +245,8 @@ async def test_unfaithful_sentences_are_corrected_or_go(any_court: Open) -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", POLICIES)
-async def test_both_goals_are_met_by_every_policy(any_court: Open, policy: PolicyName) -> None:
-    opened = any_court()
+async def test_both_goals_are_met_by_every_policy(any_harness: OpenHarness, policy: PolicyName) -> None:
+    opened = any_harness()
     result = await opened.refine(POOR_IN_FACTS, goals={**RECALL, **TRUTH}, policy=policy)
 
     assert result.run.stop_reason == "goals_met"
@@ -262,13 +262,13 @@ async def test_both_goals_are_met_by_every_policy(any_court: Open, policy: Polic
 
 
 @pytest.mark.nightly
-async def test_query_answer_is_refined_towards_its_tree(court: Open) -> None:
+async def test_query_answer_is_refined_towards_its_tree(harness: OpenHarness) -> None:
     small = {"context_tokens": 4096}
-    opened = court(document=island(220))
+    opened = harness(document=island(220))
     found = await opened.keyfacts(settings=small)
     tree = found.trees[2]
     own = keepers_in(opened.document.text[slice(*tree.span)])
-    summary = told(*list(own)[1:30], wrong={1: "Tom1"})
+    summary = summary_of(*list(own)[1:30], wrong={1: "Tom1"})
     settings = {**small, "query": tree.query, "words": 600}
     result = await opened.refine(summary, goals={**RECALL, **TRUTH}, settings=settings, rounds=1)
 

@@ -14,7 +14,7 @@ from redraft.store.store import Store
 from tests import postgres
 from tests.chatserver import ChatServer, asked
 from tests.command import Command
-from tests.judges import Court, told
+from tests.judges import Harness, summary_of
 from tests.support import story
 
 pytestmark = postgres.needs_postgres
@@ -83,11 +83,11 @@ async def test_teams_share_pack_and_texts(tmp_path: Path, address: str) -> None:
     teams = []
     for name in ("ann", "ben"):
         (tmp_path / name).mkdir()
-        court = Court(tmp_path / name)
-        court.store.close()
-        court.store = Store(address)
-        teams.append(court)
-    results = await asyncio.gather(*(court.refine(told(1, 2), rounds=2) for court in teams))
+        harness = Harness(tmp_path / name)
+        harness.store.close()
+        harness.store = Store(address)
+        teams.append(harness)
+    results = await asyncio.gather(*(harness.refine(summary_of(1, 2), rounds=2) for harness in teams))
     packs = {result.run.judging.pack for result in results if result.run.judging}
     assert len(packs) == 1
     assert len(teams[0].store.packs.all()) == 1
@@ -96,7 +96,7 @@ async def test_teams_share_pack_and_texts(tmp_path: Path, address: str) -> None:
     assert len(rows["documents"]) == 1
     answered = [row for row in rows["calls"] if row[11] == "ok"]
     assert len({row[2] for row in answered}) == len(answered)
-    third = await teams[1].refine(told(1, 2), rounds=2)
+    third = await teams[1].refine(summary_of(1, 2), rounds=2)
     assert third.usage.calls == 0
-    for court in teams:
-        court.store.close()
+    for harness in teams:
+        harness.store.close()

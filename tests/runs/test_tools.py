@@ -26,11 +26,11 @@ from redraft import (
     tools,
 )
 from redraft.report.history.results import Result
-from tests.judges import Court, Keepers, Said, Saying, Sheet, island, told
+from tests.judges import FixedRevision, Harness, PerfectModel, ScriptedReply, Sheet, island, summary_of
 from tests.runs.test_second_look import Blind
 from tests.support import SAMPLE
 
-SUMMARY = told(1, wrong={2: "Bob"})
+SUMMARY = summary_of(1, wrong={2: "Bob"})
 COMMON = ["find_passages", "read_span", "list_findings", "current_draft", "revise", "finish"]
 METRICS = ["coverage", "consistency", "keyfact_recall", "faithfulness", "booookscore", "spread"]
 
@@ -48,18 +48,18 @@ class NamesTheThird(Evaluator):
         return self.scored(0.0, findings=[missing])
 
 
-class DraftOutput(Keepers):
+class DraftOutput(PerfectModel):
     """Drafts a summary, too."""
 
-    def summarize_whole(self, sheet: Sheet) -> Said:
+    def summarize_whole(self, sheet: Sheet) -> ScriptedReply:
         return SUMMARY
 
 
 class Hands:
-    """An agent's hands: a court, a workshop on it, and its tools."""
+    """An agent's tools: a harness, a session on it, and its tools."""
 
-    def __init__(self, court: Court, session: Session, runs: Sequence[str] = ()) -> None:
-        self.court = court
+    def __init__(self, harness: Harness, session: Session, runs: Sequence[str] = ()) -> None:
+        self.harness = harness
         self.session = session
         self.tools = {tool.name: tool for tool in tools(session, runs)}
 
@@ -91,15 +91,17 @@ class Hands:
 
     async def judged(self, summary: str = SUMMARY, **options: Any) -> Result:
         """A run that has judged a summary."""
-        return await self.session.evaluate(self.court.document, summary, metrics=["coverage", "consistency"], **options)
+        return await self.session.evaluate(
+            self.harness.document, summary, metrics=["coverage", "consistency"], **options
+        )
 
 
 @pytest.fixture
 async def hands(tmp_path: Path) -> AsyncIterator[Hands]:
-    court = Court(tmp_path)
-    async with court.session(metrics=[NamesTheThird()]) as session:
-        yield Hands(court, session)
-    court.store.close()
+    harness = Harness(tmp_path)
+    async with harness.session(metrics=[NamesTheThird()]) as session:
+        yield Hands(harness, session)
+    harness.store.close()
 
 
 async def test_one_for_all_and_one_per_metric(hands: Hands) -> None:
@@ -143,15 +145,15 @@ async def test_an_agent_reads_judges_and_revises(hands: Hands) -> None:
 @pytest.mark.slow
 async def test_agents_removals_are_confirmed_first(hands: Hands) -> None:
     script = Blind(1)
-    hands.court.script = script
-    run = (await hands.session.evaluate(hands.court.document, SUMMARY, metrics=["consistency"])).run.id
+    hands.harness.script = script
+    run = (await hands.session.evaluate(hands.harness.document, SUMMARY, metrics=["consistency"])).run.id
     found = (await hands.use("list_findings", run, metric="consistency")).findings
     assert [one.task for one in found] == ["remove", "correct"]
     unseen, wrong = (one.id for one in found)
 
     refused = await hands.refused("revise", run, findings=[unseen])
     assert "they are withdrawn (list_findings has those that are left)" in refused
-    assert not hands.court.asked("revise")
+    assert not hands.harness.asked("revise")
     assert [finding.id for finding in (await hands.use("list_findings", run, metric="consistency")).findings] == [wrong]
 
     revised = await hands.use("revise", run, findings=[wrong])
@@ -164,17 +166,17 @@ async def test_a_revision_is_a_round_on_record(hands: Hands) -> None:
     run = (await hands.judged()).run.id
     missing = await hands.missing(run)
     first = await hands.use("revise", run, findings=missing[:1], instruction="Call it an island.")
-    hands.court.script = Saying(lambda sheet: sheet.within("summary"))
+    hands.harness.script = FixedRevision(lambda sheet: sheet.within("summary"))
     second = await hands.use("revise", run, findings=(await hands.missing(run))[:1])
 
     assert (first.accepted, second.accepted, second.round) == (True, False, 2)
-    trace = read_trace(hands.court.store, run)
+    trace = read_trace(hands.harness.store, run)
     assert [(turn.round.number, turn.round.accepted) for turn in trace.rounds] == [(0, True), (1, True), (2, False)]
     assert trace.rounds[1].round.findings == tuple(missing[:1])
     assert trace.rounds[1].round.aims == ("coverage",)
     assert trace.rounds[2].round.reason == second.reason
     assert (await hands.session.result(run)).summary == trace.rounds[1].draft.text
-    assert "Call it an island." in hands.court.asked("revise")[0].text
+    assert "Call it an island." in hands.harness.asked("revise")[0].text
 
 
 @pytest.mark.slow
@@ -195,7 +197,7 @@ async def test_new_metric_can_be_asked_and_fixed(hands: Hands) -> None:
 @pytest.mark.slow
 async def test_built_in_judgments_are_offline_checks(tmp_path: Path) -> None:
     async with Session(tmp_path / "redraft.db") as session:
-        hands = Hands(Court(tmp_path / "court"), session)
+        hands = Hands(Harness(tmp_path / "harness"), session)
         first = SAMPLE.with_name("a-first-summary.md")
         run = (await session.evaluate(SAMPLE, first, metrics=["coverage"], words=120)).run.id
         assert (await hands.use("current_draft", run)).offline_check, "whoever has written it"
@@ -206,28 +208,28 @@ async def test_built_in_judgments_are_offline_checks(tmp_path: Path) -> None:
         assert (await hands.use("current_draft", run)).offline_check
         assert (await hands.use("judge_coverage", run)).offline_check
         assert not (await hands.use("judge_spread", run)).offline_check, "nobody is asked for it"
-        hands.court.store.close()
+        hands.harness.store.close()
 
 
 async def test_finish_brings_the_run_to_its_end(hands: Hands) -> None:
-    drafted = await hands.session.evaluate(hands.court.document, SUMMARY, metrics=["consistency"])
+    drafted = await hands.session.evaluate(hands.harness.document, SUMMARY, metrics=["consistency"])
     done = await hands.use("finish", drafted.run.id, reason="good  enough")
 
     assert (done.stop_reason, done.words) == ("good enough", 14)
-    run = hands.court.store.runs.get(drafted.run.id)
+    run = hands.harness.store.runs.get(drafted.run.id)
     assert (run.status, run.stop_reason) == ("done", "good enough")
-    assert not hands.court.store.is_claimed(run.id)
+    assert not hands.harness.store.is_claimed(run.id)
 
 
 async def test_finish_ends_a_run_that_waits(hands: Hands) -> None:
     refinement = RefineConfig(goals={"consistency": 1.0}, review=True)
-    waiting = await hands.session.refine(hands.court.document, SUMMARY, refinement=refinement)
+    waiting = await hands.session.refine(hands.harness.document, SUMMARY, refinement=refinement)
     assert waiting.run.status == "waiting"
     found = (await hands.use("list_findings", waiting.run.id, metric="consistency")).findings
 
     refused = await hands.refused("revise", waiting.run.id, findings=[found[0].id])
     assert "is waiting, and can only be revised when it is done" in refused
-    assert hands.court.store.runs.get(waiting.run.id).status == "waiting"
+    assert hands.harness.store.runs.get(waiting.run.id).status == "waiting"
 
     await hands.use("finish", waiting.run.id)
     assert (await hands.session.resume(waiting.run.id)).run.stop_reason == "finished"
@@ -253,15 +255,15 @@ async def test_failure_is_a_sentence_and_harms_nothing(
     run = (await hands.judged()).run
 
     assert sentence in await hands.refused(name, run.id, **arguments)
-    stored = hands.court.store.runs.get(run.id)
+    stored = hands.harness.store.runs.get(run.id)
     assert (stored.status, stored.stop_reason, stored.error) == ("done", run.stop_reason, None)
 
 
 @pytest.mark.parametrize("named", ["prefix", "full id", "unknown"])
 async def test_tools_hide_runs_of_other_sessions(hands: Hands, named: str) -> None:
-    async with hands.court.session() as other:
+    async with hands.harness.session() as other:
         summary = "The keeper of another tenant is called Bob."
-        run = (await other.evaluate(hands.court.document, summary, metrics=["spread"])).run.id
+        run = (await other.evaluate(hands.harness.document, summary, metrics=["spread"])).run.id
     key = {"prefix": run[0], "full id": run, "unknown": "nowhere"}[named]
     needed: dict[str, dict[str, Any]] = {
         "find_passages": {"query": "sea"},
@@ -278,28 +280,28 @@ async def test_tools_hide_runs_of_other_sessions(hands: Hands, named: str) -> No
 
 async def test_tools_see_graph_runs_and_passed_runs(hands: Hands) -> None:
     earlier = (await hands.judged()).run.id
-    async with hands.court.session() as session:
+    async with hands.harness.session() as session:
         with pytest.raises(UsageError, match="is not the full id of a run"):
             tools(session, [earlier[:4]])
-        passed = Hands(hands.court, session, [earlier])
+        passed = Hands(hands.harness, session, [earlier])
         assert (await passed.use("current_draft", earlier)).text == SUMMARY
-        order: graphs.Task = {"text": hands.court.document.text, "summary": SUMMARY, "metrics": ["spread"]}
+        order: graphs.Task = {"text": hands.harness.document.text, "summary": SUMMARY, "metrics": ["spread"]}
         output = await graphs.judge().compile().ainvoke({"order": order}, context=session)
         assert (await passed.use("current_draft", output["result"]["run"])).text == SUMMARY
 
 
 async def test_run_without_a_draft_says_so(hands: Hands) -> None:
-    hands.court.script = Saying(lambda sheet: "")
-    built = await hands.session.build(hands.court.document, "questions")
+    hands.harness.script = FixedRevision(lambda sheet: "")
+    built = await hands.session.build(hands.harness.document, "questions")
 
     for name in ("list_findings", "current_draft", "judge_coverage", "finish"):
         assert f"run {built.run.id} made no summary: it builds questions" in await hands.refused(name, built.run.id)
-    assert hands.court.store.runs.get(built.run.id).status == "done"
+    assert hands.harness.store.runs.get(built.run.id).status == "done"
 
 
 async def test_unjudged_run_is_not_revised(hands: Hands) -> None:
-    hands.court.script = DraftOutput()
-    drafted = await hands.session.summarize(hands.court.document, words=50, strategy="direct", context_tokens=8000)
+    hands.harness.script = DraftOutput()
+    drafted = await hands.session.summarize(hands.harness.document, words=50, strategy="direct", context_tokens=8000)
     found = await hands.use("judge_third", drafted.run.id)
     assert found.score == 0.0
     listed = (await hands.use("list_findings", drafted.run.id)).findings
@@ -309,11 +311,11 @@ async def test_unjudged_run_is_not_revised(hands: Hands) -> None:
 
 @pytest.mark.slow
 async def test_a_document_is_never_echoed_whole(tmp_path: Path) -> None:
-    court = Court(tmp_path, document=island(200))
-    async with court.session() as session:
-        hands = Hands(court, session)
+    harness = Harness(tmp_path, document=island(200))
+    async with harness.session() as session:
+        hands = Hands(harness, session)
         run = (await hands.judged(questions=5)).run.id
-        count = len(court.document.text)
+        count = len(harness.document.text)
         read = await hands.use("read_span", run, start=0, end=count)
         found = await hands.use("find_passages", run, query="keeper sea station", count=10)
     assert count > 15_000
@@ -324,11 +326,11 @@ async def test_a_document_is_never_echoed_whole(tmp_path: Path) -> None:
 
 async def test_used_up_budget_leaves_the_run_done(hands: Hands) -> None:
     run = (await hands.judged()).run
-    hands.court.store.runs.set_limits(run.id, Limits(max_calls=1))
+    hands.harness.store.runs.set_limits(run.id, Limits(max_calls=1))
 
     refused = await hands.refused("judge_faithfulness", run.id)
     assert refused.endswith("(only the user can raise `max_calls`: finish with what there is, and say so)")
-    assert hands.court.store.runs.get(run.id).status == "done"
+    assert hands.harness.store.runs.get(run.id).status == "done"
 
 
 @pytest.mark.slow
@@ -344,26 +346,26 @@ async def test_concurrent_calls_take_turns(hands: Hands) -> None:
     )
 
     assert answers[1].round in (1, 2), "who comes first is not said"
-    rounds = [turn.round.number for turn in read_trace(hands.court.store, run).rounds]
+    rounds = [turn.round.number for turn in read_trace(hands.harness.store, run).rounds]
     assert rounds == [*range(len(rounds))]
-    assert not hands.court.store.is_claimed(run)
-    assert hands.court.store.runs.get(run).status == "done"
+    assert not hands.harness.store.is_claimed(run)
+    assert hands.harness.store.runs.get(run).status == "done"
 
 
 async def test_looking_at_a_run_changes_nothing(hands: Hands) -> None:
     """Also when the workshop is closed: only what a graph has left at work was interrupted."""
     run = (await hands.judged()).run
-    hands.court.script = Keepers()
-    async with hands.court.session() as session:
-        await Hands(hands.court, session, [run.id]).use("judge_faithfulness", run.id)
-        assert not hands.court.store.is_claimed(run.id)
-    assert hands.court.store.runs.get(run.id).status == "done"
+    hands.harness.script = PerfectModel()
+    async with hands.harness.session() as session:
+        await Hands(hands.harness, session, [run.id]).use("judge_faithfulness", run.id)
+        assert not hands.harness.store.is_claimed(run.id)
+    assert hands.harness.store.runs.get(run.id).status == "done"
 
 
 @pytest.mark.slow
 async def test_agents_revision_is_shortened(hands: Hands) -> None:
     run = (await hands.judged(words=40)).run.id
-    hands.court.script = Saying(told(1, 2, 3, 4, 5, 6))
+    hands.harness.script = FixedRevision(summary_of(1, 2, 3, 4, 5, 6))
 
     made = await hands.use("revise", run, findings=await hands.missing(run))
     assert made.accepted

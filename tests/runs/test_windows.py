@@ -19,7 +19,7 @@ from redraft.runs.roster import known_window, server_window
 from redraft.settings import JudgeConfig
 from redraft.text.sanitizer import clean
 from tests.chatserver import ChatServer
-from tests.cli.inside import Inside
+from tests.cli.local_command import LocalCommand
 from tests.readers.test_corpus import trees
 from tests.support import story
 
@@ -83,7 +83,7 @@ def test_run_asks_the_server_plan_does_not(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text(LIGHT * 40, "utf-8")
     pages = {"/v1/models": {"data": [{"id": "m", "max_model_len": 12_345}]}}
     with ChatServer(lambda _: LIGHT, pages=pages) as server:
-        command = Inside(tmp_path, server.base_url)
+        command = LocalCommand(tmp_path, server.base_url)
         summarize = ("summarize", "book.md", "-m", "openai:m", "-w", "60")
         assert ASSUMED in command.run(*summarize, "--dry-run").err
         assert server.looked == []
@@ -97,7 +97,7 @@ def test_run_asks_the_server_plan_does_not(tmp_path: Path) -> None:
 def test_a_silent_server_leaves_the_assumption(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text(LIGHT * 40, "utf-8")
     with ChatServer(lambda _: LIGHT) as server:
-        done = Inside(tmp_path, server.base_url).run("summarize", "book.md", "-m", "openai:m", "-w", "60")
+        done = LocalCommand(tmp_path, server.base_url).run("summarize", "book.md", "-m", "openai:m", "-w", "60")
         assert done.err.count(ASSUMED) == 1
         settings = DraftConfig(model="openai:gpt-4o", base_url=server.base_url)
         order, _ = with_windows(Summarize(settings=settings), server_window)
@@ -111,7 +111,7 @@ def test_show_names_all_models_with_their_place(tmp_path: Path) -> None:
         (tmp_path / "redraft.toml").write_text(
             f'[models.near]\nmodel = "openai:j"\nbase_url = "{server.base_url}"\ncontext_tokens = 5000\n', "utf-8"
         )
-        command = Inside(tmp_path, server.base_url, REDRAFT_CONFIG="redraft.toml", REDRAFT_MODEL="openai:w")
+        command = LocalCommand(tmp_path, server.base_url, REDRAFT_CONFIG="redraft.toml", REDRAFT_MODEL="openai:w")
         command.run("summarize", "book.md", "-w", "60", "--refine", "--judge", "near", "--max-calls", "4")
         run = command.run("runs", "--json").json["runs"][0]["run"]
         output = command.run("show", run).err

@@ -17,8 +17,8 @@ import pytest
 from redraft.batches.sources import allow_paths, check
 from redraft.errors import RunError, StoreError, UsageError
 from redraft.store.store import Store
-from tests.cli.inside import Inside
-from tests.command import Command, Done
+from tests.cli.local_command import LocalCommand
+from tests.command import Command, Completed
 from tests.store.support import fill, started
 from tests.support import SAMPLE
 
@@ -35,17 +35,17 @@ DAMAGE = {
 
 
 @pytest.fixture(scope="module")
-def two_runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Inside, str, str]:
+def two_runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[LocalCommand, str, str]:
     """A database of two runs."""
     folder = tmp_path_factory.mktemp("damage")
-    command = Inside(folder)
+    command = LocalCommand(folder)
     first, second = (command.run("summarize", str(SAMPLE), "-w", n, "--json").json["run"] for n in ("60", "80"))
     return command, first, second
 
 
-def damaged(first: Inside, bad: str, what: str, folder: Path) -> Inside:
+def damaged(first: LocalCommand, bad: str, what: str, folder: Path) -> LocalCommand:
     """A command with a copy of the database in which a run is damaged."""
-    command = Inside(folder)
+    command = LocalCommand(folder)
     for file in command.database.parent.glob("*.db*"):
         file.unlink()
     with sqlite3.connect(first.database) as source, sqlite3.connect(command.database) as copy:
@@ -58,7 +58,7 @@ def damaged(first: Inside, bad: str, what: str, folder: Path) -> Inside:
 
 
 @pytest.mark.parametrize("what", DAMAGE)
-def test_a_damaged_run_spoils_no_other(two_runs: tuple[Inside, str, str], what: str, tmp_path: Path) -> None:
+def test_a_damaged_run_spoils_no_other(two_runs: tuple[LocalCommand, str, str], what: str, tmp_path: Path) -> None:
     first, bad, good = two_runs
     command = damaged(first, bad, what, tmp_path)
     listed = command.run("runs", "--json")
@@ -132,7 +132,7 @@ def test_a_reader_creates_no_database(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["x.docx", "x.pdf", "x.DOCX"])
-def test_export_refuses_other_suffixes(two_runs: tuple[Inside, str, str], name: str) -> None:
+def test_export_refuses_other_suffixes(two_runs: tuple[LocalCommand, str, str], name: str) -> None:
     command, run, _ = two_runs
     done = command.run("export", run, "-o", name)
     assert done.code == 2
@@ -164,7 +164,7 @@ def test_allow_paths_lets_lines_name_files(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("The keeper kept the light. " * 40, "utf-8")
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "lines.jsonl").write_text('{"path": "../a.md"}\n', "utf-8")
-    command = Inside(tmp_path)
+    command = LocalCommand(tmp_path)
     refused = command.run("batch", "in/lines.jsonl", "-w", "60", "--dry-run")
     assert refused.code == 2
     assert "--allow-paths" in refused.err
@@ -174,7 +174,7 @@ def test_allow_paths_lets_lines_name_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize("part", ["settings", "limits"])
 def test_settings_of_later_versions_are_named(tmp_path: Path, part: str) -> None:
     (tmp_path / "book.md").write_text("The keeper kept the light. " * 40, "utf-8")
-    command = Inside(tmp_path)
+    command = LocalCommand(tmp_path)
     assert command.run("summarize", "book.md", "-w", "60", "-q").code == 0
     with sqlite3.connect(command.database) as database:
         (run,) = database.execute("SELECT id FROM runs").fetchone()
@@ -206,7 +206,7 @@ def _as_anybody() -> None:
         ctypes.CDLL(None).prctl(24, capability, 0, 0, 0)
 
 
-def run_as_anybody(command: Command, *arguments: str) -> Done:
+def run_as_anybody(command: Command, *arguments: str) -> Completed:
     done = subprocess.run(
         [sys.executable, "-m", "redraft", *arguments],
         env=command.environment,
@@ -215,7 +215,7 @@ def run_as_anybody(command: Command, *arguments: str) -> Done:
         timeout=60,
         preexec_fn=_as_anybody if os.geteuid() == 0 else None,
     )
-    return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
+    return Completed(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from redraft.domain import Piece
 from redraft.errors import RunError, StoreError
 from redraft.report.history.results import read_result
 from redraft.store.store import Store
-from tests.judges import Court, Lazy, told
+from tests.judges import Harness, LazyReviser, summary_of
 from tests.store.support import (
     PRINTABLE,
     add_call,
@@ -38,7 +38,7 @@ with Store(sys.argv[1]) as store, store.claim(sys.argv[2]):
     print("ready", flush=True)
     sys.stdin.readline()
 """
-GOOD, POOR = told(*range(1, 7)), told(1, 2)
+GOOD, POOR = summary_of(*range(1, 7)), summary_of(1, 2)
 in_a_file = pytest.mark.parametrize("place", ["file"], indirect=True)
 
 
@@ -200,61 +200,61 @@ def threads(store: Store) -> set[str]:
 
 @pytest.mark.slow
 async def test_checkpoints_go_with_their_run(tmp_path: Path) -> None:
-    court = Court(tmp_path, Lazy())
-    runs = [(await court.refine(POOR, rounds=2, settings={"sample": n})).run.id for n in range(2)]
-    with plain(court.store.checkpoints.path) as saver:
+    harness = Harness(tmp_path, LazyReviser())
+    runs = [(await harness.refine(POOR, rounds=2, settings={"sample": n})).run.id for n in range(2)]
+    with plain(harness.store.checkpoints.path) as saver:
         for name in (f"run-{runs[0]}", f"run-{runs[0]}-judge", runs[0], f"run-{runs[0]}0", f"{runs[0]}0"):
             saver.execute("INSERT INTO checkpoints (thread_id, checkpoint_id) VALUES (?, 'x')", (name,))
-    before = threads(court.store)
+    before = threads(harness.store)
     assert {f"run-{run}" for run in runs} <= before
-    court.store.forget([runs[0]])
-    after = threads(court.store)
+    harness.store.forget([runs[0]])
+    after = threads(harness.store)
     assert after == {f"run-{runs[0]}0", f"{runs[0]}0", f"run-{runs[1]}"}
-    assert runs[0].encode() + b"-" not in court.store.checkpoints.path.read_bytes()
-    assert (await court.resume(runs[1])).run.status == "done"
-    court.store.close()
+    assert runs[0].encode() + b"-" not in harness.store.checkpoints.path.read_bytes()
+    assert (await harness.resume(runs[1])).run.status == "done"
+    harness.store.close()
 
 
 @pytest.mark.slow
 async def test_texts_stay_with_checkpoints_naming_them(tmp_path: Path) -> None:
-    court = Court(tmp_path)
-    first = await court.refine(GOOD)
-    text = court.store.documents.add_text("Named in a checkpoint.")
-    stray = court.store.documents.add_text("Named nowhere.")
-    second = await court.refine(POOR)
-    with plain(court.store.checkpoints.path) as saver:
+    harness = Harness(tmp_path)
+    first = await harness.refine(GOOD)
+    text = harness.store.documents.add_text("Named in a checkpoint.")
+    stray = harness.store.documents.add_text("Named nowhere.")
+    second = await harness.refine(POOR)
+    with plain(harness.store.checkpoints.path) as saver:
         values = (f"{second.run.id}-more", f"text\x00{text}".encode())
         saver.execute("INSERT INTO checkpoints (thread_id, checkpoint_id, checkpoint) VALUES (?, 'x', ?)", values)
-    court.store.forget([first.run.id])
-    assert court.store.documents.text(text)
+    harness.store.forget([first.run.id])
+    assert harness.store.documents.text(text)
     with pytest.raises(StoreError, match="no text"):
-        court.store.documents.text(stray)
-    court.store.forget([second.run.id])
+        harness.store.documents.text(stray)
+    harness.store.forget([second.run.id])
     with pytest.raises(StoreError, match="no text"):
-        court.store.documents.text(text)
-    court.store.close()
+        harness.store.documents.text(text)
+    harness.store.close()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["hierarchical", "incremental"])
 async def test_a_repeated_run_survives_the_first(tmp_path: Path, strategy: str) -> None:
     """They have asked the same and share every reply; what the second has is all there after the first is gone."""
-    court = Court(tmp_path)
-    settings = court.settings({"model": "extractive", "strategy": strategy, "words": 60, "chunk_tokens": 64})
-    async with Session(court.store) as session:
-        first, second = [await session.summarize(court.document, settings=settings) for _ in range(2)]
+    harness = Harness(tmp_path)
+    settings = harness.settings({"model": "extractive", "strategy": strategy, "words": 60, "chunk_tokens": 64})
+    async with Session(harness.store) as session:
+        first, second = [await session.summarize(harness.document, settings=settings) for _ in range(2)]
     assert second.usage.cached > 0
-    court.store.forget([first.run.id])
-    repeated = read_result(court.store, second.run.id)
+    harness.store.forget([first.run.id])
+    repeated = read_result(harness.store, second.run.id)
     assert (repeated.summary, repeated.usage.cached) == (second.summary, second.usage.cached)
-    async with Session(court.store) as session:
-        third = await session.summarize(court.document, settings=settings)
+    async with Session(harness.store) as session:
+        third = await session.summarize(harness.document, settings=settings)
     assert (third.usage.calls, third.summary) == (0, first.summary)
-    intact(court.store.path)
-    court.store.forget([second.run.id, third.run.id])
-    assert rows(court.store.path) == {}
-    assert threads(court.store) == set()
-    court.store.close()
+    intact(harness.store.path)
+    harness.store.forget([second.run.id, third.run.id])
+    assert rows(harness.store.path) == {}
+    assert threads(harness.store) == set()
+    harness.store.close()
 
 
 _KILLED = """

@@ -15,11 +15,11 @@ from redraft.errors import RunError, StoreError, UsageError
 from redraft.settings import Limits
 from redraft.store.store import Store
 from tests.command import Command
-from tests.judges import Court, Lazy, told
+from tests.judges import Harness, LazyReviser, summary_of
 from tests.store.support import fill
 from tests.support import SAMPLE
 
-POOR = told(1, wrong={2: "Bob"})
+POOR = summary_of(1, wrong={2: "Bob"})
 
 
 def modes(folder: Path) -> dict[str, int]:
@@ -32,13 +32,13 @@ def modes(folder: Path) -> dict[str, int]:
 async def test_checkpoints_are_as_private_as_the_database(
     tmp_path: Path, database: int, before: int, after: int
 ) -> None:
-    court = Court(tmp_path)
-    court.store.path.chmod(database)
-    court.store.checkpoints.path.touch()
-    court.store.checkpoints.path.chmod(before)
-    await court.refine(POOR)
+    harness = Harness(tmp_path)
+    harness.store.path.chmod(database)
+    harness.store.checkpoints.path.touch()
+    harness.store.checkpoints.path.chmod(before)
+    await harness.refine(POOR)
     assert (modes(tmp_path)["redraft.db"], modes(tmp_path)["redraft.checkpoints.db"]) == (database, after)
-    court.store.close()
+    harness.store.close()
 
 
 @pytest.mark.slow
@@ -66,25 +66,25 @@ def test_a_log_may_vanish_any_time(tmp_path: Path) -> None:
 @pytest.mark.slow
 async def test_a_database_in_memory_makes_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    court = Court(tmp_path / "elsewhere", Lazy())
-    court.store = Store(":memory:")
-    stopped = await court.refine(POOR, rounds=3, limits=Limits(max_calls=12))
+    harness = Harness(tmp_path / "elsewhere", LazyReviser())
+    harness.store = Store(":memory:")
+    stopped = await harness.refine(POOR, rounds=3, limits=Limits(max_calls=12))
     assert stopped.run.status == "stopped"
-    with court.store.claim(stopped.run.id):
-        assert court.store.is_claimed(stopped.run.id)
-        with pytest.raises(RunError, match="in use"), court.store.claim(stopped.run.id):
+    with harness.store.claim(stopped.run.id):
+        assert harness.store.is_claimed(stopped.run.id)
+        with pytest.raises(RunError, match="in use"), harness.store.claim(stopped.run.id):
             pass
         with pytest.raises(RunError, match="in use"):
-            court.store.forget([stopped.run.id])
-    court.forget()
-    done = await court.resume(stopped.run.id, Limits(max_calls=200))
+            harness.store.forget([stopped.run.id])
+    harness.clear_sheets()
+    done = await harness.resume(stopped.run.id, Limits(max_calls=200))
     assert done.run.status == "done"
     assert done.rounds[0] == stopped.rounds[0]
-    size = court.store.checkpoints.size
-    assert court.store.forget([done.run.id]).bytes > 0
-    assert court.store.checkpoints.size < size
-    assert court.store.runs.latest(9) == []
-    court.store.close()
+    size = harness.store.checkpoints.size
+    assert harness.store.forget([done.run.id]).bytes > 0
+    assert harness.store.checkpoints.size < size
+    assert harness.store.runs.latest(9) == []
+    harness.store.close()
     assert set(modes(tmp_path)) == {"elsewhere"}
 
 

@@ -18,11 +18,11 @@ from redraft.errors import StoreError
 from redraft.store import sqlite
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from tests.judges import Court, told
+from tests.judges import Harness, summary_of
 from tests.store.support import add_call, call, dump, fill, plain, started
 
 HELD, TICK, TICKS = 5.0, 0.01, 40
-SUMMARY = told(1, 2, wrong={3: "Bob"})
+SUMMARY = summary_of(1, 2, wrong={3: "Bob"})
 
 
 class Hold:
@@ -92,8 +92,8 @@ async def ticking(hold: Hold) -> AsyncIterator[None]:
 async def test_the_loop_goes_on_while_judging(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, metric: str, part: str, write: str
 ) -> None:
-    court = Court(tmp_path)
-    hold, shelf = Hold(court.store.path), getattr(court.store, part)
+    harness = Harness(tmp_path)
+    hold, shelf = Hold(harness.store.path), getattr(harness.store, part)
     writing = getattr(shelf, write)
 
     def held(*arguments: object) -> object:
@@ -102,28 +102,28 @@ async def test_the_loop_goes_on_while_judging(
 
     monkeypatch.setattr(shelf, write, held)
     async with ticking(hold):
-        result = await court.evaluate(SUMMARY, metrics=(metric,))
+        result = await harness.evaluate(SUMMARY, metrics=(metric,))
         hold.end()
-    court.store.close()
+    harness.store.close()
     assert result.evaluations[metric].outcome == "scored"
     assert hold.in_time, "the loop stood still while the database was held"
 
 
 @pytest.mark.slow
 async def test_a_cancelled_write_is_completed(tmp_path: Path) -> None:
-    court = Court(tmp_path)
-    hold = Hold(court.store.path)
+    harness = Harness(tmp_path)
+    hold = Hold(harness.store.path)
     hold.begin()
-    storing = asyncio.create_task(off_loop(court.store.documents.add_text, "kept"))
+    storing = asyncio.create_task(off_loop(harness.store.documents.add_text, "kept"))
     await asyncio.sleep(0.1)
     storing.cancel()
     asyncio.get_running_loop().call_later(0.2, hold.let_go.set)
     with pytest.raises(asyncio.CancelledError):
         await storing
     assert time.monotonic() >= hold.ended
-    assert [row["text"] for row in court.store._connection.rows("SELECT text FROM texts")] == ["kept"]
+    assert [row["text"] for row in harness.store._connection.rows("SELECT text FROM texts")] == ["kept"]
     hold.end()
-    court.store.close()
+    harness.store.close()
 
 
 async def test_failure_behind_cancelled_task_is_silent() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from redraft.settings import ModelSettings
 from tests.browser import run_shown, serious
-from tests.chatserver import ChatServer, Fault, Seen
+from tests.chatserver import ChatRequest, ChatServer, Fault
 from tests.studio.served import Served, at_rest, begin, served
 from tests.support import chapter
 
@@ -38,7 +38,7 @@ _READY = "html[data-ready=yes]"
 _POISON = "POISON"
 
 
-async def answer(request: Seen) -> Any:
+async def answer(request: ChatRequest) -> Any:
     if _POISON in str(request.body):
         return Fault("status", status=400, message="This content is not allowed.")
     return "The keeper wrote of the lamp, which burned all night."

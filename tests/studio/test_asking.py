@@ -14,16 +14,16 @@ from redraft.settings import ModelSettings
 from redraft.studio.contracts import AnswerList
 from tests.browser import browser, serious
 from tests.chatserver import ChatServer
-from tests.judges import KEY, Keepers, Said, Sheet, behind, fact_of, island, named
+from tests.judges import KEY, PerfectModel, ScriptedReply, Sheet, fact_of, island, name_question, scripted_replies
 from tests.studio.served import Served, at_rest, begin, served
 
 EVIL = "<img src=x onerror=\"document.title='pwned'\">"
 
 
-class Evil(Keepers):
+class Evil(PerfectModel):
     """Answers with markup, and quotes once what the document does not have."""
 
-    def write_answer(self, sheet: Sheet) -> Said:
+    def write_answer(self, sheet: Sheet) -> ScriptedReply:
         said = super().write_answer(sheet)
         if said["answered"]:
             said["sentences"].append({"quote": f"words {EVIL} of nobody", "sentence": f"He wrote {EVIL}."})
@@ -32,7 +32,7 @@ class Evil(Keepers):
 
 @pytest.fixture(scope="module")
 def at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with pytest.MonkeyPatch.context() as patch, ChatServer(behind(Evil())) as chat:
+    with pytest.MonkeyPatch.context() as patch, ChatServer(scripted_replies(Evil())) as chat:
         patch.setenv("OPENAI_API_KEY", KEY)
         models = {name: ModelSettings(model=f"openai:{name}", base_url=chat.base_url) for name in ("m", "j")}
         with served(tmp_path_factory.mktemp("asking"), models=models) as studio:
@@ -50,14 +50,14 @@ def run(client: httpx.Client) -> str:
 
 @pytest.mark.slow
 def test_question_is_answered_by_the_runs_model(at: Served, client: httpx.Client, run: str) -> None:
-    reply = client.post(f"/api/runs/{run}/ask", json={"question": named(5)})
+    reply = client.post(f"/api/runs/{run}/ask", json={"question": name_question(5)})
     assert reply.status_code == 201, reply.text
     made = reply.json()["run"]
     assert at_rest(client, made)["kind"] == "ask"
-    client.post(f"/api/runs/{run}/ask", json={"question": named(99)})
+    client.post(f"/api/runs/{run}/ask", json={"question": name_question(99)})
     silent, found = AnswerList.model_validate(client.get(f"/api/runs/{made}/answers").json()).answers[:2]
 
-    assert (found.run, found.question, found.answered, found.status) == (made, named(5), True, "done")
+    assert (found.run, found.question, found.answered, found.status) == (made, name_question(5), True, "done")
     assert found.answer.startswith(fact_of(5))
     assert [(sentence.text, sentence.citation) for sentence in found.sentences] == [(fact_of(5), 1)]
     assert island().text[slice(*found.citations[0].span)] == found.citations[0].quote
@@ -65,12 +65,12 @@ def test_question_is_answered_by_the_runs_model(at: Served, client: httpx.Client
     assert EVIL in found.notes[0]
     assert found.notes[0].startswith("left out, not found in the document")
     saved = client.get(f"/runs/{made}/download/md").text
-    assert saved.startswith(f"{named(5)}\n\n{fact_of(5)} [1]\n\n[1] ")
+    assert saved.startswith(f"{name_question(5)}\n\n{fact_of(5)} [1]\n\n[1] ")
     at_rest(client, silent.run)
     (silent, *_) = AnswerList.model_validate(client.get(f"/api/runs/{run}/answers").json()).answers
     assert (silent.answered, silent.answer, silent.citations, silent.judged) == (False, NOT_SAID, (), "")
 
-    follow_up = client.post(f"/api/runs/{run}/ask", json={"question": named(7), "follow": made}).json()["run"]
+    follow_up = client.post(f"/api/runs/{run}/ask", json={"question": name_question(7), "follow": made}).json()["run"]
     at_rest(client, follow_up)
     (latest, *_) = AnswerList.model_validate(client.get(f"/api/runs/{run}/answers").json()).answers
     assert (latest.run, latest.follows, found.follows) == (follow_up, True, False)
@@ -78,7 +78,7 @@ def test_question_is_answered_by_the_runs_model(at: Served, client: httpx.Client
     page = client.get(f"/runs/{made}")
     assert page.status_code == 200
     with at.stranger() as stranger:
-        assert stranger.post(f"/api/runs/{run}/ask", json={"question": named(5)}).status_code == 401
+        assert stranger.post(f"/api/runs/{run}/ask", json={"question": name_question(5)}).status_code == 401
 
 
 @pytest.mark.slow
@@ -97,7 +97,7 @@ def test_read_only_user_asks_nothing(at: Served, client: httpx.Client, run: str)
     folder = Path(str(at.told.database)).parent
     with served(folder, read_only=True, models=at.told.models) as reading, reading.client() as reader:
         assert reader.get(f"/api/runs/{run}/answers").status_code == 200
-        assert reader.post(f"/api/runs/{run}/ask", json={"question": named(5)}).status_code in (404, 405)
+        assert reader.post(f"/api/runs/{run}/ask", json={"question": name_question(5)}).status_code in (404, 405)
         page = reader.get(f"/runs/{run}").text
     assert "data-answers" in page
     assert "data-question" not in page
@@ -117,7 +117,7 @@ def test_box_of_a_run_answers_with_places(at: Served, run: str) -> None:
             if width == 390:
                 page.click("[data-show=ask]")
             number = {1280: 7, 1024: 6, 390: 8}[width]
-            page.fill("[name=question]", named(number))
+            page.fill("[name=question]", name_question(number))
             page.press("[name=question]", "Enter")
             first = "[data-answers] > li:last-child"
             page.wait_for_selector(f"{first} .prose:has-text('is called Tom{number}')")

@@ -29,7 +29,7 @@ from redraft.studio import batches
 from redraft.studio.batches import BatchTableCache
 from redraft.studio.contracts import BatchList, BatchStatus, BatchTables, ItemFilter, ItemList
 from tests.browser import browser, serious
-from tests.chatserver import ChatServer, Seen, summarizer
+from tests.chatserver import ChatRequest, ChatServer, summarizer
 from tests.judges import KEY
 from tests.studio.served import Served, served, until
 from tests.support import story
@@ -46,7 +46,7 @@ class Gate:
         self.asked = 0
         self._write = summarizer()
 
-    async def __call__(self, request: Seen) -> Any:
+    async def __call__(self, request: ChatRequest) -> Any:
         self.asked += 1
         while not self.opened.is_set():  # noqa: ASYNC110  (it is set in another thread)
             await asyncio.sleep(0.02)

@@ -15,7 +15,7 @@ import pytest
 from redraft.settings import ModelSettings
 from redraft.store.store import Store
 from tests.browser import run_shown, serious
-from tests.chatserver import ChatServer, Seen
+from tests.chatserver import ChatRequest, ChatServer
 from tests.studio.served import Served, at_rest, begin, served, until
 from tests.support import chapter
 
@@ -43,7 +43,7 @@ class Slow:
         self.most = self.asked + more
         self.opened.clear()
 
-    async def __call__(self, request: Seen) -> str:
+    async def __call__(self, request: ChatRequest) -> str:
         self.asked += 1
         number = self.asked
         while number > self.most and not self.opened.is_set():  # noqa: ASYNC110  (it is set in another thread)

@@ -16,7 +16,7 @@ import pytest
 from redraft import Session, graphs
 from redraft.errors import RedraftError
 from redraft.runs.tools import TOOL
-from tests.cli.inside import Inside
+from tests.cli.local_command import LocalCommand
 from tests.studio.served import at_rest, served
 
 BOOK = "The keeper lit the lamp at dusk. Storms came in March. A ship was saved by the light of the lamp. " * 40
@@ -48,14 +48,14 @@ def of_stored(folder: Path) -> str:
 def by_shell(folder: Path, values: Mapping[str, Any]) -> None:
     words = [f"--goal={metric}={least}" for metric, least in values.get("goals", {}).items()]
     words += [f"--{name.replace('_', '-')}={value}" for name, value in values.items() if name != "goals"]
-    refuse_error(Inside(folder).run("summarize", "book.md", "--refine", "--json", *words).json)
+    refuse_error(LocalCommand(folder).run("summarize", "book.md", "--refine", "--json", *words).json)
 
 
 def by_file(folder: Path, values: Mapping[str, Any]) -> None:
     lines = [f"{name} = {json.dumps(value)}" for name, value in values.items() if name != "goals"]
     lines += [f"goal = {json.dumps([f'{metric}={least}' for metric, least in values.get('goals', {}).items()])}"]
     (folder / "order.toml").write_text("\n".join(["refine = true", *lines]), "utf-8")
-    done = Inside(folder).run("--config", "order.toml", "summarize", "book.md", "--json")
+    done = LocalCommand(folder).run("--config", "order.toml", "summarize", "book.md", "--json")
     refuse_error(done.json)
 
 

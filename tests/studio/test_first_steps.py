@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.chatserver import ChatServer, Fault, Reply, Seen
+from tests.chatserver import ChatRequest, ChatServer, Fault, Reply
 from tests.cli.test_models import LIGHT
 from tests.studio.served import at_rest, begin, kept_from, served
 
@@ -29,7 +29,7 @@ def configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def model_server() -> Iterator[ChatServer]:
     """A model server that works, with a key."""
 
-    def reply(request: Seen) -> Reply:
+    def reply(request: ChatRequest) -> Reply:
         return LIGHT if "response_format" in request.body else "Mara"
 
     with ChatServer(reply) as server:

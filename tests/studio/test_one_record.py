@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from redraft.text.words import score
-from tests.cli.inside import Inside
+from tests.cli.local_command import LocalCommand
 from tests.studio.served import Served, at_rest, begin
 
 NUMBERS = ("calls", "prompt_tokens", "completion_tokens", "cost_usd")
@@ -20,7 +20,7 @@ NUMBERS = ("calls", "prompt_tokens", "completion_tokens", "cost_usd")
 def test_every_door_gives_the_same_figures(client: httpx.Client, at: Served, tmp_path: Path) -> None:
     run = begin(client, kind="refine", words=60, goals={"coverage": 0.9, "consistency": 0.9}, rounds=1)
     status = at_rest(client, run)
-    command = Inside(tmp_path, REDRAFT_DB=str(at.told.database), COLUMNS="200")
+    command = LocalCommand(tmp_path, REDRAFT_DB=str(at.told.database), COLUMNS="200")
     report = command.run("show", run, "--json").json
     traced = command.run("trace", run, "--json").json
     exported = command.run("export", run, "--format", "json").json

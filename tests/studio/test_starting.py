@@ -18,7 +18,7 @@ from redraft import Limits
 from redraft.settings import ModelSettings
 from redraft.store.store import Store
 from tests.browser import serious
-from tests.chatserver import ChatServer, Seen
+from tests.chatserver import ChatRequest, ChatServer
 from tests.readers.makers import docx
 from tests.studio.served import Served, at_rest, begin, book, kept_from, served, until
 from tests.support import SAMPLE
@@ -32,7 +32,7 @@ def report(name: str) -> tuple[str, tuple[str, bytes, str]]:
     return "file", (f"{name}.md", text.encode(), "text/markdown")
 
 
-async def answer(request: Seen) -> Any:
+async def answer(request: ChatRequest) -> Any:
     if PLAIN in str(request.body):
         return json.dumps({"reason": "No legal terms.", "level": 4, "passages": []})
     return "The keeper wrote of the lamp, which burned all night."

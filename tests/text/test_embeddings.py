@@ -17,7 +17,7 @@ from redraft.text import vectors
 from redraft.text.retrieval import Passages
 from redraft.text.tokens import EstimatingTokenizer
 from redraft.text.vectors import Encoder, load_encoder
-from tests.cli.inside import Inside
+from tests.cli.local_command import LocalCommand
 
 
 @pytest.fixture(scope="session")
@@ -85,7 +85,7 @@ def test_lineage_by_meaning_for_other_words(model_folder: Path, tmp_path: Path) 
     ]
     (tmp_path / "book.txt").write_text("\n\n".join(lines), "utf-8")
     (tmp_path / "other.md").write_text("Forty seamen drowned when their ship went down in a storm. Cats purr.", "utf-8")
-    command = Inside(tmp_path)
+    command = LocalCommand(tmp_path)
     run = command.run("evaluate", "book.txt", "other.md", "--metric", "statistics", "--json").json["run"]
     by_words = command.run("lineage", run, "--json").json["sentences"]
     assert [sentence["origins"] for sentence in by_words] == [[], []]

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from tests.chatserver import Fault, Reply, Seen
+from tests.chatserver import ChatRequest, Fault, Reply
 from tests.torture.runner import Attack, Try, Violation
 from tests.torture.world import KINDS, World, right, undisturbed, world
 
@@ -53,7 +53,7 @@ def budgets(seed: int) -> Iterator[Try]:
 def _limited(kind: str, what: str, limit: str, trouble: str, seed: str, folder: Path) -> Iterator[Violation]:
     chance = random.Random(seed)
 
-    def script(request: Seen) -> Reply:
+    def script(request: ChatRequest) -> Reply:
         answer = replace(right(request), usage="auto", latency=0.01)
         lost = "lost" in trouble and chance.random() < 0.6
         return Fault("drop_midway", text=answer.text) if lost else answer

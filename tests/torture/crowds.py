@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from tests.chatserver import Answer, Seen
-from tests.judges import told
+from tests.chatserver import Answer, ChatRequest
+from tests.judges import summary_of
 from tests.torture.processes import WorkerExit
 from tests.torture.runner import Attack, Try, Violation
 from tests.torture.world import KINDS, World, identity, judged, right, told_by, undisturbed, world
@@ -33,7 +33,7 @@ def crowds(seed: int) -> Iterator[Try]:
             )
 
 
-def _slowly(request: Seen) -> Answer:
+def _slowly(request: ChatRequest) -> Answer:
     answer = right(request)
     return Answer(answer.text, usage=answer.usage, latency=_LATENCY)
 
@@ -86,7 +86,7 @@ def _same_requests(size: int, kind: str, seed: str, folder: Path) -> Iterator[Vi
         if kind in {"evaluate", "refine"}:
             # Summaries differ, and the questions about the document are the same.
             for place in range(size):
-                (folder / f"s{place}.md").write_text(told(*range(1, place + 2)), "utf-8")
+                (folder / f"s{place}.md").write_text(summary_of(*range(1, place + 2)), "utf-8")
             commands = [("evaluate", "book.md", f"s{place}.md") for place in range(size)]
         ended = _together(workspace, commands)
         for process in ended:

@@ -13,7 +13,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from tests.chatserver import PAGE, Answer, Fault, Raw, Reply, Seen
+from tests.chatserver import PAGE, Answer, ChatRequest, Fault, Raw, Reply
 from tests.torture.runner import Attack, Try, Violation
 from tests.torture.world import KINDS, World, identity, judged, told_by, undisturbed, with_twists, world
 
@@ -27,7 +27,7 @@ _JSON = {"Content-Type": "application/json"}
 _MEGABYTE = 2**20
 _BOMB = "gzip of 300 MB"
 
-Twist = Callable[[Seen, Answer], Reply]
+Twist = Callable[[ChatRequest, Answer], Reply]
 
 
 @cache
@@ -39,7 +39,7 @@ def _status(code: int, retry_after: float | None = None, message: str = "") -> T
     return lambda request, answer: Fault("status", status=code, retry_after=retry_after, message=message)
 
 
-def _body(request: Seen, answer: Answer) -> dict[str, Any]:
+def _body(request: ChatRequest, answer: Answer) -> dict[str, Any]:
     """The answer as the protocol has it."""
     message: dict[str, Any] = {"role": "assistant", "content": answer.text, "refusal": None}
     reason = answer.finish_reason
@@ -55,7 +55,7 @@ def _body(request: Seen, answer: Answer) -> dict[str, Any]:
 def _changed(change: Callable[[dict[str, Any]], object], *, readable: bool = False) -> Twist:
     """The answer with a change in it."""
 
-    def twist(request: Seen, answer: Answer) -> Raw:
+    def twist(request: ChatRequest, answer: Answer) -> Raw:
         body = _body(request, answer)
         changed = change(body)
         return Raw(json.dumps(body if changed is None else changed).encode(), readable=readable)
@@ -157,7 +157,7 @@ def faults(seed: int) -> Iterator[Try]:
 
 
 def _faulty(fault: str, share: float, kind: str, seed: str, folder: Path) -> Iterator[Violation]:
-    def at_times(request: Seen, count: int) -> bool:
+    def at_times(request: ChatRequest, count: int) -> bool:
         return random.Random(f"{seed} {identity(request)} {count}").random() < share
 
     if fault == _BOMB:

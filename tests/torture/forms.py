@@ -26,8 +26,19 @@ from pydantic import BaseModel
 from redraft import Result
 from redraft.domain import Evaluation
 from redraft.prompts.book import PROMPTS
-from tests.chatserver import Seen
-from tests.judges import KEY, Court, Json, Keepers, Sheet, asked_of, island, keepers_in, seen_on, told
+from tests.chatserver import ChatRequest
+from tests.judges import (
+    KEY,
+    Harness,
+    Json,
+    PerfectModel,
+    Sheet,
+    island,
+    keeper_in,
+    keepers_in,
+    read_sheet,
+    summary_of,
+)
 from tests.replies import styles
 from tests.replies.prompts import Case
 from tests.replies.refusals import SILENT
@@ -44,7 +55,7 @@ _KEEPERS = 10
 _WORLDS = 4
 
 
-class Right(Keepers):
+class Right(PerfectModel):
     """A judge that knows who is who, in whatever words the answers are that it compares."""
 
     def compare_answers(self, sheet: Sheet) -> Json:
@@ -256,7 +267,7 @@ class World:
 
     def __post_init__(self) -> None:
         numbers = self.rng.sample(range(1, _KEEPERS + 1), 7)
-        self.summary = told(*numbers[:5], 40, wrong={n: f"Bob{n}" for n in numbers[3:5]} | {40: "Tom40"})
+        self.summary = summary_of(*numbers[:5], 40, wrong={n: f"Bob{n}" for n in numbers[3:5]} | {40: "Tom40"})
         self.told = keepers_in(self.summary)
         self.sentences = [next(iter(keepers_in(sentence))) for sentence in self.summary.split(". ")]
 
@@ -277,9 +288,9 @@ class World:
         """Each item of an evaluation, the verdict on it, and the right one."""
         rows: Any = evaluation.details
         for item in rows.get("questions", ()):
-            yield item["question"], item["verdict"], self._of_summary(asked_of(item["question"]))
+            yield item["question"], item["verdict"], self._of_summary(keeper_in(item["question"]))
         for item in rows.get("claims", ()):
-            yield item["question"], item["verdict"], self._of_document(asked_of(item["question"]))
+            yield item["question"], item["verdict"], self._of_document(keeper_in(item["question"]))
         for item in rows.get("facts", ()):
             ((number, name),) = keepers_in(item["fact"]).items()
             yield item["fact"], item["verdict"], "stated" if self.told.get(number) == name else "missing"
@@ -308,8 +319,8 @@ class Judge:
             raise
 
     def _answer(self, body: Json) -> httpx2.Response:
-        request = Seen(0, 0.0, "", "m", body["messages"], body, "", 0)
-        sheet = seen_on(request)
+        request = ChatRequest(0, 0.0, "", "m", body["messages"], body, "", 0)
+        sheet = read_sheet(request)
         entries = Right()(sheet)
         assert isinstance(entries, dict)
         text, cut, odd = json.dumps(entries), False, False
@@ -331,12 +342,12 @@ async def _judged(world: World, judge: Judge, *, plain: bool) -> Result:
         patch("redraft.llm.openai._client", lambda _: openai.DefaultAsyncHttpx2Client(transport=transport)),
         patch.dict("os.environ", {"OPENAI_API_KEY": KEY}),
     ):
-        court = Court(Path(folder), document=island(_KEEPERS))
-        court.model = None
+        harness = Harness(Path(folder), document=island(_KEEPERS))
+        harness.model = None
         try:
-            return await court.evaluate(world.summary, metrics=METRICS, settings=place)
+            return await harness.evaluate(world.summary, metrics=METRICS, settings=place)
         finally:
-            court.store.close()
+            harness.store.close()
 
 
 class Outcome(NamedTuple):

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from tests.chatserver import Answer, Reply, Seen
+from tests.chatserver import Answer, ChatRequest, Reply
 from tests.torture.processes import Fate, Running
 from tests.torture.runner import Attack, Try, Violation
 from tests.torture.world import KINDS, World, judged, right, undisturbed, world
@@ -57,7 +57,7 @@ def _at_request(kind: str, at: int, moment: str, folder: Path) -> Iterator[Viola
         doomed: list[Running] = []
         delay = _MOMENTS[moment]
 
-        def script(request: Seen) -> Reply:
+        def script(request: ChatRequest) -> Reply:
             if len(workspace.server.seen) >= at and not delay and doomed:
                 doomed[0].kill()
             return right(request)
@@ -85,7 +85,7 @@ def _at_random(kind: str, seed: str, folder: Path) -> Iterator[Violation]:
     chance = random.Random(seed)
     seconds = undisturbed(kind).seconds
 
-    def slowly(request: Seen) -> Answer:
+    def slowly(request: ChatRequest) -> Answer:
         answer = right(request)
         return Answer(answer.text, usage=answer.usage, latency=chance.random() * _STRETCHED)
 

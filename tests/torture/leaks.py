@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import quote, quote_plus
 
-from tests.chatserver import Answer, Fault, Raw, Reply, Seen
+from tests.chatserver import Answer, ChatRequest, Fault, Raw, Reply
 from tests.torture.processes import WorkerExit
 from tests.torture.runner import Attack, Try, Violation
 from tests.torture.world import KEY, KINDS, World, right, world
@@ -112,16 +112,16 @@ LURES: dict[str, Lure] = {
 }
 
 
-def _redirect(code: int) -> Callable[[Spy, Seen], Reply]:
+def _redirect(code: int) -> Callable[[Spy, ChatRequest], Reply]:
     return lambda listener, request: Raw(b"", code, {"Location": f"{listener.url}/chat/completions"})
 
 
-def _reply_names_it(listener: Spy, request: Seen) -> Reply:
+def _reply_names_it(listener: Spy, request: ChatRequest) -> Reply:
     answer = right(request)
     return answer if answer.text.startswith("{") else replace(answer, text=f"{answer.text} See {listener.url}/x.png.")
 
 
-REPLIES: dict[str, Callable[[Spy, Seen], Reply]] = {
+REPLIES: dict[str, Callable[[Spy, ChatRequest], Reply]] = {
     **{f"a redirect with {code}": _redirect(code) for code in (301, 302, 303, 307, 308)},
     "a 300 with a choice": lambda listener, request: Raw(b"", 300, {"Location": listener.url}),
     "a Refresh": lambda listener, request: Raw(b"", 200, {"Refresh": f"0; url={listener.url}"}),
@@ -155,7 +155,7 @@ def _lured(lure: Lure, kind: str, folder: Path) -> Iterator[Violation]:
         yield from _heard(listener)
 
 
-def _answered(reply: Callable[[Spy, Seen], Reply], kind: str, folder: Path) -> Iterator[Violation]:
+def _answered(reply: Callable[[Spy, ChatRequest], Reply], kind: str, folder: Path) -> Iterator[Violation]:
     with spy() as listener, world(folder, partial(reply, listener)) as workspace:
         done = workspace.run(*KINDS[kind], REDRAFT_TIMEOUT="5")
         if done.trouble:
@@ -202,7 +202,7 @@ def forms(key: str) -> dict[str, bytes]:
     return {name: form.encode() for name, form in encodings.items()}
 
 
-def _echo(way: str, form: str, request: Seen) -> Reply:
+def _echo(way: str, form: str, request: ChatRequest) -> Reply:
     text, answer = f"the key {form} may not do this", right(request)
     if way == "refusal":
         return replace(answer, refusal=text)
@@ -281,7 +281,7 @@ def private(seed: int) -> Iterator[Try]:
 
 
 def _private(kind: str, seed: str, folder: Path) -> Iterator[Violation]:
-    def slowly(request: Seen) -> Answer:
+    def slowly(request: ChatRequest) -> Answer:
         return replace(right(request), latency=0.03)
 
     with world(folder, slowly) as workspace:

@@ -21,8 +21,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from redraft.agents.structured_writer import MAX_TRIES
-from tests.chatserver import FORM, Answer, ChatServer, Reply, Seen, summarizer, text_of
-from tests.judges import Keepers, island, seen_on, told
+from tests.chatserver import FORM, Answer, ChatRequest, ChatServer, Reply, summarizer, text_of
+from tests.judges import PerfectModel, island, read_sheet, summary_of
 from tests.torture.processes import PATIENCE, Fate, Running, WorkerExit, start
 from tests.torture.runner import Violation
 
@@ -69,11 +69,11 @@ KINDS: dict[str, tuple[str, ...]] = {
 }
 """The arguments of every kind of run."""
 
-Twist = Callable[[Seen, Answer], Reply]
+Twist = Callable[[ChatRequest, Answer], Reply]
 """What a server says in place of the right answer."""
 
 
-def identity(request: Seen) -> int:
+def identity(request: ChatRequest) -> int:
     """A number that stands for what a request says, in whichever way it asks for its reply. As good as unique."""
     texts = [text_of(message) for message in request.messages]
     texts[0] = texts[0].partition(FORM)[0]
@@ -81,18 +81,18 @@ def identity(request: Seen) -> int:
     return 1000 + int(digest[:7], 16)
 
 
-def _wanted(request: Seen) -> set[tuple[str, str]]:
+def _wanted(request: ChatRequest) -> set[tuple[str, str]]:
     """What a request is for: each item that it asks about, with whom else ever; else the whole of it."""
-    sheet = seen_on(request)
+    sheet = read_sheet(request)
     return {(sheet.prompt, text) for text in sheet.judged.values()} or {(sheet.prompt, str(identity(request)))}
 
 
-_JUDGE, _PROSE = Keepers(), summarizer()
+_JUDGE, _PROSE = PerfectModel(), summarizer()
 
 
-def right(request: Seen) -> Answer:
+def right(request: ChatRequest) -> Answer:
     """The answer that every request has. It depends on the prompt alone, not on what is complained of after it."""
-    sheet = seen_on(request)
+    sheet = read_sheet(request)
     if sheet.prompt not in ("revise", "edit") or sheet.items("points"):
         reply = _JUDGE(sheet)
     else:
@@ -187,12 +187,12 @@ class World:
 
 @contextmanager
 def world(
-    folder: Path, script: Callable[[Seen], Reply] = right, fate: Fate | None = None, **more: str
+    folder: Path, script: Callable[[ChatRequest], Reply] = right, fate: Fate | None = None, **more: str
 ) -> Iterator[World]:
     """A world with a server of its own."""
     (folder / "book.md").write_text(_BOOK, "utf-8")
-    (folder / "poor.md").write_text(told(1, 3, 4, wrong={2: "Bob"}), "utf-8")
-    (folder / "other.md").write_text(told(1, 2, 3, 4, 5, 6), "utf-8")
+    (folder / "poor.md").write_text(summary_of(1, 3, 4, wrong={2: "Bob"}), "utf-8")
+    (folder / "other.md").write_text(summary_of(1, 2, 3, 4, 5, 6), "utf-8")
     home = folder / "home"
     home.mkdir()
     with ChatServer(script) as server:
@@ -267,7 +267,7 @@ def judged(workspace: World, kind: str, done: WorkerExit, *, same: bool = True) 
         yield Violation("lost", f"{kind}: {len(missing)} items were never asked about", len(missing))
 
 
-def repetitions(requests: Sequence[Seen], lives: Sequence[Life], expected: Counter[int]) -> Iterator[Violation]:
+def repetitions(requests: Sequence[ChatRequest], lives: Sequence[Life], expected: Counter[int]) -> Iterator[Violation]:
     """What was paid for though it was stored, and what one process has sent twice without a need."""
     before: frozenset[int] = frozenset()
     for number, life in enumerate(lives):
@@ -292,7 +292,7 @@ def repetitions(requests: Sequence[Seen], lives: Sequence[Life], expected: Count
         before = life.stored
 
 
-def _is_lost(request: Seen) -> bool:
+def _is_lost(request: ChatRequest) -> bool:
     """Whether prose came whole as the server sent it, and was empty, or broke off: that is asked for again, so often
     at most. In no other case does what was answered go out again: a structured reply is mended, or asked for in halves.
     """
@@ -310,11 +310,11 @@ def _difference(expected: str, actual: str) -> str:
     return f"{expected[max(0, at - 30) : at + 60]!r} became {actual[max(0, at - 30) : at + 60]!r}"
 
 
-def with_twists(twist: Twist, when: Callable[[Seen, int], bool]) -> Callable[[Seen], Reply]:
+def with_twists(twist: Twist, when: Callable[[ChatRequest, int], bool]) -> Callable[[ChatRequest], Reply]:
     """A server that says something else at times; `when` is told how often a request has been made before."""
     count: Counter[int] = Counter()
 
-    def script(request: Seen) -> Reply:
+    def script(request: ChatRequest) -> Reply:
         answer, number = right(request), identity(request)
         count[number] += 1
         return twist(request, answer) if when(request, count[number] - 1) else answer

@@ -18,17 +18,17 @@ from redraft.lab.agreement.sheet_reports import runs_of_experiment
 from redraft.lab.agreement.sheet_rows import What
 from redraft.lab.experiments.chunk_size import MarkedChunk
 from redraft.lab.experiments.hamlet_frames import HamletItem, HamletScore, PooledShare
-from tests.chatserver import ChatServer, Seen
-from tests.cli.inside import Inside
-from tests.judges import Keepers, Said, Sheet, island, keepers_in, seen_on, told
+from tests.chatserver import ChatRequest, ChatServer
+from tests.cli.local_command import LocalCommand
+from tests.judges import PerfectModel, ScriptedReply, Sheet, island, keepers_in, read_sheet, summary_of
 from tests.lab.experiments.grids import refined
 from tests.lab.experiments.world import answer as model_answer
 
 
-class Strict(Keepers):
+class Strict(PerfectModel):
     """Finds keepers 5 and 9 subjective, and keepers 2 and 9 insignificant."""
 
-    def _by(self, sheet: Sheet, *failing: int) -> Said:
+    def _by(self, sheet: Sheet, *failing: int) -> ScriptedReply:
         return {
             "facts": [
                 {"id": n, "reason": "So.", "verdict": "fail" if number in failing else "pass"}
@@ -37,17 +37,17 @@ class Strict(Keepers):
             ]
         }
 
-    def facts_objective(self, sheet: Sheet) -> Said:
+    def facts_objective(self, sheet: Sheet) -> ScriptedReply:
         return self._by(sheet, 5, 9)
 
-    def facts_significant(self, sheet: Sheet) -> Said:
+    def facts_significant(self, sheet: Sheet) -> ScriptedReply:
         return self._by(sheet, 2, 9)
 
 
-class Blind(Keepers):
+class Blind(PerfectModel):
     """Finds no fact in any summary, and whatever it is asked to verify supported."""
 
-    def align_facts(self, sheet: Sheet) -> Said:
+    def align_facts(self, sheet: Sheet) -> ScriptedReply:
         return {"facts": [{"id": n, "stated": "no", "sentences": []} for n in sheet.items("facts")]}
 
 
@@ -80,16 +80,16 @@ def test_runs_are_read_from_an_experiments_items(tmp_path: Path) -> None:
 JUDGES = {"strict": Strict(), "blind": Blind()}
 
 
-def serve(request: Seen) -> Said:
-    return JUDGES.get(request.model, Keepers())(seen_on(request))
+def serve(request: ChatRequest) -> ScriptedReply:
+    return JUDGES.get(request.model, PerfectModel())(read_sheet(request))
 
 
 @pytest.fixture
-def command(tmp_path: Path) -> Iterator[Inside]:
+def command(tmp_path: Path) -> Iterator[LocalCommand]:
     (tmp_path / "book.md").write_text(island().text, "utf-8")
-    (tmp_path / "poor.md").write_text(told(1, 3, 4, wrong={2: "Bob"}), "utf-8")
+    (tmp_path / "poor.md").write_text(summary_of(1, 3, 4, wrong={2: "Bob"}), "utf-8")
     with ChatServer(serve) as server:
-        yield Inside(tmp_path, server.base_url, COLUMNS="100")
+        yield LocalCommand(tmp_path, server.base_url, COLUMNS="100")
 
 
 def tables(output: str) -> dict[str, list[dict[str, Any]]]:
@@ -109,7 +109,7 @@ def filled(folder: Path, says_yes: Callable[[dict[str, str]], bool]) -> list[dic
     return rows
 
 
-def grown(command: Inside, validator: str) -> str:
+def grown(command: LocalCommand, validator: str) -> str:
     grow = ("keyfacts", "book.md", "-m", "openai:fair", "--set", "perspective=analytical", "--json")
     done = command.run(*grow, "--set", f"validator={validator}")
     assert done.code == 0, done.err
@@ -117,7 +117,7 @@ def grown(command: Inside, validator: str) -> str:
 
 
 @pytest.mark.nightly
-def test_table_2_compares_two_validators(command: Inside, tmp_path: Path) -> None:
+def test_table_2_compares_two_validators(command: LocalCommand, tmp_path: Path) -> None:
     strict, fair = grown(command, "openai:strict"), grown(command, "openai:fair")
     done = command.run("agree", "sheet", strict, "--what", "facts", "-o", "sheet.csv")
     assert done.code == 0, done.err
@@ -154,7 +154,7 @@ def test_table_2_compares_two_validators(command: Inside, tmp_path: Path) -> Non
 
 
 @pytest.mark.nightly
-def test_table_3_compares_judges_on_one_gold(command: Inside, tmp_path: Path) -> None:
+def test_table_3_compares_judges_on_one_gold(command: LocalCommand, tmp_path: Path) -> None:
     metrics = ("--metric", "keyfact_recall", "--metric", "faithfulness")
     evaluation = ("evaluate", "book.md", "poor.md", *metrics, "-m", "openai:fair", "--json")
     pack = json.loads(command.run("keyfacts", "book.md", "-m", "openai:fair", "--json").out)["id"]
@@ -183,7 +183,7 @@ def test_table_3_compares_judges_on_one_gold(command: Inside, tmp_path: Path) ->
 def test_sheets_show_the_chunk_that_was_judged(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text(island(90).text, "utf-8")
     with ChatServer(model_answer) as server:
-        command = Inside(tmp_path, server.base_url, COLUMNS="100")
+        command = LocalCommand(tmp_path, server.base_url, COLUMNS="100")
         judges = ("-m", "openai:half", "--judge", "openai:judge", "--judge", "openai:two", "--full-text")
         sizes = ("--queries", "2", "--words", "450", "--context-tokens", "4000", "--strategy", "direct")
         done = command.run("experiment", "hamlet", "book.md", *judges, *sizes, "-o", "results")

@@ -14,7 +14,7 @@ from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.lab.agreement.sheet_rows import PassageFinder, read_sheets, sheet_csv
 from redraft.lab.agreement.sheets import SheetRow, draw_sample, majority, margin_of_error, sample_size, share_interval
-from tests.cli.inside import Inside, keepers_court
+from tests.cli.local_command import LocalCommand, judging_folder
 
 
 @pytest.mark.parametrize(("population", "size"), [(100, 80), (500, 217), (1_000, 278), (10_000, 370), (1_000_000, 384)])
@@ -130,19 +130,19 @@ QUESTIONS, NAMED = 12, 4
 
 
 @pytest.fixture
-def command(tmp_path: Path) -> Iterator[Inside]:
-    with keepers_court(tmp_path) as court:
-        yield court
+def command(tmp_path: Path) -> Iterator[LocalCommand]:
+    with judging_folder(tmp_path) as harness:
+        yield harness
 
 
-def sheet(command: Inside, what: str) -> list[dict[str, str]]:
+def sheet(command: LocalCommand, what: str) -> list[dict[str, str]]:
     run = command.run("evaluate", "book.md", "poor.md", "--preset", "longsumeval", "--json").json["run"]
     done = command.run("agree", "sheet", run, "--what", what, "--people", "1")
     assert done.code == 0, done.err
     return list(csv.DictReader(io.StringIO(done.out.removeprefix("\ufeff"), newline="")))
 
 
-def read(command: Inside, rows: list[dict[str, str]], no: str) -> dict[str, dict[str, Any]]:
+def read(command: LocalCommand, rows: list[dict[str, str]], no: str) -> dict[str, dict[str, Any]]:
     """What is read of a sheet on which a person says yes to everything but what contains these words."""
     for row in rows:
         row["person 1"] = "no" if no in row["question"] + row["asked"] else "yes"
@@ -158,7 +158,7 @@ def read(command: Inside, rows: list[dict[str, str]], no: str) -> dict[str, dict
 
 
 @pytest.mark.slow
-def test_questions_are_rated_singly_and_together(command: Inside) -> None:
+def test_questions_are_rated_singly_and_together(command: LocalCommand) -> None:
     rows = sheet(command, "questions")
     assert len(rows) == 2 * QUESTIONS + 1
     assert sum(row["asked"].startswith("Do these questions cover") for row in rows) == 1
@@ -172,7 +172,7 @@ def test_questions_are_rated_singly_and_together(command: Inside) -> None:
 
 
 @pytest.mark.slow
-def test_answers_are_rated_by_three_criteria(command: Inside) -> None:
+def test_answers_are_rated_by_three_criteria(command: LocalCommand) -> None:
     rows = sheet(command, "answers")
     assert len(rows) == 2 * (QUESTIONS + NAMED)
     assert sum(row["answer"] == "(no answer)" for row in rows) == 2 * (QUESTIONS - NAMED)

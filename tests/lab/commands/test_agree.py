@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from tests.chatserver import ChatServer, Fault, Seen
-from tests.cli.inside import Inside
-from tests.judges import Keepers, Said, island, seen_on, told
+from tests.chatserver import ChatRequest, ChatServer, Fault
+from tests.cli.local_command import LocalCommand
+from tests.judges import PerfectModel, ScriptedReply, island, read_sheet, summary_of
 from tests.lab.experiments.world import sent
 from tests.lab.papers.files import write_files
 
@@ -26,7 +26,7 @@ JUDGED = (*BASE, "--judge", "openai:fair")
 def _entry(n: int, wrong: tuple[int, ...]) -> dict[str, Any]:
     # No two summaries share a sentence, so that nothing is asked of two of them at once.
     keepers = [4 * n + k for k in range(1, 5)]
-    sentences = [told(k, wrong={k: "Bob"} if k - 4 * n in wrong else None) for k in keepers]
+    sentences = [summary_of(k, wrong={k: "Bob"} if k - 4 * n in wrong else None) for k in keepers]
     text = island(24 + n).text
     labels = [
         {"sentence": sentence, "label": k - 4 * n not in wrong} for k, sentence in zip(keepers, sentences, strict=True)
@@ -36,14 +36,18 @@ def _entry(n: int, wrong: tuple[int, ...]) -> dict[str, Any]:
 
 
 @pytest.fixture
-def inside(tmp_path: Path) -> Iterator[tuple[Inside, ChatServer]]:
-    def serve(request: Seen) -> Said:
-        return Fault("status", status=400, message="No.") if request.model == "broken" else Keepers()(seen_on(request))
+def inside(tmp_path: Path) -> Iterator[tuple[LocalCommand, ChatServer]]:
+    def serve(request: ChatRequest) -> ScriptedReply:
+        return (
+            Fault("status", status=400, message="No.")
+            if request.model == "broken"
+            else PerfectModel()(read_sheet(request))
+        )
 
     lines = [json.dumps(_entry(n, wrong)) for n, wrong in enumerate(WRONG)]
     (tmp_path / "labels.jsonl").write_text("\n".join(["{not json", *lines]) + "\n", "utf-8")
     with ChatServer(serve) as server:
-        yield Inside(tmp_path, server.base_url, COLUMNS="100"), server
+        yield LocalCommand(tmp_path, server.base_url, COLUMNS="100"), server
 
 
 def tables(output: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
@@ -51,7 +55,7 @@ def tables(output: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
 
 
 @pytest.mark.nightly
-def test_a_perfect_judge_agrees_in_all_measures(inside: tuple[Inside, ChatServer]) -> None:
+def test_a_perfect_judge_agrees_in_all_measures(inside: tuple[LocalCommand, ChatServer]) -> None:
     command, _ = inside
     done = command.run(*JUDGED, "--judge", "extractive", "--json")
     assert done.code == 0, done.err
@@ -79,7 +83,9 @@ def test_a_perfect_judge_agrees_in_all_measures(inside: tuple[Inside, ChatServer
 
 
 @pytest.mark.slow
-def test_repetition_writes_equal_files_without_requests(inside: tuple[Inside, ChatServer], tmp_path: Path) -> None:
+def test_repetition_writes_equal_files_without_requests(
+    inside: tuple[LocalCommand, ChatServer], tmp_path: Path
+) -> None:
     command, server = inside
     first = command.run(*JUDGED, "-o", "out")
     request_count = len(server.answered)
@@ -94,10 +100,12 @@ def test_repetition_writes_equal_files_without_requests(inside: tuple[Inside, Ch
 
 
 @pytest.mark.slow
-def test_concurrent_summaries_share_their_documents_requests(inside: tuple[Inside, ChatServer], tmp_path: Path) -> None:
+def test_concurrent_summaries_share_their_documents_requests(
+    inside: tuple[LocalCommand, ChatServer], tmp_path: Path
+) -> None:
     command, server = inside
     shared = {"document_id": "d", "text": island(24).text}
-    summaries = [told(*range(n, n + 3)) for n in range(1, 7)]
+    summaries = [summary_of(*range(n, n + 3)) for n in range(1, 7)]
     lines = [{**shared, "summary": text, "human": {"right": n % 2}} for n, text in enumerate(summaries)]
     (tmp_path / "labels.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n", "utf-8")
     costs = []
@@ -110,7 +118,7 @@ def test_concurrent_summaries_share_their_documents_requests(inside: tuple[Insid
 
 
 @pytest.mark.nightly
-def test_a_higher_budget_continues_a_stopped_trial(inside: tuple[Inside, ChatServer]) -> None:
+def test_a_higher_budget_continues_a_stopped_trial(inside: tuple[LocalCommand, ChatServer]) -> None:
     command, server = inside
     short = command.run(*JUDGED, "--max-calls", "5", "--json")
     assert short.code == 3
@@ -123,7 +131,7 @@ def test_a_higher_budget_continues_a_stopped_trial(inside: tuple[Inside, ChatSer
 
 @pytest.mark.nightly
 def test_sweeps_over_readings_ask_nothing_new(
-    inside: tuple[Inside, ChatServer],
+    inside: tuple[LocalCommand, ChatServer],
 ) -> None:
     command, server = inside
     first = ("--set", "second_look=false")
@@ -149,7 +157,7 @@ def test_sweeps_over_readings_ask_nothing_new(
 
 
 @pytest.mark.nightly
-def test_sweeps_over_questions_ask_each_number_once(inside: tuple[Inside, ChatServer]) -> None:
+def test_sweeps_over_questions_ask_each_number_once(inside: tuple[LocalCommand, ChatServer]) -> None:
     command, server = inside
     options = ("--metric", "coverage", "--sweep", "questions=3-6,6-9", "--json")
     done = command.run(*JUDGED, *options)
@@ -162,7 +170,7 @@ def test_sweeps_over_questions_ask_each_number_once(inside: tuple[Inside, ChatSe
 
 
 @pytest.mark.nightly
-def test_a_judge_beside_itself(inside: tuple[Inside, ChatServer]) -> None:
+def test_a_judge_beside_itself(inside: tuple[LocalCommand, ChatServer]) -> None:
     command, _ = inside
     done = command.run(*JUDGED, "--repeat", "2", "--json")
     [row] = tables(json.loads(done.out))["raters"]
@@ -170,7 +178,7 @@ def test_a_judge_beside_itself(inside: tuple[Inside, ChatServer]) -> None:
 
 
 @pytest.mark.slow
-def test_a_plan_estimates_requests_without_any(inside: tuple[Inside, ChatServer]) -> None:
+def test_a_plan_estimates_requests_without_any(inside: tuple[LocalCommand, ChatServer]) -> None:
     command, server = inside
     done = command.run(*JUDGED, "--dry-run", "--json")
     [row] = json.loads(done.out)["rows"]
@@ -195,7 +203,7 @@ def test_a_plan_estimates_requests_without_any(inside: tuple[Inside, ChatServer]
     ],
 )
 def test_bad_options_are_refused_before_any_request(
-    inside: tuple[Inside, ChatServer], options: tuple[str, ...], message: str
+    inside: tuple[LocalCommand, ChatServer], options: tuple[str, ...], message: str
 ) -> None:
     command, server = inside
     done = command.run(*JUDGED, *options, "--json")
@@ -208,10 +216,10 @@ SHEETS = {"facts": "fact", "queries": "question", "alignment": "fact", "verifica
 
 
 @pytest.mark.parametrize("what", SHEETS)
-def test_a_sheet_is_written_and_read_back(inside: tuple[Inside, ChatServer], tmp_path: Path, what: str) -> None:
+def test_a_sheet_is_written_and_read_back(inside: tuple[LocalCommand, ChatServer], tmp_path: Path, what: str) -> None:
     command, _ = inside
     (tmp_path / "book.md").write_text(island().text, "utf-8")
-    (tmp_path / "poor.md").write_text(told(1, 3, 4, wrong={2: "Bob"}), "utf-8")
+    (tmp_path / "poor.md").write_text(summary_of(1, 3, 4, wrong={2: "Bob"}), "utf-8")
     metrics = ("--metric", "keyfact_recall", "--metric", "faithfulness", "--metric", "consistency")
     evaluation = json.loads(command.run("evaluate", "book.md", "poor.md", "-m", "openai:fair", *metrics, "--json").out)
     done = command.run("agree", "sheet", evaluation["run"], "--what", what, "--people", "1", "-o", "sheet.csv")
@@ -252,10 +260,10 @@ def test_a_sheet_is_written_and_read_back(inside: tuple[Inside, ChatServer], tmp
         assert (len(wrong), row["balanced accuracy"], row["accuracy"]) == (1, 1, 1)
 
 
-def test_unjudged_runs_have_no_sheet(inside: tuple[Inside, ChatServer], tmp_path: Path) -> None:
+def test_unjudged_runs_have_no_sheet(inside: tuple[LocalCommand, ChatServer], tmp_path: Path) -> None:
     command, _ = inside
     (tmp_path / "book.md").write_text(island().text, "utf-8")
-    (tmp_path / "poor.md").write_text(told(1), "utf-8")
+    (tmp_path / "poor.md").write_text(summary_of(1), "utf-8")
     evaluation = json.loads(command.run("evaluate", "book.md", "poor.md", "--metric", "consistency", "--json").out)
     for what, hint in (("facts", "keyfacts"), ("verification", "faithfulness")):
         done = command.run("agree", "sheet", evaluation["run"], "--what", what)
@@ -267,14 +275,14 @@ SETS = ("summeval=summeval/summaries.jsonl", "qags=qags/mturk_cnndm.jsonl")
 
 
 @pytest.fixture
-def command(tmp_path: Path) -> Inside:
+def command(tmp_path: Path) -> LocalCommand:
     """A SummEval and a QAGS in the released forms."""
     write_files(tmp_path)
-    return Inside(tmp_path)
+    return LocalCommand(tmp_path)
 
 
 @pytest.mark.nightly
-def test_settings_a_metric_ignores_are_not_swept(command: Inside) -> None:
+def test_settings_a_metric_ignores_are_not_swept(command: LocalCommand) -> None:
     sweeps = ("--sweep", "questions=3-6,6-12", "--sweep", "claims=3-5,5-7")
     done = command.run("agree", "table", SETS[0], *sweeps, "--preset", "longsumeval", "--json")
     assert done.code == 0, done.err
@@ -288,7 +296,7 @@ def test_settings_a_metric_ignores_are_not_swept(command: Inside) -> None:
     }
 
 
-def test_unreadable_or_incomparable_files_are_refused(command: Inside) -> None:
+def test_unreadable_or_incomparable_files_are_refused(command: LocalCommand) -> None:
     for words, message in (
         (["summaries.jsonl"], "has no format"),
         ([SETS[1], "--metric", "coverage"], "no file has people's figures on coverage"),
@@ -298,7 +306,7 @@ def test_unreadable_or_incomparable_files_are_refused(command: Inside) -> None:
         assert message in refused.err
 
 
-def test_its_cost_is_estimated_by_set(command: Inside) -> None:
+def test_its_cost_is_estimated_by_set(command: LocalCommand) -> None:
     done = command.run("agree", "table", *SETS, "--dry-run", "--json")
     assert [(row["set"], row["metric"]) for row in done.json["rows"]] == [
         ("summeval", "consistency"),

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.chatserver import Answer, ChatServer, Fault, Seen
-from tests.cli.inside import Inside
-from tests.judges import told
+from tests.chatserver import Answer, ChatRequest, ChatServer, Fault
+from tests.cli.local_command import LocalCommand
+from tests.judges import summary_of
 from tests.lab.experiments.world import answer, sent
 
-SUMMARIES = {"a": told(1, 2, 3), "b": f"{told(4, 5)} {told(4)}", "empty": ""}
+SUMMARIES = {"a": summary_of(1, 2, 3), "b": f"{summary_of(4, 5)} {summary_of(4)}", "empty": ""}
 ANNOTATIONS = {
     "a": {"The keeper number 2 is called Tom2.": {"questions": "Who is Tom2?", "types": ["entity omission"]}},
     "b": None,
@@ -33,7 +33,7 @@ def broken() -> set[str]:
 
 @pytest.fixture
 def server(broken: set[str]) -> Iterator[ChatServer]:
-    def serve(request: Seen) -> str | Answer | Fault:
+    def serve(request: ChatRequest) -> str | Answer | Fault:
         return Fault("status", status=400, message="No.") if request.model in broken else answer(request)
 
     with ChatServer(serve) as running:
@@ -47,11 +47,11 @@ def filled(folder: Path) -> Path:
 
 
 @pytest.fixture
-def inside(tmp_path: Path, server: ChatServer) -> Inside:
-    return Inside(filled(tmp_path), server.base_url)
+def inside(tmp_path: Path, server: ChatServer) -> LocalCommand:
+    return LocalCommand(filled(tmp_path), server.base_url)
 
 
-def test_annotations_need_no_model_and_no_database(inside: Inside, server: ChatServer) -> None:
+def test_annotations_need_no_model_and_no_database(inside: LocalCommand, server: ChatServer) -> None:
     inside.environment["REDRAFT_JUDGE"] = "openai:x"
     done = inside.run(*GIVEN, "--json")
     assert (done.code, done.err) == (0, "")
@@ -67,7 +67,7 @@ def test_annotations_need_no_model_and_no_database(inside: Inside, server: ChatS
     assert not inside.database.exists()
 
 
-def test_the_report_is_printed_and_written(inside: Inside, server: ChatServer) -> None:
+def test_the_report_is_printed_and_written(inside: LocalCommand, server: ChatServer) -> None:
     arguments = (*GIVEN, "--judge", "openai:x", "--judge", "openai:y")
     done = inside.run(*arguments, "-o", "deep/results")
     assert done.code == 0, done.err
@@ -91,11 +91,11 @@ def test_the_report_is_printed_and_written(inside: Inside, server: ChatServer) -
     assert {path.name: path.read_bytes() for path in results.iterdir()} == first
 
 
-def test_peoples_and_models_annotations_are_compared(inside: Inside) -> None:
+def test_peoples_and_models_annotations_are_compared(inside: LocalCommand) -> None:
     mark = {"span": "called Tom2", "questions": "Who?", "labels": ["entity omission"]}
     human = {"a": {"summary": SUMMARIES["a"], "singles": [mark], "relations": []}}
     (inside.folder / "people.json").write_text(json.dumps(human), "utf-8")
-    (inside.folder / "references.json").write_text(json.dumps({"a": [told(1), told(1, 2)]}), "utf-8")
+    (inside.folder / "references.json").write_text(json.dumps({"a": [summary_of(1), summary_of(1, 2)]}), "utf-8")
     several = ("--annotations", "people.json", "--annotations", "annotations.json", "--references", "references.json")
     done = inside.run("experiment", "booookscore", "--summaries", "people.json", *several, "--json")
     assert done.code == 0, done.err
@@ -112,14 +112,14 @@ def test_peoples_and_models_annotations_are_compared(inside: Inside) -> None:
     assert (refused.code, "singles is not a list of marks" in refused.err) == (2, True)
 
 
-def test_the_built_in_model_judges_by_default(inside: Inside, server: ChatServer) -> None:
+def test_the_built_in_model_judges_by_default(inside: LocalCommand, server: ChatServer) -> None:
     done = inside.run(*BASE, "--json", "-q")
     assert done.json["settings"]["judges"] == ["extractive"]
     assert {item["system"] for item in done.json["items"]} == {"extractive"}
     assert server.seen == []
 
 
-def test_a_used_up_budget_says_what_next(inside: Inside, server: ChatServer) -> None:
+def test_a_used_up_budget_says_what_next(inside: LocalCommand, server: ChatServer) -> None:
     # One after another: of summaries that are judged side by side, both may be left in the middle.
     short = inside.run(*JUDGED, "--set", "batch=1", "--max-calls", "4", "--concurrency", "1")
     assert short.code == 3
@@ -133,7 +133,7 @@ def test_a_used_up_budget_says_what_next(inside: Inside, server: ChatServer) -> 
 
 
 @pytest.mark.slow
-def test_partial_failure_differs_from_total_failure(inside: Inside, broken: set[str]) -> None:
+def test_partial_failure_differs_from_total_failure(inside: LocalCommand, broken: set[str]) -> None:
     broken.add("y")
     short = inside.run(*JUDGED, "--judge", "openai:y")
     assert short.code == 3
@@ -164,7 +164,7 @@ def test_partial_failure_differs_from_total_failure(inside: Inside, broken: set[
     ],
 )
 def test_bad_options_are_refused_in_one_sentence(
-    inside: Inside, server: ChatServer, arguments: tuple[str, ...], message: str
+    inside: LocalCommand, server: ChatServer, arguments: tuple[str, ...], message: str
 ) -> None:
     (inside.folder / "other.json").write_text('{"z": "Tom sleeps."}', "utf-8")
     done = inside.run("experiment", "booookscore", *arguments)
@@ -174,7 +174,7 @@ def test_bad_options_are_refused_in_one_sentence(
     assert inside.run("experiment", "booookscore", *arguments, "--json").json["error"]["code"] == "usage"
 
 
-def test_hostile_files_harm_no_terminal_or_spreadsheet(inside: Inside) -> None:
+def test_hostile_files_harm_no_terminal_or_spreadsheet(inside: LocalCommand) -> None:
     texts = {"\x1b]0;owned\x07=1+1": "Tom \x1b[2Jsleeps.\ud800", "<script>|": "# A\n\n| b |"}
     fields = {"questions": "\x1b[31mWho?", "types": ["=cmd|' /C calc'!A0"]}
     (inside.folder / "summaries.json").write_text(json.dumps(texts), "utf-8")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.inside import Inside
+from tests.cli.local_command import LocalCommand
 from tests.lab.agreement.test_formats import DATA
 
 ONE = {"a": "Tom sleeps. Ann eats. Tom sleeps on.", "b": "=Bob reads.", "only": "He left."}
@@ -37,33 +37,33 @@ PAIR = ("--summaries", "one.json", "--summaries", "other.json")
 
 
 @pytest.fixture
-def inside(tmp_path: Path) -> Inside:
+def inside(tmp_path: Path) -> LocalCommand:
     for name, content in FILES.items():
         (tmp_path / f"{name}.json").write_text(json.dumps(content), "utf-8")
-    return Inside(tmp_path)
+    return LocalCommand(tmp_path)
 
 
-def sheet(inside: Inside, *arguments: str) -> list[dict[str, str]]:
+def sheet(inside: LocalCommand, *arguments: str) -> list[dict[str, str]]:
     done = inside.run("agree", "sheet", *arguments, "-q")
     assert done.code == 0, done.err
     return list(csv.DictReader(io.StringIO(done.out.removeprefix("\ufeff"), newline="")))
 
 
-def fill(inside: Inside, rows: list[dict[str, str]], answer: Callable[[dict[str, str]], dict[str, str]]) -> None:
+def fill(inside: LocalCommand, rows: list[dict[str, str]], answer: Callable[[dict[str, str]], dict[str, str]]) -> None:
     with (inside.folder / "sheet.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, rows[0].keys())
         writer.writeheader()
         writer.writerows(row | answer(row) for row in rows)
 
 
-def tables(inside: Inside, *arguments: str, code: int = 0) -> dict[str, list[dict[str, Any]]]:
+def tables(inside: LocalCommand, *arguments: str, code: int = 0) -> dict[str, list[dict[str, Any]]]:
     done = inside.run("agree", "read", "sheet.csv", *arguments, "--json")
     assert done.code == code, done.err
     return {table["name"]: table["rows"] for table in done.json["tables"]}
 
 
 @pytest.mark.slow
-def test_annotations_are_checked_without_showing_their_source(inside: Inside) -> None:
+def test_annotations_are_checked_without_showing_their_source(inside: LocalCommand) -> None:
     rows = sheet(inside, "--what", "annotations", "--summaries", "one.json", *BOTH, "--people", "2")
     assert [(row["span"], row["questions"]) for row in rows] == [
         ("Tom sleeps. […] sleeps on", "Twice?"),
@@ -84,7 +84,7 @@ def test_annotations_are_checked_without_showing_their_source(inside: Inside) ->
     assert [row["message"] for row in actual["troubles"]] == ["'no' is none of agree, partly, disagree"]
 
 
-def test_an_experiments_annotations_are_checked(inside: Inside) -> None:
+def test_an_experiments_annotations_are_checked(inside: LocalCommand) -> None:
     options = ("--summaries", "one.json", "--annotations", "model.json", "-o", "out", "-q")
     assert inside.run("experiment", "booookscore", *options).code == 0
     source = ("--annotations", "out/items.json")
@@ -98,7 +98,7 @@ def test_an_experiments_annotations_are_checked(inside: Inside) -> None:
     assert (refused.code, "not the items.json of an experiment" in refused.err) == (2, True)
 
 
-def test_released_answers_are_counted_by_source(inside: Inside) -> None:
+def test_released_answers_are_counted_by_source(inside: LocalCommand) -> None:
     answers = [("human", "Agree"), ("human", "Partially agree"), ("human", "Don't agree"), ("model", "Don't agree")]
     annotations = [{"source": source, "anno": {}, "agreement": answer} for source, answer in answers]
     (inside.folder / "judged.json").write_text(json.dumps({"a": {"summary": ONE["a"], "annotations": annotations}}))
@@ -114,7 +114,7 @@ def test_released_answers_are_counted_by_source(inside: Inside) -> None:
     assert (refused.code, "no answers as BooookScore released them" in refused.err) == (2, True)
 
 
-def test_released_preferences_count_for_the_chosen_system(inside: Inside) -> None:
+def test_released_preferences_count_for_the_chosen_system(inside: LocalCommand) -> None:
     choices = {"preference": "Summary 2", "detail": "Draw", "structure": "Summary 1", "logic": "Summary 2"}
     result = [{"from_name": name, "value": {"choices": [choice]}} for name, choice in choices.items()]
     result.append({"from_name": "preference_comments", "value": {"text": ["Why."]}})
@@ -134,7 +134,7 @@ PEOPLE_OF_THE_PAPER = DATA / "booookscore" / "human"
 
 
 @pytest.mark.skipif(not PEOPLE_OF_THE_PAPER.is_dir(), reason="needs $REDRAFT_DATA")
-def test_the_released_answers_are_the_published_ones(inside: Inside) -> None:
+def test_the_released_answers_are_the_published_ones(inside: LocalCommand) -> None:
     """Section 4: of people's annotations 79.7% are right, of GPT-4's 78.2%. Table 4, but for the pilot's 20 pairs."""
     done = inside.run("agree", "read", str(PEOPLE_OF_THE_PAPER / "annotations-gpt4-4096-inc.json"), "--json")
     rows = [(row["agree"] + row["partly"], row["rows"]) for row in done.json["tables"][0]["rows"]]
@@ -150,7 +150,7 @@ def test_the_released_answers_are_the_published_ones(inside: Inside) -> None:
     ]
 
 
-def test_marks_become_annotations_in_the_released_form(inside: Inside) -> None:
+def test_marks_become_annotations_in_the_released_form(inside: LocalCommand) -> None:
     rows = sheet(inside, "--what", "marks", "--summaries", "one.json")
     assert [row["sentence"] for row in rows] == [
         "Tom sleeps.",
@@ -177,7 +177,7 @@ def test_marks_become_annotations_in_the_released_form(inside: Inside) -> None:
     assert tables(inside, "--summaries", "one.json")["scores"][0]["confused"] == 3
 
 
-def test_preferences_ignore_which_was_shown_first(inside: Inside) -> None:
+def test_preferences_ignore_which_was_shown_first(inside: LocalCommand) -> None:
     rows = sheet(inside, "--what", "preferences", *PAIR, "--people", "1")
     assert len(rows) == 8, "four questions about each pair; one summary has no other"
     assert {row["summary 1"] for row in rows} & {"(as above)"}
@@ -197,7 +197,7 @@ def test_preferences_ignore_which_was_shown_first(inside: Inside) -> None:
     ]
 
 
-def test_wrong_files_for_a_sheet_are_refused(inside: Inside) -> None:
+def test_wrong_files_for_a_sheet_are_refused(inside: LocalCommand) -> None:
     for arguments, message in (
         (("--what", "annotations", "--summaries", "one.json"), "needs --summaries and --annotations"),
         (("--what", "preferences", "--summaries", "one.json"), "needs --summaries (2 of them)"),

@@ -8,20 +8,20 @@ from pathlib import Path
 import pytest
 
 from redraft import Store
-from tests.cli.inside import Inside
-from tests.judges import island, told
+from tests.cli.local_command import LocalCommand
+from tests.judges import island, summary_of
 
 CONTEXT = ("experiment", "context", "book.md", "--model", "extractive", "--until", "300:900:600", "--words", "40")
 
 
 @pytest.fixture
-def inside(tmp_path: Path) -> Inside:
+def inside(tmp_path: Path) -> LocalCommand:
     (tmp_path / "book.md").write_text(island(40).text, "utf-8")
-    (tmp_path / "reference.txt").write_text(told(1, 20, 39), "utf-8")
-    return Inside(tmp_path, "http://127.0.0.1:9/v1")
+    (tmp_path / "reference.txt").write_text(summary_of(1, 20, 39), "utf-8")
+    return LocalCommand(tmp_path, "http://127.0.0.1:9/v1")
 
 
-def test_a_reference_sets_length_and_baseline(inside: Inside) -> None:
+def test_a_reference_sets_length_and_baseline(inside: LocalCommand) -> None:
     command = [word for word in CONTEXT if word not in ("--words", "40")]
     done = inside.run(*command, "--reference", "reference.txt", "--no-facts", "-o", "results", "--json")
     assert done.code == 0, done.err
@@ -29,10 +29,10 @@ def test_a_reference_sets_length_and_baseline(inside: Inside) -> None:
     assert "fact_changes" not in tables
     (reference,) = (row for row in tables["positions"]["rows"] if row["system"] == "reference")
     assert [reference[f"whole {third}"] for third in ("1st", "2nd", "3rd")] == pytest.approx([1 / 3] * 3)
-    assert json.loads(done.out)["settings"]["documents"][0]["words"] == len(told(1, 20, 39).split())
+    assert json.loads(done.out)["settings"]["documents"][0]["words"] == len(summary_of(1, 20, 39).split())
 
 
-def test_short_documents_have_plans_with_several_steps(inside: Inside) -> None:
+def test_short_documents_have_plans_with_several_steps(inside: LocalCommand) -> None:
     done = inside.run("experiment", "context", "book.md", "-m", "extractive", "--words", "40", "--dry-run", "--json")
     assert done.code == 0, done.err
     (drafting, *_) = json.loads(done.out)["rows"]
@@ -50,7 +50,7 @@ def test_short_documents_have_plans_with_several_steps(inside: Inside) -> None:
         (("book.md", "reference.txt", "--reference", "reference.txt"), "one document has a reference"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(inside: Inside, words: tuple[str, ...], message: str) -> None:
+def test_what_cannot_be_meant_is_refused(inside: LocalCommand, words: tuple[str, ...], message: str) -> None:
     done = inside.run("experiment", "context", "book.md", "-m", "extractive", *words)
     assert done.code == 2
     assert message in done.err

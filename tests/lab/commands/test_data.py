@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.cli.inside import Inside
+from tests.cli.local_command import LocalCommand
 
 STORY = (
     "The keeper lit the lamp. The storm came from the west. Nobody saw the ship before it was on the rocks at night."
@@ -13,7 +13,7 @@ STORY = (
 
 
 def test_sets_are_described_and_converted(tmp_path: Path) -> None:
-    inside = Inside(tmp_path)
+    inside = LocalCommand(tmp_path)
     entries = [{"id": str(n), "document": f"{STORY} {n}", "summary": "A lamp."} for n in range(3)]
     (tmp_path / "x.jsonl").write_text("\n".join(map(json.dumps, entries)), "utf-8")
     described = inside.run("data", "describe", "x.jsonl", "-q", "-o", "described")
@@ -30,7 +30,7 @@ def test_sets_are_described_and_converted(tmp_path: Path) -> None:
 
 
 def test_plain_text_is_refused_in_one_sentence(tmp_path: Path) -> None:
-    inside = Inside(tmp_path)
+    inside = LocalCommand(tmp_path)
     (tmp_path / "story.txt").write_text("The lamp.\n\n1904\n\nThe storm.\n", "utf-8")
 
     checked = inside.run("data", "describe", "story.txt", "-q")

@@ -10,24 +10,24 @@ from pathlib import Path
 import pytest
 
 from redraft.lab.doctor.controls import SHUFFLED
-from tests.chatserver import ChatServer, Seen
-from tests.cli.inside import MODEL, Inside
-from tests.judges import seen_on
+from tests.chatserver import ChatRequest, ChatServer
+from tests.cli.local_command import MODEL, LocalCommand
+from tests.judges import read_sheet
 from tests.lab.doctor.oracle import Oracle
 
 FORM = ("doctor", "--judge", MODEL, "--metric", "booookscore")
 
 
 @contextmanager
-def hospital(folder: Path, fault: str = "") -> Iterator[Inside]:
+def hospital(folder: Path, fault: str = "") -> Iterator[LocalCommand]:
     """The command beside a server whose judge fails in one control at most."""
     oracle = Oracle(fault)
 
-    def serve(request: Seen) -> str:
-        return json.dumps(oracle(seen_on(request)))
+    def serve(request: ChatRequest) -> str:
+        return json.dumps(oracle(read_sheet(request)))
 
     with ChatServer(serve) as server:
-        yield Inside(folder, server.base_url, COLUMNS="100")
+        yield LocalCommand(folder, server.base_url, COLUMNS="100")
 
 
 @pytest.mark.nightly
@@ -104,6 +104,6 @@ def test_the_plan_asks_nobody_and_holds(tmp_path: Path) -> None:
     ],
 )
 def test_bad_options_are_refused_before_any_request(words: tuple[str, ...], message: str, tmp_path: Path) -> None:
-    done = Inside(tmp_path).run("doctor", *words)
+    done = LocalCommand(tmp_path).run("doctor", *words)
     assert done.code == 2
     assert message in done.err

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.chatserver import ChatServer
-from tests.cli.inside import Inside
+from tests.cli.local_command import LocalCommand
 from tests.command import Command
 from tests.judges import island
 from tests.lab.experiments.world import answer
@@ -45,13 +45,13 @@ def server() -> Iterator[ChatServer]:
 
 
 @pytest.fixture
-def inside(tmp_path: Path, server: ChatServer) -> Inside:
+def inside(tmp_path: Path, server: ChatServer) -> LocalCommand:
     (tmp_path / "book.md").write_text(island(90).text, "utf-8")
-    return Inside(tmp_path, server.base_url)
+    return LocalCommand(tmp_path, server.base_url)
 
 
 @pytest.mark.slow
-def test_hamlet_prints_and_writes_its_report(inside: Inside, server: ChatServer) -> None:
+def test_hamlet_prints_and_writes_its_report(inside: LocalCommand, server: ChatServer) -> None:
     done = inside.run(*HAMLET, "-o", "deep/results")
     assert done.code == 0, done.err
     results = inside.folder / "deep" / "results"
@@ -85,7 +85,7 @@ def test_hamlet_prints_and_writes_its_report(inside: Inside, server: ChatServer)
     assert {path.name: path.read_bytes() for path in results.iterdir()} == first
 
 
-def test_stored_results_become_one_page(inside: Inside, server: ChatServer) -> None:
+def test_stored_results_become_one_page(inside: LocalCommand, server: ChatServer) -> None:
     assert inside.run(*SIZES, "-o", "results", "-q").code == 0
     request_count = len(server.seen)
     done = inside.run("experiment", "report", "results", "results/tables.json", "-o", "report.html")
@@ -103,7 +103,7 @@ def test_stored_results_become_one_page(inside: Inside, server: ChatServer) -> N
 
 
 @pytest.mark.slow
-def test_a_price_table_makes_money_countable(inside: Inside) -> None:
+def test_a_price_table_makes_money_countable(inside: LocalCommand) -> None:
     prices = (f"{name} = {{ prompt = 1.0, completion = 2.0 }}" for name in ("whole", "half", "judge"))
     (inside.folder / "prices.toml").write_text("\n".join(("[prices]", *prices)), "utf-8")
     done = inside.run(*HAMLET, "--set", "prices=prices.toml", "--max-cost", "0.01")
@@ -112,7 +112,7 @@ def test_a_price_table_makes_money_countable(inside: Inside) -> None:
 
 
 @pytest.mark.slow
-def test_dry_runs_count_each_chunk_and_judge(inside: Inside, server: ChatServer) -> None:
+def test_dry_runs_count_each_chunk_and_judge(inside: LocalCommand, server: ChatServer) -> None:
     done = inside.run(*SIZES, "--dry-run", "-o", "results")
     assert (done.code, server.seen) == (0, [])
     assert "No model was called and nothing was stored" in done.out
@@ -142,7 +142,7 @@ def test_dry_runs_count_each_chunk_and_judge(inside: Inside, server: ChatServer)
     ],
 )
 def test_bad_options_are_refused_in_one_sentence(
-    inside: Inside, server: ChatServer, arguments: tuple[str, ...], message: str
+    inside: LocalCommand, server: ChatServer, arguments: tuple[str, ...], message: str
 ) -> None:
     done = inside.run("experiment", *arguments)
     assert done.code == 2
@@ -151,7 +151,7 @@ def test_bad_options_are_refused_in_one_sentence(
     assert inside.run("experiment", *arguments, "--json").json["error"]["code"] == "usage"
 
 
-def test_missing_sources_are_refused_before_any_request(inside: Inside, server: ChatServer) -> None:
+def test_missing_sources_are_refused_before_any_request(inside: LocalCommand, server: ChatServer) -> None:
     done = inside.run("experiment", "hamlet", "book.md", "no.md", "--model", "openai:a", "--judge", "openai:x")
     assert done.code == 1
     assert "no.md" in done.err

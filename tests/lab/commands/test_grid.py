@@ -6,20 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.inside import Inside
+from tests.cli.local_command import LocalCommand
 from tests.judges import island
 
 GRID = ("experiment", "grid", "book.md", "-m", "extractive", "--words", "40", "--metric", "spread")
 
 
 @pytest.fixture
-def inside(tmp_path: Path) -> Inside:
+def inside(tmp_path: Path) -> LocalCommand:
     (tmp_path / "book.md").write_text(island(40).text, "utf-8")
-    return Inside(tmp_path)
+    return LocalCommand(tmp_path)
 
 
 @pytest.mark.slow
-def test_drafts_of_beginnings_are_judged_in_full(inside: Inside) -> None:
+def test_drafts_of_beginnings_are_judged_in_full(inside: LocalCommand) -> None:
     words = ("--query", "Who keeps the lamp?", "--language", "English", "--set", "until=300", "--metric", "coverage")
     done = inside.run(*GRID, *words, "--json", "-q")
     assert done.code == 0, done.err
@@ -38,7 +38,7 @@ def table(report: dict[str, object], name: str) -> list[dict[str, object]]:
     return next(table["rows"] for table in tables if table["name"] == name)
 
 
-def test_undecided_judges_are_not_asked_again(inside: Inside) -> None:
+def test_undecided_judges_are_not_asked_again(inside: LocalCommand) -> None:
     undecided = (*GRID[:-2], "--metric", "booookscore")
     done = inside.run(*undecided, "--json")
     assert done.code == 1

@@ -12,20 +12,20 @@ from redraft.lab.experiments.booookscore import CoherenceDesign, annotation_judg
 from redraft.lab.experiments.plan import with_judge
 from redraft.runs.models import assign_models
 from redraft.settings import NO_KEY, DraftConfig, JudgeConfig, Limits, ModelSettings
-from tests.chatserver import ChatServer, Seen
-from tests.cli.inside import Inside
-from tests.judges import Keepers, Said, island, seen_on, told
+from tests.chatserver import ChatRequest, ChatServer
+from tests.cli.local_command import LocalCommand
+from tests.judges import PerfectModel, ScriptedReply, island, read_sheet, summary_of
 
 _WRITERS, _JUDGE = ("w", "v"), "j"
 KEEPERS = 12
 
 
-def replied(request: Seen) -> Said:
+def replied(request: ChatRequest) -> ScriptedReply:
     """Whoever is asked knows all about keepers."""
-    sheet = seen_on(request)
+    sheet = read_sheet(request)
     if request.model in _WRITERS:
-        return told(*range(1, KEEPERS + 1))
-    return Keepers()(sheet)
+        return summary_of(*range(1, KEEPERS + 1))
+    return PerfectModel()(sheet)
 
 
 @pytest.mark.slow
@@ -48,7 +48,7 @@ def test_judges_sample_as_their_tables_say(tmp_path: Path, words: tuple[str, ...
             for name, model, temperature, top_p in model_tables
         )
         (tmp_path / "redraft.toml").write_text(tables, "utf-8")
-        command = Inside(tmp_path, server.base_url, REDRAFT_CONFIG="redraft.toml")
+        command = LocalCommand(tmp_path, server.base_url, REDRAFT_CONFIG="redraft.toml")
         name, *rest = words
         run = ("experiment", name, "book.md", *rest, "--judge", "strict", "--words", "60", "--json", "-q")
         first = command.run(*run)
@@ -72,11 +72,11 @@ def test_judges_sample_as_their_tables_say(tmp_path: Path, words: tuple[str, ...
 )
 def test_judges_alone_have_tables_too(tmp_path: Path, words: tuple[str, ...]) -> None:
     (tmp_path / "book.md").write_text(island(KEEPERS).text, "utf-8")
-    (tmp_path / "summaries.json").write_text(json.dumps({"a": told(1, 2, 3)}), "utf-8")
+    (tmp_path / "summaries.json").write_text(json.dumps({"a": summary_of(1, 2, 3)}), "utf-8")
     with ChatServer(replied) as server:
         table = f'[models.strict]\nmodel = "openai:j"\nbase_url = "{server.base_url}"\ntemperature = 0.3\ntop_p = 0.6\n'
         (tmp_path / "redraft.toml").write_text(table, "utf-8")
-        command = Inside(tmp_path, server.base_url, REDRAFT_CONFIG="redraft.toml")
+        command = LocalCommand(tmp_path, server.base_url, REDRAFT_CONFIG="redraft.toml")
         run = ("experiment", *words, "--judge", "strict", "--judge", "openai:plain", "--temperature", "0.9", "--json")
         planned = command.run(*run, "--dry-run").json["rows"]
         done = command.run(*run, "-q")
@@ -92,7 +92,7 @@ def test_judges_alone_have_tables_too(tmp_path: Path, words: tuple[str, ...]) ->
 def test_coherence_judges_keep_their_tables_window(tmp_path: Path) -> None:
     judge_table = ModelSettings(model="openai:j", context_tokens=7000, temperature=0.3)
     design = CoherenceDesign(judges=("strict", "openai:j"), own={"strict": judge_table}, temperature=0.9)
-    outcome = measure_summaries(Summaries("s.json", {"a": told(1, 2, 3)}), None, design)
+    outcome = measure_summaries(Summaries("s.json", {"a": summary_of(1, 2, 3)}), None, design)
     actual = [seat.prepared.settings for seat in annotation_judges(outcome)]
     assert [(settings.context_tokens, settings.temperature) for settings in actual] == [(7000, 0.3), (8192, 0.9)]
 

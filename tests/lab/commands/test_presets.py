@@ -9,7 +9,7 @@ import pytest
 import redraft
 from redraft.lab.commands.experiment.group import experiment
 from redraft.lab.commands.experiment.papers import thesis
-from tests.cli.inside import Inside
+from tests.cli.local_command import LocalCommand
 from tests.support import story
 from tests.test_presets import USES_NOTHING, command
 
@@ -17,7 +17,7 @@ __all__ = ["command"]
 
 
 @pytest.mark.slow
-def test_agreement_follows_the_preset(command: Inside) -> None:
+def test_agreement_follows_the_preset(command: LocalCommand) -> None:
     lines = [{"text": story(60).text, "summary": "It tells of the keeper.", "human": {"label": n}} for n in (0, 1)]
     (command.folder / "own.jsonl").write_text("\n".join(map(json.dumps, lines)), "utf-8")
     report = command.run("agree", "own.jsonl", "--preset", "longsumeval", "--json").json
@@ -46,7 +46,7 @@ def test_the_thesis_sets_options_of_its_experiment() -> None:
         ("longsumeval", "experiment booookscore --summaries summary.json"),
     ],
 )
-def test_presets_of_other_experiments_are_refused(command: Inside, name: str, run: str) -> None:
+def test_presets_of_other_experiments_are_refused(command: LocalCommand, name: str, run: str) -> None:
     refused = command.run(*run.split(), "--preset", name)
     assert refused.code == 2
     assert USES_NOTHING.format(name) in refused.err

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.inside import Inside
+from tests.cli.local_command import LocalCommand
 from tests.lab.experiments.world import serving
 from tests.valley import book, over_wire
 
@@ -17,13 +17,13 @@ COMMAND = (
 
 
 @pytest.fixture
-def inside(tmp_path: Path) -> Inside:
+def inside(tmp_path: Path) -> LocalCommand:
     (tmp_path / "valley.txt").write_text(book(18).text, "utf-8")
-    return Inside(tmp_path)
+    return LocalCommand(tmp_path)
 
 
 @pytest.mark.slow
-def test_dry_runs_count_questions_and_store_nothing(inside: Inside) -> None:
+def test_dry_runs_count_questions_and_store_nothing(inside: LocalCommand) -> None:
     def planned(*more: str) -> dict[str, int]:
         rows = inside.run(*COMMAND, "--dry-run", "--json", *more).json["rows"]
         return {row["step"] if row["document"] != "total" else "total": row["calls"] for row in rows}
@@ -43,7 +43,7 @@ def test_dry_runs_count_questions_and_store_nothing(inside: Inside) -> None:
 @pytest.mark.slow
 def test_named_settings_of_one_model_take_part(tmp_path: Path) -> None:
     with serving(lambda request: json.dumps(over_wire(request))) as server:
-        command = Inside(tmp_path)
+        command = LocalCommand(tmp_path)
         (tmp_path / "valley.txt").write_text(book(6).text, "utf-8")
         model_tables = "".join(
             f'[models.{name}]\nmodel = "openai:{model}"\nbase_url = "{server.base_url}"\ntemperature = {drawn}\n'
@@ -65,7 +65,7 @@ def test_named_settings_of_one_model_take_part(tmp_path: Path) -> None:
     assert drafting == ["openai:reader", "openai:reader"]
 
 
-def test_cosine_without_encoder_is_refused_at_once(inside: Inside) -> None:
+def test_cosine_without_encoder_is_refused_at_once(inside: LocalCommand) -> None:
     refused = inside.run(*COMMAND, "--set", "similarity=cosine")
 
     assert refused.code == 2

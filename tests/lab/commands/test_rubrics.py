@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.chatserver import ChatServer, Seen
-from tests.cli.inside import Inside
+from tests.chatserver import ChatRequest, ChatServer
+from tests.cli.local_command import LocalCommand
 from tests.cli.test_rubrics import STATED, VERDICT, folder
 
 
@@ -20,7 +20,7 @@ def test_a_rubric_is_compared_with_people(tmp_path: Path) -> None:
         for at, text in enumerate(texts)
     ]
 
-    def serve(request: Seen) -> str:
+    def serve(request: ChatRequest) -> str:
         hour = int(next(letter for letter in request.messages[0]["content"] if letter.isdigit()))
         return json.dumps({"faults": [], "reason": "So it reads.", "level": hour})
 
@@ -28,7 +28,7 @@ def test_a_rubric_is_compared_with_people(tmp_path: Path) -> None:
     (tmp_path / "levels.toml").write_text('[rubrics.plain_tone]\nrequirement = "Plain words"\nlevels = 6', "utf-8")
     (tmp_path / "labels.jsonl").write_text("\n".join(map(json.dumps, lines)), "utf-8")
     with ChatServer(serve) as server:
-        command = Inside(folder(tmp_path), server.base_url, REDRAFT_MODEL="openai:m", COLUMNS="200")
+        command = LocalCommand(folder(tmp_path), server.base_url, REDRAFT_MODEL="openai:m", COLUMNS="200")
         compared = command.run("agree", "labels.jsonl", "--rubric", "levels.toml", "--json", "-q")
         idle = command.run("agree", "labels.jsonl", "--rubric", stated, "--metric", "coverage")
 
@@ -40,14 +40,14 @@ def test_a_rubric_is_compared_with_people(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_systems_are_compared_by_a_rubric(tmp_path: Path) -> None:
-    def serve(request: Seen) -> str:
+    def serve(request: ChatRequest) -> str:
         content = request.messages[0]["content"]
         if "Judge how far" not in content:
             return "The board agreed. It was cold."
         return json.dumps(VERDICT | {"level": 5, "faults": []})
 
     with ChatServer(serve) as server:
-        command = Inside(folder(tmp_path, ""), server.base_url, REDRAFT_MODEL="openai:m")
+        command = LocalCommand(folder(tmp_path, ""), server.base_url, REDRAFT_MODEL="openai:m")
         compared = command.run("experiment", "grid", "book.md", "-m", "openai:m", "--rubric", STATED, "--json", "-q")
 
     (scores,) = (table["rows"] for table in compared.json["tables"] if table["name"] == "scores")

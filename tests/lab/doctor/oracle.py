@@ -16,7 +16,7 @@ from redraft.lab.doctor.controls import HALVES, SHUFFLED, WORDINGS, load_texts
 from redraft.llm.base import FunctionModel, Line, Request
 from redraft.llm.replies import read_value
 from redraft.prompts.book import PromptBook
-from tests.judges import WANTED, Json, Sheet, sentence_of
+from tests.judges import QUESTION_LIMIT, Json, Sheet, sentence_of
 
 TEXTS = load_texts()
 DOCUMENT = [statement.sentence for statement in statements_of(TEXTS.document)]
@@ -129,7 +129,7 @@ class Oracle:
             for n, text in enumerate(DOCUMENT)
             if text in sheet.shown
         ]
-        return {"questions": questions[: sheet.limit(WANTED)]}
+        return {"questions": questions[: sheet.limit(QUESTION_LIMIT)]}
 
     def answer_from_summary(self, sheet: Sheet) -> Json:
         answers = []

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.inside import Inside
+from tests.cli.local_command import LocalCommand
 from tests.nli.conftest import tiny
 
 __all__ = ["tiny"]
@@ -14,7 +14,7 @@ __all__ = ["tiny"]
 
 @pytest.mark.nightly
 def test_entailment_models_are_examined_by_their_metrics(tiny: Path, tmp_path: Path) -> None:
-    done = Inside(tmp_path).run("doctor", "--judge", f"nli:{tiny}", "--json", "-q")
+    done = LocalCommand(tmp_path).run("doctor", "--judge", f"nli:{tiny}", "--json", "-q")
     assert done.code == 3, "it knows nothing of the bridge"
     (judge,) = done.json["judges"]
     assert {control["metric"] for control in judge["controls"]} == {"consistency", "faithfulness"}

@@ -38,8 +38,8 @@ from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.text import tokens
 from redraft.text.languages import language_of
 from redraft.text.sentences import sentences_in
-from tests.chatserver import Answer, ChatServer, Fault, Seen
-from tests.judges import fact_of, seen_on, told
+from tests.chatserver import Answer, ChatRequest, ChatServer, Fault
+from tests.judges import fact_of, read_sheet, summary_of
 from tests.lab.experiments.made import rows
 from tests.lab.experiments.world import answer, serving
 
@@ -257,11 +257,11 @@ def test_scores_by_length_and_rouge_l() -> None:
 
 
 TEXTS = {
-    "clear": told(1, 2, 3, 4),
-    "twice": f"{told(1, 2, 3)} {told(2)}",
-    "two names": f"{told(5, 6)} {told(wrong={5: 'Bob'})}",
+    "clear": summary_of(1, 2, 3, 4),
+    "twice": f"{summary_of(1, 2, 3)} {summary_of(2)}",
+    "two names": f"{summary_of(5, 6)} {summary_of(wrong={5: 'Bob'})}",
     "empty": "",
-    "long": f"{told(*range(10, 34))} {told(11)}",
+    "long": f"{summary_of(*range(10, 34))} {summary_of(11)}",
 }
 SCORES = {"clear": 1.0, "twice": 3 / 4, "two names": 2 / 3, "empty": None, "long": 24 / 25}
 CALLS = 3 + 3
@@ -317,7 +317,7 @@ async def test_a_judge_annotates_all_sentences_in_batches(tmp_path: Path, server
 @pytest.mark.slow
 async def test_small_budgets_finish_whole_summaries(tmp_path: Path, server: ChatServer) -> None:
     lab = Lab(tmp_path, server.base_url)
-    lab.texts = {f"s{n}": told(3 * n, 3 * n + 1, 3 * n + 2) for n in range(1, 13)}
+    lab.texts = {f"s{n}": summary_of(3 * n, 3 * n + 1, 3 * n + 2) for n in range(1, 13)}
     outcome = await lab.run(Limits(max_calls=18, concurrency=2), batch=1)
     assert sum(score == 1 for score in scores(outcome).values()) >= 18 // 3 - 1
 
@@ -326,8 +326,8 @@ async def test_small_budgets_finish_whole_summaries(tmp_path: Path, server: Chat
 async def test_failures_are_no_scores_and_are_retried(tmp_path: Path) -> None:
     broken = True
 
-    def script(request: Seen) -> str | Answer | Fault:
-        sheet = seen_on(request)
+    def script(request: ChatRequest) -> str | Answer | Fault:
+        sheet = read_sheet(request)
         if broken and "called Bob" in sheet.within("summary"):
             return Fault("status", status=400, message="No.")
         reply = answer(request)
@@ -398,10 +398,10 @@ async def test_unjudgeable_summaries_are_refused_at_once(tmp_path: Path, server:
 
 @pytest.mark.slow
 async def test_the_window_grows_with_the_longest_summary(tmp_path: Path) -> None:
-    text, read = told(*range(1, 400)), list[str]()
+    text, read = summary_of(*range(1, 400)), list[str]()
 
-    def script(request: Seen) -> str:
-        sheet = seen_on(request)
+    def script(request: ChatRequest) -> str:
+        sheet = read_sheet(request)
         read.append(sheet.within("summary"))
         return json.dumps({"sentences": [{"id": n, "questions": [], "types": ["No confusion"]} for n in sheet.ids]})
 

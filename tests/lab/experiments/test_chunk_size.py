@@ -19,8 +19,8 @@ from redraft.prompts.factual import ChunkRating
 from redraft.readers.documents import parse
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import ModelSettings, Price
-from tests.chatserver import Answer, ChatServer, Fault, Seen
-from tests.judges import island, keepers_in, seen_on
+from tests.chatserver import Answer, ChatRequest, ChatServer, Fault
+from tests.judges import island, keepers_in, read_sheet
 from tests.lab.experiments.made import LOST, rows
 from tests.lab.experiments.world import answer, sent, serving
 
@@ -52,7 +52,9 @@ def test_marks_average_judges_then_chunks() -> None:
     ]
     assert rows(table, *names, size=256, judge="y") == [(None,) * 5 + (0, 1, 0)]
     report = EXPERIMENT.report(Outcome(DESIGN.model_copy(update={"judges": ("x", "y")}), (), items))
-    assert report.tables[0].basis.startswith("Based on 4 of 6 items (one chunk and one judge each); 1 failed, 1 not made.")
+    assert report.tables[0].basis.startswith(
+        "Based on 4 of 6 items (one chunk and one judge each); 1 failed, 1 not made."
+    )
     assert report.tables[-1].rows == (("A Book", "chunk 2 of 128 tokens by y", "drafting", *LOST_CELLS),)
     assert "4 done, 1 failed, 1 not made" in report.to_markdown()
 
@@ -127,8 +129,8 @@ async def test_short_last_chunks_are_left_out(tmp_path: Path, server: ChatServer
 async def test_what_fails_is_recorded_and_tried_again(tmp_path: Path) -> None:
     broken = True
 
-    def script(request: Seen) -> str | Answer | Fault:
-        lost = broken and request.model == "y" and 1 in keepers_in(seen_on(request).within("excerpt"))
+    def script(request: ChatRequest) -> str | Answer | Fault:
+        lost = broken and request.model == "y" and 1 in keepers_in(read_sheet(request).within("excerpt"))
         return '{"validity": 9}' if lost else answer(request)
 
     with serving(script) as server:

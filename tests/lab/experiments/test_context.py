@@ -13,8 +13,8 @@ from redraft.lab.experiments.context import EXPERIMENT, ContextDesign, ContextOu
 from redraft.lab.experiments.orders import NamedModel
 from redraft.llm.budget import PriceTable
 from redraft.runs.experiment_runner import ExperimentRunner
-from tests.chatserver import Answer, ChatServer, Fault, Seen, text_of
-from tests.judges import Keepers, island, keepers_in, seen_on, told
+from tests.chatserver import Answer, ChatRequest, ChatServer, Fault, text_of
+from tests.judges import PerfectModel, island, keepers_in, read_sheet, summary_of
 from tests.lab.experiments.made import rows
 from tests.lab.experiments.world import serving
 
@@ -29,19 +29,19 @@ def chosen(model: str, keepers: list[int]) -> str:
     """What a model tells of the keepers that it reads of."""
     even = [keepers[int((n + 0.5) * len(keepers) / TOLD)] for n in range(TOLD)]
     if model == "forgetful":
-        return told(*keepers[: TOLD // 2], *keepers[-TOLD // 2 :])
+        return summary_of(*keepers[: TOLD // 2], *keepers[-TOLD // 2 :])
     if model == "starter":
-        return told(*keepers[:TOLD])
+        return summary_of(*keepers[:TOLD])
     if model == "inventor":
         # Three keepers that nobody has heard of, others at every step.
         strangers = {1000 * len(keepers) + n: f"Zed{1000 * len(keepers) + n}" for n in range(3)}
-        return told(*even[: TOLD - 3], wrong=strangers)
-    return told(*even)
+        return summary_of(*even[: TOLD - 3], wrong=strangers)
+    return summary_of(*even)
 
 
-def answer(request: Seen) -> str | Answer | Fault:
+def answer(request: ChatRequest) -> str | Answer | Fault:
     if request.model == "judge":
-        return json.dumps(Keepers()(seen_on(request)))
+        return json.dumps(PerfectModel()(read_sheet(request)))
     return chosen(request.model, sorted(keepers_in(text_of(request.messages[0]))))
 
 
@@ -64,7 +64,7 @@ async def run(folder: Path, design: ContextDesign, limits: Limits | None = None)
 @pytest.mark.slow
 async def test_ways_to_read_show_in_the_tables(tmp_path: Path) -> None:
     with serving(answer) as server:
-        design = design_at(server, *ALL, references={ISLAND.id: told(*range(4, 90, 7))}, paragraph_facts=True)
+        design = design_at(server, *ALL, references={ISLAND.id: summary_of(*range(4, 90, 7))}, paragraph_facts=True)
         outcome = await run(tmp_path, design)
         report = EXPERIMENT.report(outcome)
         request_count = len(server.answered)
@@ -119,7 +119,7 @@ def _near(actual: list[tuple[object, ...]], criteria: tuple[float, ...]) -> bool
 
 @pytest.mark.slow
 async def test_failures_leave_holes_and_stop_nothing(tmp_path: Path) -> None:
-    def failing(request: Seen) -> str | Answer | Fault:
+    def failing(request: ChatRequest) -> str | Answer | Fault:
         return Fault("status", status=400) if request.model == "starter" else answer(request)
 
     with serving(failing) as server:

@@ -23,8 +23,8 @@ from redraft.readers.documents import parse
 from redraft.report.tables import Report
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import JudgeConfig, Price
-from tests.chatserver import Answer, ChatServer, Fault, Seen, text_of
-from tests.judges import Keepers, Said, Sheet, keepers_in, seen_on, told
+from tests.chatserver import Answer, ChatRequest, ChatServer, Fault, text_of
+from tests.judges import PerfectModel, ScriptedReply, Sheet, keepers_in, read_sheet, summary_of
 from tests.lab.experiments.made import rows
 from tests.lab.experiments.world import sent, serving
 
@@ -32,10 +32,10 @@ KEEPERS = 8
 PRICES = PriceTable({}, {name: Price(prompt=1, completion=2) for name in ("whole", "half", "fair", "first")})
 
 
-class Courteous(Keepers):
+class Courteous(PerfectModel):
     """Knows which summary tells of more, and prefers the structure of whatever comes first."""
 
-    def prefer_summary(self, sheet: Sheet) -> Said:
+    def prefer_summary(self, sheet: Sheet) -> ScriptedReply:
         reply = super().prefer_summary(sheet)
         return reply | {"structure": "first"}
 
@@ -45,13 +45,13 @@ def is_drafting(sheet: Sheet) -> bool:
     return sheet.prompt == "revise" and not sheet.items("points")
 
 
-def reply(request: Seen) -> Said:
+def reply(request: ChatRequest) -> ScriptedReply:
     """Models that tell of all keepers, or of every second one; judges that are fair, or courteous."""
-    sheet = seen_on(request)
+    sheet = read_sheet(request)
     if request.model in ("whole", "half") and is_drafting(sheet):
         numbers = sorted(keepers_in(text_of(request.messages[0])))
-        return told(*(numbers if request.model == "whole" else numbers[::2]))
-    return (Courteous() if request.model == "first" else Keepers())(sheet)
+        return summary_of(*(numbers if request.model == "whole" else numbers[::2]))
+    return (Courteous() if request.model == "first" else PerfectModel())(sheet)
 
 
 def islands(*first: int) -> list[Document]:
@@ -108,7 +108,7 @@ async def test_a_grid_finds_coverage_and_order_effects(tmp_path: Path, server: C
     human.mkdir(parents=True)
     # A pack of so short a text has six questions, about the first six keepers. People tell of two of these on the
     # first island, of one by a wrong name, and of none on the other.
-    (human / "island1.txt").write_text(told(1, wrong={3: "Bob"}), "utf-8")
+    (human / "island1.txt").write_text(summary_of(1, wrong={3: "Bob"}), "utf-8")
     (human / "elsewhere.txt").write_text("Nobody asked.", "utf-8")
     ready = read_existing_summaries([str(tmp_path / "people")], documents)
     plain = designed(server.base_url)
@@ -151,8 +151,8 @@ async def test_a_grid_finds_coverage_and_order_effects(tmp_path: Path, server: C
 
 @pytest.mark.slow
 async def test_failures_leave_holes_and_stop_nothing(tmp_path: Path) -> None:
-    def broken(request: Seen) -> str | Answer | Fault:
-        drafting = is_drafting(seen_on(request))
+    def broken(request: ChatRequest) -> str | Answer | Fault:
+        drafting = is_drafting(read_sheet(request))
         return Fault("status", status=400, message="No.") if request.model == "half" and drafting else reply(request)
 
     with serving(broken) as server:

@@ -22,8 +22,8 @@ from redraft.lab.experiments.hamlet import EXPERIMENT, HamletOutcome
 from redraft.lab.experiments.hamlet_frames import PooledShare
 from redraft.llm.budget import PriceTable
 from redraft.settings import Price
-from tests.chatserver import Answer, ChatServer, Fault, Seen, text_of
-from tests.judges import KEY, keepers_in, seen_on
+from tests.chatserver import Answer, ChatRequest, ChatServer, Fault, text_of
+from tests.judges import KEY, keepers_in, read_sheet
 from tests.lab.experiments.made import rows
 from tests.lab.experiments.world import ALL_KNOWING, HALF_KNOWING, Lab, answer, asked_about, files, sent, serving
 
@@ -154,9 +154,9 @@ class Broken:
     def __init__(self, prompt: str, model: str = "judge", reply: str | Fault = "I would rather not.") -> None:
         self.prompt, self.model, self.reply, self.broken = prompt, model, reply, True
 
-    def __call__(self, request: Seen) -> str | Answer | Fault:
+    def __call__(self, request: ChatRequest) -> str | Answer | Fault:
         """The reply, or what is there instead of one."""
-        if self.broken and request.model == self.model and seen_on(request).prompt == self.prompt:
+        if self.broken and request.model == self.model and read_sheet(request).prompt == self.prompt:
             return self.reply
         return answer(request)
 
@@ -220,9 +220,9 @@ async def test_equal_answers_share_their_verdicts(tmp_path: Path) -> None:
 
 @pytest.mark.nightly
 async def test_further_judges_and_full_text_are_compared(tmp_path: Path) -> None:
-    def script(request: Seen) -> str | Answer | Fault:
+    def script(request: ChatRequest) -> str | Answer | Fault:
         """A second judge that finds no fact in any summary."""
-        if request.model == "other" and seen_on(request).prompt == "align_facts":
+        if request.model == "other" and read_sheet(request).prompt == "align_facts":
             reply = json.loads(str(answer(request)))
             return json.dumps({"facts": [{**fact, "stated": "no", "sentences": []} for fact in reply["facts"]]})
         return answer(request)
@@ -230,7 +230,7 @@ async def test_further_judges_and_full_text_are_compared(tmp_path: Path) -> None
     with serving(script) as server:
         lab = Lab(tmp_path, server.base_url)
         outcome = await lab.run(others=lab.seats("openai:other"), full_text=True, queries=1)
-        building = {seen_on(request).prompt for request in server.seen if request.model == "other"}
+        building = {read_sheet(request).prompt for request in server.seen if request.model == "other"}
         assert building == {"align_facts", "verify_sentences"}, "the key facts are the first judge's"
         assert outcome.complete
         table = next(table for table in EXPERIMENT.report(outcome).tables if table.name == "judges")
@@ -269,7 +269,7 @@ async def test_a_failed_verdict_keeps_the_others(tmp_path: Path) -> None:
 
 @pytest.mark.nightly
 async def test_documents_without_key_facts_stop_nothing(tmp_path: Path) -> None:
-    def script(request: Seen) -> str | Answer | Fault:
+    def script(request: ChatRequest) -> str | Answer | Fault:
         lost = "Tom200" in text_of(request.messages[0]) and request.model == "judge"
         return "There is nothing in it." if lost else answer(request)
 
@@ -347,7 +347,10 @@ async def test_imported_key_facts_are_not_rebuilt(tmp_path: Path, server: ChatSe
     # Another judge would have built other ones.
     outcome = await lab.run(queries=1, judge=lab.seats("openai:other")[0])
     assert outcome.complete
-    assert {seen_on(request).prompt for request in server.seen[request_count:]} <= {"align_facts", "verify_sentences"}
+    assert {read_sheet(request).prompt for request in server.seen[request_count:]} <= {
+        "align_facts",
+        "verify_sentences",
+    }
 
 
 async def test_bad_designs_are_refused_before_payment(tmp_path: Path, server: ChatServer) -> None:

@@ -38,7 +38,7 @@ from redraft.runs.session import runner_of
 from redraft.store.runs import Run
 from redraft.text.words import count_words
 from tests import valley
-from tests.judges import Said, Script, Sheet, function_model, island, keepers_in, sentence_of, told
+from tests.judges import Script, ScriptedReply, Sheet, function_model, island, keepers_in, sentence_of, summary_of
 from tests.runs.test_dry_run import BOOK, TOKENIZER, WHY, Obedient, whole
 
 WRITERS, JUDGES = ("openai:w0", "openai:w1"), ("openai:j0", "openai:j1")
@@ -51,29 +51,29 @@ VALLEY = (ANSWER_FROM_DOCUMENT, ANSWER_QUESTIONS, ASK_TYPED, JUDGE_ANSWERS)
 class Annotator(Obedient):
     """Finds an answer to everything, takes sentences apart, and is never confused."""
 
-    def answer_from_summary(self, sheet: Sheet) -> Said:
+    def answer_from_summary(self, sheet: Sheet) -> ScriptedReply:
         first, *_ = sheet.items("sentences")
         answer = {"sentences": [first], "answered": True, "answer": "he is one of those by the cold sea"}
         return {"answers": [{"id": n, **answer} for n in sheet.items("questions")]}
 
-    def split_facts(self, sheet: Sheet) -> Said:
+    def split_facts(self, sheet: Sheet) -> ScriptedReply:
         sentences = {n: sentence_of(sentence).split() for n, sentence in sheet.items("sentences").items()}
         parts = {n: [" ".join(words[at:][:9]) for at in (0, 4, 7)] for n, words in sentences.items()}
         return {"sentences": [{"id": n, "facts": facts} for n, facts in parts.items()]}
 
-    def align_facts(self, sheet: Sheet) -> Said:
+    def align_facts(self, sheet: Sheet) -> ScriptedReply:
         first, *_ = sheet.items("sentences")
         return {"facts": [{"id": n, "stated": "yes", "sentences": [first]} for n in sheet.items("facts")]}
 
-    def verify_sentences(self, sheet: Sheet) -> Said:
+    def verify_sentences(self, sheet: Sheet) -> ScriptedReply:
         (keeper, *_) = keepers_in(sheet.shown)
         quote = whole(f"keeper number {keeper} is called", sheet.shown)
         return {"sentences": [{"id": n, "quote": quote, "reason": WHY, "category": "none"} for n in sheet.ids]}
 
-    def find_confusion(self, sheet: Sheet) -> Said:
+    def find_confusion(self, sheet: Sheet) -> ScriptedReply:
         return {"sentences": [{"id": n, "questions": [], "types": ["no confusion"]} for n in sheet.ids]}
 
-    def judge_chunk(self, sheet: Sheet) -> Said:
+    def judge_chunk(self, sheet: Sheet) -> ScriptedReply:
         reply = super().judge_chunk(sheet)
         return reply | {"explanation": WHY}
 
@@ -199,7 +199,7 @@ def test_a_grid_costs_about_its_plan() -> None:
 @pytest.mark.nightly
 def test_longsumeval_takes_about_what_its_plan_says() -> None:
     document, (judge,) = island(100), named(STRICT, strategy="given", words=None)
-    ready = ExistingSummaries({"people": {document.id: (told(*range(1, 41)),)}})
+    ready = ExistingSummaries({"people": {document.id: (summary_of(*range(1, 41)),)}})
     goals = ({"coverage": 1.0},)
     judging = JudgeConfig(judges=(STRICT,))
     design = LongSumEvalDesign(
@@ -253,6 +253,6 @@ def test_chunk_sizes_cost_about_their_plan() -> None:
 
 @pytest.mark.slow
 def test_booookscore_takes_about_what_its_plan_says() -> None:
-    texts = {f"s{n}": told(*range(n, n + 25)) for n in range(1, 5)}
+    texts = {f"s{n}": summary_of(*range(n, n + 25)) for n in range(1, 5)}
     outcome = measure_summaries(Summaries("s.json", texts), None, CoherenceDesign(judges=JUDGES))
     check(booookscore.EXPERIMENT, [], outcome, minimum=0)

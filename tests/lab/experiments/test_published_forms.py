@@ -14,7 +14,7 @@ from redraft import sources
 from redraft.errors import UsageError
 from redraft.lab.experiments.data.read import Example, read_contents
 from redraft.lab.experiments.sources import corpus
-from tests.cli.inside import Inside
+from tests.cli.local_command import LocalCommand
 
 CHAPTER = (
     "The prince asked who kept the bridge. Nobody knew. By the evening the bridge was gone, and so was the keeper."
@@ -93,7 +93,7 @@ class TestXSum:
         """Some articles of the set are empty; they shall not keep the other two hundred thousand from being used."""
         entries = [{"document": CHAPTER if n != 1 else "", "summary": TOLD, "id": str(n)} for n in range(4)]
         lines(tmp_path / "train.jsonl", *entries)
-        inside = Inside(tmp_path)
+        inside = LocalCommand(tmp_path)
         conversion = inside.run("data", "convert", "train.jsonl", "--join-tokens", "40", "-o", "long.jsonl")
         assert conversion.code == 3, "something is missing"
         assert "left out: 1 that cannot be read" in conversion.err

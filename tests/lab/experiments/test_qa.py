@@ -19,8 +19,8 @@ from redraft.lab.experiments.pictures import draw_pictures
 from redraft.lab.experiments.qa import EXPERIMENT, QaDesign, QaOutcome
 from redraft.report.tables import Table
 from redraft.runs.experiment_runner import ExperimentRunner
-from tests.chatserver import Answer, ChatServer, Fault, Seen, text_of
-from tests.judges import seen_on
+from tests.chatserver import Answer, ChatRequest, ChatServer, Fault, text_of
+from tests.judges import read_sheet
 from tests.lab.experiments.world import serving
 from tests.valley import book, over_wire, paragraph
 
@@ -33,7 +33,7 @@ ALL_OF_IT = 1600
 # at the first step five are read, one is cut through, and six lie ahead, four of which have an answer.
 
 
-def replied(request: Seen) -> str:
+def replied(request: ChatRequest) -> str:
     return json.dumps(over_wire(request))
 
 
@@ -120,9 +120,9 @@ async def test_inventing_models_miss_every_abstention(valley: Valley) -> None:
     assert cells(table(outcome, "accuracy"), "accuracy", type="abstractive") == [(1.0,)]
 
 
-def kept_beginning(request: Seen) -> str:
+def kept_beginning(request: ChatRequest) -> str:
     """Whoever drafts keeps what is told of the first six millers, a third of the book, and nothing of any other."""
-    if seen_on(request).prompt in ("ask_typed", "answer_from_document", "answer_questions", "judge_answers"):
+    if read_sheet(request).prompt in ("ask_typed", "answer_from_document", "answer_questions", "judge_answers"):
         return replied(request)
     actual = {int(number) for number in re.findall(r"the miller (\d+) grinds", text_of(request.messages[0]))}
     return "\n\n".join(paragraph(number) for number in sorted(actual) if number <= 6) or "Nothing is told."
@@ -160,8 +160,8 @@ async def test_facts_lost_in_summaries_stay_unanswered(tmp_path: Path) -> None:
 
 @pytest.mark.nightly
 async def test_a_failed_draft_keeps_the_other_strategy(tmp_path: Path) -> None:
-    def script(request: Seen) -> str | Fault:
-        drafts = seen_on(request).prompt not in (
+    def script(request: ChatRequest) -> str | Fault:
+        drafts = read_sheet(request).prompt not in (
             "ask_typed",
             "answer_from_document",
             "answer_questions",
@@ -204,8 +204,8 @@ async def test_models_are_compared_pairwise_by_question(valley: Valley) -> None:
 
 @pytest.mark.slow
 async def test_silent_models_leave_holes_and_unjudged_counts(tmp_path: Path) -> None:
-    def partly(request: Seen) -> str | Answer | Fault:
-        sheet = seen_on(request)
+    def partly(request: ChatRequest) -> str | Answer | Fault:
+        sheet = read_sheet(request)
         reply = over_wire(request)
         if sheet.prompt == "answer_questions":
             reply["answers"] = [answer for answer in reply["answers"] if "Why" not in sheet.text]

@@ -30,9 +30,9 @@ from redraft.lab.experiments.sources import DATASET, corpus
 from redraft.prompts.qa import ASK_TYPED, AskTypedInput
 from redraft.store.store import Store
 from redraft.text.words import count_words
-from tests.chatserver import Answer, Fault, Seen
-from tests.cli.inside import Inside
-from tests.judges import Keepers, seen_on
+from tests.chatserver import Answer, ChatRequest, Fault
+from tests.cli.local_command import LocalCommand
+from tests.judges import PerfectModel, read_sheet
 from tests.lab.experiments.made import drawn, rows
 from tests.lab.experiments.test_context_tables import COURSES, FIRST, ITEMS, at
 from tests.lab.experiments.test_qa_tables import BINARY, EXTRACTIVE, LATER, OPEN, item
@@ -201,13 +201,13 @@ async def test_the_asking_judge_sees_the_reference(tmp_path: Path) -> None:
         assert "summary" not in book_of.render(ASK_TYPED, values.model_copy(update={"summary": ""}))
 
 
-def answered(request: Seen) -> str | Answer | Fault:
+def answered(request: ChatRequest) -> str | Answer | Fault:
     """A reader, and a judge of facts and of answers."""
-    sheet = seen_on(request)
+    sheet = read_sheet(request)
     if sheet.prompt in ("ask_typed", "answer_from_document", "answer_questions", "judge_answers"):
         return json.dumps(over_wire(request))
     if sheet.prompt in ("split_facts", "align_facts", "verify_sentences"):
-        return json.dumps(Keepers()(sheet))
+        return json.dumps(PerfectModel()(sheet))
     return "In valley 1 the miller 1 grinds barley. The wheel of miller 2 was carved by Carver2."
 
 
@@ -218,7 +218,7 @@ def test_both_experiments_are_one_run(tmp_path: Path) -> None:
         line = {"id": name, "text": text[text.index(f"In valley {first} ") :], "summary": "A miller grinds. " * 20}
         (tmp_path / f"{name}.jsonl").write_text(json.dumps(line), "utf-8")
     with serving(answered) as server:
-        command = Inside(tmp_path, server.base_url)
+        command = LocalCommand(tmp_path, server.base_url)
         options = (
             *("experiment", "thesis", "tales.jsonl", "news.jsonl", "-m", "openai:reader", "--judge", "openai:judge"),
             *("--base-url", server.base_url, "--until", "400,5000", "--by-source", "--reference", "dataset"),
@@ -252,7 +252,7 @@ def test_both_experiments_are_one_run(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_preset_is_never_silently_another_strategy(tmp_path: Path) -> None:
     (tmp_path / "book.txt").write_text(book(30).text, "utf-8")
-    command = Inside(tmp_path)
+    command = LocalCommand(tmp_path)
     for name in ("context", "qa"):
         planned = command.run(
             "experiment",
@@ -289,6 +289,8 @@ def test_a_preset_is_never_silently_another_strategy(tmp_path: Path) -> None:
 
 def test_places_by_embeddings_need_a_model(tmp_path: Path) -> None:
     (tmp_path / "book.txt").write_text(book(6).text, "utf-8")
-    refused = Inside(tmp_path).run("experiment", "context", "book.txt", "-m", "extractive", "--places", "embeddings")
+    refused = LocalCommand(tmp_path).run(
+        "experiment", "context", "book.txt", "-m", "extractive", "--places", "embeddings"
+    )
     assert refused.code == 2
     assert "need an embedding model" in refused.err

@@ -20,8 +20,8 @@ from redraft.lab.experiments.orders import NamedModel
 from redraft.lab.experiments.pictures import result_files
 from redraft.llm.budget import PriceTable
 from redraft.runs.experiment_runner import ExperimentRunner
-from tests.chatserver import Answer, ChatServer, Fault, Seen, asked, text_of
-from tests.judges import KEY, Keepers, Said, island, seen_on, told
+from tests.chatserver import Answer, ChatRequest, ChatServer, Fault, asked, text_of
+from tests.judges import KEY, PerfectModel, ScriptedReply, island, read_sheet, summary_of
 
 ALL_KNOWING, HALF_KNOWING = "openai:whole", "openai:half"
 KEEPERS = 90
@@ -33,18 +33,18 @@ def asked_about(text: str) -> list[int]:
     return [int(number) for number in actual[0].split(", ")] if actual else []
 
 
-def answer(request: Seen) -> str | Answer | Fault:
+def answer(request: ChatRequest) -> str | Answer | Fault:
     """What the models and the judge reply."""
-    sheet = seen_on(request)
+    sheet = read_sheet(request)
     if sheet.prompt != "revise":
-        reply: Said = Keepers()(sheet)
+        reply: ScriptedReply = PerfectModel()(sheet)
         assert isinstance(reply, dict)
         return json.dumps(reply)
     numbers = asked_about(text_of(request.messages[0]))
     if request.model == "half":
         numbers = numbers[::2]
-        return told(*numbers[1:], wrong={numbers[0]: "Bob"})
-    return told(*numbers)
+        return summary_of(*numbers[1:], wrong={numbers[0]: "Bob"})
+    return summary_of(*numbers)
 
 
 class Lab:
@@ -88,7 +88,7 @@ def sent(server: ChatServer) -> Counter[str]:
 
 
 @contextmanager
-def serving(script: Callable[[Seen], str | Answer | Fault] = answer, **options: Any) -> Iterator[ChatServer]:
+def serving(script: Callable[[ChatRequest], str | Answer | Fault] = answer, **options: Any) -> Iterator[ChatServer]:
     """The models behind a server, and a key for it."""
     with pytest.MonkeyPatch.context() as patch, ChatServer(script, **options) as server:
         patch.setenv("OPENAI_API_KEY", KEY)

@@ -19,15 +19,15 @@ import pytest
 from benchmarks import papers, papers_thesis
 from benchmarks.papers_booookscore import level_limits
 from redraft.cli.terminal import DONE, SHORT
-from tests.cli.inside import Inside
-from tests.command import Done
+from tests.cli.local_command import LocalCommand
+from tests.command import Completed
 from tests.lab.papers.files import story, write_files
 from tests.lab.papers.page import PAGE, page_rows, sentence_commands
 from tests.support import SAMPLE
 
 PAPERS = ("LongSumEval", "BooookScore", "HAMLET", "The traceability thesis")
 ROWS = page_rows(PAGE.read_text("utf-8"))
-Check = Callable[[Sequence[Done], Path], None]
+Check = Callable[[Sequence[Completed], Path], None]
 
 
 def table(text: str, title: str) -> list[dict[str, str]]:
@@ -45,19 +45,19 @@ def csv_rows(path: Path) -> list[dict[str, str]]:
 def sheet(rows: int) -> Check:
     """A sheet of so many rows on stdout."""
 
-    def check(done: Sequence[Done], _: Path) -> None:
+    def check(done: Sequence[Completed], _: Path) -> None:
         text = io.StringIO(done[0].out.removeprefix("\ufeff"), newline="")
         assert len(list(csv.DictReader(text))) == rows
 
     return check
 
 
-def figures_agree(done: Sequence[Done], _: Path) -> None:
+def figures_agree(done: Sequence[Completed], _: Path) -> None:
     *_, last = done[0].out.splitlines()
     assert re.fullmatch(r"(\d\d+) of \1 figures equal the published ones\.", last)
 
 
-def table_ii(done: Sequence[Done], _: Path) -> None:
+def table_ii(done: Sequence[Completed], _: Path) -> None:
     rows = table(done[0].out, "Agreement with people")
     actual = {(row["method"], row["metric"], row["similarity"], row["per"]): row for row in rows}
     systems, summaries = (actual["extractive", "consistency", "rouge1", per] for per in ("systems", "summaries"))
@@ -70,14 +70,14 @@ def table_ii(done: Sequence[Done], _: Path) -> None:
 def swept(settings: int) -> Check:
     """Tables V to VII: so many settings of the judge."""
 
-    def check(done: Sequence[Done], _: Path) -> None:
+    def check(done: Sequence[Completed], _: Path) -> None:
         rows = table(done[0].out, "Agreement with people")
         assert sum(row["method"] == "extractive" and row["per"] == "summaries" for row in rows) == settings
 
     return check
 
 
-def table_iii(_: Sequence[Done], folder: Path) -> None:
+def table_iii(_: Sequence[Completed], folder: Path) -> None:
     rows = csv_rows(folder / "gains" / "gains.csv")
     gained = {
         row["feedback"]: float(row["gain"])
@@ -89,7 +89,7 @@ def table_iii(_: Sequence[Done], folder: Path) -> None:
     assert gained["generic"] == 0, "the built-in model cannot follow requests in words"
 
 
-def table_iv(done: Sequence[Done], folder: Path) -> None:
+def table_iv(done: Sequence[Completed], folder: Path) -> None:
     questions, answered = (csv_rows(folder / name) for name in ("questions.csv", "answers.csv"))
     assert {row["dimension"] for row in questions} == {"key information", "answerable", "complete"}
     assert {row["dimension"] for row in answered} == {"relevant", "no answer", "consistent"}
@@ -97,7 +97,7 @@ def table_iv(done: Sequence[Done], folder: Path) -> None:
 
 
 def booookscores(**by_file: float) -> Check:
-    def check(done: Sequence[Done], _: Path) -> None:
+    def check(done: Sequence[Completed], _: Path) -> None:
         rows = table(done[0].out, "BooookScore (table 2)")
         assert {Path(row["system"]).stem: float(row["BooookScore"]) for row in rows} == {
             name.replace("_", "-"): score for name, score in by_file.items()
@@ -107,7 +107,7 @@ def booookscores(**by_file: float) -> Check:
     return check
 
 
-def precision(done: Sequence[Done], _: Path) -> None:
+def precision(done: Sequence[Completed], _: Path) -> None:
     rows = table(done[0].out, "Precision of annotations (appendix J)")
     assert [(row["annotations"], row["agree"], row["precision"]) for row in rows] == [
         ("human", "1", "1.000"),
@@ -115,20 +115,20 @@ def precision(done: Sequence[Done], _: Path) -> None:
     ]
 
 
-def preferred(done: Sequence[Done], _: Path) -> None:
+def preferred(done: Sequence[Completed], _: Path) -> None:
     rows = table(done[0].out, "Preferences (table 4)")
     assert {tuple(row.values())[1:] for row in rows} == {("4", "0", "0", "4")}
 
 
-def rouge_l(done: Sequence[Done], _: Path) -> None:
+def rouge_l(done: Sequence[Completed], _: Path) -> None:
     assert "ROUGE-L" in done[0].out
 
 
-def a_summary(done: Sequence[Done], _: Path) -> None:
+def a_summary(done: Sequence[Completed], _: Path) -> None:
     assert 500 < len(done[0].out.split()) < 650
 
 
-def hamlet(_: Sequence[Done], folder: Path) -> None:
+def hamlet(_: Sequence[Completed], folder: Path) -> None:
     table_names = ("recall", "gaps", "faithfulness", "errors", "length", "sizes", "pruning", "judges")
     assert all(csv_rows(folder / "results" / f"{name}.csv") for name in table_names)
     chunk, full = csv_rows(folder / "results" / "judges.csv")
@@ -136,31 +136,31 @@ def hamlet(_: Sequence[Done], folder: Path) -> None:
     assert float(chunk["faithfulness"]) < float(full["faithfulness"])
 
 
-def table_2(done: Sequence[Done], folder: Path) -> None:
+def table_2(done: Sequence[Completed], folder: Path) -> None:
     rows = csv_rows(folder / "facts.csv")
     assert f"{len(rows)} of " in done[0].err
     assert "accurate to ±5.0% (98%)" in done[0].err
     assert {row["judgment"] for row in table(done[1].out, "Validity of key facts")} == {"pass", "fail"}
 
 
-def queries(_: Sequence[Done], folder: Path) -> None:
+def queries(_: Sequence[Completed], folder: Path) -> None:
     assert {row["dimension"] for row in csv_rows(folder / "queries.csv")} == {"naturalness", "relevance"}
 
 
-def table_3(done: Sequence[Done], _: Path) -> None:
+def table_3(done: Sequence[Completed], _: Path) -> None:
     judges = [row["judge"] for row in table(done[1].out, "Verification of sentences")]
     assert judges == ["extractive", "extractive, full text"]
 
 
-def judges_differ(done: Sequence[Done], _: Path) -> None:
+def judges_differ(done: Sequence[Completed], _: Path) -> None:
     assert re.search(r"they differ on [1-9]\d* of \d+ rows", done[0].out)
 
 
-def table_9(_: Sequence[Done], folder: Path) -> None:
+def table_9(_: Sequence[Completed], folder: Path) -> None:
     assert len(csv_rows(folder / "sizes" / "chunk_sizes.csv")) == 4
 
 
-def thesis(done: Sequence[Done], folder: Path) -> None:
+def thesis(done: Sequence[Completed], folder: Path) -> None:
     assert "abstained rightly" in done[0].out
     files = {path.name for path in (folder / "results").iterdir()}
     pictures = (
@@ -176,17 +176,17 @@ def thesis(done: Sequence[Done], folder: Path) -> None:
     assert {"abstractive", "binary", "extractive", "unanswerable"} <= types
 
 
-def planned(done: Sequence[Done], _: Path) -> None:
+def planned(done: Sequence[Completed], _: Path) -> None:
     rows = table(done[0].out, "Estimated cost")
     assert {"drafting, direct", "aligning facts", "answers", "verdicts"} <= {row["step"] for row in rows}
 
 
-def by_dataset(_: Sequence[Done], folder: Path) -> None:
+def by_dataset(_: Sequence[Completed], folder: Path) -> None:
     rows = csv_rows(folder / "results" / "position_halves.csv")
     assert {row["set"] for row in rows} == {"the-salt-ledger"}
 
 
-def table_4_1(done: Sequence[Done], _: Path) -> None:
+def table_4_1(done: Sequence[Completed], _: Path) -> None:
     (row,) = table(done[0].out, "Statistics of sets")
     assert (row["form"], row["documents"], row["summaries"]) == ("squality", "2", "8")
     assert float(row["CRT"]) > 1
@@ -229,14 +229,14 @@ SHORT_ALLOWED = "redraft experiment hamlet "
 
 
 @cache
-def recomputed() -> Done:
+def recomputed() -> Completed:
     """`python -m benchmarks.papers`, with what data this machine has."""
     with redirect_stdout(io.StringIO()) as out:
         code = papers.main()
-    return Done(code, out.getvalue(), "")
+    return Completed(code, out.getvalue(), "")
 
 
-def run(inside: Inside, command: str) -> Done:
+def run(inside: LocalCommand, command: str) -> Completed:
     """Run a command of the page: `$D` and `FILE` are ours."""
     if command == "python -m benchmarks.papers":
         done = recomputed()
@@ -263,7 +263,7 @@ def test_every_row_has_a_check() -> None:
 def test_the_commands_of_a_paper(paper: str, tmp_path: Path) -> None:
     (tmp_path / "examples").symlink_to(SAMPLE.parent)
     write_files(tmp_path)
-    inside = Inside(tmp_path, COLUMNS="100")
+    inside = LocalCommand(tmp_path, COLUMNS="100")
     for row in ROWS:
         if row.paper == paper:
             CHECKS[row.paper, row.what]([run(inside, command) for command in row.commands], tmp_path)
@@ -288,5 +288,5 @@ def test_the_booookscore_preset_has_the_papers_limits(tmp_path: Path) -> None:
     assert level_limits(200)[:3] == [380, 585, 900]
     (tmp_path / "examples").symlink_to(SAMPLE.parent)
     command_line = ("summarize", "examples/the-salt-ledger.md", "--preset", "booookscore", "--dry-run")
-    section_3 = Inside(tmp_path).run(*command_line, "--chunk-tokens", "4096", "--words", "780")
+    section_3 = LocalCommand(tmp_path).run(*command_line, "--chunk-tokens", "4096", "--words", "780")
     assert "hierarchical, about 780 words, at most 1,200 tokens" in section_3.err + section_3.out

@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks.common import DATA
 from benchmarks.papers import all_checks
-from tests.cli.inside import Inside
+from tests.cli.local_command import LocalCommand
 from tests.lab.papers.page import PAGE, page_rows
 from tests.lab.papers.test_commands import table
 
@@ -25,7 +25,7 @@ PRINTED = {row.what: row.commands[0] for row in page_rows(PAGE.read_text("utf-8"
 
 def run(command: str, folder: Path) -> str:
     """Run it in the folder of the data, with a database elsewhere."""
-    inside = Inside(folder, COLUMNS="100", TIKTOKEN_CACHE_DIR=str(DATA.parent / "tiktoken"))
+    inside = LocalCommand(folder, COLUMNS="100", TIKTOKEN_CACHE_DIR=str(DATA.parent / "tiktoken"))
     inside.folder = DATA / "booookscore"
     done = inside.run(*shlex.split(command)[1:])
     assert done.code == 0, done.err

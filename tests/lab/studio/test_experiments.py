@@ -25,7 +25,7 @@ from redraft.lab.studio.work import ORDER, ExperimentDetails, ExperimentList, Ex
 from redraft.settings import ModelSettings
 from redraft.store.store import Store
 from tests.browser import browser, serious
-from tests.chatserver import ChatServer, Seen
+from tests.chatserver import ChatRequest, ChatServer
 from tests.lab.experiments.grids import design, judged, outcome
 from tests.store.support import run
 from tests.studio.served import Served, kept_from, served, until
@@ -162,7 +162,7 @@ class Gate:
     def __init__(self) -> None:
         self.opened = threading.Event()
 
-    async def __call__(self, request: Seen) -> str:
+    async def __call__(self, request: ChatRequest) -> str:
         while not self.opened.is_set():  # noqa: ASYNC110  (it is set in another thread)
             await asyncio.sleep(0.02)
         return f"Hester Vane came to the island of Sarn. The ledger was number {request.index}."

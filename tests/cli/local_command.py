@@ -19,8 +19,8 @@ import pytest
 from redraft.cli.main import main
 from tests import warm
 from tests.chatserver import ChatServer
-from tests.command import Command, Done
-from tests.judges import Keepers, Script, behind, island, told
+from tests.command import Command, Completed
+from tests.judges import PerfectModel, Script, island, scripted_replies, summary_of
 
 MODEL = "openai:m"
 
@@ -32,21 +32,21 @@ def facts(markdown: str) -> str:
 
 
 @contextmanager
-def keepers_court(folder: Path, script: Script | None = None, **environment: str) -> Iterator[Inside]:
+def judging_folder(folder: Path, script: Script | None = None, **environment: str) -> Iterator[LocalCommand]:
     """A directory with a document about keepers and a poor summary of it, and a judge who knows all about keepers.
 
     Of the six keepers that are asked about, the summary names three rightly and one wrongly.
     """
     (folder / "book.md").write_text(island().text, "utf-8")
-    (folder / "poor.md").write_text(told(1, 3, 4, wrong={2: "Bob"}), "utf-8")
-    with ChatServer(behind(script or Keepers())) as server:
-        yield Inside(folder, server.base_url, REDRAFT_MODEL=MODEL, COLUMNS="100", **environment)
+    (folder / "poor.md").write_text(summary_of(1, 3, 4, wrong={2: "Bob"}), "utf-8")
+    with ChatServer(scripted_replies(script or PerfectModel())) as server:
+        yield LocalCommand(folder, server.base_url, REDRAFT_MODEL=MODEL, COLUMNS="100", **environment)
 
 
-class Inside(Command):
+class LocalCommand(Command):
     """Runs to its end here, in the directory, environment and standard streams that a process would have."""
 
-    def run(self, *arguments: str, stdin: bytes = b"") -> Done:
+    def run(self, *arguments: str, stdin: bytes = b"") -> Completed:
         """Run it, as `Command` does."""
         out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
         given = io.TextIOWrapper(io.BytesIO(stdin), "utf-8")
@@ -60,17 +60,17 @@ class Inside(Command):
         ):
             main(arguments)
         assert isinstance(end.value.code, int)
-        return Done(end.value.code, _text(out), _text(err))
+        return Completed(end.value.code, _text(out), _text(err))
 
 
-def plan(command: Inside, *arguments: str) -> Any:
+def plan(command: LocalCommand, *arguments: str) -> Any:
     """What a command says beforehand of what it comes to."""
     done = command.run(*arguments, "--dry-run", "--json")
     assert done.code == 0, done.err
     return done.json
 
 
-class Begun:
+class BackgroundCommand:
     """A command at work in a process of its own that began with the libraries loaded; it is ended with the block."""
 
     def __init__(self, command: Command, *arguments: str, **streams: Path) -> None:
@@ -113,12 +113,12 @@ class Begun:
         self._process.kill()
         self._process.join()
 
-    def end(self, timeout: float = 60) -> Done:
+    def end(self, timeout: float = 60) -> Completed:
         """Wait until it has ended by itself."""
         self._process.join(timeout)
         code = self.poll()
         assert code is not None, "it is still at work"
-        return Done(code, self._out.read_text("utf-8"), self.err)
+        return Completed(code, self._out.read_text("utf-8"), self.err)
 
 
 class Terminal:
@@ -151,7 +151,7 @@ class Terminal:
         return True
 
 
-def on_terminal(command: Command, *arguments: str, term: str = "xterm", typed: bytes = b"") -> Done:
+def on_terminal(command: Command, *arguments: str, term: str = "xterm", typed: bytes = b"") -> Completed:
     """Run it to its end with stdout and stderr on terminals of 80 columns; what is typed comes from that of stderr."""
     own = Command(command.folder)
     own.environment = {**command.environment, "TERM": term, "COLUMNS": "80"}
@@ -159,14 +159,14 @@ def on_terminal(command: Command, *arguments: str, term: str = "xterm", typed: b
         out, err = (stack.enter_context(Terminal()) for _ in range(2))
         streams = {"stdout": out.path, "stderr": err.path} | ({"stdin": err.path} if typed else {})
         err.type(typed)
-        process = stack.enter_context(Begun(own, *arguments, **streams))
+        process = stack.enter_context(BackgroundCommand(own, *arguments, **streams))
         running = True
         # What is written just before the end is read after it.
         while [one for one in (out, err) if one.look()] or running:
             running = process.poll() is None
         code = process.poll()
         assert code is not None
-        return Done(code, out.text, err.text)
+        return Completed(code, out.text, err.text)
 
 
 def _text(stream: io.TextIOWrapper) -> str:
