@@ -15,8 +15,17 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
-from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all, first_error, gather_all, joined
-from redraft.agents.judge import USUAL, TokenRates
+from redraft.agents.judge import (
+    USUAL,
+    Attempt,
+    Entries,
+    ItemResults,
+    TokenRates,
+    ask_all,
+    first_error,
+    gather_all,
+    joined,
+)
 from redraft.document import merge_spans
 from redraft.domain import WHOLE, Document, Evidence, Span
 from redraft.prompts.qa import Statement

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from redraft.agents.accounts import Entries, ItemResults
 from redraft.agents.evidence import (
     CitedPlace,
     EvidenceQuery,
@@ -20,6 +19,7 @@ from redraft.agents.evidence import (
     ReadingPlan,
     Scope,
 )
+from redraft.agents.judge import Entries, ItemResults
 from redraft.domain import Document, Span
 from redraft.evaluators.base import statements_of
 from redraft.prompts.coherence import FIND_STOPS
