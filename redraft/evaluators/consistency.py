@@ -195,10 +195,15 @@ class Consistency(Evaluator):
         # The second look includes the place that the first answer is from.
         places = {n: [Span(*place)] if (place := answers[n].place) else [] for n in doubtful}
         second_queries = [
-            replace(queries[n], cited=(*queries[n].cited, *places[n]), glanced=answers[n].is_glanced) for n in doubtful
+            replace(
+                queries[n],
+                cited=(*queries[n].cited, *places[n]),
+                glanced=answers[n].scope is not None and not answers[n].is_from_whole,
+            )
+            for n in doubtful
         ]
         compared = await compare_twice(judge, pairs, second_queries, case.reader, confirm=self.second_look)
-        read = {n: answer.scope_text for n, answer in answers.items()}
+        read = {n: answer.scope.description if answer.scope else "" for n, answer in answers.items()}
         for at, n in enumerate(doubtful):
             # An answer about something else neither supports nor contradicts the claim.
             if (comparison := compared.verdicts.get(at)) is None or comparison.verdict == "none":

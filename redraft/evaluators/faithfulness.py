@@ -157,7 +157,7 @@ def _finding(statement: Statement, n: int, panel: _Verdicts) -> Finding:
     verdict = max(against, key=lambda verified: bool(verified.evidence))
     # Only a contradicting quotation offers a replacement.
     otherwise = bool(verdict.evidence) and verdict.category != NOT_SAID
-    read = verdict.scope_text
+    read = verdict.scope.description if verdict.scope else ""
     return Finding(
         Faithfulness.name,
         kind,

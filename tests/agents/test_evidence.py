@@ -225,7 +225,7 @@ async def test_few_new_items_are_looked_up_first(*, settled: bool) -> None:
         0: "found",
         1: "found" if settled else NOTHING,
     }
-    assert [reading.is_glanced for reading in results.verdicts.values()] == [settled, settled]
+    assert [not reading.is_from_whole for reading in results.verdicts.values()] == [settled, settled]
 
 
 @pytest.mark.parametrize("reading", ["auto", "whole"])
