@@ -12,13 +12,11 @@ from typing import Any
 from pydantic import BaseModel
 from typing_extensions import override
 
-from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all
 from redraft.agents.evidence import EvidenceReader
-from redraft.agents.judge import USUAL, EntryBudget, Judge, batch_size
+from redraft.agents.judge import USUAL, Attempt, Entries, EntryBudget, ItemResults, Judge, ask_all, batch_size
 from redraft.domain import Evaluation, Evidence, Finding, Span, Task, content_id
 from redraft.errors import Set, UsageError
-from redraft.evaluators.base import Case, Evaluator
-from redraft.evaluators.votes import JudgeVerdicts, mean_evaluation, panel_verdicts
+from redraft.evaluators.base import Case, Evaluator, JudgeVerdicts, mean_evaluation, panel_verdicts
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import (
     ERROR_TYPES,

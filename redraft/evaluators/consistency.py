@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from typing_extensions import override
 
-from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all
 from redraft.agents.evidence import EvidenceQuery, EvidenceReader
 from redraft.agents.examiner import (
     FRAME_TOKENS,
@@ -21,14 +20,13 @@ from redraft.agents.examiner import (
     entries_per_request,
     summary_fields,
 )
-from redraft.agents.judge import EntryBudget, Judge, in_batches, label_of
+from redraft.agents.judge import Attempt, Entries, EntryBudget, ItemResults, Judge, ask_all, in_batches, label_of
 from redraft.domain import Evaluation, Finding, PackQuestion, Span
-from redraft.evaluators.base import Case, Evaluator
+from redraft.evaluators.base import Case, Evaluator, JudgeVerdicts, PanelVerdicts, mean_evaluation, panel_verdicts
 from redraft.evaluators.findings import distinct_errors
 from redraft.evaluators.metric_info import UNSUPPORTED
 from redraft.evaluators.reference.questions import evenly_spread
 from redraft.evaluators.similarity import Similarity, is_doubtful, is_same, similarity
-from redraft.evaluators.votes import JudgeVerdicts, PanelVerdicts, mean_evaluation, panel_verdicts
 from redraft.prompts.book import PromptBook
 from redraft.prompts.qa import (
     ANSWER_FROM_DOCUMENT,
@@ -197,10 +195,15 @@ class Consistency(Evaluator):
         # The second look includes the place that the first answer is from.
         places = {n: [Span(*place)] if (place := answers[n].place) else [] for n in doubtful}
         second_queries = [
-            replace(queries[n], cited=(*queries[n].cited, *places[n]), glanced=answers[n].is_glanced) for n in doubtful
+            replace(
+                queries[n],
+                cited=(*queries[n].cited, *places[n]),
+                glanced=answers[n].scope is not None and not answers[n].is_from_whole,
+            )
+            for n in doubtful
         ]
         compared = await compare_twice(judge, pairs, second_queries, case.reader, confirm=self.second_look)
-        read = {n: answer.scope_text for n, answer in answers.items()}
+        read = {n: answer.scope.description if answer.scope else "" for n, answer in answers.items()}
         for at, n in enumerate(doubtful):
             # An answer about something else neither supports nor contradicts the claim.
             if (comparison := compared.verdicts.get(at)) is None or comparison.verdict == "none":

@@ -13,7 +13,6 @@ from typing import NamedTuple
 from pydantic import BaseModel
 from typing_extensions import override
 
-from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all, first_error, gather_all
 from redraft.agents.evidence import EvidenceQuery, EvidenceReader
 from redraft.agents.examiner import (
     ANSWER,
@@ -26,14 +25,33 @@ from redraft.agents.examiner import (
     settled_answers,
     summary_fields,
 )
-from redraft.agents.judge import Judge, Memory, in_batches, label_of
+from redraft.agents.judge import (
+    Attempt,
+    Entries,
+    ItemResults,
+    Judge,
+    Memory,
+    ask_all,
+    first_error,
+    gather_all,
+    in_batches,
+    label_of,
+)
 from redraft.domain import Evaluation, Finding, PackQuestion
-from redraft.evaluators.base import Case, Evaluator, conciseness
-from redraft.evaluators.figures import weighted_mean
+from redraft.evaluators.base import (
+    Case,
+    Evaluator,
+    ItemVotes,
+    JudgeVerdicts,
+    PanelVerdicts,
+    conciseness,
+    mean_evaluation,
+    panel_verdicts,
+    weighted_mean,
+)
 from redraft.evaluators.findings import distinct_errors
 from redraft.evaluators.reference.keyfacts import bin_of
 from redraft.evaluators.similarity import is_same
-from redraft.evaluators.votes import ItemVotes, JudgeVerdicts, PanelVerdicts, mean_evaluation, panel_verdicts
 from redraft.prompts.contract import UNSURE, Unsure
 from redraft.prompts.qa import (
     ANSWER_FROM_DOCUMENT,

@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all, first_error, gather_all
 from redraft.agents.evidence import EvidenceReader
-from redraft.agents.judge import EntryBudget, Judge
+from redraft.agents.judge import Attempt, Entries, EntryBudget, ItemResults, Judge, ask_all, first_error, gather_all
 from redraft.domain import Evaluation, Finding
-from redraft.evaluators.base import Case, Evaluator, conciseness
+from redraft.evaluators.base import (
+    Case,
+    Evaluator,
+    JudgeVerdicts,
+    PanelVerdicts,
+    conciseness,
+    mean_evaluation,
+    panel_verdicts,
+)
 from redraft.evaluators.figures import mean, total
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ListedFact, fact_batches, items_of
-from redraft.evaluators.votes import JudgeVerdicts, PanelVerdicts, mean_evaluation, panel_verdicts
 from redraft.prompts.contract import UNSURE
 from redraft.prompts.factual import ALIGN_FACTS, FACT_PROMPTS, AlignInput, Alignment, Fact
 from redraft.prompts.qa import Statement

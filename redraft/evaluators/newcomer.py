@@ -9,8 +9,7 @@ from itertools import accumulate
 
 from pydantic import BaseModel
 
-from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all
-from redraft.agents.judge import EntryBudget, Judge, in_batches
+from redraft.agents.judge import Attempt, Entries, EntryBudget, ItemResults, Judge, ask_all, in_batches
 from redraft.domain import Evaluation, Finding, Span, Task, content_id
 from redraft.evaluators.base import Case, Evaluator
 from redraft.evaluators.booookscore import LONGEST_QUESTION, WHAT_TO_DO, least_window, prompt_tokens, sentences_of

@@ -12,11 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
-from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all, gather_all
-from redraft.agents.judge import Judge, in_batches
+from redraft.agents.judge import Attempt, Entries, ItemResults, Judge, ask_all, gather_all, in_batches
 from redraft.domain import Document, Evaluation, content_id
+from redraft.evaluators.base import agreement
 from redraft.evaluators.metric_info import PREFERENCE
-from redraft.evaluators.votes import agreement
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import ASPECTS, PREFER_SUMMARY, Aspect, PreferenceReply, PreferInput
 from redraft.prompts.contract import UNSURE, InputT, Prompt
