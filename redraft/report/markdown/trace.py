@@ -97,7 +97,7 @@ def _round(
         yield section(f"Changed: {_numbers(changed)}", changes, 3)
     is_result, is_judgment = turn.draft.id == result.run.draft, result.run.kind == "evaluate"
     in_full = show_all or is_judgment
-    items = []
+    items: list[str] = []
     if not is_judgment:
         goals = result.goals if is_result else {}
         items += score_items(turn.scores, base.scores if base else {}, goals, result.offline_checked)
