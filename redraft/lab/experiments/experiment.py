@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Se
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
-from redraft.agents.accounts import gather_all
+from redraft.agents.judge import gather_all
 from redraft.domain import Document, Totals, computed, record_json
 from redraft.errors import BudgetError
 from redraft.evaluators.figures import MIN_VALUES, RESAMPLES
