@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 from langgraph.graph import StateGraph
 from langgraph.types import interrupt
 
-from redraft.agents.accounts import gather_all
 from redraft.agents.arbiter import RulingRequest
 from redraft.agents.decider import Decider, DecisionContext
 from redraft.agents.evidence import EvidenceReader
+from redraft.agents.judge import gather_all
 from redraft.agents.reviser import INSTRUCTION, RevisionRequest
 from redraft.domain import (
     NO_REVISION_OF,

@@ -235,7 +235,7 @@ def export(
     facts, partial summaries, calls, settings and prompts.
     """
     from redraft.report.dossier.build import read_dossier
-    from redraft.report.markdown.run import run_markdown
+    from redraft.report.markdown.lineage import run_markdown
     from redraft.report.pages.dossier import dossier_page
 
     chosen_form = form_of(form, output, f"redraft export {run_id} -o dossier.html")

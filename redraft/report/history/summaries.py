@@ -12,13 +12,12 @@ from pydantic import Field
 from redraft.domain import GIVEN, OTHER, Draft, Evaluation, computed
 from redraft.errors import RunCommand, RunError
 from redraft.evaluators.metric_info import PREFERENCE
-from redraft.llm.addresses import shown_name
 from redraft.order import ExperimentPart
 from redraft.report.entry import Line, RunFacts
-from redraft.report.history.judges import offline_checked
+from redraft.report.history.judges import offline_checked, shown_names
 from redraft.report.history.results import Result, count_sentences, figures, result_of
 from redraft.report.history.trace import pick_scores
-from redraft.settings import GIVEN_STRATEGY, DraftConfig, JudgeConfig
+from redraft.settings import GIVEN_STRATEGY
 from redraft.store.runs import INCOMPLETE, KILLED, Run
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
@@ -67,7 +66,7 @@ class SummaryComparison:
     @computed
     def winner(self) -> str | None:
         """The better one overall: `a`, `b` or `tie`; None without a verdict."""
-        return winner_in(self.preference)
+        return cast("str | None", self.aspects["overall"]["winner"])
 
     @property
     def judged_by(self) -> str:
@@ -98,13 +97,8 @@ def compared(store: Store, of: Result | str) -> SummaryComparison:
 def preferred(store: Store, run: Run) -> str | None:
     """Return the better summary of a run that compares two; None for other runs, and before there is a verdict."""
     evaluations = store.judgments.of(run.draft) if run.kind == "compare" and run.draft else {}
-    return winner_in(evaluations[PREFERENCE]) if PREFERENCE in evaluations else None
-
-
-def winner_in(preference: Evaluation) -> str | None:
-    """Return the better summary overall according to an evaluation."""
-    aspects = cast("Mapping[str, Mapping[str, Any]]", preference.details["aspects"])
-    return cast("str | None", aspects["overall"]["winner"])
+    aspects: Any = evaluations[PREFERENCE].details["aspects"] if PREFERENCE in evaluations else {"overall": {}}
+    return cast("str | None", aspects["overall"].get("winner"))
 
 
 _PREVIEW = 160
@@ -136,26 +130,6 @@ class RunSummary(RunFacts):
     cost_usd: float | None
     """None if a price is unknown."""
     seconds: float
-
-
-def shown_names(settings: DraftConfig, judging: JudgeConfig | None) -> dict[str, str]:
-    """Return the names of a run's models for people, by their names without and with the address."""
-    names: dict[str, str] = {}
-
-    def add(model: str, address: str | None) -> str:
-        display = shown_name(model, address)
-        names.setdefault(model, display)
-        if display != model:
-            names.setdefault(f"{model}@{address}", display)
-        return display
-
-    add(settings.model, settings.base_url)
-    for judge in judging.judges if judging else ():
-        model_settings = judging.models.get(judge) if judging else None
-        address = (model_settings and model_settings.base_url) or (judging and judging.base_url) or settings.base_url
-        display = add(model_settings.model if model_settings else judge, address)
-        names.setdefault(judge, display)
-    return names
 
 
 def latest_runs(
