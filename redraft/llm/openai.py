@@ -55,8 +55,8 @@ class _ChatOpenAI(ChatOpenAI):
         extra = payload.pop("extra_body", None) or {}
         body = json.dumps({**payload, **extra}, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         address = str(self.openai_api_base or "")
-        client: httpx2.AsyncClient = self.http_async_client
-        request = client.build_request(
+        client: Any = self.http_async_client
+        request: httpx2.Request = client.build_request(
             "POST", f"{address}/chat/completions", content=body.encode(), headers=self._headers
         )
 

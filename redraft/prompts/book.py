@@ -153,14 +153,15 @@ def _compile(prompt: Prompt[Any, Any], source: str, place: str) -> Template:
         raise PromptError(f"line {error.lineno}: {error.message}", place=place) from error
     except (*_FAILURES, SyntaxError, MemoryError) as error:
         raise PromptError(f"the template cannot be read: {error}", place=place) from error
-    fields = set(prompt.given.model_fields)
+    given: type[BaseModel] = prompt.given
+    fields = set(given.model_fields)
     if variables != fields:
         missing, unknown = sorted(fields - variables), sorted(variables - fields)
         parts = [f"does not use {', '.join(missing)}"] * bool(missing)
         parts += [f"uses unknown {', '.join(unknown)}"] * bool(unknown)
         lost = [
             f"{{{{ {name} }}}} carries {mark.carries}"
-            for name, mark in _marks(prompt.given, Fence)
+            for name, mark in _marks(given, Fence)
             if mark.carries and name in missing
         ]
         raise PromptError(
