@@ -16,7 +16,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import PydanticUndefined
 
 from redraft.cli.sections import SectionOption, SourceArgument
-from redraft.errors import UsageError
+from redraft.errors import RunCommand, RunError, UsageError
 from redraft.fields import Section, first_problem, option_of
 from redraft.order import JUDGES_ADDRESS, PARTS, part_of
 from redraft.settings import DraftConfig, JudgeConfig, Limits
@@ -151,6 +151,24 @@ def _kind(model: type[BaseModel], name: str, names: tuple[str, ...]) -> dict[str
     return {"type": FieldType(model, name), **choices}
 
 
+class RunId(click.ParamType[str]):
+    """The id of a run, or its beginning; `last` means the newest run that is no part of anything larger."""
+
+    name = "run"
+
+    def convert(self, value: str, parameter: click.Parameter | None, context: click.Context | None) -> str:  # noqa: ARG002
+        if value != "last" or context is None:
+            return value
+        from redraft.cli.parse_options import is_part, store_to_read
+
+        with store_to_read(context.params.get("db")) as store:
+            newest = store.runs.latest(1, wanted=lambda run: not is_part(store, run))
+        if not newest:
+            raise RunError("there is no run yet", fix=("make one: ", RunCommand("summarize", more=("FILE",))))
+        return newest[0].id
+
+
+run_argument = click.argument("run_id", metavar="RUN", type=RunId())
 _SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?) ?(|B|kB|MB|GB)", re.IGNORECASE)
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 
@@ -177,6 +195,7 @@ sources = click.argument("sources", metavar="SOURCE...", nargs=-1, required=True
 db = option(
     "--db",
     section="output",
+    is_eager=True,  # `last` is looked up in it
     metavar="FILE",
     callback=_database,
     help="The database, or its postgresql:// address.",

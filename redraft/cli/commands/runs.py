@@ -14,7 +14,6 @@ from redraft.cli.output_files import Form, form_of, form_options, hand_over, ren
 from redraft.cli.sections import command
 from redraft.domain import record_json
 from redraft.errors import UsageError
-from redraft.order import ExperimentPart
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count
 
@@ -97,8 +96,7 @@ def _matching_runs(
     stored_as = {KILLED: "running", INCOMPLETE: "done"}
 
     def wanted(run: Run) -> bool:
-        of_another = run.experiment is not None or isinstance(run.order, ExperimentPart) or store.parents_of([run.id])
-        right = run.kind == kind if kind else show_all or not of_another
+        right = run.kind == kind if kind else show_all or not parse_options.is_part(store, run)
         return right and (status is None or store.status(run) == status)
 
     return store.runs.latest(
@@ -111,7 +109,7 @@ def _matching_runs(
 
 
 @command()
-@click.argument("run_id", metavar="RUN")
+@options.run_argument
 @options.typed_option(
     "--pieces", section="output", is_flag=True, help="Show the partial summaries that the summary was made from."
 )
@@ -146,7 +144,8 @@ def show(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Show RUN: its summary on stdout, its scores and cost on stderr. The beginning of its id is enough.
+    """Show RUN: its summary on stdout, its scores and cost on stderr. The beginning of its id is enough; `last` is the
+    newest run.
 
     `redraft trace RUN` shows its findings. For a run that built questions or key facts, compared two summaries, or
     asked a question, it shows these, the verdict, or the answer with its citations.
@@ -245,7 +244,7 @@ text, prompts and replies unless --no-source is given.
 
 
 @command(epilog=_EXPORT_EPILOG)
-@click.argument("run_id", metavar="RUN")
+@options.run_argument
 @form_options("html", "markdown", "json")
 @options.typed_option(
     "--no-source",
@@ -272,7 +271,7 @@ def export(
     from redraft.report.markdown.run import run_markdown
     from redraft.report.pages.dossier import dossier_page
 
-    chosen_form = form_of(form, output, f"redraft export {run_id} -o dossier.html")
+    chosen_form = form_of(form, output, f"redraft export {run_id} -o dossier.html", run_id)
     encoder = parse_options.encoder(embeddings)
     with parse_options.store_to_read(db) as store:
         if chosen_form == "markdown":

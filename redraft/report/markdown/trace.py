@@ -90,7 +90,8 @@ def _round(
         difference = changes_between(base.draft.text, turn.draft.text)
         changes = [f"- {_change(change)}" for change in difference.changes]
         yield section(f"Changed: {_numbers(difference)}", _first(changes, show_all=show_all), 3)
-    is_result, is_judgment = turn.draft.id == result.run.draft, result.run.kind == "evaluate"
+    is_result = turn.draft.id == result.run.draft
+    is_judgment = result.run.kind == "evaluate" or (result.run.kind == "summarize" and result.run.judging is not None)
     in_full = show_all or is_judgment
     items = []
     if not is_judgment:
