@@ -159,13 +159,14 @@ class RunId(click.ParamType[str]):
     def convert(self, value: str, parameter: click.Parameter | None, context: click.Context | None) -> str:  # noqa: ARG002
         if value != "last" or context is None:
             return value
-        from redraft.cli.parse_options import is_part, store_to_read
+        from redraft.cli.parse_options import store_to_read
+        from redraft.report.history.summaries import latest_runs
 
         with store_to_read(context.params.get("db")) as store:
-            newest = store.runs.latest(1, wanted=lambda run: not is_part(store, run))
+            newest = latest_runs(store, 1)
         if not newest:
             raise RunError("there is no run yet", fix=("make one: ", RunCommand("summarize", more=("FILE",))))
-        return newest[0].id
+        return newest[0].run
 
 
 run_argument = click.argument("run_id", metavar="RUN", type=RunId())

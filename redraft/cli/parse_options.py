@@ -52,13 +52,6 @@ def _source(name: str) -> ParameterSource | None:
     return click.get_current_context().get_parameter_source(name)
 
 
-def is_part(store: Store, run: Run) -> bool:
-    """Return whether a run is part of an experiment, of a batch, or of another run, such as a chapter."""
-    from redraft.order import ExperimentPart
-
-    return run.experiment is not None or isinstance(run.order, ExperimentPart) or bool(store.parents_of([run.id]))
-
-
 def typed(values: Values, names: Collection[str] = ("rubric", *JUDGING, *REFINING)) -> dict[str, Any]:
     """Return those of the named options that were given on the command line itself."""
     return {

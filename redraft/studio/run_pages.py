@@ -20,7 +20,8 @@ from redraft.evaluators.catalog import metrics, names, with_rubrics
 from redraft.fields import validated
 from redraft.prompts.book import SETS
 from redraft.report.dossier.build import PROMPTS_ELSEWHERE, read_dossier
-from redraft.report.history.summaries import RunSummary, compared, shown_names
+from redraft.report.history.judges import shown_names
+from redraft.report.history.summaries import RunSummary, compared
 from redraft.report.history.trace import read_trace
 from redraft.report.markdown.comparison import comparison_markdown
 from redraft.report.pages.dossier import view
@@ -176,16 +177,17 @@ async def run(request: Request) -> Response:
     if status.kind not in run_views.DRAFTED:
         content = (await read(request, run_views.result_of, status.run)).model_dump_json(indent=2)
         built = "/packs" if status.kind in ("pack", "keyfacts") else ""
-        judgment = await read(request, _judgment, status.run) if status.kind == "compare" else ""
+        names = status.shown_names
+        judgment = await read(request, _judgment, status.run, names) if status.kind == "compare" else ""
         return page(request, "plain", "runs", run=status, result=content, yardstick=built, judgment=judgment)
     comparable = await off_loop(_comparable, context.rows.all, status)
     return HTMLResponse(await read(request, _dossier_page, status, context, comparable))
 
 
-def _judgment(store: Store, run: str) -> str:
-    """Return what judges say of two summaries; empty while there is no verdict."""
+def _judgment(store: Store, run: str, names: Mapping[str, str]) -> str:
+    """Return what judges, by their names for people, say of two summaries; empty before they were asked."""
     try:
-        return comparison_markdown(compared(store, run))
+        return comparison_markdown(compared(store, run), names)
     except RunError:
         return ""
 
