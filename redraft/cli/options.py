@@ -163,7 +163,7 @@ class RunId(click.ParamType[str]):
         from redraft.report.history.summaries import latest_runs
 
         with store_to_read(context.params.get("db")) as store:
-            newest = latest_runs(store, 1)
+            newest = latest_runs(store, 1, include_parts=False)
         if not newest:
             raise RunError("there is no run yet", fix=("make one: ", RunCommand("summarize", more=("FILE",))))
         return newest[0].run

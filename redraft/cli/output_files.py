@@ -102,7 +102,9 @@ def form_of(form: Form | None, output: str | None, hint: str, run: str = "") -> 
     if form is None and suffix in _OTHERS:
         if suffix == ".docx" and run:
             hint = f"{hint}\n for the summary alone, with footnotes: redraft show {run} -o {output}"
-        raise UsageError(f"{suffix} files cannot be written; a file is .html, .md or .json", place=output, hint=hint)
+        raise UsageError(
+            f"{suffix} files cannot be written; a file is .html, .md or .json", place=str(output), hint=hint
+        )
     of_suffix = format_of(output or "")
     chosen = form or (of_suffix if of_suffix == "markdown" or of_suffix == "json" else "html")
     if output is None and chosen == "html" and sys.stdout.isatty():

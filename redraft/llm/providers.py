@@ -35,7 +35,7 @@ def check_provider(provider: str, model: str) -> None:
         raise UsageError(f"{model} needs the package {package}", hint=f"pip install {package}")
 
 
-def check_key(settings: DraftConfig) -> None:
+def check_provider_key(settings: DraftConfig) -> None:
     """Raise `UsageError` for a model that cannot be opened, such as one whose provider needs a key and has none. One
     with an address of its own may do without, and so may a provider for which the environment has something else."""
     provider, _, name = settings.model.partition(":")

@@ -309,9 +309,9 @@ def check_keys(roles: Sequence[ModelRole]) -> None:
         if provider == OPENAI:
             openai_key(settings.model, base_url(settings.base_url), settings.key_env, usual=role.usual_key)
         elif provider not in plugins.names("models"):
-            from redraft.llm.providers import check_key
+            from redraft.llm.providers import check_provider_key
 
-            check_key(settings)
+            check_provider_key(settings)
 
 
 def _price(settings: DraftConfig, limits: Limits, table: PriceTable, objects: Mapping[str, Model]) -> Price | None:

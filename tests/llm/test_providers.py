@@ -22,7 +22,7 @@ from redraft.errors import ModelError, TransientError, UsageError
 from redraft.llm.base import FunctionModel, Sampling
 from redraft.llm.budget import FREE, PriceTable
 from redraft.llm.chat import ChatModel, as_model
-from redraft.llm.providers import check_key
+from redraft.llm.providers import check_provider_key
 from redraft.runs.models import open_model, price_of, resolve
 from tests.chatserver import ChatServer, Fault
 from tests.llm.support import KEY, RED, Desk, colour, story
@@ -328,9 +328,9 @@ async def test_missing_key_is_refused_before_anything_is_stored(
             await session.summarize(Document.from_text("Aluna rang the bell of the lighthouse at dawn. " * 9))
         assert "set MISTRAL_API_KEY" in refused.value.hint
         assert session.store.runs.latest(1) == []
-    check_key(DraftConfig(model="mistralai:tiny", base_url="http://localhost:8000"))
+    check_provider_key(DraftConfig(model="mistralai:tiny", base_url="http://localhost:8000"))
     monkeypatch.setenv("MISTRAL_API_KEY", "k")
-    check_key(DraftConfig(model="mistralai:tiny"))
+    check_provider_key(DraftConfig(model="mistralai:tiny"))
 
 
 @pytest.mark.parametrize(
