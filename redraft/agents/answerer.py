@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel
 
-from redraft.agents.accounts import Entries
 from redraft.agents.evidence import (
     CitedPlace,
     EvidenceQuery,
@@ -20,7 +19,7 @@ from redraft.agents.evidence import (
     ReadingPlan,
     document_fields,
 )
-from redraft.agents.judge import EntryBudget, Judge
+from redraft.agents.judge import Entries, EntryBudget, Judge
 from redraft.domain import Span
 from redraft.errors import IncompleteError, Set
 from redraft.fields import Exchange

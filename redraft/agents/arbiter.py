@@ -8,9 +8,8 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all
 from redraft.agents.evidence import EvidenceReader, document_fields
-from redraft.agents.judge import EntryBudget, Judge, batch_size, in_batches
+from redraft.agents.judge import Attempt, Entries, EntryBudget, ItemResults, Judge, ask_all, batch_size, in_batches
 from redraft.domain import Finding, Ruling, Span
 from redraft.prompts.factual import RULE_ON_FINDINGS, PointRuling, RuleInput
 from redraft.prompts.revision import Point

@@ -15,15 +15,24 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
-from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all, first_error, gather_all, joined
-from redraft.agents.judge import USUAL, TokenRates
+from redraft.agents.judge import (
+    USUAL,
+    Attempt,
+    Entries,
+    ItemResults,
+    TokenRates,
+    ask_all,
+    first_error,
+    gather_all,
+    joined,
+)
 from redraft.document import merge_spans
 from redraft.domain import WHOLE, Document, Evidence, Span
 from redraft.prompts.qa import Statement
 from redraft.settings import EvidenceName
 from redraft.text.languages import language_key, language_of
 from redraft.text.quotes import locate, source_of
-from redraft.text.retrieval import WINDOW, Passages, Windows
+from redraft.text.retrieval import WINDOW, Passages
 from redraft.text.sentences import sentences
 from redraft.text.tokens import Tokenizer
 from redraft.text.vectors import terms
@@ -63,11 +72,6 @@ class EvidenceQuery:
     """Places that are always read: those that the document's pack cites."""
     glanced: bool = False
     """Whether its answer so far is from passages alone, which a second look at a document that fits reads whole."""
-
-    @property
-    def query(self) -> str:
-        """Return all of it as a search query."""
-        return " ".join((self.text, *self.also))
 
 
 class Scope(BaseModel):
@@ -111,16 +115,6 @@ class CitedPlace(BaseModel):
         return self.scope is not None and self.scope.passages is None
 
     @property
-    def is_glanced(self) -> bool:
-        """Return whether passages alone were read for it."""
-        return self.scope is not None and self.scope.passages is not None
-
-    @property
-    def scope_text(self) -> str:
-        """Return a description of what was read; empty if unknown."""
-        return self.scope.description if self.scope else ""
-
-    @property
     def as_evidence(self) -> Evidence | None:
         """Return the place as evidence of a finding."""
         return Evidence(self.evidence, Span(*self.place) if self.place else None) if self.evidence else None
@@ -144,21 +138,16 @@ class EvidenceReader:
         """Return what the evidence depends on, as part of a cache key; of a document that is read whole, no window."""
         if not self.is_searched:
             return f"{language_key(self.document)} {self.reading}"
-        return f"{self.document.id} {self.passages.name} {self.windows.name} {self.window} {self.reading}"
+        return f"{self.document.id} {self.passages.name} {self.passages.windows.name} {self.window} {self.reading}"
 
     @property
     def is_searched(self) -> bool:
         """Return whether the document is searched rather than read whole."""
-        return self.reading == "retrieved" or not has_room(self.window, self.document_tokens)
+        return self.reading == "retrieved" or self.document_tokens + _BESIDE_DOCUMENT > self.window
 
     def key(self, item: EvidenceQuery, *, wide: bool = False) -> list[object]:
         """Return the part of a cache key that covers what is read for an item."""
         return [self.name, item.text, *([item.also, item.cited] if wide or self.is_searched else [])]
-
-    @property
-    def windows(self) -> Windows:
-        """Return the windows of the document that are searched."""
-        return self.passages.windows
 
     @property
     def room(self) -> int:
@@ -177,9 +166,10 @@ class EvidenceReader:
     def wanted(self, item: EvidenceQuery, count: int, *, wide: bool = False) -> list[Span]:
         """Return the windows to read for an item: quoted and cited places, then the nearest; quoted places suffice
         unless `wide`."""
-        spans = [window for place in self._quoted(item.text) for window in self.windows.holding(place)]
-        cited = [window for place in item.cited for window in self.windows.holding(place)]
-        near = [] if spans and not wide else self.windows.nearest(item.query, count)
+        spans = [window for place in self._quoted(item.text) for window in self.passages.windows.holding(place)]
+        cited = [window for place in item.cited for window in self.passages.windows.holding(place)]
+        query = " ".join((item.text, *item.also))
+        near = [] if spans and not wide else self.passages.windows.nearest(query, count)
         return list(dict.fromkeys([*spans, *cited, *near]))
 
     def nearest(self, text: str, count: int, within: Span) -> list[Span]:
@@ -272,11 +262,6 @@ class EvidenceReader:
         return Evidence(self.text(span), span)
 
 
-def has_room(window: int, read: int) -> bool:
-    """Return whether a text of `read` tokens fits a window with a few items."""
-    return read + _BESIDE_DOCUMENT <= window
-
-
 def document_fields(reader: EvidenceReader, spans: Sequence[Span]) -> dict[str, Any]:
     """Return the prompt fields for some places: the whole document, or passages."""
     texts = [reader.text(span) for span in spans]
@@ -344,51 +329,47 @@ class ReadingPlan:
         """Return batches that read everything, as few and equal as possible; none if it does not fit. The document
         comes first in each prompt, so that a provider can cache it."""
         room = self.reader.window - _FRAME_TOKENS - _AROUND - self.all_tokens
-        size = min(self.far, self._beside(numbers, room)) if has_room(self.reader.window, self.all_tokens) else 0
+        fits = self.all_tokens + _BESIDE_DOCUMENT <= self.reader.window
+        size = min(self.far, max(0, room) // max(map(self._cost, numbers), default=1)) if fits else 0
         return [EvidenceBatch(batch, (self.all,)) for batch in _equal(numbers, size)] if size else []
 
     def parts(self, numbers: Sequence[int]) -> list[list[EvidenceBatch]]:
         """Return, for each part of a document that does not fit, the batches that ask about all items."""
         room = self.reader.window - _FRAME_TOKENS - _AROUND
-        size = max(1, min(self.far, len(numbers), self._beside(numbers, int(_SHARE_OF_ITEMS * room))))
+        most = max(0, int(_SHARE_OF_ITEMS * room)) // max(map(self._cost, numbers))
+        size = max(1, min(self.far, len(numbers), most))
         batches = _equal(numbers, size)
         item_tokens = max(sum(map(self._cost, batch)) for batch in batches)
-        spans = self.reader.windows.parts(max(1, room - item_tokens), self.all)
+        spans = self.reader.passages.windows.parts(max(1, room - item_tokens), self.all)
         return [[EvidenceBatch(batch, (span,)) for batch in batches] for span in spans]
 
-    def first(self, numbers: Sequence[int]) -> list[EvidenceBatch]:
-        """Return batches that read the windows nearest to each item."""
-        return self._filled({n: self.reader.wanted(self.items[n], NEAR) for n in numbers}, self.near)
+    def nearest(self, numbers: Sequence[int], count: int = NEAR, *, wide: bool = False) -> list[EvidenceBatch]:
+        """Return batches that read so many windows nearest to each item; `wide` for those whose quotes do not
+        suffice."""
+        windows_of = {n: self.reader.wanted(self.items[n], count, wide=wide) for n in numbers}
+        return self._filled(windows_of, self.far if wide else self.near)
 
     def glances(self, numbers: Sequence[int]) -> list[EvidenceBatch]:
-        """Return `first` for the only new ones of some items, if that reads much less of a document that fits than
+        """Return `nearest` for the only new ones of some items, if that reads much less of a document that fits than
         reading it whole does; else none."""
         reader, distinct = self.reader, {item.text for item in self.items}
         if reader.reading != "auto" or self.within is not None or len(numbers) >= len(distinct):
             return []
-        first = self.first(numbers)
-        return first if sum(map(self.tokens_of, first)) < _SHARE_NEAR * self.all_tokens else []
-
-    def wider(self, numbers: Sequence[int]) -> list[EvidenceBatch]:
-        """Return batches that read more windows, for items that the nearest ones do not mention."""
-        return self._filled({n: self.reader.wanted(self.items[n], FAR, wide=True) for n in numbers}, self.far)
+        nearest = self.nearest(numbers)
+        return nearest if sum(map(self.tokens_of, nearest)) < _SHARE_NEAR * self.all_tokens else []
 
     def closer(self, numbers: Sequence[int]) -> list[EvidenceBatch]:
         """Return batches that read the windows of items with doubted answers."""
         share = int(_SHARE_CLOSER * self.reader.document_tokens / (max(1, len(numbers)) * WINDOW))
-        count = max(_MIN_CLOSER_ITEMS, min(FAR, share))
-        return self._filled({n: self.reader.wanted(self.items[n], count, wide=True) for n in numbers}, self.far)
+        return self.nearest(numbers, max(_MIN_CLOSER_ITEMS, min(FAR, share)), wide=True)
 
     def beside(self, places: Mapping[int, Sequence[Span]]) -> list[EvidenceBatch]:
         """Return batches that read the windows around given places of each item together."""
         windows_of = {
-            n: [window for span in spans for window in self.reader.windows.holding(span)] for n, spans in places.items()
+            n: [window for span in spans for window in self.reader.passages.windows.holding(span)]
+            for n, spans in places.items()
         }
         return self._filled({n: list(dict.fromkeys(spans)) for n, spans in windows_of.items()}, self.far)
-
-    def _beside(self, numbers: Sequence[int], room: int) -> int:
-        """Return how many of the items fit the room."""
-        return max(0, room) // max((self._cost(n) for n in numbers), default=1)
 
     def _filled(self, windows_of: Mapping[int, Sequence[Span]], limit: int) -> list[EvidenceBatch]:
         """Group the items by their best windows into batches, as many at once as fit; items of one window stay together
@@ -406,18 +387,19 @@ class ReadingPlan:
                     chosen[-1][n] = spans
                 else:
                     chosen.append({n: spans})
-        return [self._batch(items) for items in chosen]
-
-    def _batch(self, chosen: Mapping[int, Sequence[Span]]) -> EvidenceBatch:
-        numbers, spans = tuple(sorted(chosen)), self.reader.joined(list(chosen.values()))
         text, everything = self.reader.document.text, self.all
-        if len(spans) == 1:
-            left_out = text[everything.start : spans[0].start] + text[spans[0].end : everything.end]
-            if not left_out.strip():
-                return EvidenceBatch(numbers, (everything,))
-        return EvidenceBatch(
-            numbers, tuple(spans), len({span for item_spans in chosen.values() for span in item_spans})
-        )
+        batches: list[EvidenceBatch] = []
+        for items in chosen:
+            joined_spans = self.reader.joined(list(items.values()))
+            left_out = text
+            if len(joined_spans) == 1:
+                left_out = text[everything.start : joined_spans[0].start] + text[joined_spans[0].end : everything.end]
+            if left_out.strip():
+                windows = {span for item_spans in items.values() for span in item_spans}
+                batches.append(EvidenceBatch(tuple(sorted(items)), tuple(joined_spans), len(windows)))
+            else:
+                batches.append(EvidenceBatch(tuple(sorted(items)), (everything,)))
+        return batches
 
     def _fits(self, chosen: Mapping[int, Sequence[Span]], limit: int) -> bool:
         spans = self.reader.joined(list(chosen.values()))
@@ -432,8 +414,14 @@ class ReadingPlan:
             if not at or self._tokens(self.reader.joined([spans[: at + 1]])) <= room
         ]
         if fitting and self._tokens(fitting[:1]) > room:
-            fitting[0] = self.reader.windows.parts(max(1, room - _AROUND), fitting[0])[0]
+            fitting[0] = self.reader.passages.windows.parts(max(1, room - _AROUND), fitting[0])[0]
         return fitting
+
+    def scope_of(self, batch: EvidenceBatch) -> Scope:
+        """Return how much of the document a batch reads."""
+        if batch.windows:
+            return Scope(tokens=self.tokens_of(batch), passages=batch.windows)
+        return Scope(tokens=self.all_tokens, passages=1 if self.within else None)
 
     def _room(self, numbers: Sequence[int]) -> int:
         """Return the tokens of the document that fit next to some items and their reply."""
@@ -493,7 +481,7 @@ class EvidenceSearch(Generic[Verdict]):
         looks, reader = self.looks, self.looks.reader
         fits = looks.within is not None or not reader.is_searched
         # The first search indexes the document, so it runs in a thread.
-        first = await asyncio.to_thread(looks.glances if fits else looks.first, numbers)
+        first = await asyncio.to_thread(looks.glances if fits else looks.nearest, numbers)
         if fits and not first:
             return await self._in_all(numbers, {})
         near = await self._read(first, wide=False)
@@ -508,13 +496,21 @@ class EvidenceSearch(Generic[Verdict]):
             # One reading is for all: a contradiction that passages show would be the next one.
             open_ = list(numbers)
         settled = {n: verdict for n, verdict in near.verdicts.items() if n not in open_}
-        silent_verdicts = {n: near.verdicts[n] for n in open_ if n in near.verdicts}
-        more = await (
-            self._wider(open_, silent_verdicts)
-            if reader.reading == "retrieved"
-            else self._in_all(open_, silent_verdicts)
-        )
-        return ItemResults(settled | more.verdicts, near.trouble or more.trouble)
+        open_verdicts = {n: near.verdicts[n] for n in open_ if n in near.verdicts}
+        if reader.reading != "retrieved":
+            more = await self._in_all(open_, open_verdicts)
+            return ItemResults(settled | more.verdicts, near.trouble or more.trouble)
+        far = await self._read(await asyncio.to_thread(looks.nearest, open_, FAR, wide=True), wide=True)
+        # Silence of passages alone is no verdict.
+        wider: dict[int, Verdict] = {}
+        for verdicts in (open_verdicts, far.verdicts):
+            wider |= {
+                n: verdict
+                for n, verdict in verdicts.items()
+                if verdict.is_from_whole or not self.silent(verdict) or self.objects(verdict)
+            }
+        trouble = far.trouble or (_LEFT_OPEN if len(wider) < len(open_) else "")
+        return ItemResults(settled | wider, near.trouble or trouble)
 
     async def closer(self, numbers: Sequence[int]) -> ItemResults[Verdict]:
         """Return the verdicts on doubted items: from newly chosen windows, or from all if that is requested, or fits
@@ -526,18 +522,6 @@ class EvidenceSearch(Generic[Verdict]):
             numbers = [n for n in numbers if n not in entire]
         closer = await asyncio.to_thread(looks.closer, numbers)
         return joined([await self._read(whole_batches, wide=True), await self._read(closer, wide=True)])
-
-    async def _wider(self, numbers: Sequence[int], earlier: Mapping[int, Verdict]) -> ItemResults[Verdict]:
-        """Return the verdicts of a wider look, without silent ones that rely on passages alone."""
-        far = await self._read(await asyncio.to_thread(self.looks.wider, numbers), wide=True)
-        settled: dict[int, Verdict] = {}
-        for verdicts in (earlier, far.verdicts):
-            settled |= {
-                n: verdict
-                for n, verdict in verdicts.items()
-                if verdict.is_from_whole or not self.silent(verdict) or self.objects(verdict)
-            }
-        return ItemResults(settled, far.trouble or (_LEFT_OPEN if len(settled) < len(numbers) else ""))
 
     async def _in_all(self, numbers: Sequence[int], earlier: Mapping[int, Verdict]) -> ItemResults[Verdict]:
         """Return the verdicts after reading all of the document: at once if it fits, else each part for each item."""
@@ -561,23 +545,21 @@ class EvidenceSearch(Generic[Verdict]):
                 silent = [*of_parts, *([earlier[n]] if n in earlier else [])]
                 ranked = [*filter(self.objects, silent), *filter(self.unsure, silent), *silent]
                 verdicts[n] = ranked[0]
-        reread: ItemResults[Verdict] = await self._settle_disputes(disputed) if disputed else ItemResults()
-        settled = {
-            n: verdict.model_copy(update={"scope": self._all}) for n, verdict in (verdicts | reread.verdicts).items()
-        }
-        return ItemResults(settled, first_error(read) or reread.trouble)
-
-    async def _settle_disputes(self, disputed: Mapping[int, Sequence[Verdict]]) -> ItemResults[Verdict]:
-        """Return the verdicts on items on which parts disagree, with all cited places in view."""
+        # Items on which parts disagree are asked about again, with all cited places in view.
         places = {
-            n: [Span(*verdict.place) for verdict in verdicts if verdict.place] for n, verdicts in disputed.items()
+            n: [Span(*verdict.place) for verdict in of_parts if verdict.place] for n, of_parts in disputed.items()
         }
         placed = {n: spans for n, spans in places.items() if spans}
-        looks = await asyncio.to_thread(self.looks.beside, placed)
+        looks = await asyncio.to_thread(self.looks.beside, placed) if placed else []
         if rest := [n for n in places if n not in placed]:
             looks += await asyncio.to_thread(self.looks.closer, rest)
         reread = await self._read(looks, wide=True)
-        return reread.decided(lambda verdict: not self.silent(verdict) or self.objects(verdict))
+        reread = reread.decided(lambda verdict: not self.silent(verdict) or self.objects(verdict))
+        whole = self.looks.scope_of(EvidenceBatch((), (self.looks.all,)))
+        settled = {
+            n: verdict.model_copy(update={"scope": whole}) for n, verdict in (verdicts | reread.verdicts).items()
+        }
+        return ItemResults(settled, first_error(read) or reread.trouble)
 
     async def _read(self, looks: Sequence[EvidenceBatch], *, wide: bool) -> ItemResults[Verdict]:
         looks = [look for look in looks if look.spans]
@@ -589,12 +571,6 @@ class EvidenceSearch(Generic[Verdict]):
         # What all read in one place is the beginning of every prompt.
         same = bool(looks) and looks[0].spans == looks[-1].spans
         results = await ask_all([look.numbers for look in looks if look.numbers], ask, ahead=same)
-        verdicts: dict[int, Verdict] = {}
-        for n, verdict in results.verdicts.items():
-            scope = Scope(tokens=self.looks.tokens_of(of[n]), passages=of[n].windows) if of[n].windows else self._all
-            verdicts[n] = verdict.model_copy(update={"scope": scope})
+        scopes = {n: self.looks.scope_of(look) for n, look in of.items()}
+        verdicts = {n: verdict.model_copy(update={"scope": scopes[n]}) for n, verdict in results.verdicts.items()}
         return ItemResults(verdicts, results.trouble)
-
-    @property
-    def _all(self) -> Scope:
-        return Scope(tokens=self.looks.all_tokens, passages=1 if self.looks.within else None)

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all
 from redraft.agents.evidence import (
     CitedPlace,
     EvidenceQuery,
@@ -20,7 +19,18 @@ from redraft.agents.evidence import (
     Scope,
     document_fields,
 )
-from redraft.agents.judge import EntryBudget, Judge, Memory, batch_size, in_batches, label_of
+from redraft.agents.judge import (
+    Attempt,
+    Entries,
+    EntryBudget,
+    ItemResults,
+    Judge,
+    Memory,
+    ask_all,
+    batch_size,
+    in_batches,
+    label_of,
+)
 from redraft.domain import AGAIN, Span
 from redraft.prompts import qa
 from redraft.prompts.contract import UNSURE, Unsure

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from typing_extensions import override
 
-from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all
 from redraft.agents.evidence import EvidenceQuery, EvidenceReader
 from redraft.agents.examiner import (
     FRAME_TOKENS,
@@ -21,14 +20,13 @@ from redraft.agents.examiner import (
     entries_per_request,
     summary_fields,
 )
-from redraft.agents.judge import EntryBudget, Judge, in_batches, label_of
+from redraft.agents.judge import Attempt, Entries, EntryBudget, ItemResults, Judge, ask_all, in_batches, label_of
 from redraft.domain import Evaluation, Finding, PackQuestion, Span
-from redraft.evaluators.base import Case, Evaluator
+from redraft.evaluators.base import Case, Evaluator, JudgeVerdicts, PanelVerdicts, mean_evaluation, panel_verdicts
 from redraft.evaluators.findings import distinct_errors
 from redraft.evaluators.metric_info import UNSUPPORTED
 from redraft.evaluators.reference.questions import evenly_spread
 from redraft.evaluators.similarity import Similarity, is_doubtful, is_same, similarity
-from redraft.evaluators.votes import JudgeVerdicts, PanelVerdicts, mean_evaluation, panel_verdicts
 from redraft.prompts.book import PromptBook
 from redraft.prompts.qa import (
     ANSWER_FROM_DOCUMENT,
@@ -146,7 +144,10 @@ class Consistency(Evaluator):
         claims = _claims(examined, results, at_most, self.claims, self.top_k)
         # The questions dropped because the judge did not give the sentence's answer.
         replies = [entry.questions for entry in results.verdicts.values()]
-        empty = sum(min(at_most, len(questions)) - len(_most_important(questions, at_most)) for questions in replies)
+        empty = sum(
+            min(at_most, len(questions)) - min(at_most, sum(is_answer(question.answer) for question in questions))
+            for questions in replies
+        )
         passed_over = len(results.open(range(len(examined))))
         if not claims:
             if passed_over or empty:
@@ -197,10 +198,15 @@ class Consistency(Evaluator):
         # The second look includes the place that the first answer is from.
         places = {n: [Span(*place)] if (place := answers[n].place) else [] for n in doubtful}
         second_queries = [
-            replace(queries[n], cited=(*queries[n].cited, *places[n]), glanced=answers[n].is_glanced) for n in doubtful
+            replace(
+                queries[n],
+                cited=(*queries[n].cited, *places[n]),
+                glanced=answers[n].scope is not None and not answers[n].is_from_whole,
+            )
+            for n in doubtful
         ]
         compared = await compare_twice(judge, pairs, second_queries, case.reader, confirm=self.second_look)
-        read = {n: answer.scope_text for n, answer in answers.items()}
+        read = {n: answer.scope.description if answer.scope else "" for n, answer in answers.items()}
         for at, n in enumerate(doubtful):
             # An answer about something else neither supports nor contradicts the claim.
             if (comparison := compared.verdicts.get(at)) is None or comparison.verdict == "none":
@@ -238,11 +244,12 @@ def _claims(
 ) -> list[_Claim]:
     """Return the claims in summary order: the `top_k` most important where that is set; of a range, as many as are
     important, within its ends."""
-    claims = [
-        _Claim(examined[n], question)
-        for n in sorted(results.verdicts)
-        for question in _most_important(results.verdicts[n].questions, at_most)
-    ]
+    claims: list[_Claim] = []
+    for n in sorted(results.verdicts):
+        # At most so many questions about one sentence, in their original order.
+        valid = [question for question in results.verdicts[n].questions if is_answer(question.answer)]
+        by_importance = sorted(range(len(valid)), key=lambda at: (-valid[at].importance, at))
+        claims += [_Claim(examined[n], valid[at]) for at in sorted(by_importance[:at_most])]
     if isinstance(question_range, tuple):
         important = sum(claim.asked.importance >= _IMPORTANT for claim in claims)
         number = min(question_range[1], max(question_range[0], important))
@@ -251,13 +258,6 @@ def _claims(
         return claims
     ranked = sorted(range(len(claims)), key=lambda n: (-claims[n].asked.importance, n))
     return [claims[n] for n in sorted(ranked[:top_k])]
-
-
-def _most_important(questions: Sequence[SummaryQuestion], at_most: int) -> list[SummaryQuestion]:
-    """Return at most so many questions about one sentence, in their original order."""
-    valid = [question for question in questions if is_answer(question.answer)]
-    ranked = sorted(range(len(valid)), key=lambda n: (-valid[n].importance, n))
-    return [valid[n] for n in sorted(ranked[:at_most])]
 
 
 def _finding(n: int, claim: _Claim, panel: _Answers) -> Finding:

@@ -10,7 +10,6 @@ from typing import Literal
 
 from typing_extensions import override
 
-from redraft.agents.accounts import Attempt, Entries, ItemResults
 from redraft.agents.evidence import (
     CitedPlace,
     EvidenceQuery,
@@ -20,14 +19,21 @@ from redraft.agents.evidence import (
     ReadingPlan,
     document_fields,
 )
-from redraft.agents.judge import EntryBudget, Judge, batch_size
+from redraft.agents.judge import Attempt, Entries, EntryBudget, ItemResults, Judge, batch_size
 from redraft.domain import Evaluation, Finding, Span
-from redraft.evaluators.base import Case, Evaluator
+from redraft.evaluators.base import (
+    DISPUTED,
+    Case,
+    Evaluator,
+    JudgeVerdicts,
+    PanelVerdicts,
+    mean_evaluation,
+    panel_verdicts,
+)
 from redraft.evaluators.figures import mean, total
 from redraft.evaluators.keyfact_recall import align, stating
 from redraft.evaluators.metric_info import NONE
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ListedFact, items_of
-from redraft.evaluators.votes import DISPUTED, JudgeVerdicts, PanelVerdicts, mean_evaluation, panel_verdicts
 from redraft.prompts.contract import UNSURE, Unsure
 from redraft.prompts.factual import FACT_PROMPTS, VERIFY_SENTENCES, Category, VerifyInput
 from redraft.prompts.qa import Statement
@@ -151,7 +157,7 @@ def _finding(statement: Statement, n: int, panel: _Verdicts) -> Finding:
     verdict = max(against, key=lambda verified: bool(verified.evidence))
     # Only a contradicting quotation offers a replacement.
     otherwise = bool(verdict.evidence) and verdict.category != NOT_SAID
-    read = verdict.scope_text
+    read = verdict.scope.description if verdict.scope else ""
     return Finding(
         Faithfulness.name,
         kind,

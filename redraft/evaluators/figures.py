@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from math import fsum, sqrt
 from statistics import NormalDist, fmean
 from typing import Any, NamedTuple
@@ -74,12 +74,6 @@ def interval_of_share(share: float, count: int) -> Interval:
 def mean(values: Collection[float]) -> float | None:
     """Return the mean, or None for no values."""
     return fmean(values) if values else None
-
-
-def weighted_mean(values: Mapping[int, float], weights: Sequence[int] = ()) -> float | None:
-    """Return the mean of items by number, each counted as often as it weighs, or once without weights; None for no
-    items."""
-    return fmean(values.values(), [weights[n] for n in values] if weights else None) if values else None
 
 
 def total(values: Iterable[float]) -> float | int:

@@ -8,12 +8,10 @@ from typing import Any
 
 from typing_extensions import override
 
-from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all, gather_all
-from redraft.agents.judge import EntryBudget, Judge
+from redraft.agents.judge import Attempt, Entries, EntryBudget, ItemResults, Judge, ask_all, gather_all
 from redraft.domain import Evaluation, Finding, content_id
-from redraft.evaluators.base import Case, Evaluator
+from redraft.evaluators.base import Case, Evaluator, JudgeVerdicts, PanelVerdicts, mean_evaluation
 from redraft.evaluators.metric_info import ABSTAINED, MetricAim
-from redraft.evaluators.votes import JudgeVerdicts, PanelVerdicts, mean_evaluation
 from redraft.fields import validated
 from redraft.prompts.contract import Prompt
 from redraft.prompts.qa import Statement
@@ -116,10 +114,10 @@ class Rubric(Evaluator):
             valid = NO_LEVEL <= reply.value.level <= self.highest
             return Entries.of(reply, [(0, reply.value if valid else None)])
 
-        async def judged(numbers: Sequence[int]) -> ItemResults[RubricVerdict]:
-            return await ask_all([numbers] if numbers else [], ask)
-
-        return await judge.verdicts(prompt, RubricVerdict, [[content_id(case.text), case.query]], judged)
+        items = [[content_id(case.text), case.query]]
+        return await judge.verdicts(
+            prompt, RubricVerdict, items, lambda numbers: ask_all([numbers] if numbers else [], ask)
+        )
 
     def _findings(
         self, verdicts: Sequence[RubricVerdict], statements: Sequence[Statement], value: float

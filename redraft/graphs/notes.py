@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from redraft.agents.accounts import gather_all
+from redraft.agents.judge import gather_all
 from redraft.agents.reviser import EditNotes
 from redraft.domain import REVIEW, Chunk, Draft, Evaluation
 from redraft.errors import RejectedRequest, ReplyError

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from redraft.domain import Evaluation
-from redraft.evaluators.base import statements_of
+from redraft.evaluators.base import OPEN, statements_of
 from redraft.evaluators.booookscore import CLEAR, Booookscore
 from redraft.evaluators.consistency import CONSISTENT, Consistency
 from redraft.evaluators.faithfulness import SUPPORTED, Faithfulness
-from redraft.evaluators.votes import OPEN
 
 LISTED: Mapping[str, tuple[str, str, str]] = {
     Consistency.name: ("claims", "sentence", CONSISTENT),

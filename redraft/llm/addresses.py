@@ -195,6 +195,16 @@ def openai_key(model: str, url: str, variable: str | None, *, usual: bool) -> st
     return key or _NO_KEY
 
 
+def openai_key_variable(variable: str | None, *, usual: bool) -> str:
+    """Return the name of the variable with the key of an OpenAI-compatible model."""
+    return variable or (_KEY_VARIABLE if usual else "a variable that its setting key_env names")
+
+
+def key_place_of(model: str, roles: str, variable: str) -> str:
+    """Return where the key of a model in these roles comes from, in words."""
+    return f"{variable}, which has the key of {model}{f' ({roles})' if roles else ''}"
+
+
 def plain_address(url: str) -> str:
     """Return the address without user, password, query and fragment. Raises `UsageError` for anything but http(s)."""
     try:

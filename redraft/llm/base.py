@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from redraft.domain import Usage
 from redraft.errors import ModelError, UsageError
+from redraft.llm.replies import NoValueError, read_value
 from redraft.prompts.contract import InputT, Prompt, ValueT
 
 # How much of a rejected reply is sent back.
@@ -182,8 +183,8 @@ class ScriptError(AssertionError):
 
 
 class FunctionModel:
-    """Answers with what a function, async or not, returns for each request: a text or a value of the type that its
-    prompt returns, or an error to raise."""
+    """Answers with what a function, async or not, returns for each request: a value of the type that its prompt
+    returns, a text, which is read as a model's reply is, or an error to raise."""
 
     def __init__(
         self, function: Callable[[Request[Any, Any]], Line | Awaitable[Line]], identity: str = "function"
@@ -204,11 +205,17 @@ class FunctionModel:
             line = await line
         if isinstance(line, ModelError):
             raise line
-        if not isinstance(line, request.prompt.returns):
-            type_name = request.prompt.returns.__name__
-            raise ScriptError(f"the prompt {request.prompt.name} is answered with a {type_name}, not with {line!r:.80}")
+        shape, reason, value = request.prompt.returns, "", line
+        if isinstance(line, str) and issubclass(shape, BaseModel):
+            try:
+                value = read_value(line, shape, request.given)
+            except NoValueError as error:
+                reason = f": {error}"
+        if not isinstance(value, shape):
+            asked = f"the prompt {request.prompt.name} is answered with a {shape.__name__}"
+            raise ScriptError(f"{asked}, not with {line!r:.80}{reason}")
         text = line.model_dump_json() if isinstance(line, BaseModel) else str(line)
-        return Reply(cast("ValueT", line), text, Usage(0, len(text.split())))
+        return Reply(cast("ValueT", value), text, Usage(0, len(text.split())))
 
 
 class ScriptedModel(FunctionModel):

@@ -159,10 +159,12 @@ class ChatModel:
         reasoning_reserve: int | None = None,
         takes_temperature: bool | None = None,
         seconds: float | None = None,
+        key_place: str = "",
     ) -> None:
         """Missing parameters follow from the class of `chat`. `identity` distinguishes its replies in the cache: models
         that differ in more than provider, name and address need one each. `reasoning_reserve` is the room for reasoning
-        per call; without it that is learned. `seconds` is the time limit of a reply."""
+        per call; without it that is learned. `seconds` is the time limit of a reply. `key_place` says where its key is,
+        for the advice when that is refused."""
         if not isinstance(chat, BaseChatModel):
             raise _no_model(chat)
         self._traits = traits = traits_of(chat)
@@ -186,6 +188,7 @@ class ChatModel:
         }
         self._takes = {feature for feature, is_available in available.items() if is_available}
         self._seconds = seconds
+        self._key_place = key_place or f"the chat model {self.identity}"
 
     @property
     def window(self) -> int | None:
@@ -302,7 +305,12 @@ class ChatModel:
             return CapabilityError("tools: the arguments of the call are not an object")
         traits = self._traits
         address = traits.address or ""
-        return translate(error, features, traits.secrets, speaks_openai=traits.speaks_openai, address=address)
+        return translate(
+            *(error, features, traits.secrets),
+            speaks_openai=traits.speaks_openai,
+            address=address,
+            key_place=self._key_place,
+        )
 
     def _used(self, mode: Mode | None, sampling: Sampling) -> frozenset[str]:
         """Return the features that a request in this mode relies on."""

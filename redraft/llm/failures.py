@@ -23,6 +23,7 @@ from redraft.errors import (
     RateLimited,
     RefusedReply,
     RejectedRequest,
+    RunCommand,
     ServerUnreachable,
     Set,
     TimedOut,
@@ -62,6 +63,8 @@ _UNREACHED = frozenset({"ConnectError", "ConnectTimeout", "ClientConnectorError"
 _LATE = frozenset({"TimeoutError", "ReadTimeout", "WriteTimeout", "APITimeoutError", "ReadTimeoutError"})
 _REFUSED = re.compile(r"all connection attempts failed|connection refused|connect call failed", re.IGNORECASE)
 _NO_CREDIT = "the account has no credit left; add some, then resume the run"
+_NOTHING_ANSWERS = ("start the server; ", RunCommand("models"), " shows what answers, and where")
+_USUAL_PLACE = "the chat model"
 
 
 def redact(message: str, secrets: Sequence[str] = ()) -> str:
@@ -103,16 +106,17 @@ def translate(
     *,
     speaks_openai: bool = False,
     address: str = "",
+    key_place: str = _USUAL_PLACE,
 ) -> ModelError:
-    """Return our error for any exception of a chat model; `features` names the features that the request relied on.
-    Programming errors are named, and not retried."""
+    """Return our error for any exception of a chat model; `features` names the features that the request relied on, and
+    `key_place` says where to put another key. Programming errors are named, and not retried."""
     for model_error in _causes(error):
         if isinstance(model_error, ModelError):
             return model_error
     message = redact(_STATUS_AT_START.sub("", str(error)) or type(error).__name__, secrets)
     status = status_of(error)
     if status is not None and status >= 300:
-        model_error = _of_status(status, error, message, features, address)
+        model_error = _of_status(status, error, message, features, address, key_place)
         model_error.status = status
         return model_error
     if _is_connection_trouble(error):
@@ -124,7 +128,7 @@ def translate(
             last = redact(str([*_causes(error)][-1]), secrets)
             why = "connection refused" if any(_REFUSED.search(repr(cause)) for cause in _causes(error)) else last
             where = f"nothing answers at {redact(address, secrets)}: " if address else ""
-            return ServerUnreachable(f"{where}{why}", hint="`redraft models` shows what answers, and where")
+            return ServerUnreachable(f"{where}{why}", fix=_NOTHING_ANSWERS)
         return (TimedOut if names & _LATE else TransientError)(details)
     if status is not None or (speaks_openai and _is_no_completion(error)):
         return TransientError(f"the server's answer is not a chat completion ({type(error).__name__}: {message})")
@@ -172,7 +176,9 @@ def _check_address(address: str) -> str:
     return "check the model's name and the base URL"
 
 
-def _of_status(status: int, error: Exception, message: str, features: frozenset[str], address: str) -> ModelError:
+def _of_status(
+    status: int, error: Exception, message: str, features: frozenset[str], address: str, key_place: str
+) -> ModelError:
     if status < 400:
         return _redirected(status, error)
     if status == 429 or (status in (503, 529) and _retry_after(error) is not None):
@@ -185,9 +191,9 @@ def _of_status(status: int, error: Exception, message: str, features: frozenset[
         reason = "" if message == type(error).__name__ else f": {message}"
         return KeyRejected(
             f"{redact(address) or 'the provider'} refused the API key (HTTP {status}){reason}",
-            hint="check the key's permissions, or put another into the variable of its provider, such as OPENAI_API_KEY"
+            hint=f"check the key's permissions, or put another into {key_place}"
             if status == 403
-            else "put a valid key into the variable of its provider, such as OPENAI_API_KEY",
+            else f"put a valid key into {key_place}",
         )
     if status == 402:
         return QuotaExhausted(message, hint=_NO_CREDIT)

@@ -84,8 +84,10 @@ def open_openai(
     closing: AsyncExitStack,
     replies: ReplyForm | None = None,
     reasoning: int | None = None,
+    key_place: str = "",
 ) -> ChatModel:
-    """Return a model at `url`; its HTTP client belongs to the running event loop and is closed with `closing`."""
+    """Return a model at `url`; its HTTP client belongs to the running event loop and is closed with `closing`.
+    `key_place` says where its key comes from."""
     # LangChain's advice on refused schemas does not apply, as we fall back by ourselves.
     warnings.filterwarnings("ignore", message="This model does not support OpenAI's|Invalid schema for OpenAI's")
     client = _client(seconds)
@@ -105,4 +107,6 @@ def open_openai(
     )
     modes = modes_for(replies, speaks_openai=True)
     identity = f"openai:{name}@{url}"
-    return ChatModel(chat, identity=identity, modes=modes, reasoning_reserve=reasoning, seconds=seconds)
+    return ChatModel(
+        chat, identity=identity, modes=modes, reasoning_reserve=reasoning, seconds=seconds, key_place=key_place
+    )

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from redraft import plugins
 from redraft.errors import RedraftError, Set, UsageError
-from redraft.llm.addresses import environment_keys
+from redraft.llm.addresses import environment_keys, key_place_of
 from redraft.llm.base import Model
 from redraft.llm.chat import ChatModel, as_model, traits_of
 from redraft.llm.failures import redact
@@ -34,7 +34,7 @@ def check_provider(provider: str, model: str) -> None:
         raise UsageError(f"{model} needs the package {package}", hint=f"pip install {package}")
 
 
-def open_provided(settings: DraftConfig, *, seconds: float) -> ChatModel:
+def open_provided(settings: DraftConfig, *, seconds: float, roles: str = "") -> ChatModel:
     """Return the model that the settings name, through LangChain; its key is in the provider's own environment
     variable."""
     provider, _, name = settings.model.partition(":")
@@ -50,10 +50,10 @@ def open_provided(settings: DraftConfig, *, seconds: float) -> ChatModel:
         options["base_url"] = settings.base_url
     chat = _initialized(settings.model, provider, name, **options) if options else first
     disable_redirects(chat)
-    return _asked(chat, settings, seconds)
+    return _asked(chat, settings, seconds, roles)
 
 
-def open_plugged(settings: DraftConfig, *, seconds: float) -> Model:
+def open_plugged(settings: DraftConfig, *, seconds: float, roles: str = "") -> Model:
     """Return the model that a package's factory creates from the rest of its name and the settings."""
     name, _, rest = settings.model.partition(":")
     factory = plugins.load("models", name)
@@ -64,18 +64,20 @@ def open_plugged(settings: DraftConfig, *, seconds: float) -> Model:
     except Exception as error:
         raise _not_opened(settings.model, error) from error
     if isinstance(model, BaseChatModel):
-        return _asked(model, settings, seconds)
+        return _asked(model, settings, seconds, roles)
     return as_model(model)
 
 
-def _asked(chat: BaseChatModel, settings: DraftConfig, seconds: float) -> ChatModel:
+def _asked(chat: BaseChatModel, settings: DraftConfig, seconds: float, roles: str) -> ChatModel:
     traits = traits_of(chat)
+    variable = next(iter(chat.lc_secrets.values()), "the variable of its provider")
     return ChatModel(
         chat,
         identity=f"{settings.model}@{traits.address}" if traits.address else settings.model,
         modes=modes_for(settings.replies, speaks_openai=traits.speaks_openai),
         reasoning_reserve=settings.reasoning_tokens,
         seconds=seconds,
+        key_place=key_place_of(settings.model, roles, variable),
     )
 
 

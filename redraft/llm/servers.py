@@ -125,8 +125,8 @@ def names_for_people(names: Collection[str]) -> dict[str, str]:
     }
 
 
-def local_servers(ports: Sequence[Port]) -> list[LocalServer]:
-    """Return the servers at this machine's usual ports, queried concurrently and without a key."""
+def local_servers(ports: Sequence[Port] = USUAL) -> list[LocalServer]:
+    """Return the servers at these ports of this machine, queried concurrently and without a key."""
     with ThreadPoolExecutor(max_workers=max(1, len(ports))) as pool:
         return list(pool.map(_server_at, ports))
 

@@ -14,7 +14,7 @@ from typing import Annotated
 
 from pydantic import InstanceOf, PlainSerializer
 
-from redraft.agents.accounts import gather_all
+from redraft.agents.judge import gather_all
 from redraft.domain import Document, Totals, computed
 from redraft.errors import BudgetError, NoAnswerError, PromptError, StoreError, UsageError
 from redraft.events import Notice, PartDone

@@ -8,12 +8,11 @@ from typing import Any, cast
 
 from pydantic import BaseModel
 
-from redraft.agents.accounts import gather_all
 from redraft.agents.answerer import Answerer
 from redraft.agents.arbiter import Arbiter
 from redraft.agents.decider import Decider
 from redraft.agents.evidence import EvidenceReader, tokens_in
-from redraft.agents.judge import USUAL, Judge, TokenRates, longest_reply, reply_tokens, wording_of
+from redraft.agents.judge import USUAL, Judge, TokenRates, gather_all, longest_reply, reply_tokens, wording_of
 from redraft.agents.reviser import Reviser
 from redraft.agents.structured_writer import StructuredWriter
 from redraft.agents.writer import Outliner, Writer

@@ -23,9 +23,11 @@ from redraft.llm.addresses import (
     OPENAI,
     address_in,
     base_url,
+    key_place_of,
     key_server,
     name_of,
     openai_key,
+    openai_key_variable,
     plain_address,
     provider_of,
     server_at,
@@ -143,9 +145,12 @@ def reasoning_reserve(settings: DraftConfig) -> int:
 
 
 @asynccontextmanager
-async def open_model(settings: DraftConfig, *, seconds: float, usual_key: bool = True) -> AsyncIterator[Model]:
+async def open_model(
+    settings: DraftConfig, *, seconds: float, usual_key: bool = True, roles: str = ""
+) -> AsyncIterator[Model]:
     """Open the model that the settings name for the duration of the context. Slow imports wait for the first call.
-    Without its own key, a model that speaks OpenAI's protocol gets OPENAI_API_KEY only if `usual_key` allows it."""
+    Without its own key, a model that speaks OpenAI's protocol gets OPENAI_API_KEY only if `usual_key` allows it. If the
+    key is refused, the error names the model's `roles`."""
     provider, name = provider_of(settings.model), name_of(settings.model)
     if settings.model == EXTRACTIVE:
         yield LazyModel(IDENTITY, open_extractive)
@@ -155,14 +160,20 @@ async def open_model(settings: DraftConfig, *, seconds: float, usual_key: bool =
         url = settings.base_url
         assert url is not None
         key = openai_key(settings.model, url, settings.key_env, usual=usual_key)
+        key_place = key_place_of(settings.model, roles, openai_key_variable(settings.key_env, usual=usual_key))
         async with AsyncExitStack() as closing:
 
             def open_late() -> Model:
                 from redraft.llm.openai import open_openai
 
-                room = settings.reasoning_tokens
                 return open_openai(
-                    name, url, key=key, seconds=seconds, closing=closing, replies=settings.replies, reasoning=room
+                    *(name, url),
+                    key=key,
+                    seconds=seconds,
+                    closing=closing,
+                    replies=settings.replies,
+                    reasoning=settings.reasoning_tokens,
+                    key_place=key_place,
                 )
 
             yield LazyModel(f"{settings.model}@{url}", open_late)
@@ -170,7 +181,7 @@ async def open_model(settings: DraftConfig, *, seconds: float, usual_key: bool =
         from redraft.llm.providers import open_plugged, open_provided
 
         plugged = provider in plugins.names("models")
-        yield (open_plugged if plugged else open_provided)(settings, seconds=seconds)
+        yield (open_plugged if plugged else open_provided)(settings, seconds=seconds, roles=roles)
 
 
 # The models of a run by role.
@@ -390,7 +401,10 @@ async def open_models(
         for role in assigned:
             if role.opened_as not in opened:
                 if (model := role.model) is None:
-                    opening = open_model(role.settings, seconds=limits.timeout, usual_key=role.usual_key)
+                    names = dict.fromkeys(user.role for user in assigned if user.opened_as == role.opened_as)
+                    opening = open_model(
+                        role.settings, seconds=limits.timeout, usual_key=role.usual_key, roles=" and ".join(names)
+                    )
                     model = await stack.enter_async_context(opening)
                 opened[role.opened_as] = model
                 tokenizers[role.opened_as] = await off_loop(_exact_tokenizer, role, limits)

@@ -284,7 +284,7 @@ async def _ask(
     request = Request(prompt, inputs, sampling, "check", text=prompt.template)
     result: dict[str, Any]
     try:
-        async with open_model(settings, seconds=seconds, usual_key=role.usual_key) as model:
+        async with open_model(settings, seconds=seconds, usual_key=role.usual_key, roles=role.role) as model:
             reply = await _reply(model, request)
     except ReplyError as error:
         result = {

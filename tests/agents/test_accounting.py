@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all
+from redraft.agents.judge import Attempt, Entries, ItemResults, ask_all
 from redraft.domain import Usage
 from redraft.errors import (
     BudgetError,

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from redraft.agents.accounts import Entries, ItemResults
 from redraft.agents.evidence import (
     CitedPlace,
     EvidenceQuery,
@@ -20,6 +19,7 @@ from redraft.agents.evidence import (
     ReadingPlan,
     Scope,
 )
+from redraft.agents.judge import Entries, ItemResults
 from redraft.domain import Document, Span
 from redraft.evaluators.base import statements_of
 from redraft.prompts.coherence import FIND_STOPS
@@ -225,7 +225,7 @@ async def test_few_new_items_are_looked_up_first(*, settled: bool) -> None:
         0: "found",
         1: "found" if settled else NOTHING,
     }
-    assert [reading.is_glanced for reading in results.verdicts.values()] == [settled, settled]
+    assert [not reading.is_from_whole for reading in results.verdicts.values()] == [settled, settled]
 
 
 @pytest.mark.parametrize("reading", ["auto", "whole"])

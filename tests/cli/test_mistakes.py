@@ -104,7 +104,7 @@ def test_a_refused_key_is_named(command: LocalCommand, body: bytes, reason: str)
         done = command.run("summarize", "book.md", "-m", "openai:m", "--base-url", server.base_url, "-w", "60")
     assert done.code == 1
     assert f"redraft: {server.base_url} refused the API key (HTTP 401){reason}\n" in done.err
-    assert "such as OPENAI_API_KEY" in done.err
+    assert "put a valid key into OPENAI_API_KEY, which has the key of openai:m (writer)\n" in done.err
     assert "Resume: redraft resume " in done.err
 
 

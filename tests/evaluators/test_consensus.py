@@ -10,7 +10,7 @@ import pytest
 
 from redraft import JudgeConfig, Session
 from redraft.domain import Evaluation
-from redraft.evaluators.votes import DISPUTED, agreement, majority
+from redraft.evaluators.base import DISPUTED, agreement, majority
 from tests.judges import (
     KEY,
     UNANSWERABLE,

@@ -8,12 +8,12 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from redraft.evaluators.base import DISPUTED, ItemVotes, JudgeVerdicts, PanelVerdicts, mean_evaluation
 from redraft.evaluators.coverage import shares
 from redraft.evaluators.faithfulness import by_level
 from redraft.evaluators.keyfact_recall import recalls
 from redraft.evaluators.reference.keyfacts import LEVELS, items_of
 from redraft.evaluators.statistics import Statistics
-from redraft.evaluators.votes import DISPUTED, ItemVotes, JudgeVerdicts, PanelVerdicts, mean_evaluation
 from tests.evaluators.test_keyfacts import GROWN, tree
 
 ITEMS = items_of([tree(GROWN), tree(GROWN, position=0.7)])

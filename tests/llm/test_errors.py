@@ -107,6 +107,19 @@ async def test_server_that_is_down_is_unreachable(report: Path) -> None:
     assert error.run
     assert error.status is None
     assert error.__cause__ is not None
+    assert error.hint == "start the server; `redraft.llm.servers.local_servers()` shows what answers, and where"
+
+
+async def test_refused_key_names_its_variable_and_role(report: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JUDGE_KEY", "sk-judge-WRONGWRONG1234")
+    with ChatServer(lambda request: status(401)) as server:
+        address = server.base_url
+        strong = redraft.ModelSettings(model="openai:strong", base_url=address, key_env="JUDGE_KEY")
+        async with session_at(address, judges=[strong], limits=redraft.Limits(tries=1)) as session:
+            refused = await failure_of(session.evaluate(report, "The council votes.", metrics=["consistency"]))
+            writing = await failure_of(session.summarize(report, words=30))
+    assert refused.hint == "put a valid key into JUDGE_KEY, which has the key of openai:strong (judge)"
+    assert writing.hint == "put a valid key into OPENAI_API_KEY, which has the key of openai:m (writer)"
 
 
 async def test_unreadable_document_and_impossible_plan(tmp_path: Path, report: Path) -> None:

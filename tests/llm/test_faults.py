@@ -25,7 +25,7 @@ from typing import Any
 import pytest
 
 import redraft
-from redraft.agents.accounts import Attempt, Entries, ask_all
+from redraft.agents.judge import Attempt, Entries, ask_all
 from redraft.domain import Usage
 from redraft.errors import (
     CapabilityError,

@@ -450,8 +450,11 @@ async def test_longer_reply_replaces_a_cut_one(desk: Desk) -> None:
 
 
 async def test_script_is_followed_in_order() -> None:
-    model = ScriptedModel(["one", RED, TransientError("later")])
+    text = '```json\n{"name": "red", "share": 0.5}\n```'
+    model = ScriptedModel(["one", text, RED, TransientError("later")])
     assert (await model.ask(story())).value == "one"
+    read = await model.ask(colour())
+    assert (read.value, read.text) == (RED, text), "a text is read as a model's reply is"
     reply = await model.ask(colour())
     assert (reply.value, reply.text) == (RED, RED.model_dump_json())
     with pytest.raises(TransientError, match="later"):

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from redraft.agents.accounts import _settled
+from redraft.agents.judge import _settled
 from redraft.llm.replies import NoValueError, read_value
 from redraft.prompts.book import PROMPTS
 from redraft.prompts.coherence import Confusion

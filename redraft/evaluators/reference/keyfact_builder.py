@@ -10,9 +10,18 @@ from typing import Any, get_args
 
 from pydantic import BaseModel
 
-from redraft.agents.accounts import FIRST_TRY, Attempt, Entries, ItemResults, ask_all, first_error, gather_all
 from redraft.agents.evidence import EvidenceReader
-from redraft.agents.judge import EntryBudget, Judge
+from redraft.agents.judge import (
+    FIRST_TRY,
+    Attempt,
+    Entries,
+    EntryBudget,
+    ItemResults,
+    Judge,
+    ask_all,
+    first_error,
+    gather_all,
+)
 from redraft.domain import (
     Chunk,
     Dimension,

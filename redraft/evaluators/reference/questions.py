@@ -13,9 +13,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from redraft.agents.accounts import FIRST_TRY, Attempt, gather_all
 from redraft.agents.evidence import EvidenceReader
-from redraft.agents.judge import EntryBudget, Judge
+from redraft.agents.judge import FIRST_TRY, Attempt, EntryBudget, Judge, gather_all
 from redraft.domain import Chunk, Pack, PackQuestion, Span, content_id
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.evaluators.reference.exchange import pack_id

@@ -8,11 +8,11 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 from redraft.errors import UsageError
+from redraft.evaluators.base import OPEN
 from redraft.evaluators.consistency import Consistency
 from redraft.evaluators.coverage import Coverage
 from redraft.evaluators.figures import mean
 from redraft.evaluators.similarity import rouge1
-from redraft.evaluators.votes import OPEN
 from redraft.lab.agreement.frames import (
     BIGRAMS,
     bigram_shares,

@@ -10,13 +10,12 @@ from typing import Any, Literal, NamedTuple, get_args
 from redraft.document import merge_spans
 from redraft.domain import Document, Finding, KeyFacts, Perspective, Span, Tree, content_id
 from redraft.errors import RunError, UsageError
-from redraft.evaluators.base import statements_of
+from redraft.evaluators.base import OPEN, statements_of
 from redraft.evaluators.consistency import CONSISTENT, Consistency
 from redraft.evaluators.coverage import Coverage
 from redraft.evaluators.faithfulness import SUPPORTED, Faithfulness
 from redraft.evaluators.keyfact_recall import STATED, KeyfactRecall
 from redraft.evaluators.reference.keyfacts import ORPHANED, UNJUDGED, trees_for
-from redraft.evaluators.votes import OPEN
 from redraft.lab.agreement.sheets import SheetAnswers, SheetRow, person_columns, sheet_file, yes_or_no_answers
 from redraft.lab.declared import declared
 from redraft.report.history.judges import judges_of

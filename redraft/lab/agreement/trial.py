@@ -9,14 +9,14 @@ from decimal import Decimal, InvalidOperation
 from itertools import product
 from typing import Any
 
-from redraft.agents.accounts import gather_all
+from redraft.agents.judge import gather_all
 from redraft.domain import Document, Evaluation, Totals, Usage
 from redraft.errors import BudgetError, UsageError
+from redraft.evaluators.base import UNJUDGED
 from redraft.evaluators.consistency import Consistency
 from redraft.evaluators.figures import mean
 from redraft.evaluators.metric_info import MIN_SHARE
 from redraft.evaluators.similarity import similarity
-from redraft.evaluators.votes import UNJUDGED
 from redraft.events import StageStarted
 from redraft.lab.agreement.people import Dataset, HumanItem
 from redraft.lab.declared import Row, make_table

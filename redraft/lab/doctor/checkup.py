@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import InstanceOf, PlainSerializer
 
-from redraft.agents.accounts import gather_all
+from redraft.agents.judge import gather_all
 from redraft.domain import Document, Evaluation, Totals, Usage
 from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.base import Evaluator

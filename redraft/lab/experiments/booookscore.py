@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from redraft.agents.accounts import gather_all
-from redraft.agents.judge import Judge, reply_tokens
+from redraft.agents.judge import Judge, gather_all, reply_tokens
 from redraft.domain import Document, content_id, record_json
 from redraft.errors import BudgetError, Set, UsageError
 from redraft.evaluators.base import statements_of

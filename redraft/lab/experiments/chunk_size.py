@@ -10,8 +10,7 @@ from math import ceil
 from random import Random
 from typing import ClassVar
 
-from redraft.agents.accounts import gather_all
-from redraft.agents.judge import Judge
+from redraft.agents.judge import Judge, gather_all
 from redraft.domain import Chunk, Document
 from redraft.errors import BudgetError, Set, UsageError
 from redraft.evaluators.reference.keyfacts import ALL

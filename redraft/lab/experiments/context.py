@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from pydantic import Field, model_validator
 
-from redraft.agents.accounts import gather_all
+from redraft.agents.judge import gather_all
 from redraft.domain import Document, Span
 from redraft.errors import BudgetError, RedraftError, Set, UsageError
 from redraft.evaluators.base import Evaluator

@@ -10,9 +10,8 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all, gather_all
 from redraft.agents.evidence import EvidenceReader
-from redraft.agents.judge import EntryBudget, Judge, batch_size
+from redraft.agents.judge import Attempt, Entries, EntryBudget, ItemResults, Judge, ask_all, batch_size, gather_all
 from redraft.domain import Document, Span
 from redraft.evaluators.faithfulness import SUPPORTED, VERIFICATION, SentenceVerdict, verify_batch
 from redraft.evaluators.keyfact_recall import align_facts

@@ -17,7 +17,7 @@ from typing import Any
 
 from pydantic import Field
 
-from redraft.agents.accounts import gather_all
+from redraft.agents.judge import gather_all
 from redraft.domain import Document, Evaluation
 from redraft.errors import UsageError
 from redraft.evaluators.catalog import metrics, with_rubrics

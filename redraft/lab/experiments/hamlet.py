@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 from pydantic import Field
 
-from redraft.agents.accounts import gather_all
+from redraft.agents.judge import gather_all
 from redraft.domain import Document, Evaluation, KeyFacts, Perspective, Tree
 from redraft.errors import NoAnswerError, Set, UsageError
 from redraft.evaluators.base import Evaluator

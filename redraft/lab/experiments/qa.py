@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 from pydantic import Field
 
-from redraft.agents.accounts import gather_all
-from redraft.agents.judge import Judge
+from redraft.agents.judge import Judge, gather_all
 from redraft.domain import Document
 from redraft.errors import PlanError, Set, UsageError
 from redraft.evaluators.reference.keyfacts import ALL, share

@@ -9,10 +9,20 @@ from itertools import pairwise
 
 from pydantic import BaseModel
 
-from redraft.agents.accounts import Attempt, Entries, ItemResults, ask_all, gather_all
 from redraft.agents.evidence import EvidenceQuery, EvidenceReader
 from redraft.agents.examiner import answers_from_document, is_answered
-from redraft.agents.judge import EntryBudget, Judge, batch_size, in_batches, label_of
+from redraft.agents.judge import (
+    Attempt,
+    Entries,
+    EntryBudget,
+    ItemResults,
+    Judge,
+    ask_all,
+    batch_size,
+    gather_all,
+    in_batches,
+    label_of,
+)
 from redraft.domain import Document, Span
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.evaluators.reference.keyfact_builder import FailedReplies
