@@ -12,6 +12,7 @@ from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import click
+from click.core import ParameterSource
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import PydanticUndefined
 
@@ -159,10 +160,11 @@ class RunId(click.ParamType[str]):
     def convert(self, value: str, parameter: click.Parameter | None, context: click.Context | None) -> str:  # noqa: ARG002
         if value != "last" or context is None:
             return value
-        from redraft.cli.parse_options import store_to_read
         from redraft.report.history.summaries import latest_runs
+        from redraft.store.store import Store
 
-        with store_to_read(context.params.get("db")) as store:
+        is_typed = context.get_parameter_source("db") is ParameterSource.COMMANDLINE
+        with Store(context.params.get("db"), must_exist=is_typed, to_read=True) as store:
             newest = latest_runs(store, 1, include_parts=False)
         if not newest:
             raise RunError("there is no run yet", fix=("make one: ", RunCommand("summarize", more=("FILE",))))
