@@ -17,7 +17,7 @@ from redraft.cli.views.markdown import say_markdown
 from redraft.cli.views.progress import Display
 from redraft.domain import ReviewQuestion
 from redraft.report.history.results import document_read, read_result
-from redraft.report.markdown.evaluation import finding_item, places_in
+from redraft.report.markdown.evaluation import finding_item
 from redraft.report.markdown.layout import table
 from redraft.report.markdown.result import score_items
 from redraft.runs.driver import Reviewer
@@ -106,7 +106,7 @@ class _Review:
             ):
                 say(line)
             for number, finding in enumerate(self._findings, 1):
-                say_markdown("\n".join(finding_item(finding, places_in(document), f"{number}.")))
+                say_markdown("\n".join(finding_item(finding, document, f"{number}.")))
 
     def _changed(self, command: str, rest: str) -> str:
         """Change the revision that is to come; return the reply to print."""

@@ -37,6 +37,7 @@ from redraft.settings import REFERENCES
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.text.languages import ENGLISH, is_foreign, language_of, other_language_in
+from redraft.text.words import spaced
 
 _log = logging.getLogger("redraft.metrics")
 _PACKAGE = str(Path(__file__).parents[1])
@@ -91,7 +92,7 @@ class Panel:
         except Exception as error:  # noqa: BLE001  (whatever a metric does, the others have their say)
             reason = _reason(error, evaluator)
             hint = f"; {error.hint}" if isinstance(error, JudgingError) and error.hint else ""
-            self.observer(Notice(f"{evaluator.name} failed: {reason}{hint}"))
+            self.observer(Notice(f"{spaced(evaluator.name)} failed: {reason}{hint}"))
             evaluation = evaluator.failed(reason)
         finally:
             METRIC.reset(token)

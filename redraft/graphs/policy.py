@@ -11,7 +11,7 @@ from redraft.domain import REVIEW, DraftComparison, Evaluation, Finding, PointAn
 from redraft.evaluators.metric_info import MetricAim, goal_status
 from redraft.evaluators.similarity import is_same
 from redraft.settings import FIGURES, NEWCOMER, FeedbackName, PolicyName, RefineConfig
-from redraft.text.words import score
+from redraft.text.words import score, spaced
 
 Scores = Mapping[str, float | None]
 """The scores of a draft by metric; None if it could not be scored."""
@@ -272,11 +272,12 @@ def acceptance(
         return AcceptanceDecision(False, f"{_count(len(errors), 'new error')}: {errors[0].sentence}".removesuffix(": "))
     had, has = scores_of(before), scores_of(after)
     if unscored := [metric for metric in goals if has.get(metric) is None and had.get(metric) is not None]:
-        return AcceptanceDecision(False, f"{unscored[0]} could not be judged")
+        return AcceptanceDecision(False, f"{spaced(unscored[0])} could not be judged")
     met = [metric for metric in goals if metric not in missed_metrics(had, goals)]
     if lost := [metric for metric in met if metric in missed_metrics(has, goals)]:
         return AcceptanceDecision(
-            False, f"{lost[0]} {score(has[lost[0]])} misses the goal {goals[lost[0]]:g}, which the best draft meets"
+            False,
+            f"{spaced(lost[0])} {score(has[lost[0]])} misses the goal {goals[lost[0]]:g}, which the best draft meets",
         )
     fewer = len(errors_in(before, aims)) - len(errors_in(after, aims))
     if way == "correct" and fewer > 0:
@@ -288,7 +289,7 @@ def acceptance(
     gains = {metric: _attained(has, goals, metric) - _attained(had, goals, metric) for metric in goals}
     if sum(gains.values()) > _LEAST_GAIN:
         return AcceptanceDecision(True, ", ".join(_gain(metric, gain) for metric, gain in gains.items() if gain > 0))
-    return AcceptanceDecision(False, f"no gain on {' and '.join(goals)}" if goals else "nothing gained")
+    return AcceptanceDecision(False, f"no gain on {' and '.join(map(spaced, goals))}" if goals else "nothing gained")
 
 
 _LEAST_GAIN = 1e-9
@@ -302,7 +303,7 @@ def _attained(scores: Scores, goals: Goals, metric: str) -> float:
 
 
 def _gain(metric: str, gain: float) -> str:
-    return f"{metric} gained {gain:.2f}" if gain >= _SEEN else f"{metric} gained less than 0.01"
+    return f"{spaced(metric)} gained {f'{gain:.2f}' if gain >= _SEEN else 'less than 0.01'}"
 
 
 def _count(number: int, noun: str) -> str:

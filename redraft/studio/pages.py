@@ -20,9 +20,8 @@ from redraft.errors import RedraftError, UsageError
 from redraft.evaluators.metric_info import METRICS
 from redraft.fields import validated
 from redraft.report.dossier.comparison import read_comparison
-from redraft.report.history.judges import offline_checked
+from redraft.report.history.judges import offline_checked, shown_names
 from redraft.report.history.results import document_read, request_outcomes, with_place
-from redraft.report.history.summaries import shown_names
 from redraft.report.pages import comparison
 from redraft.settings import EXTRACTIVE
 from redraft.store.connection import off_loop

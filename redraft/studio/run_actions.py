@@ -22,7 +22,7 @@ from redraft.report.dossier.build import call_of, read_dossier
 from redraft.report.dossier.contents import CallDetails
 from redraft.report.history.citations import citations_of, read_answer
 from redraft.report.history.results import read_result
-from redraft.report.markdown.run import run_markdown
+from redraft.report.markdown.lineage import run_markdown
 from redraft.report.outputs.formats import WITH_NOTES, Format, written
 from redraft.report.outputs.paper import paper_of
 from redraft.report.pages.dossier import dossier_page

@@ -127,8 +127,9 @@ def test_no_verdict_is_no_success(command: LocalCommand) -> None:
     [status] = {run["status"] for run in listed if run["kind"] == "compare"}
     assert status == command.run("show", listed[0]["run"], "--json").json["status"] == "incomplete"
     assert done.code == 3, done.err
-    assert "overall – 0 0 0 1 detail – 0 0 0 1 structure – 0 0 0 1 logic – 0 0 0 1" in facts(done.out)
-    assert "\n- no verdict: preference, " in done.out
+    assert done.out.startswith("no verdict: preference, "), "the reason comes first, without a table of zeros"
+    assert "overall" not in done.out
+    assert "A B words 28 35 " in facts(done.out)
     assert "\x1b" not in done.out
     run = command.run("runs", "--json").json["runs"][0]["run"]
     shown, trace = (command.run(verb, run) for verb in ("show", "trace"))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from redraft.domain import Finding
-from redraft.report.markdown.evaluation import brief_finding, finding_item, places_in
+from redraft.report.markdown.evaluation import brief_finding, finding_item
 from redraft.report.markdown.result import score_items
 from redraft.text.words import count_words
 from tests.chatserver import ChatServer
@@ -319,7 +319,7 @@ def test_too_few_verdicts_leave_a_goal_unsure(tmp_path: Path) -> None:
 def test_findings_say_how_many_judges_agree() -> None:
     finding = Finding("coverage", "unanswered", "add", "Say it.", question="Who?", said_by=(1, 2))
     assert brief_finding(finding) == "unanswered (1 of 2 judges): Who?"
-    assert next(finding_item(finding, places_in(island()), "1.")) == "1. coverage, unanswered (1 of 2 judges): Who?"
+    assert next(finding_item(finding, island(), "1.")) == "1. coverage, unanswered (1 of 2 judges): Who?"
     assert (
         brief_finding(replace(finding, said_by=(2, 2)))
         == brief_finding(replace(finding, said_by=None))
@@ -420,7 +420,7 @@ def test_a_failed_metric_stands_with_the_scores(tmp_path: Path) -> None:
         result, refined = command.run(*refine, "--json").json, command.run(*refine)
 
     assert done.code == 3, done.err
-    assert "keyfact_recall failed: The Keepers: no key fact could be built" in " ".join(done.out.split())
+    assert "keyfact recall failed: The Keepers: no key fact could be built" in " ".join(done.out.split())
     assert "\n- coverage 0.50: 6 questions judged" in done.out
     outcomes = {name: metric["outcome"] for name, metric in content["metrics"].items()}
     assert outcomes == {"keyfact_recall": "failed", "coverage": "scored", "statistics": "measured"}
@@ -430,8 +430,8 @@ def test_a_failed_metric_stands_with_the_scores(tmp_path: Path) -> None:
     assert refined.code == 3
     for text in (
         "too few items have a verdict to tell whether every goal is met",
-        "no keyfact_recall score: The Keepers: no key fact could be built",
-        "undecided: keyfact_recall Try again: redraft resume",
+        "no keyfact recall score: The Keepers: no key fact could be built",
+        "undecided: keyfact recall Try again: redraft resume",
     ):
         assert text in " ".join(refined.err.split())
 

@@ -204,7 +204,7 @@ def test_impossible_build_is_no_success(tmp_path: Path) -> None:
 
 def test_key_fact_scores_are_shown_by_level(judged: Completed) -> None:
     shown = facts(judged.out)
-    assert "keyfact_recall 0.19: 21 facts judged, 9 findings" in shown
+    assert "keyfact recall 0.19: 21 facts judged, 9 findings" in shown
     for row in (
         "all root branch leaf recall 0.19 4/21 0.33 2/6 0.18 2/11 0.00 0/4",
         "analytical 0.18 2/11 0.33 1/3 0.16 1/6 0.00 0/2",
@@ -221,9 +221,9 @@ def test_key_fact_scores_are_shown_by_level(judged: Completed) -> None:
      - evidence: “keeper number 2 is called Tom2” (at 9% of the document)
 """
     assert wrong in judged.out
-    missing = "keyfact_recall, missing root: The keeper number 5 is called Tom5.\n"
+    missing = "keyfact recall, missing root: The keeper number 5 is called Tom5.\n"
     assert f"{missing}   - evidence: “keeper number 5 is called” (at 34% of the document)\n" in judged.out
-    judges = "keyfact_recall and faithfulness judged by: openai:m; prompts standard\n"
+    judges = "keyfact recall and faithfulness judged by: openai:m; prompts standard\n"
     assert judged.out.endswith(f"\n\n- {judges}"), "once for all metrics"
 
 
@@ -255,7 +255,7 @@ def test_answer_is_judged_by_its_querys_tree(command: LocalCommand, trees: Any) 
     done = command.run("evaluate", "book.md", "poor.md", *BOTH, "--query", "Who is it?")
     assert done.code == 0, done.err
     assert done.out.startswith(
-        "1 sentence wrong\n\n- keyfact_recall not applicable: no key facts answer the run's query"
+        "1 sentence wrong\n\n- keyfact recall not applicable: no key facts answer the run's query"
     )
     assert "faithfulness 0.75" in done.out
     command.run("refine", "book.md", "poor.md", *GOALS, "--query", query, "-q")
@@ -273,13 +273,13 @@ def test_unused_query_is_a_mistake_when_typed(command: LocalCommand, tmp_path: P
 def test_key_fact_refinement_is_traced_by_round(command: LocalCommand) -> None:
     done = command.run("refine", "book.md", "poor.md", *GOALS)
     assert done.code == 0, done.err
-    assert "; keyfact_recall 0.19 -> " in done.err
+    assert "; keyfact recall 0.19 -> " in done.err
     assert "; faithfulness 0.75 -> 1.00 (goal 1 met)" in done.err
 
     run = command.run("runs", "--json").json["runs"][0]["run"]
     traced = command.run("trace", run).out
     for line in (
-        "found in keyfact_recall: 5 missing branch, 4 missing root\n",
+        "found in keyfact recall: 5 missing branch, 4 missing root\n",
         "found in faithfulness: 1 entity\n",
         "- entity: “The keeper number 2 is called Bob.” -> The sentence says Bob, the passages Tom2.\n",
         "- missing root: The keeper number 5 is called Tom5.\n",

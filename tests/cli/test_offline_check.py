@@ -68,3 +68,14 @@ def test_what_another_model_judges_is_none(command: LocalCommand) -> None:
     assert done.json["offline_check"] is False
     output = command.run("show", done.json["run"])
     assert "offline check" not in output.out + output.err
+
+
+def test_a_metric_without_a_judge_names_none(command: LocalCommand) -> None:
+    done = command.run("evaluate", "book.md", "poor.md", "--judge", "extractive", "--metric", "spread")
+    assert " · 0 calls · " in done.err
+    assert "judged by" not in done.out + done.err
+
+
+def test_queries_of_the_built_in_model_are_questions_to_the_document(command: LocalCommand) -> None:
+    done = command.run("keyfacts", "book.md", "--judge", "extractive", "--set", "perspective=narrative")
+    assert "\n- narrative: What does the document say about “" in done.out

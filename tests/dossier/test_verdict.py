@@ -7,7 +7,8 @@ from typing import NamedTuple
 import pytest
 
 from redraft.domain import Evaluation
-from redraft.report.pages.dossier import verdict
+from redraft.report.dossier.contents import Dossier
+from redraft.report.pages.dossier import verdict, view
 
 
 class Judged(NamedTuple):
@@ -50,3 +51,9 @@ def clauses(status: str, judged: list[Judged]) -> list[str]:
 )  # fmt: skip
 def test_verdict_states_goals_and_scores(status: str, judged: list[Judged], says: str) -> None:
     assert "; ".join(clauses(status, judged)) == says
+
+
+def test_scores_name_judges_as_all_of_the_page_does(dossier: Dossier) -> None:
+    judges = view(dossier, names={"extractive": "m (on this machine)"})["judged_by"]
+    assert judges
+    assert all(who.startswith("m (on this machine), an offline check") for who in judges.values())

@@ -52,15 +52,16 @@ def test_terms_name_what_makes_scores_incomparable(changed: Run, different: list
 
 
 @pytest.mark.parametrize(
-    ("judges", "says"),
+    ("judges", "shown", "says"),
     [
-        (("openai:a",), "openai:a; prompts standard"),
-        (("extractive", "openai:a"), "extractive and openai:a; prompts standard"),
-        (("extractive",), "extractive, an offline check that compares names, numbers, dates, opposites and word pairs"),
+        (("openai:a",), {}, "openai:a; prompts standard"),
+        (("openai:a",), {"openai:a": "a (port 8000)"}, "a (port 8000); prompts standard"),
+        (("extractive", "openai:a"), {}, "extractive and openai:a; prompts standard"),
+        (("extractive",), {}, "extractive, an offline check that compares names, numbers, dates, opposites and word"),
     ],
 )
-def test_one_line_says_who_judged(judges: tuple[str, ...], says: str) -> None:
-    lines = judged_by(run_judged_by(*judges), EVALUATIONS)
+def test_one_line_says_who_judged(judges: tuple[str, ...], shown: dict[str, str], says: str) -> None:
+    lines = judged_by(run_judged_by(*judges), EVALUATIONS, shown)
     assert set(lines) == {"consistency"}, "no judge gives statistics"
     assert lines["consistency"].startswith(says)
     assert lines["consistency"].endswith("whether a reworded statement is true") == (judges == ("extractive",))

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from redraft.errors import UsageError
-from redraft.report.history.summaries import shown_names
+from redraft.report.history.judges import shown_names
 from redraft.report.pages.comparison import label_for_people
 from redraft.settings import DraftConfig, JudgeConfig
 from redraft.studio.doors import PAGE, error_on_page, with_names

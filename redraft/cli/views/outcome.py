@@ -37,7 +37,7 @@ from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, DraftConfig, reads_prom
 from redraft.sources import write
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
-from redraft.text.words import count, score
+from redraft.text.words import count, score, spaced
 
 if TYPE_CHECKING:
     from redraft.report.history.citations import Citations
@@ -255,7 +255,7 @@ def close_form(form: FilledForm, output: str | None) -> None:
 def _section_line(section: FilledSection) -> str:
     run, result = f", run {section.run}" if section.run else "", section.result
     if result is not None and result.draft is not None:
-        scores = "".join(f", {metric} {score(value)}" for metric, value in result.scores.items())
+        scores = "".join(f", {spaced(metric)} {score(value)}" for metric, value in result.scores.items())
         scores += f" ({OFFLINE_CHECK})" if scores and result.offline_checked else ""
         see = "" if result.complete else f", incomplete: see {hints.run_command('show', result.run.id)}"
         return f"{result.draft.words} of at most {section.section.words} words{scores}{run}{see}"

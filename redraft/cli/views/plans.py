@@ -16,7 +16,7 @@ from redraft.runs.plans import PlannedModel, RunPlan, total_cost
 from redraft.runs.roster import CheckResult, ModelCheckResult, RosterEntry
 from redraft.settings import Limits, reads_prompts
 from redraft.text.sanitizer import one_line
-from redraft.text.words import count, dollars, duration
+from redraft.text.words import count, dollars, duration, spaced
 
 _SHOWN_MODELS, _REPLY, _TITLE = 12, 120, 60
 _NO_RETRIES = "Retries are not included."
@@ -175,7 +175,7 @@ def _work(plan: RunPlan) -> Iterator[tuple[str, str]]:
         if models := [_with_window(model) for model in plan.models if model.role == role]:
             yield label, ", ".join(models)
     if refinement:
-        goals = ", ".join(f"{metric} {goal:g}" for metric, goal in refinement.goals.items())
+        goals = ", ".join(f"{spaced(metric)} {goal:g}" for metric, goal in refinement.goals.items())
         yield "goals", f"{goals}; at most {count(refinement.rounds, 'revision')}"
     for stage in (plan.drafting, *plan.stages):
         if stage.calls:

@@ -39,7 +39,7 @@ from redraft.text.places import place_in
 from redraft.text.sanitizer import one_line, scrubbed
 from redraft.text.sentences import is_heading
 from redraft.text.vectors import Encoder
-from redraft.text.words import count
+from redraft.text.words import count, spaced
 
 _ORDER: tuple[State, ...] = ("open", "fixed", "set aside", "withdrawn")
 PROMPTS_ELSEWHERE = "Prompts and replies are kept in the database, not on this page"
@@ -302,11 +302,11 @@ def _left_out(result: Result, findings: Sequence[FindingHistory], *, source: boo
     yield from (f"Document: {scrubbed(note)}." for note in result.outline.notes)
     yield from chunks_left_out(result)
     for metric, reason in result.unscored.items():
-        yield f"No {metric} score: {scrubbed(reason)}"
+        yield f"No {spaced(metric)} score: {scrubbed(reason)}"
     for metric, number in result.unjudged.items():
-        yield f"{count(number, 'item')} of {metric} without a verdict."
+        yield f"{count(number, 'item')} of {spaced(metric)} without a verdict."
     for metric, gaps in result.missing.items():
-        yield from (f"Missing from the basis of {metric}: {scrubbed(gap)}" for gap in gaps)
+        yield from (f"Missing from the basis of {spaced(metric)}: {scrubbed(gap)}" for gap in gaps)
     for number in result.lost:
         yield f"The model returned no revision in round {number}."
     open_findings = [history for history in findings if history.state == "open" and history.sentence is None]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from redraft.builtin.facade import IDENTITY
 from redraft.domain import Evaluation, content_id
 from redraft.evaluators.metric_info import OFFLINE_CHECK, WITHOUT_JUDGE, metric_info, offline_checks
-from redraft.settings import EXTRACTIVE, FIGURES, JudgeConfig
+from redraft.llm.addresses import shown_name
+from redraft.settings import EXTRACTIVE, FIGURES, DraftConfig, JudgeConfig
 from redraft.store.runs import Run
 from redraft.text.sanitizer import one_line
 
@@ -44,10 +46,30 @@ def offline_checked(run: Run) -> frozenset[str]:
     return offline_checks(run.settings, run.judging, run.refinement)
 
 
-def judged_by(run: Run, evaluations: Mapping[str, Evaluation]) -> dict[str, str]:
-    """Return by metric which models judged, and with which prompts; figures that no judge gives are left out."""
+def shown_names(settings: DraftConfig, judging: JudgeConfig | None) -> dict[str, str]:
+    """Return the names of a run's models for people, by their names without and with the address."""
+    models = [(settings.model, settings.model, settings.base_url)]
+    for judge in judging.judges if judging else ():
+        model_settings = judging.models.get(judge) if judging else None
+        address = (model_settings and model_settings.base_url) or (judging and judging.base_url) or settings.base_url
+        models.append((judge, model_settings.model if model_settings else judge, address))
+    names: dict[str, str] = {}
+    for name, model, address in models:
+        display = shown_name(model, address)
+        names.setdefault(model, display)
+        if display != model:
+            names.setdefault(f"{model}@{address}", display)
+        names.setdefault(name, display)
+    return names
+
+
+def judged_by(
+    run: Run, evaluations: Mapping[str, Evaluation], shown: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, str]:
+    """Return by metric which models judged, by their `shown` names if there are any, and with which prompts; figures
+    that no judge gives are left out."""
     names = judges_of(run)
-    who = " and ".join(one_line(name, _LONGEST) for name in names)
+    who = " and ".join(one_line(shown.get(name, name), _LONGEST) for name in names)
     prompts = f"{who}; prompts {one_line(str(run.settings.prompts), _LONGEST)}"
     return {
         metric: f"{who}, {_OFFLINE.get(metric, f'an {OFFLINE_CHECK}')}" if names == (EXTRACTIVE,) else prompts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, cast
 
 from pydantic import Field
@@ -11,14 +12,13 @@ from pydantic import Field
 from redraft.domain import GIVEN, OTHER, Draft, Evaluation, computed
 from redraft.errors import RunCommand, RunError
 from redraft.evaluators.metric_info import PREFERENCE
-from redraft.llm.addresses import shown_name
 from redraft.order import ExperimentPart
 from redraft.report.entry import Line, RunFacts
-from redraft.report.history.judges import offline_checked
+from redraft.report.history.judges import offline_checked, shown_names
 from redraft.report.history.results import Result, count_sentences, figures, result_of
 from redraft.report.history.trace import pick_scores
-from redraft.settings import GIVEN_STRATEGY, DraftConfig, JudgeConfig
-from redraft.store.runs import Run
+from redraft.settings import GIVEN_STRATEGY
+from redraft.store.runs import INCOMPLETE, KILLED, Run
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
 
@@ -66,7 +66,7 @@ class SummaryComparison:
     @computed
     def winner(self) -> str | None:
         """The better one overall: `a`, `b` or `tie`; None without a verdict."""
-        return winner_in(self.preference)
+        return cast("str | None", self.aspects["overall"]["winner"])
 
     @property
     def judged_by(self) -> str:
@@ -97,13 +97,8 @@ def compared(store: Store, of: Result | str) -> SummaryComparison:
 def preferred(store: Store, run: Run) -> str | None:
     """Return the better summary of a run that compares two; None for other runs, and before there is a verdict."""
     evaluations = store.judgments.of(run.draft) if run.kind == "compare" and run.draft else {}
-    return winner_in(evaluations[PREFERENCE]) if PREFERENCE in evaluations else None
-
-
-def winner_in(preference: Evaluation) -> str | None:
-    """Return the better summary overall according to an evaluation."""
-    aspects = cast("Mapping[str, Mapping[str, Any]]", preference.details["aspects"])
-    return cast("str | None", aspects["overall"]["winner"])
+    aspects: Any = evaluations[PREFERENCE].details["aspects"] if PREFERENCE in evaluations else {"overall": {}}
+    return cast("str | None", aspects["overall"].get("winner"))
 
 
 _PREVIEW = 160
@@ -137,24 +132,34 @@ class RunSummary(RunFacts):
     seconds: float
 
 
-def shown_names(settings: DraftConfig, judging: JudgeConfig | None) -> dict[str, str]:
-    """Return the names of a run's models for people, by their names without and with the address."""
-    names: dict[str, str] = {}
+def latest_runs(
+    store: Store,
+    limit: int,
+    *,
+    include_parts: bool,
+    kind: str | None = None,
+    status: str | None = None,
+    document: str | None = None,
+    model: str | None = None,
+) -> list[RunSummary]:
+    """Return the latest runs, newest first; without `include_parts` or a `kind`, none of experiments or chapters. Runs
+    that cannot be read are left out and noted in `store.runs.damaged`. Raises `UsageError` for a kind or status that no
+    run can have."""
+    store.runs.check_filter(kind, status)
 
-    def add(model: str, address: str | None) -> str:
-        display = shown_name(model, address)
-        names.setdefault(model, display)
-        if display != model:
-            names.setdefault(f"{model}@{address}", display)
-        return display
+    def is_listed(run: Run) -> bool:
+        if kind:
+            is_right = run.kind == kind
+        else:
+            is_part = run.experiment or isinstance(run.order, ExperimentPart) or store.parents_of([run.id])
+            is_right = include_parts or not is_part
+        return is_right and (status is None or store.status(run) == status)
 
-    add(settings.model, settings.base_url)
-    for judge in judging.judges if judging else ():
-        model_settings = judging.models.get(judge) if judging else None
-        address = (model_settings and model_settings.base_url) or (judging and judging.base_url) or settings.base_url
-        display = add(model_settings.model if model_settings else judge, address)
-        names.setdefault(judge, display)
-    return names
+    stored_status = {KILLED: "running", INCOMPLETE: "done"}.get(status or "", status)
+    documents = store.documents.named(document) if document else None
+    runs = store.runs.latest(limit, status=stored_status, model=model, documents=documents, wanted=is_listed)
+    rows = (store.runs.readable(run.id, partial(summary_of, store, run)) for run in runs)
+    return [row for row in rows if row is not None]
 
 
 def summary_of(store: Store, run: Run) -> RunSummary:

@@ -3,72 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from types import MappingProxyType
 
 from redraft.builtin.facade import IDENTITY
+from redraft.evaluators.metric_info import PREFERENCE
 from redraft.prompts.coherence import ASPECTS
+from redraft.report.history.judges import judged_by
 from redraft.report.history.summaries import SummaryComparison
 from redraft.report.markdown.figures import decimal, percent
 from redraft.report.markdown.layout import item, joined, line, section, table
 from redraft.text.words import count
 
-_WINNERS = {"a": "A", "b": "B", "tie": "tie", "unsure": "cannot tell"}
+WINNERS = {"a": "A", "b": "B", "tie": "tie", "unsure": "cannot tell"}
 _REASON, _JUDGE, _SHOWN = 300, 50, 6
 
 
-def winner_word(winner: str | None) -> str:
-    """Return the result in a few letters, for lists."""
-    return "" if winner is None else "tie" if winner == "tie" else f"{_WINNERS[winner]} preferred"
-
-
-def comparison_markdown(comparison: SummaryComparison) -> str:
-    """Return a comparison: the winner and the votes by aspect, both summaries' statistics, reservations and the judges'
-    answers."""
-    columns = ("a", "b", "tie", "unjudged")
-    aspects = [
-        [aspect, _WINNERS.get(votes["winner"], "–"), *(f"{votes.get(name, 0):,}" for name in columns), _ties(votes)]
-        for aspect, votes in ((aspect, comparison.aspects[aspect]) for aspect in ASPECTS)
-    ]
-    head = ["aspect", "better", "A", "B", "tie", "no verdict", "ties"]
-    shown = slice(len(head) if any(row[-1] for row in aspects) else -1)
-    return joined(
-        [
-            table([row[shown] for row in (head, *aspects)]),
-            table([*_statistics(comparison)]),
-            "\n".join(f"- {note}" for note in _notes(comparison)),
-            "" if comparison.same else f"judged by: {line(comparison.judged_by)}",
-            section("Judgings", _judgings(comparison)),
-        ]
-    )
-
-
-def _ties(votes: Mapping[str, Any]) -> str:
-    """Return how many ties lean to one side or follow the order."""
-    ties = [f"{votes[f'leaning_{side}']} leaning to {side.upper()}" for side in "ab" if votes.get(f"leaning_{side}")]
-    return " and ".join(ties + ([f"{votes['order_decides']} by the order"] if votes.get("order_decides") else []))
-
-
-def _statistics(comparison: SummaryComparison) -> Iterator[list[str]]:
-    """Yield the rows of a table with the lengths of both summaries and what is new in them."""
+def comparison_markdown(comparison: SummaryComparison, names: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Return a comparison: the winner and the votes by aspect, or why there is no verdict; both summaries' statistics,
+    reservations and the judges' answers. `names` are the names of models for people."""
+    result, preference = comparison.result, comparison.preference
+    blocks = [f"no verdict: {line(preference.reason, _REASON)}"]
+    if preference.outcome != "failed":
+        blocks = [table(_votes(comparison))]
     both = (comparison.a, comparison.b)
-    yield ["", "A", "B"]
-    yield ["words", *(f"{summary.words:,}" for summary in both)]
-    yield ["sentences", *(f"{summary.sentences:,}" for summary in both)]
+    rows = [
+        ["", "A", "B"],
+        ["words", *(f"{summary.words:,}" for summary in both)],
+        ["sentences", *(f"{summary.sentences:,}" for summary in both)],
+    ]
     figures = [summary.statistics for summary in both]
     if all(figures):
-        yield ["compression", *(decimal(parts["compression"]["tokens"], 1) for parts in figures)]
+        rows.append(["compression", *(decimal(parts["compression"]["tokens"], 1) for parts in figures)])
         for name, key in (("new trigrams", "novel_ngrams"), ("repeated trigrams", "repeated_ngrams")):
-            yield [name, *(percent(parts[key]["3"]) for parts in figures)]
+            rows.append([name, *(percent(parts[key]["3"]) for parts in figures)])
+    blocks += [table(rows), "\n".join(f"- {note}" for note in _reservations(comparison))]
+    if not comparison.same:
+        blocks.append(f"judged by: {line(judged_by(result.run, result.evaluations, names)[PREFERENCE])}")
+    return joined([*blocks, section("Judgings", _judgings(comparison, names))])
 
 
-def _notes(comparison: SummaryComparison) -> Iterator[str]:
+def _votes(comparison: SummaryComparison) -> list[list[str]]:
+    """Return the winner and the votes by aspect as rows of a table, the last column of which says how many ties lean to
+    one side or follow the order; it is left out if none does."""
+    rows = [["aspect", "better", "A", "B", "tie", "no verdict", "ties"]]
+    for aspect in ASPECTS:
+        votes = comparison.aspects[aspect]
+        ties = [
+            f"{votes[f'leaning_{side}']} leaning to {side.upper()}" for side in "ab" if votes.get(f"leaning_{side}")
+        ]
+        ties += [f"{votes['order_decides']} by the order"] if votes.get("order_decides") else []
+        numbers = [f"{votes.get(name, 0):,}" for name in ("a", "b", "tie", "unjudged")]
+        rows.append([aspect, WINNERS.get(votes["winner"], "–"), *numbers, " and ".join(ties)])
+    return rows if any(row[-1] for row in rows[1:]) else [row[:-1] for row in rows]
+
+
+def _reservations(comparison: SummaryComparison) -> Iterator[str]:
     """Yield the reservations about a verdict."""
     preference = comparison.preference
     if comparison.same:
         yield "A and B are the same text; no model was asked"
-        return
-    if preference.outcome == "failed":
-        yield f"no verdict: {line(preference.reason, _REASON)}"
+    if comparison.same or preference.outcome == "failed":
         return
     by_order = {aspect: comparison.aspects[aspect]["order_decides"] for aspect in ASPECTS}
     if biased := [f"{aspect} in {number:,}" for aspect, number in by_order.items() if number]:
@@ -79,22 +73,22 @@ def _notes(comparison: SummaryComparison) -> Iterator[str]:
     if preference.unjudged:
         trouble = line(str(preference.details.get("trouble", "")), _REASON)
         yield f"{count(preference.unjudged, 'judging')} without a verdict: {trouble}"
-    if not comparison.document_read:
+    if not preference.details["document_read"]:
         any_read = any(judging["document_read"] for judging in comparison.judgings)
         who = "not every judge has read the document" if any_read else "no judge has read the document"
         yield f"{who}: with the summaries it does not fit the window"
 
 
-def _judgings(comparison: SummaryComparison) -> Iterator[str]:
+def _judgings(comparison: SummaryComparison, names: Mapping[str, str]) -> Iterator[str]:
     """Yield the judges' answers in each order; they refer to the first and the second summary."""
     judgings = [judging for judging in comparison.judgings if judging["a_first"] or judging["b_first"]]
     for judging in judgings[:_SHOWN]:
+        name = str(judging["judge"])
+        judge = "built-in model" if name == IDENTITY else line(names.get(name, name), _JUDGE)
         for key, which in (("a_first", "A is the first"), ("b_first", "B is the first")):
             answer = judging[key]
-            winners = [f"{aspect} {_WINNERS[answer[aspect]]}" for aspect in ASPECTS] if answer else ["no verdict"]
+            winners = [f"{aspect} {WINNERS[answer[aspect]]}" for aspect in ASPECTS] if answer else ["no verdict"]
             reason = line(answer["reason"], _REASON) if answer else ""
-            judge = "built-in model" if judging["judge"] == IDENTITY else line(judging["judge"], _JUDGE)
-            head = f"{judge}, {which}: {', '.join(winners)}"
-            yield from item(head, [reason] if reason else [])
+            yield from item(f"{judge}, {which}: {', '.join(winners)}", [reason] if reason else [])
     if (more := len(judgings) - _SHOWN) > 0:
         yield f"- ... and {count(more, 'judging')} more (--json has them all)"

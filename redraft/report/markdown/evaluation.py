@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Literal
 
 from redraft.domain import REVIEW, Document, Evaluation, Finding
@@ -77,13 +77,15 @@ def judgment_markdown(
     for name, evaluation in evaluations.items() if show_all else ():
         parts = [part for part in details(evaluation, judges_key_sentences(evaluation)) if part]
         blocks += [f"{'#' * level} {spaced(name)}", *parts] if parts else []
-    where = places_in(document)
     for group, findings in groups.items():
-        items = [
-            part
-            for number, (about, same) in enumerate([*findings.items()][: None if show_all else SHOWN], 1)
-            for part in _finding_group(number, about, same, where, standalone=group == "missing")
-        ]
+        items: list[str] = []
+        for number, (about, same) in enumerate([*findings.items()][: None if show_all else SHOWN], 1):
+            if group == "missing" or not same[0].sentence:
+                # The other findings on a missing point say the same.
+                items += finding_item(same[0], document, f"{number}.")
+            else:
+                below = [part for finding in same for part in item(*_objection(finding, document))]
+                items += item(quoted(about), below, f"{number}.")
         if not show_all and len(findings) > SHOWN:
             items.append(f"- ... and {len(findings) - SHOWN:,} more ({rest})")
         blocks.append(section(group.capitalize(), items, level))
@@ -101,13 +103,13 @@ def metric_line(evaluation: Evaluation, *, offline_checked: bool = False) -> str
     if evaluation.outcome != "scored":
         failed = evaluation.outcome == "failed" and not got_no_reply(evaluation)
         state = "has no score" if failed else spaced(evaluation.outcome)
-        return f"{evaluation.metric} {state}: {line(evaluation.reason, 300)}"
+        return f"{spaced(evaluation.metric)} {state}: {line(evaluation.reason, 300)}"
     what = KEY_SENTENCE if judges_key_sentences(evaluation) else _ITEMS.get(evaluation.metric, "item")
     verdicts = f"{count(evaluation.judged, what)} judged"
     verdicts += f", {evaluation.unjudged:,} without a verdict" if evaluation.unjudged else ""
     note = f" ({OFFLINE_CHECK})" if offline_checked else ""
     findings = count(len(evaluation.findings), "finding")
-    return f"{evaluation.metric} {score(evaluation.score)}{note}: {verdicts}, {findings}"
+    return f"{spaced(evaluation.metric)} {score(evaluation.score)}{note}: {verdicts}, {findings}"
 
 
 def judges_key_sentences(evaluation: Evaluation) -> bool:
@@ -116,47 +118,26 @@ def judges_key_sentences(evaluation: Evaluation) -> bool:
     return isinstance(questions, list) and bool(questions) and bool(sentence_in(str(questions[0].get("question"))))
 
 
-Where = Callable[[Finding], str]
-"""Names the place of a finding's evidence; empty without one."""
-
-
-def _finding_group(
-    number: int, about: str, findings: list[Finding], where: Where, *, standalone: bool
-) -> Iterator[str]:
-    """Yield the findings on one sentence, or the first of those on one point."""
-    if standalone or not findings[0].sentence:
-        return finding_item(findings[0], where, f"{number}.")
-    below = [part for finding in findings for part in item(*_objection(finding, where))]
-    return item(quoted(about), below, f"{number}.")
-
-
 def withdrawn_items(evaluations: Mapping[str, Evaluation]) -> Iterator[str]:
     """Yield the findings that a second look overruled, with the words of the document."""
     for name, evaluation in evaluations.items():
         for gone in withdrawn(evaluation):
             about = line(gone.finding.question or gone.finding.sentence, QUOTE)
-            yield f"- {name}: {about} · the document says so: {quoted(gone.ruling.quote)}"
+            yield f"- {spaced(name)}: {about} · the document says so: {quoted(gone.ruling.quote)}"
 
 
-def places_in(document: Document | None) -> Where:
-    """Return a function that names places in a document; without one, it names none."""
-
-    def where(finding: Finding) -> str:
-        span = finding.evidence.span if finding.evidence else None
-        return place_of(document, span) if span and document else ""
-
-    return where
-
-
-def finding_item(finding: Finding, where: Where, mark: str = "-", *, standalone: bool = True) -> Iterator[str]:
-    """Yield a finding as a list item, with the sentence that it is about if the item is `standalone`."""
-    head, below = _objection(finding, where)
+def finding_item(
+    finding: Finding, document: Document | None, mark: str = "-", *, standalone: bool = True
+) -> Iterator[str]:
+    """Yield a finding as a list item, with the sentence that it is about if the item is `standalone`; its place is
+    named if there is a document."""
+    head, below = _objection(finding, document)
     # Where the whole sentence is wrong, it is what the summary says.
     standalone = standalone and bool(finding.sentence) and finding.sentence != finding.found
     return item(head, [*named([("sentence", quoted(finding.sentence) if standalone else "")]), *below], mark)
 
 
-def _objection(finding: Finding, where: Where) -> tuple[str, list[str]]:
+def _objection(finding: Finding, document: Document | None) -> tuple[str, list[str]]:
     """Return a finding in one line, and what the summary and the document say."""
     expected = "nothing about it" if finding.kind == UNSUPPORTED else ""
     if finding.expected:
@@ -167,12 +148,13 @@ def _objection(finding: Finding, where: Where) -> tuple[str, list[str]]:
         ("missing", line(finding.missing, QUOTE)),
     ]
     if finding.evidence and finding.evidence.text:
-        place = line(where(finding))
+        span = finding.evidence.span
+        place = line(place_of(document, span)) if document and span else ""
         if _is_missing(finding) and one_line(finding.expected) == one_line(finding.evidence.text):
             parts.append(("place", place))
         else:
             parts.append(("evidence", f"{quoted(finding.evidence.text)}{f' ({place})' if place else ''}"))
-    return f"{finding.metric}, {_kind(finding)}: {line(_about(finding), QUOTE)}", list(named(parts))
+    return f"{spaced(finding.metric)}, {_kind(finding)}: {line(_about(finding), QUOTE)}", list(named(parts))
 
 
 def brief_finding(finding: Finding) -> str:
@@ -207,5 +189,5 @@ def judge_items(judged_by: Mapping[str, str]) -> Iterator[str]:
     """Yield who judged, and by what; metrics with the same judges share an item."""
     metrics: dict[str, list[str]] = {}
     for metric, who in judged_by.items():
-        metrics.setdefault(who, []).append(metric)
+        metrics.setdefault(who, []).append(spaced(metric))
     return (f"- {' and '.join(names)} judged by: {line(who)}" for who, names in metrics.items())

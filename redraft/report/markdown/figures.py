@@ -22,6 +22,29 @@ _NEEDS = {"coverage": "answer no question", "keyfact_recall": "state no key fact
 def details(evaluation: Evaluation, key_sentences: bool = False) -> Iterator[str]:
     """Yield the parts of a score, or all figures of a metric without one, in blocks."""
     parts: Mapping[str, Any] = evaluation.details
+    yield from _tables(evaluation)
+    match parts:
+        case {"levels": int(highest), "verdicts": [*verdicts]}:
+            # The level that each judge gave by a rubric.
+            lines = []
+            for verdict in verdicts:
+                match verdict:
+                    case {"level": int(level), "reason": str(reason)}:
+                        text = f"level {level} of {highest}" if level else "no level"
+                        lines.append(f"- {text}: {line(reason, 300)}" if reason else f"- {text}")
+            yield "\n".join(lines)
+    if numbers := (parts.get("conciseness") or {}).get("unneeded"):
+        needs = "are like no key sentence" if key_sentences else _NEEDS.get(evaluation.metric, "")
+        more = ", ..." if len(numbers) > _MAX_NAMED else ""
+        which = f"{', '.join(map(str, numbers[:_MAX_NAMED]))}{more}"
+        yield f"- {count(len(numbers), 'sentence')} of the summary {needs}: {which}"
+    yield "\n".join(f"- missing: {line(trouble, 300)}" for trouble in evaluation.missing)
+
+
+def _tables(evaluation: Evaluation) -> Iterator[str]:
+    """Yield the tables of a metric, and the number of errors of each kind."""
+    parts: Mapping[str, Any] = evaluation.details
+    kinds: tuple[str, Mapping[str, int]] = ("", {})
     match evaluation.outcome, evaluation.metric:
         case "scored", "keyfact_recall":
             yield _recall_table(parts)
@@ -29,20 +52,28 @@ def details(evaluation: Evaluation, key_sentences: bool = False) -> Iterator[str
             levels = (ALL, *LEVELS, NONE)
             if shares := parts["by_level"]:
                 yield table([["", *levels], ["faithful", *_cells(shares, levels, "faithfulness", "faithful")]])
-            yield _counted("errors", parts["errors"])
+            kinds = ("errors", parts["errors"])
         case "scored", "booookscore":
-            yield _counted("types", parts["types"])
+            kinds = ("types", parts["types"])
         case "measured", "statistics":
             yield _statistics(parts)
         case "measured", "position":
             yield from _position(parts)
-    yield "\n".join(_levels(parts))
-    if numbers := (parts.get("conciseness") or {}).get("unneeded"):
-        needs = "are like no key sentence" if key_sentences else _NEEDS.get(evaluation.metric, "")
-        more = ", ..." if len(numbers) > _MAX_NAMED else ""
-        which = f"{', '.join(map(str, numbers[:_MAX_NAMED]))}{more}"
-        yield f"- {count(len(numbers), 'sentence')} of the summary {needs}: {which}"
-    yield "\n".join(f"- missing: {line(trouble, 300)}" for trouble in evaluation.missing)
+    numbers = sorted(((kind, number) for kind, number in kinds[1].items() if number), key=lambda pair: -pair[1])
+    if numbers:
+        yield f"- {kinds[0]}: {', '.join(f'{number} {spaced(kind)}' for kind, number in numbers)}"
+
+
+def _recall_table(parts: Mapping[str, Any]) -> str:
+    """Return the recall of key facts by level, perspective and position as a Markdown table."""
+    levels = (ALL, *LEVELS)
+    rows = [["", *levels], ["recall", *_cells(parts["by_level"], levels, "recall", "stated")]]
+    for groups in (parts["by_perspective"], parts["by_position"]):
+        if len(groups) > 1:
+            rows += [[name, *_cells(groups[name], levels, "recall", "stated")] for name in groups]
+    if len(parts["by_position"]) > 1:
+        rows.append(["gap", *(score(parts["gap"][level]) for level in levels)])
+    return table(rows)
 
 
 def panel(evaluation: Evaluation) -> Iterator[str]:
@@ -61,29 +92,6 @@ def panel(evaluation: Evaluation) -> Iterator[str]:
         yield f"- not everything was judged: {line(trouble, 300)}"
 
 
-def _levels(parts: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the level that each judge gave by a rubric, with its reason."""
-    match parts:
-        case {"levels": int(highest), "verdicts": [*verdicts]}:
-            for verdict in verdicts:
-                match verdict:
-                    case {"level": int(level), "reason": str(reason)}:
-                        text = f"level {level} of {highest}" if level else "no level"
-                        yield f"- {text}: {line(reason, 300)}" if reason else f"- {text}"
-
-
-def _recall_table(parts: Mapping[str, Any]) -> str:
-    """Return the recall of key facts by level, perspective and position as a Markdown table."""
-    levels = (ALL, *LEVELS)
-    rows = [["", *levels], ["recall", *_cells(parts["by_level"], levels, "recall", "stated")]]
-    for groups in (parts["by_perspective"], parts["by_position"]):
-        if len(groups) > 1:
-            rows += [[name, *_cells(groups[name], levels, "recall", "stated")] for name in groups]
-    if len(parts["by_position"]) > 1:
-        rows.append(["gap", *(score(parts["gap"][level]) for level in levels)])
-    return table(rows)
-
-
 def _cells(shares: Mapping[str, Any], levels: Sequence[str], share: str, part: str) -> list[str]:
     """Return each level's share with its numerator and denominator; the numerator has a decimal if judges differ."""
     return [
@@ -93,12 +101,6 @@ def _cells(shares: Mapping[str, Any], levels: Sequence[str], share: str, part: s
         else "–"
         for level in levels
     ]
-
-
-def _counted(what: str, numbers: Mapping[str, int]) -> str:
-    """Return the number of each kind, most frequent first; empty if there are none."""
-    kinds = sorted(((kind, number) for kind, number in numbers.items() if number), key=lambda pair: -pair[1])
-    return f"- {what}: {', '.join(f'{number} {spaced(kind)}' for kind, number in kinds)}" if kinds else ""
 
 
 def brief_figures(evaluation: Evaluation) -> str:
@@ -120,7 +122,7 @@ def brief_figures(evaluation: Evaluation) -> str:
         # The numbers and texts that a custom metric reports.
         values = {name: value for name, value in parts.items() if isinstance(value, str | int | float)}
         text = ", ".join(f"{spaced(name)} {line(str(value), _TITLE)}" for name, value in values.items()) or "measured"
-    return f"{evaluation.metric}: {text}"
+    return f"{spaced(evaluation.metric)}: {text}"
 
 
 def _statistics(parts: Mapping[str, Any]) -> str:
@@ -153,10 +155,13 @@ def _position(parts: Mapping[str, Any]) -> Iterator[str]:
     more = len(parts["sections"]) - _MAX_SECTIONS
     lines = [f"- ... and {more} more sections (--json shows them)"] if more > 0 else []
     lines.append(f"- tenths {' '.join(f'{share:.0%}' for share in parts['bins'])}")
-    lines.append(f"- curve {_curve(parts['density'])}")
     spread = f"{decimal(parts['spread'])}, by chance {decimal(parts['spread_by_chance'])}"
+    for figures, whose in ((parts, ""), *([(reference, " (reference)")] if reference else [])):
+        # A bar of middle height means an even distribution.
+        heights = (min(len(_BARS) - 1, round(height * len(_BARS) / 2)) for height in figures["density"])
+        lines.append(f"- curve {''.join(_BARS[height] for height in heights)}{whose}")
     if reference:
-        lines += [f"- curve {_curve(reference['density'])} (reference)", f"- reference: {_traced(reference)}"]
+        lines.append(f"- reference: {_traced(reference)}")
         spread += f", of the reference {decimal(reference['spread'])}"
     yield "\n".join([*lines, f"- spread {spread}"])
 
@@ -164,11 +169,6 @@ def _position(parts: Mapping[str, Any]) -> Iterator[str]:
 def _traced(parts: Mapping[str, Any]) -> str:
     nowhere = f", {parts['untraced']:,} not found in the document" if parts["untraced"] else ""
     return f"{count(parts['traced'], 'sentence')} traced to the document{nowhere}"
-
-
-def _curve(heights: Sequence[float]) -> str:
-    """Return a curve as a row of bars; a bar of middle height means an even distribution."""
-    return "".join(_BARS[min(len(_BARS) - 1, round(height * len(_BARS) / 2))] for height in heights)
 
 
 def _lengths(lengths: Mapping[str, int]) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from redraft.report.dossier.contents import CallDetails, CallEntry
 from redraft.report.history.summaries import RunSummary
-from redraft.report.markdown.comparison import winner_word
+from redraft.report.markdown.comparison import WINNERS
 from redraft.report.markdown.layout import joined, line, section, table
 from redraft.report.markdown.result import OTHERWISE, brief_scores
 from redraft.report.pages.formatting import stage
@@ -30,23 +30,25 @@ def records_table(records: Iterable[Mapping[str, str]]) -> str:
 
 def runs_markdown(runs: Sequence[RunSummary], now: datetime) -> str:
     """Return a row for each run."""
-    rows = (
-        {
+    rows = []
+    for run in runs:
+        outcome = brief_scores(run.scores, offline_check=run.offline_check)
+        if run.kind == "compare":
+            preferred = run.preferred and f"{WINNERS[run.preferred]} preferred"
+            outcome = "tie" if run.preferred == "tie" else preferred or ""
+        row = {
             "run": run.run,
             "when (UTC)": when(run.created, now),
             "status": run.status,
             "kind": run.kind,
-            "scores": winner_word(run.preferred)
-            if run.kind == "compare"
-            else brief_scores(run.scores, offline_check=run.offline_check),
+            "scores": outcome,
             "title": line(run.title, _TITLE),
             "question": line(run.query, _TITLE) if run.kind == "ask" else "",
             "words": "" if run.kind in OTHERWISE or run.words is None else str(run.words),
             "model": line(run.model, _MODEL),
             "drafted": run.strategy,
         }
-        for run in runs
-    )
+        rows.append(row)
     return joined([records_table(rows)])
 
 
@@ -83,7 +85,7 @@ def calls_markdown(calls: Sequence[CallEntry], run: str) -> str:
             "what": line(call.label) or spaced(call.prompt),
             "tokens": f"{call.prompt_tokens:,} tokens in, {call.completion_tokens:,} out",
             "time": "cached" if call.borrowed else duration(call.seconds),
-            "outcome": _outcome(call),
+            "outcome": "" if call.outcome == "ok" else spaced(call.outcome),
         }
         stages[stage(call.prompt)].append(row)
     blocks = [section(f"{name}: {count(len(rows), 'call')}", [records_table(rows)]) for name, rows in stages.items()]
@@ -95,7 +97,7 @@ def call_markdown(call: CallDetails, run: str) -> str:
     attempt = f" · attempt {call.attempt} of {call.attempts}" if call.attempts > 1 else ""
     cached = f" ({call.cached_tokens:,} cached by the provider)" if call.cached_tokens else ""
     cost = "cost unknown" if call.cost_usd is None else dollars(call.cost_usd)
-    outcome = _outcome(call) or call.error or call.finish_reason
+    outcome = (call.error or call.finish_reason) if call.outcome == "ok" else spaced(call.outcome)
     tokens = f"{call.prompt_tokens:,} tokens in{cached}, {call.completion_tokens:,} out"
     about = [
         f"prompt {line(call.prompt)} · model {line(call.model)}{attempt}",
@@ -112,10 +114,6 @@ def call_markdown(call: CallDetails, run: str) -> str:
     texts.append(("reply", "No reply was received." if call.reply is None else call.reply))
     head = f"# call {call.number} of run {run} · {stage(call.prompt)} · {line(call.label) or spaced(call.prompt)}"
     return joined([head, "\n".join(f"- {part}" for part in about), *(_fenced(*pair) for pair in texts)])
-
-
-def _outcome(call: CallEntry) -> str:
-    return "" if call.outcome == "ok" else spaced(call.outcome)
 
 
 def _fenced(title: str, text: str) -> str:

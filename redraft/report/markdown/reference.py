@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from redraft.domain import Document, DocumentSection, KeyFact, KeyFacts, Pack, Span, Tree
+from redraft.domain import Document, DocumentSection, KeyFact, KeyFacts, Pack, Span
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, pruning
 from redraft.readers.parts import MATTER, chapters
 from redraft.report.markdown.layout import item, joined, line, named, section, table
@@ -14,6 +14,7 @@ from redraft.text.places import chapter_of, document_of, on_pages, pages_of, per
 from redraft.text.words import count, count_words
 
 _TITLE, _LONGEST, _MODEL = 60, 400, 40
+_AROUND = "What is said about this: "
 
 
 def document_markdown(document: Document) -> str:
@@ -54,7 +55,7 @@ def document_markdown(document: Document) -> str:
 
 def chapter_numbers(document: Document) -> dict[DocumentSection, int]:
     """Return the chapter number of each section; empty if several documents are read as one."""
-    return {} if document.members else {chapter.section: chapter.number for chapter in chapters(document)}
+    return {} if document.members else {section: number for number, section in chapters(document)}
 
 
 def pack_markdown(pack: Pack, document: Document) -> str:
@@ -82,7 +83,15 @@ def keyfacts_markdown(keyfacts: KeyFacts, document: Document, *, pruned: bool = 
     blocks = []
     for chunk, group in groupby(keyfacts.trees, key=lambda tree: tree.chunk):
         trees = list(group)
-        lines = [part for tree in trees for part in _tree(tree, document, pruned=pruned)]
+        lines: list[str] = []
+        for tree in trees:
+            facts = [fact for fact in tree.facts if pruned or fact.kept]
+            below = _facts(None, facts, document) if facts else ["- (no facts kept)"]
+            query = tree.query
+            if query.startswith(_AROUND):
+                # As the built-in model words it, whose wording stays as stored: it is part of requests.
+                query = f"What does the document say about {query.removeprefix(_AROUND)}"
+            lines += item(f"{tree.perspective}: {line(query, _LONGEST) or '(no query)'}", below)
         blocks.append(section(f"chunk {chunk + 1}: {_stretch(trees[0].span, document)}", lines))
     counts, levels = pruning(keyfacts.trees), (ALL, *LEVELS)
     shares = [counts[level]["share"] for level in levels]
@@ -102,12 +111,6 @@ def _stretch(span: Span, document: Document) -> str:
     name = document_of(document, span)
     within = f"all documents, {line(name, _TITLE)}" if name else "the document"
     return f"from {percent_of(document, span.start)}% to {percent_of(document, last.start)}% of {within}{chapters_}"
-
-
-def _tree(tree: Tree, document: Document, *, pruned: bool) -> Iterator[str]:
-    facts = [fact for fact in tree.facts if pruned or fact.kept]
-    lines = _facts(None, facts, document) if facts else ["- (no facts kept)"]
-    return item(f"{tree.perspective}: {line(tree.query, _LONGEST) or '(no query)'}", lines)
 
 
 def _facts(parent: int | None, facts: Sequence[KeyFact], document: Document) -> Iterator[str]:

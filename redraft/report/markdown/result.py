@@ -11,18 +11,27 @@ from redraft.report.markdown.layout import line, section, table
 from redraft.settings import EXTRACTIVE, JudgeConfig
 from redraft.text.places import on_pages
 from redraft.text.sanitizer import one_line
-from redraft.text.words import count, dollars, duration, score, unanswered
+from redraft.text.words import count, dollars, duration, score, spaced, unanswered
 
 _TITLE, _CHAPTER = 60, 50
 BUILDS = {"pack": "questions", "keyfacts": "key facts"}
 """The kinds of runs without a draft, and what they build."""
 OTHERWISE = {**BUILDS, "compare": "verdict", "ask": "answer"}
 """The kinds of runs with an outcome other than a summary."""
+_THE_BUILT_IN = "the built-in model"
 
 
 def outcome_line(result: Result, output: str | None = None) -> str:
     """Return the summary's length, its scores and the course of the refinement in one line."""
-    parts = [_length(result)] if result.draft else []
+    parts, draft, is_answer = list[str](), result.draft, result.run.kind == "ask"
+    if draft:
+        words, title = count(draft.words, "word"), one_line(result.title, _TITLE)
+        first = f"the first {result.tokens:,} tokens of " if result.settings.until is not None else ""
+        limited = result.run.refinement is not None and not result.run.refinement.free_length
+        limit = f" (limit {result.settings.words})" if limited and result.settings.words else ""
+        length = f"{words}{limit} of {first}{title}"
+        answer = f"not answered by {title}" if draft.node == UNANSWERED else f"answer of {words} from {title}"
+        parts.append(answer if is_answer else length)
     before = result.initial_scores if result.rounds[1:] else {}
     items = score_items(result.scores, before, result.goals, result.offline_checked)
     parts += [item.removeprefix("- ") for item in items]
@@ -32,7 +41,7 @@ def outcome_line(result: Result, output: str | None = None) -> str:
     if result.rounds or result.status not in ("done", "stopped"):
         parts.append(end_reason(result))
     outcome = "; ".join(parts)
-    return f"{output}: {outcome}" if output and result.draft else outcome
+    return f"{output}: {outcome}" if output and draft else outcome
 
 
 def revisions(accepted: Sequence[bool]) -> str:
@@ -43,33 +52,20 @@ def revisions(accepted: Sequence[bool]) -> str:
     return f"{len(accepted)} revisions, {number} accepted"
 
 
-def _length(result: Result) -> str:
-    assert result.draft is not None
-    words, title = count(result.draft.words, "word"), one_line(result.title, _TITLE)
-    if result.run.kind == "ask" and result.draft.node == UNANSWERED:
-        return f"not answered by {title}"
-    if result.run.kind == "ask":
-        return f"answer of {words} from {title}"
-    first = f"the first {result.tokens:,} tokens of " if result.settings.until is not None else ""
-    limited = result.run.refinement is not None and not result.run.refinement.free_length
-    limit = f" (limit {result.settings.words})" if limited and result.settings.words else ""
-    return f"{words}{limit} of {first}{title}"
-
-
 def cost_line(result: Result) -> str:
-    """Return the models of a run and its usage in one line."""
-    judging, model, kind = result.run.judging, result.settings.model, result.run.kind
-    writes = {"summarize": "written", "refine": "revised", "ask": "answered"}.get(kind, "")
-    parts = [f"run {result.run.id}", *([f"{writes} by {_model(model, 'the ')}"] if writes else [])]
-    if judging:
-        names = [_model(with_model(judge, judging), "the ") for judge in judging.judges or (model,)]
-        who = "the same model" if writes and not judging.judges else ", ".join(names)
-        parts.append(f"{'asked' if kind in BUILDS else 'judged by'} {who}")
+    """Return the models of a run and its usage in one line; no judge, if none is needed for its metrics."""
+    run, model = result.run, result.settings.model
+    parts = [f"run {run.id}"]
+    writes = {"summarize": "written", "refine": "revised", "ask": "answered"}.get(run.kind, "")
+    if writes:
+        parts.append(f"{writes} by {_THE_BUILT_IN if model == EXTRACTIVE else model}")
+    is_computed = bool(result.evaluations) and not result.judged_by and run.refinement is None
+    if run.judging and not is_computed:
+        judges = [with_model(judge, run.judging) for judge in run.judging.judges or (model,)]
+        names = ", ".join(_THE_BUILT_IN if judge == EXTRACTIVE else judge for judge in judges)
+        who = "the same model" if writes and not run.judging.judges else names
+        parts.append(f"{'asked' if run.kind in BUILDS else 'judged by'} {who}")
     return " · ".join([*parts, usage(result.usage)])
-
-
-def _model(model: str, article: str = "") -> str:
-    return f"{article}built-in model" if model == EXTRACTIVE else model
 
 
 def with_model(name: str, judging: JudgeConfig) -> str:
@@ -94,15 +90,15 @@ def warning_lines(result: Result, *, scores: bool = True) -> Iterator[str]:
     if done and result.lost:
         yield f"no usable revision in round {', '.join(map(str, result.lost))}"
     for metric, reason in result.unscored.items() if scores else ():
-        yield f"no {metric} score: {one_line(reason, 300)}"
+        yield f"no {spaced(metric)} score: {one_line(reason, 300)}"
     if done and result.unsure:
-        yield f"undecided: {' and '.join(result.unsure)}"
+        yield f"undecided: {' and '.join(map(spaced, result.unsure))}"
     elif done and result.unjudged and scores:
-        items = " and ".join(f"{count(number, 'item')} of {metric}" for metric, number in result.unjudged.items())
+        items = " and ".join(f"{count(number, 'item')} of {spaced(name)}" for name, number in result.unjudged.items())
         yield f"without a verdict: {items}"
     metrics: dict[tuple[str, ...], list[str]] = {}
     for metric, missing in result.missing.items():
-        metrics.setdefault(tuple(missing), []).append(metric)
+        metrics.setdefault(tuple(missing), []).append(spaced(metric))
     for troubles, names in metrics.items():
         yield f"{' and '.join(names)} could not use everything: {_first(troubles, 200)}"
     cut = result.draft is not None and (result.run.status == "stopped" or result.draft.node == SHORTENED)
@@ -125,17 +121,14 @@ def score_items(
         # Next to an arrow, a dash would be unclear.
         first, second = ("none" if number is None else score(number) for number in (before.get(metric), value))
         text = f"{first} -> {second}" if metric in before else score(value)
-        notes = [f"goal {goal['at_least']:g} {_goal_state(goal)}"] if (goal := goals.get(metric)) else []
+        notes = []
+        if goal := goals.get(metric):
+            state, share = "met" if goal["met"] else "missed", goal["judged_share"]
+            if goal["met"] is None:
+                state = f"unsure, {share:.0%} of its items have a verdict" if isinstance(share, float) else "unsure"
+            notes.append(f"goal {goal['at_least']:g} {state}")
         notes += [OFFLINE_CHECK] if metric in offline_checked else []
-        yield f"- {metric} {text} ({', '.join(notes)})" if notes else f"- {metric} {text}"
-
-
-def _goal_state(goal: Mapping[str, object]) -> str:
-    """Return whether a goal is met; if that is unsure, the share of items with a verdict."""
-    if goal["met"] is not None:
-        return "met" if goal["met"] else "missed"
-    share = goal["judged_share"]
-    return f"unsure, {share:.0%} of its items have a verdict" if isinstance(share, float) else "unsure"
+        yield f"- {spaced(metric)} {text}" + (f" ({', '.join(notes)})" if notes else "")
 
 
 def brief_scores(values: Mapping[str, float | None], *, offline_check: bool = False) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 
-from redraft.domain import GIVEN, REVIEW, Document, Evaluation, Finding, Round
+from redraft.domain import GIVEN, REVIEW, Document, Evaluation
 from redraft.evaluators.metric_info import got_no_reply
 from redraft.report.history.changes import DraftDiff, SentenceChange, changes_between
 from redraft.report.history.results import Result, request_outcome
@@ -16,7 +16,6 @@ from redraft.report.markdown.evaluation import (
     glance,
     judge_items,
     judgment_markdown,
-    places_in,
     withdrawn_items,
 )
 from redraft.report.markdown.figures import brief_figures
@@ -37,7 +36,7 @@ def trace_markdown(trace: RunTrace, document: Document, *, show_all: bool = Fals
     parent = f", {'forked' if forked else 'changed'} from {run.parent}" if run.parent else ""
     about = list(drafting_lines(result))
     if run.refinement:
-        goals = ", ".join(f"{metric} {goal:g}" for metric, goal in run.refinement.goals.items())
+        goals = ", ".join(f"{spaced(metric)} {goal:g}" for metric, goal in run.refinement.goals.items())
         rounds = count(run.refinement.rounds, "round")
         about.insert(0, f"goals {goals} · policy {run.refinement.policy} · at most {rounds}")
     blocks = [
@@ -78,21 +77,27 @@ def round_heading(turn: RoundTrace, by_draft: dict[str, RoundTrace], *, forked: 
 def _round(
     turn: RoundTrace, base: RoundTrace | None, document: Document, result: Result, *, show_all: bool
 ) -> Iterator[str]:
-    yield "\n".join(reason_items(turn.round))
+    round_ = turn.round
+    texts = [("why", round_.why), ("instruction to the reviser", round_.instruction)]
+    texts += [("judge", reason) for reason in (round_.comparison.reasons if round_.comparison else ())]
+    yield "\n".join(f"- {name}: {line(text)}" for name, text in texts if text)
     if base is not None:
-        answered = {answer.finding for answer in turn.round.answers}
-        to_fix = [finding for finding in turn.to_fix if not (_is_request(finding) and finding.id in answered)]
-        items = [f"- {brief_finding(finding)}" for finding in to_fix]
-        yield section("To fix", _first(items, show_all=show_all), 3)
-        yield section("Answered by the reviser", _answers(turn), 3)
+        to_fix, answers = _aims(turn)
+        changed = changes_between(base.draft.text, turn.draft.text)
+        changes = [f"- {_change(change)}" for change in changed.changes]
+        if not show_all:
+            to_fix, changes = (
+                [*items[:_FEW], f"- ... and {len(items) - _FEW:,} more (see --all)"] if len(items) > _FEW else items
+                for items in (to_fix, changes)
+            )
+        yield section("To fix", to_fix, 3)
+        yield section("Answered by the reviser", answers, 3)
         if turn.draft.text == base.draft.text:
             return
-        difference = changes_between(base.draft.text, turn.draft.text)
-        changes = [f"- {_change(change)}" for change in difference.changes]
-        yield section(f"Changed: {_numbers(difference)}", _first(changes, show_all=show_all), 3)
+        yield section(f"Changed: {_numbers(changed)}", changes, 3)
     is_result, is_judgment = turn.draft.id == result.run.draft, result.run.kind == "evaluate"
     in_full = show_all or is_judgment
-    items = []
+    items: list[str] = []
     if not is_judgment:
         goals = result.goals if is_result else {}
         items += score_items(turn.scores, base.scores if base else {}, goals, result.offline_checked)
@@ -109,37 +114,21 @@ def _round(
         yield "\n".join(judge_items(result.judged_by))
 
 
-def _first(items: Sequence[str], *, show_all: bool) -> list[str]:
-    """Return the first items and the number of the rest, or all of them."""
-    if show_all or len(items) <= _FEW:
-        return [*items]
-    return [*items[:_FEW], f"- ... and {len(items) - _FEW:,} more (see --all)"]
-
-
-def reason_items(round_: Round) -> Iterator[str]:
-    """Yield why a model chose what to change, its instruction, and why judges prefer the draft or its base."""
-    texts = [("why", round_.why), ("instruction to the reviser", round_.instruction)]
-    texts += [("judge", reason) for reason in (round_.comparison.reasons if round_.comparison else ())]
-    return (f"- {name}: {line(text)}" for name, text in texts if text)
-
-
-def _answers(turn: RoundTrace) -> Iterator[str]:
-    """Yield the person's requests with their outcome, and the findings that were kept or left, with the reason."""
+def _aims(turn: RoundTrace) -> tuple[list[str], list[str]]:
+    """Return the findings that a round was to fix; and the person's requests with their outcome, and the findings that
+    the reviser kept or left, with the reason. A request that was answered is among the answers only."""
+    answered, items = {answer.finding for answer in turn.round.answers}, list[str]()
+    requests = {finding.id for finding in turn.to_fix if finding.metric == REVIEW and finding.kind == "request"}
+    to_fix = [f"- {brief_finding(finding)}" for finding in turn.to_fix if finding.id not in requests & answered]
     findings = {finding.id: finding for finding in turn.to_fix}
     for answer in turn.round.answers:
         finding = findings.get(answer.finding)
-        if finding is None:
-            continue
-        if _is_request(finding):
-            yield f"- {line(request_outcome(finding, answer, turn.round).said)}"
-        elif answer.became not in ("fixed", ""):
+        if finding and finding.id in requests:
+            items.append(f"- {line(request_outcome(finding, answer, turn.round).said)}")
+        elif finding and answer.became not in ("fixed", ""):
             reason = quoted(answer.said, _LONGEST) if answer.became == "kept" else line(answer.said, _LONGEST)
-            yield f"- {answer.became}: {brief_finding(finding)} · {reason or 'no reason was given'}"
-
-
-def _is_request(finding: Finding) -> bool:
-    """Return whether a finding is a request in a person's words, rather than one of a file."""
-    return finding.metric == REVIEW and finding.kind == "request"
+            items.append(f"- {answer.became}: {brief_finding(finding)} · {reason or 'no reason was given'}")
+    return to_fix, items
 
 
 def _kinds(evaluation: Evaluation) -> Iterator[str]:
@@ -148,7 +137,9 @@ def _kinds(evaluation: Evaluation) -> Iterator[str]:
         yield f"- {brief_figures(evaluation)}"
         return
     kinds = Counter(finding.kind for finding in evaluation.findings)
-    parts = [f"{number} {_plural(spaced(kind), number)}" for kind, number in kinds.most_common()]
+    # All kinds but key sentences are adjectives.
+    names = {kind: spaced(kind).replace("sentence", "sentences" if n > 1 else "sentence") for kind, n in kinds.items()}
+    parts = [f"{number} {names[kind]}" for kind, number in kinds.most_common()]
     parts += [f"{evaluation.unjudged} without a verdict"] if evaluation.unjudged else []
     if evaluation.outcome == "failed":
         failure = "not judged" if got_no_reply(evaluation) else "no score"
@@ -156,12 +147,7 @@ def _kinds(evaluation: Evaluation) -> Iterator[str]:
     below = [f"- could not use everything: {line(trouble, 200)}" for trouble in evaluation.missing]
     below += withdrawn_items({"withdrawn": evaluation})
     if parts or below:
-        yield from item(f"found in {evaluation.metric}: {', '.join(parts) or 'nothing'}", below)
-
-
-def _plural(kind: str, number: int) -> str:
-    """Return a kind of finding; all but key sentences are adjectives."""
-    return kind.replace("sentence", "sentences") if number > 1 else kind
+        yield from item(f"found in {spaced(evaluation.metric)}: {', '.join(parts) or 'nothing'}", below)
 
 
 def _numbers(difference: DraftDiff) -> str:
@@ -206,14 +192,14 @@ def diff_markdown(
     offline_checked: Collection[str] = (),
 ) -> str:
     """Return the differences of two drafts, sentence by sentence."""
-    first, second, where = before.round.number, after.round.number, places_in(document)
+    first, second = before.round.number, after.round.number
     changes = [
         part
         for change in difference.changes
         for part in item(_change(change), (f"- fixes: {brief_finding(finding)}" for finding in change.answers))
     ]
     fixed, new = (
-        [part for number, finding in enumerate(findings, 1) for part in finding_item(finding, where, f"{number}.")]
+        [part for number, finding in enumerate(findings, 1) for part in finding_item(finding, document, f"{number}.")]
         for findings in (difference.answered_elsewhere, difference.new)
     )
     return joined(

@@ -12,6 +12,7 @@ from redraft.domain import Evaluation, why_stopped
 from redraft.report.dossier.build import reason_of
 from redraft.report.dossier.contents import Dossier, TracedPiece, fact_key
 from redraft.report.drawings import FIFTHS, calls_over_time, items_by_fifth, rounds, sources
+from redraft.report.history.judges import judged_by
 from redraft.report.history.lineage import TracedSentence
 from redraft.report.history.results import RequestOutcome, count_unmet
 from redraft.report.markdown.evaluation import glance
@@ -76,6 +77,7 @@ def view(dossier: Dossier, word: Callable[[str], str] = str, names: Mapping[str,
         "missing": [history for history in open_findings if history.sentence is None],
         "closed": [history for history in dossier.findings if history.state != "open"],
         "judged": {name: evaluation for name, evaluation in result.evaluations.items() if name not in COMPUTED},
+        "judged_by": judged_by(result.run, result.evaluations, names or {}),
         "reason_of": reason_of,
         "verdicts": {item.key: item for item in dossier.items},
         "stopped": _stopped(dossier),
