@@ -66,7 +66,7 @@ from redraft.prompts.summarization import outline_text
 from redraft.settings import EXTRACTIVE
 from redraft.store.connection import off_loop
 from redraft.text.sentences import sentences_in
-from redraft.text.words import count
+from redraft.text.words import count, enumeration, spaced
 
 _EDITED_BY_HAND = "edited by hand"
 _NO_ROOM = "the reviser had no room for"
@@ -391,7 +391,7 @@ async def revise(state: State, job: Job) -> Update:
     base = await job.draft(state["draft"] if mending else state["best"])
     if not mending:
         await job.rewind_to(state["round"], state["best"])
-    purpose = "correcting its errors" if mending else f"for {' and '.join(state['aims'])}"
+    purpose = "correcting its errors" if mending else f"for {enumeration(map(spaced, state['aims']))}"
     job.observe(StageStarted(f"revision {number}, {purpose}", 1))
     ids_to_fix = mending or state["to_fix"]
     revision = await _revision(base, state, job, number, ids_to_fix)

@@ -25,7 +25,7 @@ from redraft.report.history.texts import GIVEN_SAID, AncestryReader, TextNode
 from redraft.store.documents import Ancestry
 from redraft.store.store import Store, check_store
 from redraft.text.languages import is_foreign, language_context, language_spans_of
-from redraft.text.origin_chains import ComposedOrigin, DerivedText, Drift, Excerpt, Known, compose, drift
+from redraft.text.origin_chains import ComposedOrigin, DerivedText, Drift, Known, compose, drift
 from redraft.text.origins import Link, Method, OriginTracer, SentenceOrigin, links_from_json, links_to_json
 from redraft.text.places import chapter_of, document_of, pages_of, percent_of
 from redraft.text.sanitizer import one_line
@@ -300,12 +300,12 @@ class Tracer:
         text = self.document.text if parent.text == self.document.id else self._store.documents.text(parent.text)
         return text[parent.span.start : parent.span.end]
 
-    def _below(self, node: TextNode) -> Iterator[DerivedText | Excerpt]:
+    def _below(self, node: TextNode) -> Iterator[DerivedText | int]:
         for parent, source in zip(node.parents, self.family.parents(node), strict=True):
             if source is not None:
                 yield self._texts[source.key]
             elif parent.text == self.document.id:
-                yield Excerpt(parent.span.start)
+                yield parent.span.start
             else:
                 # The source was rewritten since, and its own sources are no longer known.
                 yield DerivedText((), ())
