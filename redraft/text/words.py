@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 from redraft.lazy import pattern
@@ -125,6 +125,11 @@ def count(number: int, what: str) -> str:
     if number == 1:
         return f"1 {what}"
     return f"{number:,} {what[:-1]}ies" if what.endswith("y") else f"{number:,} {what}s"
+
+
+def enumeration(names: Iterable[str]) -> str:
+    """Return names as in a sentence: a, b and c."""
+    return " and ".join(", ".join(names).rsplit(", ", 1))
 
 
 def spaced(name: str) -> str:
