@@ -1,20 +1,15 @@
-"""The interface of the built-in model, whose parts are loaded on first use, and its identity."""
+"""The interface of the built-in model, whose parts are loaded on first use."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from redraft.builtin.identity import IDENTITY, NOT_UNDERSTOOD, VERSION
 from redraft.llm.base import Model
 from redraft.text.languages import is_foreign
 from redraft.text.words import count_words
 
-VERSION = 14
-"""Part of a stored answer's identity: raise it with every change that may change an answer."""
-
-IDENTITY = f"extractive:{VERSION}"
-"""The built-in model's name and version, part of the key of its stored answers."""
-
-NOT_UNDERSTOOD = "the built-in model cannot follow requests in words"
+__all__ = ["IDENTITY", "NOT_UNDERSTOOD", "VERSION", "open_model", "reads", "shortened"]
 
 
 def open_model() -> Model:

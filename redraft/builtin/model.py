@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from redraft.builtin import judge
 from redraft.builtin.draft import summarize
-from redraft.builtin.facade import IDENTITY
+from redraft.builtin.identity import IDENTITY
 from redraft.builtin.revise import edit, revise
 from redraft.builtin.stand_in import Handler, StandIn
 from redraft.llm.claim_judge import claims_asked
