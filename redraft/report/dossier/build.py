@@ -26,10 +26,9 @@ from redraft.report.dossier.contents import (
     fact_key,
 )
 from redraft.report.history.changes import difference
-from redraft.report.history.lineage import TracedSentence, read_lineage
+from redraft.report.history.lineage import TracedSentence, piece_name, read_lineage
 from redraft.report.history.quotes import Details, listed, span_of, yardstick_of
 from redraft.report.history.results import Result, document_read
-from redraft.report.history.texts import piece_name
 from redraft.report.history.trace import RoundTrace, RunTrace, read_trace
 from redraft.settings import NEWCOMER
 from redraft.store.runs import WITHOUT_SUMMARY

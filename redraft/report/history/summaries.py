@@ -12,9 +12,9 @@ from redraft.domain import GIVEN, OTHER, Draft, Evaluation, computed
 from redraft.errors import RunCommand, RunError
 from redraft.evaluators.metric_info import PREFERENCE
 from redraft.order import ExperimentPart
-from redraft.report.entry import Line, RunFacts
+from redraft.report.entry import Line
 from redraft.report.history.judges import offline_checked, shown_names
-from redraft.report.history.results import Result, count_sentences, figures, result_of
+from redraft.report.history.results import Result, RunFacts, count_sentences, figures, read_result
 from redraft.report.history.trace import pick_scores
 from redraft.settings import GIVEN_STRATEGY
 from redraft.store.runs import Run
@@ -76,7 +76,7 @@ class SummaryComparison:
 def compared(store: Store, of: Result | str) -> SummaryComparison:
     """Return the result of a `compare` run, given by its id or its `Result`. Raises a `RunError` for another run, or
     without a verdict yet."""
-    result = result_of(store, of)
+    result = of if isinstance(of, Result) else read_result(store, of)
     run = result.run
     if run.kind != "compare":
         fix = ("compare two with ", RunCommand("compare", more=("SOURCE", "A", "B")))

@@ -16,8 +16,7 @@ from redraft.report.dossier.comparison import (
 )
 from redraft.report.dossier.contents import JudgedItem
 from redraft.report.drawings import sources
-from redraft.report.history.lineage import Origin, TracedSentence
-from redraft.report.history.texts import GIVEN_SAID
+from redraft.report.history.lineage import GIVEN_SAID, Origin, TracedSentence
 from redraft.report.pages.assets import assets, template
 from redraft.report.pages.dossier import VerdictPart, source_shares
 from redraft.report.pages.formatting import in_language
