@@ -290,6 +290,12 @@ class Result:
         """The models that judge: those configured, or else the writer's."""
         return list(self.run.judging.judges if self.run.judging else ()) or [self.settings.model]
 
+    @property
+    def has_judges(self) -> bool:
+        """Whether models judge in this run: none does where all that was evaluated is computed, unless it refines."""
+        is_computed = bool(self.evaluations) and not self.judged_by and self.run.refinement is None
+        return self.run.judging is not None and not is_computed
+
     def model_dump(self, *, mode: Literal["json", "python"] = "json") -> dict[str, object]:  # noqa: ARG002
         """Return what `--json` prints of any run, but for its `answer`, `comparison`, `pack` or `keyfacts`. The values
         are JSON in either mode."""

@@ -38,7 +38,10 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
         auto_reload=False,
     )
-    environment.filters.update(html=_html, xml=_xml)
+    environment.filters.update(
+        html=lambda text: Markup(escape(clean(text))),  # noqa: S704 - it is escaped
+        xml=lambda text: Markup(saxutils.escape(_UNWRITABLE.sub(" ", clean(text)), {'"': "&quot;"})),  # noqa: S704 - it is escaped
+    )
     environment.tests.update(rtl=is_rtl)
     return environment
 
@@ -47,14 +50,6 @@ def _source(name: str) -> str:
     """Return the text of a template, without white space between XML elements, which readers would show."""
     text = (files("redraft.report.outputs") / "templates" / name).read_text("utf-8")
     return "".join(map(str.strip, text.splitlines())) if name.endswith(".xml") else text
-
-
-def _html(text: str) -> Markup:
-    return Markup(escape(clean(text)))  # noqa: S704 - it is escaped
-
-
-def _xml(text: str) -> Markup:
-    return Markup(saxutils.escape(_UNWRITABLE.sub(" ", clean(text)), {'"': "&quot;"}))  # noqa: S704 - it is escaped
 
 
 def html(paper: Paper) -> str:
