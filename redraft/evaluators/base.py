@@ -162,30 +162,32 @@ class Evaluator(ABC):
 
     def checked(self, evaluation: Evaluation) -> Evaluation:
         """Return the evaluation; raises `ValueError` if this metric may not return it."""
-        if problem := _problem(evaluation, self.name):
-            raise ValueError(f"the metric {self.name} {problem}")
+        name, problem = self.name, ""
+        # A metric of another package may return anything.
+        returned: object = evaluation
+        if not isinstance(returned, Evaluation):
+            raise ValueError(
+                f"the metric {name} returned {returned!r:.80} instead of an Evaluation, such as self.scored(0.5)"
+            )
+        score, foreign = evaluation.score, [finding.metric for finding in evaluation.findings if finding.metric != name]
+        if evaluation.metric != name:
+            problem = f"gave an evaluation of the metric {evaluation.metric}"
+        elif (evaluation.outcome == "scored") != (score is not None):
+            problem = f"gave the score {score} with the outcome {evaluation.outcome}"
+        elif score is not None and not 0 <= score <= 1:
+            problem = f"gave a score of {score}, which is not from 0 to 1"
+        elif evaluation.judged < 0 or evaluation.unjudged < 0:
+            problem = f"judged {evaluation.judged} items and left out {evaluation.unjudged}"
+        elif foreign:
+            problem = f"gave a finding of the metric {foreign[0]}"
+        else:
+            try:
+                json.dumps(dict(evaluation.details), allow_nan=False)
+            except (TypeError, ValueError) as error:
+                problem = f"gave details that are not JSON: {error}"
+        if problem:
+            raise ValueError(f"the metric {name} {problem}")
         return evaluation
-
-
-def _problem(evaluation: object, name: str) -> str:
-    """Return why this is not a valid evaluation by the metric of this name, or an empty string."""
-    if not isinstance(evaluation, Evaluation):
-        return f"returned {evaluation!r:.80} instead of an Evaluation, such as self.scored(0.5)"
-    if evaluation.metric != name:
-        return f"gave an evaluation of the metric {evaluation.metric}"
-    if (evaluation.outcome == "scored") != (evaluation.score is not None):
-        return f"gave the score {evaluation.score} with the outcome {evaluation.outcome}"
-    if evaluation.score is not None and not 0 <= evaluation.score <= 1:
-        return f"gave a score of {evaluation.score}, which is not from 0 to 1"
-    if evaluation.judged < 0 or evaluation.unjudged < 0:
-        return f"judged {evaluation.judged} items and left out {evaluation.unjudged}"
-    if foreign := next((finding.metric for finding in evaluation.findings if finding.metric != name), ""):
-        return f"gave a finding of the metric {foreign}"
-    try:
-        json.dumps(dict(evaluation.details), allow_nan=False)
-    except (TypeError, ValueError) as error:
-        return f"gave details that are not JSON: {error}"
-    return ""
 
 
 def statements_of(summary: str) -> tuple[Statement, ...]:

@@ -21,7 +21,6 @@ from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import (
     ERROR_TYPES,
     FIND_CONFUSION,
-    Confusion,
     ConfusionInput,
     ErrorType,
     StopType,
@@ -127,13 +126,16 @@ class Booookscore(Evaluator):
 
         panel = await panel_verdicts(case, statements, CLEAR, ask)
         confusions = {n: _objections(panel.answers(n, CONFUSING)) for n in panel.items}
+        confusing = [confusion for confusion in confusions.values() if confusion.confusing]
+        types = Counter(kind for confusion in confusing for kind in confusion.types or (UNTYPED,))
         evaluation = mean_evaluation(
             self,
             panel,
             # Those that most judges object to first, then in order; the document is searched, so in a thread.
             findings=await asyncio.to_thread(findings),
             details={
-                "types": by_type([confusion for confusion in confusions.values() if confusion.confusing]),
+                # Each type among the confusing sentences, and those without a known type.
+                "types": {kind: types[kind] for kind in (*ERROR_TYPES, UNTYPED) if types[kind] or kind != UNTYPED},
                 "headings": len(case.statements) - len(statements),
                 "sentences": [
                     {
@@ -157,12 +159,6 @@ class Booookscore(Evaluator):
 def sentences_of(statements: Sequence[Statement]) -> tuple[Statement, ...]:
     """Return the judged sentences with their numbers in the summary: all except headings."""
     return tuple(statement for statement in statements if not is_heading(statement.sentence))
-
-
-def by_type(confusing: Sequence[SentenceConfusion]) -> dict[str, int]:
-    """Count each type among the confusing sentences, and those without a known type."""
-    counts = Counter(kind for confusion in confusing for kind in confusion.types or (UNTYPED,))
-    return {kind: counts[kind] for kind in (*ERROR_TYPES, UNTYPED) if counts[kind] or kind != UNTYPED}
 
 
 def _objections(confused: Sequence[SentenceConfusion]) -> SentenceConfusion:
@@ -229,7 +225,16 @@ class Proofreader:
                 FIND_CONFUSION, confusion_input, numbers, CONFUSION, "coherence", attempt
             )
             place = {statements[n].id: n for n in numbers}
-            entries = ((place.get(entry.id, NO_ITEM), _verdict_of(entry)) for entry in reply.value.sentences)
+            entries: list[tuple[int, SentenceConfusion | None]] = []
+            for entry in reply.value.sentences:
+                # An entry that gives no verdict, or contradicts itself, is none.
+                verdict = None
+                if entry.is_confusing is not None or entry.is_left_open:
+                    questions = tuple(one_line(question, LONGEST_QUESTION) for question in entry.asked)
+                    verdict = SentenceConfusion(
+                        confusing=entry.is_confusing, questions=questions, types=tuple(entry.errors)
+                    )
+                entries.append((place.get(entry.id, NO_ITEM), verdict))
             return Entries.of(reply, entries)
 
         # The verdict depends on how much of the summary is shown.
@@ -278,11 +283,3 @@ def least_window(
 def prompt_tokens(book: PromptBook, tokenizer: Tokenizer, prompt: Prompt[Any, Any]) -> int:
     """Return the tokens of a prompt without the summary."""
     return tokenizer.count(book.source(prompt.name)) + _FRAME
-
-
-def _verdict_of(entry: Confusion) -> SentenceConfusion | None:
-    """Return the verdict of an entry; None if it gives none, or contradicts itself."""
-    if entry.is_confusing is None and not entry.is_left_open:
-        return None
-    questions = tuple(one_line(question, LONGEST_QUESTION) for question in entry.asked)
-    return SentenceConfusion(confusing=entry.is_confusing, questions=questions, types=tuple(entry.errors))

@@ -144,7 +144,10 @@ class Consistency(Evaluator):
         claims = _claims(examined, results, at_most, self.claims, self.top_k)
         # The questions dropped because the judge did not give the sentence's answer.
         replies = [entry.questions for entry in results.verdicts.values()]
-        empty = sum(min(at_most, len(questions)) - len(_most_important(questions, at_most)) for questions in replies)
+        empty = sum(
+            min(at_most, len(questions)) - min(at_most, sum(is_answer(question.answer) for question in questions))
+            for questions in replies
+        )
         passed_over = len(results.open(range(len(examined))))
         if not claims:
             if passed_over or empty:
@@ -241,11 +244,12 @@ def _claims(
 ) -> list[_Claim]:
     """Return the claims in summary order: the `top_k` most important where that is set; of a range, as many as are
     important, within its ends."""
-    claims = [
-        _Claim(examined[n], question)
-        for n in sorted(results.verdicts)
-        for question in _most_important(results.verdicts[n].questions, at_most)
-    ]
+    claims: list[_Claim] = []
+    for n in sorted(results.verdicts):
+        # At most so many questions about one sentence, in their original order.
+        valid = [question for question in results.verdicts[n].questions if is_answer(question.answer)]
+        by_importance = sorted(range(len(valid)), key=lambda at: (-valid[at].importance, at))
+        claims += [_Claim(examined[n], valid[at]) for at in sorted(by_importance[:at_most])]
     if isinstance(question_range, tuple):
         important = sum(claim.asked.importance >= _IMPORTANT for claim in claims)
         number = min(question_range[1], max(question_range[0], important))
@@ -254,13 +258,6 @@ def _claims(
         return claims
     ranked = sorted(range(len(claims)), key=lambda n: (-claims[n].asked.importance, n))
     return [claims[n] for n in sorted(ranked[:top_k])]
-
-
-def _most_important(questions: Sequence[SummaryQuestion], at_most: int) -> list[SummaryQuestion]:
-    """Return at most so many questions about one sentence, in their original order."""
-    valid = [question for question in questions if is_answer(question.answer)]
-    ranked = sorted(range(len(valid)), key=lambda n: (-valid[n].importance, n))
-    return [valid[n] for n in sorted(ranked[:at_most])]
 
 
 def _finding(n: int, claim: _Claim, panel: _Answers) -> Finding:

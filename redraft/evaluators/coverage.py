@@ -203,7 +203,12 @@ class Coverage(Evaluator):
         checked: _Checked = {n: [] for n in results.verdicts}
         open_answers: list[tuple[int, SummaryAnswer]] = []
         for n, summary_answers in sorted(results.verdicts.items()):
-            same = [answer for answer in summary_answers if _is_in_words(answer, questions[n], case.statements)]
+            same: list[SummaryAnswer] = []
+            for answer in summary_answers:
+                cited = [statement.sentence for statement in case.statements if statement.id in answer.sentences]
+                answer_words = telling(answer.answer)
+                is_cited = bool(answer_words) and answer_words <= telling(" ".join(cited))
+                same += [answer] if is_cited and is_same(answer.answer, questions[n].answer) else []
             checked[n] += [_CheckedAnswer(answer, _SAME) for answer in same]
             open_answers += [] if same else [(n, answer) for answer in summary_answers]
         pairs = [
@@ -238,13 +243,6 @@ def cited_text(statements: Sequence[Statement], question: str, answer: SummaryAn
     before = {sentence for statement in chosen for sentence in meant[statement.id][-LAST:]}
     texts = before | {statement.sentence for statement in chosen}
     return " ".join(dict.fromkeys(statement.sentence for statement in statements if statement.sentence in texts))
-
-
-def _is_in_words(answer: SummaryAnswer, question: PackQuestion, statements: Sequence[Statement]) -> bool:
-    """Return whether an answer is the document's in its words, and the sentences that it cites have them too."""
-    cited = [statement.sentence for statement in statements if statement.id in answer.sentences]
-    answer_words = telling(answer.answer)
-    return is_same(answer.answer, question.answer) and bool(answer_words) and answer_words <= telling(" ".join(cited))
 
 
 def _finding(case: Case, n: int, question: PackQuestion, panel: _Answers, weight: int) -> Finding:
@@ -402,12 +400,18 @@ class SummaryReader:
 
     async def answers(self) -> ItemResults[SummaryAnswer]:
         """Return an answer to each question; the sentences are read for those that are not settled by what is known."""
-        memory = Memory(
-            [["standing", self._reader.document.id, question] for question in self._questions],
-            self._settled,
-            lambda _, answer: self._learned(answer).model_dump_json(),
-            KnownAnswers.merge,
-        )
+
+        def learned(_number: int, answer: SummaryAnswer) -> str:
+            if not answer.answered:
+                return KnownAnswers(silent=list(self._ids)).model_dump_json()
+            supporting = [self._names[id_] for id_ in dict.fromkeys(answer.sentences)] or list(self._ids)
+            source = AnswerSource(
+                answer=answer.answer, answered=answer.answered, sentences=supporting, read=self._read_name
+            )
+            return KnownAnswers(answers=[source]).model_dump_json()
+
+        items = [["standing", self._reader.document.id, question] for question in self._questions]
+        memory = Memory(items, self._settled, learned, KnownAnswers.merge)
         return await self._judge.verdicts(ANSWER_FROM_SUMMARY, SummaryAnswer, [], self._asked, memory)
 
     async def _asked(self, numbers: Sequence[int]) -> ItemResults[SummaryAnswer]:
@@ -449,13 +453,3 @@ class SummaryReader:
         if self._ids.keys() <= set(stored.silent):
             return SummaryAnswer(id=number + 1, answered=False, answer="", sentences=[])
         return None
-
-    def _learned(self, answer: SummaryAnswer) -> KnownAnswers:
-        """Return what an answer from these sentences says of its question."""
-        if not answer.answered:
-            return KnownAnswers(silent=list(self._ids))
-        supporting = [self._names[id_] for id_ in dict.fromkeys(answer.sentences)] or list(self._ids)
-        source = AnswerSource(
-            answer=answer.answer, answered=answer.answered, sentences=supporting, read=self._read_name
-        )
-        return KnownAnswers(answers=[source])

@@ -26,7 +26,30 @@ def distinct_errors(findings: Iterable[Finding]) -> list[Finding]:
             groups.append([finding])
         else:
             group.append(finding)
-    return [_combined(group) for group in groups]
+    combined: list[Finding] = []
+    for group in groups:
+        # The first that says what is right, and with it those that the document corrects with other words.
+        main = next((finding for finding in group if finding.task == "correct"), group[0])
+        distinct, corrected = [main], telling(main.expected)
+        for finding in group:
+            words = telling(finding.expected)
+            if words and words.isdisjoint(corrected):
+                distinct, corrected = [*distinct, finding], corrected | words
+        # It counts as much as the findings of its own metric together.
+        same_metric = [finding for finding in group if finding.metric == main.metric]
+        counts = sum(finding.counts for finding in same_metric)
+        combined.append(
+            replace(
+                main,
+                question=" ".join(finding.question for finding in distinct),
+                found="; ".join(finding.found for finding in distinct),
+                expected="; ".join(finding.expected for finding in distinct),
+                value=sum(finding.value * finding.counts for finding in same_metric) / counts,
+                weight=max(finding.weight for finding in group),
+                counts=counts,
+            )
+        )
+    return combined
 
 
 def _is_same_error(finding: Finding, earlier: Finding) -> bool:
@@ -40,28 +63,6 @@ def _is_same_error(finding: Finding, earlier: Finding) -> bool:
     first, second = (objection.evidence.span if objection.evidence else None for objection in (finding, earlier))
     overlap = first is not None and second is not None and first.overlaps(second)
     return overlap or is_same(finding.found, earlier.found)
-
-
-def _combined(group: Sequence[Finding]) -> Finding:
-    """Return one finding for an error: the first that says what is right, and with it those that the document corrects
-    with other words. It counts as much as the findings of its own metric together."""
-    main = next((finding for finding in group if finding.task == "correct"), group[0])
-    distinct, corrected = [main], telling(main.expected)
-    for finding in group:
-        words = telling(finding.expected)
-        if words and words.isdisjoint(corrected):
-            distinct, corrected = [*distinct, finding], corrected | words
-    same_metric = [finding for finding in group if finding.metric == main.metric]
-    counts = sum(finding.counts for finding in same_metric)
-    return replace(
-        main,
-        question=" ".join(finding.question for finding in distinct),
-        found="; ".join(finding.found for finding in distinct),
-        expected="; ".join(finding.expected for finding in distinct),
-        value=sum(finding.value * finding.counts for finding in same_metric) / counts,
-        weight=max(finding.weight for finding in group),
-        counts=counts,
-    )
 
 
 def without_overruled(evaluation: Evaluation, rulings: Mapping[str, Ruling]) -> Evaluation:

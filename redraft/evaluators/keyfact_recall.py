@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from redraft.agents.evidence import EvidenceReader
@@ -20,7 +20,7 @@ from redraft.evaluators.base import (
 from redraft.evaluators.figures import mean, total
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ListedFact, fact_batches, items_of
 from redraft.prompts.contract import UNSURE
-from redraft.prompts.factual import ALIGN_FACTS, FACT_PROMPTS, AlignInput, Alignment, Fact
+from redraft.prompts.factual import ALIGN_FACTS, FACT_PROMPTS, AlignInput, Fact
 from redraft.prompts.qa import Statement
 from redraft.text.words import words_key
 
@@ -42,7 +42,26 @@ async def align_facts(
     judge: Judge, statements: Sequence[Statement], facts: Sequence[str], reader: EvidenceReader
 ) -> ItemResults[FactAlignment]:
     """Return whether the summary states each fact, and in which sentences; a long summary is read in parts."""
-    parts = await gather_all(_align_with(judge, part, facts) for part in reader.parts(statements))
+
+    async def align_part(part: Sequence[Statement]) -> ItemResults[FactAlignment]:
+        ids = {statement.id for statement in part}
+
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[FactAlignment]:
+            listed = [Fact(id=n + 1, fact=facts[n]) for n in numbers]
+            align_input = AlignInput(sentences=list(part), facts=listed)
+            reply = await judge.ask_items(ALIGN_FACTS, align_input, numbers, ALIGNMENT, "aligned", attempt)
+            entries: list[tuple[int, FactAlignment]] = []
+            for alignment in reply.value.facts:
+                # Only the answer counts, as in the paper; the sentences are optional.
+                stated = None if alignment.stated == UNSURE else alignment.stated == "yes"
+                sentences = frozenset(ids.intersection(alignment.sentences) if stated else ())
+                entries.append((alignment.id - 1, FactAlignment(stated, sentences)))
+            return Entries.of(reply, entries)
+
+        batches = fact_batches(len(facts), judge.reply_tokens, judge.entry_tokens(ALIGNMENT))
+        return await ask_all(batches, ask)
+
+    parts = await gather_all(align_part(part) for part in reader.parts(statements))
     verdicts: dict[int, FactAlignment] = {}
     undecided: dict[int, FactAlignment] = {}
     for n in range(len(facts)):
@@ -54,25 +73,6 @@ async def align_facts(
         )
         (verdicts if settled else undecided)[n] = FactAlignment(stated, sentences)
     return ItemResults(verdicts, first_error(parts), undecided)
-
-
-async def _align_with(
-    judge: Judge, statements: Sequence[Statement], facts: Sequence[str]
-) -> ItemResults[FactAlignment]:
-    ids = {statement.id for statement in statements}
-
-    def aligned(alignment: Alignment) -> FactAlignment:
-        """Return the alignment. Only the answer counts, as in the paper; the sentences are optional."""
-        stated = None if alignment.stated == UNSURE else alignment.stated == "yes"
-        return FactAlignment(stated, frozenset(ids.intersection(alignment.sentences) if stated else ()))
-
-    async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[FactAlignment]:
-        listed = [Fact(id=n + 1, fact=facts[n]) for n in numbers]
-        align_input = AlignInput(sentences=list(statements), facts=listed)
-        reply = await judge.ask_items(ALIGN_FACTS, align_input, numbers, ALIGNMENT, "aligned", attempt)
-        return Entries.of(reply, ((alignment.id - 1, aligned(alignment)) for alignment in reply.value.facts))
-
-    return await ask_all(fact_batches(judge, len(facts), ALIGNMENT), ask)
 
 
 async def align(case: Case, items: Sequence[ListedFact]) -> PanelVerdicts[FactAlignment]:
@@ -123,12 +123,31 @@ class KeyfactRecall(Evaluator):
             return self.not_applicable(nothing if case.query is None else no_tree)
         aligned = await align(case, items)
         stated = {number for n in aligned.items for number in stating(aligned, n)}
+        values = {n: item.value for n, item in aligned.items.items()}
+        groups: dict[str, list[str]] = {
+            "by_perspective": [item.tree.perspective for item in items],
+            "by_position": [item.bin for item in items],
+        }
+        by_group: dict[str, dict[str, Shares]] = {}
+        for name, names in groups.items():
+            numbers = {
+                group: [n for n, of_fact in enumerate(names) if of_fact == group] for group in sorted(set(names))
+            }
+            by_group[name] = {group: recalls(items, values, chosen) for group, chosen in numbers.items()}
         return mean_evaluation(
             self,
             aligned,
             findings=_findings(items, aligned),
             held=[statement.sentence for statement in case.statements if statement.id in stated],
-            details=_details(case, items, aligned, stated),
+            details={
+                "query": case.query,
+                "by_level": recalls(items, values, range(len(items))),
+                "along_path": recalls(items, along_path(items, values), range(len(items))),
+                **by_group,
+                "gap": gaps(by_group["by_position"]),
+                "conciseness": conciseness(case.statements, stated),
+                "facts": [_shown(n, item, aligned) for n, item in enumerate(items)],
+            },
         )
 
 
@@ -167,30 +186,6 @@ def gaps(by_position: Mapping[str, Shares]) -> dict[str, float | None]:
         recall_of_fifths = [value for bin_ in by_position.values() if (value := bin_[level]["recall"]) is not None]
         gap_of[level] = max(recall_of_fifths) - min(recall_of_fifths) if len(recall_of_fifths) > 1 else None
     return gap_of
-
-
-def _details(
-    case: Case, items: Sequence[ListedFact], aligned: PanelVerdicts[FactAlignment], stated: Collection[int]
-) -> dict[str, object]:
-    values = {n: item.value for n, item in aligned.items.items()}
-
-    def by(groups: Sequence[str]) -> dict[str, Shares]:
-        return {
-            group: recalls(items, values, [n for n, fact_group in enumerate(groups) if fact_group == group])
-            for group in sorted(set(groups))
-        }
-
-    by_position = by([item.bin for item in items])
-    return {
-        "query": case.query,
-        "by_level": recalls(items, values, range(len(items))),
-        "along_path": recalls(items, along_path(items, values), range(len(items))),
-        "by_perspective": by([item.tree.perspective for item in items]),
-        "by_position": by_position,
-        "gap": gaps(by_position),
-        "conciseness": conciseness(case.statements, stated),
-        "facts": [_shown(n, item, aligned) for n, item in enumerate(items)],
-    }
 
 
 def _shown(n: int, item: ListedFact, aligned: PanelVerdicts[FactAlignment]) -> dict[str, object]:

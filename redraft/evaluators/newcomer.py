@@ -13,7 +13,7 @@ from redraft.agents.judge import Attempt, Entries, EntryBudget, ItemResults, Jud
 from redraft.domain import Evaluation, Finding, Span, Task, content_id
 from redraft.evaluators.base import Case, Evaluator
 from redraft.evaluators.booookscore import LONGEST_QUESTION, WHAT_TO_DO, least_window, prompt_tokens, sentences_of
-from redraft.prompts.coherence import FIND_STOPS, MAX_STOPS, FindStopsInput, Stop, Stops, StopType
+from redraft.prompts.coherence import FIND_STOPS, MAX_STOPS, FindStopsInput, Stop, StopType
 from redraft.prompts.qa import Statement
 from redraft.settings import NEWCOMER
 from redraft.text.quotes import locate, source_of
@@ -96,17 +96,23 @@ async def stops_in(judge: Judge, parts: Sequence[FindStopsInput]) -> ItemResults
 
     async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[PartReading]:
         (number,) = numbers
-        reply = await judge.ask(FIND_STOPS, parts[number], _reply_tokens(judge), "stops", attempt)
-        # The stops after a cut are not known, so the reply is asked for again with more room.
-        return Entries.of(reply, [(number, None if reply.is_truncated else _reading(reply.value))])
+        room = min(judge.entry_tokens(STOPS), judge.reply_tokens)
+        reply = await judge.ask(FIND_STOPS, parts[number], room, "stops", attempt)
+        if reply.is_truncated:
+            # The stops after a cut are not known, so the reply is asked for again with more room.
+            return Entries.of(reply, [(number, None)])
+        stops = [
+            Stop(words=one_line(stop.words), question=one_line(stop.question, LONGEST_QUESTION), type=stop.type)
+            for stop in reply.value.stops
+        ]
+        distinct = {(stop.words, stop.question): stop for stop in reversed(stops)}
+        first_stops = [stop for stop in stops if distinct[stop.words, stop.question] is stop]
+        reading = PartReading(stops=tuple(first_stops[:MAX_STOPS]), unsure=reply.value.unsure)
+        return Entries.of(reply, [(number, reading)])
 
     items = [[content_id(part.context), content_id(part.summary), part.goes_on, part.query] for part in parts]
     results = await judge.verdicts(FIND_STOPS, PartReading, items, lambda numbers: ask_all(in_batches(numbers, 1), ask))
     return results.decided(lambda reading: not reading.unsure)
-
-
-def _reply_tokens(judge: Judge) -> int:
-    return min(judge.entry_tokens(STOPS), judge.reply_tokens)
 
 
 def parts_of(case: Case, judge: Judge) -> list[tuple[FindStopsInput, int]]:
@@ -114,7 +120,7 @@ def parts_of(case: Case, judge: Judge) -> list[tuple[FindStopsInput, int]]:
     with the one before it."""
     count = case.reader.tokenizer.count
     around = prompt_tokens(judge.book, case.reader.tokenizer, FIND_STOPS) + count(case.query or "")
-    room = case.reader.window - around - _reply_tokens(judge)
+    room = case.reader.window - around - min(judge.entry_tokens(STOPS), judge.reply_tokens)
     if count(case.text) <= room:
         return [(FindStopsInput(summary=case.text, query=case.query), len(case.statements))]
     parts = case.reader.parts(case.statements, room // 2)
@@ -123,14 +129,3 @@ def parts_of(case: Case, judge: Judge) -> list[tuple[FindStopsInput, int]]:
         (FindStopsInput(context=before, summary=text, goes_on=number < len(parts), query=case.query), len(part))
         for number, (part, text, before) in enumerate(zip(parts, texts, ["", *texts], strict=False), 1)
     ]
-
-
-def _reading(reply: Stops) -> PartReading:
-    """Return the stops of a reply, each once."""
-    stops = [
-        Stop(words=one_line(stop.words), question=one_line(stop.question, LONGEST_QUESTION), type=stop.type)
-        for stop in reply.stops
-    ]
-    distinct = {(stop.words, stop.question): stop for stop in reversed(stops)}
-    first_stops = [stop for stop in stops if distinct[stop.words, stop.question] is stop]
-    return PartReading(stops=tuple(first_stops[:MAX_STOPS]), unsure=reply.unsure)

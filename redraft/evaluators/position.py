@@ -172,10 +172,16 @@ class SpreadMetric(Evaluator):
         """Return the parts hardly mentioned, emptiest first, each with its most central sentence."""
         text, parts = case.document.text, len(part_shares)
         lacking = [at for at in sorted(range(parts), key=part_shares.__getitem__) if part_shares[at] < _LITTLE / parts]
+        spans, worth = _ranked(text, language_spans_in(text)) if lacking else ([], ())
         for at in lacking:
-            span = _most_central(text, Span(at * len(text) // parts, (at + 1) * len(text) // parts))
-            if span is not None:
-                evidence = case.reader.place(span)
+            begin, end = at * len(text) // parts, (at + 1) * len(text) // parts
+            within = [number for number, span in enumerate(spans) if begin <= span.start < end]
+            # The sentence that is most similar to all others, preferably not dialogue.
+            best = max(
+                within, key=lambda number: (not _SPEECH.search(text, *spans[number]), worth[number]), default=None
+            )
+            if best is not None:
+                evidence = case.reader.place(spans[best])
                 start, end = (100 * edge // parts for edge in (at, at + 1))
                 yield Finding(
                     self.name,
@@ -185,14 +191,6 @@ class SpreadMetric(Evaluator):
                     expected=evidence.text,
                     evidence=Evidence(evidence.text, evidence.span),
                 )
-
-
-def _most_central(text: str, part: Span) -> Span | None:
-    """Return the sentence of a part that is most similar to all others, preferably not dialogue."""
-    spans, worth = _ranked(text, language_spans_in(text))
-    within = [at for at, span in enumerate(spans) if part.start <= span.start < part.end]
-    best = max(within, key=lambda at: (not _SPEECH.search(text, *spans[at]), worth[at]), default=None)
-    return None if best is None else spans[best]
 
 
 @lru_cache(maxsize=2)

@@ -54,12 +54,6 @@ def settled(a_first: Winner, b_first: Winner) -> PreferenceVerdict:
     return PreferenceVerdict("tie", leaning="a" if "a" in (a_first, b_first) else "b")
 
 
-def winner_of(verdicts: Sequence[PreferenceVerdict]) -> Winner | None:
-    """Return the majority verdict; a tie without a majority, None without verdicts."""
-    votes: Counter[Winner] = Counter(verdict.winner for verdict in verdicts)
-    return next((winner for winner in votes if 2 * votes[winner] > len(verdicts)), "tie" if verdicts else None)
-
-
 async def prefer(referees: Sequence[Referee], document: Document, document_tokens: int, a: str, b: str) -> Evaluation:
     """Ask every judge in both orders. A judging of which one order brought no verdict is unjudged, never a tie."""
     judgings = await gather_all(referee.prefer(document, document_tokens, a, b) for referee in referees)
@@ -71,7 +65,7 @@ async def prefer(referees: Sequence[Referee], document: Document, document_token
     details: dict[str, object] = {
         "same": False,
         "document_read": all(judging.document_read for judging in judgings if judging.verdicts),
-        "aspects": {aspect: _counted(aspect, verdicts) for aspect in ASPECTS},
+        "aspects": {aspect: count_votes(aspect, verdicts) for aspect in ASPECTS},
         "agreement": agreement(by_aspect),
         "judgings": [judging.shown() for judging in judgings],
     }
@@ -88,17 +82,20 @@ async def prefer(referees: Sequence[Referee], document: Document, document_token
 
 def same() -> Evaluation:
     """Return the evaluation of two identical summaries: a tie, without asking a judge."""
-    aspects = {aspect: _counted(aspect, []) | {"winner": "tie"} for aspect in ASPECTS}
+    aspects = {aspect: count_votes(aspect, []) | {"winner": "tie"} for aspect in ASPECTS}
     details = {"same": True, "document_read": False, "aspects": aspects, "agreement": None, "judgings": []}
     return Evaluation(PREFERENCE, VERSION, "measured", details=details)
 
 
-def _counted(aspect: Aspect, verdicts: Sequence[Mapping[Aspect, PreferenceVerdict]]) -> dict[str, object]:
+def count_votes(aspect: Aspect, verdicts: Sequence[Mapping[Aspect, PreferenceVerdict]]) -> dict[str, object]:
     """Count the votes on an aspect. Leaning verdicts, and those decided by order, count as ties too."""
     votes = [verdict[aspect] for verdict in verdicts if aspect in verdict]
+    winners: Counter[Winner] = Counter(vote.winner for vote in votes)
+    majority = (winner for winner in winners if 2 * winners[winner] > len(votes))
     return {
-        "winner": winner_of(votes),
-        **{winner: sum(vote.winner == winner for vote in votes) for winner in get_args(Winner)},
+        # A tie without a majority, and none without votes.
+        "winner": next(majority, "tie" if votes else None),
+        **{winner: winners[winner] for winner in get_args(Winner)},
         **{f"leaning_{side}": sum(vote.leaning == side for vote in votes) for side in get_args(Side)},
         "order_decides": sum(vote.order_decides for vote in votes),
         "unjudged": len(verdicts) - len(votes),
@@ -159,11 +156,11 @@ class Referee:
         tokens, trouble = prompt_tokens(self.judge.book, self.tokenizer, a, b), ""
         if not self.judge.can_read(other_language_in(document)):
             trouble = "the built-in model judges English only, and the document is in another language"
-        elif not fits(tokens, self.window):
+        elif self.window is not None and tokens > self.window:
             trouble = f"the two summaries need {tokens:,} tokens, and the window has {self.window:,}"
         if trouble:
             return Judging(self.judge.name, None, None, False, trouble)
-        is_read = fits(tokens + document_tokens, self.window)
+        is_read = self.window is None or tokens + document_tokens <= self.window
         results = await self._both_orders(
             PREFER_SUMMARY,
             PreferenceReply,
@@ -222,8 +219,3 @@ def prompt_tokens(book: PromptBook, tokenizer: Tokenizer, a: str, b: str) -> int
     """Return the tokens of a prompt and its reply without the document."""
     around = tokenizer.count(book.source(PREFER_SUMMARY.name)) + _FRAME + PREFERENCE_TOKENS
     return around + tokenizer.count(a) + tokenizer.count(b)
-
-
-def fits(tokens: int, window: int | None) -> bool:
-    """Return whether a prompt and its reply fit a window."""
-    return window is None or tokens <= window

@@ -114,10 +114,10 @@ class Rubric(Evaluator):
             valid = NO_LEVEL <= reply.value.level <= self.highest
             return Entries.of(reply, [(0, reply.value if valid else None)])
 
-        async def judged(numbers: Sequence[int]) -> ItemResults[RubricVerdict]:
-            return await ask_all([numbers] if numbers else [], ask)
-
-        return await judge.verdicts(prompt, RubricVerdict, [[content_id(case.text), case.query]], judged)
+        items = [[content_id(case.text), case.query]]
+        return await judge.verdicts(
+            prompt, RubricVerdict, items, lambda numbers: ask_all([numbers] if numbers else [], ask)
+        )
 
     def _findings(
         self, verdicts: Sequence[RubricVerdict], statements: Sequence[Statement], value: float

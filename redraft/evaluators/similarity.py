@@ -39,7 +39,7 @@ def similarity(name: SimilarityName, encoder: Encoder | None) -> Similarity:
     if name == "exact":
         return exact
     if name == "judge":
-        return _same
+        return lambda answer, second_answer: float(is_same(answer, second_answer))
     if name == "rouge1":
         return rouge1
     if encoder is None:
@@ -47,7 +47,15 @@ def similarity(name: SimilarityName, encoder: Encoder | None) -> Similarity:
             "the similarity cosine needs an embedding model",
             hint='pip install "redraft[embeddings]" and name a model of sentence-transformers, or choose rouge1',
         )
-    return _cosine(encoder)
+
+    def cosine(answer: str, second_answer: str) -> float:
+        if not words(answer) or not words(second_answer):
+            return 0.0
+        first, second = encoder.encode([answer, second_answer])
+        # Rounded, so that identical answers have similarity 1 exactly.
+        return round(min(1.0, max(0.0, float(np.dot(first, second)))), _DECIMALS)
+
+    return cosine
 
 
 def exact(answer: str, second_answer: str) -> float:
@@ -57,7 +65,7 @@ def exact(answer: str, second_answer: str) -> float:
     and otherwise the Jaccard similarity of the two sets of words. An answer that is only an article ("A", a blood
     group) keeps it.
     """
-    words, second_words = _plain_words(answer), _plain_words(second_answer)
+    words, second_words = set(_in_order(answer)), set(_in_order(second_answer))
     if not words or not second_words:
         return 0.0
     return len(words & second_words) / len(words | second_words)
@@ -81,10 +89,6 @@ def f1(first_words: Sequence[str], second_words: Sequence[str], language: str) -
     return 2 * precision * recall / (precision + recall)
 
 
-def _same(answer: str, second_answer: str) -> float:
-    return float(is_same(answer, second_answer))
-
-
 def is_same(answer: str, second_answer: str) -> bool:
     """Return whether two answers differ only in case, articles, punctuation, and thousands separators."""
     return _in_order(answer) == _in_order(second_answer) != []
@@ -104,17 +108,6 @@ def is_doubtful(answer: str, second_answer: str) -> bool:
     return more.total() <= _FEW and fewer.total() <= _FEW
 
 
-def _cosine(encoder: Encoder) -> Similarity:
-    def cosine(answer: str, second_answer: str) -> float:
-        if not words(answer) or not words(second_answer):
-            return 0.0
-        first, second = encoder.encode([answer, second_answer])
-        # Rounded, so that identical answers have similarity 1 exactly.
-        return round(min(1.0, max(0.0, float(np.dot(first, second)))), _DECIMALS)
-
-    return cosine
-
-
 def words(text: str) -> list[str]:
     """Return the lower-case words of `text` or, in scripts without spaces, its characters. Apostrophes separate words
     as in ROUGE: "didn't" is "didn" and "t"."""
@@ -122,10 +115,6 @@ def words(text: str) -> list[str]:
     parts = "".join(character if unicodedata.category(character)[0] in "LMN" else " " for character in folded).split()
     # Combining marks alone are no words, such as those left over from an emoji.
     return [unit for part in parts if any(map(str.isalnum, part)) for unit in _UNIT.findall(part)]
-
-
-def _plain_words(text: str) -> set[str]:
-    return set(_in_order(text))
 
 
 def _in_order(text: str) -> list[str]:
@@ -137,14 +126,12 @@ def _in_order(text: str) -> list[str]:
 
 def rouge_l(text: str, second_text: str) -> float:
     """Return ROUGE-L F1 of two texts; for English exactly that of rouge-score with its stemmer."""
-    first_stems, two = map(_stems_of, (text, second_text))
-    return 2 * units.common_length(first_stems, two) / (len(first_stems) + len(two)) if first_stems and two else 0.0
-
-
-def _stems_of(text: str) -> list[str]:
-    language = language_of(text)
-    stemmed: list[str] = stems(units.words(text), language) if is_foreign(language) else _english().tokenize(text)
-    return stemmed
+    stems_of: list[list[str]] = []
+    for part in (text, second_text):
+        language = language_of(part)
+        stems_of.append(stems(units.words(part), language) if is_foreign(language) else _english().tokenize(part))
+    first, second = stems_of
+    return 2 * units.common_length(first, second) / (len(first) + len(second)) if first and second else 0.0
 
 
 def stems(words: Sequence[str], language: str) -> list[str]:

@@ -34,15 +34,6 @@ _SIZES = (1, 2, 3, 4)
 
 
 @dataclass(frozen=True, slots=True)
-class _DocumentFigures:
-    """The figures of a document that do not depend on the summary."""
-
-    indexed: UnitIndex
-    words: int
-    sentences: int
-
-
-@dataclass(frozen=True, slots=True)
 class Statistics(Evaluator):
     """Measures a summary against its document. A ratio with a zero denominator is None. The figures say nothing about
     quality, so there is no score."""
@@ -60,10 +51,11 @@ class Statistics(Evaluator):
 
 def measures(document: str, summary: str, texts: Sequence[str], tokens: tuple[int, int]) -> dict[str, Any]:
     """Return the figures of a summary with these sentences; `tokens` are those of the document and of the summary."""
-    source, summary_units = _source(document, language_spans_in(document)), units(summary)
-    of_summary = _lengths(tokens[1], count_words(summary), len(texts))
-    of_source = _lengths(tokens[0], source.words, source.sentences)
-    matches = longest_matches(summary_units, source.indexed)
+    index, words_in_document, sentences_in_document = _source(document, language_spans_in(document))
+    summary_units = units(summary)
+    of_summary = {"tokens": tokens[1], "words": count_words(summary), "sentences": len(texts)}
+    of_source = {"tokens": tokens[0], "words": words_in_document, "sentences": sentences_in_document}
+    matches = longest_matches(summary_units, index)
     copied = extractive(matches)
     return {
         "summary": of_summary,
@@ -75,19 +67,15 @@ def measures(document: str, summary: str, texts: Sequence[str], tokens: tuple[in
         "novel_ngrams": {str(size): novel(summary_units, matches, size) for size in _SIZES},
         "repeated_ngrams": {str(size): repeated(summary_units, size) for size in _SIZES},
         "redundancy": redundancy([words(text) for text in texts]),
-        "uniformity": uniformity(summary_units, source.indexed, language_of(summary)),
+        "uniformity": uniformity(summary_units, index, language_of(summary)),
     }
 
 
-def _lengths(tokens: int, words: int, sentences: int) -> dict[str, int]:
-    return {"tokens": tokens, "words": words, "sentences": sentences}
-
-
 @lru_cache(maxsize=2)
-def _source(text: str, tongues: Sequence[LanguageSpan]) -> _DocumentFigures:
-    """Return the document's figures; cached, since all drafts of a run use them."""
+def _source(text: str, tongues: Sequence[LanguageSpan]) -> tuple[UnitIndex, int, int]:
+    """Return the document's units, words and sentences; cached, since all drafts of a run use them."""
     spans = [sentence for span, language in tongues for sentence in sentences(text, span, language)]
-    return _DocumentFigures(indexed(text), count_words(text), sum(has_words(text[start:end]) for start, end in spans))
+    return indexed(text), count_words(text), sum(has_words(text[start:end]) for start, end in spans)
 
 
 _WORDS = 20

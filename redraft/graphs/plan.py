@@ -94,7 +94,8 @@ class Plan:
 
 
 class Planner:
-    """Plans one document under given settings: a method for each of redraft's strategies."""
+    """Plans one document under given settings: a method for each of redraft's strategies, and what a strategy of your
+    own needs. A plan is what progress shows; it is not compared with `limits`, which every call counts against."""
 
     def __init__(
         self, document: Document, chunks: Sequence[Chunk], settings: DraftConfig, tokenizer: Tokenizer, book: PromptBook

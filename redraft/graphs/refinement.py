@@ -62,10 +62,14 @@ from redraft.graphs.state import SessionProtocol, State, Update, node
 from redraft.prompts.contract import UNSURE
 from redraft.prompts.revision import ChooseInput
 from redraft.prompts.summarization import outline_text
+from redraft.settings import EXTRACTIVE
 from redraft.store.connection import off_loop
+from redraft.text.sentences import sentences_in
+from redraft.text.words import count
 
 _EDITED_BY_HAND = "edited by hand"
 _NO_ROOM = "the reviser had no room for"
+_DROPPED = "to keep the limit, the built-in model dropped"
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +171,7 @@ def _ruling(
         return AcceptanceDecision(True, _EDITED_BY_HAND)
     if revised.draft.text == revised.best.text:
         # Without a revision there is nothing to accept, whatever the policy.
-        flaws = [note for note in revised.draft.notes if not note.startswith(_NO_ROOM)]
+        flaws = [note for note in revised.draft.notes if not note.startswith((_NO_ROOM, _DROPPED))]
         failure = f"the revision could not be used: {flaws[0]}" if flaws else ""
         return AcceptanceDecision(follows_paper and not failure, failure or "nothing was changed")
     if follows_paper:
@@ -396,10 +400,13 @@ async def revise(state: State, job: Job) -> Update:
     # What the reviser had no room to read has not been tried.
     unread_note = f"{_NO_ROOM} {len(revision.unread)} of {len(ids_to_fix)} findings" if revision.unread else ""
     to_fix = [finding for finding in state["to_fix"] if mending or finding not in revision.unread]
+    dropped_note = "" if note else _dropped_note(base, text, await job.judged(base.id), job)
     places = () if note else revision.places
     parents = [Parent.of_draft(base), *(Parent("evidence", job.document.id, place) for place in places)]
     origin = REVISION_OF if revision.text else NO_REVISION_OF
-    draft = await job.add_draft(text, f"{origin}{base.id}", number, tuple(filter(None, (note, unread_note))), parents)
+    draft = await job.add_draft(
+        text, f"{origin}{base.id}", number, tuple(filter(None, (note, unread_note, dropped_note))), parents
+    )
     answers = (*(await _answers(job, number) if mending else ()), *revision.answers)
     await job.keep_round(_round({**state, "to_fix": to_fix}, number, draft, answers))
     quotes = {answer.finding: answer.said for answer in revision.answers if answer.became == "kept"}
@@ -408,6 +415,16 @@ async def revise(state: State, job: Job) -> Update:
     ]
     await contest(state, job, contests, f"sentences that revision {number} kept")
     return {"draft": draft, "round": number, "to_fix": to_fix}
+
+
+def _dropped_note(base: Draft, text: str, evaluations: Mapping[str, Evaluation], job: Job) -> str:
+    """Return a note on the sentences without a finding that the built-in model left out; empty where there are none. It
+    checks what it adds, but of what it drops it knows only that it is less central than the rest."""
+    if job.run.settings.model != EXTRACTIVE or job.revision_words is None:
+        return ""
+    faulty = {finding.sentence for evaluation in evaluations.values() for finding in evaluation.findings}
+    sentences = {*sentences_in(base.text)} - {*sentences_in(text)} - faulty
+    return f"{_DROPPED} {count(len(sentences), 'sentence')} without a finding" if sentences else ""
 
 
 class _Revision(NamedTuple):

@@ -183,6 +183,4 @@ def _figure(title: str, caption: str, alt: str, height: float, parts: Sequence[M
     """Return a figure with its title, its caption, and the numbers of the drawing in words."""
     view_box, label = f"0 0 {_WIDTH} {height:.0f}", one_line(f"{title} {alt}")
     drawn = _element("svg", Markup("").join(parts), viewBox=view_box, role="img", aria_label=label)
-    # On a narrow screen the drawing scrolls, also by the keyboard.
-    box = Markup('<div class="plot-box" tabindex="0" role="region" aria-label="{}">{}</div>').format(title, drawn)
-    return Markup('<figure class="plot"><figcaption><b>{}</b> {}</figcaption>{}</figure>').format(title, caption, box)
+    return Markup('<figure class="plot"><figcaption><b>{}</b> {}</figcaption>{}</figure>').format(title, caption, drawn)

@@ -238,12 +238,8 @@ def chapters_of(startable: StartableRuns) -> ChapterList:
     (document, *more) = startable.documents
     sections = [] if more else chapters(document)
     lines = (
-        ChapterLine(
-            number=section.number,
-            title=section.section.title,
-            words=count_words(document.text[slice(*section.section.span)]),
-        )
-        for section in sections[:_MAX_CHAPTERS]
+        ChapterLine(number=number, title=section.title, words=count_words(document.text[slice(*section.span)]))
+        for number, section in sections[:_MAX_CHAPTERS]
     )
     return ChapterList(chapters=tuple(lines))
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from redraft import SummaryComparison
 from redraft.agents.judge import Judge
 from redraft.errors import BudgetError, UsageError
-from redraft.evaluators.preference import PreferenceVerdict, Referee, Winner, prompt_tokens, settled, winner_of
+from redraft.evaluators.preference import PreferenceVerdict, Referee, Winner, count_votes, prompt_tokens, settled
 from redraft.llm.base import FunctionModel
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import ASPECTS, PreferenceReply
@@ -56,7 +56,8 @@ def test_verdict_needs_both_orders(winners: tuple[Winner, Winner]) -> None:
     ],
 )
 def test_more_than_half_of_the_judgings_decide(votes: str, winner: Winner | None) -> None:
-    assert winner_of([PreferenceVerdict("tie" if vote == "t" else vote) for vote in votes]) == winner  # type: ignore[arg-type]
+    verdicts = [PreferenceVerdict("tie" if vote == "t" else vote) for vote in votes]  # type: ignore[arg-type]
+    assert count_votes("overall", [{"overall": verdict} for verdict in verdicts])["winner"] == winner
 
 
 def says(*, overall: str, aspects: str = "") -> dict[str, str]:

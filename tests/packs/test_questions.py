@@ -14,7 +14,7 @@ from redraft.agents.judge import Judge
 from redraft.document import Mark
 from redraft.domain import Pack, Span
 from redraft.errors import JudgingError, UsageError
-from redraft.evaluators.reference.questions import PackSize, build_pack, shares, stretches_of
+from redraft.evaluators.reference.questions import build_pack, shares, stretches_of
 from redraft.events import Event, Notice
 from redraft.prompts.book import PromptBook
 from redraft.prompts.summarization import DocumentOutline
@@ -207,7 +207,7 @@ async def test_outline_divides_the_questions(tmp_path: Path) -> None:
     judge = Judge(harness.model, PromptBook(), harness.store.judgments)
     size = tokenizer.count(harness.document.text)
     reader = EvidenceReader(harness.document, Passages(harness.document, tokenizer), tokenizer, 9000, size)
-    pack = await build_pack(judge, reader, PackSize(40, 1000), lambda _: None, outline)
+    pack = await build_pack(judge, reader, JudgeConfig(questions=40, stretch_tokens=1000), lambda _: None, outline)
 
     assert outline.importance(Span(*places[1])) == 3 * (places[1].end - places[1].start)
     assert outline.importance(places[0]) == 0

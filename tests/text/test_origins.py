@@ -7,7 +7,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from redraft.domain import Span
@@ -16,6 +16,7 @@ from redraft.text.origin_chains import ComposedOrigin, DerivedText, Excerpt, com
 from redraft.text.origins import MAX_PLACES, Index, Link, OriginTracer, SentenceOrigin
 from redraft.text.quotes import shares_names
 from redraft.text.reply_cleanup import needs_tidying
+from redraft.text.sentences import sentences
 from redraft.text.vectors import Embeddings
 from redraft.text.word_keys import keys, words
 from tests.text.hostile import raw_texts
@@ -73,19 +74,26 @@ def test_links_are_within_parents_three_at_most(parents: list[str], child: str) 
 @pytest.mark.slow
 @relaxed
 @given(st.lists(raw_texts, min_size=1, max_size=3), st.randoms())
+@example(["He waited..." * 68, "He waited..." * 100], Random(1)).via("not detected as English, it is one sentence")
+@example(["AAAA", f"{'A' * 55}.A"], Random(1)).via("in English, a sentence ends within its word")
 def test_an_exact_copy_is_always_found(parents: list[str], chance: Random) -> None:
-    known = [sentence for parent in parents for sentence in index(parent, "en").texts]
-    assume(known)
-    copied = chance.choice(known)
-    first = words(copied)[0].start
+    tracer = OriginTracer(parents)
+    copies = [
+        (parent[slice(*span)], language)
+        for parent, every in zip(parents, tracer.indexes, strict=True)
+        for span, language in zip(every.spans, every.languages, strict=True)
+        if span in every.sentences  # and no piece of an overlong sentence, which may be cut within a word
+    ]
+    assume(copies)
+    copied, language = chance.choice(copies)
+    first = words(copied, language)[0].start
     assume(copied[max(0, first - 1)] not in "'’")  # it is a mark, and yet makes another word of the one behind it
-    # In a text without spaces ("A.K") a sentence may end within a word, whose part is another word.
-    assume(any(set(keys(copied)) <= set(keys(parent)) for parent in parents))
     # What is one sentence beside others may be several by itself.
-    for each_origin in OriginTracer(parents).trace(copied) if len(index(copied, "en")) == 1 else ():
-        (origin,) = each_origin.links
-        assert (origin.method, origin.weight) == ("quotation", 1.0)
-        assert keys(parents[origin.text][origin.span.start : origin.span.end]) == keys(copied)
+    assume(sentences(copied) == [Span(0, len(copied))])
+    (traced,) = tracer.trace(copied)
+    (origin,) = traced.links
+    assert (origin.method, origin.weight) == ("quotation", 1.0)
+    assert keys(parents[origin.text][slice(*origin.span)], language) == keys(copied, language)
 
 
 def test_marked_copy_is_found_at_its_place() -> None:

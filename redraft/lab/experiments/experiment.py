@@ -223,6 +223,12 @@ class Experiment(ABC, Generic[D, C, I]):
         basis = self.basis(outcome.items)
         if outcome.costs:
             yield as_table(self.name, "cost", _cost_frame(outcome.costs), basis)
+        if runs := [
+            {"document": row.title, "item": row.label, "step": step, "status": row.status, "run": run}
+            for row in outcome.items
+            for step, run in row.runs.items()
+        ]:
+            yield as_table(self.name, "runs", frame_of(runs), basis)
         failures = _failures(outcome)
         yield as_table(self.name, "failures", failures, basis, again=AGAIN if len(failures) else "Nothing failed.")
 

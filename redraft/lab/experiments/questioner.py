@@ -25,7 +25,7 @@ from redraft.agents.judge import (
 )
 from redraft.domain import Document, Span
 from redraft.errors import RejectedRequest, ReplyError
-from redraft.evaluators.reference.keyfact_builder import FailedReplies
+from redraft.evaluators.reference.keyfact_builder import FailedReplies, build_error
 from redraft.events import Notice, Observer
 from redraft.lab.experiments.typed_questions import (
     THIRDS,
@@ -158,9 +158,9 @@ class TypedQuestionBuilder:
 
     async def build(self) -> TypedQuestions:
         """Write all questions, in paragraph order. Failures are recorded and do not stop the rest."""
-        misses, document = FailedReplies(), self.reader.document
+        failures, document = FailedReplies(), self.reader.document
         question_slots = slots(document.text, self.end, self.each)
-        outcomes = await gather_all(self._question(slot, misses) for slot in question_slots)
+        outcomes = await gather_all(self._question(slot, failures) for slot in question_slots)
         troubles = [problem for problem in outcomes if isinstance(problem, str)]
         by_words: dict[str, TypedQuestion] = {}
         for slot, question in zip(question_slots, outcomes, strict=True):
@@ -170,8 +170,8 @@ class TypedQuestionBuilder:
             ):
                 troubles += [f"no {slot.name}: it is a duplicate"]
         if not by_words:
-            raise misses.build_error(
-                "the model returned no typed question", troubles[0] if troubles else "", document.title
+            raise build_error(
+                failures, "the model returned no typed question", troubles[0] if troubles else "", document.title
             )
         for trouble in troubles:
             self.observer(Notice(trouble))
@@ -179,7 +179,7 @@ class TypedQuestionBuilder:
         model = self.judge.model.identity
         return TypedQuestions(document.id, model, self.end, questions, tuple(troubles))
 
-    async def _question(self, slot: QuestionSlot, misses: FailedReplies) -> TypedQuestion | str:
+    async def _question(self, slot: QuestionSlot, failures: FailedReplies) -> TypedQuestion | str:
         """Write the question of a slot from the first paragraph that yields one; returns what went wrong."""
         why = "there is no paragraph to ask about"
         for at, paragraph in enumerate(slot.paragraphs, 1):
@@ -197,7 +197,7 @@ class TypedQuestionBuilder:
                 flaw = flaw_of(question, self.reader.text(paragraph))
                 why = f"the model's question {flaw}" if flaw else await self._answered(question)
             except (ReplyError, RejectedRequest) as error:
-                misses.note(error)
+                failures.append(error)
                 why = error.message
             else:
                 if not why:

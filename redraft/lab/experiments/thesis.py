@@ -17,7 +17,7 @@ from redraft.llm.budget import PriceTable
 from redraft.report.tables import Report, Table
 from redraft.runs.experiment_runner import ExperimentRunner
 
-_BOTH = ("cost", "failures")
+_BOTH = ("cost", "runs", "failures")
 # The lines of each half's headline.
 _LINES = 4
 

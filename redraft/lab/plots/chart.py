@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 import textwrap
 import warnings
 from abc import ABC, abstractmethod
@@ -23,7 +24,10 @@ from redraft.text.sanitizer import one_line
 
 COLOURS = ("#0072b2", "#c85200", "#00795a", "#a8407f", "#876200", "#5a5d66")
 """Blue, vermilion, green, purple, ochre and grey, after Okabe and Ito, each with a contrast of at least 3:1."""
-GREY, INK = COLOURS[-1], "#1a1b1f"
+GREY, INK, GRID, PAPER = COLOURS[-1], "#1a1b1f", "#e3e4e8", "#ffffff"
+_ON_LIGHT = (*COLOURS, INK, GRID, "#fdfcf9")
+_ON_DARK = ("#56b4e9", "#ff8a3d", "#2fc094", "#e08fbf", "#e6c229", "#a9adb8", "#e9e6df", "#3a3d42", "#17181a")
+"""What `COLOURS`, ink, grid and paper are on pages."""
 MARKERS = ("o", "s", "^", "D", "v", "h")
 DASHES = ("-", "--", ":", "-.", (0, (6, 1)), (0, (3, 1, 1, 1)))
 HATCHES = ("", "//", "\\\\", "xx", "--", "||")
@@ -44,7 +48,10 @@ _STYLE: dict[Any, Any] = {
     "axes.titlesize": 10,
     "axes.edgecolor": GREY,
     "axes.labelcolor": INK,
-    "grid.color": "#e3e4e8",
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "grid.color": GRID,
     "hatch.linewidth": 0.6,
     "legend.frameon": False,
     "lines.linewidth": 1.6,
@@ -119,10 +126,21 @@ class Chart(ABC):
 
     def html(self) -> Markup:
         """Return the chart as a figure of a page. As an image it can do nothing to the page."""
-        image = base64.b64encode(self.svg().encode()).decode()
+        image = base64.b64encode(_for_page(self.svg()).encode()).decode()
         return Markup(
             '<figure class="plot"><img src="data:image/svg+xml;base64,{}" alt="{}"><figcaption>{}</figcaption></figure>'
         ).format(image, f"{one_line(self.title)}. {self.caption}", self.caption)
+
+
+def _for_page(svg: str) -> str:
+    """Return a chart whose colours follow the page that it is on: light or dark."""
+    names = {colour: f"--colour-{at}" for at, colour in enumerate((*COLOURS, INK, GRID, PAPER))}
+    svg = re.sub("|".join(names), lambda match: f"var({names[match[0]]})", svg)
+    light, dark = (
+        ":root{" + ";".join(f"{name}:{colour}" for name, colour in zip(names.values(), palette, strict=True)) + "}"
+        for palette in (_ON_LIGHT, _ON_DARK)
+    )
+    return svg.replace("</style>", f"{light}@media (prefers-color-scheme:dark){{{dark}}}</style>", 1)
 
 
 def score_limits(*columns: pd.Series[float]) -> tuple[float, float]:

@@ -35,6 +35,8 @@ from redraft.lab.plots.chart import (
 from redraft.report.tables import figure as figure_of
 
 _MAX_COLUMNS, _ROW, _FIT_COLUMNS = 30, 0.29, 8
+# The shades of a heat map are light on dark pages, too, and so their numbers are dark.
+_ON_SHADES = "#1a1b20"
 # The longest line beside an axis.
 _HIGH = 32
 
@@ -71,10 +73,11 @@ class HeatMaps(Chart):
         # Half of the shades, so that a number is readable on each of them.
         shades = {"vmin": min(0.0, values.min()), "vmax": 2 * max(values.max(), 1e-9), "cmap": colormaps["Blues"]}
         for axes, (name, panel) in zip(all_axes, panels.items(), strict=True):
+            axes.set_facecolor("#fefefe")
             axes.imshow(np.ma.masked_invalid(panel.to_numpy()), aspect="auto", **shades)
             for (row, column), value in np.ndenumerate(panel.to_numpy()):
                 text = figure_of(None if np.isnan(value) else float(value), 2)
-                axes.text(column, row, text, ha="center", va="center", color=INK)
+                axes.text(column, row, text, ha="center", va="center", color=_ON_SHADES)
             names = [f"{name:,}" if isinstance(name, int) else label(name, 14) for name in panel.columns]
             rotation: dict[str, Any] = {"rotation": 45, "ha": "right"} if len(names) > _FIT_COLUMNS else {}
             axes.set_xticks(range(len(names)), names, **rotation)
@@ -159,8 +162,10 @@ class Intervals(Chart):
         first, second = (label(side, 34) for side in self.sides)
         axes.axvline(0, color=INK, linewidth=1)
         axes.set_xlabel(wrapped(f"difference in {self.measure}"))
-        axes.text(0, 1.02, f"← more in {second}  ", transform=axes.get_xaxis_transform(), ha="right", va="bottom")
-        axes.text(0, 1.02, f"  more in {first} →", transform=axes.get_xaxis_transform(), ha="left", va="bottom")
+        for text, side, offset in ((f"← more in {second}", "right", -5), (f"more in {first} →", "left", 5)):
+            axes.annotate(
+                text, (0, 1.02), (offset, 0), xycoords=axes.get_xaxis_transform(), textcoords="offset points", ha=side
+            )
         reach = 1.1 * max(1e-6, *frame[["value", "low", "high"]].abs().max().dropna())
         axes.set_xlim(-reach, reach)
 

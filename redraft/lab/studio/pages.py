@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
+from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -127,7 +128,11 @@ async def one(request: Request) -> Response:
     sections = await off_loop(work.tables_with_pictures, context.config.results, [details.name])
     progress = await work.progress(request) if details.status else None
     values: dict[str, Any] = {"experiment": details, "sections": sections, "progress": progress}
-    return page(request, "experiment", "experiments", kinds=KINDS, **values)
+    values |= {"kinds": KINDS, "downloads": work.DOWNLOADS}
+    if details.kind and sections and progress and progress.status != "running":
+        lines = (await work.listed(request)).experiments
+        values["others"] = [line.name for line in lines if (line.kind, line.tables > 0) == (details.kind, True)]
+    return page(request, "experiment", "experiments", **values)
 
 
 async def stop(request: Request) -> Response:
@@ -152,18 +157,29 @@ async def compare(request: Request) -> Response:
     return page(request, "experiment_compare", "experiments", sections=sections, names=names)
 
 
-async def picture(request: Request) -> Response:
-    """Return a picture of an experiment, with a policy that forbids scripts."""
+async def items(request: Request) -> Response:
+    """Show the items behind a score, each with the way to its prompt and reply."""
+    context, name = context_of(request), request.path_params["name"]
+    found = await off_loop(work.score_items, context.config.results, name, dict(request.query_params))
+    return page(request, "experiment_items", "experiments", experiment=name, behind=found)
+
+
+async def file(request: Request) -> Response:
+    """Return a picture of an experiment, with a policy that forbids scripts, or a file of its results."""
     context, names = context_of(request), request.path_params
-    content = await off_loop(work.picture, context.config.results, names["name"], names["file"])
-    return Response(content, media_type="image/svg+xml", headers={"content-security-policy": _SVG_POLICY})
+    content = await off_loop(work.file_of_results, context.config.results, names["name"], names["file"])
+    if names["file"] not in work.DOWNLOADS:
+        return Response(content, media_type="image/svg+xml", headers={"content-security-policy": _SVG_POLICY})
+    download = f"attachment; filename*=UTF-8''{quote(names['name'], safe='')}-{names['file']}"
+    return Response(content, media_type="application/octet-stream", headers={"content-disposition": download})
 
 
 READING = (
     Route("/experiments", listed),
     Route("/experiments/compare", compare),
     Route("/experiments/{name}", one),
-    Route("/experiments/{name}/{file}", picture),
+    Route("/experiments/{name}/items", items),
+    Route("/experiments/{name}/{file}", file),
 )
 WORKING = (
     Route("/experiments/new", new),

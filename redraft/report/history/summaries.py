@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, cast
 
 from pydantic import Field
@@ -17,7 +18,7 @@ from redraft.report.history.judges import offline_checked, shown_names
 from redraft.report.history.results import Result, RunFacts, count_sentences, figures, read_result
 from redraft.report.history.trace import pick_scores
 from redraft.settings import GIVEN_STRATEGY
-from redraft.store.runs import Run
+from redraft.store.runs import INCOMPLETE, KILLED, Run
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
 
@@ -129,6 +130,36 @@ class RunSummary(RunFacts):
     cost_usd: float | None
     """None if a price is unknown."""
     seconds: float
+
+
+def latest_runs(
+    store: Store,
+    limit: int,
+    *,
+    include_parts: bool,
+    kind: str | None = None,
+    status: str | None = None,
+    document: str | None = None,
+    model: str | None = None,
+) -> list[RunSummary]:
+    """Return the latest runs, newest first; without `include_parts` or a `kind`, none of experiments or chapters. Runs
+    that cannot be read are left out and noted in `store.runs.damaged`. Raises `UsageError` for a kind or status that no
+    run can have."""
+    store.runs.check_filter(kind, status)
+
+    def is_listed(run: Run) -> bool:
+        if kind:
+            is_right = run.kind == kind
+        else:
+            is_part = run.experiment or isinstance(run.order, ExperimentPart) or store.parents_of([run.id])
+            is_right = include_parts or not is_part
+        return is_right and (status is None or store.status(run) == status)
+
+    stored_status = {KILLED: "running", INCOMPLETE: "done"}.get(status or "", status)
+    documents = store.documents.named(document) if document else None
+    runs = store.runs.latest(limit, status=stored_status, model=model, documents=documents, wanted=is_listed)
+    rows = (store.runs.readable(run.id, partial(summary_of, store, run)) for run in runs)
+    return [row for row in rows if row is not None]
 
 
 def summary_of(store: Store, run: Run) -> RunSummary:

@@ -55,7 +55,7 @@ def document_markdown(document: Document) -> str:
 
 def chapter_numbers(document: Document) -> dict[DocumentSection, int]:
     """Return the chapter number of each section; empty if several documents are read as one."""
-    return {} if document.members else {chapter.section: chapter.number for chapter in chapters(document)}
+    return {} if document.members else {section: number for number, section in chapters(document)}
 
 
 def pack_markdown(pack: Pack, document: Document) -> str:

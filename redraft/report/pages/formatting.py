@@ -6,7 +6,7 @@ import base64
 import gzip
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -20,7 +20,7 @@ from redraft.llm.addresses import address_in, provider_of, shown_name
 from redraft.llm.claim_judge import claim_in
 from redraft.prompts.book import PROMPTS
 from redraft.report.dossier.build import chunks_left_out
-from redraft.report.dossier.contents import Dossier, JudgedItem, query_in_words
+from redraft.report.dossier.contents import CallEntry, Dossier, JudgedItem, query_in_words
 from redraft.report.history.lineage import TracedSentence, origin_note
 from redraft.report.tables import figure
 from redraft.settings import EXTRACTIVE
@@ -194,7 +194,6 @@ def packed(value: object) -> str:
 def page_data(dossier: Dossier, word: Callable[[str], str] = str) -> dict[str, Any]:
     """Return the data for the script of a dossier; `word` words messages for the reader. Offsets are in characters."""
     evidence = [(item, item.evidence.span) for item in dossier.items if item.evidence and item.evidence.span]
-    numbers = ("began", "seconds", "prompt_tokens", "completion_tokens")
     content = {
         "text": dossier.document.text if dossier.has_source else None,
         "summary": dossier.result.summary,
@@ -204,14 +203,7 @@ def page_data(dossier: Dossier, word: Callable[[str], str] = str) -> dict[str, A
         "sentences": {entry.number: [[*origin.span] for origin in entry.places] for entry in dossier.sentences},
         "items": [[*span, item.value] for item, span in evidence if item.metric != "consistency"],
         "drafts": [[turn.round.number, clean(turn.draft.text)] for turn in dossier.rounds],
-        "calls": [
-            [
-                *(call.number, call.label, call.prompt, word(call.model), call.outcome),
-                *(getattr(call, name) for name in numbers),
-                *(dollars(call.cost_usd), word(call.error), call.borrowed, stage(call.prompt)),
-            ]
-            for call in dossier.calls
-        ],
+        "calls": call_rows(dossier.calls, word),
     }
     # A message is a list of the numbers of its parts, which calls share.
     details, parts = {}, dict[str, int]()
@@ -222,3 +214,16 @@ def page_data(dossier: Dossier, word: Callable[[str], str] = str) -> dict[str, A
         ]
         details[call.number] = call.model_dump(mode="json") | {"messages": messages}
     return content | ({"details": details, "parts": list(map(scrubbed, parts))} if details else {})
+
+
+def call_rows(calls: Iterable[CallEntry], word: Callable[[str], str] = str) -> list[list[Any]]:
+    """Return the calls for the script that lists them; `word` words messages and models for the reader."""
+    numbers = ("began", "seconds", "prompt_tokens", "completion_tokens")
+    return [
+        [
+            *(call.number, call.label, call.prompt, word(call.model), call.outcome),
+            *(getattr(call, name) for name in numbers),
+            *(dollars(call.cost_usd), word(call.error), call.borrowed, stage(call.prompt)),
+        ]
+        for call in calls
+    ]

@@ -76,7 +76,7 @@ def test_the_report_is_printed_and_written(inside: LocalCommand, server: ChatSer
     assert done.out.startswith("# BooookScore: how confusing summaries are")
     assert "openai:x: BooookScore 83.333 (95% from" in done.out
     assert "6 of 6 done: " in done.err
-    assert "13 files written to" in done.err
+    assert "14 files written to" in done.err
     tables = json.loads((results / "tables.json").read_text("utf-8"))["tables"]
     assert {path.stem for path in results.glob("*.csv")} - {"items"} == {table["name"] for table in tables}
     for table in tables:

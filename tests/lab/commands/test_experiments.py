@@ -161,7 +161,8 @@ def test_missing_sources_are_refused_before_any_request(inside: LocalCommand, se
 @pytest.mark.nightly
 def test_a_stop_says_how_to_go_on(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text(island(90).text, "utf-8")
-    with ChatServer(answer, latency=lambda *_: 0.3) as server:
+    # Only the first three replies arrive, so that the command cannot end before it is stopped.
+    with ChatServer(answer, latency=lambda _prompt, _completion, index: 0.0 if index < 3 else 60.0) as server:
         command = Command(tmp_path, server.base_url)
         process = command.start(*HAMLET)
         while len(server.answered) < 3:

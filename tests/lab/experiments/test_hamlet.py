@@ -92,6 +92,7 @@ async def test_repetition_asks_nothing_and_equals_the_first(tmp_path: Path, serv
         *MEASURES,
         "pruning.csv",
         "cost.csv",
+        "runs.csv",
         "failures.csv",
         "items.json",
         "items.jsonl",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from base64 import b64encode
+import re
+from base64 import b64decode
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,11 @@ def test_written_results_are_read_and_drawn_equally(tmp_path: Path) -> None:
     (read,) = read_results([str(kept(tmp_path / "marked", marked))])
     assert (read.title, read.headline) == ("On a_b[1].jsonl", ("C:\\x_y: 1",)), "without the marks of Markdown"
     (picture,) = table.pictures
-    assert b64encode((folder / "gaps.svg").read_bytes()).decode() in picture
+    (embedded,) = re.findall(r"base64,([^\"]*)", picture)
+    svg = b64decode(embedded).decode()
+    for name, colour in re.findall(r"(--colour-\d): ?(#\w+)", svg.partition("@media")[0]):
+        svg = svg.replace(f"var({name})", colour if colour != "#fdfcf9" else "#ffffff")
+    assert svg.partition("</style>")[2] == (folder / "gaps.svg").read_text("utf-8").partition("</style>")[2]
 
 
 def test_nested_folders_and_older_results_are_read(tmp_path: Path) -> None:
@@ -61,6 +66,12 @@ def test_nested_folders_and_older_results_are_read(tmp_path: Path) -> None:
     assert [bool(results.tables[0].pictures) for results in actual] == [True, False], (
         "nobody knows how that experiment is drawn"
     )
+
+
+def test_an_exported_page_names_the_command_of_each_run(tmp_path: Path) -> None:
+    runs = Table("runs", "Runs", "", "", ("item", "run"), (("a", "01ABC"),))
+    page = report_page(read_results([str(kept(tmp_path / "a", replace(REPORT, tables=(runs,))))]))
+    assert "<code>redraft trace 01ABC</code>" in page
 
 
 def test_results_are_grouped_by_experiment(tmp_path: Path) -> None:
