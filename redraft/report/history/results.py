@@ -203,7 +203,8 @@ class Result:
     @property
     def statistics(self) -> Mapping[str, object] | None:
         """The draft's statistics; None if it has none."""
-        return figures(self.evaluations)
+        evaluation = self.evaluations.get(STATISTICS)
+        return dict(evaluation.details) if evaluation and evaluation.outcome == "measured" else None
 
     @property
     def goals(self) -> dict[str, dict[str, object]]:
@@ -315,7 +316,7 @@ class Result:
             words=count_words(self.draft.text) if self.draft else None,
             rounds=max((round_.number for round_ in self.rounds), default=0),
             judges=self.run.judging.judges if self.run.judging else (),
-            metrics=metrics_json(self.evaluations),
+            metrics={name: record_json(evaluation) for name, evaluation in self.evaluations.items()},
             offline_check=bool(self.offline_checked),
             withdrawn={name: findings for name, findings in withdrawals.items() if findings},
             notes=self.notes,
@@ -402,17 +403,6 @@ def scores_in(evaluations: Mapping[str, Evaluation]) -> dict[str, float | None]:
 def findings_in(evaluations: Mapping[str, Evaluation]) -> tuple[Finding, ...]:
     """Return the findings on a draft, of all metrics."""
     return tuple(finding for evaluation in evaluations.values() for finding in evaluation.findings)
-
-
-def figures(evaluations: Mapping[str, Evaluation]) -> Mapping[str, object] | None:
-    """Return the statistics among a draft's evaluations; None if nothing was measured."""
-    evaluation = evaluations.get(STATISTICS)
-    return dict(evaluation.details) if evaluation and evaluation.outcome == "measured" else None
-
-
-def metrics_json(evaluations: Mapping[str, Evaluation]) -> dict[str, dict[str, Any]]:
-    """Return the evaluations of a draft by metric as JSON."""
-    return {name: record_json(evaluation) for name, evaluation in evaluations.items()}
 
 
 def read_result(store: Store, key: str) -> Result:

@@ -58,7 +58,8 @@ def html(paper: Paper) -> str:
     kinds = groupby(blocks, lambda block: "" if block.kind != "item" else "ol" if block.number else "ul")
     groups = [(element, list(group)) for element, group in kinds]
     page = _environment().get_template("paper.html")
-    return page.render(paper=paper, title=one_line(paper.title), groups=groups, notes=notes_of(blocks))
+    text = "\n".join(part.text for part in paper.parts) or paper.title
+    return page.render(paper=paper, text=text, title=one_line(paper.title), groups=groups, notes=notes_of(blocks))
 
 
 _DECLARED = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
