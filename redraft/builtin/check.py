@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Literal, NamedTuple
 
 from redraft.builtin.names import TITLES, Detail, amounts, details
 from redraft.text.sentences import sentences
-from redraft.text.word_keys import Word, carries, is_negation, listed, pairs, words
+from redraft.text.word_keys import NEGATIONS, Word, carries, listed, words
 
 # The lines examined closely: those that share most words, where adjacent pairs count more than two words.
 _PLACES, _PAIR_WEIGHT = 5, 2.0
@@ -120,7 +120,7 @@ class SourceText:
         sentence = Line(text, words(text))
         if line := self.find(sentence.keys):
             return Checked(1.0, line.text)
-        sentence_pairs = list(pairs(sentence.keys))
+        sentence_pairs = list(pairwise(sentence.keys))
         share = sum(pair in self._by_term for pair in sentence_pairs) / max(1, len(sentence_pairs))
         lines = self.nearest(sentence.keys)
         matchers = [(line, SequenceMatcher(None, sentence.keys, line.keys, autojunk=False)) for line in lines]
@@ -187,7 +187,7 @@ class SourceText:
 
     def _absent(self, sentence: Line) -> Mismatch | None:
         """Return a name or figure of a sentence that the texts lack; the sentence where they have none of its words."""
-        telling = [key for key in sentence.keys if carries(key) and not is_negation(key)]
+        telling = [key for key in sentence.keys if carries(key) and key not in NEGATIONS]
         if len(telling) >= _MIN_STRANGE and not any(key in self._by_term for key in telling):
             return Mismatch("absent", sentence.text)
         for detail in sentence.details:
@@ -232,13 +232,13 @@ def _is_denied(keys: Sequence[str], other_keys: Sequence[str], steps: Sequence[S
     """Return whether one of the two negates what the other says in the same words."""
     equal = [step for step in steps if step[0] == "equal"]
     start, end = (equal[0][3], equal[-1][4]) if equal else (0, 0)
-    if (sum(map(is_negation, keys)) - sum(map(is_negation, other_keys[start:end]))) % 2 == 0:
+    if sum(key in NEGATIONS for key in (*keys, *other_keys[start:end])) % 2 == 0:
         return False
     for kind, first, last, other_first, other_last in steps:
         sides = keys[first:last], other_keys[other_first:other_last]
-        turned = kind != "equal" and any(map(is_negation, sides[0])) != any(map(is_negation, sides[1]))
-        only = kind == "replace" and any(len(side) == 1 and is_negation(side[0]) for side in sides)
-        telling = any(carries(key) and not is_negation(key) and key not in _HELPERS for side in sides for key in side)
+        turned = kind != "equal" and NEGATIONS.isdisjoint(sides[0]) != NEGATIONS.isdisjoint(sides[1])
+        only = kind == "replace" and any(len(side) == 1 and side[0] in NEGATIONS for side in sides)
+        telling = any(carries(key) and key not in NEGATIONS and key not in _HELPERS for side in sides for key in side)
         if turned and start <= other_first and other_last <= end and (only or not telling):
             return True
     return False
@@ -246,4 +246,4 @@ def _is_denied(keys: Sequence[str], other_keys: Sequence[str], steps: Sequence[S
 
 def _terms(keys: Sequence[str]) -> list[str | tuple[str, str]]:
     # In the order of the words: sums of weights depend on it, and with them the order of lines that are equally good.
-    return list(dict.fromkeys((*pairs(keys), *(key for key in keys if carries(key)))))
+    return list(dict.fromkeys((*pairwise(keys), *(key for key in keys if carries(key)))))

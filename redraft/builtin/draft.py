@@ -21,7 +21,7 @@ from redraft.prompts.summarization import (
     WholeInput,
 )
 from redraft.text.languages import ENGLISH, is_foreign, language_of, language_spans_beside
-from redraft.text.pagerank import RankedSentences, choose, rank, rank_towards
+from redraft.text.pagerank import choose, rank
 from redraft.text.vectors import SentenceVectors, Weights
 from redraft.text.words import count_words, has_words
 
@@ -128,13 +128,13 @@ def _chosen(
     words = np.asarray([sentence.words for sentence in prose], dtype=np.int64)
     part = np.asarray([sentence.part for sentence in prose], dtype=np.int64)
     suitabilities = np.asarray([sentence.suitability for sentence in prose])
-    worth = rank_towards(vectors, question) * suitabilities if question else _centrality(vectors, prose)
+    worth = rank(vectors, question) * suitabilities if question else _centrality(vectors, prose)
     if question:
         # The answer to a question may be anywhere, so no part is guaranteed a share.
         part, room = np.zeros_like(part), np.asarray([float(limit)])
     first = _of_each_stage(np.where(suitabilities >= _FAIR, worth, 0.0), words, limit) if stages else []
     for allowed in (suitabilities > LAST_RESORT, suitabilities > NO_SENTENCE, suitabilities > 0):
-        if chosen := choose(vectors, RankedSentences(np.where(allowed, worth, 0.0), words, part), limit, room, first):
+        if chosen := choose(vectors, np.where(allowed, worth, 0.0), words, part, limit, room, first):
             break
     return chosen
 

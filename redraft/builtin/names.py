@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
-from redraft.text.word_keys import DAYS, MONTHS, Word, carries, is_negation, is_number, listed
+from redraft.text.word_keys import DAYS, MONTHS, NEGATIONS, Word, carries, is_number, listed
 
 DetailKind = Literal["name", "number"]
 
@@ -86,7 +86,7 @@ def _kinds(text: str, of: Sequence[Word]) -> list[DetailKind | None]:
         surface = text[word.start : word.end]
         capital = surface[0].isupper()
         beside_figure = any(near.key[0].isdigit() for near in of[max(0, at - 1) : at + 2])
-        no_name = surface in ("I", "O", "Vol") or is_negation(word.key) or is_number(word.key)
+        no_name = surface in ("I", "O", "Vol") or word.key in NEGATIONS or is_number(word.key)
         is_name = capital and (carries(word.key) or word.key in TITLES) and not no_name
         dated = surface.lower() in MONTHS | DAYS and (capital or beside_figure)
         counted = is_number(word.key) and surface.lower() not in _LOOSE

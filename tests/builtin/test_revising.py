@@ -161,9 +161,9 @@ def test_edit_corrects_a_wrong_ending() -> None:
 
 
 def test_request_in_words_is_left() -> None:
-    reply = read_reply(_revised(Point(id=1, task="change", instruction="Make it sadder.")))
-    assert reply.text == SUMMARY
-    assert [*reply.points.values()] == [("left", "the built-in model cannot follow requests in words")]
+    text, points = read_reply(_revised(Point(id=1, task="change", instruction="Make it sadder.")))
+    assert text == SUMMARY
+    assert [*points.values()] == [("left", "the built-in model cannot follow requests in words")]
     point = Point(id=1, task="change", instruction="Tell of the flood.", evidence=SENTENCES[4])
     assert SENTENCES[4] in _revised(point)
 

@@ -30,7 +30,7 @@ from redraft.store.store import Store, check_store
 from redraft.text.languages import primary
 from redraft.text.sanitizer import one_line, scrubbed, scrubbed_all
 from redraft.text.vectors import Encoder
-from redraft.text.words import count_words, spaced
+from redraft.text.words import count_words, enumeration, spaced
 
 FORMAT = 3
 Standing = Literal["flipped", "changed", "open", "same"]
@@ -305,7 +305,7 @@ def _by_value(values: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     for letter, value in values.items():
         having[value].append(letter)
     for value, run_letters in having.items():
-        yield value, one_line(" and ".join(", ".join(run_letters).rsplit(", ", 1)), _NAMES)
+        yield value, one_line(enumeration(run_letters), _NAMES)
 
 
 def _warnings(metrics: Sequence[str], runs: Sequence[ComparedRun]) -> Iterator[str]:

@@ -26,7 +26,7 @@ from redraft.store.documents import Ancestry
 from redraft.store.runs import Run
 from redraft.store.store import Store, check_store
 from redraft.text.languages import is_foreign, language_context, language_spans_of
-from redraft.text.origin_chains import ComposedOrigin, DerivedText, Drift, Excerpt, compose, drift
+from redraft.text.origin_chains import ComposedOrigin, DerivedText, Drift, compose, drift
 from redraft.text.origins import Link, Method, OriginTracer, SentenceOrigin, links_from_json, links_to_json
 from redraft.text.places import chapter_of, document_of, pages_of, percent_of
 from redraft.text.sanitizer import one_line
@@ -284,14 +284,14 @@ class Tracer:
             last = self._draft(draft)
             members, texts = tuple(self._in_order(last)), dict[str, DerivedText]()
             for node in members:
-                sources: list[DerivedText | Excerpt] = []
+                sources: list[DerivedText | int] = []
                 for parent, source in zip(node.parents, self._parents(node), strict=True):
                     if source is not None:
                         sources.append(texts[source.key])
                     else:
                         # A source that was rewritten since has no sources that are known.
                         is_excerpt = parent.text == self._document.id
-                        sources.append(Excerpt(parent.span.start) if is_excerpt else DerivedText((), ()))
+                        sources.append(parent.span.start if is_excerpt else DerivedText((), ()))
                 texts[node.key] = DerivedText(self._linked(node.text, node.parents), tuple(sources))
             read = self._texts(last.run).read
             direct = self._linked(last.text, [replace(self._whole, span=read) if read else self._whole])

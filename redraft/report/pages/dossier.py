@@ -23,7 +23,7 @@ from redraft.settings import COMPUTED, NEWCOMER
 from redraft.text import origins
 from redraft.text.sanitizer import clean, one_line, scrubbed
 from redraft.text.sentences import is_heading
-from redraft.text.words import count_words, score, spaced
+from redraft.text.words import count_words, enumeration, score, spaced
 
 STYLES = ("plots.css", "base.css", "dossier.css")
 SCRIPT = "dossier.js"
@@ -141,7 +141,7 @@ def verdict(
         by_reason.setdefault(why or name, []).append(name)
     parts: list[Clause] = []
     for why, metrics in by_reason.items():
-        goal, names = goals.get(metrics[0]), " and ".join(", ".join(map(spaced, metrics)).rsplit(", ", 1))
+        goal, names = goals.get(metrics[0]), enumeration(map(spaced, metrics))
         if len(metrics) == 1:
             parts.append(_clause(relevant[metrics[0]], goal, say))
         else:
