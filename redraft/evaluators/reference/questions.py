@@ -238,7 +238,7 @@ class _Asker:
         label = f"questions on {part.name}"
         questions: list[PackQuestion] = []
         try:
-            room = part.maximum * self.judge.entry_tokens(QUESTION)
+            room = part.maximum * QUESTION.tokens(self.judge.wording)
             reply = await self.judge.ask(ASK_DOCUMENT, asked_input, room, label, attempt if two else None)
         except (ReplyError, RejectedRequest) as error:
             self.failures.append(error)
@@ -306,7 +306,7 @@ class _Asker:
         """Return the weights of the candidates in the whole document by number, without those that the reply leaves
         out."""
         ranked = RankInput(candidates=list(candidates), outline=self._shown)
-        room = len(candidates) * self.judge.entry_tokens(_NUMBER)
+        room = len(candidates) * _NUMBER.tokens(self.judge.wording)
         try:
             return (await self.judge.ask(RANK_QUESTIONS, ranked, room, label)).value.weights
         except (ReplyError, RejectedRequest):

@@ -78,11 +78,11 @@ class Questioner:
     ) -> qa.TypedReply:
         """Return one question of a type about a paragraph, preferably about what a summary of the document mentions."""
         typed_input = qa.AskTypedInput(summary=summary, context=context, excerpt=paragraph, type=of_type)
-        return (await self.judge.ask(qa.ASK_TYPED, typed_input, self.judge.entry_tokens(TYPED_QUESTION), label)).value
+        return (await self.judge.ask(qa.ASK_TYPED, typed_input, TYPED_QUESTION.tokens(self.judge.wording), label)).value
 
     async def answer(self, text: str, questions: Sequence[str], at_once: int, label: str) -> ItemResults[Response]:
         """Return the model's answer to each question from this text alone."""
-        tokens_each = self.judge.entry_tokens(TYPED_ANSWER)
+        tokens_each = TYPED_ANSWER.tokens(self.judge.wording)
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Response]:
             items = [QuestionItem(id=n + 1, question=questions[n]) for n in numbers]
@@ -98,7 +98,7 @@ class Questioner:
 
     async def verdicts(self, pairs: Sequence[qa.AnswerPair], document: Document) -> ItemResults[JudgedAnswer]:
         """Return whether each answer is right; the same answer to a question is judged once."""
-        tokens_each = self.judge.entry_tokens(VERDICT)
+        tokens_each = VERDICT.tokens(self.judge.wording)
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[JudgedAnswer]:
             answer_pairs = [pairs[n].model_copy(update={"id": n + 1}) for n in numbers]
