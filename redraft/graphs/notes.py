@@ -27,6 +27,8 @@ PartSummaries = tuple[tuple[str, ...], ...]
 MOST_NEEDED = 12
 # The words of the summary of a part.
 _LEAST_WORDS, _MOST_WORDS = 30, 200
+# Nobody reads these summaries but the editor: one that is a little long is not asked for again.
+_TOLERANCE = 1.1
 # The weight of what a metric without weights misses.
 _USUAL_WEIGHT = 2
 _DRAFT_HAS: Mapping[str, DraftHas] = {
@@ -75,12 +77,13 @@ async def _part_summaries(job: Job) -> PartSummaries:
 async def summarize_parts(job: Job, room: int) -> PartSummaries:
     """Summarize every part of a document that was never summarized, within `room` tokens in all. A part that the model
     declines is left out."""
-    words = max(_LEAST_WORDS, min(_MOST_WORDS, int(room * LEVEL_RATIO / len(job.chunks))))
+    words = max(_LEAST_WORDS, min(_MOST_WORDS, int(room * LEVEL_RATIO / len(job.chunks) / _TOLERANCE)))
     job.observe(StageStarted("summarizing the parts of the document", len(job.chunks)))
 
     async def summarize(chunk: Chunk) -> str:
         label = f"part {chunk.index + 1}/{len(job.chunks)}"
-        request = (job.excerpt(chunk), min(words, max(_LEAST_WORDS, count_words(job.excerpt(chunk)) // 2)), label)
+        limit = min(words, max(_LEAST_WORDS, count_words(job.excerpt(chunk)) // 2))
+        request = (job.excerpt(chunk), limit, label, int(limit * _TOLERANCE))
         try:
             part = await job.writer.summarize_chunk(*request, place=job.place(chunk), before=job.before(chunk))
         except (ReplyError, RejectedRequest):

@@ -3,6 +3,7 @@ better draft."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -65,7 +66,7 @@ from redraft.prompts.summarization import outline_text
 from redraft.settings import EXTRACTIVE
 from redraft.store.connection import off_loop
 from redraft.text.sentences import sentences_in
-from redraft.text.words import count
+from redraft.text.words import count, enumeration, spaced
 
 _EDITED_BY_HAND = "edited by hand"
 _NO_ROOM = "the reviser had no room for"
@@ -390,7 +391,7 @@ async def revise(state: State, job: Job) -> Update:
     base = await job.draft(state["draft"] if mending else state["best"])
     if not mending:
         await job.rewind_to(state["round"], state["best"])
-    purpose = "correcting its errors" if mending else f"for {' and '.join(state['aims'])}"
+    purpose = "correcting its errors" if mending else f"for {enumeration(map(spaced, state['aims']))}"
     job.observe(StageStarted(f"revision {number}, {purpose}", 1))
     ids_to_fix = mending or state["to_fix"]
     revision = await _revision(base, state, job, number, ids_to_fix)
@@ -463,23 +464,22 @@ async def _revision(base: Draft, state: State, job: Job, number: int, ids_to_fix
     rulings = await off_loop(job.store.rulings.of, job.document.id)
     findings = await off_loop(_with_ruled_evidence, findings, rulings, reviser.reader)
     request = RevisionRequest(base.text, (*findings, *instructions), job.revision_words, number, notes)
-    brief = await reviser.brief(request)
-    if notes and not notes.parts and brief.given.document is None:
+    inputs, places = await asyncio.to_thread(reviser.brief, request)
+    if notes and not notes.parts and inputs.document is None:
         request = replace(request, notes=replace(notes, parts=await summarize_parts(job, reviser.reader.room // 2)))
-        brief = await reviser.brief(request)
-    if number == 1 and (request.findings or notes) and brief.given.document is None:
+        inputs, places = await asyncio.to_thread(reviser.brief, request)
+    if number == 1 and (request.findings or notes) and inputs.document is None:
         job.observe(Notice(_NO_DOCUMENT))
-    unread = tuple(finding.id for finding in request.findings[len(brief.given.points) :])
+    unread = tuple(finding.id for finding in request.findings[len(inputs.points) :])
     if unread:
         job.observe(Notice(f"revision {number} has no room for {len(unread)} of {len(request.findings)} findings"))
     try:
-        revision = await reviser.revise(request, brief.given, f"revision {number}")
+        written, answers = await reviser.revise(request, inputs, f"revision {number}")
     except (ReplyError, RejectedRequest) as error:
         return _Revision("", error.message, unread)
-    written = revision.written
     if not written.text:
         return _Revision("", written.flaw or "the reply was empty", unread)
-    return _Revision(written.text, written.flaw, unread, brief.places, () if written.flaw else revision.answers)
+    return _Revision(written.text, written.flaw, unread, places, () if written.flaw else answers)
 
 
 _NO_DOCUMENT = (

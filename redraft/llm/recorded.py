@@ -28,6 +28,7 @@ from redraft.errors import (
     ServerUnreachable,
     StoreError,
     TimedOut,
+    TransientError,
     UnreadableReply,
 )
 from redraft.events import CallAnswered, CallFailed, CallStarted, Notice, Observer, ignore_event
@@ -231,8 +232,11 @@ class RecordedModel:
                         return await self._attempt(request, pending)
                     except ModelError as error:
                         failure = error
+                        # Where the server fails, the text that was sent is not at fault.
+                        is_servers = isinstance(failure, RateLimited | TransientError)
+                        place = self.identity.partition("@")[0] if is_servers else request.label
                         if not isinstance(failure, ProviderError):
-                            failure.place = failure.place or request.label
+                            failure.place = failure.place or place
             except DuplicateCallError:
                 if (reply := await self._cached(request, key, waits=True)) is not None:
                     return reply

@@ -91,7 +91,12 @@ class Port:
         return f"{self.kind.lower().replace(' ', '-')}/"
 
 
-USUAL = (Port("Ollama", 11434), Port("llama.cpp", 8080), Port("vLLM", 8000), Port("LM Studio", 1234))
+USUAL = (
+    Port("Ollama", 11434),
+    Port("llama.cpp", 8080),
+    Port("vLLM or llama-cpp-python", 8000),
+    Port("LM Studio", 1234),
+)
 
 
 @dataclass(frozen=True, slots=True)
