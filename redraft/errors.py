@@ -78,7 +78,7 @@ _CALLS = {
     "trace": "redraft.read_trace(session.store, {})",
     "lineage": "await session.lineage({})",
     "fork": "await session.fork({})",
-    "runs": "session.store.runs.latest(20)",
+    "runs": "await session.runs()",
     "keyfacts": 'await session.build(source, "keyfacts")',
     "pack build": "await session.build(source)",
     "compare-runs": "redraft.read_comparison(session.store, runs)",
@@ -136,7 +136,16 @@ class Door:
         return f"`{_CALLS[command].format(', '.join([repr(run) if run else 'run', *numbers]))}`"
 
 
+class BlockingDoor(Door):
+    """The next step for synchronous programs, whose calls are not awaited."""
+
+    def command(self, command: str, run: str, more: Sequence[str]) -> str:
+        """Return the blocking call that does what a command does."""
+        return super().command(command, run, more).replace("await ", "")
+
+
 PYTHON = Door()
+BLOCKING = BlockingDoor()
 
 
 def parts_of(advice: Advice) -> tuple[str | Fix, ...]:
@@ -188,6 +197,8 @@ class RedraftError(RuntimeError):
     code = "failed"
     retryable = False
     run = ""
+    door = PYTHON
+    """Words `hint`: in calls to await, or for a synchronous session in calls that block."""
 
     def __init__(self, message: str, *, place: str = "", hint: str = "", fix: Advice = ()) -> None:
         super().__init__(message)
@@ -201,7 +212,7 @@ class RedraftError(RuntimeError):
     @property
     def hint(self) -> str:
         """The next step, for programs; empty if there is none."""
-        return PYTHON.render(self.fix)
+        return self.door.render(self.fix)
 
     @property
     def codes(self) -> tuple[str, ...]:
@@ -224,6 +235,11 @@ class RedraftError(RuntimeError):
         self.fix = parts_of(fix)
         self.__notes__ = [self.hint]
         return self
+
+    def worded(self, door: Door) -> Self:
+        """Return this error with its next step in the words of another door."""
+        self.door = door
+        return self.advised(*self.fix) if self.fix else self
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Other processes get errors as well, whatever the arguments of their classes are.

@@ -17,6 +17,7 @@ from redraft.report.history.citations import read_answer as read_answer
 from redraft.report.history.results import ChapterResult as ChapterResult
 from redraft.report.history.results import built as built
 from redraft.report.history.results import built_keyfacts as built_keyfacts
+from redraft.report.history.summaries import RunSummary as RunSummary
 from redraft.report.history.summaries import compared as compared
 from redraft.report.history.trace import RoundTrace as RoundTrace
 from redraft.runs.plans import Stage as Stage

@@ -289,10 +289,10 @@ class BatchResult(BatchSnapshot):
         return self.report.tables
 
     def to_frame(self) -> Any:
-        """Return a data frame of pandas with a row for each document: source, title, words, tokens, cost, scores and
-        the message of its error."""
+        """Return a data frame of pandas with a row for each document: source, title, summary, words, tokens, cost,
+        scores and the message of its error."""
         usage = ("calls", "prompt_tokens", "completion_tokens", "cost_usd")
-        columns = ("source", "run", "title", "state", "words", *usage)
+        columns = ("source", "run", "title", "state", "summary", "words", *usage)
         return data_frame(
             {name: getattr(item, name) for name in columns}
             | {"error": item.error["message"] if item.error else None}

@@ -66,12 +66,11 @@ class NamedStrategy(Protocol):
         """The name."""
 
 
-_AnyStrategy = Annotated[NamedStrategy, GetPydanticSchema(lambda _type, _handler: any_schema()), SkipJsonSchema()]
-
-
 class Options(TypedDict, total=False):
-    """What one run may override of its session: fields of `DraftConfig`, `JudgeConfig` and `RefineConfig` by name. A
-    strategy of an installed package is named in `DraftConfig(strategy=...)`, or passed as an object."""
+    """What one run may override of its session: fields of `DraftConfig`, `JudgeConfig` and `RefineConfig` by name.
+    Models, addresses and keys are not among these: they are usually in the session's settings, but are accepted, with
+    `judge_base_url` for `JudgeConfig.base_url`. A strategy of an installed package is named in
+    `DraftConfig(strategy=...)`, or passed as an object."""
 
     words: int | None
     words_as: WordsAs

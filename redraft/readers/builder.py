@@ -60,11 +60,6 @@ class ReadCoverage(NamedTuple):
         return f"of {self.held:,} characters in {self.part}, {self.held - self.missing:,} were read ({self.percent})"
 
 
-def missing(parts: Sequence[ReadCoverage]) -> tuple[str, ...]:
-    """Return a sentence for each part of which text is missing."""
-    return tuple(str(coverage) for coverage in parts if coverage.is_short)
-
-
 def check(parts: Sequence[ReadCoverage], name: str) -> None:
     """Raise if too little of a file was read, in total or in a part that is not small."""
     total = sum(coverage.held for coverage in parts)
@@ -116,7 +111,7 @@ class ReadText:
         """
         if not self.text.strip():
             raise DocumentError("the document is empty", place=name, hint="give a file that contains text")
-        notes = (*self.notes, *missing(self.extents))
+        notes = (*self.notes, *(str(coverage) for coverage in self.extents if coverage.is_short))
         sections = self.sections or tuple(sections_of(self.headings, len(self.text)))
         title = one_line(self.title, TITLE_WIDTH) or one_line(PurePath(name).stem, TITLE_WIDTH) or name
         key = content_id(self.text)
@@ -198,8 +193,7 @@ class TextBuilder:
         text."""
         text, anchors = joined(runs)
         if not text:
-            for _, anchor in anchors:
-                self.begin_page(anchor)
+            self._next_pages += [anchor for _, anchor in anchors]
             return Span(self.length, self.length)
         span = self._put(before + text, between)
         for at, anchor in anchors:
@@ -238,10 +232,6 @@ class TextBuilder:
     def span_since(self, start: int) -> Span:
         """Return the span added since `start`, without the blank line before it."""
         return Span(start + (2 if start and self.length > start else 0), self.length)
-
-    def begin_page(self, anchor: Anchor) -> None:
-        """Begin a page with the next paragraph."""
-        self._next_pages.append(anchor)
 
     def mark(self, kind: MarkKind, span: Span, label: str = "", href: str = "") -> None:
         """Mark a span, unless it is empty."""
@@ -286,8 +276,3 @@ class TextBuilder:
             start, page = self._page
             self.mark("page", Span(start, at), page.label, page.href)
         self._page = (at, anchor) if anchor is not None else None
-
-
-def cell_text(texts: Iterable[str]) -> str:
-    """Return the text of a table cell on one line."""
-    return one_line("".join(texts)).replace("|", "/")

@@ -8,8 +8,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
 
@@ -47,11 +46,13 @@ def read_in_subprocess(form: Format, data: bytes, name: str) -> ReadText:
     path = [os.path.abspath(folder) for folder in sys.path]
     command = [sys.executable, "-I", "-c", _START, json.dumps(path), form, name]
     environment = {key: os.environ[key] for key in _KEPT if key in os.environ}
+    code, output, answer = 0, b"", _CRASHED
     try:
-        done = subprocess.run(  # noqa: S603 - our own interpreter, and the name goes by as an argument
+        process = subprocess.run(  # noqa: S603 - our own interpreter, and the name goes by as an argument
             command, input=data, capture_output=True, timeout=_WAIT, env=environment, check=False
         )
-        answer = _ending(form, done.returncode, done.stderr) if done.returncode else json.loads(done.stdout)
+        code, output = process.returncode, process.stderr
+        answer = answer if code else json.loads(process.stdout)
     except subprocess.TimeoutExpired:
         answer = TOO_SLOW
     except (OSError, ValueError) as error:
@@ -60,21 +61,16 @@ def read_in_subprocess(form: Format, data: bytes, name: str) -> ReadText:
             place=name,
             hint="convert the file to .txt first",
         ) from error
+    if code and -code in (getattr(signal, "SIGXCPU", 0), getattr(signal, "SIGKILL", 0)):
+        answer = TOO_SLOW
+    elif code and (b"emory" in output or b"bad_alloc" in output):
+        answer = too_large(form)
+    elif code and b"ModuleNotFoundError" in output:
+        missing = output.decode("utf-8", "replace").strip().rpartition("'")[0].rpartition("'")[2]
+        answer = {"error": f"the package {missing} is not installed", "hint": f"install it: pip install {missing}"}
     if "error" in answer:
         raise DocumentError(str(answer["error"]), place=name, hint=str(answer["hint"]))
     return TypeAdapter(ReadText).validate_python(answer)
-
-
-def _ending(form: Format, code: int, output: bytes) -> dict[str, object]:
-    """Return the error of a process that ended without an answer."""
-    if -code in (getattr(signal, "SIGXCPU", 0), getattr(signal, "SIGKILL", 0)) and code:
-        return TOO_SLOW
-    if b"MemoryError" in output or b"bad_alloc" in output or b"emory" in output:
-        return too_large(form)
-    if b"ModuleNotFoundError" in output:
-        missing = output.decode("utf-8", "replace").strip().rpartition("'")[0].rpartition("'")[2]
-        return {"error": f"the package {missing} is not installed", "hint": f"install it: pip install {missing}"}
-    return _CRASHED
 
 
 SUFFIXES = frozenset({".txt", ".text", ".md", ".markdown", ".mkd", ""})
@@ -220,9 +216,9 @@ def text_in(data: bytes, name: str) -> CleanText:
     if PurePath(name).suffix.lower() not in SUFFIXES:
         document = load_bytes(data, name)
         return CleanText(document.text.strip(), document.notes)
-    raw = decode(data, name)
-    clean_text = clean_with_notes(raw.text)
-    return CleanText(clean_text.text.strip(), (*raw.notes, *clean_text.notes))
+    raw, _, notes = decode(data, name)
+    clean_text = clean_with_notes(raw)
+    return CleanText(clean_text.text.strip(), (*notes, *clean_text.notes))
 
 
 def parse(data: bytes, *, name: str, markdown: bool = True) -> Document:
@@ -261,8 +257,8 @@ def load_all(sources: Sequence[str | Path], *, selection: Selection | None = Non
     documents: list[Document] = []
     for source in sources:
         if is_address(str(source)):
-            file = fetch(str(source))
-            documents.append(load_bytes(file.data, file.name, selection=selection, form=file.form))
+            data, name, form = fetch(str(source))
+            documents.append(load_bytes(data, name, selection=selection, form=form))
         else:
             documents.append(load(source, selection=selection))
     return combine(documents)
@@ -275,13 +271,20 @@ def check_sources(sources: Sequence[object]) -> None:
 
 
 def combine(documents: Sequence[Document]) -> Document:
-    """Combine documents into one, in order, each with a mark that names it; a repeated text is left out."""
+    """Combine documents into one, in order, each with a mark that names it; a repeated text is left out.
+
+    A document is called after its file, else by its title; equal names are numbered."""
     if not documents:
         raise UsageError("no document was given", hint="give the path of one, or of several")
+    plain_names = [
+        one_line(PurePath(document.source).name or document.title or "text", TITLE_WIDTH) for document in documents
+    ]
     first_of: dict[str, str] = {}
     parts: list[tuple[str, Document]] = []
     repeated: list[str] = []
-    for name, document in zip(_names(documents), documents, strict=True):
+    for at, (name, document) in enumerate(zip(plain_names, documents, strict=True)):
+        if plain_names.count(name) > 1:
+            name = f"{name} ({plain_names[: at + 1].count(name)})"
         if any(mark.kind == "document" for mark in document.marks):
             raise UsageError("a list of documents was given as one document", hint="give each one separately")
         if document.id in first_of:
@@ -305,7 +308,18 @@ def _joined(parts: Sequence[tuple[str, Document]], repeated: Sequence[str]) -> D
         head = "" if not title or title in one_line(document.text[:_BEGINNING]) else f"# {title}\n\n"
         begin = start + len(head)
         extent = Span(start, begin + len(document.text))
-        sections += _sections(document, extent, begin)
+        # All sections of a document are within one, which is often that of its title.
+        first, inner = document.sections[:1], 0
+        if (
+            not first
+            or (first[0].title, first[0].level) != (document.title, 1)
+            or first[0].span.end + begin < extent.end
+        ):
+            sections.append(DocumentSection(document.title, 1, extent))
+            inner = 1
+        for section in document.sections:
+            span = Span(section.span.start + begin, section.span.end + begin)
+            sections.append(replace(section, span=span, level=section.level + inner))
         marks.append(Mark(*extent, "document", name, language=own_language(document)))
         marks += (mark._replace(start=mark.start + begin, end=mark.end + begin) for mark in document.marks)
         texts.append(head + document.text)
@@ -335,25 +349,3 @@ def _common(languages: Sequence[str]) -> str:
     """Return the common language of all documents; empty if they are in several."""
     by_code = {primary(language): language for language in languages}
     return next(iter(by_code.values())) if len(by_code) == 1 else ""
-
-
-def _names(documents: Sequence[Document]) -> Iterator[str]:
-    """Yield the name of each document: its file's name, else its title; equal names are numbered."""
-    called = [
-        one_line(PurePath(document.source).name or document.title or "text", TITLE_WIDTH) for document in documents
-    ]
-    often, numbers = Counter(called), Counter[str]()
-    for name in called:
-        numbers[name] += 1
-        yield name if often[name] == 1 else f"{name} ({numbers[name]})"
-
-
-def _sections(document: Document, extent: Span, at: int) -> Iterator[DocumentSection]:
-    """Yield its sections at their new offsets, within one section for the document."""
-    first, inner = document.sections[:1], 0
-    if not first or first[0].title != document.title or first[0].level > 1 or first[0].span.end + at < extent.end:
-        yield DocumentSection(document.title, 1, extent)
-        inner = 1
-    for section in document.sections:
-        span = Span(section.span.start + at, section.span.end + at)
-        yield replace(section, span=span, level=section.level + inner)

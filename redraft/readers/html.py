@@ -7,7 +7,7 @@ from collections import Counter
 from itertools import islice
 
 from redraft.document import MarkKind
-from redraft.readers.builder import BREAK, Anchor, ReadText, Run, TextBuilder, cell_text
+from redraft.readers.builder import BREAK, Anchor, ReadText, Run, TextBuilder
 from redraft.readers.markup import Element, attr, child, elements, page, remove, size, tag, text_of
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count_words
@@ -90,7 +90,18 @@ def read(data: bytes, name: str) -> ReadText:
     root, encoding, notes = page(data, name)
     builder = TextBuilder(oddities=[*([] if encoding == "utf-8" else [f"the page is in {encoding}"]), *notes])
     title, body = one_line(text_of(next(elements(root, "title"), None))), body_of(root)
-    main = _main(body)
+    # What surrounds the main content is left out, if that is at least half of the page.
+    main, length = body, max(1, size(text_of(body)))
+    for is_main in (
+        lambda element: tag(element) == "main" or element.get("role") == "main",
+        lambda element: tag(element) == "article",
+        lambda element: tag(element) == "div" and (element.get("id") or "").lower() in _MAIN_IDS,
+    ):
+        sizes = {element: size(text_of(element)) for element in body.iter() if is_main(element)}
+        largest = max(sizes, key=lambda element: sizes[element], default=None)
+        if largest is not None and sizes[largest] >= _MAIN_SHARE * length:
+            main = largest
+            break
     if outside := count_words(" ".join(map(str, body.itertext()))) - count_words(" ".join(map(str, main.itertext()))):
         builder.leave_out("words outside the main content", outside)
     _remove_clutter(main, builder)
@@ -112,34 +123,29 @@ def kinds(element: Element) -> set[str]:
     return roles | set(attr(element, "type").lower().split())
 
 
-def _main(body: Element) -> Element:
-    """Return the element with the main content of a page, without what surrounds it."""
-    length = max(1, size(text_of(body)))
-    for is_main in (
-        lambda element: tag(element) == "main" or element.get("role") == "main",
-        lambda element: tag(element) == "article",
-        lambda element: tag(element) == "div" and (element.get("id") or "").lower() in _MAIN_IDS,
-    ):
-        candidates = {element: size(text_of(element)) for element in body.iter() if is_main(element)}
-        largest = max(candidates, key=lambda element: candidates[element], default=None)
-        if largest is not None and candidates[largest] >= _MAIN_SHARE * length:
-            return largest
-    return body
-
-
 def _remove_clutter(body: Element, builder: TextBuilder) -> None:
     """Remove the outermost elements that are not part of the page's content, and record them."""
-    for element in list(elements(body, *_UNSPOKEN)):
-        if element is not body:
-            builder.leave_out(_LEFT_OUT[tag(element)])
-            remove(element)
-    words, linked = _word_counts(body)
+    for element in [element for element in elements(body, *_UNSPOKEN) if element is not body]:
+        builder.leave_out(_LEFT_OUT[tag(element)])
+        remove(element)
+
+    # The numbers of words in all elements, and of those in links to other pages; children precede their parents.
+    words: Counter[Element] = Counter()
+    linked: Counter[Element] = Counter()
+    for element in reversed(list(body.iter())):
+        words[element] += count_words(element.text or "")
+        linked[element] = words[element] if _is_link(element) else linked[element]
+        parent = element.getparent()
+        if element is not body and parent is not None:
+            words[parent] += words[element] + count_words(element.tail or "")
+            linked[parent] += linked[element]
+
     clutter: dict[Element, str] = {}
     comments: list[Element] = []
     stack = list(reversed(body))
     while stack:
         element = stack.pop()
-        kind = _kind_of(element) or (_LINKS if _is_of_links(element, words[element], linked[element]) else "")
+        kind = _clutter_of(element, words[element], linked[element])
         is_article = kind == "share bars" and words[element] > _FEW_IN_SHARE_BAR
         if kind == _COMMENTS:
             comments.append(element)
@@ -149,8 +155,9 @@ def _remove_clutter(body: Element, builder: TextBuilder) -> None:
             stack.extend(reversed(element))
     in_comments = sum(words[element] for element in comments)
     remaining = words[body] - in_comments - sum(words[element] for element in clutter)
-    if remaining >= max(_MIN_REMAINING, _LEFT_BESIDE * in_comments):
-        clutter |= dict.fromkeys(comments, _COMMENTS)
+    is_article = remaining >= max(_MIN_REMAINING, _LEFT_BESIDE * in_comments)
+    clutter |= dict.fromkeys(comments if is_article else (), _COMMENTS)
+
     for element, kind in clutter.items():
         title = element.getprevious()
         if kind == _LINKS and title is not None and tag(title) in _HEADINGS:
@@ -161,42 +168,27 @@ def _remove_clutter(body: Element, builder: TextBuilder) -> None:
         remove(element)
 
 
-def _word_counts(body: Element) -> tuple[Counter[Element], Counter[Element]]:
-    """Return the numbers of words in all elements of a page, and of those in links to other pages."""
-    words: Counter[Element] = Counter()
-    linked: Counter[Element] = Counter()
-    # Children precede their parents.
-    for element in reversed(list(body.iter())):
-        words[element] += count_words(element.text or "")
-        if _is_link(element):
-            linked[element] = words[element]
-        parent = element.getparent()
-        if element is not body and parent is not None:
-            words[parent] += words[element] + count_words(element.tail or "")
-            linked[parent] += linked[element]
-    return words, linked
-
-
 def _is_link(element: Element) -> bool:
     return tag(element) == "a" and not (element.get("href") or "#").startswith("#")
 
 
-def _is_of_links(element: Element, words: int, linked: int) -> bool:
-    """Return whether an element is a box of links to other pages, such as the most viewed ones."""
-    if tag(element) not in _BOXES or linked < max(1, _LINKED * words) or _mark_of(element) == "contents":
-        return False
-    return sum(1 for _ in islice(filter(_is_link, element.iter()), _MIN_LINKS)) == _MIN_LINKS
-
-
-def _kind_of(element: Element) -> str:
-    """Return the kind of clutter by an element's name, class and role; empty if it is part of the text."""
+def _clutter_of(element: Element, words: int, linked: int) -> str:
+    """Return the kind of clutter that an element is, by its name, class and role, or as a box of links to other pages,
+    such as the most viewed ones; empty if it is part of the text."""
+    kind = ""
     if not element.attrib or tag(element) in _NEVER_CLUTTER:
-        return _NAVIGATION if "editsection" in (element.get("class") or "") else ""
-    names = _WORD.findall(f"{element.get('id') or ''} {element.get('class') or ''}"[:1_000])
-    kind = next((_KINDS[name.lower()] for name in names if name.lower() in _KINDS), "")
-    if element.get("role") in ("dialog", "alertdialog"):
-        return kind or _NAVIGATION
-    return "" if kind == _NAVIGATION and next(elements(element, "h1"), None) is not None else kind
+        kind = _NAVIGATION if "editsection" in (element.get("class") or "") else ""
+    else:
+        names = _WORD.findall(f"{element.get('id') or ''} {element.get('class') or ''}"[:1_000])
+        kind = next((_KINDS[name.lower()] for name in names if name.lower() in _KINDS), "")
+        if element.get("role") in ("dialog", "alertdialog"):
+            kind = kind or _NAVIGATION
+        elif kind == _NAVIGATION and next(elements(element, "h1"), None) is not None:
+            kind = ""
+    if kind or tag(element) not in _BOXES or linked < max(1, _LINKED * words) or _mark_of(element) == "contents":
+        return kind
+    links = sum(1 for _ in islice(filter(_is_link, element.iter()), _MIN_LINKS))
+    return _LINKS if links == _MIN_LINKS else ""
 
 
 class HtmlWalker:
@@ -258,11 +250,8 @@ class HtmlWalker:
         elif name == "pre":
             self._flush()
             self._builder.verbatim(text_of(element))
-        elif name == "table" and _is_data(element):
-            self._flush()
-            self._table(element)
         else:
-            return False
+            return name == "table" and self._add_table(element)
         return True
 
     def _begin(self, element: Element, name: str) -> None:
@@ -289,7 +278,9 @@ class HtmlWalker:
             self._item = ""
         if self._open_marks and self._open_marks[-1][0] is element:
             _, mark, start = self._open_marks.pop()
-            self._builder.mark(mark, self._builder.span_since(start), _label(element), self._address(element))
+            match = re.match(r"\W*(\d{1,4}|[*†‡§])\W", text_of(element)[:20].strip() + " ")
+            label = match[1] if match and name not in ("section", "nav") else ""
+            self._builder.mark(mark, self._builder.span_since(start), label, self._address(element))
 
     def _flush(self) -> None:
         runs, self._runs = self._runs, []
@@ -303,12 +294,23 @@ class HtmlWalker:
         else:
             self._builder.add(runs)
 
-    def _table(self, table: Element) -> None:
+    def _add_table(self, table: Element) -> bool:
+        """Add a table that holds data, and is not used for layout; return whether it does."""
+        rows = [[cell for cell in row.iterchildren() if tag(cell) in ("td", "th")] for row in elements(table, "tr")]
+        cells = [cell for row in rows for cell in row]
+        is_nested = any(True for cell in cells for _ in elements(cell, "table", "h1", "h2", "h3", "ul", "ol", "pre"))
+        is_long = any(len(text_of(cell)) > _LONG_CELL for cell in cells)
+        in_cells = sum(size(text_of(part)) for part in (*cells, *elements(table, "caption")))
+        is_layout = table.get("role") == "presentation" or len(cells) <= len(rows)
+        if is_layout or is_nested or is_long or size(text_of(table)) > in_cells:
+            return False
+        self._flush()
         label = one_line(text_of(child(table, "caption")))
         if label:
             self._builder.mark("caption", self._builder.add([label]), label)
-        rows = ([cell_text(text_of(cell)) for cell in _cells(row)] for row in elements(table, "tr"))
-        self._builder.table(rows, label, self._address(table))
+        texts = ([one_line(text_of(cell)).replace("|", "/") for cell in row] for row in rows)
+        self._builder.table(texts, label, self._address(table))
+        return True
 
     def _page(self, element: Element, name: str) -> Anchor | None:
         """Return the page that begins at an element, with its label; None if none does."""
@@ -365,24 +367,3 @@ def _mark_of(element: Element) -> MarkKind | None:
         return "contents"
     is_note = roles & _NOTES or (classes & _NOTES and name in ("p", "li", "div", "aside"))
     return "note" if is_note else None
-
-
-def _label(element: Element) -> str:
-    match = re.match(r"\W*(\d{1,4}|[*†‡§])\W", text_of(element)[:20].strip() + " ")
-    return match[1] if match and tag(element) not in ("section", "nav") else ""
-
-
-def _is_data(table: Element) -> bool:
-    """Return whether a table holds data, and is not used for layout."""
-    if table.get("role") == "presentation":
-        return False
-    rows = list(elements(table, "tr"))
-    cells = [cell for row in rows for cell in _cells(row)]
-    is_nested = any(True for cell in cells for _ in elements(cell, "table", "h1", "h2", "h3", "ul", "ol", "pre"))
-    if is_nested or len(cells) <= len(rows) or any(len(text_of(cell)) > _LONG_CELL for cell in cells):
-        return False
-    return size(text_of(table)) <= sum(size(text_of(part)) for part in (*cells, *elements(table, "caption")))
-
-
-def _cells(row: Element) -> list[Element]:
-    return [cell for cell in row.iterchildren() if tag(cell) in ("td", "th")]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from contextlib import suppress
 from html import unescape
 from html.entities import html5
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from lxml import etree
 
@@ -39,33 +39,13 @@ _XHTML = "http://www.w3.org/1999/xhtml"
 _TO_TXT = "such a file is malicious, or broken; convert it to .txt first"
 
 
-class Page(NamedTuple):
-    """The root of an HTML file, its encoding, and notes on it."""
-
-    root: Element
-    encoding: str
-    notes: tuple[str, ...]
-
-
 def xml(data: bytes, place: str) -> Element:
     """Return the root of an XML file, as far as it can be parsed; raise if it declares entities."""
     if _OWN_ENTITIES.search(data):
         raise DocumentError(
             "its XML declares entities of its own, which are not read", place=place, hint="save it again without them"
         )
-    parser = etree.XMLParser(
-        resolve_entities=False,
-        no_network=True,
-        load_dtd=False,
-        huge_tree=True,
-        recover=True,
-        remove_comments=True,
-        remove_pis=True,
-    )
-    try:
-        root = etree.fromstring(data, parser)
-    except (etree.XMLSyntaxError, ValueError, LookupError):
-        root = None
+    root = _parsed_xml(data, is_lenient=True)
     if root is None:
         raise DocumentError(
             "its XML is broken", place=place, hint="open and save it again with the program that made it"
@@ -79,7 +59,7 @@ def coverage(data: bytes, root: Element, part: str, place: str) -> ReadCoverage:
     return ReadCoverage(part, size(unescape(_TAG.sub("", text))), size(text_of(root)))
 
 
-def page(data: bytes, name: str) -> Page:
+def page(data: bytes, name: str) -> tuple[Element, str, tuple[str, ...]]:
     """Return the root of an HTML file, its encoding, and notes on it.
 
     XHTML is parsed as XML if it is well-formed, since empty elements have another meaning in HTML.
@@ -88,7 +68,10 @@ def page(data: bytes, name: str) -> Page:
     text = _DECLARATION.sub("", text)
     if _MANY_ATTRIBUTES.search(text):
         raise DocumentError("one of its tags has more than 500 attributes", place=name, hint=_TO_TXT)
-    root = _strict(text) if _XHTML in text[:_HEAD] else None
+    root = None
+    if _XHTML in text[:_HEAD] and "<!ENTITY" not in text:
+        strict = _ENTITY.sub(lambda match: match[0] if match[1] in _OF_XML else html5.get(match[1], match[0]), text)
+        root = _parsed_xml(strict.encode("utf-8", "replace"), "utf-8", is_lenient=False)
     if root is None:
         text = _PAGE_END.sub("", text)
         root, is_cut = _parsed(text)
@@ -102,31 +85,33 @@ def page(data: bytes, name: str) -> Page:
             raise DocumentError("its elements are nested more than 2,000 deep", place=name, hint=_TO_TXT)
     if root is None:
         raise DocumentError("there is no text in the page", place=name, hint="give a page that contains text")
-    return Page(root, encoding, notes)
+    return root, encoding, notes
+
+
+def _parsed_xml(data: bytes, encoding: str | None = None, *, is_lenient: bool) -> Element | None:
+    """Return the root of an XML file; None if it is broken, or has no root although that is accepted."""
+    parser = etree.XMLParser(
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        huge_tree=is_lenient,
+        recover=is_lenient,
+        remove_comments=True,
+        remove_pis=True,
+        encoding=encoding,
+    )
+    with suppress(etree.XMLSyntaxError, ValueError, LookupError):
+        return etree.fromstring(data, parser)
+    return None
 
 
 def _parsed(text: str) -> tuple[Element | None, bool]:
     """Return the root of a page, and whether it has elements too deep for the parser, which drops them."""
     parser = etree.HTMLParser(encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True, huge_tree=True)
-    try:
+    root = None
+    with suppress(etree.XMLSyntaxError, ValueError):
         root = etree.fromstring(text.encode("utf-8", "replace"), parser)
-    except (etree.XMLSyntaxError, ValueError):
-        root = None
     return root, any("depth" in error.message for error in parser.error_log)
-
-
-def _strict(text: str) -> Element | None:
-    """Return the root of well-formed XHTML; else None."""
-    if "<!ENTITY" in text:
-        return None
-    data = _ENTITY.sub(lambda match: match[0] if match[1] in _OF_XML else html5.get(match[1], match[0]), text)
-    parser = etree.XMLParser(
-        resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True, remove_pis=True, encoding="utf-8"
-    )
-    try:
-        return etree.fromstring(data.encode("utf-8", "replace"), parser)
-    except (etree.XMLSyntaxError, ValueError):
-        return None
 
 
 def _decoded(data: bytes, name: str) -> tuple[str, str, tuple[str, ...]]:
@@ -136,17 +121,14 @@ def _decoded(data: bytes, name: str) -> tuple[str, str, tuple[str, ...]]:
         encoding = match[1].decode("ascii").lower()
         # Browsers do the same.
         encoding = "cp1252" if encoding in ("iso-8859-1", "latin-1", "latin1", "us-ascii", "ascii") else encoding
-        try:
+        with suppress(LookupError, UnicodeError):
             return data.decode(encoding), encoding, ()
-        except (UnicodeDecodeError, LookupError, UnicodeError):
-            pass
-    text = decode(data if has_mark else data.replace(b"\x00", b" "), name)
-    return text.text, text.encoding, text.notes
+    return decode(data if has_mark else data.replace(b"\x00", b" "), name)
 
 
-def elements(root: Element, *names: str) -> Iterator[Element]:
+def elements(root: Element | None, *names: str) -> Iterator[Element]:
     """Iterate over an element and all within it that have one of these names."""
-    return (element for element in root.iter() if tag(element) in names)
+    return (element for element in (() if root is None else root.iter()) if tag(element) in names)
 
 
 def child(element: Element | None, name: str) -> Element | None:
@@ -180,12 +162,7 @@ def remove(element: Element) -> None:
 
 def tag(element: Element) -> str:
     """Return the lower-case name of an element without its namespace; empty for comments and the like."""
-    return _plain(element.tag) if isinstance(element.tag, str) else ""
-
-
-@lru_cache(maxsize=1000)
-def _plain(name: str) -> str:
-    return name.rpartition("}")[2].lower()
+    return element.tag.rpartition("}")[2].lower() if isinstance(element.tag, str) else ""
 
 
 def attr(element: Element, name: str) -> str:

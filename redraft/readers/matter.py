@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 
-from redraft.document import Document, Mark, Span
-from redraft.readers.parts import before_chapters
+from redraft.document import Document, Mark
+from redraft.readers.parts import chapters
 from redraft.text.sentences import ends_sentence, times_in
 from redraft.text.words import count_words
 
@@ -62,6 +62,8 @@ _END_OF_LINE = 60
 _MIN_ENTRIES, _MIN_INDEX_ENTRIES = 3, 8
 _IN_INDEX = 0.6
 _LAST_PART = 0.6
+_MAX_FRONT_SHARE = 0.3
+"""The greatest share of a text that is taken for front matter."""
 _MAX_BEFORE, _MAX_AFTER = 15_000, 30_000
 """The farthest end of a licence notice from the beginning in characters, and the farthest start from the end.
 
@@ -72,19 +74,7 @@ Both notices are shorter; the same phrases elsewhere separate the books of one f
 def recognised(document: Document) -> Document:
     """Return the document with marks on its front and back matter, in addition to those of its file."""
     text = document.text
-    around = [*_gutenberg(text)]
-    inner_end = next((mark.start for mark in around if mark.end == len(text) and mark.start), len(text))
-    notes = (Mark(*section.span, "notes") for section in document.sections if _NOTES.match(section.title))
-    marks = {*document.marks, *around, *_contents(document), *_index(text, inner_end), *notes}
-    if not any(mark.kind in ("page", "time") for mark in document.marks):
-        marks.update(times_in(text))
-    begin = max((mark.end for mark in around if not mark.start), default=0)
-    if not any(mark.kind == "front" for mark in marks) and (front := before_chapters(document, begin)):
-        marks.add(Mark(*front, "front"))
-    return replace(document, marks=tuple(sorted(marks)))
-
-
-def _gutenberg(text: str) -> Iterator[Mark]:
+    around: list[Mark] = []
     start = _START.search(text, 0, _MAX_BEFORE) or _SMALL_PRINT.search(text, 0, _MAX_BEFORE)
     if start:
         at = start.end()
@@ -92,13 +82,27 @@ def _gutenberg(text: str) -> Iterator[Mark]:
             if not CREDIT.match(paragraph[0]):
                 break
             at = paragraph.end()
-        yield Mark(0, at, "gutenberg")
+        around.append(Mark(0, at, "gutenberg"))
     if end := _END.search(text, max(start.end() if start else len(text) // 2, len(text) - _MAX_AFTER)):
-        yield Mark(end.start(), len(text), "gutenberg")
+        around.append(Mark(end.start(), len(text), "gutenberg"))
+
+    inner_end = next((mark.start for mark in around if mark.end == len(text) and mark.start), len(text))
+    notes = (Mark(*section.span, "notes") for section in document.sections if _NOTES.match(section.title))
+    marks = {*document.marks, *around, *_contents(document), *_index(text, inner_end), *notes}
+    if not any(mark.kind in ("page", "time") for mark in document.marks):
+        marks.update(times_in(text))
+    begin = max((mark.end for mark in around if not mark.start), default=0)
+    # What precedes the first of several chapters, if it is short.
+    starts = [section.span.start for _, section in chapters(document)]
+    is_short = len(starts) > 1 and begin < starts[0] < begin + _MAX_FRONT_SHARE * (len(text) - begin)
+    if is_short and not any(mark.kind == "front" for mark in marks):
+        marks.add(Mark(begin, starts[0], "front"))
+    return replace(document, marks=tuple(sorted(marks)))
 
 
 def _contents(document: Document) -> Iterator[Mark]:
-    """Yield marks on tables of contents: those below such a heading, and a list of chapters at the beginning."""
+    """Yield marks on tables of contents: those below such a heading, or without one, the first list of numbered titles
+    that recur as separate lines, at the beginning."""
     text, after = document.text, 0
     begins = {section.span.start for section in document.sections}
     headings = list(_CONTENTS.finditer(text))
@@ -107,8 +111,17 @@ def _contents(document: Document) -> Iterator[Mark]:
         if heading.start() >= after and (end := _end_of_contents(text, heading.end(), begins, alone)):
             after = end
             yield Mark(heading.start(), after, "contents")
-    if not after and (span := _list_of_chapters(text)):
-        yield Mark(*span, "contents")
+
+    start = count = stop = 0
+    for line in islice(_LINE.finditer(text, 0, min(len(text) // 2, _MAX_BEFORE)), 0 if after else _MAX_LINES):
+        title = _REFERENCE.sub("", line[0][-_END_OF_LINE:]).strip()
+        if _NUMBERED_ENTRY.match(line[0].strip()) and text.find(f"\n{title}\n", line.end()) >= 0:
+            start, count, stop = start if count else line.start(), count + 1, line.end()
+        elif count >= _MIN_ENTRIES and line[0].strip():
+            yield Mark(start, stop, "contents")
+            return
+        elif line[0].strip():
+            count = 0
 
 
 def _end_of_contents(text: str, start: int, begins: set[int], alone: set[str]) -> int:
@@ -116,67 +129,43 @@ def _end_of_contents(text: str, start: int, begins: set[int], alone: set[str]) -
 
     They end where an entry recurs as the title of its chapter, or at a sentence or a Markdown heading.
     """
-
-    def is_entry(line: str) -> bool:
-        """Return whether a line may be an entry: it is short, or its number also occurs `alone` as a heading."""
-        return _is_short_entry(line) or (len(line) <= _LONGEST_SYNOPSIS and _number_in(line) in alone)
-
     entries: set[str] = set()
     ends: list[tuple[int, int]] = []
     recurs = False
-    rest = _PARAGRAPH.finditer(text, start)
-    for paragraph in rest:
-        lines = _entries_in(paragraph[0])
-        recurs = bool(entries) and not entries.isdisjoint(map(_key, lines)) and _prose_follows(text, paragraph.end())
+    for paragraph in _PARAGRAPH.finditer(text, start):
+        lines: list[str] = []
+        margin = 0
+        for line in paragraph[0].split("\n"):
+            indent = len(line) - len(line.lstrip())
+            # An indented line continues an entry without a page number.
+            if lines and indent > margin and not _has_reference(lines[-1]) and not _NUMBERED_ENTRY.match(line.strip()):
+                lines[-1] += f" {line.strip()}"
+            else:
+                lines.append(line.strip())
+                margin = indent
+        keys, matches = list(map(_key, lines)), map(_NUMBERED_ENTRY.match, lines)
+        numbers = [_key(match[1]) if match else "" for match in matches]
+
+        # An entry that recurs begins its chapter if a sentence follows, and not the rest of a list.
+        if not entries.isdisjoint(keys):
+            following = islice(_PARAGRAPH.finditer(text, paragraph.end()), _NEAR)
+            recurs = not all(_is_short_entry(line) for part in following for line in part[0].split("\n"))
         is_title = lines[0].startswith("#") or _CONTENTS.match(paragraph[0]) is not None
-        if recurs or is_title or not all(map(is_entry, lines)):
+        # An entry is short, or its number also occurs alone as a heading.
+        are_entries = all(
+            _is_short_entry(line) or (len(line) <= _LONGEST_SYNOPSIS and number in alone)
+            for line, number in zip(lines, numbers, strict=True)
+        )
+        if recurs or is_title or not are_entries:
             break
-        entries |= {key for line in lines for key in (_key(line), _number_in(line)) if key}
+        entries.update(filter(None, (*keys, *numbers)))
         ends.append(paragraph.span())
     else:
         return 0
-    while (
-        not recurs and ends and ends[-1][0] in begins and len(ends) > 1 and not _has_reference(text[slice(*ends[-1])])
-    ):
+    while not recurs and len(ends) > 1 and ends[-1][0] in begins and not _has_reference(text[slice(*ends[-1])]):
         # The title of the first chapter, which the contents omit or word differently.
         ends.pop()
     return ends[-1][1] if len(entries) >= _MIN_ENTRIES and ends else 0
-
-
-def _entries_in(paragraph: str) -> list[str]:
-    """Return the entries of a paragraph: its lines, with an indented one joined to an entry without a page number."""
-    entries: list[str] = []
-    margin = 0
-    for line in paragraph.split("\n"):
-        indent = len(line) - len(line.lstrip())
-        if entries and indent > margin and not _has_reference(entries[-1]) and not _NUMBERED_ENTRY.match(line.strip()):
-            entries[-1] += f" {line.strip()}"
-        else:
-            entries.append(line.strip())
-            margin = indent
-    return entries
-
-
-def _prose_follows(text: str, at: int) -> bool:
-    """Return whether one of the next paragraphs has a sentence, and is not the rest of a list."""
-    for paragraph, _ in zip(_PARAGRAPH.finditer(text, at), range(_NEAR), strict=False):
-        if not all(map(_is_short_entry, paragraph[0].split("\n"))):
-            return True
-    return False
-
-
-def _list_of_chapters(text: str) -> Span | None:
-    """Return the first list of numbered titles that recur as separate lines, for a list without a heading."""
-    start = count = stop = 0
-    for line in islice(_LINE.finditer(text, 0, min(len(text) // 2, _MAX_BEFORE)), _MAX_LINES):
-        title = _REFERENCE.sub("", line[0][-_END_OF_LINE:]).strip()
-        if _NUMBERED_ENTRY.match(line[0].strip()) and text.find(f"\n{title}\n", line.end()) >= 0:
-            start, count, stop = start if count else line.start(), count + 1, line.end()
-        elif count >= _MIN_ENTRIES and line[0].strip():
-            return Span(start, stop)
-        elif line[0].strip():
-            count = 0
-    return None
 
 
 def _is_short_entry(line: str) -> bool:
@@ -190,11 +179,6 @@ def _is_short_entry(line: str) -> bool:
 def _has_reference(line: str) -> bool:
     """Return whether a line ends with a page number; only its end is examined, however long it is."""
     return bool(_REFERENCE.search(line[-_END_OF_LINE:]))
-
-
-def _number_in(line: str) -> str:
-    match = _NUMBERED_ENTRY.match(line)
-    return _key(match[1]) if match else ""
 
 
 def _key(line: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from typing import NamedTuple
@@ -42,41 +42,26 @@ _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100, "d": 500, "m": 1000}
 _KANJI = {sign: at for at, sign in enumerate("一二三四五六七八九十", 1)}
 
 
-_MAX_FRONT_SHARE = 0.3
-"""The greatest share of a text that is taken for front matter."""
-
-
-class ChapterSection(NamedTuple):
-    """A chapter and its number: the printed one, else its position."""
-
-    number: int
-    section: DocumentSection
-
-
-def chapters(document: Document) -> list[ChapterSection]:
-    """Return the chapters in order: the sections with chapter titles, else those of the outermost level."""
+def chapters(document: Document) -> list[tuple[int, DocumentSection]]:
+    """Return the chapters in order, each with its number, the printed one or else its position: the sections with
+    chapter titles, else those of the outermost level that has several, without prefaces and the like."""
+    inner = [section for section in document.sections if section.title != document.title]
     for pattern in (_NAMED, _NUMBERED):
-        titles = [section for section in document.sections if pattern is _NAMED or section.title != document.title]
+        titles = document.sections if pattern is _NAMED else inner
         matches = [(section, pattern.match(section.title)) for section in titles]
         numbered = [(section, number_of(next(filter(None, match.groups())))) for section, match in matches if match]
         level = Counter(section.level for section, number in numbered if number is not None).most_common(1)
         alike = [
-            (section, number) for section, number in numbered if number is not None and section.level == level[0][0]
+            (number, section) for section, number in numbered if number is not None and section.level == level[0][0]
         ]
         if len(alike) > 1 or (alike and pattern is _NAMED):
-            numbers = [number for _, number in alike]
-            as_printed = len(set(numbers)) == len(numbers)
-            return [
-                ChapterSection(number if as_printed else at, section) for at, (section, number) in enumerate(alike, 1)
-            ]
-    return [ChapterSection(at, section) for at, section in enumerate(_outermost(document), 1)]
-
-
-def before_chapters(document: Document, begin: int) -> Span | None:
-    """Return what precedes the first chapter after `begin`, if there are several chapters and it is short."""
-    starts = [section.section.span.start for section in chapters(document)]
-    short = len(starts) > 1 and begin < starts[0] < begin + _MAX_FRONT_SHARE * (len(document.text) - begin)
-    return Span(begin, starts[0]) if short else None
+            as_printed = len({number for number, _ in alike}) == len(alike)
+            return alike if as_printed else [(at, section) for at, (_, section) in enumerate(alike, 1)]
+    for depth in sorted({section.level for section in document.sections}):
+        sections = [section for section in inner if section.level == depth]
+        if len(sections) > 1:
+            return list(enumerate((section for section in sections if not _OTHER.match(section.title)), 1))
+    return []
 
 
 def names_document(title: str, others_of_level: int) -> bool:
@@ -90,17 +75,6 @@ def names_document(title: str, others_of_level: int) -> bool:
     return not (others_of_level and (_NUMBERED.match(title) or _OTHER.fullmatch(title)))
 
 
-def _outermost(document: Document) -> Sequence[DocumentSection]:
-    """Return the sections of the outermost level that has several, without prefaces and the like."""
-    for level in sorted({section.level for section in document.sections}):
-        sections = [
-            section for section in document.sections if section.level == level and section.title != document.title
-        ]
-        if len(sections) > 1:
-            return [section for section in sections if not _OTHER.match(section.title)]
-    return []
-
-
 def number_of(text: str) -> int | None:
     """Return the number that a text stands for, in digits, Roman or Chinese numerals or English words; None if it is
     none."""
@@ -112,25 +86,16 @@ def number_of(text: str) -> int | None:
     tens, _, ones = plain.partition("-")
     if tens in _TENS and ones in _IN_WORDS:
         return _TENS[tens] + _IN_WORDS[ones]
-    return _roman(plain) or _kanji(plain)
-
-
-def _roman(text: str) -> int | None:
-    if not text or set(text) - _ROMAN.keys():
+    if plain and not set(plain) - _ROMAN.keys():
+        values = [_ROMAN[letter] for letter in plain]
+        following = [*values[1:], 0]
+        return sum(-value if after > value else value for value, after in zip(values, following, strict=True))
+    if not plain or set(plain) - _KANJI.keys():
         return None
-    values = [_ROMAN[letter] for letter in text]
-    return sum(
-        -value if any(later > value for later in values[at + 1 : at + 2]) else value for at, value in enumerate(values)
-    )
-
-
-def _kanji(text: str) -> int | None:
-    if not text or set(text) - _KANJI.keys():
-        return None
-    tens, mark, ones = text.partition("十")
+    tens, mark, ones = plain.partition("十")
     if not mark:
-        return _KANJI[text] if len(text) == 1 else None
-    return 10 * (_KANJI.get(tens, 1)) + _KANJI.get(ones, 0)
+        return _KANJI[plain] if len(plain) == 1 else None
+    return 10 * _KANJI.get(tens, 1) + _KANJI.get(ones, 0)
 
 
 _BETWEEN = "\n\n"
@@ -229,35 +194,30 @@ def select(document: Document, selection: Selection) -> Document:
             document = only(document, spans_of(document, ranges))
             several = "s" if any(mark in ranges for mark in ",-") else ""
             notes.append(f"reading {what}{several} {ranges} only")
-    rest, omissions = _skipped(document, selection.skip)
-    return replace(rest, notes=(*notes, *omissions))
 
-
-def _skipped(document: Document, kinds: Sequence[MarkKind]) -> tuple[Document, list[str]]:
     spans: list[Span] = []
     words: Counter[MarkKind] = Counter()
     for mark in document.marks:
         kind: MarkKind = "notes" if mark.kind == "note" else mark.kind
-        if kind in kinds:
+        if kind in selection.skip:
             spans.append(Span(mark.start, mark.end))
             words[kind] += count_words(document.text[mark.start : mark.end])
-    if not spans:
-        return document, []
-    rest = without(document, spans)
-    if not has_words(rest.text):
-        return document, []
-    omissions = [f"{MATTER[kind]} ({count:,} words)" for kind, count in words.items() if count]
-    return rest, [f"left out: {', '.join(omissions)}"] if omissions else []
+    rest = without(document, spans) if spans else document
+    if spans and has_words(rest.text):
+        document = rest
+        omissions = [f"{MATTER[kind]} ({count:,} words)" for kind, count in words.items() if count]
+        notes += [f"left out: {', '.join(omissions)}"] if omissions else []
+    return replace(document, notes=tuple(notes))
 
 
 def _chapters(document: Document, ranges: str) -> list[Span]:
-    sections = chapters(document)
-    if not sections:
+    numbered = chapters(document)
+    if not numbered:
         raise UsageError("the document has no chapters", fix=(*_SECTIONS, " for its sections"))
     holds = _ranges("chapters", ranges)
-    spans = [section.section.span for section in sections if holds(section.number)]
+    spans = [section.span for number, section in numbered if holds(number)]
     if not spans:
-        first, last = min(section.number for section in sections), max(section.number for section in sections)
+        first, last = min(number for number, _ in numbered), max(number for number, _ in numbered)
         existing = f"its chapters are {first} to {last}" if first != last else f"its only chapter is {first}"
         raise UsageError(f"chapters {ranges}: {existing}", fix=_SECTIONS)
     return spans
@@ -312,49 +272,34 @@ class NamedPart(NamedTuple):
 def split_document(document: Document) -> list[NamedPart]:
     """Return the parts that cover a document in order: the documents it was combined from, else its chapters.
 
-    What surrounds chapters, such as an introduction, is a part as well. Raises if there is only one part.
+    What surrounds chapters, such as an introduction, is a part as well, and one with hardly any text is joined to the
+    next, or at the end to the previous one. Raises if there is only one part.
     """
-    bounds = [*(mark.start for mark in document.members), len(document.text)]
-    spans = (Span(*bound) for bound in pairwise(bounds))
-    members = [NamedPart(mark.label, span) for mark, span in zip(document.members, spans, strict=True)]
-    named_parts = _long_enough(document.text, members or list(_chapter_stretches(document)))
-    if len(named_parts) < 2:
+    numbered = [section for _, section in chapters(document)]
+    # Chapters follow, so that their titles count where another section begins at the same place.
+    sections = [section for section in document.sections if numbered and section.level == numbered[0].level] + numbered
+    titles = {section.span.start: section.title for section in sections}
+    ends = {section.span.end for section in sections}
+    if document.members:
+        titles, ends = {mark.start: mark.label for mark in document.members}, set()
+    # A span outside of these sections is before the first one, or after one that ends.
+    bounds = sorted({0, len(document.text), *titles, *ends}) if titles else []
+
+    parts: list[NamedPart] = []
+    start, before = 0, ""
+    for begin, end in pairwise(bounds):
+        within = (section.title for section in document.sections if begin <= section.span.start < end)
+        inner = next((title for title in within if title != document.title), "")
+        title = titles.get(begin) or inner or (_AFTER.format(before) if before else _FRONT)
+        before = titles.get(begin, before)
+        if count_words(document.text[begin:end]) >= _MIN_WORDS:
+            parts.append(NamedPart(title, Span(start, end)))
+            start = end
+    if parts:
+        parts[-1] = NamedPart(parts[-1].title, Span(parts[-1].span.start, len(document.text)))
+    if len(parts) < 2:
         raise UsageError(
             "no chapters are found in the document",
             fix=(*_SECTIONS, " for its sections; without ", Set("by_chapter"), " it is summarized as a whole"),
         )
-    return named_parts
-
-
-def _chapter_stretches(document: Document) -> Iterator[NamedPart]:
-    chapter_sections = [section.section for section in chapters(document)]
-    if not chapter_sections:
-        return
-    level = chapter_sections[0].level
-    # Chapters follow, so that their titles count where another section begins at the same place.
-    sections = [*(section for section in document.sections if section.level == level), *chapter_sections]
-    titles = {section.span.start: section.title for section in sections}
-    # A span outside of these sections is before the first one, or after one that ends.
-    bounds = sorted({0, len(document.text), *titles, *(section.span.end for section in sections)})
-    before = ""
-    for start, end in pairwise(bounds):
-        within = (section.title for section in document.sections if start <= section.span.start < end)
-        inner = next((title for title in within if title != document.title), "")
-        yield NamedPart(titles.get(start) or inner or (_AFTER.format(before) if before else _FRONT), Span(start, end))
-        before = titles.get(start, before)
-
-
-def _long_enough(text: str, parts: list[NamedPart]) -> list[NamedPart]:
-    """Return the parts, each one with hardly any text joined to the next, or at the end to the previous one."""
-    named_parts: list[NamedPart] = []
-    start: int | None = None
-    for title, span in parts:
-        extent = Span(span.start if start is None else start, span.end)
-        if count_words(text[slice(*span)]) >= _MIN_WORDS:
-            named_parts.append(NamedPart(title, extent))
-            start = None
-        else:
-            start = extent.start
-    if start is not None and named_parts:
-        named_parts[-1] = NamedPart(named_parts[-1].title, Span(named_parts[-1].span.start, len(text)))
-    return named_parts
+    return parts

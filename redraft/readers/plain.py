@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
 
 from charset_normalizer import from_bytes
 
@@ -39,81 +38,58 @@ _ISO_2022 = re.compile(rb"\x1b\$(?:[@AB]|[()][A-Q])")
 _DETECTION_BYTES = 200_000
 _WESTERN = "cp1252"
 _UNREADABLE = "\ufffd"
+_HAS_NUL, _AS_UTF8 = "the text contains NUL characters", "save it as UTF-8 text first"
 
 
-class DecodedText(NamedTuple):
-    """A text, its original encoding, and notes on decoding it."""
-
-    text: str
-    encoding: str
-    notes: tuple[str, ...] = ()
-
-
-def decode(data: bytes, name: str) -> DecodedText:
-    """Return the text in the bytes of the file of this name; raise if it is not a text file."""
+def decode(data: bytes, name: str) -> tuple[str, str, tuple[str, ...]]:
+    """Return the text in the bytes of the file of this name, its original encoding, and notes on decoding it; raise if
+    it is not a text file."""
     for magic, what in _FOREIGN.items():
         if data.startswith(magic):
             raise DocumentError(f"this is {what}, not text", place=name, hint="convert it to .txt or .md first")
     for bom, encoding in _BOMS:
         if data.startswith(bom):
             try:
-                return DecodedText(without_nul(data.decode(encoding), name), encoding)
+                text = data.decode(encoding)
             except UnicodeDecodeError:
                 break
+            if "\x00" in text:
+                raise DocumentError(_HAS_NUL, place=name, hint=_AS_UTF8)
+            return text, encoding, ()
     if b"\x00" in data:
-        raise DocumentError(
-            "the file contains NUL bytes and is not a text file", place=name, hint="save it as UTF-8 text first"
-        )
+        raise DocumentError("the file contains NUL bytes and is not a text file", place=name, hint=_AS_UTF8)
     if data.isascii() and _ISO_2022.search(data):
-        raise DocumentError("the file is in an unknown encoding", place=name, hint="save it as UTF-8 text first")
-    return _utf8(data) or _guess(data, name)
+        raise DocumentError("the file is in an unknown encoding", place=name, hint=_AS_UTF8)
+    return _decode_unmarked(data, name)
 
 
-def without_nul(text: str, name: str) -> str:
-    """Return the text; raise if it has a NUL character."""
-    if "\x00" in text:
-        raise DocumentError("the text contains NUL characters", place=name, hint="save it as UTF-8 text first")
-    return text
-
-
-def _utf8(data: bytes) -> DecodedText | None:
-    """Return the text if it is UTF-8, possibly with a few damaged bytes; else None."""
+def _decode_unmarked(data: bytes, name: str) -> tuple[str, str, tuple[str, ...]]:
+    """Return the text if it is UTF-8, possibly with a few damaged bytes, or else in a legacy encoding; raise for a
+    binary file, which no encoding turns into prose."""
     try:
-        return DecodedText(data.decode("utf-8"), "utf-8")
+        return data.decode("utf-8"), "utf-8", ()
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
     text = data.decode("utf-8", "replace")
     damaged = text.count(_UNREADABLE)
     intact = len(text) - len(text.encode("ascii", "ignore")) - damaged
-    if damaged * 20 > intact:
-        return None
-    lost = damaged - data.count(_UNREADABLE.encode())
-    return DecodedText(
-        text, "utf-8", (f"the encoding changes: {_places(lost)} not UTF-8, the first of them in line {line:,}",)
-    )
+    if damaged * 20 <= intact:
+        lost = damaged - data.count(_UNREADABLE.encode())
+        places = "1 place is" if lost == 1 else f"{lost:,} places are"
+        return text, "utf-8", (f"the encoding changes: {places} not UTF-8, the first of them in line {line:,}",)
 
-
-def _guess(data: bytes, name: str) -> DecodedText:
-    """Return the text in a legacy encoding; raise for a binary file, which no encoding turns into prose."""
-    encoding = _detect(data[:_DETECTION_BYTES])
+    head = data[:_DETECTION_BYTES]
+    encoding = _detect(head)
     if encoding is None and len(data) > _DETECTION_BYTES:
         # The cut may have split a character; a line end is never part of one.
         encoding = _detect(data[: data.rfind(b"\n", 0, _DETECTION_BYTES) + 1])
-    head = data[:_DETECTION_BYTES]
     controls = sum(1 for byte in head if byte < 0x20 and byte not in b"\t\n\r\f\x1b")
     if encoding is None or controls > 0.02 * len(head):
-        raise DocumentError(
-            "the file is binary, or in an unknown encoding", place=name, hint="save it as UTF-8 text first"
-        )
+        raise DocumentError("the file is binary, or in an unknown encoding", place=name, hint=_AS_UTF8)
     text = data.decode(encoding, "replace")
-    notes = []
-    if lost := text.count(_UNREADABLE):
-        notes.append(f"the text was read as {encoding}, but {_places(lost)} not")
-    return DecodedText(text, encoding, tuple(notes))
-
-
-def _places(count: int) -> str:
-    return "1 place is" if count == 1 else f"{count:,} places are"
+    lost = text.count(_UNREADABLE)
+    places = "1 place is" if lost == 1 else f"{lost:,} places are"
+    return text, encoding, (f"the text was read as {encoding}, but {places} not",) if lost else ()
 
 
 def _detect(data: bytes) -> str | None:
@@ -167,14 +143,51 @@ _NO_PROSE = re.compile(
 
 
 def read_plain(data: bytes, name: str, markdown: bool = True) -> ReadText:
-    """Return the content of the text file of this name; headings are those of Markdown, or lines of plain text."""
-    raw = decode(data, name)
-    text, notes = clean_with_notes(raw.text)
+    """Return the content of the text file of this name; headings are those of Markdown, or lines of plain text.
+
+    The title is the first top-level Markdown heading, else that in a Project Gutenberg header, else a short first line
+    of its own; empty if there is none. A chapter's heading, or a line that credits the file's makers, is not a title.
+    """
+    raw, encoding, raw_notes = decode(data, name)
+    text, notes = clean_with_notes(raw)
     text = text if markdown else _separated(text)
-    headings_found = [*(_markdown_headings(text) if markdown else _plain_headings(text))]
-    headings = tuple(heading for heading in headings_found if heading.title)
-    title = _title_of(text, headings, markdown)
-    return ReadText(text, title, headings=headings, notes=(*raw.notes, *notes), encoding=raw.encoding)
+    headings = tuple(heading for heading in _headings(text, markdown) if heading.title)
+
+    title, header, begin = "", text[:_HEADER], len(text) - len(text.lstrip())
+    outer = [heading for heading in headings if heading.level == 1]
+    is_headed = bool(headings) and headings[0].at <= begin
+    line = None if markdown or is_headed else _TITLE_LINE.match(text, begin)
+    if markdown and outer and outer[0] == headings[0] and names_document(outer[0].title, len(outer) - 1):
+        title = outer[0].title
+    elif "Project Gutenberg" in header and (match := _GUTENBERG_TITLE.search(header)):
+        title = match[1]
+    elif line and not CREDIT.match(line[1]):
+        title = line[1]
+    return ReadText(text, title, headings=headings, notes=(*raw_notes, *notes), encoding=encoding)
+
+
+def _headings(text: str, markdown: bool) -> Iterator[Heading]:
+    """Yield the headings of Markdown that are not in code, or those of plain text."""
+    if not markdown:
+        for match in _PLAIN_HEADING.finditer(text):
+            title = match.group(1).lstrip("# \t").strip()
+            yield Heading(match.start(1), 1 if _OUTER_HEADING.match(title) else 2, title)
+        return
+    headings = [
+        Heading(match.start(), 1 if match[2].startswith("=") else 2, match[1].strip())
+        for match in _SETEXT_HEADING.finditer(text)
+    ]
+    for match in _ATX_HEADING.finditer(text):
+        title = match[2].rstrip(" \t")
+        bare = title.rstrip("#")
+        headings.append(Heading(match.start(), len(match[1]), (title if bare[-1:].strip() else bare).strip()))
+    code = [match.span() for match in _NO_PROSE.finditer(text)]
+    current = 0
+    for heading in sorted(headings):
+        while current < len(code) and code[current][1] <= heading.at:
+            current += 1
+        if current == len(code) or heading.at < code[current][0]:
+            yield heading
 
 
 def read_given(document: Document, name: str) -> ReadText:
@@ -182,7 +195,9 @@ def read_given(document: Document, name: str) -> ReadText:
 
     The sections are those of the Markdown headings, unless it has sections or marks and its text is as it was.
     """
-    read_text = read_plain(without_nul(document.text, name).encode("utf-8", "replace"), name)
+    if "\x00" in document.text:
+        raise DocumentError(_HAS_NUL, place=name, hint=_AS_UTF8)
+    read_text = read_plain(document.text.encode("utf-8", "replace"), name)
     notes = (*document.notes, *read_text.notes)
     read_text = replace(
         read_text, title=document.title.strip() or read_text.title, language=document.language, notes=notes
@@ -202,44 +217,3 @@ def _separated(text: str) -> str:
     if unwrapped < _FEW or blank * 10 > len(lines):
         return text
     return "\n\n".join(line for line in lines if line.strip())
-
-
-def _markdown_headings(text: str) -> Iterator[Heading]:
-    headings = [
-        Heading(match.start(), 1 if match[2].startswith("=") else 2, match[1].strip())
-        for match in _SETEXT_HEADING.finditer(text)
-    ]
-    for match in _ATX_HEADING.finditer(text):
-        title = match[2].rstrip(" \t")
-        bare = title.rstrip("#")
-        headings.append(Heading(match.start(), len(match[1]), (title if bare[-1:].strip() else bare).strip()))
-    code = [match.span() for match in _NO_PROSE.finditer(text)]
-    current = 0
-    for heading in sorted(headings):
-        while current < len(code) and code[current][1] <= heading.at:
-            current += 1
-        if current == len(code) or heading.at < code[current][0]:
-            yield heading
-
-
-def _plain_headings(text: str) -> Iterator[Heading]:
-    for match in _PLAIN_HEADING.finditer(text):
-        title = match.group(1).lstrip("# \t").strip()
-        yield Heading(match.start(1), 1 if _OUTER_HEADING.match(title) else 2, title)
-
-
-def _title_of(text: str, headings: Sequence[Heading], markdown: bool) -> str:
-    """Return the first top-level Markdown heading, else the title in a Project Gutenberg header, else a short first
-    line of its own; empty if there is none.
-
-    A chapter's heading, or a line that credits the makers of the file, is not a title.
-    """
-    outer = [heading for heading in headings if heading.level == 1]
-    if markdown and outer and outer[0] == headings[0] and names_document(outer[0].title, len(outer) - 1):
-        return outer[0].title
-    if "Project Gutenberg" in text[:_HEADER] and (match := _GUTENBERG_TITLE.search(text[:_HEADER])):
-        return match[1]
-    begin = len(text) - len(text.lstrip())
-    line = None if markdown else _TITLE_LINE.match(text, begin)
-    is_heading = bool(headings) and headings[0].at <= begin
-    return line[1] if line and not CREDIT.match(line[1]) and not is_heading else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from redraft.document import Span
@@ -48,27 +48,17 @@ class Cue(NamedTuple):
 
 def read(data: bytes, name: str) -> ReadText:
     """Return the transcript of a subtitle file."""
-    decoded = decode(data, name)
-    text = decoded.text.replace("\r\n", "\n").replace("\r", "\n")
-    builder = TextBuilder(oddities=[*decoded.notes])
-    cues = [cue for cue in _without_repeats(_cues(text, builder)) if cue.lines]
-    if not cues:
-        raise DocumentError(
-            "it has no subtitles", place=name, hint="give a file with times such as 00:00:01,000 --> ..."
-        )
-    title = _HEAD.match(text)
-    _add(cues, {voice.strip() for voice in _VOICE.findall(text)}, builder)
-    return builder.reading(title[1].strip() if title else "")
-
-
-def _cues(text: str, builder: TextBuilder) -> Iterator[Cue]:
-    """Yield the cues in order, and record what is not speech."""
+    decoded, _, notes = decode(data, name)
+    text = decoded.replace("\r\n", "\n").replace("\r", "\n")
+    builder = TextBuilder(oddities=[*notes])
+    cues: list[Cue] = []
+    previous: list[str] = []
     times = list(_TIMES.finditer(text))
-    ends = [match.start() for match in times[1:]] + [len(text)] * bool(times)
-    if times:
-        for block in filter(None, _speech(f"\n\n{text[: times[0].start()]}", builder, is_last=False)):
-            builder.leave_out("parts before the first subtitle", text=block)
-    for match, end in zip(times, ends, strict=True):
+    head = text[: times[0].start()] if times else ""
+    for block in filter(None, _speech(f"\n\n{head}", builder, is_last=False)):
+        builder.leave_out("parts before the first subtitle", text=block)
+    ends = [*(match.start() for match in times[1:]), len(text)]
+    for match, end in zip(times, ends, strict=False):
         blocks = _speech(text[match.end() : end], builder, is_last=match is times[-1])
         cue_lines = "\n".join(blocks).split("\n")
         lines = [tidy(html.unescape(_TAG.sub("", _VOICE.sub(r"\1: ", line)))).strip() for line in cue_lines]
@@ -81,7 +71,17 @@ def _cues(text: str, builder: TextBuilder) -> Iterator[Cue]:
                 builder.leave_out("credits", text=line)
             else:
                 speech.append(line)
-        yield Cue(_seconds(match[1]), _seconds(match[2]), clock(match[1]), tuple(speech))
+        # Roll-up captions show the lines of the previous cue again.
+        if new := tuple(line for line in speech if line not in previous):
+            cues.append(Cue(_seconds(match[1]), _seconds(match[2]), clock(match[1]), new))
+        previous = speech or previous
+    if not cues:
+        raise DocumentError(
+            "it has no subtitles", place=name, hint="give a file with times such as 00:00:01,000 --> ..."
+        )
+    title = _HEAD.match(text)
+    _add(cues, {voice.strip() for voice in _VOICE.findall(text)}, builder)
+    return builder.reading(title[1].strip() if title else "")
 
 
 def _speech(between: str, builder: TextBuilder, *, is_last: bool) -> list[str]:
@@ -99,16 +99,6 @@ def _speech(between: str, builder: TextBuilder, *, is_last: bool) -> list[str]:
         elif match[0] == "NOTE":
             builder.leave_out("notes", text=block[match.end() :])
     return speech
-
-
-def _without_repeats(cues: Iterator[Cue]) -> Iterator[Cue]:
-    """Yield the cues without the lines that the previous cue already showed, as roll-up captions do."""
-    previous: tuple[str, ...] = ()
-    for cue in cues:
-        new = tuple(line for line in cue.lines if line not in previous)
-        if new or not cue.lines:
-            yield cue._replace(lines=new)
-        previous = cue.lines or previous
 
 
 def _add(cues: Sequence[Cue], voices: set[str], builder: TextBuilder) -> None:

@@ -6,7 +6,6 @@ import ipaddress
 import re
 import socket
 import time
-from typing import NamedTuple
 from urllib.error import HTTPError
 from urllib.parse import unquote, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
@@ -19,14 +18,6 @@ _ADDRESS = re.compile(r"https?://\S+", re.IGNORECASE)
 _SECONDS, _MOST_SECONDS, _BLOCK = 20, 60, 65_536
 _TYPES: dict[str, Format] = {"text/html": "html", "application/xhtml+xml": "html", "application/pdf": "pdf"}
 SAVE_HINT = "save the page in your browser (as .html), and give the path of that file"
-
-
-class WebFile(NamedTuple):
-    """The bytes at an address, the name of the file, and its format; None to go by its name."""
-
-    data: bytes
-    name: str
-    form: Format | None
 
 
 def is_address(source: str) -> bool:
@@ -51,8 +42,9 @@ def _is_public(address: str) -> bool:
     return all(ipaddress.ip_address(str(info[4][0]).partition("%")[0]).is_global for info in infos)
 
 
-def fetch(address: str) -> WebFile:
-    """Return what is at an address; raise `DocumentError` if that is impossible, too large, or takes too long."""
+def fetch(address: str) -> tuple[bytes, str, Format | None]:
+    """Return the bytes at an address, the name of the file, and its format, None to go by its name; raise
+    `DocumentError` if that is impossible, too large, or takes too long."""
     request = Request(address, headers={"User-Agent": "redraft", "Accept": "text/html, */*;q=0.5"})  # noqa: S310 - http(s) only
     began, data, limit = time.monotonic(), bytearray(), size_limit()
     try:
@@ -68,4 +60,4 @@ def fetch(address: str) -> WebFile:
             error.close()
         raise DocumentError(f"it cannot be fetched: {reason}", place=address, hint=SAVE_HINT) from error
     name = unquote(final.path.rstrip("/").rpartition("/")[2]) or final.hostname or "page"
-    return WebFile(bytes(data), name, _TYPES.get(kind) or format_of(bytes(data)))
+    return bytes(data), name, _TYPES.get(kind) or format_of(bytes(data))

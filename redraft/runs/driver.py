@@ -189,8 +189,12 @@ def _reply(question: str, answer: AnswerLike) -> Command[Any]:
 
 def _no_question(run: Run) -> RunError:
     if run.status == "waiting":
-        hint = "answer there, with Command(resume=...); or resume it here from the beginning, without an answer"
-        return RunError(f"run {run.id} waits in a graph that has another checkpointer", hint=hint)
+        hint = (
+            "answer there: `await graph.ainvoke(Command(resume=...), config, context=session)`, where"
+            " `(await graph.aget_state(config)).interrupts` has the question; or resume it here without an answer: it"
+            " begins anew, with the stored replies"
+        )
+        return RunError(f"run {run.id} waits in a thread of a graph of your own, not in the session's", hint=hint)
     return RunError(
         f"run {run.id} is not waiting for an answer", fix=(f"it is {run.status}: see ", RunCommand("show", run.id))
     )

@@ -18,7 +18,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from typing_extensions import Unpack
 
 from redraft.domain import Document, Finding, ReviewQuestion
-from redraft.errors import DeadlineError, RunCommand, UsageError
+from redraft.errors import BLOCKING, DeadlineError, RedraftError, RunCommand, UsageError
 from redraft.evaluators.base import Evaluator, Metric
 from redraft.evaluators.catalog import metrics as known_metrics
 from redraft.evaluators.catalog import scoring
@@ -32,6 +32,7 @@ from redraft.order import Kind, OrderParts, refuse_idle
 from redraft.report.history.citations import Answer, read_answer
 from redraft.report.history.lineage import Lineage, read_lineage
 from redraft.report.history.results import Result, read_result
+from redraft.report.history.summaries import RunSummary, latest_runs
 from redraft.runs.background import iterate_blocking, run_blocking
 from redraft.runs.driver import AnswerLike, Reviewer, question_of, streaming
 from redraft.runs.execute import check_summaries
@@ -41,6 +42,7 @@ from redraft.runs.order import SessionOrder, checked_question, exchanges_until
 from redraft.runs.runner import Runner
 from redraft.runs.saver import close_forgotten
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
+from redraft.store.addresses import shown
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.text.vectors import load_encoder
@@ -135,7 +137,7 @@ class Session:
         roles = model_roles(model, judges, validator, decider)
         defaults = SessionOrder(OrderParts().with_parts(settings, judging, refinement)).with_metrics(metrics)
         known_metrics(defaults.metrics, tuple(defaults.own.values()))
-        self._runner = Runner(
+        self._open_runner = Runner(
             self.store,
             roles,
             dict(defaults.own),
@@ -148,11 +150,23 @@ class Session:
             reviewer=reviewer,
             config=config,
         )
-        self._runner.places.add_roles(roles, defaults.parts.settings, defaults.parts.judging)
+        self._open_runner.places.add_roles(roles, defaults.parts.settings, defaults.parts.judging)
         caller = sys._getframe(1)
         place = caller.f_code.co_filename, caller.f_lineno
         owned = self.store if self._owned else None
-        self._forgotten = weakref.finalize(self, close_forgotten, place, owned, self._runner.saver.savers)
+        self._forgotten = weakref.finalize(self, close_forgotten, place, owned, self._open_runner.saver.savers)
+        self._is_closed = self._is_blocking = False
+
+    @property
+    def _runner(self) -> Runner:
+        """Return what carries out its calls. Raises `UsageError` once the session and its store are closed."""
+        if self._is_closed:
+            address, opening = shown(self.store.address), "with" if self._is_blocking else "async with"
+            raise UsageError(
+                f"the session on {address} is closed",
+                hint=f"open another one: `{opening} redraft.Session({address!r}) as session`, with the same arguments",
+            )
+        return self._open_runner
 
     async def __aenter__(self) -> Self:
         return self
@@ -173,8 +187,9 @@ class Session:
         self._forgotten.detach()
         async with AsyncExitStack() as closing:
             if self._owned:
+                closing.callback(setattr, self, "_is_closed", True)
                 closing.callback(self.store.close)
-            closing.push_async_callback(self._runner.aclose)
+            closing.push_async_callback(self._open_runner.aclose)
 
     # Making runs.
 
@@ -224,7 +239,7 @@ class Session:
         `redraft.Answer.answered` False. With judges its sentences are judged for consistency, as those of a summary
         are.
         """
-        earlier = await off_loop(exchanges_until, self.store, follow)
+        earlier = await off_loop(exchanges_until, self._runner.store, follow)
         values: dict[str, Any] = {**options, "query": checked_question(question), "earlier": earlier}
         order = self._runner.order("ask", (), values)
         document = await off_loop(document_asked_about, self.store, source)
@@ -263,17 +278,17 @@ class Session:
         """Refine the draft of round `number` of a run again, in a new run, by default with the settings of the run. If
         no judge is named, the model of the run judges, even if another one revises now. `findings` are as for `refine`.
         Earlier verdicts are reused. Raises `RunError` if there is no such round."""
+        refuse_idle("refine", options)
+        runner = self._runner
         run = await off_loop(self.store.runs.get, key)
         text = await off_loop(draft_of_round, self.store, run, number)
         document = await off_loop(self.store.documents.get, run.document)
-        refuse_idle("refine", options)
-        runner = self._runner
         session_order = runner.edited(metrics, options, OrderParts.of(run.order))
         session_order = session_order.judged_as_before(run.settings, runner.model_roles)
         places = runner.places.with_given(options.get("settings"), options.get("judging"), options)
         parts = session_order.parts
         places.check(run.id, parts.settings, parts.judging, parts.refinement, runner.model_roles.objects)
-        inputs = {"given": text, "parent": run.id, "findings": list_argument(findings, "findings")}
+        inputs: dict[str, Any] = {"given": text, "parent": run.id, "findings": list_argument(findings, "findings")}
         order = session_order.order("refine", runner.model_roles, **inputs)
         return await runner.begin_order(document, order, config=options)
 
@@ -335,7 +350,29 @@ class Session:
 
     async def result(self, key: str) -> Result:
         """Return the stored result of a run: its summary, scores, rounds and usage."""
-        return await off_loop(read_result, self.store, key)
+        return await off_loop(read_result, self._runner.store, key)
+
+    async def runs(
+        self,
+        limit: int = 20,
+        *,
+        kind: str | None = None,
+        status: str | None = None,
+        document: str | None = None,
+        model: str | None = None,
+        include_parts: bool = False,
+    ) -> list[RunSummary]:
+        """Return the latest runs of the database, newest first, each in short: its id as `run`, kind, status, title,
+        scores, cost.
+
+        `kind` and `status` are words such as `refine` and `stopped`, `document` is the id or a part of the title of a
+        document, and `model` a part of a model's name. Runs of experiments and chapters need `include_parts` or a
+        `kind`. A run that cannot be read is left out.
+        """
+        if limit < 1:
+            raise UsageError(f"{limit} runs cannot be listed", hint="use a limit of 1 or more")
+        filters = {"kind": kind, "status": status, "document": document, "model": model}
+        return await off_loop(partial(latest_runs, self._runner.store, limit, include_parts=include_parts, **filters))
 
     async def lineage(self, key: str, *, embeddings: str | Path | None = None) -> Lineage:
         """Return where the sentences of a run's summary come from. With `embeddings`, meanings are compared as well as
@@ -345,8 +382,9 @@ class Session:
             return await off_loop(read_lineage, self.store, key, encoder=encoder)
 
     async def question(self, key: str) -> ReviewQuestion | None:
-        """Return the question of a waiting run, or None."""
-        return await question_of(self._runner, await off_loop(self.store.runs.get, key))
+        """Return the question of a waiting run, or None. A run that waits in a graph of your own has its question
+        there: `(await graph.aget_state(config)).interrupts`."""
+        return await question_of(self._runner, await off_loop(self._runner.store.runs.get, key))
 
     def metrics(self) -> tuple[str, ...]:
         """Return the metrics that give a score: redraft's, those of installed packages, and those passed as objects."""
@@ -354,12 +392,13 @@ class Session:
 
     async def add(self, text: str | Path | Document) -> str:
         """Keep a document, or a summary as text or a `Path`, in the store; graphs accept the id that is returned."""
+        store = self._runner.store
         if isinstance(text, Document):
-            document = await off_loop(document_of, self.store, text)
-            await off_loop(self.store.documents.add, document)
+            document = await off_loop(document_of, store, text)
+            await off_loop(store.documents.add, document)
             return document.id
         clean_text = await off_loop(summary_text, text, "text")
-        return await off_loop(self.store.documents.add_text, clean_text.text)
+        return await off_loop(store.documents.add_text, clean_text.text)
 
     async def checkpointer(self) -> BaseCheckpointSaver[Any]:
         """Return the store's checkpoint saver, for graphs that you compile yourself; it is closed with the session."""
@@ -400,7 +439,10 @@ def _blocking(
 
     @wraps(method)
     def call(self: SyncSession, /, *args: _Given.args, **kwargs: _Given.kwargs) -> _Result:
-        return self.wait(method(self.session, *args, **kwargs))
+        try:
+            return self.wait(method(self.session, *args, **kwargs))
+        except RedraftError as error:
+            raise error.worded(BLOCKING) from error.__cause__
 
     return call
 
@@ -424,7 +466,7 @@ async def _within(seconds: float, work: Coroutine[Any, Any, _Result]) -> _Result
         f"the call took longer than {seconds:g} s", fix=("go on with ", RunCommand("resume", runs[0])) if runs else ""
     )
     error.run = runs[0] if runs else ""
-    raise error
+    raise error.worded(BLOCKING)
 
 
 def _iterating(
@@ -434,7 +476,10 @@ def _iterating(
 
     @wraps(method)
     def call(self: SyncSession, /, *args: _Given.args, **kwargs: _Given.kwargs) -> Iterator[Event]:
-        return iterate_blocking(method(self.session, *args, **kwargs))
+        try:
+            yield from iterate_blocking(method(self.session, *args, **kwargs))
+        except RedraftError as error:
+            raise error.worded(BLOCKING) from error.__cause__
 
     return call
 
@@ -456,6 +501,7 @@ class SyncSession:
                 f"{next(iter(options))} belongs to the session, which is open already", hint="pass it there"
             )
         self.session = session if isinstance(session, Session) else Session(session, **options)
+        self.session._is_blocking = True
         """The asynchronous session, for functions such as `redraft.batch` (see `wait`)."""
         self.timeout: float | None = None
         """The seconds that a call may take. One that takes longer is stopped and raises `DeadlineError`."""
@@ -474,6 +520,10 @@ class SyncSession:
     def store(self) -> Store:
         """Return the store of the session."""
         return self.session.store
+
+    def metrics(self) -> tuple[str, ...]:
+        """Return the metrics that give a score; see `Session.metrics`."""
+        return self.session.metrics()
 
     def wait(self, work: Coroutine[Any, Any, _Result], timeout: float | None = None) -> _Result:
         """Run a coroutine and return its result: `session.wait(redraft.batch(session.session, paths))`. After
@@ -495,6 +545,7 @@ class SyncSession:
     stream = _iterating(Session.stream)
     stream_resume = _iterating(Session.stream_resume)
     result = _blocking(Session.result)
+    runs = _blocking(Session.runs)
     lineage = _blocking(Session.lineage)
     question = _blocking(Session.question)
     add = _blocking(Session.add)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,31 +14,31 @@ from redraft.llm.langsmith import Tracing
 from redraft.report.history.citations import Answer
 from redraft.report.history.results import Result
 from redraft.runs.inputs import Sources
-from redraft.runs.session import Session, SessionCall, SessionOptions
+from redraft.runs.session import Session, SessionCall, SessionOptions, SyncSession
 from redraft.store.store import Store
 
 
 class AllOptions(SessionOptions, SessionCall, total=False):
-    """The arguments of `Session`, and those of its methods."""
+    """The arguments of `Session`, and those of its methods. After `timeout` seconds the call is stopped and raises
+    `DeadlineError`."""
 
     store: Store | str | Path | None
+    timeout: float | None
 
 
 def summarize(source: Sources, **options: Unpack[AllOptions]) -> Result:
     """Draft a summary, judge it if there are `metrics`, and refine it if there are `goals`:
     `redraft.summarize("book.md", model="openai:gpt-5-mini", words=300)`. The arguments are those of `Session` and
-    `Session.summarize`. The run is stored in the default database, or in `store`, and can be resumed if it is
-    interrupted."""
-    of_session, of_run = _divided(options)
-    of_both = {name: of_session[name] for name in ("metrics", "judging") if name in of_session}
-    with Session(**of_session) as session:
+    `Session.summarize`, and `timeout`, the seconds that the call may take. The run is stored in the default database,
+    or in `store`, and can be resumed if it is interrupted."""
+    of_both: dict[str, Any] = {name: options.get(name) for name in ("metrics", "judging") if name in options}
+    with _opened(options) as (session, of_run):
         return session.summarize(source, **of_both, **of_run)
 
 
 def evaluate(source: Sources, summary: str | Path, **options: Unpack[AllOptions]) -> Result:
     """Judge a summary, its text or the `Path` of its file, with the arguments of `Session` and `Session.evaluate`."""
-    of_session, of_run = _divided(options)
-    with Session(**of_session) as session:
+    with _opened(options) as (session, of_run):
         return session.evaluate(source, summary, **of_run)
 
 
@@ -45,23 +46,25 @@ def refine(
     source: Sources, summary: str | Path, *, findings: Sequence[Finding] = (), **options: Unpack[AllOptions]
 ) -> Result:
     """Refine a summary until it meets its goals; the arguments are those of `Session` and `Session.refine`."""
-    of_session, of_run = _divided(options)
-    with Session(**of_session) as session:
+    with _opened(options) as (session, of_run):
         return session.refine(source, summary, findings=findings, **of_run)
 
 
 def ask(source: Sources, question: str, **options: Unpack[AllOptions]) -> Answer:
     """Answer a question about a document; the arguments are those of `Session` and `Session.ask`."""
-    of_session, of_run = _divided(options)
-    with Session(**of_session) as session:
+    with _opened(options) as (session, of_run):
         return session.ask(source, question, **of_run)
 
 
 _OF_SESSION = {"store", *SessionOptions.__annotations__} - {*Tracing.__annotations__}
 
 
-def _divided(options: AllOptions) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the arguments of the session, and those of the run."""
+@contextmanager
+def _opened(options: AllOptions) -> Iterator[tuple[SyncSession, dict[str, Any]]]:
+    """Open a session with its share of the arguments; yield it with those of the run."""
     arguments = dict(options)
-    of_session = {name: value for name, value in arguments.items() if name in _OF_SESSION}
-    return of_session, {name: value for name, value in arguments.items() if name not in of_session}
+    of_session: dict[str, Any] = {name: arguments.pop(name) for name in options if name in _OF_SESSION}
+    seconds: Any = arguments.pop("timeout", None)
+    with Session(**of_session) as session:
+        session.timeout = seconds
+        yield session, arguments

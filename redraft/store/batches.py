@@ -15,7 +15,7 @@ from pydantic.dataclasses import dataclass as record
 from redraft.domain import DEFERRED, computed
 from redraft.errors import RunCommand, RunError, Set, UsageError
 from redraft.store.connection import Connection, Row, Transaction, storable
-from redraft.store.table import RecordTable, change_rows, insert_row, json_text, now
+from redraft.store.table import IN_LIST, RecordTable, change_rows, in_list, insert_row, json_text, now
 
 WINDOW = 60.0
 # Thousands of requests may fall within a minute, but most callers need only these two numbers.
@@ -201,11 +201,13 @@ class Batches:
 
     def add(self, name: str, items: Iterable[BatchItemRow]) -> int:
         """Add items to a batch, each source once; return how many are new."""
+        folder = self.get(name).folder
+        same_folder = in_list([name, *(batch.name for batch in self.all() if folder and batch.folder == folder)])
         with self._connection.writing() as raw:
             last = raw.execute("SELECT max(idx) AS idx FROM items WHERE batch = ?", (name,)).fetchone()["idx"]
             first = idx = 0 if last is None else last + 1
             for item in items:
-                idx += _add(raw, name, idx, item)
+                idx += _add(raw, name, idx, item, same_folder)
         return idx - first
 
     def try_again(self, name: str) -> None:
@@ -344,14 +346,15 @@ def _chosen(batch: str, state: str, words: str) -> tuple[str, tuple[object, ...]
     return " AND ".join(where), tuple(values)
 
 
-def _add(raw: Transaction, batch: str, idx: int, item: BatchItemRow) -> bool:
-    """Add an item to a batch unless it exists; return whether it is new. A missing text is restored."""
+def _add(raw: Transaction, batch: str, idx: int, item: BatchItemRow, same_folder: str) -> bool:
+    """Add an item to a batch unless it exists; return whether it is new. A missing text is restored. The name of its
+    file differs from those of all batches in `same_folder`, which is a list for `IN_LIST`."""
     source = storable(item.source)
     stored = raw.execute("SELECT idx, document FROM items WHERE batch = ? AND source = ?", (batch, source)).fetchone()
     outcome = {"state": "failed", "error": json_text(item.error)} if item.error else {"state": "waiting"}
     if stored is None:
         row: dict[str, object] = {"batch": batch, "idx": idx, "source": source, "document": item.document}
-        row |= {"file": _free_name(raw, batch, storable(item.file), idx), "priority": item.priority}
+        row |= {"file": _free_name(raw, same_folder, storable(item.file), idx), "priority": item.priority}
         insert_row(raw, "items", row | outcome)
     elif stored["document"] is None and item.document is not None:
         change_rows(raw, "items", {"document": item.document}, batch=batch, idx=stored["idx"])
@@ -378,11 +381,12 @@ def _lose(raw: Transaction, row: Row, how: str) -> None:
     change_rows(raw, "items", changes, batch=row["batch"], idx=row["idx"])
 
 
-def _free_name(raw: Transaction, batch: str, name: str, idx: int) -> str:
-    """Return the name, with a number appended if another item has it; some file systems ignore case."""
-    free = name
-    for number in count(idx + 1):
-        if not raw.execute("SELECT 1 FROM items WHERE batch = ? AND lower(file) = lower(?)", (batch, free)).fetchone():
+def _free_name(raw: Transaction, batches: str, name: str, idx: int) -> str:
+    """Return the name, with a number appended if another item of these batches has it; some file systems ignore
+    case."""
+    free, query = name, f"SELECT 1 FROM items WHERE batch {IN_LIST} AND lower(file) = lower(?)"  # noqa: S608
+    for number in count(max(idx + 1, 2)):
+        if not raw.execute(query, (batches, free)).fetchone():
             break
         free = f"{name}-{number}"
     return free

@@ -114,3 +114,16 @@ def test_names_leave_room_for_numbers() -> None:
     for sign in "a字𐌰":
         assert 40 <= len(file_name(sign * 200).encode()) <= 180
     assert file_name("𐌰" * 200).isprintable()
+
+
+def test_batches_of_one_folder_keep_their_summaries_apart(store: Store, tmp_path: Path) -> None:
+    """Their files are named apart, whatever their sources are called; a batch elsewhere has names of its own."""
+    for name, folder in (("first", "out"), ("second", "out"), ("third", "elsewhere")):
+        source = tmp_path / name / "Report.txt"
+        source.parent.mkdir()
+        source.write_text(story(6).text, "utf-8")
+        store.batches.open(Batch(name, record_json(BatchRequest(DraftConfig())), {}, str(tmp_path / folder)))
+        add_items(store, name, [str(source), str(source.with_name("report.txt"))])
+    files = {name: [item.file for item in store.batches.items(name)] for name in ("first", "second", "third")}
+    assert [file.casefold() for file in files["third"]] == [file.casefold() for file in files["first"]]
+    assert len({file.casefold() for name in ("first", "second") for file in files[name]}) == 4

@@ -71,6 +71,7 @@ def test_frame_names_failed_documents() -> None:
     assert [(row["source"], row["state"]) for row in rows] == [("a", "done"), ("b", "failed")]
     assert rows[1]["error"] == "it has no words"
     assert rows[0]["coverage"] == 0.5
+    assert rows[0]["summary"] == "Words."
 
 
 @pytest.mark.slow

@@ -203,9 +203,11 @@ async def test_manual_run_is_answered_in_its_graph(bench: Bench) -> None:
         waiting = await graph.ainvoke({"order": {**bench.task, **REVIEWED}}, thread(), context=session)
         run = waiting["__interrupt__"][0].value["run"]
         assert await session.question(run) is None
-        with pytest.raises(RunError, match="another checkpointer") as caught:
+        with pytest.raises(RunError, match="in a thread of a graph of your own") as caught:
             await session.resume(run, answer={"stop": True})
-        assert "Command(resume=...)" in caught.value.hint
+        assert "await graph.ainvoke(Command(resume=...), config, context=session)" in caught.value.hint
+        question = (await graph.aget_state(thread())).interrupts[0].value
+        assert question["run"] == run
         result = (await graph.ainvoke(Command(resume={"stop": True}), thread(), context=session))["result"]
     assert bench.store.runs.get(result["run"]).status == "done"
 

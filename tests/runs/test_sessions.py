@@ -26,13 +26,40 @@ async def test_closed_session_says_so(tmp_path: Path) -> None:
     events = session.stream(MINUTES, words=12)
     await anext(events)
     await session.aclose()
-    with pytest.raises(redraft.errors.StoreError) as of_result:
-        await session.result("3fa2c1d0")
     with pytest.raises(redraft.errors.StoreError) as of_events:
         async for _ in events:
             pass
-    for raised in (of_result, of_events):
-        assert "the session was closed" in raised.value.hint
+    assert "the session was closed" in of_events.value.hint
+    calls = (
+        session.result("3fa2c1d0"),
+        session.runs(),
+        session.add(MINUTES),
+        session.summarize(MINUTES, words=12),
+        session.fork("3fa2c1d0", 0),
+        session.ask(MINUTES, "Who met?", follow="3fa2c1d0"),
+        session.question("3fa2c1d0"),
+        session.checkpointer(),
+    )
+    for call in calls:
+        with pytest.raises(UsageError, match=r"the session on .*redraft\.db is closed") as raised:
+            await call
+        assert f"`async with redraft.Session({str(tmp_path / 'redraft.db')!r}) as session`" in raised.value.hint
+    await session.aclose()
+
+
+async def test_runs_are_listed(tmp_path: Path) -> None:
+    async with Session(tmp_path / "redraft.db") as session:
+        drafted = await session.summarize(MINUTES, words=12)
+        judged = await session.evaluate(FERRY, "The ferry sank in March.", metrics=["consistency"])
+        assert [run.run for run in await session.runs()] == [judged.run.id, drafted.run.id]
+        assert [run.run for run in await session.runs(1)] == [judged.run.id]
+        (listed,) = await session.runs(status="done", document="minutes", model="extractive")
+        assert (listed.run, listed.kind, listed.title) == (drafted.run.id, "summarize", "Minutes")
+        assert await session.runs(kind="refine") == []
+        with pytest.raises(UsageError, match="is not a status of runs"):
+            await session.runs(status="finished")
+        with pytest.raises(UsageError, match="0 runs cannot be listed"):
+            await session.runs(0)
 
 
 @pytest.mark.filterwarnings("error")
@@ -81,7 +108,7 @@ async def test_results_are_read_by_id_or_result() -> None:
             redraft.records.built_keyfacts(session.store, packed.run.id)
         with pytest.raises(redraft.errors.RunError, match="made no summary: it builds questions") as raised:
             await session.fork(packed.run.id, 0)
-        assert "session.store.runs.latest" in raised.value.hint
+        assert "await session.runs()" in raised.value.hint
         with pytest.raises(redraft.errors.RunError, match="does not compare summaries") as raised:
             redraft.records.compared(session.store, packed.run.id)
     assert "session.compare(source, first, second)" in raised.value.hint
@@ -99,3 +126,13 @@ def test_traces_need_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("langsmith.run_trees._CLIENT", None)
     with pytest.raises(UsageError, match="tracing to LangSmith needs a key"):
         Session(":memory:", trace_to_langsmith=True)
+
+
+async def test_built_in_reviser_says_what_it_dropped() -> None:
+    evidence = redraft.Evidence("The mill burned down in May.")
+    request = redraft.Finding("review", "request", "add", "Name the mill.", expected="The mill", evidence=evidence)
+    async with Session(":memory:") as session:
+        text = "The ferry sank in March off the island of Sarn."
+        result = await session.refine(FERRY, text, words=10, goals={"consistency": 0.9}, findings=[request])
+    assert result.summary == "The mill burned down in May."
+    assert result.notes == ("to keep the limit, the built-in model dropped 1 sentence without a finding",)

@@ -115,8 +115,37 @@ def test_synchronous_session_raises_the_same_errors() -> None:
             session.summarize("nowhere.md")
         with pytest.raises(redraft.errors.RunError):
             session.result("nowhere")
+        refined = session.refine(MINUTES, SAID, goals={"consistency": 0.5})
+        with pytest.raises(redraft.errors.RunError, match="is not waiting for an answer") as raised:
+            session.resume(refined.run.id, answer={})
+        assert raised.value.hint == f"see `session.result({refined.run.id!r})`"
+        assert [run.run for run in session.runs(kind="refine")] == [refined.run.id]
+        assert "consistency" in session.metrics()
         with pytest.raises(TypeError, match="unexpected"):
             session.result("nowhere", of=1)  # type: ignore[call-arg]
+
+
+def test_closed_session_names_a_blocking_one(tmp_path: Path) -> None:
+    with redraft.Session(tmp_path / "redraft.db") as session:
+        pass
+    with pytest.raises(redraft.UsageError, match="is closed") as raised:
+        session.summarize(MINUTES)
+    assert raised.value.hint.startswith("open another one: `with redraft.Session(")
+    with pytest.raises(redraft.UsageError, match="is closed"):
+        next(session.stream(MINUTES))
+
+
+async def slow_reply(request: redraft.Request[Any, Any]) -> str:
+    await asyncio.sleep(60)
+    return SAID
+
+
+def test_single_call_has_a_timeout(tmp_path: Path) -> None:
+    model = redraft.testing.FunctionModel(slow_reply)
+    with pytest.raises(redraft.errors.DeadlineError, match="took longer than") as raised:
+        redraft.summarize(MINUTES, store=tmp_path / "redraft.db", model=model, strategy="direct", words=12, timeout=0.2)
+    assert raised.value.hint == f"go on with `session.resume({raised.value.run!r})`"
+    assert raised.value.run
 
 
 @pytest.mark.slow
@@ -128,8 +157,9 @@ def test_interrupted_run_can_be_resumed() -> None:
             started.append(event.run)
 
     with redraft.Session(":memory:", model=model, observer=note) as session:
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt) as interrupt:
             session.summarize(MINUTES, strategy="direct", words=12)
+        assert vars(interrupt.value)["run"] == started[0]
         assert model.ended.is_set()
         assert session.result(started[0]).status == "interrupted"
         model.held = False

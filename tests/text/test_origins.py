@@ -7,15 +7,16 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from redraft.domain import Span
 from redraft.text.languages import LanguageSpan
-from redraft.text.origin_chains import ComposedOrigin, DerivedText, Excerpt, compose, drift
+from redraft.text.origin_chains import ComposedOrigin, DerivedText, compose, drift
 from redraft.text.origins import MAX_PLACES, Index, Link, OriginTracer, SentenceOrigin
 from redraft.text.quotes import shares_names
 from redraft.text.reply_cleanup import needs_tidying
+from redraft.text.sentences import sentences
 from redraft.text.vectors import Embeddings
 from redraft.text.word_keys import keys, words
 from tests.text.hostile import raw_texts
@@ -73,19 +74,26 @@ def test_links_are_within_parents_three_at_most(parents: list[str], child: str) 
 @pytest.mark.slow
 @relaxed
 @given(st.lists(raw_texts, min_size=1, max_size=3), st.randoms())
+@example(["He waited..." * 68, "He waited..." * 100], Random(1)).via("not detected as English, it is one sentence")
+@example(["AAAA", f"{'A' * 55}.A"], Random(1)).via("in English, a sentence ends within its word")
 def test_an_exact_copy_is_always_found(parents: list[str], chance: Random) -> None:
-    known = [sentence for parent in parents for sentence in index(parent, "en").texts]
-    assume(known)
-    copied = chance.choice(known)
-    first = words(copied)[0].start
+    tracer = OriginTracer(parents)
+    copies = [
+        (parent[slice(*span)], language)
+        for parent, every in zip(parents, tracer.indexes, strict=True)
+        for span, language in zip(every.spans, every.languages, strict=True)
+        if span in every.sentences  # and no piece of an overlong sentence, which may be cut within a word
+    ]
+    assume(copies)
+    copied, language = chance.choice(copies)
+    first = words(copied, language)[0].start
     assume(copied[max(0, first - 1)] not in "'’")  # it is a mark, and yet makes another word of the one behind it
-    # In a text without spaces ("A.K") a sentence may end within a word, whose part is another word.
-    assume(any(set(keys(copied)) <= set(keys(parent)) for parent in parents))
     # What is one sentence beside others may be several by itself.
-    for each_origin in OriginTracer(parents).trace(copied) if len(index(copied, "en")) == 1 else ():
-        (origin,) = each_origin.links
-        assert (origin.method, origin.weight) == ("quotation", 1.0)
-        assert keys(parents[origin.text][origin.span.start : origin.span.end]) == keys(copied)
+    assume(sentences(copied) == [Span(0, len(copied))])
+    (traced,) = tracer.trace(copied)
+    (origin,) = traced.links
+    assert (origin.method, origin.weight) == ("quotation", 1.0)
+    assert keys(parents[origin.text][slice(*origin.span)], language) == keys(copied, language)
 
 
 def test_marked_copy_is_found_at_its_place() -> None:
@@ -176,9 +184,9 @@ def link(text: int, start: int, end: int, weight: float) -> Link:
 def test_path_is_as_strong_as_its_weakest() -> None:
     low = DerivedText(
         (SentenceOrigin(Span(0, 9), (link(0, 5, 9, 0.9),)), SentenceOrigin(Span(10, 20), (link(0, 20, 30, 0.5),))),
-        (Excerpt(1000),),
+        (1000,),
     )
-    other = DerivedText((SentenceOrigin(Span(0, 9)),), (Excerpt(0),))
+    other = DerivedText((SentenceOrigin(Span(0, 9)),), (0,))
     top = DerivedText((SentenceOrigin(Span(0, 50), (link(0, 12, 15, 0.8), link(1, 0, 4, 0.7))),), (low, other))
     (origin,) = compose(top)
     (place,) = origin.places
@@ -187,19 +195,19 @@ def test_path_is_as_strong_as_its_weakest() -> None:
 
 
 def test_best_way_counts_and_a_dead_one_is_named() -> None:
-    low = DerivedText((SentenceOrigin(Span(0, 9), (link(0, 5, 9, 0.9),)),), (Excerpt(0),))
+    low = DerivedText((SentenceOrigin(Span(0, 9), (link(0, 5, 9, 0.9),)),), (0,))
     for weights in ((0.5, 0.8), (0.8, 0.5)):
         links = tuple(link(at, 0, 9, weight) for at, weight in enumerate(weights))
         (origin,) = compose(DerivedText((SentenceOrigin(Span(0, 50), links),), (low, low)))
         assert [(place.span, place.weight) for place in origin.places] == [(Span(5, 9), 0.8)]
 
-    low = DerivedText((SentenceOrigin(Span(0, 9)),), (Excerpt(0),))
+    low = DerivedText((SentenceOrigin(Span(0, 9)),), (0,))
     (origin,) = compose(DerivedText((SentenceOrigin(Span(0, 50), (link(0, 2, 5, 0.8),)),), (low,)))
     assert origin == ComposedOrigin(Span(0, 50), (), (link(0, 2, 5, 0.8),))
 
 
 def test_drift_is_where_the_two_maps_disagree() -> None:
-    (there,) = compose(DerivedText((SentenceOrigin(Span(0, 9), (link(0, 10, 20, 0.8),)),), (Excerpt(100),)))
+    (there,) = compose(DerivedText((SentenceOrigin(Span(0, 9), (link(0, 10, 20, 0.8),)),), (100,)))
     nowhere = ComposedOrigin(Span(0, 9), ())
     assert drift(there, SentenceOrigin(Span(0, 9), (link(0, 115, 130, 0.8),))) == ""
     assert drift(there, SentenceOrigin(Span(0, 9), (link(0, 15, 30, 0.8),))) == "elsewhere"

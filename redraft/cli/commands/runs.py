@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import UTC, datetime
-from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -14,7 +13,6 @@ from redraft.cli.output_files import Form, form_of, form_options, hand_over, ren
 from redraft.cli.sections import command
 from redraft.domain import record_json
 from redraft.errors import UsageError
-from redraft.order import ExperimentPart
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count
 
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
     from redraft.report.history.citations import CitationForm
     from redraft.report.history.results import Result
     from redraft.report.outputs.formats import Format
-    from redraft.store.runs import Run
     from redraft.store.store import Store
     from redraft.text.vectors import Encoder
 
@@ -61,14 +58,11 @@ Examples:
 def runs(limit: int, show_all: bool, db: str | None, as_json: bool, **filters: str | None) -> int:
     """List the latest runs. Runs of experiments and chapters need --all, or --kind."""
     from redraft.cli.views.markdown import show_record
-    from redraft.report.history.summaries import summary_of
+    from redraft.report.history.summaries import latest_runs
     from redraft.report.markdown.lists import runs_markdown
 
     with parse_options.store_to_read(db) as store:
-        store.runs.check_filter(filters["kind"], filters["status"])
-        stored_runs = _matching_runs(store, limit, show_all=show_all, **filters)
-        all_of_them = (store.runs.readable(run.id, partial(summary_of, store, run)) for run in stored_runs)
-        run_summaries = [run for run in all_of_them if run is not None]
+        run_summaries = latest_runs(store, limit, include_parts=show_all, **filters)
         damaged = dict(store.runs.damaged)
         any_at_all = bool(run_summaries or store.runs.latest(1))
     if run_summaries or as_json or not damaged:
@@ -82,36 +76,8 @@ def runs(limit: int, show_all: bool, db: str | None, as_json: bool, **filters: s
     return 0
 
 
-def _matching_runs(
-    store: Store,
-    limit: int,
-    *,
-    show_all: bool,
-    kind: str | None,
-    status: str | None,
-    document: str | None,
-    model: str | None,
-) -> list[Run]:
-    from redraft.store.runs import INCOMPLETE, KILLED
-
-    stored_as = {KILLED: "running", INCOMPLETE: "done"}
-
-    def wanted(run: Run) -> bool:
-        of_another = run.experiment is not None or isinstance(run.order, ExperimentPart) or store.parents_of([run.id])
-        right = run.kind == kind if kind else show_all or not of_another
-        return right and (status is None or store.status(run) == status)
-
-    return store.runs.latest(
-        limit,
-        status=stored_as.get(status or "", status),
-        model=model,
-        documents=store.documents.named(document) if document else None,
-        wanted=wanted,
-    )
-
-
 @command()
-@click.argument("run_id", metavar="RUN")
+@options.run_argument
 @options.typed_option(
     "--pieces", section="output", is_flag=True, help="Show the partial summaries that the summary was made from."
 )
@@ -146,7 +112,8 @@ def show(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Show RUN: its summary on stdout, its scores and cost on stderr. The beginning of its id is enough.
+    """Show RUN: its summary on stdout, its scores and cost on stderr. The beginning of its id is enough; `last` is the
+    newest run.
 
     `redraft trace RUN` shows its findings. For a run that built questions or key facts, compared two summaries, or
     asked a question, it shows these, the verdict, or the answer with its citations.
@@ -245,7 +212,7 @@ text, prompts and replies unless --no-source is given.
 
 
 @command(epilog=_EXPORT_EPILOG)
-@click.argument("run_id", metavar="RUN")
+@options.run_argument
 @form_options("html", "markdown", "json")
 @options.typed_option(
     "--no-source",
@@ -272,7 +239,7 @@ def export(
     from redraft.report.markdown.lineage import run_markdown
     from redraft.report.pages.dossier import dossier_page
 
-    chosen_form = form_of(form, output, f"redraft export {run_id} -o dossier.html")
+    chosen_form = form_of(form, output, f"redraft export {run_id} -o dossier.html", run_id)
     encoder = parse_options.encoder(embeddings)
     with parse_options.store_to_read(db) as store:
         if chosen_form == "markdown":

@@ -206,7 +206,7 @@ async def _mark(cell: SampledChunks, item: MarkedChunk, judge: Judge, runner: Ex
     with GuardedStage(MARKING, runner) as stage:
         excerpt = JudgeChunkInput(excerpt=cell.document.text[chunk.span.start : chunk.span.end])
         marks = (await judge.ask(JUDGE_CHUNK, excerpt, _MARKS_TOKENS, name)).value
-    return replace(item, marks=marks, failure=stage.failure)
+    return replace(item, marks=marks, failure=stage.failure, runs=cell.runs)
 
 
 def mark_frame(items: Sequence[MarkedChunk]) -> Frame:

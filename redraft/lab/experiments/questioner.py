@@ -25,7 +25,7 @@ from redraft.agents.judge import (
 )
 from redraft.domain import Document, Span
 from redraft.errors import RejectedRequest, ReplyError
-from redraft.evaluators.reference.keyfact_builder import FailedReplies
+from redraft.evaluators.reference.keyfact_builder import FailedReplies, build_error
 from redraft.events import Notice, Observer
 from redraft.lab.experiments.typed_questions import (
     THIRDS,
@@ -78,11 +78,11 @@ class Questioner:
     ) -> qa.TypedReply:
         """Return one question of a type about a paragraph, preferably about what a summary of the document mentions."""
         typed_input = qa.AskTypedInput(summary=summary, context=context, excerpt=paragraph, type=of_type)
-        return (await self.judge.ask(qa.ASK_TYPED, typed_input, self.judge.entry_tokens(TYPED_QUESTION), label)).value
+        return (await self.judge.ask(qa.ASK_TYPED, typed_input, TYPED_QUESTION.tokens(self.judge.wording), label)).value
 
     async def answer(self, text: str, questions: Sequence[str], at_once: int, label: str) -> ItemResults[Response]:
         """Return the model's answer to each question from this text alone."""
-        tokens_each = self.judge.entry_tokens(TYPED_ANSWER)
+        tokens_each = TYPED_ANSWER.tokens(self.judge.wording)
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Response]:
             items = [QuestionItem(id=n + 1, question=questions[n]) for n in numbers]
@@ -98,7 +98,7 @@ class Questioner:
 
     async def verdicts(self, pairs: Sequence[qa.AnswerPair], document: Document) -> ItemResults[JudgedAnswer]:
         """Return whether each answer is right; the same answer to a question is judged once."""
-        tokens_each = self.judge.entry_tokens(VERDICT)
+        tokens_each = VERDICT.tokens(self.judge.wording)
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[JudgedAnswer]:
             answer_pairs = [pairs[n].model_copy(update={"id": n + 1}) for n in numbers]
@@ -158,9 +158,9 @@ class TypedQuestionBuilder:
 
     async def build(self) -> TypedQuestions:
         """Write all questions, in paragraph order. Failures are recorded and do not stop the rest."""
-        misses, document = FailedReplies(), self.reader.document
+        failures, document = FailedReplies(), self.reader.document
         question_slots = slots(document.text, self.end, self.each)
-        outcomes = await gather_all(self._question(slot, misses) for slot in question_slots)
+        outcomes = await gather_all(self._question(slot, failures) for slot in question_slots)
         troubles = [problem for problem in outcomes if isinstance(problem, str)]
         by_words: dict[str, TypedQuestion] = {}
         for slot, question in zip(question_slots, outcomes, strict=True):
@@ -170,8 +170,8 @@ class TypedQuestionBuilder:
             ):
                 troubles += [f"no {slot.name}: it is a duplicate"]
         if not by_words:
-            raise misses.build_error(
-                "the model returned no typed question", troubles[0] if troubles else "", document.title
+            raise build_error(
+                failures, "the model returned no typed question", troubles[0] if troubles else "", document.title
             )
         for trouble in troubles:
             self.observer(Notice(trouble))
@@ -179,7 +179,7 @@ class TypedQuestionBuilder:
         model = self.judge.model.identity
         return TypedQuestions(document.id, model, self.end, questions, tuple(troubles))
 
-    async def _question(self, slot: QuestionSlot, misses: FailedReplies) -> TypedQuestion | str:
+    async def _question(self, slot: QuestionSlot, failures: FailedReplies) -> TypedQuestion | str:
         """Write the question of a slot from the first paragraph that yields one; returns what went wrong."""
         why = "there is no paragraph to ask about"
         for at, paragraph in enumerate(slot.paragraphs, 1):
@@ -205,7 +205,7 @@ class TypedQuestionBuilder:
                 flaw = flaw_of(question, self.reader.text(paragraph))
                 why = f"the model's question {flaw}" if flaw else await self._answered(question)
             except (ReplyError, RejectedRequest) as error:
-                misses.note(error)
+                failures.append(error)
                 why = error.message
             else:
                 if not why:

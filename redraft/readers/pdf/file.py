@@ -101,11 +101,22 @@ class _PdfReader:
     def read(self) -> ReadText:
         self._file.init_forms()
         pages = [self._lines(at) for at in range(len(self._file))]
-        self._refuse_pictures(pages)
+        if self._scanned and not any(lines for at, lines in enumerate(pages) if at not in self._scanned):
+            what = "its page is a picture" if len(pages) == 1 else f"its pages are pictures ({_listed(self._scanned)})"
+            raise DocumentError(f"{what}, as in a scanned book, and contain no text", place=self._name, hint=_OCR)
+        text = "".join(line.text for lines in pages for line in lines)
+        if (odd := len(_ODD.findall(text))) > 0.3 * max(1, len(text)):
+            raise DocumentError("its characters cannot be identified", place=self._name, hint=_OCR)
+        if odd > 0.01 * len(text):
+            self._builder.oddities.append(f"{odd:,} of its characters cannot be identified")
+
         heads = RunningHeads(pages)
         paragraphs = list(Layout([heads.without(at) for at in range(len(pages))]).paragraphs())
         _set_levels(self._outline(), paragraphs)
-        self._add(paragraphs, self._labels(heads))
+        # The labels of the file, else the printed page numbers, else the page positions.
+        declared = [self._file.get_page_label(at) for at in range(len(pages))]
+        labels = declared if any(declared) else map(heads.printed, range(len(pages)))
+        self._add(paragraphs, [one_line(label, 20) or str(at) for at, label in enumerate(labels, 1)])
         self._record_gaps(heads)
         language = _string(raw.FPDFCatalog_GetLanguage, self._file.raw)
         language = language if len(language) < _LONGEST_LANGUAGE else ""
@@ -129,40 +140,21 @@ class _PdfReader:
         if len("".join(page_text.text.split())) < _MIN_CHARACTERS:
             pictures = page.get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE], max_depth=3)
             self._scanned += [at] * any(True for _ in pictures)
-        self._leave_out_annotations(page)
+        forms = self._file.formenv.raw if self._file.formenv else None
+        for number in range(raw.FPDFPage_GetAnnotCount(page.raw)):
+            annotation = raw.FPDFPage_GetAnnot(page.raw, number)
+            what = _ANNOTATIONS.get(raw.FPDFAnnot_GetSubtype(annotation), "comments")
+            content = ""
+            if what == "comments":
+                content = _string(raw.FPDFAnnot_GetStringValue, annotation, b"Contents")
+            elif forms and what and raw.FPDFAnnot_GetFormFieldType(forms, annotation) in _TEXT_FIELDS:
+                content = _string(raw.FPDFAnnot_GetFormFieldValue, forms, annotation)
+            if content:
+                self._builder.leave_out(what, text=content)
+            raw.FPDFPage_CloseAnnot(annotation)
         text.close()
         page.close()
         return lines
-
-    def _leave_out_annotations(self, page: pdfium.PdfPage) -> None:
-        forms = self._file.formenv.raw if self._file.formenv else None
-        for at in range(raw.FPDFPage_GetAnnotCount(page.raw)):
-            annotation = raw.FPDFPage_GetAnnot(page.raw, at)
-            what = _ANNOTATIONS.get(raw.FPDFAnnot_GetSubtype(annotation), "comments")
-            text = ""
-            if what == "comments":
-                text = _string(raw.FPDFAnnot_GetStringValue, annotation, b"Contents")
-            elif forms and what and raw.FPDFAnnot_GetFormFieldType(forms, annotation) in _TEXT_FIELDS:
-                text = _string(raw.FPDFAnnot_GetFormFieldValue, forms, annotation)
-            if text:
-                self._builder.leave_out(what, text=text)
-            raw.FPDFPage_CloseAnnot(annotation)
-
-    def _refuse_pictures(self, pages: Sequence[Sequence[PdfLine]]) -> None:
-        if self._scanned and not any(lines for at, lines in enumerate(pages) if at not in self._scanned):
-            what = "its page is a picture" if len(pages) == 1 else f"its pages are pictures ({_listed(self._scanned)})"
-            raise DocumentError(f"{what}, as in a scanned book, and contain no text", place=self._name, hint=_OCR)
-        text = "".join(line.text for lines in pages for line in lines)
-        if (odd := len(_ODD.findall(text))) > 0.3 * max(1, len(text)):
-            raise DocumentError("its characters cannot be identified", place=self._name, hint=_OCR)
-        if odd > 0.01 * len(text):
-            self._builder.oddities.append(f"{odd:,} of its characters cannot be identified")
-
-    def _labels(self, heads: RunningHeads) -> list[str]:
-        """Return the page labels: those of the file, else the printed page numbers, else the page positions."""
-        declared = [self._file.get_page_label(at) for at in range(len(self._file))]
-        labels = declared if any(declared) else map(heads.printed, range(len(declared)))
-        return [one_line(label, 20) or str(at) for at, label in enumerate(labels, 1)]
 
     def _outline(self) -> list[tuple[int, str, int]]:
         """Return the entries of the outline: level, title and page."""
@@ -187,7 +179,7 @@ class _PdfReader:
 
     def _add(self, paragraphs: Sequence[Paragraph], labels: Sequence[str]) -> None:
         """Add paragraphs and marks of the pages on which they begin, with labels."""
-        at_page, last_kind = -1, ""
+        builder, at_page, last_kind = self._builder, -1, ""
         for paragraph in paragraphs:
             runs: list[Run] = []
             for page, text in paragraph.parts:
@@ -195,28 +187,19 @@ class _PdfReader:
                     runs.append(Anchor(labels[page], f"#page={page + 1}"))
                 at_page = page
                 runs.append(text)
+            start, between = builder.length, "\n" if paragraph.kind == last_kind == "item" else "\n\n"
             if paragraph.level:
-                self._builder.heading(paragraph.level, runs)
+                builder.heading(paragraph.level, runs)
             elif paragraph.kind == "table":
-                self._add_table(runs)
+                for run in runs:
+                    for row in [run] if isinstance(run, Anchor) else run.split("\n"):
+                        between = "\n" if builder.add([row], between=between).end > start else between
+                builder.mark("table", builder.span_since(start))
             else:
-                between = "\n" if paragraph.kind == last_kind == "item" else "\n\n"
-                span = self._builder.add(runs, between=between)
+                span = builder.add(runs, between=between)
                 if paragraph.kind in ("note", "caption"):
-                    label = paragraph.label if paragraph.kind == "note" else paragraph.text
-                    self._builder.mark(paragraph.kind, span, label)
+                    builder.mark(paragraph.kind, span, paragraph.label if paragraph.kind == "note" else paragraph.text)
             last_kind = paragraph.kind
-
-    def _add_table(self, runs: Sequence[Run]) -> None:
-        start, between = self._builder.length, "\n\n"
-        for run in runs:
-            if isinstance(run, Anchor):
-                self._builder.begin_page(run)
-                continue
-            for row in run.split("\n"):
-                self._builder.add([row], between=between)
-                between = "\n"
-        self._builder.mark("table", self._builder.span_since(start))
 
     def _record_gaps(self, heads: RunningHeads) -> None:
         """Record what of the file is not in its text."""

@@ -74,10 +74,33 @@ class RunningHeads:
         """The largest letters in which a line occurs, by its key."""
         for line in every:
             self._titles[_key(line)] = max(line.size, self._titles[_key(line)])
-        self._places = self._places_of_heads()
-        self._offset = self._printed_offset()
         self.heads = 0
         self.numbers = 0
+
+        # Many pages have a line where heads are, it is always apart from the text, as the first line of the text seldom
+        # is, and some of these lines recur, as the title of a book does beside those of its chapters.
+        heads: dict[tuple[int, int, bool], list[str]] = defaultdict(list)
+        for edge in (edge for edges in self._edges[1:] for edge in edges if not edge.may_be_note):
+            heads[edge.place].append(edge.key[0])
+        rest = [line for lines in pages[1:] for line in lines]
+        lines_at = Counter(EdgeLine(line, is_head).place for is_head in (True, False) for line in rest)
+        fewest = max(_TWICE, _MIN_PAGES * len(pages))
+        self._places: set[tuple[int, int, bool]] = set()
+        for place, keys in heads.items():
+            repeated = sum(count for count in Counter(keys).values() if count > 1)
+            if len(keys) >= max(fewest, _NEARLY_ALL * lines_at[place]) and repeated >= _MIN_AGAIN * len(keys):
+                self._places.add(place)
+
+        votes: Counter[int] = Counter()
+        with_notes: Counter[int] = Counter()
+        for page, edges in enumerate(self._edges):
+            votes.update({number - page for edge in edges if not edge.may_be_note for number in edge.numbers})
+            with_notes.update({number - page for edge in edges for number in edge.numbers})
+        # Note numbers increase like page numbers, but rarely by one per page.
+        votes |= Counter({at: count for at, count in with_notes.items() if count >= _NEARLY_ALL * len(pages)})
+        offset, count = votes.most_common(1)[0] if votes else (0, 0)
+        self._offset = offset if count >= max(_TWICE, len(pages) // 3) else None
+        """The printed page number minus the page's position; None if most pages have no number."""
 
     def without(self, page: int) -> list[PdfLine]:
         """Return the lines of a page without heads, feet and page numbers."""
@@ -104,70 +127,30 @@ class RunningHeads:
         return str(page + self._offset) if self._offset is not None and page + self._offset > 0 else ""
 
     def _is_head(self, page: int, edge: EdgeLine) -> bool:
-        """Return whether a line is a head or foot: it repeats a title in smaller letters, recurs on nearby pages, ends
-        with its page's number, or is where most pages have a head."""
-        return (
-            edge.line.size * _LARGER < self._titles[edge.key[0]]
-            or self._is_repeated(page, edge)
-            or self._is_numbered(page, edge)
-            or (edge.place in self._places and not edge.may_be_note)
-        )
+        """Return whether a line is a head or foot: it repeats a title in smaller letters, is where most pages have a
+        head, recurs on nearby pages, or ends with its page's number."""
+        is_at_place = edge.place in self._places and not edge.may_be_note
+        if is_at_place or edge.line.size * _LARGER < self._titles[edge.key[0]]:
+            return True
 
-    def _is_repeated(self, page: int, edge: EdgeLine) -> bool:
-        """Return whether a line recurs on nearby pages in letters not much smaller, unlike a title in the heads."""
+        # On nearby pages it must recur in letters not much smaller, unlike a title in the heads.
         near = range(max(0, page - _NEAR), min(len(self._pages), page + _NEAR + 1))
-        same = [
-            self._by_key[neighbour][edge.key]
-            for neighbour in near
-            if neighbour != page and edge.key in self._by_key[neighbour]
-        ]
+        same = [self._by_key[at][edge.key] for at in near if at != page and edge.key in self._by_key[at]]
         if edge.may_be_note:
             # "3 Ibid." and "4 Ibid." are two notes.
-            same = [neighbour_edge for neighbour_edge in same if neighbour_edge.line.text == edge.line.text]
-        count = sum(edge.line.size <= _LARGER * neighbour_edge.line.size for neighbour_edge in same)
+            same = [neighbour for neighbour in same if neighbour.line.text == edge.line.text]
+        count = sum(edge.line.size <= _LARGER * neighbour.line.size for neighbour in same)
         if len(self._pages) <= _TWICE:
-            return count > 0 and edge.line.size < self._usual / _LARGER
-        return count >= min(_TWICE, len(self._pages) - 2)
+            is_repeated = count > 0 and edge.line.size < self._usual / _LARGER
+        else:
+            is_repeated = count >= min(_TWICE, len(self._pages) - 2)
+        if is_repeated or self._offset is None or page + self._offset not in edge.numbers:
+            return is_repeated
 
-    def _is_numbered(self, page: int, edge: EdgeLine) -> bool:
-        """Return whether a line ends with its page's number, like a head that only a few pages have.
-
-        A line that begins with it may be a chapter's title, unless it recurs on another page.
-        """
-        if self._offset is None or page + self._offset not in edge.numbers:
-            return False
-        neighbours = (neighbour for neighbour in (page - 2, page + 2) if 0 <= neighbour < len(self._pages))
+        # A line that begins with its page's number may be a chapter's title, unless it recurs on another page.
         is_last = re.search(rf"\D{page + self._offset}\Z", edge.line.text.strip()) is not None
-        return is_last or any(edge.key in self._by_key[neighbour] for neighbour in neighbours)
-
-    def _places_of_heads(self) -> set[tuple[int, int, bool]]:
-        """Return the places of heads and feet: many pages have a line there, it is always apart from the text, as the
-        first line of the text seldom is, and some of these lines recur, as the title of a book does beside those of its
-        chapters."""
-        heads: dict[tuple[int, int, bool], list[str]] = defaultdict(list)
-        for edge in (edge for edges in self._edges[1:] for edge in edges if not edge.may_be_note):
-            heads[edge.place].append(edge.key[0])
-        every = [line for lines in self._pages[1:] for line in lines]
-        lines = Counter(EdgeLine(line, is_head).place for is_head in (True, False) for line in every)
-        fewest = max(_TWICE, _MIN_PAGES * len(self._pages))
-        places = set()
-        for place, keys in heads.items():
-            repeated = sum(count for count in Counter(keys).values() if count > 1)
-            if len(keys) >= max(fewest, _NEARLY_ALL * lines[place]) and repeated >= _MIN_AGAIN * len(keys):
-                places.add(place)
-        return places
-
-    def _printed_offset(self) -> int | None:
-        """Return the printed page number minus the page's position; None if most pages have no number."""
-        votes: Counter[int] = Counter()
-        with_notes: Counter[int] = Counter()
-        for page, edges in enumerate(self._edges):
-            votes.update({number - page for edge in edges if not edge.may_be_note for number in edge.numbers})
-            with_notes.update({number - page for edge in edges for number in edge.numbers})
-        # Note numbers increase like page numbers, but rarely by one per page.
-        votes |= Counter({at: count for at, count in with_notes.items() if count >= _NEARLY_ALL * len(self._pages)})
-        offset, count = votes.most_common(1)[0] if votes else (0, 0)
-        return offset if count >= max(_TWICE, len(self._pages) // 3) else None
+        neighbours = (at for at in (page - 2, page + 2) if 0 <= at < len(self._pages))
+        return is_last or any(edge.key in self._by_key[at] for at in neighbours)
 
 
 def _key(line: PdfLine) -> str:
@@ -175,26 +158,29 @@ def _key(line: PdfLine) -> str:
 
 
 def _at_edges(lines: Sequence[PdfLine], low: float, high: float) -> Iterator[EdgeLine]:
-    """Yield the lines of a page that may be heads or feet."""
+    """Yield the lines of a page that may be heads or feet: those of its first and last rows, if a gap or another size
+    separates these from the rows next to them."""
     rows: list[list[PdfLine]] = []
     for line in sorted(lines, key=lambda line: -line.top):
         if rows and abs(rows[-1][0].bottom - line.bottom) < 2:
             rows[-1].append(line)
         else:
             rows.append([line])
-    upper = [line for row in _apart(rows) for line in row if line.bottom > high]
-    lower = [line for row in _apart(rows[::-1]) for line in row if line.top < low and line not in upper]
-    for edges, is_head in ((upper, True), (lower, False)):
-        yield from (EdgeLine(line, is_head) for line in edges if len(line.text) <= _LONGEST)
-
-
-def _apart(rows: Sequence[list[PdfLine]]) -> Sequence[list[PdfLine]]:
-    """Return the first rows, if a gap or another size separates them from those after them."""
-    for at in range(min(_EDGE, len(rows))):
-        if at + 1 == len(rows):
-            return rows[: at + 1]
-        row, next_row = rows[at][0], rows[at + 1][0]
-        distance = abs(row.bottom - next_row.bottom) / max(row.size, next_row.size, 0.1)
-        if distance > _GAP or abs(row.size - next_row.size) > _OTHER_SIZE * next_row.size:
-            return rows[: at + 1]
-    return []
+    upper: list[PdfLine] = []
+    for is_head, inwards in ((True, rows), (False, rows[::-1])):
+        count = 0
+        for at in range(min(_EDGE, len(inwards))):
+            is_apart = at + 1 == len(inwards)
+            if not is_apart:
+                row, next_row = inwards[at][0], inwards[at + 1][0]
+                distance = abs(row.bottom - next_row.bottom) / max(row.size, next_row.size, 0.1)
+                is_apart = distance > _GAP or abs(row.size - next_row.size) > _OTHER_SIZE * next_row.size
+            if is_apart:
+                count = at + 1
+                break
+        for line in (line for row in inwards[:count] for line in row):
+            is_at_edge = line.bottom > high if is_head else line.top < low and line not in upper
+            if is_at_edge and is_head:
+                upper.append(line)
+            if is_at_edge and len(line.text) <= _LONGEST:
+                yield EdgeLine(line, is_head)

@@ -59,7 +59,6 @@ class Layout:
     """The usual letter size and line spacing of a file, and its words, by which lines are joined to paragraphs."""
 
     def __init__(self, pages: Sequence[Sequence[PdfLine]]) -> None:
-        self._pages = pages
         sizes: Counter[float] = Counter()
         leadings: Counter[float] = Counter()
         indented = followed = 0
@@ -77,14 +76,28 @@ class Layout:
         self._body = sizes.most_common(1)[0][0] if sizes else 1.0
         self._leading = leadings.most_common(1)[0][0] if leadings else 1.0
         self._indents = followed > 0 and indented > 0.05 * followed
+        self._parts: list[tuple[list[PdfLine], list[PdfLine]]] = []
+        """The body of each page, and the notes below its columns, which are smaller and begin with a number."""
+        for lines in pages:
+            self._parts.append(([], []))
+            for column in (list(column) for _, column in groupby(lines, key=lambda line: line.column)):
+                at = len(column)
+                while at and column[at - 1].size < _NOTE_SIZE * self._body:
+                    at -= 1
+                while at < len(column) and not NOTE.match(column[at].text):
+                    at += 1
+                self._parts[-1][0].extend(column[:at])
+                self._parts[-1][1].extend(column[at:])
 
     def paragraphs(self) -> Iterator[Paragraph]:
         """Yield the paragraphs of the file; notes follow the paragraph that continues over the end of their page."""
         paragraph: Paragraph | None = None
         last: PdfLine | None = None
         notes: list[Paragraph] = []
-        parts = [self._body_and_notes(lines) for lines in self._pages]
+
+        parts = self._parts
         numbers = [{match[1] for line in below if (match := NOTE.match(line.text))} for _, below in parts]
+
         for page, (body, below) in enumerate(parts):
             # A note may be on the page after its reference.
             note_numbers = numbers[page].union(*numbers[page + 1 : page + 2])
@@ -106,21 +119,6 @@ class Layout:
             yield paragraph
         yield from notes
 
-    def _body_and_notes(self, lines: Sequence[PdfLine]) -> tuple[list[PdfLine], list[PdfLine]]:
-        """Return the body of a page, and the notes at the foot of its columns, which are smaller and begin with a
-        number."""
-        body: list[PdfLine] = []
-        notes: list[PdfLine] = []
-        for column in (list(column) for _, column in groupby(lines, key=lambda line: line.column)):
-            at = len(column)
-            while at and column[at - 1].size < _NOTE_SIZE * self._body:
-                at -= 1
-            while at < len(column) and not NOTE.match(column[at].text):
-                at += 1
-            body += column[:at]
-            notes += column[at:]
-        return body, notes
-
     def _kind(self, line: PdfLine, is_table: bool) -> Kind:
         if is_table:
             return "table"
@@ -141,7 +139,14 @@ class Layout:
         is_on_page, is_hyphenated = paragraph.parts[-1][0] == page, bool(_HYPHEN_END.search(last.text))
         distance = (last.bottom - line.bottom) / max(line.size, 0.1)
         is_below = is_on_page and 0 < distance <= _LEADING * max(self._leading, 0.8)
-        if kind == "item" and is_below and _is_no_item(paragraph, last, line):
+        is_indented, room = _is_indented(line), last.column[1] - last.right
+        # A line is forced to end if the first word of the next one would have fitted.
+        is_forced = room >= line.first_width + 0.5 * line.size and (
+            ends_sentence(last.text) or last.text.endswith((":", ";")) or room > 0.3 * (last.column[1] - last.column[0])
+        )
+        # A number may be the last word of a sentence: "it was Pan House No. / 3. He left"
+        is_running = paragraph.kind == "text" and not last.text.endswith(":") and not is_forced
+        if kind == "item" and is_below and is_running and line.text[:1].isdigit() and not is_indented:
             return True
         if kind in ("item", "caption") or abs(last.size - line.size) > _SAME_SIZE * max(last.size, line.size):
             return kind in ("item", "caption") and is_hyphenated and kind == paragraph.kind
@@ -149,17 +154,23 @@ class Layout:
             return kind == paragraph.kind and is_below and len(paragraph.text) < _LONGEST_HEADING
         if is_hyphenated:
             return True
+
         if is_on_page and last.column == line.column and last.bottom > line.bottom:
-            return is_below and not _is_ended(paragraph, last, line)
+            # The line before ended its paragraph if this one is indented, or would have had room there.
+            if paragraph.kind == "item":
+                is_outdented = line.left < last.left - 1 and line.left <= line.column[0] + 1
+                return is_below and not (is_outdented and ends_sentence(last.text))
+            is_alike = _is_indented(last) and (len(paragraph.parts) <= 1 or abs(line.left - last.left) <= 1)
+            return is_below and not is_forced and (is_alike or not is_indented)
         if not ends_sentence(last.text):
             return True
-        if paragraph.kind == "item" or _is_forced(last, line) or line.text[:1] in _QUOTES:
+        if paragraph.kind == "item" or is_forced or line.text[:1] in _QUOTES:
             return False
         # A sentence seldom ends a paragraph exactly at the end of a full line, as paragraphs vary in length.
-        return not (self._indents and _is_indented(line))
+        return not (self._indents and is_indented)
 
     def _extend(self, paragraph: Paragraph, line: PdfLine, page: int, note_numbers: set[str]) -> None:
-        """Add a line to a paragraph."""
+        """Add a line to a paragraph, and remove the hyphen that divides a word between them."""
         is_table = paragraph.kind == "table"
         cells = (
             _MARKED.sub(lambda match: "" if match[1] in note_numbers else match[1], cell.text) for cell in line.cells
@@ -168,73 +179,48 @@ class Layout:
         if not paragraph.parts:
             paragraph.parts.append((page, _BULLET.sub("- ", text) if paragraph.kind == "item" else text))
             return
-        at, before = paragraph.parts[-1]
-        before, joint = (before, "\n") if is_table else self._seam(before, text)
-        paragraph.parts[-1:] = [(at, before + joint + text)] if at == page else [(at, before + joint), (page, text)]
 
-    def _seam(self, before: str, after: str) -> tuple[str, str]:
-        """Return a line with any hyphenation removed, and what separates it from the next one."""
-        if not _HYPHEN_END.search(before):
-            return before, "" if _CJK.match(after) and _CJK.match(before[-1:]) else " "
-        bare = before[:-1]
-        if not after[:1].islower():
-            return f"{bare}-", ""
-        first, second = re.search(r"[^\W\d_]+\Z", bare), re.match(r"[^\W\d_]+", after)
-        first_word, second_word = (first[0] if first else "").casefold(), (second[0] if second else "").casefold()
-        is_compound = f"{first_word}-{second_word}" in self._words and first_word + second_word not in self._words
-        return f"{bare}-" if first_word in _TENS or is_compound else bare, ""
+        at, before = paragraph.parts[-1]
+        joint = ""
+        if is_table:
+            joint = "\n"
+        elif not _HYPHEN_END.search(before):
+            joint = "" if _CJK.match(text) and _CJK.match(before[-1:]) else " "
+        elif not text[:1].islower():
+            before = f"{before[:-1]}-"
+        else:
+            bare = before[:-1]
+            first, second = re.search(r"[^\W\d_]+\Z", bare), re.match(r"[^\W\d_]+", text)
+            first_word, second_word = (first[0] if first else "").casefold(), (second[0] if second else "").casefold()
+            is_compound = f"{first_word}-{second_word}" in self._words and first_word + second_word not in self._words
+            before = f"{bare}-" if first_word in _TENS or is_compound else bare
+        paragraph.parts[-1:] = [(at, before + joint + text)] if at == page else [(at, before + joint), (page, text)]
 
 
 def _tables(lines: Sequence[PdfLine]) -> list[bool]:
-    """Return which lines are table rows: consecutive lines with several cells that are not justified prose."""
+    """Return which lines are table rows: consecutive lines with several cells that are not justified prose, or that
+    have the same number of gaps, each of which begins or ends at the same place in both lines."""
     several = [len(line.cells) > 1 and not _LONE_MARK.fullmatch(line.cells[0].text) for line in lines]
+    gaps = [[(before.right, after.left) for before, after in pairwise(line.cells)] for line in lines]
+    # A justified line fills its column, with gaps no wider than justification causes.
+    justified = [
+        abs(line.left - line.column[0]) < 2
+        and abs(line.right - line.column[1]) < 2
+        and max((right - left for left, right in line_gaps), default=0.0) < _WIDEST_GAP * line.size
+        for line, line_gaps in zip(lines, gaps, strict=True)
+    ]
     rows = [False] * len(lines)
-    for at, (pdf_line, following) in enumerate(pairwise(lines)):
+    for at in range(len(lines) - 1):
         if several[at] and several[at + 1]:
-            is_prose = _is_justified(pdf_line) or _is_justified(following)
-            rows[at] = rows[at] or not is_prose or _aligned(pdf_line, following)
-            rows[at + 1] = not is_prose or _aligned(pdf_line, following)
+            is_aligned = len(gaps[at]) == len(gaps[at + 1]) and all(
+                abs(left - next_left) < 1.5 or abs(right - next_right) < 1.5
+                for (left, right), (next_left, next_right) in zip(gaps[at], gaps[at + 1], strict=True)
+            )
+            is_table = is_aligned or not (justified[at] or justified[at + 1])
+            rows[at] = rows[at] or is_table
+            rows[at + 1] = is_table
     return rows
-
-
-def _is_justified(line: PdfLine) -> bool:
-    """Return whether a line fills its column, with gaps no wider than justification causes."""
-    left, right = line.column
-    gaps = (after.left - before.right for before, after in pairwise(line.cells))
-    return abs(line.left - left) < 2 and abs(line.right - right) < 2 and max(gaps) < _WIDEST_GAP * line.size
-
-
-def _aligned(line: PdfLine, following: PdfLine) -> bool:
-    """Return whether two lines have the same number of gaps, and each gap begins or ends at the same place in both."""
-    gaps, following_gaps = (
-        [(a.right, b.left) for a, b in pairwise(each_line.cells)] for each_line in (line, following)
-    )
-    return len(gaps) == len(following_gaps) and all(
-        abs(a[0] - b[0]) < 1.5 or abs(a[1] - b[1]) < 1.5 for a, b in zip(gaps, following_gaps, strict=True)
-    )
-
-
-def _is_no_item(paragraph: Paragraph, last: PdfLine, line: PdfLine) -> bool:
-    """Return whether a leading number is the last word of a sentence: "it was Pan House No. / 3. He left"."""
-    is_running = paragraph.kind == "text" and not last.text.endswith(":") and not _is_forced(last, line)
-    return is_running and line.text[:1].isdigit() and not _is_indented(line)
-
-
-def _is_ended(paragraph: Paragraph, last: PdfLine, line: PdfLine) -> bool:
-    """Return whether the line before ended its paragraph: the next one is indented, or would have had room there."""
-    if paragraph.kind == "item":
-        return line.left < last.left - 1 and line.left <= line.column[0] + 1 and ends_sentence(last.text)
-    is_alike = _is_indented(last) and (len(paragraph.parts) <= 1 or abs(line.left - last.left) <= 1)
-    return (_is_indented(line) and not is_alike) or _is_forced(last, line)
 
 
 def _is_indented(line: PdfLine) -> bool:
     return _INDENTED * line.size < line.left - line.column[0] < 5 * line.size
-
-
-def _is_forced(last: PdfLine, line: PdfLine) -> bool:
-    """Return whether a line was ended although the first word of the next one would have fitted."""
-    room = last.column[1] - last.right
-    if room < line.first_width + 0.5 * line.size:
-        return False
-    return ends_sentence(last.text) or last.text.endswith((":", ";")) or room > 0.3 * (last.column[1] - last.column[0])

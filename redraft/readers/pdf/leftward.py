@@ -59,7 +59,12 @@ def leftward_pieces(letters: Sequence[Letter]) -> Iterator[LinePiece]:
         rows[-1].append(letter)
         height = max(height, letter.top - letter.bottom)
     for row in rows:
-        yield from map(_as_read, _pieces(row))
+        for piece in _pieces(row):
+            # Names and numbers are from left to right.
+            text = _RIGHTWARD.sub(lambda match: match[0][::-1], piece.text)
+            text = _OPENING.sub(lambda match: match[0].translate(_OPENED), text)
+            piece.text = _CLOSING.sub(lambda match: match[0].translate(_CLOSED), text)
+            yield piece
 
 
 def _pieces(row: Sequence[Letter]) -> list[LinePiece]:
@@ -86,11 +91,3 @@ def _pieces(row: Sequence[Letter]) -> list[LinePiece]:
             pieces[-1].first_width = pieces[-1].right - pieces[-1].left
         last = letter
     return pieces
-
-
-def _as_read(piece: LinePiece) -> LinePiece:
-    """Return a piece, of which the text is from right to left, with its names and numbers from left to right."""
-    text = _RIGHTWARD.sub(lambda match: match[0][::-1], piece.text)
-    text = _OPENING.sub(lambda match: match[0].translate(_OPENED), text)
-    piece.text = _CLOSING.sub(lambda match: match[0].translate(_CLOSED), text)
-    return piece

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from statistics import median
 
 RAISED, LOWERED = "\ue0f0", "\ue0f1"
@@ -139,9 +139,8 @@ def _gaps(pieces: Sequence[LinePiece]) -> list[float]:
         changes[int(_BINS * (piece.left - low) / width)] += 1
         changes[min(_BINS, int(_BINS * (piece.right - low) / width)) + 1] -= 1
     gaps: list[float] = []
-    depth, start = 0, -1
-    for at in range(_BINS + 1):
-        depth += changes[at]
+    start = -1
+    for at, depth in enumerate(accumulate(changes[: _BINS + 1])):
         is_open = depth <= _MAX_CROSSING_SHARE * len(pieces) / 2
         if is_open and start < 0:
             start = at
@@ -149,18 +148,17 @@ def _gaps(pieces: Sequence[LinePiece]) -> list[float]:
             if start > 0 and (at - start) * width / _BINS >= _MIN_GAP:
                 gaps.append(low + width * (start + at) / 2 / _BINS)
             start = -1
+
     # A few lines with wide gaps may cause a false gap within a column.
     fewer = [[*gaps[:at], *gaps[at + 1 :]] for at in range(len(gaps))] if len(gaps) > 1 else []
     for candidates in ([gaps], fewer):
-        share, best = max(
-            ((_least_filled(pieces, [low, *edges, high]), edges) for edges in candidates), default=(0.0, gaps)
-        )
-        if share >= _MIN_FILLED:
-            return best
+        filled = [(_share_filled(pieces, [low, *edges, high]), edges) for edges in candidates]
+        if filled and max(filled)[0] >= _MIN_FILLED:
+            return max(filled)[1]
     return []
 
 
-def _least_filled(pieces: Sequence[LinePiece], edges: Sequence[float]) -> float:
+def _share_filled(pieces: Sequence[LinePiece], edges: Sequence[float]) -> float:
     """Return the median line length relative to the column, for the emptiest column; 0 if one is not running text."""
     shares = [1.0]
     for at, (left, right) in enumerate(pairwise(edges)):

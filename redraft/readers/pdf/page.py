@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -33,16 +32,32 @@ class PageText:
         self._box = pdfium.FS_RECTF()
         self._reference = ctypes.byref(self._box)
         self._count = max(0, pdfium.FPDFText_CountChars(raw))
-        self.text = self._characters()
+        buffer = ctypes.create_string_buffer(2 * self._count + 4)
+        target = ctypes.cast(buffer, ctypes.POINTER(ctypes.c_ushort))
+        units = pdfium.FPDFText_GetText(raw, 0, self._count, target)
+        self.text = buffer.raw[: 2 * max(0, units - 1)].decode("utf-16-le", "replace")
+        """The characters, one for each that PDFium counts."""
+        if len(self.text) != self._count:
+            codes = (pdfium.FPDFText_GetUnicode(raw, at) for at in range(self._count))
+            valid = (code if code < 0x110000 and not 0xD800 <= code < 0xE000 else 0xFFFD for code in codes)
+            self.text = "".join(map(chr, valid))
         self.turned = 0
         """The number of rotated words next to the text."""
 
     def pieces(self) -> list[LinePiece]:
         """Return the pieces of lines in file order, or in reading order for right-to-left text."""
         if is_leftward(self.text):
-            upright = (match for match in _WORD.finditer(self.text) if not self._is_turned(match.start()))
-            letters = [letter for match in upright for letter in self._letters(*match.span())]
-            return [replace(piece, text=piece.text.translate(_AS_HYPHEN)) for piece in leftward_pieces(letters)]
+            letters: list[Letter] = []
+            across, up = ctypes.c_double(), ctypes.c_double()
+            for match in (match for match in _WORD.finditer(self.text) if not self._is_turned(match.start())):
+                base: float | None = None
+                for at in range(*match.span()):
+                    pdfium.FPDFText_GetCharOrigin(self._raw, at, ctypes.byref(across), ctypes.byref(up))
+                    origin, height = self._turned_back(across.value, up.value)
+                    base = height if base is None else base
+                    letters.append(Letter(self.text[at], *self._box_of(at), origin, base, match.start()))
+            pieces = leftward_pieces(letters)
+            return [replace(piece, text=piece.text.translate(_AS_HYPHEN)) for piece in pieces]
         line_pieces: list[LinePiece] = []
         end = 0
         for match in _WORD.finditer(self.text):
@@ -63,17 +78,6 @@ class PageText:
             line_pieces[-1].bold = line_pieces[-1].bold and self._is_bold(end - 1)
         return line_pieces
 
-    def _characters(self) -> str:
-        """Return the characters, one for each that PDFium counts."""
-        buffer = ctypes.create_string_buffer(2 * self._count + 4)
-        target = ctypes.cast(buffer, ctypes.POINTER(ctypes.c_ushort))
-        units = pdfium.FPDFText_GetText(self._raw, 0, self._count, target)
-        text = buffer.raw[: 2 * max(0, units - 1)].decode("utf-16-le", "replace")
-        if len(text) == self._count:
-            return text
-        codes = (pdfium.FPDFText_GetUnicode(self._raw, at) for at in range(self._count))
-        return "".join(chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd" for code in codes)
-
     def _word(self, match: re.Match[str]) -> LinePiece:
         """Return a word as a piece, with small raised digits at its beginning or end marked."""
         text, (left, right, bottom, top) = match[0], self._box_of(match.start())
@@ -89,15 +93,6 @@ class PageText:
             if is_small and (note := _NUMBER_OF_NOTE.search(text)):
                 text = f"{text[: note.start()]}{RAISED}{note[0]}{LOWERED}"
         return LinePiece(text.translate(_AS_HYPHEN), left, right, bottom, top, right - left)
-
-    def _letters(self, start: int, end: int) -> Iterator[Letter]:
-        across, up = ctypes.c_double(), ctypes.c_double()
-        base: float | None = None
-        for at in range(start, end):
-            pdfium.FPDFText_GetCharOrigin(self._raw, at, ctypes.byref(across), ctypes.byref(up))
-            origin, height = self._turned_back(across.value, up.value)
-            base = height if base is None else base
-            yield Letter(self.text[at], *self._box_of(at), origin, base, start)
 
     def _is_bold(self, at: int) -> bool:
         if pdfium.FPDFText_GetFontWeight(self._raw, at) >= _BOLD:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, cast
 
 from pydantic import Field
@@ -12,12 +13,12 @@ from redraft.domain import GIVEN, OTHER, Draft, Evaluation, computed
 from redraft.errors import RunCommand, RunError
 from redraft.evaluators.metric_info import PREFERENCE
 from redraft.order import ExperimentPart
-from redraft.report.entry import Line, RunFacts
+from redraft.report.entry import Line
 from redraft.report.history.judges import offline_checked, shown_names
-from redraft.report.history.results import Result, count_sentences, figures, result_of
-from redraft.report.history.trace import pick_scores
-from redraft.settings import GIVEN_STRATEGY
-from redraft.store.runs import Run
+from redraft.report.history.results import Result, RunFacts, count_sentences, read_result
+from redraft.report.history.trace import scores_of
+from redraft.settings import GIVEN_STRATEGY, STATISTICS
+from redraft.store.runs import INCOMPLETE, KILLED, Run
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
 
@@ -67,16 +68,11 @@ class SummaryComparison:
         """The better one overall: `a`, `b` or `tie`; None without a verdict."""
         return cast("str | None", self.aspects["overall"]["winner"])
 
-    @property
-    def judged_by(self) -> str:
-        """Which models judged, and with which prompts."""
-        return self.result.judged_by[PREFERENCE]
-
 
 def compared(store: Store, of: Result | str) -> SummaryComparison:
     """Return the result of a `compare` run, given by its id or its `Result`. Raises a `RunError` for another run, or
     without a verdict yet."""
-    result = result_of(store, of)
+    result = of if isinstance(of, Result) else read_result(store, of)
     run = result.run
     if run.kind != "compare":
         fix = ("compare two with ", RunCommand("compare", more=("SOURCE", "A", "B")))
@@ -86,10 +82,12 @@ def compared(store: Store, of: Result | str) -> SummaryComparison:
     evaluations = [store.judgments.of(draft.id) for draft in drafts]
     if not drafts or PREFERENCE not in evaluations[0]:
         raise RunError(f"run {run.id} has no verdict yet", fix=run.next_step)
-    a, b = (
-        ComparedSummary(draft, draft.words, sentences, figures(by_metric) or {})
-        for draft, sentences, by_metric in zip(drafts, count_sentences(store, run, drafts), evaluations, strict=True)
-    )
+    summaries = []
+    for draft, sentences, by_metric in zip(drafts, count_sentences(store, run, drafts), evaluations, strict=True):
+        measured = by_metric.get(STATISTICS)
+        statistics = measured.details if measured and measured.outcome == "measured" else {}
+        summaries.append(ComparedSummary(draft, draft.words, sentences, statistics))
+    a, b = summaries
     return SummaryComparison(result, a, b, evaluations[0][PREFERENCE])
 
 
@@ -131,6 +129,36 @@ class RunSummary(RunFacts):
     seconds: float
 
 
+def latest_runs(
+    store: Store,
+    limit: int,
+    *,
+    include_parts: bool,
+    kind: str | None = None,
+    status: str | None = None,
+    document: str | None = None,
+    model: str | None = None,
+) -> list[RunSummary]:
+    """Return the latest runs, newest first; without `include_parts` or a `kind`, none of experiments or chapters. Runs
+    that cannot be read are left out and noted in `store.runs.damaged`. Raises `UsageError` for a kind or status that no
+    run can have."""
+    store.runs.check_filter(kind, status)
+
+    def is_listed(run: Run) -> bool:
+        if kind:
+            is_right = run.kind == kind
+        else:
+            is_part = run.experiment or isinstance(run.order, ExperimentPart) or store.parents_of([run.id])
+            is_right = include_parts or not is_part
+        return is_right and (status is None or store.status(run) == status)
+
+    stored_status = {KILLED: "running", INCOMPLETE: "done"}.get(status or "", status)
+    documents = store.documents.named(document) if document else None
+    runs = store.runs.latest(limit, status=stored_status, model=model, documents=documents, wanted=is_listed)
+    rows = (store.runs.readable(run.id, partial(summary_of, store, run)) for run in runs)
+    return [row for row in rows if row is not None]
+
+
 def summary_of(store: Store, run: Run) -> RunSummary:
     """Return a run in one line."""
     return summaries(store, [run])[0]
@@ -139,11 +167,11 @@ def summary_of(store: Store, run: Run) -> RunSummary:
 def summaries(store: Store, runs: Sequence[Run]) -> list[RunSummary]:
     """Return the runs in one line each. Each table is read once, however many runs there are."""
     keys, drafts = [run.id for run in runs], [run.draft for run in runs if run.draft]
-    usage, openings, scores = store.calls.made_by(keys), store.runs.openings(drafts), store.judgments.scores(drafts)
+    usage, openings = store.calls.made_by(keys), store.runs.openings(drafts)
     wholes = store.parents_of(keys)
     titles = store.documents.titles_of({run.document for run in runs})
     rows = []
-    for run in runs:
+    for run, scores in zip(runs, scores_of(store, runs), strict=True):
         words, opening = openings.get(run.draft or "", (None, ""))
         calls, cost = usage.get(run.id, (0, 0.0))
         row = RunSummary.of(
@@ -162,7 +190,7 @@ def summaries(store: Store, runs: Sequence[Run]) -> list[RunSummary]:
             preview=one_line(opening, _PREVIEW),
             limit=run.settings.words,
             stop_reason=run.stop_reason or "",
-            scores=pick_scores(run, scores),
+            scores=scores,
             offline_check=bool(offline_checked(run)),
             preferred=preferred(store, run),
             calls=calls,
