@@ -41,7 +41,7 @@ from benchmarks.lineage_texts import (
 )
 from benchmarks.tokens import source_of
 from redraft.text.languages import language_spans_in
-from redraft.text.origin_chains import ComposedOrigin, DerivedText, Excerpt, OriginPlace, compose
+from redraft.text.origin_chains import ComposedOrigin, DerivedText, OriginPlace, compose
 from redraft.text.origins import OriginTracer, SentenceOrigin, indexed
 from redraft.text.sentences import sentences_in
 from redraft.text.vectors import Encoder, load_encoder
@@ -77,7 +77,7 @@ def followed(made: Made, encoder: Encoder | None, known: dict[int, DerivedText])
     if id(made) not in known:
         origins = OriginTracer([one.text for one in made.parents], encoder)
         parents = tuple(
-            Excerpt(one.start) if isinstance(one, Stretch) else followed(one, encoder, known) for one in made.parents
+            one.start if isinstance(one, Stretch) else followed(one, encoder, known) for one in made.parents
         )
         known[id(made)] = DerivedText(origins.trace(made.text), parents)
     return known[id(made)]

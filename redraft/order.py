@@ -58,10 +58,10 @@ class AnyOrder(Settings):
 
 
 class Summarize(AnyOrder):
-    """Draft a summary."""
+    """Draft a summary, and judge it if there are settings for that."""
 
     kind: Literal["summarize"] = "summarize"
-    judging: ClassVar[None] = None
+    judging: JudgeConfig | None = None
     refinement: ClassVar[None] = None
 
 
@@ -163,10 +163,13 @@ def stored_order(fields: Mapping[str, Any]) -> Order:
 
 
 def order_of_draft(judging: JudgeConfig | None, refinement: RefineConfig | None = None, **parts: Any) -> Order:
-    """Return the order for a draft: refine it, judge it, or neither. `parts` are the fields of any order."""
+    """Return the order for a draft, new or `given`: refine it, judge it, or neither. `parts` are the fields of any
+    order."""
     if refinement is not None:
         return Refine(judging=judging or JudgeConfig(), refinement=refinement, **parts)
-    return Summarize(**parts) if judging is None else Evaluate(judging=judging, **parts)
+    if judging is not None and parts.get("given") is not None:
+        return Evaluate(judging=judging, **parts)
+    return Summarize(judging=judging, **parts)
 
 
 class OrderParts(Settings):
@@ -217,17 +220,18 @@ class OrderParts(Settings):
             limits=validated(Limits, {**self.limits.model_dump(), **shares["limits"]}),
         )
 
-    def order(self, kind: Kind) -> Order:
+    def order(self, kind: Kind, *, is_judged: bool = False) -> Order:
         """Return the order of a kind that is made of these parts, with the usual metrics and goals where none are
-        named."""
+        named. A new summary is only judged with `is_judged`."""
         parts: dict[str, Any] = {"settings": self.settings, "limits": self.limits}
         judging = self.judging
         match kind:
-            case "summarize":
+            case "summarize" if not is_judged:
                 return Summarize(**parts)
-            case "evaluate":
+            case "summarize" | "evaluate":
                 metrics = tuple(dict.fromkeys(judging.metrics)) or USUAL_METRICS
-                return Evaluate(judging=judging.model_copy(update={"metrics": metrics}), **parts)
+                judged = Summarize if kind == "summarize" else Evaluate
+                return judged(judging=judging.model_copy(update={"metrics": metrics}), **parts)
             case "refine":
                 refinement = self.refinement or RefineConfig(goals=dict(DEFAULT_GOALS))
                 metrics = tuple(dict.fromkeys((*judging.metrics, *refinement.goals))) or USUAL_METRICS
@@ -256,8 +260,9 @@ PARTS: Mapping[str, type[Settings]] = {
 def read_order(kind: Kind, values: Mapping[str, Any]) -> Order:
     """Return an order by the names of its settings: `read_order("refine", {"words": 300, "goals": {"coverage": 0.8}})`.
     A setting that does not exist, that the kind does not take, or whose value is wrong raises `UsageError`."""
-    refuse_idle(kind, values)
-    return OrderParts().edited(values, refine=kind == "refine").order(kind)
+    is_judged = bool(values.get("metrics"))
+    refuse_idle(kind, values, is_judged=is_judged)
+    return OrderParts().edited(values, refine=kind == "refine").order(kind, is_judged=is_judged)
 
 
 def names_of_settings() -> list[str]:
@@ -278,21 +283,15 @@ def _part_with(name: str) -> str | None:
     return next((part for part, model in PARTS.items() if name in model.model_fields), None)
 
 
-def kind_of_draft(parts: OrderParts, values: Mapping[str, Any], *, is_judged: bool) -> Kind:
-    """Return what is to be done with a new draft: refine it if there are goals or other settings of refining, evaluate
-    it if it `is_judged`, or neither."""
-    if parts.refinement is not None or any(name in RefineConfig.model_fields for name in values):
-        return "refine"
-    return "evaluate" if is_judged else "summarize"
-
-
-def refuse_idle(kind: Kind, values: Mapping[str, Any]) -> None:
+def refuse_idle(kind: Kind, values: Mapping[str, Any], *, is_judged: bool = False) -> None:
     """Raise `UsageError` for a setting that makes no difference to a run of this kind: one of a part that its order
-    does not have, or one of drafting to a summary that is given. Names of no setting are left to `edited`."""
+    does not have, one of judging to a new summary unless that `is_judged`, or one of drafting to a summary that is
+    given. Names of no setting are left to `edited`."""
     order = _CLASSES[kind]
     for name, value in values.items():
         part = name if name in PARTS and value is not None else _part_with(name)
-        if part and (name in order.idle or part not in order.model_fields):
+        is_unjudged = kind == "summarize" and part == "judging" and not is_judged
+        if part and (is_unjudged or name in order.idle or part not in order.model_fields):
             with_judges = (", or add ", Set("metrics"), " or ", Set("goals"), ", so that the summary is judged")
             fix = ("leave it out", *(with_judges if kind == "summarize" else ()))
             call = "build" if kind in ("pack", "keyfacts") else kind

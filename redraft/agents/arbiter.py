@@ -53,7 +53,9 @@ class Arbiter:
             return []
         # The first search indexes the document, so it runs in a thread.
         is_whole = await asyncio.to_thread(self._fits, requests)
-        size = min(AT_ONCE if is_whole else _PARTS, batch_size(self.judge.reply_tokens, self.judge.entry_tokens(RULED)))
+        size = min(
+            AT_ONCE if is_whole else _PARTS, batch_size(self.judge.reply_tokens, RULED.tokens(self.judge.wording))
+        )
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[PointRuling]:
             places = [Span(0, len(self.reader.document.text))]
@@ -75,8 +77,8 @@ class Arbiter:
         first_requests = requests[:AT_ONCE]
         listed = [point_to_rule_on(0, request) for request in first_requests]
         points = sum(count(text) for point in listed for text in point.texts) + _FRAME * (len(first_requests) + 1)
-        around = count(self.judge.book.source(RULE_ON_FINDINGS.name)) + len(first_requests) * self.judge.entry_tokens(
-            RULED
+        around = count(self.judge.book.source(RULE_ON_FINDINGS.name)) + len(first_requests) * RULED.tokens(
+            self.judge.wording
         )
         return self.reader.document_tokens + points + around <= self.reader.window
 

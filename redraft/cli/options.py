@@ -12,11 +12,12 @@ from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import click
+from click.core import ParameterSource
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import PydanticUndefined
 
 from redraft.cli.sections import SectionOption, SourceArgument
-from redraft.errors import UsageError
+from redraft.errors import RunCommand, RunError, UsageError
 from redraft.fields import Section, first_problem, option_of
 from redraft.order import JUDGES_ADDRESS, PARTS, part_of
 from redraft.settings import DraftConfig, JudgeConfig, Limits
@@ -151,6 +152,26 @@ def _kind(model: type[BaseModel], name: str, names: tuple[str, ...]) -> dict[str
     return {"type": FieldType(model, name), **choices}
 
 
+class RunId(click.ParamType[str]):
+    """The id of a run, or its beginning; `last` means the newest run that is no part of anything larger."""
+
+    name = "run"
+
+    def convert(self, value: str, parameter: click.Parameter | None, context: click.Context | None) -> str:  # noqa: ARG002
+        if value != "last" or context is None:
+            return value
+        from redraft.report.history.summaries import latest_runs
+        from redraft.store.store import Store
+
+        is_typed = context.get_parameter_source("db") is ParameterSource.COMMANDLINE
+        with Store(context.params.get("db"), must_exist=is_typed, to_read=True) as store:
+            newest = latest_runs(store, 1, include_parts=False)
+        if not newest:
+            raise RunError("there is no run yet", fix=("make one: ", RunCommand("summarize", more=("FILE",))))
+        return newest[0].run
+
+
+run_argument = click.argument("run_id", metavar="RUN", type=RunId())
 _SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?) ?(|B|kB|MB|GB)", re.IGNORECASE)
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 
@@ -177,6 +198,7 @@ sources = click.argument("sources", metavar="SOURCE...", nargs=-1, required=True
 db = option(
     "--db",
     section="output",
+    is_eager=True,  # `last` is looked up in it
     metavar="FILE",
     callback=_database,
     help="The database, or its postgresql:// address.",

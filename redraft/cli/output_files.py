@@ -92,17 +92,18 @@ def form_options(*forms: Form) -> Callable[[options.F], options.F]:
     )
 
 
-def form_of(form: Form | None, output: str | None, hint: str) -> Form:
+def form_of(form: Form | None, output: str | None, hint: str, run: str = "") -> Form:
     """Return the output form. Raises for a file that cannot be written, and for HTML on a terminal; `hint` is a command
-    that writes it to a file."""
+    that writes it to a file. `run` is the run whose summary can be a file of a word processor instead."""
     from redraft.report.outputs.formats import format_of
 
     check_output(output)
     suffix = Path(output or "").suffix.lower()
     if form is None and suffix in _OTHERS:
+        if suffix == ".docx" and run:
+            hint = f"{hint}\n for the summary alone, with footnotes: redraft show {run} -o {output}"
         raise UsageError(
-            f"{output}: an export is a page, Markdown or JSON, not {suffix[1:].upper()}",
-            hint=f"for the summary alone: redraft show RUN -o {output}" if suffix == ".docx" else hint,
+            f"{suffix} files cannot be written; a file is .html, .md or .json", place=str(output), hint=hint
         )
     of_suffix = format_of(output or "")
     chosen = form or (of_suffix if of_suffix == "markdown" or of_suffix == "json" else "html")

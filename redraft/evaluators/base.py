@@ -63,6 +63,15 @@ class Case:
     """The full text of the summary with its paragraphs."""
     confirmer: Judge | None = None
     """The judge that is asked about what the panel objects to or leaves open."""
+    part: Callable[[], Awaitable[Pack | KeyFacts | None]] | None = None
+    """Waits for the part of the pack that a metric uses, if it `begins_without` it."""
+
+    async def with_part(self) -> Case:
+        """Return the case with the part of the pack that the metric uses, once it is there."""
+        part = await self.part() if self.part else None
+        if part is None:
+            return self
+        return replace(self, pack=part) if isinstance(part, Pack) else replace(self, keyfacts=part)
 
     @property
     def document(self) -> Document:
@@ -95,6 +104,8 @@ class Evaluator(ABC):
     """The part of the document's pack that is built for it if missing; never built for an empty draft."""
     uses: PackPart | None = None
     """The part of the pack that it uses if available."""
+    begins_without: bool = False
+    """Whether it begins before the part that it uses is there; it waits for it with `await case.with_part()`."""
     heeds_query: bool = False
     """Whether its result depends on the question that the summary answers."""
 

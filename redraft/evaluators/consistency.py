@@ -113,6 +113,7 @@ class Consistency(Evaluator):
     prompts = (ASK_SUMMARY, ANSWER_FROM_DOCUMENT, COMPARE_ANSWERS)
     aim = "truth"
     uses = "questions"
+    begins_without = True
 
     @override
     def configured(self, judging: JudgeConfig, encoder: Encoder | None) -> Consistency:
@@ -160,6 +161,7 @@ class Consistency(Evaluator):
             # A sentence that the judge skipped counts like the average of the others.
             unasked = empty + passed_over * ceil(len(claims) / len(results.verdicts))
         alike = similarity(self.likeness, self.encoder)
+        case = await case.with_part()
         panel = await panel_verdicts(case, claims, CONSISTENT, partial(self._verdicts, case, alike))
         # What most judges agree on first, then by importance.
         order = sorted(panel.items, key=lambda n: (-claims[n].asked.importance, n))
@@ -304,7 +306,7 @@ async def questions_about(
     parts = reader.parts(summary)
     part_of = {statement.id: number for number, part in enumerate(parts) for statement in part}
     place = {statement.id: n for n, statement in enumerate(statements)}
-    entry_tokens = at_most * judge.entry_tokens(CLAIM)
+    entry_tokens = at_most * CLAIM.tokens(judge.wording)
     rooms = [judge.reply_room(FRAME_TOKENS + reader.tokens_of(part), reader.window) for part in parts]
 
     async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceQuestions]:

@@ -417,7 +417,7 @@ class SummaryReader:
     async def _asked(self, numbers: Sequence[int]) -> ItemResults[SummaryAnswer]:
         """Return the answers of the judge to some questions."""
         judge, reader, statements = self._judge, self._reader, self._statements
-        entry_tokens = judge.entry_tokens(ANSWER)
+        entry_tokens = ANSWER.tokens(judge.wording)
         asking = sum(reader.tokenizer.count(self._questions[n]) + _TAG_TOKENS for n in numbers)
         limit = judge.reply_room(FRAME_TOKENS + reader.tokens_of(statements) + asking, reader.window)
         text = " ".join(f"{statement.before} {statement.sentence}" for statement in statements)

@@ -79,6 +79,7 @@ class Faithfulness(Evaluator):
     prompts = FACT_PROMPTS
     aim = "truth"
     uses = "keyfacts"
+    begins_without = True
     heeds_query = True
     verify_against: Literal["chunk", "document"] = "chunk"
     """What an answer to the query of key facts is compared with."""
@@ -92,10 +93,11 @@ class Faithfulness(Evaluator):
         """Score the draft, and find each unsupported sentence with the closest evidence."""
         if not case.statements:
             return self.not_applicable("the summary has no sentence")
-        within = (
-            case.trees[0].span if case.query is not None and case.trees and self.verify_against == "chunk" else None
-        )
+        within: Span | None = None
+        if case.query is not None and self.verify_against == "chunk" and (trees := (await case.with_part()).trees):
+            within = trees[0].span
         panel = await panel_verdicts(case, case.statements, SUPPORTED, partial(_verdicts, case, within))
+        case = await case.with_part()
         levels = await _levels(case, items_of(case.trees))
         wrong = Counter(item.verdict for item in panel.items.values() if item.verdict != SUPPORTED)
         values = {n: item.value for n, item in panel.items.items()}
@@ -195,10 +197,10 @@ async def verify_sentences(
         label = "read more for" if reading.wide else "verified"
         return await verify_batch(judge, reader, reading.spans, batch, label, reading.attempt)
 
-    fitting = batch_size(judge.reply_tokens, judge.entry_tokens(VERIFICATION))
+    fitting = batch_size(judge.reply_tokens, VERIFICATION.tokens(judge.wording))
     sought = [EvidenceQuery(f"{statement.before} “{statement.sentence}”") for statement in statements]
     looks = ReadingPlan(
-        reader, sought, judge.entry_tokens(VERIFICATION), min(fitting, _SENTENCES_NEAR), fitting, within
+        reader, sought, VERIFICATION.tokens(judge.wording), min(fitting, _SENTENCES_NEAR), fitting, within
     )
     search = EvidenceSearch(
         looks,

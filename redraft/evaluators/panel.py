@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field, replace
+from functools import partial
 from inspect import isawaitable
 from pathlib import Path
 from traceback import extract_tb, format_exception
@@ -131,7 +132,8 @@ class Panel:
                 self._notices.add(reason)
                 self.observer(Notice(reason))
             return evaluator.failed(reason, len(statements))
-        part = await self._part_for(evaluator, build=bool(statements))
+        wait_for_part = partial(self._part_for, evaluator, build=bool(statements))
+        part = None if evaluator.begins_without else await wait_for_part()
         case = Case(
             statements,
             judges or self.panel,
@@ -142,6 +144,7 @@ class Panel:
             query=self.query,
             text=text,
             confirmer=self.confirmer,
+            part=wait_for_part if evaluator.begins_without else None,
         )
         returned: Any = evaluator.evaluate(case)
         evaluation = evaluator.checked(await returned if isawaitable(returned) else returned)

@@ -27,6 +27,8 @@ PartSummaries = tuple[tuple[str, ...], ...]
 MOST_NEEDED = 12
 # The words of the summary of a part.
 _LEAST_WORDS, _MOST_WORDS = 30, 200
+# Nobody reads these summaries but the editor: one that is a little long is not asked for again.
+_TOLERANCE = 1.1
 # The weight of what a metric without weights misses.
 _USUAL_WEIGHT = 2
 _DRAFT_HAS: Mapping[str, DraftHas] = {
@@ -43,12 +45,21 @@ async def editor_notes(
     """Return an editor's notes on a draft, without the findings that a person has dropped."""
     # What the draft lacks comes first within a weight.
     must_know = sorted(must_know_in(evaluations, dropped), key=lambda item: (-item.weight, item.draft == "in full"))
+    keep = evaluations[REVIEW].held if REVIEW in evaluations else ()
+    coverage = evaluations.get("coverage")
+    may_go: list[str] = []
+    if coverage is not None and coverage.held:
+        # Sentences that answer none of the document's questions, rightly or wrongly, and no request.
+        needed, requests = {*coverage.held, *(finding.sentence for finding in coverage.findings)}, " ".join(keep)
+        inner = list(await off_loop(sentences_in, base.text))[1:-1]
+        rest = [sentence for sentence in inner if sentence not in needed and not is_heading(sentence)]
+        may_go = [sentence for sentence in rest if sentence not in requests]
     return EditNotes(
         stops=findings.stops,
         must_know=tuple(must_know[:MOST_NEEDED]),
         missing=findings.missing,
-        may_go=tuple(await off_loop(_needless, base.text, evaluations)),
-        keep=evaluations[REVIEW].held if REVIEW in evaluations else (),
+        may_go=tuple(may_go),
+        keep=keep,
         parts=await _part_summaries(job),
     )
 
@@ -75,12 +86,13 @@ async def _part_summaries(job: Job) -> PartSummaries:
 async def summarize_parts(job: Job, room: int) -> PartSummaries:
     """Summarize every part of a document that was never summarized, within `room` tokens in all. A part that the model
     declines is left out."""
-    words = max(_LEAST_WORDS, min(_MOST_WORDS, int(room * LEVEL_RATIO / len(job.chunks))))
+    words = max(_LEAST_WORDS, min(_MOST_WORDS, int(room * LEVEL_RATIO / len(job.chunks) / _TOLERANCE)))
     job.observe(StageStarted("summarizing the parts of the document", len(job.chunks)))
 
     async def summarize(chunk: Chunk) -> str:
         label = f"part {chunk.index + 1}/{len(job.chunks)}"
-        request = (job.excerpt(chunk), min(words, max(_LEAST_WORDS, count_words(job.excerpt(chunk)) // 2)), label)
+        limit = min(words, max(_LEAST_WORDS, count_words(job.excerpt(chunk)) // 2))
+        request = (job.excerpt(chunk), limit, label, int(limit * _TOLERANCE))
         try:
             part = await job.writer.summarize_chunk(*request, place=job.place(chunk), before=job.before(chunk))
         except (ReplyError, RejectedRequest):
@@ -124,18 +136,3 @@ def must_know_in(evaluations: Mapping[str, Evaluation], dropped: Sequence[str] =
         if finding.question not in questions_listed and finding.id not in dropped
     ]
     return sorted(items, key=lambda item: -item.weight)
-
-
-def _needless(text: str, evaluations: Mapping[str, Evaluation]) -> list[str]:
-    """Return the sentences of a draft, without its opening and its ending, that answer none of the document's
-    questions, rightly or wrongly, and no request."""
-    coverage = evaluations.get("coverage")
-    if coverage is None or not coverage.held:
-        return []
-    needed = {*coverage.held, *(finding.sentence for finding in coverage.findings)}
-    requests = " ".join(evaluations[REVIEW].held) if REVIEW in evaluations else ""
-    return [
-        sentence
-        for sentence in list(sentences_in(text))[1:-1]
-        if sentence not in needed and sentence not in requests and not is_heading(sentence)
-    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import ssl
 import warnings
@@ -15,7 +16,7 @@ from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_openai import ChatOpenAI
-from pydantic import SecretStr
+from pydantic import PrivateAttr, SecretStr
 from typing_extensions import override
 
 from redraft.llm.chat import ChatModel
@@ -30,8 +31,11 @@ _VERSION = re.compile(r"/v\d")
 
 
 class _ChatOpenAI(ChatOpenAI):
-    """LangChain's model; tolerates a server's irregular responses, and keeps separate reasoning. Requests are sent as
-    they are and responses read here: to check them against the SDK's types takes a third of the time of a call."""
+    """LangChain's model; tolerates a server's irregular responses, and keeps separate reasoning. Requests are posted
+    and responses read here: what the SDK does for each takes as much time as all the rest of a call."""
+
+    _headers: httpx2.Headers | None = PrivateAttr(None)
+    """The headers of every request, by the SDK's client."""
 
     @cached_property
     @override
@@ -49,9 +53,24 @@ class _ChatOpenAI(ChatOpenAI):
     ) -> ChatResult:
         payload = self._get_request_payload(messages, stop=stop, **kwargs)
         extra = payload.pop("extra_body", None) or {}
-        body = {**payload, **extra}
-        response: object = await self.root_async_client.post("/chat/completions", cast_to=object, body=body)
+        body = json.dumps({**payload, **extra}, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         address = str(self.openai_api_base or "")
+        client: Any = self.http_async_client
+        request: httpx2.Request = client.build_request(
+            "POST", f"{address}/chat/completions", content=body.encode(), headers=self._headers
+        )
+
+        try:
+            answer = await client.send(request)
+        except httpx2.TimeoutException as error:
+            raise openai.APITimeoutError(request=request) from error
+        except (httpx2.RequestError, ssl.SSLError) as error:
+            raise openai.APIConnectionError(request=request) from error
+        if not answer.is_success:
+            raise self.root_async_client._make_status_error_from_response(answer)
+
+        is_json = answer.headers.get("content-type", "").partition(";")[0].strip().endswith("json")
+        response: object = answer.json() if is_json else answer.text
         # At a right address a page is what a gateway says for a moment.
         if isinstance(response, str) and _PAGE.match(response) and not _VERSION.search(address):
             raise web_page_error(address)
@@ -59,20 +78,11 @@ class _ChatOpenAI(ChatOpenAI):
 
 
 @cache
-def _tls() -> ssl.SSLContext:
-    """Return the TLS context, cached because reading the certificates is slow."""
-    return httpx2.create_ssl_context()
-
-
-@cache
-def _idle_client() -> httpx2.Client:
-    """Return the client for synchronous requests, which are never made: LangChain would create one for each model, and
-    read the certificates again."""
-    return httpx2.Client(verify=_tls(), follow_redirects=False)
-
-
-def _client(seconds: float) -> httpx2.AsyncClient:
-    return openai.DefaultAsyncHttpx2Client(timeout=time_limit(seconds), follow_redirects=False, verify=_tls())
+def _tls() -> tuple[ssl.SSLContext, httpx2.Client]:
+    """Return the TLS context, cached because reading the certificates is slow, and a client for synchronous requests,
+    which are never made: LangChain would create one for each model, and read the certificates again."""
+    context = httpx2.create_ssl_context()
+    return context, httpx2.Client(verify=context, follow_redirects=False)
 
 
 def open_openai(
@@ -90,7 +100,8 @@ def open_openai(
     `key_place` says where its key comes from."""
     # LangChain's advice on refused schemas does not apply, as we fall back by ourselves.
     warnings.filterwarnings("ignore", message="This model does not support OpenAI's|Invalid schema for OpenAI's")
-    client = _client(seconds)
+    tls, idle_client = _tls()
+    client = openai.DefaultAsyncHttpx2Client(timeout=time_limit(seconds), follow_redirects=False, verify=tls)
     limit_response(client)
     closing.push_async_callback(client.aclose)
     chat = _ChatOpenAI(
@@ -98,15 +109,17 @@ def open_openai(
         base_url=url,
         api_key=SecretStr(key),
         http_async_client=client,
-        http_client=_idle_client(),
+        http_client=idle_client,
         # Otherwise LangChain warns that a proxy of the environment is not used, which our client does use.
         http_socket_options=(),
         timeout=time_limit(seconds),
         max_retries=0,
         use_responses_api=False,
     )
-    modes = modes_for(replies, speaks_openai=True)
+    headers = {**chat.root_async_client.auth_headers, **chat.root_async_client.default_headers}
+    chat._headers = httpx2.Headers({field: value for field, value in headers.items() if isinstance(value, str)})
     identity = f"openai:{name}@{url}"
+    modes = modes_for(replies, speaks_openai=True)
     return ChatModel(
         chat, identity=identity, modes=modes, reasoning_reserve=reasoning, seconds=seconds, key_place=key_place
     )

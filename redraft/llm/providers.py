@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from importlib.util import find_spec
 from typing import Any
 
 from langchain.chat_models import init_chat_model
 from langchain.chat_models.base import _BUILTIN_PROVIDERS
 from langchain_core.language_models import BaseChatModel
-from pydantic import ValidationError
+from pydantic import SecretStr, ValidationError
 
 from redraft import plugins
 from redraft.errors import RedraftError, Set, UsageError
@@ -32,6 +33,20 @@ def check_provider(provider: str, model: str) -> None:
     if find_spec(module) is None:
         package = module.replace("_", "-")
         raise UsageError(f"{model} needs the package {package}", hint=f"pip install {package}")
+
+
+def check_provider_key(settings: DraftConfig) -> None:
+    """Raise `UsageError` for a model that cannot be opened, such as one whose provider needs a key and has none. One
+    with an address of its own may do without, and so may a provider for which the environment has something else."""
+    provider, _, name = settings.model.partition(":")
+    chat = _initialized(settings.model, provider, name)
+    for field, variable in chat.lc_secrets.items():
+        value, prefix = getattr(chat, field, None), variable.removesuffix("API_KEY")
+        key = value.get_secret_value() if isinstance(value, SecretStr) else value
+        is_configured = any(name.startswith(prefix) and text.strip() for name, text in os.environ.items())
+        if prefix.endswith("_") and not (key or settings.base_url or is_configured):
+            fix = (f"set {variable}, or use ", Set("model", "extractive"), ", which needs none")
+            raise UsageError(f"{settings.model} needs an API key", fix=fix)
 
 
 def open_provided(settings: DraftConfig, *, seconds: float, roles: str = "") -> ChatModel:

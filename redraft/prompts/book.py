@@ -79,6 +79,7 @@ class PromptBook:
         builtin = {name: (base / f"{name}{SUFFIX}").read_text("utf-8") for name in PROMPTS if name not in overrides}
         self._sources = {name: overrides[name] if name in overrides else builtin[name] for name in PROMPTS}
         self.overridden = tuple(sorted(overrides))
+        self._hashes: dict[Prompt[Any, Any], str] = {}
         # Built-in templates are compiled when first rendered; a user's own are checked at once.
         for name in overrides:
             _compile(PROMPTS[name], overrides[name], self._place(name))
@@ -95,8 +96,10 @@ class PromptBook:
 
     def hash(self, prompt: Prompt[Any, Any]) -> str:
         """Return a hash of the template, and of the schemas of its input and reply."""
-        material = json.dumps([prompt.name, self.template(prompt), _shape(prompt)], sort_keys=True)
-        return hashlib.sha256(material.encode()).hexdigest()[:16]
+        if prompt not in self._hashes:
+            material = json.dumps([prompt.name, self.template(prompt), _shape(prompt)], sort_keys=True)
+            self._hashes[prompt] = hashlib.sha256(material.encode()).hexdigest()[:16]
+        return self._hashes[prompt]
 
     def hashes(self) -> dict[str, str]:
         """Return the hash of every prompt of the book."""
@@ -150,14 +153,15 @@ def _compile(prompt: Prompt[Any, Any], source: str, place: str) -> Template:
         raise PromptError(f"line {error.lineno}: {error.message}", place=place) from error
     except (*_FAILURES, SyntaxError, MemoryError) as error:
         raise PromptError(f"the template cannot be read: {error}", place=place) from error
-    fields = set(prompt.given.model_fields)
+    given: type[BaseModel] = prompt.given
+    fields = set(given.model_fields)
     if variables != fields:
         missing, unknown = sorted(fields - variables), sorted(variables - fields)
         parts = [f"does not use {', '.join(missing)}"] * bool(missing)
         parts += [f"uses unknown {', '.join(unknown)}"] * bool(unknown)
         lost = [
             f"{{{{ {name} }}}} carries {mark.carries}"
-            for name, mark in _marks(prompt.given, Fence)
+            for name, mark in _marks(given, Fence)
             if mark.carries and name in missing
         ]
         raise PromptError(
@@ -199,10 +203,11 @@ def _fences(model: type[BaseModel]) -> dict[str, str]:
     return {name: mark.tag for name, mark in _marks(model, Fence)}
 
 
-def _marks(model: type[BaseModel], kind: type[_Mark]) -> list[tuple[str, _Mark]]:
+@cache
+def _marks(model: type[BaseModel], kind: type[_Mark]) -> tuple[tuple[str, _Mark], ...]:
     """Return the fields with a mark of this kind."""
     fields = model.model_fields.items()
-    return [(name, mark) for name, info in fields for mark in info.metadata if isinstance(mark, kind)]
+    return tuple((name, mark) for name, info in fields for mark in info.metadata if isinstance(mark, kind))
 
 
 _OURS = frozenset(tag for prompt in PROMPTS.values() for tag in _fences(prompt.given).values())

@@ -31,22 +31,3 @@ class Entry(BaseModel):
             name: getattr(record, name) for record in reversed(records) for name in names if hasattr(record, name)
         }
         return cls(**fields, **values)
-
-
-class RunFacts(Entry):
-    """What lists of runs and the result of a run both have of it."""
-
-    run: str
-    kind: str
-    parent: str | None
-    status: str
-    strategy: str
-    """In lists empty for a summary given by the user."""
-    model: str
-    judges: tuple[str, ...]
-    """The models that judge; empty for the writer's, or if nothing is judged."""
-    words: int | None
-    """The length of the summary; None if there is none yet."""
-    scores: dict[str, float | None]
-    offline_check: bool
-    """Whether only the built-in model judged."""

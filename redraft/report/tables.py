@@ -143,11 +143,6 @@ def figure(value: float | None, digits: int = 3) -> str:
 Item = Mapping[str, object]
 
 
-def items_jsonl(items: Sequence[Item]) -> str:
-    """Return the items as JSON Lines."""
-    return "".join(f"{json.dumps(item, ensure_ascii=False)}\n" for item in items)
-
-
 def items_csv(items: Sequence[Item]) -> str:
     """Return the items as CSV, one row each. A nested value is named by its path, such as `usage.drafting.calls`.
 
@@ -205,14 +200,12 @@ class Report:
 
     def to_markdown(self) -> str:
         """Return the report as Markdown, with its tables at three decimals."""
-        tables = drop_repeats(self.tables, self.about)
-        return "\n".join((self._head(self.about), *(table.to_markdown() for table in tables)))
+        head, tables = replace(self, headline=()).brief(), drop_repeats(self.tables, self.about)
+        return "\n".join((head, *(table.to_markdown() for table in tables)))
 
     def brief(self) -> str:
         """Return the title and the verdict with the headline, or with `about` if there is none."""
-        return self._head(self.headline or self.about)
-
-    def _head(self, lines: Sequence[str]) -> str:
+        lines = self.headline or self.about
         verdict = [f"{unmarked(self.verdict)}\n"] if self.verdict else []
         return "\n".join((f"# {self.title}\n", *verdict, *(f"- {line}" for line in lines))) + "\n"
 
@@ -222,16 +215,12 @@ class Report:
         items = content.pop("items")
         return {
             **{f"{table.name}.csv": table.to_csv() for table in self.tables},
-            "items.json": _json(items),
-            "items.jsonl": items_jsonl(self.items),
+            "items.json": f"{json.dumps(items, ensure_ascii=False, indent=2)}\n",
+            "items.jsonl": "".join(f"{json.dumps(item, ensure_ascii=False)}\n" for item in self.items),
             "items.csv": items_csv(self.items),
-            "tables.json": _json(content),
+            "tables.json": f"{json.dumps(content, ensure_ascii=False, indent=2)}\n",
             "report.md": self.to_markdown(),
         }
-
-
-def _json(content: object) -> str:
-    return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
 
 
 def data_frame(rows: Iterable[Mapping[str, object]]) -> Any:

@@ -44,7 +44,7 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
 
 def run_blocking(work: Coroutine[Any, Any, ResultT]) -> ResultT:
     """Run a coroutine on the shared loop, and return its result or raise its exception. Ctrl-C, or any exception that a
-    signal raises here, cancels it; it is raised once the coroutine has ended."""
+    signal raises here, cancels it; it is raised once the coroutine has ended, with the id of its run as `run`."""
     thread, loop = _loop()
     if not asyncio.iscoroutine(work):
         raise UsageError(
@@ -65,12 +65,10 @@ def run_blocking(work: Coroutine[Any, Any, ResultT]) -> ResultT:
         started[0].add_done_callback(end)
 
     def end(task: asyncio.Task[ResultT]) -> None:
-        if task.cancelled():
-            ended.set_exception(asyncio.CancelledError())
-        elif (error := task.exception()) is not None:
-            ended.set_exception(error)
-        else:
+        try:
             ended.set_result(task.result())
+        except BaseException as error:  # noqa: BLE001  (the caller raises it)
+            ended.set_exception(error)
 
     def wait_for_end() -> None:
         while not ended.done() and thread.is_alive():
@@ -80,9 +78,11 @@ def run_blocking(work: Coroutine[Any, Any, ResultT]) -> ResultT:
     loop.call_soon_threadsafe(start)
     try:
         wait_for_end()
-    except BaseException:
+    except BaseException as error:
         loop.call_soon_threadsafe(lambda: started[0].cancel())
         wait_for_end()
+        if ended.done() and (ending := ended.exception()) is not None:
+            vars(error)["run"] = vars(ending).get("run", "")
         raise
     return ended.result(timeout=0)
 

@@ -27,7 +27,6 @@ from redraft.llm.addresses import (
     key_server,
     name_of,
     openai_key,
-    openai_key_variable,
     plain_address,
     provider_of,
     server_at,
@@ -161,7 +160,8 @@ async def open_model(
         url = settings.base_url
         assert url is not None
         key = openai_key(settings.model, url, settings.key_env, usual=usual_key)
-        key_place = key_place_of(settings.model, roles, openai_key_variable(settings.key_env, usual=usual_key))
+        unnamed = "OPENAI_API_KEY" if usual_key else "a variable that its key_env names"
+        key_place = key_place_of(settings.model, roles, settings.key_env or unnamed)
         async with AsyncExitStack() as closing:
 
             def open_late() -> Model:
@@ -327,11 +327,18 @@ def assign_models(
 
 
 def check_keys(roles: Sequence[ModelRole]) -> None:
-    """Refuse a model that is opened by name and has no key for OpenAI's protocol, before anything is stored."""
+    """Refuse a model that is opened by name and has no key, before anything is stored."""
     for role in roles:
         settings = role.settings
-        if role.model is None and provider_of(settings.model) == OPENAI:
+        provider = provider_of(settings.model)
+        if role.model is not None or not reads_prompts(settings.model):
+            continue
+        if provider == OPENAI:
             openai_key(settings.model, base_url(settings.base_url), settings.key_env, usual=role.usual_key)
+        elif provider not in plugins.names("models"):
+            from redraft.llm.providers import check_provider_key
+
+            check_provider_key(settings)
 
 
 def _price(settings: DraftConfig, limits: Limits, table: PriceTable, objects: Mapping[str, Model]) -> Price | None:

@@ -326,11 +326,11 @@ class SessionOrder:
         update = {"judges": (before.model,), "models": {**judging.models, **tables}}
         return replace(self, parts=self.parts.with_parts(judging=judging.model_copy(update=update)))
 
-    def order(self, kind: Kind, model_roles: ModelRoles, **inputs: Any) -> Order:
+    def order(self, kind: Kind, model_roles: ModelRoles, *, is_judged: bool = False, **inputs: Any) -> Order:
         """Return the order of a run of this kind with the models of the session. `inputs` are what it begins with, such
-        as a `given` summary."""
+        as a `given` summary; a new one is only judged with `is_judged`."""
         parts = self.parts.with_parts(settings=model_roles.settings(self.parts.settings))
-        if kind == "summarize":
+        if kind == "summarize" and not is_judged:
             return parts.order(kind).model_copy(update=inputs)
         refinement = None
         if kind == "refine":
@@ -342,7 +342,7 @@ class SessionOrder:
         rubrics = {**judging.rubrics, **{name: rubric for name, rubric in rubrics.items() if name in metrics}}
         judging = judging.model_copy(update={"metrics": names, "rubrics": rubrics})
         parts = parts.model_copy(update={"judging": judging, "refinement": refinement})
-        return parts.order(kind).model_copy(update=inputs)
+        return parts.order(kind, is_judged=is_judged).model_copy(update=inputs)
 
 
 _LONGEST_QUESTION = 2_000

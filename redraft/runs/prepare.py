@@ -293,7 +293,7 @@ def check_judging(order: Order, prepared: PreparedDocument, store: Store, own: S
 
 def _evaluators(order: Order, own: Sequence[Evaluator], encoder: Encoder | None = None) -> tuple[Evaluator, ...]:
     """Return the metrics, if drafts are judged."""
-    is_drafted = isinstance(order, Evaluate | Refine | Ask)
+    is_drafted = isinstance(order, Summarize | Evaluate | Refine | Ask)
     return evaluators(order.judging, encoder, own) if is_drafted and order.judging else ()
 
 

@@ -14,7 +14,7 @@ from redraft.events import Notice, Observer
 from redraft.graphs.state import GraphSession, Scope, Task
 from redraft.llm.budget import Budget
 from redraft.llm.langsmith import Tracing, configured, tracing
-from redraft.order import AnyOrder, Compare, ExperimentPart, Kind, Order, OrderParts, kind_of_draft, refuse_idle
+from redraft.order import AnyOrder, Compare, ExperimentPart, Kind, Order, OrderParts, refuse_idle
 from redraft.report.history.results import Result, read_result
 from redraft.runs.driver import AnswerLike, Reviewer, carry_out, may_gain
 from redraft.runs.model_settings import judge_settings_of
@@ -22,7 +22,7 @@ from redraft.runs.models import check_keys, resolve, server_window
 from redraft.runs.open_runs import OpenRuns
 from redraft.runs.order import SessionOrder, Sources, document_of, document_of_task, summary_of, summary_text
 from redraft.runs.prepare import check_judging, prepare_run, record
-from redraft.settings import GIVEN_STRATEGY, DraftConfig, Limits, reads_prompts
+from redraft.settings import GIVEN_STRATEGY, DraftConfig, Limits, RefineConfig, reads_prompts
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 
@@ -60,11 +60,11 @@ class Runner(OpenRuns, GraphSession):
     def order_of_draft(self, metrics: Sequence[Metric], options: Mapping[str, Any]) -> Order:
         """Return the order of a run of `summarize` with these arguments."""
         session_order = self.edited(metrics, options)
-        is_judged = bool(metrics) or any(options.get(name) is not None for name in ("judging", "refinement"))
-        kind = kind_of_draft(session_order.parts, options, is_judged=is_judged)
-        if kind == "summarize":
-            refuse_idle(kind, options)
-        return session_order.order(kind, self.model_roles)
+        if session_order.parts.refinement is not None or any(name in RefineConfig.model_fields for name in options):
+            return session_order.order("refine", self.model_roles)
+        is_judged = bool(metrics) or options.get("judging") is not None
+        refuse_idle("summarize", options, is_judged=is_judged)
+        return session_order.order("summarize", self.model_roles, is_judged=is_judged)
 
     async def summary(self, summary: str | Path, name: str = "summary") -> str:
         """Return the text of a summary, with notes on what was left out of it."""
@@ -80,7 +80,7 @@ class Runner(OpenRuns, GraphSession):
         """Record a run for the input of a graph, or for an order with its `source`; return its id."""
         if isinstance(task, AnyOrder):
             order = cast("Order", task)
-            if order.kind != scope:
+            if ("evaluate" if order.kind == "summarize" and order.judging else order.kind) != scope:
                 raise UsageError(f"the order is to {order.kind}, and the graph is to {scope}", hint="use another graph")
             if order.source is None:
                 hint = 'name one: order.model_copy(update={"source": PATH})'
@@ -159,9 +159,12 @@ class Runner(OpenRuns, GraphSession):
         try:
             with tracing(self.traced), configured(self.config, config or {}):
                 await carry_out(self, run, answer, self.reviewer)
-        except RedraftError as error:
-            error.run = run.id
-            raise error.trimmed() from error.__cause__
+        except BaseException as error:
+            # Also that of a cancellation: whoever catches it can resume the run.
+            vars(error)["run"] = run.id
+            if isinstance(error, RedraftError):
+                raise error.trimmed() from error.__cause__
+            raise
         return await off_loop(read_result, self.store, run.id)
 
 

@@ -295,7 +295,7 @@ class Session:
         places = runner.places.with_given(options.get("settings"), options.get("judging"), options)
         parts = session_order.parts
         places.check(run.id, parts.settings, parts.judging, parts.refinement, runner.model_roles.objects)
-        inputs = {"given": text, "parent": run.id, "findings": list_argument(findings, "findings")}
+        inputs: dict[str, Any] = {"given": text, "parent": run.id, "findings": list_argument(findings, "findings")}
         order = session_order.order("refine", runner.model_roles, **inputs)
         return await runner.begin_order(document, order, config=options)
 

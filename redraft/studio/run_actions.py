@@ -187,7 +187,9 @@ def settings_given(store: Store, key: str, models: Mapping[str, ModelSettings]) 
     }
     names = {settings.model: name for name, settings in models.items()}
     is_summary_given = run.settings.strategy == GIVEN_STRATEGY
-    values |= {"document": run.document, "kind": run.kind if run.kind in run_views.DRAFTED else "summarize"}
+    # The form drafts and judges by the kind evaluate.
+    kind = "evaluate" if run.kind == "summarize" and run.judging else run.kind
+    values |= {"document": run.document, "kind": kind if kind in run_views.DRAFTED else "summarize"}
     values |= {
         "model": names.get(run.settings.model, run.settings.model),
         "strategy": "" if is_summary_given else run.settings.strategy,

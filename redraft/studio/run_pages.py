@@ -19,13 +19,13 @@ from redraft.errors import RedraftError, RunError, UsageError
 from redraft.evaluators.catalog import metrics, names, with_rubrics
 from redraft.fields import validated
 from redraft.prompts.book import SETS
-from redraft.report.dossier.build import PROMPTS_ELSEWHERE, read_dossier
+from redraft.report.dossier.build import PROMPTS_ELSEWHERE, calls, read_dossier
 from redraft.report.history.judges import shown_names
 from redraft.report.history.summaries import RunSummary, compared
 from redraft.report.history.trace import read_trace
 from redraft.report.markdown.comparison import comparison_markdown
 from redraft.report.pages.dossier import view
-from redraft.report.pages.formatting import packed, page_data
+from redraft.report.pages.formatting import call_rows, packed, page_data
 from redraft.runs.dry_run import RunPlan, plan_run
 from redraft.settings import AUTO, DEFAULT_GOALS, EXTRACTIVE, USUAL_METRICS, RefineConfig
 from redraft.store.connection import off_loop
@@ -174,11 +174,16 @@ async def run(request: Request) -> Response:
     if status.status == "running":
         return page(request, "live", "runs", run=status)
     if status.kind not in run_views.DRAFTED:
+        word = partial(with_names, names=status.shown_names)
         content = (await read(request, run_views.result_of, status.run)).model_dump_json(indent=2)
         built = "/packs" if status.kind in ("pack", "keyfacts") else ""
-        names = status.shown_names
-        judgment = await read(request, _judgment, status.run, names) if status.kind == "compare" else ""
-        return page(request, "plain", "runs", run=status, result=content, yardstick=built, judgment=judgment)
+        judgment = await read(request, _judgment, status.run, status.shown_names) if status.kind == "compare" else ""
+        listed = await read(request, lambda store: call_rows(calls(store, status.run), word))
+        values: dict[str, Any] = {
+            "calls": packed({"run": status.run, "calls": listed}) if listed else "",
+            "judgment": judgment,
+        }
+        return page(request, "plain", "runs", run=status, result=content, yardstick=built, **values)
     comparable = await off_loop(_comparable, context.rows.all, status)
     return HTMLResponse(await read(request, _dossier_page, status, context, comparable))
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 from redraft.document import Chunk, Document, Span
 from redraft.errors import Set, UsageError
 from redraft.text.sentences import BreakPoints
-from redraft.text.tokens import Meter, Tokenizer, tokenizer_named
+from redraft.text.tokens import Meter, Tokenizer
 
 
 def windows(block: Sequence[Span], meter: Meter, limit: int, following: Callable[[int, int], int]) -> Iterator[Span]:
@@ -91,22 +91,18 @@ def chunk(
     return chunker.run(start)
 
 
+@lru_cache(maxsize=256)
 def beginning(text: str, tokenizer: Tokenizer, tokens: int) -> int:
     """Return where the first `tokens` of a text end, as a chunk does."""
-    return _beginning(text, tokenizer.name, tokens)
-
-
-@lru_cache(maxsize=256)
-def _beginning(text: str, tokenizer: str, tokens: int) -> int:
-    counter, meter = tokenizer_named(tokenizer), _measured(text, tokenizer)
-    end = _Chunker(text, counter, tokens, meter, BreakPoints(text), [len(text)]).cut(0, tokens)
+    chunker = _Chunker(text, tokenizer, tokens, _measured(text, tokenizer), BreakPoints(text), [len(text)])
+    end = chunker.cut(0, tokens)
     return end if text[end:].strip() else len(text)
 
 
 @lru_cache(maxsize=2)
-def _measured(text: str, tokenizer: str) -> Meter:
+def _measured(text: str, tokenizer: Tokenizer) -> Meter:
     """Return the measured text, cached for repeated requests on one text."""
-    return tokenizer_named(tokenizer).measure(text)
+    return tokenizer.measure(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +129,7 @@ class _Chunker:
             end = self.cut(start, allowed)
             if end >= before:
                 end = start + max(1, (before - start) // 2)
-            exact = self._is_exact(start) and self._is_exact(end)
+            exact = all(at in (0, len(self.text)) or _EXACT.match(self.text, at) for at in (start, end))
             tokens = self.meter.tokens(start, end) if exact else self.tokenizer.count(self.text[start:end])
             over = 0 if exact else tokens - self.budget - self.rest
             if over > 0 and end > start + 1:
@@ -153,6 +149,3 @@ class _Chunker:
         furthest = self.meter.reach(limit, self.rest) if self.rest else limit
         end = min(bound, self.seams.end_near(start, limit, furthest))
         return next((table.start for table in self.tables if start < table.start < end < table.end), end)
-
-    def _is_exact(self, at: int) -> bool:
-        return at in (0, len(self.text)) or bool(_EXACT.match(self.text, at))

@@ -89,28 +89,17 @@ def body_of(document: Document, end: int | None = None) -> DocumentBody:
     text = document.text[:end]
     paragraphs = [Span(*match.span()) for match in _PARAGRAPH.finditer(text)]
     limit = _LARGEST_SHARE * len(text)
-    front, begin = _front(text, paragraphs, limit)
-    is_whole = len(text) == len(document.text)
-    back, stop = _back(text, paragraphs, limit - begin, begin) if is_whole else ([], len(text))
-    return DocumentBody(Span(begin, stop), tuple(dict.fromkeys(front + back)))
-
-
-def _front(text: str, paragraphs: list[Span], limit: float) -> tuple[list[str], int]:
-    """Return the front matter's titles, and where the text begins after it."""
-
-    def is_front(number: int) -> bool:
-        paragraph = text[slice(*paragraphs[number])] if number < len(paragraphs) else ""
-        return bool(_BEFORE_TEXT.fullmatch(_first_line(paragraph)) or _LEGAL.match(paragraph))
-
-    titles: list[str] = []
+    front: list[str] = []
     begin = at = 0
+    second = text[slice(*paragraphs[1])] if len(paragraphs) > 1 else ""
+    is_second_front = bool(_BEFORE_TEXT.fullmatch(second.partition("\n")[0]) or _LEGAL.match(second))
     while at < len(paragraphs):
         paragraph = text[slice(*paragraphs[at])]
-        if _BEFORE_TEXT.fullmatch(_first_line(paragraph)):
+        if _BEFORE_TEXT.fullmatch(paragraph.partition("\n")[0]):
             after = next((n for n in range(at + 1, len(paragraphs)) if _is_title(text, paragraphs[n])), len(paragraphs))
         elif _LEGAL.match(paragraph):
             after = at + 1
-        elif at == 0 and len(paragraph) <= _LONGEST_LINE and is_front(1):
+        elif at == 0 and len(paragraph) <= _LONGEST_LINE and is_second_front:
             # The title of the whole document may precede them, and is kept.
             at += 1
             continue
@@ -118,21 +107,19 @@ def _front(text: str, paragraphs: list[Span], limit: float) -> tuple[list[str], 
             break
         if after == len(paragraphs) or paragraphs[after].start > limit:
             break
-        titles.append(_quoted(paragraph))
+        front.append(_quoted(paragraph))
         at, begin = after, paragraphs[after].start
-    return titles, begin
 
-
-def _back(text: str, paragraphs: list[Span], limit: float, begin: int) -> tuple[list[str], int]:
-    """Return the back matter's titles, and where it begins; an appendix after it is text."""
-    stop, titles = len(text), list[str]()
-    for span in (paragraph for paragraph in reversed(paragraphs) if _is_title(text, paragraph)):
-        line = _first_line(text[slice(*span)])
-        if span.start <= begin or len(text) - span.start > limit or not _BEHIND_TEXT.fullmatch(line):
+    stop, back = len(text), list[str]()
+    # An appendix after the back matter is text. A beginning has no back matter.
+    candidates = reversed(paragraphs if len(text) == len(document.text) else [])
+    for span in (paragraph for paragraph in candidates if _is_title(text, paragraph)):
+        line = text[slice(*span)].partition("\n")[0]
+        if span.start <= begin or len(text) - span.start > limit - begin or not _BEHIND_TEXT.fullmatch(line):
             break
-        titles.insert(0, _quoted(line))
+        back.insert(0, _quoted(line))
         stop = span.start
-    return titles, stop
+    return DocumentBody(Span(begin, stop), tuple(dict.fromkeys(front + back)))
 
 
 def _is_title(text: str, span: Span) -> bool:
@@ -141,10 +128,6 @@ def _is_title(text: str, span: Span) -> bool:
     return bool(_BEHIND_TEXT.fullmatch(first)) or (len(first) <= _LONGEST_LINE and not rest and is_heading(first))
 
 
-def _first_line(paragraph: str) -> str:
-    return paragraph.partition("\n")[0]
-
-
 def _quoted(paragraph: str) -> str:
-    first = " ".join(_first_line(paragraph).strip("#*_ \t.:").split())
+    first = " ".join(paragraph.partition("\n")[0].strip("#*_ \t.:").split())
     return f"“{first[:57]}…”" if len(first) > 58 else f"“{first}”"

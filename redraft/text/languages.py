@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from gcld3 import NNetLanguageIdentifier
 
@@ -34,6 +34,7 @@ _MIN_OTHERS, _SURE_OTHERS = 30, 0.9
 _MIN_UNSPACED, _SURE_UNSPACED = 6, 0.7
 _LATIN_ENDS = "\u024f"
 _UNFIT = re.compile("[\x00\ud800-\udfff]")
+_identifier = cache(NNetLanguageIdentifier)
 _UNSPACED_LETTER = re.compile(f"[{UNSPACED}]")
 
 
@@ -77,14 +78,9 @@ def _told(sample: str) -> str:
         bounds, shown = (_MIN_UNSPACED, _SURE_UNSPACED), "".join(unspaced)
     if len(letters) < bounds[0]:
         return UNKNOWN
-    guess = _detector().FindLanguage(shown)
+    guess = _identifier(0, 4 * _SAMPLE).FindLanguage(shown)
     # Romanized text, such as `ru-Latn`, is seldom detected correctly.
     return UNKNOWN if guess.probability < bounds[1] or "-" in guess.language else primary(guess.language)
-
-
-@cache
-def _detector() -> Any:
-    return NNetLanguageIdentifier(0, 4 * _SAMPLE)
 
 
 ENGLISH = "en"
@@ -123,30 +119,6 @@ class _LanguageContext(NamedTuple):
     text: str = ""
     language_spans: tuple[LanguageSpan, ...] = ()
     """The text and languages of several documents in different languages; else empty."""
-
-    def read_by(self, detected: str) -> str:
-        """Return the language in which a text with this detected language is processed."""
-        if self.language and (
-            detected in (UNKNOWN, *self.mistaken) or any(_are_alike(detected, language) for language in self.mistaken)
-        ):
-            return self.language
-        spoken = [span.language for span in self.language_spans if span.language]
-        return (
-            detected
-            if detected in spoken
-            else next((language for language in spoken if _are_alike(detected, language)), detected)
-        )
-
-    def within(self, text: str) -> tuple[LanguageSpan, ...]:
-        """Return the languages of the beginning of several documents, or of all; empty for another text."""
-        if not self.language_spans or not (text is self.text or self.text.startswith(text)):
-            return ()
-        end = len(text)
-        return tuple(
-            LanguageSpan(Span(span.start, min(span.end, end)), language)
-            for span, language in self.language_spans
-            if span.start < end or not span.start
-        )
 
 
 # Sentences are split in many places, down to the built-in model, which only has its prompt. All of them must use the
@@ -201,14 +173,27 @@ def language_of(text: str) -> str:
     While a document is processed that is its language, unless the text is clearly in another one.
     """
     detected, about = detected_language(text), _reading.get()
-    return about.read_by(detected) if about else detected
+    if about is None:
+        return detected
+    is_mistaken = detected in (UNKNOWN, *about.mistaken) or any(_are_alike(detected, name) for name in about.mistaken)
+    if about.language and is_mistaken:
+        return about.language
+    spoken = [span.language for span in about.language_spans if span.language]
+    alike = next((language for language in spoken if _are_alike(detected, language)), detected)
+    return detected if detected in spoken else alike
 
 
 def language_spans_in(text: str, language: str | None = None) -> tuple[LanguageSpan, ...]:
-    """Return the language spans of a text: those of several documents, or else one in `language` or its own."""
-    about = _reading.get()
-    several = about.within(text) if about else ()
-    return several or (LanguageSpan(Span(0, len(text)), language_of(text) if language is None else language),)
+    """Return the language spans of a text: those of several documents, or of their beginning, or else one in `language`
+    or its own."""
+    about, end = _reading.get(), len(text)
+    if about and about.language_spans and (text is about.text or about.text.startswith(text)):
+        return tuple(
+            LanguageSpan(Span(span.start, min(span.end, end)), language)
+            for span, language in about.language_spans
+            if span.start < end or not span.start
+        )
+    return (LanguageSpan(Span(0, end), language_of(text) if language is None else language),)
 
 
 def language_spans_beside(texts: Sequence[str]) -> list[tuple[LanguageSpan, ...]]:

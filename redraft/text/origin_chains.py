@@ -10,19 +10,13 @@ from redraft.document import Span
 from redraft.text.origins import MAX_PLACES, Link, SentenceOrigin
 
 
-@dataclass(frozen=True, slots=True)
-class Excerpt:
-    """A text that begins at an offset of the document."""
-
-    start: int
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class DerivedText:
     """A text that was written from `parents`, in the order of the `OriginTracer` that traced it."""
 
     traced: tuple[SentenceOrigin, ...]
-    parents: tuple[DerivedText | Excerpt, ...]
+    parents: tuple[DerivedText | int, ...]
+    """Other derived texts, and excerpts of the document, each given by the offset at which it begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +59,8 @@ def compose(text: DerivedText, composed: Known | None = None) -> tuple[ComposedO
         if below:
             waiting += below
         else:
-            _composed(waiting.pop(), composed)
+            derived = waiting.pop()
+            composed[id(derived)] = tuple(_followed(origin, derived.parents, composed) for origin in derived.traced)
     return composed[id(text)]
 
 
@@ -89,41 +84,30 @@ def drift(composed: ComposedOrigin, direct: SentenceOrigin, near: int = 0) -> Dr
     return "" if met else "elsewhere"
 
 
-def _composed(text: DerivedText, composed: dict[int, tuple[ComposedOrigin, ...]]) -> tuple[ComposedOrigin, ...]:
-    if id(text) not in composed:
-        composed[id(text)] = tuple(_followed(origin, text.parents, composed) for origin in text.traced)
-    return composed[id(text)]
-
-
-def _followed(
-    traced: SentenceOrigin, parents: Sequence[DerivedText | Excerpt], composed: dict[int, tuple[ComposedOrigin, ...]]
-) -> ComposedOrigin:
+def _followed(traced: SentenceOrigin, parents: Sequence[DerivedText | int], composed: Known) -> ComposedOrigin:
+    """Return a sentence with its places in the document, by way of its parents, which are composed."""
     ways: list[list[OriginPlace]] = []
     lost: tuple[Link, ...] = ()
     for link in traced.links:
         parent = parents[link.text]
-        if isinstance(parent, Excerpt):
-            span = Span(link.span.start + parent.start, link.span.end + parent.start)
+        if isinstance(parent, int):
+            span = Span(link.span.start + parent, link.span.end + parent)
             ways.append([OriginPlace(span, link.weight, (link,))])
             continue
-        below = [origin for origin in _composed(parent, composed) if origin.span.overlaps(link.span)]
-        origin_places = [
+        below = [origin for origin in composed[id(parent)] if origin.span.overlaps(link.span)]
+        places = [
             OriginPlace(place.span, min(link.weight, place.weight), (link, *place.way))
             for origin in below
             for place in origin.places
         ]
-        ways.append(sorted(origin_places, key=lambda place: -place.weight))
-        if not origin_places and not lost:
+        ways.append(sorted(places, key=lambda place: -place.weight))
+        if not places and not lost:
             lost = (link, *next((origin.lost for origin in below if origin.lost), ()))
-    places = _best(ways)
-    return ComposedOrigin(traced.span, places, () if places else lost)
 
-
-def _best(ways: Sequence[Sequence[OriginPlace]]) -> tuple[OriginPlace, ...]:
-    """Return the best place through each parent, and then the second best."""
+    # The best place through each parent, and then the second best.
     best: dict[Span, OriginPlace] = {}
     for rank in range(MAX_PLACES):
         for place in sorted((way[rank] for way in ways if rank < len(way)), key=lambda place: -place.weight):
             if place.span not in best or best[place.span].weight < place.weight:
                 best[place.span] = place
-    return tuple(best.values())[:MAX_PLACES]
+    return ComposedOrigin(traced.span, tuple(best.values())[:MAX_PLACES], () if best else lost)

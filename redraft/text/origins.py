@@ -169,11 +169,6 @@ def terms(keys: Sequence[str]) -> list[str]:
     return [*keys, *(pair for pair in together if has_unspaced(pair[0]) and has_unspaced(pair[1]))]
 
 
-def telling(keys: Sequence[str], language: str) -> list[str]:
-    """Return a sentence's distinct telling terms."""
-    return [term for term in dict.fromkeys(terms(keys)) if carries(term, language)]
-
-
 @lru_cache(maxsize=_KEPT)
 def indexed(text: str, language_spans: tuple[LanguageSpan, ...]) -> Index:
     """Return the index of a text; recent ones are cached."""
@@ -201,21 +196,6 @@ _CHANCE = 2.0
 _MEANING = 0.5
 _QUOTATIONS = 2
 _MAX_WORDS = 100
-
-
-class SentenceMatch(NamedTuple):
-    """The match of a sentence with every place: the weight of each telling word, and how well each place supports each
-    word."""
-
-    worth: Scores
-    near: Scores
-    against: Scores
-    """For each place the total weight, plus what matches by chance."""
-
-    def support(self, open_shares: Scores) -> Scores:
-        """Return how much of the sentence each place supports, by the share of each word that is still open."""
-        support: Scores = (self.worth * open_shares) @ self.near / self.against
-        return support
 
 
 _Words = Mapping[str, Sequence[str]]
@@ -279,11 +259,15 @@ class OriginTracer:
         )
         if quoted := list(dict.fromkeys(quotations))[:_QUOTATIONS]:
             return SentenceOrigin(span, (quoted[0],), float(len(quoted) == 1))
-        telling_words = {language: telling(every, language) for language, every in words.items()}
-        if not any(telling_words.values()) or not self._count:
+        telling = {
+            language: [term for term in dict.fromkeys(terms(every)) if carries(term, language)]
+            for language, every in words.items()
+        }
+        if not any(telling.values()) or not self._count:
             return SentenceOrigin(span)
-        match = self._match(telling_words)
-        by_words = match.support(np.ones(len(match.worth)))
+
+        worth, near, against = self._match(telling)
+        by_words: Scores = worth @ near / against
         support, floor = by_words, MIN_SUPPORT
         if alike is not None:
             support, floor = (by_words + _MEANING * alike) / (1 + _MEANING), MIN_SUPPORT_EMBEDDED
@@ -291,14 +275,28 @@ class OriginTracer:
         if support[best] < floor:
             return SentenceOrigin(span, (), float(1 - support[best] / floor))
         method: Method = "words" if by_words[best] >= MIN_SUPPORT or alike is None else "embedding"
-        links = (
-            self._link(best, float(support[best]), method),
-            *(self._link(at, float(support[at]), "words") for at in self._further(match, best)),
+        places: list[tuple[int, float, Method]] = [(best, float(support[best]), method)]
+        # Further places support what those before them do not.
+        open_shares = np.ones(len(worth))
+        for _ in range(MAX_PLACES - 1):
+            open_shares = np.minimum(open_shares, 1 - near[:, places[-1][0]])
+            gains = (worth * open_shares) @ near / against
+            at = int(np.argmax(gains))
+            if gains[at] < _ADDS:
+                break
+            places.append((at, float(support[at]), "words"))
+        texts = [int(np.searchsorted(self._starts, at, side="right")) - 1 for at, _, _ in places]
+        links = tuple(
+            Link(text, self.indexes[text].spans[at - int(self._starts[text])], min(1.0, weight), method)
+            for text, (at, weight, method) in zip(texts, places, strict=True)
         )
-        return SentenceOrigin(span, links, self._margin(support, best))
+        # The lead of the best place is that over those not adjacent to it.
+        rivals = max(support[: max(0, best - _GAP)].max(initial=0.0), support[best + _GAP + 1 :].max(initial=0.0))
+        return SentenceOrigin(span, links, float(1 - rivals / support[best]) if support[best] > 0 else 0.0)
 
-    def _match(self, words: _Words) -> SentenceMatch:
-        """Return the match of a sentence, in each language with the places of that language."""
+    def _match(self, words: _Words) -> tuple[Scores, Scores, Scores]:
+        """Return the match of a sentence, in each language with the places of that language: the weight of each telling
+        word, how well each place supports each, and for each place the total weight, plus what matches by chance."""
         worths: list[Scores] = []
         nears: list[Scores] = []
         against = np.ones(self._size)
@@ -311,42 +309,18 @@ class OriginTracer:
             postings = sorted((places[of_language[places]] for places in by_key), key=len)[:_MAX_WORDS]
             near = np.zeros((len(postings), self._size))
             for row, places in zip(near, postings, strict=True):
-                self._spread(row, places)
+                for distance in range(len(_AROUND) - 1, -1, -1):
+                    weight = (1 - _ITSELF) * _AROUND[distance] + _ITSELF * (distance == 0)
+                    # The neighbours of the first and last sentence are empty places.
+                    for neighbours in (places + distance, places - distance):
+                        row[neighbours] = np.maximum(row[neighbours], weight)
+                for start in self._starts[1:]:
+                    row[start - _GAP : start] = 0.0
             near[:, ~of_language] = 0.0
             nears.append(near)
             worths.append(np.array([log((count + 1) / (len(places) + 0.5)) for places in postings]))
             against[of_language] = worths[-1].sum() + _CHANCE * log(count) or 1.0
-        return SentenceMatch(np.concatenate(worths), np.vstack(nears), against)
-
-    def _spread(self, row: Scores, places: Numbers) -> None:
-        for distance in range(len(_AROUND) - 1, -1, -1):
-            weight = (1 - _ITSELF) * _AROUND[distance] + _ITSELF * (distance == 0)
-            # The neighbours of the first and last sentence are empty places.
-            for neighbours in (places + distance, places - distance):
-                row[neighbours] = np.maximum(row[neighbours], weight)
-        for start in self._starts[1:]:
-            row[start - _GAP : start] = 0.0
-
-    def _further(self, match: SentenceMatch, first: int) -> Iterator[int]:
-        """Return the places that support what those before them do not."""
-        open_shares = np.ones(len(match.worth))
-        at = first
-        for _ in range(MAX_PLACES - 1):
-            open_shares = np.minimum(open_shares, 1 - match.near[:, at])
-            gains = match.support(open_shares)
-            at = int(np.argmax(gains))
-            if gains[at] < _ADDS:
-                return
-            yield at
-
-    def _link(self, at: int, weight: float, method: Method) -> Link:
-        text = int(np.searchsorted(self._starts, at, side="right")) - 1
-        return Link(text, self.indexes[text].spans[at - int(self._starts[text])], min(1.0, weight), method)
-
-    def _margin(self, support: Scores, best: int) -> float:
-        """Return the lead of the best place over those not adjacent to it."""
-        rivals = max(support[: max(0, best - _GAP)].max(initial=0.0), support[best + _GAP + 1 :].max(initial=0.0))
-        return float(1 - rivals / support[best]) if support[best] > 0 else 0.0
+        return np.concatenate(worths), np.vstack(nears), against
 
 
 POINTS = 50

@@ -6,7 +6,6 @@ The graph is never built: an iteration needs two sparse products, so the time is
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -31,24 +30,16 @@ _BEYOND_SHARE = 0.4
 _GOOD_ENOUGH = 0.3
 
 
-def rank(vectors: SentenceVectors) -> Weights:
-    """Return the centrality of every sentence; the sum is one."""
-    return _page_rank(vectors, np.ones(len(vectors)), _DAMPING)
-
-
-def rank_towards(vectors: SentenceVectors, query: str) -> Weights:
-    """Return the centrality of every sentence relative to a `query`; `rank` if no sentence shares a term with it."""
-    relevance = vectors.similarity_to(query)
-    if not relevance.any():
-        return rank(vectors)
-    restart = _QUERY_SHARE * relevance / relevance.sum() + (1 - _QUERY_SHARE) / len(vectors)
-    return _page_rank(vectors, restart, _QUERY_DAMPING)
-
-
-def _page_rank(vectors: SentenceVectors, restart: Weights, damping: float) -> Weights:
+def rank(vectors: SentenceVectors, query: str = "") -> Weights:
+    """Return the centrality of every sentence, relative to a `query` if a sentence shares a term with it; the sum is
+    one."""
     if not len(vectors):
         return np.zeros(0)
-    restart = restart / restart.sum()
+    restart, damping = np.ones(len(vectors)) / len(vectors), _DAMPING
+    relevance = vectors.similarity_to(query)
+    if relevance.any():
+        restart, damping = _QUERY_SHARE * relevance / relevance.sum() + (1 - _QUERY_SHARE) * restart, _QUERY_DAMPING
+        restart = restart / restart.sum()
     itself = vectors.has_terms.astype(np.float64)
     degree = np.maximum(vectors.spread(np.ones(len(vectors))) - itself, 0.0)
     degree[degree < 1e-9] = 0.0
@@ -69,37 +60,34 @@ def _page_rank(vectors: SentenceVectors, restart: Weights, damping: float) -> We
     return ranks
 
 
-@dataclass(frozen=True, slots=True)
-class RankedSentences:
-    """The sentences to choose from, in source order; `part` numbers the part of each, and one with no worth is never
-    chosen."""
-
-    worth: Weights
-    words: Indices
-    part: Indices
-
-
 def choose(
-    vectors: SentenceVectors, candidates: RankedSentences, limit: int, shares: Weights, first: Sequence[int] = ()
+    vectors: SentenceVectors,
+    worth_of_sentences: Weights,
+    words_of_sentences: Indices,
+    parts: Indices,
+    limit: int,
+    shares: Weights,
+    first: Sequence[int] = (),
 ) -> list[int]:
-    """Choose valuable sentences of at most `limit` words that repeat little.
+    """Choose valuable sentences of at most `limit` words that repeat little; one with no worth is never chosen.
 
-    `shares` are the words for each part, exceeded only when nothing better is left; those in `first` are taken first.
+    The sentences are in source order; `parts` numbers the part of each. `shares` are the words for each part, exceeded
+    only when nothing better is left; those in `first` are taken first.
     """
-    count = len(candidates.worth)
+    count = len(worth_of_sentences)
     chosen: list[int] = []
     gains: list[float] = []
     words_of_parts, nearest = np.zeros(len(shares)), np.zeros(count)
     is_free = np.ones(count, dtype=np.bool_)
     waiting = list(reversed(first))
     while count:
-        worth = candidates.worth * (1 - _REDUNDANCY * nearest)
+        worth = worth_of_sentences * (1 - _REDUNDANCY * nearest)
         # Zero if not available, low if the part has reached its share, high if it has no sentence.
-        words = words_of_parts[candidates.part]
-        within = np.where(words + candidates.words > shares[candidates.part], _BEYOND_SHARE, 1.0)
+        words = words_of_parts[parts]
+        within = np.where(words + words_of_sentences > shares[parts], _BEYOND_SHARE, 1.0)
         factors = np.where(words == 0, _FIRST_OF_PART, within)
         length = words_of_parts.sum()
-        factors[~is_free | (nearest >= DUPLICATE) | (length + candidates.words > limit)] = 0.0
+        factors[~is_free | (nearest >= DUPLICATE) | (length + words_of_sentences > limit)] = 0.0
         gain = worth * factors
         best = waiting.pop() if (is_given := bool(waiting)) else int(np.argmax(gain))
         good = _GOOD_ENOUGH * (length / limit) ** 2 * float(np.mean(gains)) if gains and not is_given else 0.0
@@ -110,7 +98,7 @@ def choose(
         gains.append(float(worth[best]))
         chosen.append(best)
         is_free[best] = False
-        words_of_parts[candidates.part[best]] += candidates.words[best]
+        words_of_parts[parts[best]] += words_of_sentences[best]
         near, same = vectors.neighbours(best)
         nearest[near] = np.maximum(nearest[near], same)
     return sorted(chosen)

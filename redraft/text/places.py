@@ -50,19 +50,15 @@ def chapter_of(document: Document, span: Span) -> str:
     return titles[-1] if titles else ""
 
 
-def path_of(document: Document, span: Span) -> str:
-    """Return the titles of the sections in which a place begins, the outermost first."""
+def part_of(document: Document, span: Span, number: int, of: int) -> str:
+    """Return the position of a part of a document, for a model that reads nothing else: title, sections in which it
+    begins, the outermost first, and the part's number."""
+    titled = one_line(document_of(document, span) or document.title, _LONGEST_TITLE)
     within = [section for section in document.sections if section.span.start <= span.start < section.span.end]
     within = within or [section for section in document.sections if span.start <= section.span.start < span.end][:1]
-    return " › ".join(one_line(section.title, _LONGEST_TITLE) for section in within if section.title != document.title)
-
-
-def part_of(document: Document, span: Span, number: int, of: int) -> str:
-    """Return the position of a part of a document, for a model that reads nothing else: title, sections, and the part's
-    number."""
-    titled = one_line(document_of(document, span) or document.title, _LONGEST_TITLE)
+    titles = [one_line(section.title, _LONGEST_TITLE) for section in within if section.title != document.title]
     numbered = f"part {number} of {of}" if of > 1 else ""
-    return "\n".join(line for line in (titled, path_of(document, span), numbered) if line)
+    return "\n".join(line for line in (titled, " › ".join(titles), numbered) if line)
 
 
 def pages_of(document: Document, span: Span) -> str:

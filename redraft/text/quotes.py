@@ -7,9 +7,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import chain
 from math import ceil
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,52 +29,35 @@ _LOWER_IN_PLACE = {ord("İ"): "i"}
 _BEYOND = 0x10000
 
 
-class _FoldedText(NamedTuple):
-    """A text without case, spaces and punctuation, and each character's original offset."""
-
-    text: str
-    offsets: npt.NDArray[np.int64]
-
-
 def locate(text: str, quote: str, within: Sequence[Span] = ()) -> Span | None:
     """Return the span of the `quote` in `text`, or None. It is searched for literally, then without case, spaces and
     punctuation, each time in the spans `within` first."""
     quote, places = quote.strip(), [*within, Span(0, len(text))]
-    if not quote:
-        return None
-    literal = (Span(at, at + len(quote)) for place in places for at in _occurrences(text, quote, *place))
-    spans = chain(literal, _loose_spans(text, quote, places))
-    return next((span for span in spans if not any(_is_within_word(text, at) for at in span)), None)
+    for place in places if quote else ():
+        for at in _occurrences(text, quote, *place):
+            if not _cuts_word(text, span := Span(at, at + len(quote))):
+                return span
+    folded_quote, _ = _fold(quote)
+    folded, offsets = _fold_once(text) if folded_quote else ("", np.zeros(0, dtype=np.int64))
+    for place in places if folded_quote else ():
+        first, last = np.searchsorted(offsets, place)
+        for at in _occurrences(folded, folded_quote, int(first), int(last)):
+            span = Span(int(offsets[at]), int(offsets[at + len(folded_quote) - 1]) + 1)
+            if not _cuts_word(text, span):
+                return span
+    return None
 
 
 def source_of(text: str, quote: str, within: Sequence[Span]) -> Span | None:
     """Return the span of the `quote`, or else of the sentence of `within` that shares most of its terms."""
-    return locate(text, quote, within) or (_paraphrased(text, quote, within) if quote.strip() else None)
-
-
-def quoted_in(text: str, quote: str) -> Span | None:
-    """Return the span in which a text has all words of a quote in order; None for quotes of too few words."""
-    return locate(text, quote) if count_words(quote) >= FEWEST else None
-
-
-def _loose_spans(text: str, quote: str, places: Sequence[Span]) -> Iterator[Span]:
-    """Yield the spans of a quote without case, spaces and punctuation."""
-    folded_quote = _fold(quote).text
-    if not folded_quote:
-        return
-    folded = _fold_once(text)
-    for place in places:
-        first, last = np.searchsorted(folded.offsets, place)
-        for at in _occurrences(folded.text, folded_quote, int(first), int(last)):
-            yield Span(int(folded.offsets[at]), int(folded.offsets[at + len(folded_quote) - 1]) + 1)
-
-
-def _paraphrased(text: str, quote: str, within: Sequence[Span]) -> Span | None:
+    span = locate(text, quote, within)
+    if span or not quote.strip():
+        return span
     language_spans = language_spans_in(text)
     quote_terms = {language: Counter(terms(quote, language)) for _, language in language_spans}
-    candidates = dict.fromkeys(sentence for span in within for sentence in sentences(text, span))
+    candidates = dict.fromkeys(sentence for place in within for sentence in sentences(text, place))
     read_by = {
-        candidate: next(language for span, language in language_spans if candidate.start < span.end)
+        candidate: next(language for place, language in language_spans if candidate.start < place.end)
         for candidate in candidates
     }
     candidate_terms = {
@@ -94,6 +75,11 @@ def _paraphrased(text: str, quote: str, within: Sequence[Span]) -> Span | None:
     return best if shared[best] >= SHARE * quote_terms[read_by[best]].total() else None
 
 
+def quoted_in(text: str, quote: str) -> Span | None:
+    """Return the span in which a text has all words of a quote in order; None for quotes of too few words."""
+    return locate(text, quote) if count_words(quote) >= FEWEST else None
+
+
 def _occurrences(text: str, part: str, start: int, end: int) -> Iterator[int]:
     """Yield where `part` occurs between two offsets, without overlaps."""
     at = text.find(part, start, end)
@@ -102,17 +88,18 @@ def _occurrences(text: str, part: str, start: int, end: int) -> Iterator[int]:
         at = text.find(part, at + len(part), end)
 
 
-def _is_within_word(text: str, at: int) -> bool:
-    """Return whether an offset is between two digits or cased letters, of a script with spaces between words."""
-    around = text[at - 1 : at + 1] if 0 < at < len(text) else ""
-    return bool(around) and all(sign.isalnum() and unicodedata.category(sign) != "Lo" for sign in around)
+def _cuts_word(text: str, span: Span) -> bool:
+    """Return whether a span begins or ends between two digits or cased letters, of a script with spaces."""
+    around = [text[at - 1 : at + 1] for at in span if 0 < at < len(text)]
+    return any(all(sign.isalnum() and unicodedata.category(sign) != "Lo" for sign in signs) for signs in around)
 
 
-def _fold(text: str) -> _FoldedText:
+def _fold(text: str) -> tuple[str, npt.NDArray[np.int64]]:
+    """Return a text without case, spaces and punctuation, and each character's original offset."""
     lower = text.translate(_LOWER_IN_PLACE).lower()
     codes = np.frombuffer(lower.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
     is_kept = ~_ignored()[np.minimum(codes, _BEYOND)]
-    return _FoldedText(codes[is_kept].tobytes().decode("utf-32-le", "surrogatepass"), np.flatnonzero(is_kept))
+    return codes[is_kept].tobytes().decode("utf-32-le", "surrogatepass"), np.flatnonzero(is_kept)
 
 
 _fold_once = lru_cache(maxsize=2)(_fold)

@@ -56,12 +56,16 @@ _LONG_TURN, _LONGEST_TURN = 25, 200
 def strip_loops(text: str) -> str:
     """Return the text with only one of each sentence or line that occurs at least three times, and one turn of a loop
     of a few words or letters at its end."""
-    text = _without_stutter(text)
+    if length := 0 if ends_sentence(text) else _turn_at_end(text):
+        start = len(text) - length
+        while start and text[start - 1] == text[start - 1 + length]:
+            start -= 1
+        text = text[: start + length].rstrip()
     # Whatever loops has a run of four words three times.
     if max(Counter(ngrams(words(text), 4)).values(), default=0) < _OFTEN:
         return text
     parts = list(_parts(text))
-    keys = [_key(text, part) for part in parts]
+    keys = [tuple(words(text[slice(*part)])) for part in parts]
     loops = {key for key, times in Counter(keys).items() if times >= _OFTEN and len(set(key)) >= _MIN_KEY_WORDS}
     loops |= {key for key, row in groupby(keys) if len(set(key)) > 1 and len(list(row)) >= _IN_A_ROW}
     remaining: list[Span] = []
@@ -73,17 +77,6 @@ def strip_loops(text: str) -> str:
             remaining.append(part)
             first.add(key)
     return _text_of(text, remaining, parts) if len(remaining) < len(parts) else text
-
-
-def _without_stutter(text: str) -> str:
-    """Return the text with one cycle of a final loop of a few letters."""
-    length = 0 if ends_sentence(text) else _turn_at_end(text)
-    if not length:
-        return text
-    start = len(text) - length
-    while start and text[start - 1] == text[start - 1 + length]:
-        start -= 1
-    return text[: start + length].rstrip()
 
 
 def ends_in_loop(text: str) -> bool:
@@ -127,7 +120,7 @@ def _instructed(instructions: str, language: str) -> frozenset[str]:
     """Return the words of each sentence of a prompt without its material, which is the same for many replies. Short
     ones occur in any text."""
     del language
-    keys = (_key(instructions, part) for part in _parts(instructions))
+    keys = (words(instructions[slice(*part)]) for part in _parts(instructions))
     return frozenset(f" {' '.join(key)} " for key in keys if len(key) >= _MIN_KEY_WORDS)
 
 
@@ -143,10 +136,6 @@ def _parts(text: str) -> Iterator[Span]:
             if line.strip():
                 yield Span(at, at + len(line))
             at += len(line) + 1
-
-
-def _key(text: str, part: Span) -> tuple[str, ...]:
-    return tuple(words(text[part.start : part.end]))
 
 
 def _text_of(text: str, remaining: Sequence[Span], parts: Sequence[Span]) -> str:

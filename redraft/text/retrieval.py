@@ -67,7 +67,13 @@ class DocumentSearch:
         if self._encoder is None:
             return order
         near = self._embedded @ self._encoder.encode([query])[0]
-        return _fused([order, [int(at) for at in np.argsort(-near, kind="stable") if near[at] > 0]])
+        by_meaning = [int(at) for at in np.argsort(-near, kind="stable") if near[at] > 0]
+        # One ranking of both, by reciprocal rank fusion; ties keep their order.
+        fused: dict[int, float] = {}
+        for ranking in (order, by_meaning):
+            for place, at in enumerate(ranking, 1):
+                fused[at] = fused.get(at, 0.0) + 1 / (_RRF + place)
+        return sorted(fused, key=lambda at: (-fused[at], at))
 
     @cached_property
     def _meter(self) -> Meter:
@@ -192,15 +198,6 @@ def terms(text: str, language: str, *, telling: bool = False) -> list[str]:
         elif word not in stopped:
             stems.append(stem(word))
     return stems
-
-
-def _fused(rankings: Sequence[Sequence[int]]) -> list[int]:
-    """Return one ranking of several, by reciprocal rank fusion; ties keep their order."""
-    scores: dict[int, float] = {}
-    for ranking in rankings:
-        for rank, at in enumerate(ranking, 1):
-            scores[at] = scores.get(at, 0.0) + 1 / (_RRF + rank)
-    return sorted(scores, key=lambda at: (-scores[at], at))
 
 
 PASSAGE = 120

@@ -54,7 +54,11 @@ def speaker_at(text: str, start: int, end: int) -> SpeakerLabel | None:
     stamp = _STAMP.match(text, start, end)
     at = stamp.end() if stamp else start
     match = _NAMED.match(text, at, end)
-    if match and (_is_loud(match["name"]) or (stamp and _is_name(match["name"]))):
+    plain = _ASIDE.sub("", match["name"]) if match else ""
+    letters = [sign for sign in plain if sign.isalpha()]
+    # A name in capitals, such as THE CHAIRMAN and SPEAKER 1, ignoring brackets.
+    is_loud = len(letters) > 1 and all(letter.isupper() for letter in letters) and len(plain.split()) <= _MAX_WORDS
+    if match and (is_loud or (stamp and _is_name(match["name"]))):
         return SpeakerLabel(match.end(), match["name"], clock(stamp["marked"] or stamp["bare"]) if stamp else "")
     if stamp and (stamp["marked"] or stamp["bare"].count(":") > 1):
         return SpeakerLabel(at, "", clock(stamp["marked"] or stamp["bare"]))
@@ -82,13 +86,6 @@ def times_in(text: str) -> list[Mark]:
     ends = [at for at, _ in labels[1:]] + [len(text)]
     spans = (Span(at, at + len(text[at:end].rstrip())) for (at, _), end in zip(labels, ends, strict=True))
     return [Mark(*span, "time", time) for span, (_, time) in zip(spans, labels, strict=True)]
-
-
-def _is_loud(name: str) -> bool:
-    """Return whether a name is in capitals, such as THE CHAIRMAN and SPEAKER 1, ignoring brackets."""
-    plain = _ASIDE.sub("", name)
-    letters = [sign for sign in plain if sign.isalpha()]
-    return len(letters) > 1 and all(letter.isupper() for letter in letters) and len(plain.split()) <= _MAX_WORDS
 
 
 def _is_name(name: str) -> bool:
@@ -260,7 +257,7 @@ def _split(body: str, paragraph: Span, offset: int, language: str) -> Iterator[S
 def _segment(text: str, language: str) -> list[str]:
     """Return the splitter's sentences, which join to `text`; the whole text if the splitter fails."""
     foreign = is_foreign(language)
-    pattern, goes_on = (_MISSED_ELLIPSIS, _continues_in_other_languages) if foreign else (_MISSED_END, _continues)
+    pattern = _MISSED_ELLIPSIS if foreign else _MISSED_END
     try:
         parts: list[str] = segment(
             language if foreign else ENGLISH, pattern.sub(lambda match: f"{match.group()[:-1]}!", _UNFIT.sub(" ", text))
@@ -274,36 +271,29 @@ def _segment(text: str, language: str) -> list[str]:
         return [text]
     if len(parts) > 1 and _ITEM_NUMBER.fullmatch(parts[0]):
         del ends[1]
-    ends = [end for end in ends if end in (0, len(text)) or not goes_on(text, end)]
+    ends = [end for end in ends if end in (0, len(text)) or not _continues(text, end, foreign)]
     return [text[start:end] for start, end in pairwise(ends) if end > start]
 
 
-def _counts(text: str, at: int, numbered: re.Pattern[str] = _NUMBERED) -> bool:
-    """Return whether a number follows that belongs to the abbreviation, as in "Vol. 17"."""
-    return text[at:].lstrip()[:1].isdigit() and bool(numbered.search(text, max(0, at - _LONGEST_NUMBERED), at))
-
-
-def _continues(text: str, at: int) -> bool:
-    """Return whether a full stop belongs to a number, an ordinal or an abbreviation."""
+def _continues(text: str, at: int, foreign: bool) -> bool:
+    """Return whether a full stop belongs to a number, an ordinal or an abbreviation; in other languages also whether it
+    is before a small letter, within a word, after an initial, in a date, or before a page number or a speech tag."""
     follows, before = text[at:].lstrip()[:1], max(0, at - _LONGEST_ORDINAL)
+    is_ordinal = _ORDINAL.search(text, before, at) is not None
+    # A number that follows may belong to the abbreviation, as in "Vol. 17".
+    numbered = _NUMBERED_ABROAD if foreign else _NUMBERED
+    if follows.isdigit() and numbered.search(text, max(0, at - _LONGEST_NUMBERED), at):
+        return True
+    if foreign:
+        is_stopped = text[before:at].rstrip()[-1:] == "."
+        is_in_word = is_stopped and (follows.islower() or (text[at - 1] == "." and text[at].isascii()))
+        is_speech = _SAID.search(text, at - 1, at) and _GOES_ON.match(text, at)
+        return is_in_word or is_ordinal or bool(is_speech or _INITIAL.search(text, before, at))
     if (follows.islower() or follows.isdigit()) and _MONEY.search(text, before, at):
         return True
     if follows.islower():
         return bool(_ONE_LETTER.search(text, before, at))
-    return _counts(text, at) or (follows.isupper() and bool(_ORDINAL.search(text, before, at)))
-
-
-def _continues_in_other_languages(text: str, at: int) -> bool:
-    """Return the same for other languages: before a small letter, within a word, after an initial, in a date, before a
-    page number and the like, or before a speech tag."""
-    follows, before = text[at:].lstrip()[:1], max(0, at - _LONGEST_ORDINAL)
-    stopped = text[before:at].rstrip()[-1:] == "."
-    if stopped and (follows.islower() or (text[at - 1] == "." and text[at].isascii())):
-        return True
-    if _counts(text, at, _NUMBERED_ABROAD):
-        return True
-    match = _SAID.search(text, at - 1, at) and _GOES_ON.match(text, at)
-    return bool(match or _INITIAL.search(text, before, at) or _ORDINAL.search(text, before, at))
+    return follows.isupper() and is_ordinal
 
 
 def _settled(parts: list[str]) -> int:
@@ -405,7 +395,12 @@ class BreakPoints:
         ):
             return after
         before = [seam for seam in seams if start < seam <= limit]
-        return before[-1] if before else self._forced(start, limit)
+        # Within an over-long sentence: at a clause, else between words, else at a token.
+        for pattern in () if before else (_CLAUSE_END, _SPACE):
+            floor, stop = max(start, limit - _LOOKED_BACK), min(limit + 1, len(self.text))
+            ends = [match.end() for match in pattern.finditer(self.text, floor, stop)]
+            before = before or [end for end in ends if start < end <= limit and self.text[start:end].strip()]
+        return before[-1] if before else max(limit, start + 1)
 
     def _around(self, limit: int) -> list[int]:
         """Return the seams of the paragraph that `limit` is in, with its ends."""
@@ -420,13 +415,3 @@ class BreakPoints:
             seams = (line_end + 1 if line_end >= 0 else sentence_end for sentence_end, line_end in line_ends)
             self._split = (begin, [begin, *seams, end])
         return self._split[1]
-
-    def _forced(self, start: int, limit: int) -> int:
-        """Return an end within an over-long sentence: at a clause, else between words, else at a token."""
-        floor = max(start, limit - _LOOKED_BACK)
-        for pattern in (_CLAUSE_END, _SPACE):
-            ends = [m.end() for m in pattern.finditer(self.text, floor, min(limit + 1, len(self.text)))]
-            ends = [end for end in ends if start < end <= limit and self.text[start:end].strip()]
-            if ends:
-                return ends[-1]
-        return max(limit, start + 1)

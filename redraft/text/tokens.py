@@ -7,8 +7,9 @@ import re
 import threading
 import unicodedata
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -36,7 +37,15 @@ def estimate(text: str, margin: float) -> tuple[Integers, Integers]:
     if not len(codes):
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     kinds = np.where(codes < 0x10000, _kinds()[np.minimum(codes, 0xFFFF)], _RARE)
-    starts = _piece_starts(kinds)
+    # Pieces are runs of one kind, capitals with the small letters after them, and single ideographs.
+    before, after = kinds[:-1], kinds[1:]
+    alone = (after == _IDEOGRAPH) | (after == _RARE)
+    change = (before != after) & ~((before == _UPPER) & (after == _LOWER)) | alone
+    starts = np.concatenate(([0], np.flatnonzero(change) + 1))
+    lengths = np.diff(np.append(starts, len(kinds)))
+    if lengths.max() > _LONGEST:
+        place = np.arange(len(kinds)) - np.repeat(starts, lengths)
+        starts = np.flatnonzero(place % _LONGEST == 0)
     ends = np.append(starts[1:], len(codes))
     cost = _costs(codes, kinds, starts, ends)
     return ends, np.rint(cost * (margin * UNIT)).astype(np.int64)
@@ -45,38 +54,24 @@ def estimate(text: str, margin: float) -> tuple[Integers, Integers]:
 @lru_cache(maxsize=1)
 def _kinds() -> npt.NDArray[np.int8]:
     """Return the kind of every character of the basic plane."""
-    return np.array([_kind(chr(code)) for code in range(0x10000)], dtype=np.int8)
-
-
-def _kind(character: str) -> int:
-    code = ord(character)
-    if character in "\r\n":
-        return _NEWLINE
-    if character.isspace():
-        return _SPACE
-    if any(low <= code <= high for low, high in _IDEOGRAPHS):
-        return _IDEOGRAPH
-    category = unicodedata.category(character)
-    if category[0] in "LM":
-        if code < 0x0250:
-            return _UPPER if category == "Lu" else _LOWER
-        return _ALPHABET if 0x0370 <= code < 0x0530 else _SCRIPT
-    if category[0] == "N":
-        return _DIGIT
-    return _MARK if (category[0] in "PS" and code < 0x2600) or 0x3000 <= code <= 0x303F or code >= 0xFF00 else _RARE
-
-
-def _piece_starts(kinds: Integers) -> Integers:
-    """Return the starts of pieces: runs of one kind, capitals with the small letters after them, ideographs alone."""
-    before, after = kinds[:-1], kinds[1:]
-    alone = (after == _IDEOGRAPH) | (after == _RARE)
-    change = (before != after) & ~((before == _UPPER) & (after == _LOWER)) | alone
-    runs = np.concatenate(([0], np.flatnonzero(change) + 1))
-    lengths = np.diff(np.append(runs, len(kinds)))
-    if lengths.max() <= _LONGEST:
-        return runs
-    place = np.arange(len(kinds)) - np.repeat(runs, lengths)
-    return np.flatnonzero(place % _LONGEST == 0)
+    kinds = np.full(0x10000, _RARE, dtype=np.int8)
+    for code, character in enumerate(map(chr, range(0x10000))):
+        category = unicodedata.category(character)
+        if character in "\r\n":
+            kinds[code] = _NEWLINE
+        elif character.isspace():
+            kinds[code] = _SPACE
+        elif any(low <= code <= high for low, high in _IDEOGRAPHS):
+            kinds[code] = _IDEOGRAPH
+        elif category[0] in "LM" and code < 0x0250:
+            kinds[code] = _UPPER if category == "Lu" else _LOWER
+        elif category[0] in "LM":
+            kinds[code] = _ALPHABET if 0x0370 <= code < 0x0530 else _SCRIPT
+        elif category[0] == "N":
+            kinds[code] = _DIGIT
+        elif (category[0] in "PS" and code < 0x2600) or 0x3000 <= code <= 0x303F or code >= 0xFF00:
+            kinds[code] = _MARK
+    return kinds
 
 
 def _costs(codes: Integers, kinds: Integers, starts: Integers, ends: Integers) -> npt.NDArray[np.float64]:
@@ -91,9 +86,10 @@ def _costs(codes: Integers, kinds: Integers, starts: Integers, ends: Integers) -
     word = 1 + 0.07 * np.maximum(length - 4, 0) + 0.4 * np.maximum(length - 9, 0) + 0.25 * excess + 1.6 * accents
     # A single space belongs to the word after it; a line end to the mark before it.
     gap = np.where((length == 1) & (following != _DIGIT), 0.0, 1.0)
-    before_letter = (length == 1) & _is_letter(following)
+    # For short texts, which most are, `np.isin` would take half of the time.
+    before_letter = (length == 1) & ((following == _LOWER) | (following == _UPPER))
     apostrophe = (codes[starts] == ord("'")) | (codes[starts] == ord("’"))
-    inner = before_letter & apostrophe & _is_letter(previous)
+    inner = before_letter & apostrophe & ((previous == _LOWER) | (previous == _UPPER))
     joined = np.where(before_letter, 0.7, 1.0)
     mark = np.where(inner, 0.0, joined + 0.4 * np.maximum(length - 3, 0))
     astral = (codes[starts] >= _ASTRAL_IDEOGRAPHS[0]) & (codes[starts] <= _ASTRAL_IDEOGRAPHS[1])
@@ -110,12 +106,6 @@ def _costs(codes: Integers, kinds: Integers, starts: Integers, ends: Integers) -
         _RARE: np.where(astral, 4.0, 2.5),
     }
     return np.asarray(np.choose(kind, [by_kind[number] for number in range(len(by_kind))]), dtype=np.float64)
-
-
-# For short texts, which most are, `np.isin` would take half of the time.
-def _is_letter(kind: Integers) -> npt.NDArray[np.bool_]:
-    letters: npt.NDArray[np.bool_] = (kind == _LOWER) | (kind == _UPPER)
-    return letters
 
 
 ESTIMATE = "estimate"
@@ -212,7 +202,11 @@ class TiktokenTokenizer:
         parts = [np.zeros(0, dtype=np.uint32)]
         for start, end in _blocks(text):
             block = text[start:end]
-            ends = _to_characters(block, np.cumsum(self._sizes[self._encode(block)]))
+            ends = np.cumsum(self._sizes[self._encode(block)])
+            if not block.isascii():
+                # A character counts once it has begun.
+                data = np.frombuffer(block.encode("utf-8", "replace"), dtype=np.uint8)
+                ends = np.cumsum((data & 0xC0) != 0x80)[ends - 1].astype(np.int64)
             parts.append((start + ends).astype(np.uint32))
         return Meter(np.concatenate(parts))
 
@@ -226,8 +220,12 @@ class TiktokenTokenizer:
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
     """Yield stretches that can be encoded separately with the same result: no token joins a letter and the space after
     it."""
+    # Runs of a million blanks, which overflow the encoder's stack, are cut, each from its own start.
+    has_run = any(text[at : at + _RUN].isspace() for at in range(0, len(text) - _RUN + 1, _RUN))
+    runs = [match.span() for match in _BLANKS.finditer(text)] if has_run else []
+    cuts = [cut for first, last in runs if last - first >= 2 * _RUN for cut in range(first + _RUN, last, _RUN)]
     start = 0
-    for stop in [*_cuts_in_long_runs(text), len(text)]:
+    for stop in [*cuts, len(text)]:
         while stop - start > _BLOCK:
             match = _CUT.search(text, start + _BLOCK, min(stop, start + _LONGEST_BLOCK))
             end = match.start() if match else min(stop, start + _LONGEST_BLOCK)
@@ -238,30 +236,12 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
             start = stop
 
 
-def _cuts_in_long_runs(text: str) -> list[int]:
-    """Cut runs of a million blanks, which overflow the encoder's stack, each from its own start."""
-    if not any(text[at : at + _RUN].isspace() for at in range(0, len(text) - _RUN + 1, _RUN)):
-        return []
-    runs = [match.span() for match in _BLANKS.finditer(text)]
-    return [cut for start, end in runs if end - start >= 2 * _RUN for cut in range(start + _RUN, end, _RUN)]
-
-
-def _to_characters(block: str, byte_ends: Integers) -> Integers:
-    """Convert byte offsets in `block` to character offsets, counting a character once it has begun."""
-    if block.isascii():
-        return byte_ends
-    data = np.frombuffer(block.encode("utf-8", "replace"), dtype=np.uint8)
-    characters = np.cumsum((data & 0xC0) != 0x80)
-    return characters[byte_ends - 1].astype(np.int64)
-
-
+@dataclass(frozen=True)
 class EstimatingTokenizer:
     """Estimates from the shape of the text, and tends to overestimate."""
 
-    name = ESTIMATE
-
-    def __init__(self, margin: float = MARGIN) -> None:
-        self._margin = margin
+    margin: float = MARGIN
+    name: ClassVar[str] = ESTIMATE
 
     def count(self, text: str) -> int:
         return self.measure(text).tokens(0, len(text))
@@ -269,7 +249,7 @@ class EstimatingTokenizer:
     def measure(self, text: str) -> Meter:
         parts, costs = [np.zeros(0, dtype=np.uint32)], [np.zeros(1, dtype=np.int64)]
         for start, end in _blocks(text):
-            ends, cost = estimate(text[start:end], self._margin)
+            ends, cost = estimate(text[start:end], self.margin)
             parts.append((start + ends).astype(np.uint32))
             costs.append(cost)
         cost = np.concatenate(costs)
@@ -301,11 +281,8 @@ def tokenizer_named(name: str) -> Tokenizer:
     return EstimatingTokenizer() if encoding is None else _encoder(encoding)
 
 
-@cache
-def _encoder(encoding: tiktoken.Encoding) -> TiktokenTokenizer:
-    """Return the tokenizer of a vocabulary. There is one, since measurements of a tokenizer are cached, and to make it
-    takes a third of a second."""
-    return TiktokenTokenizer(encoding)
+# There is one for each vocabulary, as measurements of a tokenizer are cached, and to make it takes a third of a second.
+_encoder = cache(TiktokenTokenizer)
 
 
 def _loaded(name: str) -> tiktoken.Encoding | None:

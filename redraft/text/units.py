@@ -116,9 +116,16 @@ def longest_matches(summary: Sequence[str], source: UnitIndex) -> list[int]:
     place_of = np.empty(len(order), dtype=np.int64)
     place_of[order] = steps
     places = place_of[: len(summary)]
-    nearest = (order[np.clip(neighbours[places], 0, len(order) - 1)] for neighbours in (before, after))
-    lengths = [_common_run(ranks, np.arange(len(summary)), nearest_places) for nearest_places in nearest]
-    matches: list[int] = np.maximum(*lengths).tolist()
+    # How many units from each place of the summary are the same as from the place of the source beside it.
+    ones, last = np.arange(len(summary)), len(ranks[0]) - 1
+    longest = np.zeros_like(ones)
+    for neighbours in (before, after):
+        nearest, length = order[np.clip(neighbours[places], 0, len(order) - 1)], np.zeros_like(ones)
+        for width, rank in reversed([(2**power, rank) for power, rank in enumerate(ranks)]):
+            same = rank[np.minimum(ones + length, last)] == rank[np.minimum(nearest + length, last)]
+            length += width * (same & (ones + length < last) & (nearest + length <= last))
+        longest = np.maximum(longest, length)
+    matches: list[int] = longest.tolist()
     return matches
 
 
@@ -132,18 +139,6 @@ def _ranks(units: npt.NDArray[np.int64], longest: int) -> list[npt.NDArray[np.in
         following[:-width] = ranks[-1][width:] + 1
         ranks.append(np.unique(ranks[-1] * (len(units) + 1) + following, return_inverse=True)[1].astype(np.int64))
     return ranks
-
-
-def _common_run(
-    ranks: Sequence[npt.NDArray[np.int64]], ones: npt.NDArray[np.int64], nearest: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int64]:
-    """Return how many units from each place of `ones` are the same as from the place of `nearest` beside it."""
-    length = np.zeros_like(ones)
-    last = len(ranks[0]) - 1
-    for width, rank in reversed([(2**power, rank) for power, rank in enumerate(ranks)]):
-        same = rank[np.minimum(ones + length, last)] == rank[np.minimum(nearest + length, last)]
-        length += width * (same & (ones + length < last) & (nearest + length <= last))
-    return length
 
 
 def extractive(matches: Sequence[int]) -> ExtractiveStats | None:

@@ -82,22 +82,19 @@ def terms(text: str, language: str = ENGLISH) -> Iterator[str]:
             yield from (part for part in _APOSTROPHE.split(term) if part not in stopped)
         elif not _CONTRACTION.search(term):
             term = _POSSESSIVE.sub("", term)
+            singular = term
+            if len(term) > 4 and term.endswith("ies"):
+                singular = term[:-3] + "y"
+            elif len(term) > 3 and term.endswith("s") and not term.endswith(("ss", "us", "is")):
+                singular = term[:-1]
             if term not in stopped:
-                yield _singular(term)
+                yield singular
 
 
 @lru_cache(maxsize=256)
 def telling_terms(text: str, language: str = ENGLISH) -> frozenset[str]:
     """Return the telling terms of a text, truncated to ignore inflections."""
     return frozenset(term[:_STEM] for term in terms(text, language) if len(term) > 1 or term.isnumeric())
-
-
-def _singular(term: str) -> str:
-    if len(term) > 4 and term.endswith("ies"):
-        return term[:-3] + "y"
-    if len(term) > 3 and term.endswith("s") and not term.endswith(("ss", "us", "is")):
-        return term[:-1]
-    return term
 
 
 class SentenceVectors:
@@ -137,7 +134,8 @@ class SentenceVectors:
 
     def spread(self, weights: Weights) -> Weights:
         """Return the matrix of all cosines times `weights`, without forming that matrix."""
-        return self._times(_sums(self._terms, self._weights * weights[self._sentences], len(self._number)))
+        by_term = _sums(self._terms, self._weights * weights[self._sentences], len(self._number))
+        return _sums(self._sentences, self._weights * by_term[self._terms], len(self))
 
     def similarity_to(self, text: str) -> Weights:
         """Return the cosine of every sentence with `text`, ignoring unknown terms."""
@@ -146,7 +144,8 @@ class SentenceVectors:
             if (at := self._number.get(term)) is not None:
                 vector[at] = (1 + np.log(count)) * self._rarity[at]
         length = np.sqrt(vector @ vector)
-        return self._times(vector / length if length else vector)
+        by_term = vector / length if length else vector
+        return _sums(self._sentences, self._weights * by_term[self._terms], len(self))
 
     def neighbours(self, index: int) -> tuple[Indices, Weights]:
         """Return the sentences that share a term with sentence `index`, including itself, and their similarities: the
@@ -164,10 +163,6 @@ class SentenceVectors:
         shorter = np.minimum(self._sizes[near], self._sizes[index])
         same[(np.bincount(which) >= shorter) & (shorter >= _MIN_TERMS_CONTAINED)] = 1.0
         return near, same
-
-    def _times(self, by_term: Weights) -> Weights:
-        """Return the product of every sentence with a vector."""
-        return _sums(self._sentences, self._weights * by_term[self._terms], len(self))
 
 
 def _sums(groups: Indices, values: Weights, count: int) -> Weights:
@@ -291,19 +286,16 @@ class _SentenceTransformerEncoder:
         if not texts:
             return np.zeros((0, 0), dtype=np.float32)
         with self._lock:
-            return self._encoded(texts)
-
-    def _encoded(self, texts: Sequence[str]) -> Embeddings:
-        new = [text for text in dict.fromkeys(texts) if text not in self._known]
-        if new:
-            rows = self._model.encode(
-                [text.encode("utf-8", "replace").decode("utf-8") for text in new],
-                batch_size=_BATCH,
-                normalize_embeddings=True,
-                show_progress_bar=False,
-            )
-            self._known.update(zip(new, rows, strict=True))
-        rows_of_texts = np.stack([self._known[text] for text in texts])
-        for text in list(self._known)[: max(0, len(self._known) - _REMEMBERED)]:
-            del self._known[text]
-        return rows_of_texts
+            new = [text for text in dict.fromkeys(texts) if text not in self._known]
+            if new:
+                rows = self._model.encode(
+                    [text.encode("utf-8", "replace").decode("utf-8") for text in new],
+                    batch_size=_BATCH,
+                    normalize_embeddings=True,
+                    show_progress_bar=False,
+                )
+                self._known.update(zip(new, rows, strict=True))
+            rows_of_texts = np.stack([self._known[text] for text in texts])
+            for text in list(self._known)[: max(0, len(self._known) - _REMEMBERED)]:
+                del self._known[text]
+            return rows_of_texts

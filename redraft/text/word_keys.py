@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
-from itertools import pairwise
 from typing import NamedTuple
 
 from redraft.lazy import pattern
@@ -38,17 +37,14 @@ def listed(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def _numerals() -> Mapping[str, str]:
-    small = (
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
-        " seventeen eighteen nineteen"
-    )
-    tens = "twenty thirty forty fifty sixty seventy eighty ninety"
-    values = {word: str(value) for value, word in enumerate(small.split())}
-    return values | {word: str(value) for value, word in zip(range(20, 100, 10), tens.split(), strict=True)}
-
-
-_NUMERALS = _numerals()
+_ONES = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
+    " eighteen nineteen"
+)
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+_NUMERALS = {word: str(value) for value, word in enumerate(_ONES.split())} | {
+    word: str(10 * value) for value, word in enumerate(_TENS.split(), 2)
+}
 _MAGNITUDES = listed("hundred thousand million billion trillion dozen")
 _ORDINALS = listed(
     "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth half quarter twice"
@@ -95,11 +91,6 @@ def keys(text: str, language: str = ENGLISH) -> list[str]:
     return [word.key for word in words(text, language)]
 
 
-def pairs(of: Sequence[str]) -> Iterable[tuple[str, str]]:
-    """Return all neighbouring keys."""
-    return pairwise(of)
-
-
 @lru_cache(maxsize=100_000)
 def _keys(token: str, ending: bool) -> tuple[str, ...]:
     """Return the keys of one token; `ending` is whether an apostrophe precedes it, as in tokenized texts."""
@@ -125,14 +116,10 @@ def _plain(token: str) -> str:
 
 
 def _key(token: str) -> str:
-    if token[0].isdigit():
-        ordinal = _ORDINAL.fullmatch(token)
-        return ordinal.group(1) if ordinal else token
-    return _NUMERALS.get(token) or _stem(token)
-
-
-def _stem(token: str) -> str:
-    """Return the token without common English endings, if enough of it is left."""
+    """Return the key of a number, or a word without common English endings, if enough of it is left."""
+    ordinal = _ORDINAL.fullmatch(token)
+    if token[0].isdigit() or token in _NUMERALS:
+        return ordinal[1] if ordinal else _NUMERALS.get(token, token)
     if len(token) < 4 or _is_stopped(token) or not token.isascii():
         return token
     if token.endswith("ies") and len(token) > 4:
@@ -155,11 +142,6 @@ def _stem(token: str) -> str:
 def is_number(key: str) -> bool:
     """Return whether it is a quantity, an ordinal or a year."""
     return key[0].isdigit() or key in _MAGNITUDES or key in _ORDINALS
-
-
-def is_negation(key: str) -> bool:
-    """Return whether it negates a statement."""
-    return key in NEGATIONS
 
 
 def has_unspaced(text: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 from redraft.lazy import pattern
@@ -127,6 +127,11 @@ def count(number: int, what: str) -> str:
     return f"{number:,} {what[:-1]}ies" if what.endswith("y") else f"{number:,} {what}s"
 
 
+def enumeration(names: Iterable[str]) -> str:
+    """Return names as in a sentence: a, b and c."""
+    return " and ".join(", ".join(names).rsplit(", ", 1))
+
+
 def spaced(name: str) -> str:
     """Return a name with spaces instead of underscores, on one line."""
     return one_line(name).replace("_", " ")
@@ -135,14 +140,10 @@ def spaced(name: str) -> str:
 def columns(text: str) -> int:
     """Return the number of columns that a text takes on a terminal: East Asian letters take two, combining marks
     none."""
-    return len(text) if text.isascii() else sum(map(_columns_of, text))
-
-
-@lru_cache(maxsize=4096)
-def _columns_of(character: str) -> int:
-    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+    if text.isascii():
+        return len(text)
+    letters = [letter for letter in text if unicodedata.category(letter) not in ("Mn", "Me", "Cf")]
+    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in letters)
 
 
 def padded(text: str, width: int, *, right: bool = False) -> str:

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from redraft.domain import KeyFacts
 from redraft.errors import JudgingError
-from redraft.evaluators.reference.keyfacts import UNJUDGED, facts_per_request
+from redraft.evaluators.reference.keyfacts import UNJUDGED, fact_batches
 from redraft.events import Event, Notice
 from redraft.llm.replies import NoValueError, read_value
 from redraft.prompts.factual import FactTree, Query, Verifications
@@ -357,7 +357,7 @@ async def test_repeated_facts_are_validated_once(tmp_path: Path, whole: tuple[Ke
 def test_batch_of_facts_leaves_room_for_text(context: int) -> None:
     room = min(3000, int(0.3 * context))
     for tokens in (30, 45, 90):
-        count = facts_per_request(room, tokens)
+        count = len(fact_batches(1000, room, tokens)[0])
         assert 1 <= count <= 60
         assert count * tokens <= room
         assert min(4096, context // 2) + count * (40 + tokens) + 450 <= context

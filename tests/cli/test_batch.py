@@ -137,7 +137,7 @@ def test_impossible_input_is_refused_before_asking(command: LocalCommand, server
         assert said in done.err, done.err
         assert "redraft batch run" not in done.err
     assert not server.seen
-    assert "No batches yet" in command.run("batch", "status").err
+    assert all("No batches yet" in command.run("batch", word).err for word in ("status", "list"))
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,7 @@ def command(tmp_path: Path) -> LocalCommand:
         (("evaluate", "short.md", "long.md"), 2, "name the document before the summary: they seem to be swapped"),
         (("summarize", "book.md", "--db", "nowhere/x.db"), 2, "nowhere/x.db: its directory does not exist"),
         (("summarize", "book.md", "-m", "gpt-5"), 2, "did you mean openai:gpt-5?"),
+        (("batch", "list", "extra"), 2, "unexpected extra argument"),
         (("summarize", "books"), 1, "books: it is a directory\n  to summarize each file in it: redraft batch books\n"),
         (("summarize", "book.md", "--template", "books"), 1, "books: it is a directory\n  give a file, or use - for"),
         (("evaluate", "book.md", "books"), 1, "books: it is a directory\n  give a file, or use - for stdin\n"),
@@ -62,6 +63,9 @@ def command(tmp_path: Path) -> LocalCommand:
         (("evaluate", "book.md", "good.md", "-g", "coverage=1"), 2, "`redraft refine` has it, and `redraft summarize"),
         (("evaluate", "book.md", "good.md", "--top-k", "3"), 2, "Write --set top_k=VALUE."),
         (("runs", "--db", ""), 2, "the name is empty"),
+        (("trace", "last"), 1, "there is no run yet\n  make one: redraft summarize FILE"),
+        (("export", "ab12", "-o", "s.docx"), 2, ".docx files cannot be written; a file is .html, .md or .json\n"),
+        (("export", "ab12", "-o", "s.docx"), 2, "with footnotes: redraft show ab12 -o s.docx\n"),
         (("summarize", "book.md", "-w", "1.5"), 2, "words: must be a whole number"),
         (("summarize", "book.md", "--set", "max_source=0"), 2, "'0' is not a size"),
         (("evaluate", "book.md", "good.md", "--set", "keyfact_chunks=x"), 2, "must be a number of tokens, 256 or more"),
@@ -84,6 +88,19 @@ def test_run_without_a_key_is_not_stored(command: LocalCommand) -> None:
     done = command.run("summarize", "book.md", "-m", "openai:gpt-5-mini")
     assert (done.code, "needs an API key" in done.err) == (2, True)
     assert command.run("runs", "--json").json["runs"] == []
+
+
+def test_last_is_the_newest_run(command: LocalCommand) -> None:
+    first, newest = (command.run("summarize", "book.md", "-w", words, "--json").json["run"] for words in ("50", "60"))
+    assert newest != first
+    assert f"# run {newest} " in command.run("trace", "last").out
+    assert command.run("show", "last", "--json").json["run"] == newest
+    assert newest in command.run("export", "last", "--format", "json").out
+    assert f"reading run {newest}" in command.run("resume", "last").err
+    assert command.run("fork", "last", "-g", "coverage=0", "--json").json["parent"] == newest
+    command.run("ask", "book.md", "Who rang the bell?", "-q")
+    followed = command.run("ask", "--follow", "last", "And why?", "--json").json["run"]
+    assert command.run("runs", "-n", "1", "--json").json["runs"][0]["run"] == followed
 
 
 def test_rows_of_a_plan_are_equally_wide(command: LocalCommand) -> None:

@@ -106,7 +106,7 @@ def test_verdict_claims_only_clear_differences(pair: RunComparison) -> None:
 
     def clauses(of: ScoreDifference, **changes: Any) -> list[str]:
         changed = pair.model_copy(update={"differences": (of.model_copy(update=changes),)})
-        return [part.says for part in verdict(changed)]
+        return [says for _, _, says in verdict(changed)]
 
     length = "they have 28 and 21 words: the longer has more room"
     assert clauses(equal) == ["Coverage is equal", length]

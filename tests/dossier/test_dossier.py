@@ -22,8 +22,7 @@ from redraft.prompts.book import PromptBook
 from redraft.readers.documents import parse
 from redraft.report.dossier.build import read_dossier
 from redraft.report.dossier.contents import Dossier
-from redraft.report.history.lineage import origin_note
-from redraft.report.history.texts import GIVEN_SAID
+from redraft.report.history.lineage import GIVEN_SAID, origin_note
 from redraft.report.markdown.lineage import run_markdown
 from redraft.report.pages.dossier import dossier_page
 from redraft.settings import DraftConfig, Limits

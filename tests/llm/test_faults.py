@@ -106,6 +106,7 @@ async def test_provider_error_ends_all_requests(desk: Desk, fault: Fault, code: 
             await model.ask(colour())
     assert len(server.seen) == 1
     assert hint in caught.value.hint
+    assert caught.value.place == (model.identity.partition("@")[0] if code == "rate_limited" else "")
     assert desk.outcomes() == [caught.value.code] == [code]
 
 

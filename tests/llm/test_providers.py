@@ -17,11 +17,12 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_openai import ChatOpenAI
 from pydantic import Field, SecretStr
 
-from redraft import DraftConfig
+from redraft import Document, DraftConfig, Session
 from redraft.errors import ModelError, TransientError, UsageError
 from redraft.llm.base import FunctionModel, Sampling
 from redraft.llm.budget import FREE, PriceTable
 from redraft.llm.chat import ChatModel, as_model
+from redraft.llm.providers import check_provider_key
 from redraft.runs.models import open_model, price_of, resolve
 from tests.chatserver import ChatServer, Fault
 from tests.llm.support import KEY, RED, Desk, colour, story
@@ -302,6 +303,34 @@ async def test_provider_error_shows_no_key(install: Install, source: str, words:
         async with open_model(resolve(DraftConfig(model="mistralai:tiny")), seconds=5):
             pass
     assert "SECRET" not in str(caught.value)
+
+
+MISTRAL = """
+from pydantic import SecretStr
+from tests.llm.test_providers import Local
+
+class ChatMistralAI(Local):
+    mistral_api_key: SecretStr = SecretStr("")
+    base_url: str | None = None
+
+    @property
+    def lc_secrets(self):
+        return {"mistral_api_key": "MISTRAL_API_KEY", "more": "MISTRAL_MORE"}
+"""
+
+
+async def test_missing_key_is_refused_before_anything_is_stored(
+    install: Install, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install({"langchain_mistralai": MISTRAL})
+    async with Session(":memory:", model="mistralai:tiny") as session:
+        with pytest.raises(UsageError, match="mistralai:tiny needs an API key") as refused:
+            await session.summarize(Document.from_text("Aluna rang the bell of the lighthouse at dawn. " * 9))
+        assert "set MISTRAL_API_KEY" in refused.value.hint
+        assert session.store.runs.latest(1) == []
+    check_provider_key(DraftConfig(model="mistralai:tiny", base_url="http://localhost:8000"))
+    monkeypatch.setenv("MISTRAL_API_KEY", "k")
+    check_provider_key(DraftConfig(model="mistralai:tiny"))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -14,8 +15,9 @@ from redraft.agents.judge import Judge
 from redraft.document import Mark
 from redraft.domain import Pack, Span
 from redraft.errors import JudgingError, UsageError
-from redraft.evaluators.reference.questions import PackSize, build_pack, shares, stretches_of
+from redraft.evaluators.reference.questions import build_pack, shares, stretches_of
 from redraft.events import Event, Notice
+from redraft.llm.base import FunctionModel, Request
 from redraft.prompts.book import PromptBook
 from redraft.prompts.summarization import DocumentOutline
 from redraft.readers.documents import parse
@@ -207,7 +209,7 @@ async def test_outline_divides_the_questions(tmp_path: Path) -> None:
     judge = Judge(harness.model, PromptBook(), harness.store.judgments)
     size = tokenizer.count(harness.document.text)
     reader = EvidenceReader(harness.document, Passages(harness.document, tokenizer), tokenizer, 9000, size)
-    pack = await build_pack(judge, reader, PackSize(40, 1000), lambda _: None, outline)
+    pack = await build_pack(judge, reader, JudgeConfig(questions=40, stretch_tokens=1000), lambda _: None, outline)
 
     assert outline.importance(Span(*places[1])) == 3 * (places[1].end - places[1].start)
     assert outline.importance(places[0]) == 0
@@ -329,3 +331,30 @@ async def test_named_pack_must_fit_the_document(tmp_path: Path) -> None:
     assert result.evaluations["coverage"].details["pack"] == small.id
     with pytest.raises(UsageError, match="another document"):
         await coverage(harness, document=island(20), pack=small.id)
+
+
+@pytest.mark.parametrize(
+    ("metrics", "building", "beginning"),
+    [
+        (("coverage", "consistency"), "ask_document", "ask_summary"),
+        (("keyfact_recall", "faithfulness"), "keyfacts_analytical", "verify_sentences"),
+    ],
+)
+async def test_metrics_begin_while_packs_are_built(
+    tmp_path: Path, metrics: tuple[str, ...], building: str, beginning: str
+) -> None:
+    harness, begun = Harness(tmp_path), asyncio.Event()
+    model = harness.model
+    assert model is not None
+    reply_to = model._function
+
+    async def answer(request: Request[Any, Any]) -> Any:
+        if request.prompt.name == beginning:
+            begun.set()
+        if request.prompt.name == building:
+            await asyncio.wait_for(begun.wait(), 20)
+        return reply_to(request)
+
+    harness.model = FunctionModel(answer, model.identity)
+    result = await harness.evaluate(summary_of(1, 2, wrong={3: "Bob"}), metrics=metrics)
+    assert {name: result.evaluations[name].outcome for name in metrics} == dict.fromkeys(metrics, "scored")

@@ -227,8 +227,8 @@ def test_scores_lead_to_prompts_and_replies(page: Any, exported: Exported, tmp_p
     with Store(exported.database) as store:
         dossier = read_dossier(store, exported.run, texts=True)
     opened(page, saved(dossier, tmp_path, "with.html"))
-    page.locator("[data-calls-of]").first.click()
-    page.locator(".open-call").first.click()
+    page.locator(".scorecard [data-calls-of]").first.click()
+    page.wait_for_selector(".call-texts pre")
     number = int(page.locator(".open-call").first.inner_text())
     call = next(call for call in dossier.call_details if call.number == number)
     texts = page.locator(".call-texts pre").all_text_contents()

@@ -9,7 +9,7 @@ import json
 import pytest
 
 from redraft.domain import record_json
-from redraft.report.tables import Table, items_csv, items_jsonl
+from redraft.report.tables import Report, Table, items_csv
 
 
 def table(*rows: tuple[str | int | float | None, ...]) -> Table:
@@ -83,7 +83,7 @@ ITEMS = [
 
 
 def test_each_item_is_a_line_of_json() -> None:
-    *lines, end = items_jsonl(ITEMS).split("\n")
+    *lines, end = Report("r", "R", (), {}, (), ITEMS).files()["items.jsonl"].split("\n")
     assert ([json.loads(line) for line in lines], end) == (ITEMS, "")
 
 

@@ -238,3 +238,19 @@ def test_given_summary_is_not_drafted(order: Order, strategy: str) -> None:
     assert complete(order, known_window)[0].settings.strategy == strategy
     with_summary = order.model_copy(update={"given": "A draft.", "settings": DraftConfig(strategy="given")})
     assert complete(with_summary, known_window)[0].settings.strategy == "given"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "options", [{"metrics": ["coverage"]}, {"judging": JUDGING}, {"judging": JudgeConfig(repeat=2)}, {}], ids=str
+)
+async def test_a_judged_draft_is_a_summary(options: dict[str, Any]) -> None:
+    async with Session(":memory:") as session:
+        result = await session.summarize(MINUTES, words=12, **options)
+        assert (result.run.kind, result.model_dump(mode="json")["kind"]) == ("summarize", "summarize")
+        assert ("coverage" in result.scores) == bool(options), "judged if metrics or judging settings are given"
+        assert session.store.runs.get(result.run.id).order == result.run.order
+    judged = redraft.read_order("summarize", {"words": 30, "metrics": ["coverage"], "repeat": 2})
+    assert (judged.kind, judged.judging and judged.judging.metrics) == ("summarize", ("coverage",))
+    with pytest.raises(UsageError, match="repeat makes no difference to `summarize`"):
+        redraft.read_order("summarize", {"words": 30, "repeat": 2})

@@ -175,9 +175,10 @@ async def test_cancelled_run_keeps_its_best_draft(any_harness: OpenHarness) -> N
 
     opened.script = interrupt
     working.append(asyncio.create_task(opened.refine(POOR, settings=TIGHT)))
-    with pytest.raises(asyncio.CancelledError):
+    with pytest.raises(asyncio.CancelledError) as cancelled:
         await working[0]
     run = opened.store.runs.latest(1)[0]
+    assert vars(cancelled.value)["run"] == run.id
     assert (run.status, run.stop_reason) == ("interrupted", "cancelled")
     assert run.draft is not None
     assert keepers_in(opened.store.runs.draft(run.draft).text) == {1: "Tom1", 2: "Bob", 3: "Tom3"}

@@ -157,8 +157,9 @@ def test_interrupted_run_can_be_resumed() -> None:
             started.append(event.run)
 
     with redraft.Session(":memory:", model=model, observer=note) as session:
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt) as interrupt:
             session.summarize(MINUTES, strategy="direct", words=12)
+        assert vars(interrupt.value)["run"] == started[0]
         assert model.ended.is_set()
         assert session.result(started[0]).status == "interrupted"
         model.held = False

@@ -196,7 +196,7 @@ async def test_chapters_are_results_and_events_the_wholes(tmp_path: Path) -> Non
         assert [event.run for event in events if isinstance(event, RunStarted | RunDone)] == [events[0].run] * 2
         assert sorted(event.number for event in events if isinstance(event, PartDone)) == [1, 2, 3]
         evaluated = await session.summarize(_book(), words=60, by_chapter=True, metrics=["coverage"])
-        assert all(chapter.result and chapter.result.run.kind == "evaluate" for chapter in evaluated.chapters)
+        assert all(chapter.result and chapter.result.run.kind == "summarize" for chapter in evaluated.chapters)
         assert evaluated.summary == result.summary
         # A given summary has no chapters to be drafted.
         settings = DraftConfig(by_chapter=True)

@@ -219,6 +219,7 @@ def test_verdicts_are_kept_all_or_none(store: Store) -> None:
     ("order", "kind"),
     [
         (Summarize(), "summarize"),
+        (Summarize(judging=JUDGING), "summarize"),
         (Evaluate(judging=JUDGING), "evaluate"),
         (Refine(judging=JUDGING, refinement=REFINEMENT), "refine"),
         (Compare(judging=JUDGING), "compare"),

@@ -136,6 +136,5 @@ def test_box_of_a_run_answers_with_places(at: Served, run: str) -> None:
             assert serious(page) == []
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
             page.click(".scorecard:has-text('consistency') [data-calls-of]")
-            page.click("[data-calls-rows] tr:first-child .open-call")
             page.wait_for_selector(".call-texts pre")
             assert troubles == []

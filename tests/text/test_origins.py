@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from redraft.domain import Span
 from redraft.text.languages import LanguageSpan
-from redraft.text.origin_chains import ComposedOrigin, DerivedText, Excerpt, compose, drift
+from redraft.text.origin_chains import ComposedOrigin, DerivedText, compose, drift
 from redraft.text.origins import MAX_PLACES, Index, Link, OriginTracer, SentenceOrigin
 from redraft.text.quotes import shares_names
 from redraft.text.reply_cleanup import needs_tidying
@@ -184,9 +184,9 @@ def link(text: int, start: int, end: int, weight: float) -> Link:
 def test_path_is_as_strong_as_its_weakest() -> None:
     low = DerivedText(
         (SentenceOrigin(Span(0, 9), (link(0, 5, 9, 0.9),)), SentenceOrigin(Span(10, 20), (link(0, 20, 30, 0.5),))),
-        (Excerpt(1000),),
+        (1000,),
     )
-    other = DerivedText((SentenceOrigin(Span(0, 9)),), (Excerpt(0),))
+    other = DerivedText((SentenceOrigin(Span(0, 9)),), (0,))
     top = DerivedText((SentenceOrigin(Span(0, 50), (link(0, 12, 15, 0.8), link(1, 0, 4, 0.7))),), (low, other))
     (origin,) = compose(top)
     (place,) = origin.places
@@ -195,19 +195,19 @@ def test_path_is_as_strong_as_its_weakest() -> None:
 
 
 def test_best_way_counts_and_a_dead_one_is_named() -> None:
-    low = DerivedText((SentenceOrigin(Span(0, 9), (link(0, 5, 9, 0.9),)),), (Excerpt(0),))
+    low = DerivedText((SentenceOrigin(Span(0, 9), (link(0, 5, 9, 0.9),)),), (0,))
     for weights in ((0.5, 0.8), (0.8, 0.5)):
         links = tuple(link(at, 0, 9, weight) for at, weight in enumerate(weights))
         (origin,) = compose(DerivedText((SentenceOrigin(Span(0, 50), links),), (low, low)))
         assert [(place.span, place.weight) for place in origin.places] == [(Span(5, 9), 0.8)]
 
-    low = DerivedText((SentenceOrigin(Span(0, 9)),), (Excerpt(0),))
+    low = DerivedText((SentenceOrigin(Span(0, 9)),), (0,))
     (origin,) = compose(DerivedText((SentenceOrigin(Span(0, 50), (link(0, 2, 5, 0.8),)),), (low,)))
     assert origin == ComposedOrigin(Span(0, 50), (), (link(0, 2, 5, 0.8),))
 
 
 def test_drift_is_where_the_two_maps_disagree() -> None:
-    (there,) = compose(DerivedText((SentenceOrigin(Span(0, 9), (link(0, 10, 20, 0.8),)),), (Excerpt(100),)))
+    (there,) = compose(DerivedText((SentenceOrigin(Span(0, 9), (link(0, 10, 20, 0.8),)),), (100,)))
     nowhere = ComposedOrigin(Span(0, 9), ())
     assert drift(there, SentenceOrigin(Span(0, 9), (link(0, 115, 130, 0.8),))) == ""
     assert drift(there, SentenceOrigin(Span(0, 9), (link(0, 15, 30, 0.8),))) == "elsewhere"

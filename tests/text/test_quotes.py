@@ -105,7 +105,7 @@ def test_a_sentence_of_the_text_is_found(text: str, data: st.DataObject) -> None
         span
         for span in sentences(text)
         # An endless word is parted somewhere, and no part of a word is looked for.
-        if not (quotes._is_within_word(text, span.start) or quotes._is_within_word(text, span.end))
+        if not quotes._cuts_word(text, span)
     ]
     if spans:
         span = data.draw(st.sampled_from(spans))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from redraft.document import Mark
 from redraft.domain import Document, Span
-from redraft.text.pagerank import DUPLICATE, RankedSentences, choose, rank, rank_towards
+from redraft.text.pagerank import DUPLICATE, choose, rank
 from redraft.text.retrieval import OVERLAP, WINDOW, Ranker, Windows, terms
 from redraft.text.tokens import EstimatingTokenizer
 from redraft.text.vectors import Embeddings, SentenceVectors
@@ -154,17 +154,11 @@ WORDS = ["keeper", "lamp", "reef", "storm", "mate", "the", "of", "bread"]
 TEXTS = st.lists(st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join), max_size=20)
 
 
-def candidates(texts: list[str], **columns: list[float]) -> RankedSentences:
-    count = len(texts)
-    return RankedSentences(
-        worth=np.array(columns.get("worth", [1.0] * count), dtype=np.float64),
-        words=np.array([count_words(text) for text in texts], dtype=np.int64),
-        part=np.array(columns.get("part", [0] * count), dtype=np.int64),
-    )
-
-
 def picked(texts: list[str], limit: int, shares: list[float] | None = None, **columns: list[float]) -> list[int]:
-    return choose(SentenceVectors(texts), candidates(texts, **columns), limit, np.array(shares or [float(limit)]))
+    worth = np.array(columns.get("worth", [1.0] * len(texts)), dtype=np.float64)
+    words = np.array([count_words(text) for text in texts], dtype=np.int64)
+    parts = np.array(columns.get("part", [0] * len(texts)), dtype=np.int64)
+    return choose(SentenceVectors(texts), worth, words, parts, limit, np.array(shares or [float(limit)]))
 
 
 def test_rank_equals_page_rank_on_the_matrix() -> None:
@@ -181,8 +175,8 @@ def test_rank_equals_page_rank_on_the_matrix() -> None:
 
 def test_a_query_raises_what_is_like_it() -> None:
     vectors = SentenceVectors(STORY)
-    assert int(np.argmax(rank_towards(vectors, "What did bread cost?"))) == 4
-    assert rank_towards(vectors, "zeppelin") == pytest.approx(rank(vectors))
+    assert int(np.argmax(rank(vectors, "What did bread cost?"))) == 4
+    assert rank(vectors, "zeppelin") == pytest.approx(rank(vectors))
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ from redraft.text.sentences import sentences
 from redraft.text.units import indexed, ngrams, units, words
 from redraft.text.vectors import stop_words, terms
 from redraft.text.word_keys import carries, keys
-from redraft.text.words import columns, count_words, dollars, lines_of, padded, same_words, words_key
+from redraft.text.words import columns, count_words, dollars, enumeration, lines_of, padded, same_words, words_key
 from tests.text.hostile import EXTREMES, raw_texts
 
 COUNTS = {"": 0, "… — !": 3, "the ship's 3.5-ton anchor": 4, "U.S.A. and e.g. 1,804": 4, "here—there": 1}
@@ -32,6 +32,11 @@ COUNTS |= {
     "ไทย": 3,
     "a - b": 3,
 }
+
+
+@pytest.mark.parametrize(("names", "text"), [("", ""), ("a", "a"), ("ab", "a and b"), ("abc", "a, b and c")])
+def test_names_are_enumerated_in_a_sentence(names: str, text: str) -> None:
+    assert enumeration(names) == text
 
 
 @pytest.mark.parametrize("text", COUNTS)

@@ -18,7 +18,6 @@ from typing import Any
 from unittest.mock import patch
 
 import httpx2
-import openai
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
@@ -106,7 +105,7 @@ class Desk:
         self.ledger.row_factory = sqlite3.Row
         self.stack = AsyncExitStack()
         transport = httpx2.MockTransport(self._answered)
-        with patch("redraft.llm.openai._client", lambda _: openai.DefaultAsyncHttpx2Client(transport=transport)):
+        with patch("openai.DefaultAsyncHttpx2Client", lambda **_: httpx2.AsyncClient(transport=transport)):
             chat = open_openai("m", "http://nowhere.example/v1", key="sk-0123456789", seconds=5, closing=self.stack)
         with patch.dict("redraft.prompts.book.PROMPTS", {STORY.name: STORY}):
             book = PromptBook(str(folder))

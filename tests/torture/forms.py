@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 
 import httpx2
-import openai
 from pydantic import BaseModel
 
 from redraft import Result
@@ -339,7 +338,7 @@ async def _judged(world: World, judge: Judge, *, plain: bool) -> Result:
     place = {"model": "openai:m", "base_url": "http://nowhere.example/v1", **({"replies": "plain"} if plain else {})}
     with (
         tempfile.TemporaryDirectory() as folder,
-        patch("redraft.llm.openai._client", lambda _: openai.DefaultAsyncHttpx2Client(transport=transport)),
+        patch("openai.DefaultAsyncHttpx2Client", lambda **_: httpx2.AsyncClient(transport=transport)),
         patch.dict("os.environ", {"OPENAI_API_KEY": KEY}),
     ):
         harness = Harness(Path(folder), document=island(_KEEPERS))

@@ -224,6 +224,14 @@ Examples:
 """
 
 
+@command("list", short_help="List all batches.")
+@options.db
+@options.as_json
+def list_batches(db: str | None, as_json: bool) -> int:
+    """List all batches with their status, newest first."""
+    return _show_all(db, as_json=as_json)
+
+
 @command(short_help="Show the status of batches.")
 @click.argument("name", required=False)
 @options.db
@@ -231,19 +239,25 @@ Examples:
 def status(name: str | None, db: str | None, as_json: bool) -> int:
     """Show the status and the results so far of the batch NAME; without NAME, list all batches."""
     from redraft.batches.tables import read_snapshot
-    from redraft.cli.views.batches import batches_markdown, show_batch
+    from redraft.cli.views.batches import show_batch
+
+    if name is None:
+        return _show_all(db, as_json=as_json)
+    with store_to_read(db) as store:
+        show_batch(store, read_snapshot(store, name), as_json=as_json)
+    return 0
+
+
+def _show_all(db: str | None, *, as_json: bool) -> int:
+    """Print a row for each batch; return the exit code."""
+    from redraft.batches.tables import read_snapshot
+    from redraft.cli.views.batches import batches_markdown
     from redraft.cli.views.markdown import show_record
 
     with store_to_read(db) as store:
-        if name is not None:
-            show_batch(store, read_snapshot(store, name), as_json=as_json)
-            return 0
         snapshots = [read_snapshot(store, batch_.name) for batch_ in store.batches.all()]
-    content, none = (
-        [record_json(snapshot) for snapshot in snapshots],
-        "No batches yet. Make one: redraft batch FILES...",
-    )
-    show_record({"batches": content}, batches_markdown(snapshots), as_json=as_json, empty=none)
+    content, none = {"batches": [*map(record_json, snapshots)]}, "No batches yet. Make one: redraft batch FILES..."
+    show_record(content, batches_markdown(snapshots), as_json=as_json, empty=none)
     return 0
 
 
@@ -326,7 +340,7 @@ _EPILOG = """\b
 Examples:
   redraft batch reports/*.pdf --words 200 -o out/
   redraft batch corpus.jsonl -w 200 --refine -g coverage=0.7 --max-cost 50
-  redraft batch status
+  redraft batch list
   redraft batch results 3fa2c1d0 --format csv > results.csv
   redraft batch resume 3fa2c1d0 --max-cost 100
 """
@@ -341,5 +355,5 @@ def batch() -> None:
     """
 
 
-for subcommand in (run, status, results, pause, cancel, resume):
+for subcommand in (run, list_batches, status, results, pause, cancel, resume):
     batch.add_command(subcommand)

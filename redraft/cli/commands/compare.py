@@ -102,7 +102,7 @@ Examples:
 
 
 @command(epilog=_DIFF_EPILOG)
-@click.argument("run_id", metavar="RUN")
+@options.run_argument
 @click.argument("rounds", metavar="[A B]", type=click.IntRange(min=0), nargs=-1)
 @options.db
 @options.as_json

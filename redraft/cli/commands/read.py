@@ -119,7 +119,11 @@ _TEXTS = (".txt", ".md", ".markdown", ".json", "")
 @click.argument("sources", metavar="SOURCE...", nargs=-1, cls=SourceArgument)
 @click.argument("question")
 @options.typed_option(
-    "--follow", section="source", metavar="RUN", help="Ask a question that follows that of RUN, about its document."
+    "--follow",
+    section="source",
+    type=options.RunId(),
+    metavar="RUN",
+    help="Ask a question that follows that of RUN, about its document.",
 )
 @options.settings("language")
 @options.panel_options

@@ -31,7 +31,7 @@ Examples:
 
 
 @command(epilog=_RESUME_EPILOG)
-@click.argument("run_id", metavar="RUN")
+@options.run_argument
 @options.own_place_options
 @options.limit_options
 @options.prices
@@ -75,7 +75,7 @@ Examples:
     epilog=_FORK_EPILOG,
     first=("round", "model", "judge", "words", "goal", "request", "review", "max-cost", "output", "json"),
 )
-@click.argument("run_id", metavar="RUN")
+@options.run_argument
 @options.typed_option(
     "--round",
     "number",

@@ -77,7 +77,7 @@ def runs(limit: int, show_all: bool, db: str | None, as_json: bool, **filters: s
 
 
 @command()
-@click.argument("run_id", metavar="RUN")
+@options.run_argument
 @options.typed_option(
     "--pieces", section="output", is_flag=True, help="Show the partial summaries that the summary was made from."
 )
@@ -112,7 +112,8 @@ def show(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Show RUN: its summary on stdout, its scores and cost on stderr. The beginning of its id is enough.
+    """Show RUN: its summary on stdout, its scores and cost on stderr. The beginning of its id is enough; `last` is the
+    newest run.
 
     `redraft trace RUN` shows its findings. For a run that built questions or key facts, compared two summaries, or
     asked a question, it shows these, the verdict, or the answer with its citations.
@@ -211,7 +212,7 @@ text, prompts and replies unless --no-source is given.
 
 
 @command(epilog=_EXPORT_EPILOG)
-@click.argument("run_id", metavar="RUN")
+@options.run_argument
 @form_options("html", "markdown", "json")
 @options.typed_option(
     "--no-source",
@@ -238,7 +239,7 @@ def export(
     from redraft.report.markdown.lineage import run_markdown
     from redraft.report.pages.dossier import dossier_page
 
-    chosen_form = form_of(form, output, f"redraft export {run_id} -o dossier.html")
+    chosen_form = form_of(form, output, f"redraft export {run_id} -o dossier.html", run_id)
     encoder = parse_options.encoder(embeddings)
     with parse_options.store_to_read(db) as store:
         if chosen_form == "markdown":

@@ -28,7 +28,7 @@ Examples:
 
 
 @command(epilog=_TRACE_EPILOG)
-@click.argument("run_id", metavar="RUN")
+@options.run_argument
 @options.show_all
 @options.typed_option("--calls", "listed", section="output", is_flag=True, help="List the calls to models by stage.")
 @options.typed_option(
@@ -122,7 +122,7 @@ No model is called.
 
 
 @command(epilog=_LINEAGE_EPILOG)
-@click.argument("run_id", metavar="RUN")
+@options.run_argument
 @options.settings("embeddings")
 @options.db
 @options.as_json

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from pydantic import BaseModel
@@ -56,30 +56,23 @@ from redraft.text.sanitizer import one_line
 from redraft.text.sentences import halves, sentences
 from redraft.text.words import has_words
 
+FailedReplies = list[ReplyError | RejectedRequest]
+"""Unusable replies in the order in which they arrived."""
 
-@dataclass(slots=True)
-class FailedReplies:
-    """Unusable replies in the order in which they arrived."""
 
-    replies: list[ReplyError | RejectedRequest] = field(default_factory=list)
-
-    def note(self, error: ReplyError | RejectedRequest) -> None:
-        """Count one."""
-        self.replies.append(error)
-
-    def build_error(self, what: str, missing: str, place: str) -> JudgingError:
-        """Return the error where nothing could be built, with the cause and what may help."""
-        fix: Advice
-        errors = [error for error in self.replies if isinstance(error, ReplyError) and error.cut and not error.late]
-        if not errors:
-            cause, fix = missing, ("try another ", Set("judges"), ", or ", Set("prompts", "simple"))
-        else:
-            replies = "the one reply was" if len(errors) == 1 else f"{len(errors)} replies were"
-            reasoning = next((error for error in errors if isinstance(error, TruncatedReasoning)), None)
-            cause = f"{replies} cut off: {(reasoning or errors[0]).message}"
-            another = ("try another ", Set("judges"), ", or more room with a larger ", Set("context_tokens"))
-            fix = reasoning.fix if reasoning else another
-        return JudgingError(f"{what}{f': {cause}' if cause else ''}", place=place, fix=fix)
+def build_error(failures: FailedReplies, what: str, missing: str, place: str) -> JudgingError:
+    """Return the error where nothing could be built, with the cause and what may help."""
+    fix: Advice
+    errors = [error for error in failures if isinstance(error, ReplyError) and error.cut and not error.late]
+    if not errors:
+        cause, fix = missing, ("try another ", Set("judges"), ", or ", Set("prompts", "simple"))
+    else:
+        replies = "the one reply was" if len(errors) == 1 else f"{len(errors)} replies were"
+        reasoning = next((error for error in errors if isinstance(error, TruncatedReasoning)), None)
+        cause = f"{replies} cut off: {(reasoning or errors[0]).message}"
+        another = ("try another ", Set("judges"), ", or more room with a larger ", Set("context_tokens"))
+        fix = reasoning.fix if reasoning else another
+    return JudgingError(f"{what}{f': {cause}' if cause else ''}", place=place, fix=fix)
 
 
 _OPINION = EntryBudget(frame=30, words=20)
@@ -141,15 +134,24 @@ class KeyFactBuilder:
         document = self.reader.document
         chunks = chunk(document, self.reader.tokenizer, self._tokens, onward=bool(self._rest))
         worded = [piece for piece in chunks if has_words(self.reader.text(piece.span))]
-        misses = FailedReplies()
-        grown = await gather_all(self._chunk(self._extended(piece), len(chunks), misses) for piece in worded)
+        failures: FailedReplies = []
+        # Each chunk has the sentences before it that fit in the overlap.
+        for at, piece in enumerate(worded if self.overlap else []):
+            text, start = document.text, piece.span.start
+            before = sentences(text, Span(max(0, start - _CHARACTERS * self.overlap), start))
+            for sentence in reversed(before):
+                if self.reader.tokenizer.count(text[sentence.start : piece.span.start]) > self.overlap:
+                    break
+                start = sentence.start
+            worded[at] = replace(piece, span=Span(start, piece.span.end))
+        grown = await gather_all(self._chunk(piece, len(chunks), failures) for piece in worded)
         trees = tuple(tree for tree_list, _ in grown for tree in tree_list)
         missing = tuple(trouble for _, troubles in grown for trouble in troubles)
         if not any(tree.kept for tree in trees):
             facts = [fact for tree in trees for fact in tree.facts]
             if not facts:
-                raise misses.build_error("no key fact could be built", missing[0] if missing else "", document.title)
-            unjudged_count = sum(map(_is_unjudged, facts))
+                raise build_error(failures, "no key fact could be built", missing[0] if missing else "", document.title)
+            unjudged_count = sum(UNJUDGED in (objection.dimension for objection in fact.objections) for fact in facts)
             problem = f"no key fact could be built: none of the {len(facts)} that were found passed validation"
             problem += f"; {unjudged_count} of them were not validated" if unjudged_count else ""
             fix = ("try another ", Set("judges"), ", or another ", Set("validator"))
@@ -172,22 +174,12 @@ class KeyFactBuilder:
         room = self.reader.room - self.overlap - self._rest
         return max(MIN_BUDGET, min(int(self.chunks.removesuffix("+")), room))
 
-    def _extended(self, stretch: Chunk) -> Chunk:
-        """Return a chunk with the sentences before it that fit in the overlap."""
-        text, start = self.reader.document.text, stretch.span.start
-        before = sentences(text, Span(max(0, start - _CHARACTERS * self.overlap), start)) if self.overlap else []
-        for sentence in reversed(before):
-            if self.reader.tokenizer.count(text[sentence.start : stretch.span.start]) > self.overlap:
-                break
-            start = sentence.start
-        return replace(stretch, span=Span(start, stretch.span.end))
-
-    async def _chunk(self, stretch: Chunk, of: int, misses: FailedReplies) -> tuple[list[Tree], list[str]]:
+    async def _chunk(self, stretch: Chunk, of: int, failures: FailedReplies) -> tuple[list[Tree], list[str]]:
         """Build the trees of one chunk. The facts of all perspectives are validated together, to read the chunk less
         often."""
         name = f"chunk {stretch.index + 1}/{of}"
         grown = await gather_all(
-            self._tree(stretch.span, perspective, name, misses) for perspective in self.perspectives
+            self._tree(stretch.span, perspective, name, failures) for perspective in self.perspectives
         )
         troubles = [
             f"no {perspective} key facts of {name}: {outcome}"
@@ -196,7 +188,7 @@ class KeyFactBuilder:
         ]
         listed = [flatten(fact_trees) if not isinstance(fact_trees, str) else [] for fact_trees in grown]
         vetted, trouble = await self._vetted(stretch.span, [fact for facts in listed for fact in facts], name)
-        if unjudged := sum(map(_is_unjudged, vetted)):
+        if unjudged := sum(UNJUDGED in (objection.dimension for objection in fact.objections) for fact in vetted):
             why = trouble or "the judge cannot tell"
             troubles.append(
                 f"{unjudged} of the {len(vetted)} key facts of {name} have no verdict from a validator: {why}"
@@ -215,20 +207,20 @@ class KeyFactBuilder:
         span: Span,
         perspective: Perspective,
         name: str,
-        misses: FailedReplies,
+        failures: FailedReplies,
         depth: int = 0,
         attempt: Attempt = FIRST_TRY,
     ) -> list[FactTree] | str:
         """Build the tree of a stretch, or of its halves where the reply is cut off; returns what went wrong."""
         halved = halves(self.reader.document.text, span) if depth < _HALVINGS else None
-        what, where = f"{perspective} facts of {name}", (span, perspective, name, misses)
+        what, where = f"{perspective} facts of {name}", (span, perspective, name, failures)
         try:
             first_attempt = attempt if halved or attempt.loosely else None
             excerpt, room = factual.ExtractFactsInput(excerpt=self.reader.text(span)), self.builder.reply_tokens
             prompt = factual.KEYFACT_PROMPTS[perspective]
             return [(await self.builder.ask(prompt, excerpt, room, what, first_attempt)).value]
         except (ReplyError, RejectedRequest) as error:
-            misses.note(error)
+            failures.append(error)
             if not isinstance(error, ReplyError) or not error.needs_more_tokens:
                 return error.message
             if error.loops:
@@ -239,7 +231,8 @@ class KeyFactBuilder:
             if not halved:
                 return error.message
         grown = await gather_all(
-            self._tree(half, perspective, f"{name}, part {at}", misses, depth + 1) for at, half in enumerate(halved, 1)
+            self._tree(half, perspective, f"{name}, part {at}", failures, depth + 1)
+            for at, half in enumerate(halved, 1)
         )
         failed = next((outcome for outcome in grown if isinstance(outcome, str)), None)
         return failed or [tree for trees in grown if not isinstance(trees, str) for tree in trees]
@@ -257,10 +250,20 @@ class KeyFactBuilder:
             (fact.level, fact.text): {dimension: account.verdicts.get(n) for dimension, account in accounts.items()}
             for n, fact in enumerate(distinct)
         }
+
+        def evidence_of_facts() -> dict[tuple[Level, str], Evidence]:
+            """Return the place of each fact: its quote, or the nearest passage in the chunk."""
+            evidence_of: dict[tuple[Level, str], Evidence] = {}
+            for (level, text), by_dimension in opinions.items():
+                quotes = (opinion.quote for opinion in by_dimension.values() if opinion and opinion.quote)
+                place = self.reader.quoted(next(quotes, text), [span]).span
+                if place is None or place.start < span.start or place.end > span.end:
+                    place = next(iter(self.reader.nearest(text, 1, span)), span)
+                evidence_of[level, text] = self.reader.place(place)
+            return evidence_of
+
         # The first search indexes the document; nothing else should wait for that.
-        evidence = await asyncio.to_thread(
-            lambda: {key: self._evidence(key[1], fact_opinions, span) for key, fact_opinions in opinions.items()}
-        )
+        evidence = await asyncio.to_thread(evidence_of_facts)
         keys = [(fact.level, fact.text) for fact in facts]
         vetted = [
             replace(fact, evidence=evidence[key], objections=_objections(opinions[key]))
@@ -279,34 +282,23 @@ class KeyFactBuilder:
             listed = [factual.TreeFact(id=n + 1, level=facts[n].level, fact=facts[n].text) for n in numbers]
             fields = factual.ValidateFactsInput(excerpt=excerpt, facts=listed)
             reply = await validator.ask_items(prompt, fields, numbers, entry, f"{what} of {name}", attempt)
-            return Entries.of(reply, ((fact.id - 1, _verdict(fact)) for fact in reply.value.facts))
+            entries: list[tuple[int, FactVerdict]] = []
+            for fact in reply.value.facts:
+                passed = None if fact.verdict == UNSURE else fact.verdict == "pass"
+                quote = fact.quote if isinstance(fact, factual.FactSupport) else ""
+                reason = one_line(fact.reason, _LONGEST_REASON)
+                entries.append((fact.id - 1, FactVerdict(passed=passed, reason=reason, quote=quote)))
+            return Entries.of(reply, entries)
 
-        results = await ask_all(fact_batches(validator, len(facts), entry), ask)
+        batches = fact_batches(len(facts), validator.reply_tokens, entry.tokens(validator.wording))
+        results = await ask_all(batches, ask)
         return results.decided(lambda fact: fact.passed is not None)
 
-    def _evidence(self, fact: str, opinions: Mapping[Dimension, FactVerdict | None], span: Span) -> Evidence:
-        """Return the place of a fact: its quote, or the nearest passage in the chunk."""
-        quote = next((opinion.quote for opinion in opinions.values() if opinion and opinion.quote), "")
-        place = self.reader.quoted(quote or fact, [span]).span
-        if place is None or place.start < span.start or place.end > span.end:
-            place = next(iter(self.reader.nearest(fact, 1, span)), span)
-        return self.reader.place(place)
-
     async def _asked(self, tree: Tree, name: str) -> tuple[Tree, str]:
-        """Add the query to a tree; returns what went wrong."""
+        """Add the query to a tree; returns what went wrong. The judge reads the facts that fit, and their excerpt if
+        that fits too; leaves are left out first, and the first fact never is."""
         if not tree.kept:
             return tree, ""
-        label = f"{tree.perspective} query of {name}"
-        try:
-            prompt = factual.QUERY_PROMPTS[tree.perspective]
-            reply = await self.builder.ask(prompt, self._query_input(tree), _QUERY_TOKENS, label)
-        except (ReplyError, RejectedRequest) as error:
-            return tree, f"no {tree.perspective} query for {name}: {error.message}"
-        return replace(tree, query=one_line(reply.value.query)), ""
-
-    def _query_input(self, tree: Tree) -> factual.QueryInput:
-        """Return the facts of a tree that fit, and their excerpt if that fits too; leaves are left out first, and the
-        first fact never is."""
         count, room = self.reader.tokenizer.count, self.reader.window - PROMPT_TOKENS - _QUERY_TOKENS
         by_level = sorted(tree.kept, key=lambda fact: get_args(Level).index(fact.level))
         fitting: list[KeyFact] = []
@@ -321,17 +313,14 @@ class KeyFactBuilder:
             for n, fact in enumerate((fact for fact in tree.kept if fact in fitting), 1)
         ]
         excerpt = self.reader.text(tree.span)
-        return factual.QueryInput(excerpt=excerpt if count(excerpt) <= room else None, facts=facts)
-
-
-def _verdict(entry: factual.FactSupport | factual.FactAssessment) -> FactVerdict:
-    passed = None if entry.verdict == UNSURE else entry.verdict == "pass"
-    quote = entry.quote if isinstance(entry, factual.FactSupport) else ""
-    return FactVerdict(passed=passed, reason=one_line(entry.reason, _LONGEST_REASON), quote=quote)
-
-
-def _is_unjudged(fact: KeyFact) -> bool:
-    return any(objection.dimension == UNJUDGED for objection in fact.objections)
+        query_input = factual.QueryInput(excerpt=excerpt if count(excerpt) <= room else None, facts=facts)
+        label = f"{tree.perspective} query of {name}"
+        try:
+            prompt = factual.QUERY_PROMPTS[tree.perspective]
+            reply = await self.builder.ask(prompt, query_input, _QUERY_TOKENS, label)
+        except (ReplyError, RejectedRequest) as error:
+            return tree, f"no {tree.perspective} query for {name}: {error.message}"
+        return replace(tree, query=one_line(reply.value.query)), ""
 
 
 def hashes(book: PromptBook) -> dict[str, str]:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from itertools import count
 from typing import NamedTuple, get_args
 
-from redraft.agents.judge import EntryBudget, Judge, batch_size, smallest_window
+from redraft.agents.judge import batch_size, smallest_window
 from redraft.domain import Dimension, Evidence, KeyFact, KeyFacts, Level, Objection, Perspective, Span, Tree, content_id
 from redraft.prompts.factual import FactTree
 from redraft.text.sanitizer import one_line
@@ -143,13 +143,9 @@ def pruning(trees: Sequence[Tree]) -> dict[str, dict[str, float | int | None]]:
     return rates
 
 
-def fact_batches(judge: Judge, count: int, entry: EntryBudget) -> list[Sequence[int]]:
-    """Return the numbers of facts in the batches that a judge is asked about at once, given an entry of its reply."""
-    size = facts_per_request(judge.reply_tokens, judge.entry_tokens(entry))
-    return [range(at, min(at + size, count)) for at in range(0, count, size)]
-
-
-def facts_per_request(room: int, tokens: int) -> int:
-    """Return how many facts to ask about at once, given the tokens of an entry and the room of the reply."""
+def fact_batches(count: int, room: int, tokens: int) -> list[Sequence[int]]:
+    """Return the numbers of facts in the batches that a judge is asked about at once, given the room of a reply and the
+    tokens of an entry."""
     tokens_left = int(smallest_window(room) * _SHARE_OF_WINDOW) - PROMPT_TOKENS
-    return max(1, min(FACTS_PER_REQUEST, batch_size(room, tokens), tokens_left // (tokens + FACT_TOKENS)))
+    size = max(1, min(FACTS_PER_REQUEST, batch_size(room, tokens), tokens_left // (tokens + FACT_TOKENS)))
+    return [range(at, min(at + size, count)) for at in range(0, count, size)]

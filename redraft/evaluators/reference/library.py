@@ -13,7 +13,7 @@ from redraft.agents.judge import Judge
 from redraft.agents.writer import Outliner
 from redraft.domain import KeyFacts, Pack, Perspective
 from redraft.evaluators.reference.keyfact_builder import KeyFactBuilder
-from redraft.evaluators.reference.questions import PackSize, build_pack, pack_key
+from redraft.evaluators.reference.questions import build_pack, pack_key
 from redraft.events import Observer
 from redraft.prompts.summarization import DocumentOutline
 from redraft.settings import JudgeConfig
@@ -66,10 +66,10 @@ class Reference:
         `complete`, the missing parts of a stored one are tried again; cached answers are not asked for again."""
 
         async def build() -> Pack:
-            return await build_pack(self.judge, self.reader, self._pack_size, self.observer, await self.outline())
+            return await build_pack(self.judge, self.reader, self.judging, self.observer, await self.outline())
 
         keep = complete and not self.judging.pack
-        key = pack_key(self.judge, self._pack_size)
+        key = pack_key(self.judge, self.judging)
         return await self._stored_or_built(self.store.packs, self.stored_pack, build, key, complete=keep)
 
     def stored_pack(self) -> Pack | None:
@@ -77,11 +77,7 @@ class Reference:
         document, packs = self.reader.document.id, self.store.packs
         if self.judging.pack:
             return packs.get(self.judging.pack)
-        return packs.imported(document) or packs.find(document, pack_key(self.judge, self._pack_size))
-
-    @property
-    def _pack_size(self) -> PackSize:
-        return PackSize(self.judging.questions, self.judging.stretch_tokens)
+        return packs.imported(document) or packs.find(document, pack_key(self.judge, self.judging))
 
     async def keyfacts(self, *, complete: bool = False) -> KeyFacts:
         """Return the key facts that drafts are judged by: the requested, the imported, stored, or new ones; `complete`

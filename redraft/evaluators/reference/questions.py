@@ -18,7 +18,7 @@ from redraft.agents.judge import FIRST_TRY, Attempt, EntryBudget, Judge, gather_
 from redraft.domain import Chunk, Pack, PackQuestion, Span, content_id
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.evaluators.reference.exchange import pack_id
-from redraft.evaluators.reference.keyfact_builder import FailedReplies
+from redraft.evaluators.reference.keyfact_builder import FailedReplies, build_error
 from redraft.events import Notice, Observer
 from redraft.prompts.qa import (
     ASK_DOCUMENT,
@@ -30,6 +30,7 @@ from redraft.prompts.qa import (
 )
 from redraft.prompts.silence import is_answer
 from redraft.prompts.summarization import DocumentOutline, outline_text
+from redraft.settings import JudgeConfig
 from redraft.text.chunks import MIN_BUDGET, chunk
 from redraft.text.document_form import body_of
 from redraft.text.languages import language_of
@@ -80,22 +81,16 @@ _OUTLINE_SHARE = 0.1
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class PackSize:
-    """How many questions a pack has; depends only on the document and these two values."""
-
-    questions: int | tuple[int, int]
-    """The maximum overall; or a range per stretch, all of which are kept and weigh the same, as in LongSumEval."""
-    stretch: int
-    """The maximum tokens of a stretch that is asked about at once."""
-
-
 async def build_pack(
-    judge: Judge, reader: EvidenceReader, size: PackSize, observer: Observer, outline: DocumentOutline | None = None
+    judge: Judge,
+    reader: EvidenceReader,
+    judging: JudgeConfig,
+    observer: Observer,
+    outline: DocumentOutline | None = None,
 ) -> Pack:
     """Ask about the whole document at once, or where that does not fit or fails, stretch by stretch. What could not be
     had is named."""
-    asker = _Asker(judge, reader, size, outline if isinstance(size.questions, int) else None)
+    asker = _Asker(judge, reader, judging, outline if isinstance(judging.questions, int) else None)
     parts = asker.whole() or asker.stretches()
     questions, missing = await asker.ask_each(parts)
     if not questions and len(parts) == 1 and len(stretches := asker.stretches()) > 1:
@@ -105,21 +100,21 @@ async def build_pack(
         observer(Notice(trouble))
     if not questions:
         what = "the model returned no question about the document"
-        raise asker.misses.build_error(what, missing[0] if missing else "", reader.document.title)
-    if len(parts) > 1 and isinstance(size.questions, int):
+        raise build_error(asker.failures, what, missing[0] if missing else "", reader.document.title)
+    if len(parts) > 1 and isinstance(judging.questions, int):
         questions = await asker.weighed(questions)
-    questions = sorted(questions, key=lambda question: -question.weight)[: questions_wanted(reader, size)]
+    questions = sorted(questions, key=lambda question: -question.weight)[: questions_wanted(reader, judging)]
     numbered = tuple(replace(question, id=number) for number, question in enumerate(questions, 1))
     hashes = {prompt.name: judge.book.hash(prompt) for prompt in (ASK_DOCUMENT, RANK_QUESTIONS)}
     document = reader.document.id
     return Pack(pack_id(document, numbered), document, judge.model.identity, hashes, numbered, tuple(missing))
 
 
-def pack_key(judge: Judge, size: PackSize) -> str:
-    """Return the cache key: the same for the same document, judge, prompts and size. It does not depend on the judge's
-    window, so that a pack built in one window also serves in another."""
+def pack_key(judge: Judge, judging: JudgeConfig) -> str:
+    """Return the cache key: the same for the same document, judge, prompts, number of questions and stretches. It does
+    not depend on the judge's window, so that a pack built in one window also serves in another."""
     hashes = [judge.book.hash(prompt) for prompt in (ASK_DOCUMENT, RANK_QUESTIONS)]
-    material = [judge.model.identity, *judge.sampling_key, *hashes, size.questions, size.stretch]
+    material = [judge.model.identity, *judge.sampling_key, *hashes, judging.questions, judging.stretch_tokens]
     return content_id(json.dumps(material))[:32]
 
 
@@ -136,13 +131,13 @@ def stretches_of(reader: EvidenceReader, limit: int, *, natural: bool = True) ->
     )
 
 
-def questions_wanted(reader: EvidenceReader, size: PackSize) -> int:
+def questions_wanted(reader: EvidenceReader, judging: JudgeConfig) -> int:
     """Return the number of questions: 6 to 12 for a few pages, then growing with the square root of the length up to
     the limit; where a range per stretch is set, the most for all stretches."""
-    if not isinstance(size.questions, int):
-        return size.questions[1] * len(stretches_of(reader, size.stretch, natural=False))
+    if not isinstance(judging.questions, int):
+        return judging.questions[1] * len(stretches_of(reader, judging.stretch_tokens, natural=False))
     first = max(_MIN, min(_MAX_FIRST_QUESTIONS, count_words(reader.document.text) // _WORDS_A_QUESTION))
-    return max(1, min(size.questions, round(first * max(1.0, sqrt(reader.document_tokens / _AT_FIRST_TOKENS)))))
+    return max(1, min(judging.questions, round(first * max(1.0, sqrt(reader.document_tokens / _AT_FIRST_TOKENS)))))
 
 
 def shares(total: int, weights: Sequence[float]) -> list[int]:
@@ -167,15 +162,15 @@ class _Asker:
 
     judge: Judge
     reader: EvidenceReader
-    size: PackSize
+    judging: JudgeConfig
     outline: DocumentOutline | None
-    misses: FailedReplies = field(default_factory=FailedReplies)
+    failures: FailedReplies = field(default_factory=list)
 
     def whole(self) -> list[_Part]:
         """Return the whole document as one part, if it fits a prompt with the reply."""
-        if not isinstance(self.size.questions, int) or self.reader.is_searched:
+        if not isinstance(self.judging.questions, int) or self.reader.is_searched:
             return []
-        count = questions_wanted(self.reader, self.size)
+        count = questions_wanted(self.reader, self.judging)
         if self.reader.document_tokens > self._room(count):
             return []
         return [_Part(Span(0, len(self.reader.document.text)), "the document", count, count)]
@@ -184,18 +179,18 @@ class _Asker:
         """Return the stretches of the document, each with its share of the questions: by its length and importance, or
         the same for all where a range is set."""
         reader, outline = self.reader, self.outline
-        limit = min(self.size.stretch, max(reader.room, self._room(_MAX_FIRST_QUESTIONS)))
-        if isinstance(self.size.questions, int):
+        limit = min(self.judging.stretch_tokens, max(reader.room, self._room(_MAX_FIRST_QUESTIONS)))
+        if isinstance(self.judging.questions, int):
             spans = [stretch.span for stretch in stretches_of(reader, limit)]
             lengths = [span.end - span.start for span in spans]
             weights = [outline.importance(span) for span in spans] if outline else lengths
-            total = ceil(_SPARE * questions_wanted(reader, self.size))
+            total = ceil(_SPARE * questions_wanted(reader, self.judging))
             divided = shares(total, weights if any(weights) else lengths)
             least_each = most_each = [min(share, _MAX_FIRST_QUESTIONS) for share in divided]
         else:
             spans = [stretch.span for stretch in stretches_of(reader, limit, natural=False)]
-            times = questions_wanted(reader, self.size) // self.size.questions[1]
-            least_each, most_each = (shares(times * number, [1] * len(spans)) for number in self.size.questions)
+            times = questions_wanted(reader, self.judging) // self.judging.questions[1]
+            least_each, most_each = (shares(times * number, [1] * len(spans)) for number in self.judging.questions)
         return [
             _Part(span, f"stretch {at} of {len(spans)}", fewest, limit)
             for at, (span, fewest, limit) in enumerate(zip(spans, least_each, most_each, strict=True), 1)
@@ -232,7 +227,7 @@ class _Asker:
         the questions of the cut reply are used only if those are too few; the whole document is asked about again."""
         reader, roomier = self.reader, attempt.with_more_room()
         text, is_whole = reader.text(part.span), part.span == (0, len(reader.document.text))
-        ranged = not isinstance(self.size.questions, int)
+        ranged = not isinstance(self.judging.questions, int)
         if is_whole and not ranged:
             asked_input = AskDocumentInput(document=text, count=part.maximum)
         else:
@@ -243,10 +238,10 @@ class _Asker:
         label = f"questions on {part.name}"
         questions: list[PackQuestion] = []
         try:
-            room = part.maximum * self.judge.entry_tokens(QUESTION)
+            room = part.maximum * QUESTION.tokens(self.judge.wording)
             reply = await self.judge.ask(ASK_DOCUMENT, asked_input, room, label, attempt if two else None)
         except (ReplyError, RejectedRequest) as error:
-            self.misses.note(error)
+            self.failures.append(error)
             if not (two and roomier and isinstance(error, ReplyError) and error.needs_more_tokens):
                 return [], [f"no {label}: {error.message}"]
             following = replace(attempt, loosely=attempt.loosely or error.loops) if error.needs_fewer_items else roomier
@@ -280,7 +275,7 @@ class _Asker:
             answer=one_line(drafted.answer, _LONGEST_TEXT),
             evidence=evidence,
             position=evidence.span.start / len(self.reader.document.text) if evidence.span else 0.0,
-            weight=drafted.weight if isinstance(self.size.questions, int) else 1,
+            weight=drafted.weight if isinstance(self.judging.questions, int) else 1,
         )
 
     async def weighed(self, questions: Sequence[PackQuestion]) -> list[PackQuestion]:
@@ -311,7 +306,7 @@ class _Asker:
         """Return the weights of the candidates in the whole document by number, without those that the reply leaves
         out."""
         ranked = RankInput(candidates=list(candidates), outline=self._shown)
-        room = len(candidates) * self.judge.entry_tokens(_NUMBER)
+        room = len(candidates) * _NUMBER.tokens(self.judge.wording)
         try:
             return (await self.judge.ask(RANK_QUESTIONS, ranked, room, label)).value.weights
         except (ReplyError, RejectedRequest):

@@ -133,7 +133,12 @@ class ChunkSizeExperiment(Experiment[ChunkSizeDesign, SampledChunks, MarkedChunk
             async with open_work(cell.prepared, order, order.judging, runner, step) as (run, pool):
                 cell = replace(cell, runs={MARKING: run.id})
                 judges = {
-                    name: Judge(model.model, model.book, runner.store.judgments, temperature=_temperature(name, design))
+                    name: Judge(
+                        model.model,
+                        model.book,
+                        runner.store.judgments,
+                        temperature=design.own[name].temperature if name in design.own else design.temperature,
+                    )
                     for name, model in zip(design.judges, pool.judges, strict=True)
                 }
                 items = await gather_all(_mark(cell, item, judges[item.judge], runner) for item in items)
@@ -176,11 +181,6 @@ class ChunkSizeExperiment(Experiment[ChunkSizeDesign, SampledChunks, MarkedChunk
             yield f"{size:,} tokens: " + ", ".join(f"{mark} {figure(number(record[mark]), 2)}" for mark in MARKS)
 
 
-def _temperature(judge: str, design: ChunkSizeDesign) -> float | None:
-    """Return a judge's temperature: its own, or else that of the command."""
-    return design.own[judge].temperature if judge in design.own else design.temperature
-
-
 def sample_chunks(documents: Sequence[Document], design: ChunkSizeDesign) -> list[SampledChunks]:
     """Return the sampled chunks, without those shorter than half a chunk unless a document has no other."""
     cells: list[SampledChunks] = []
@@ -206,7 +206,7 @@ async def _mark(cell: SampledChunks, item: MarkedChunk, judge: Judge, runner: Ex
     with GuardedStage(MARKING, runner) as stage:
         excerpt = JudgeChunkInput(excerpt=cell.document.text[chunk.span.start : chunk.span.end])
         marks = (await judge.ask(JUDGE_CHUNK, excerpt, _MARKS_TOKENS, name)).value
-    return replace(item, marks=marks, failure=stage.failure)
+    return replace(item, marks=marks, failure=stage.failure, runs=cell.runs)
 
 
 def mark_frame(items: Sequence[MarkedChunk]) -> Frame:

@@ -25,7 +25,7 @@ from redraft.agents.judge import (
 )
 from redraft.domain import Document, Span
 from redraft.errors import RejectedRequest, ReplyError
-from redraft.evaluators.reference.keyfact_builder import FailedReplies
+from redraft.evaluators.reference.keyfact_builder import FailedReplies, build_error
 from redraft.events import Notice, Observer
 from redraft.lab.experiments.typed_questions import (
     THIRDS,
@@ -38,7 +38,7 @@ from redraft.lab.experiments.typed_questions import (
 )
 from redraft.prompts import qa
 from redraft.prompts.contract import UNSURE
-from redraft.prompts.qa import ANSWER_FROM_DOCUMENT, ASK_TYPED, QuestionItem, QuestionType, TypedReply, yes_or_no
+from redraft.prompts.qa import ANSWER_FROM_DOCUMENT, ASK_TYPED, QuestionItem, QuestionType, yes_or_no
 from redraft.prompts.silence import is_answer
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import paragraph_seams, sentences
@@ -78,11 +78,11 @@ class Questioner:
     ) -> qa.TypedReply:
         """Return one question of a type about a paragraph, preferably about what a summary of the document mentions."""
         typed_input = qa.AskTypedInput(summary=summary, context=context, excerpt=paragraph, type=of_type)
-        return (await self.judge.ask(qa.ASK_TYPED, typed_input, self.judge.entry_tokens(TYPED_QUESTION), label)).value
+        return (await self.judge.ask(qa.ASK_TYPED, typed_input, TYPED_QUESTION.tokens(self.judge.wording), label)).value
 
     async def answer(self, text: str, questions: Sequence[str], at_once: int, label: str) -> ItemResults[Response]:
         """Return the model's answer to each question from this text alone."""
-        tokens_each = self.judge.entry_tokens(TYPED_ANSWER)
+        tokens_each = TYPED_ANSWER.tokens(self.judge.wording)
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Response]:
             items = [QuestionItem(id=n + 1, question=questions[n]) for n in numbers]
@@ -98,7 +98,7 @@ class Questioner:
 
     async def verdicts(self, pairs: Sequence[qa.AnswerPair], document: Document) -> ItemResults[JudgedAnswer]:
         """Return whether each answer is right; the same answer to a question is judged once."""
-        tokens_each = self.judge.entry_tokens(VERDICT)
+        tokens_each = VERDICT.tokens(self.judge.wording)
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[JudgedAnswer]:
             answer_pairs = [pairs[n].model_copy(update={"id": n + 1}) for n in numbers]
@@ -158,9 +158,9 @@ class TypedQuestionBuilder:
 
     async def build(self) -> TypedQuestions:
         """Write all questions, in paragraph order. Failures are recorded and do not stop the rest."""
-        misses, document = FailedReplies(), self.reader.document
+        failures, document = FailedReplies(), self.reader.document
         question_slots = slots(document.text, self.end, self.each)
-        outcomes = await gather_all(self._question(slot, misses) for slot in question_slots)
+        outcomes = await gather_all(self._question(slot, failures) for slot in question_slots)
         troubles = [problem for problem in outcomes if isinstance(problem, str)]
         by_words: dict[str, TypedQuestion] = {}
         for slot, question in zip(question_slots, outcomes, strict=True):
@@ -170,8 +170,8 @@ class TypedQuestionBuilder:
             ):
                 troubles += [f"no {slot.name}: it is a duplicate"]
         if not by_words:
-            raise misses.build_error(
-                "the model returned no typed question", troubles[0] if troubles else "", document.title
+            raise build_error(
+                failures, "the model returned no typed question", troubles[0] if troubles else "", document.title
             )
         for trouble in troubles:
             self.observer(Notice(trouble))
@@ -179,7 +179,7 @@ class TypedQuestionBuilder:
         model = self.judge.model.identity
         return TypedQuestions(document.id, model, self.end, questions, tuple(troubles))
 
-    async def _question(self, slot: QuestionSlot, misses: FailedReplies) -> TypedQuestion | str:
+    async def _question(self, slot: QuestionSlot, failures: FailedReplies) -> TypedQuestion | str:
         """Write the question of a slot from the first paragraph that yields one; returns what went wrong."""
         why = "there is no paragraph to ask about"
         for at, paragraph in enumerate(slot.paragraphs, 1):
@@ -190,14 +190,22 @@ class TypedQuestionBuilder:
                 typed_reply = await Questioner(self.judge).ask(
                     before, self.reader.text(paragraph), slot.type, label, self.summary
                 )
-                question = _made(typed_reply, slot.type, paragraph)
+                answer = one_line(typed_reply.answer, _LONGEST_TEXT)
+                answer = answer if is_answer(answer) else ""
+                reason = one_line(typed_reply.reason, _LONGEST_TEXT)
+                if slot.type == "binary":
+                    answer = yes_or_no(answer) or answer
+                reason = reason if slot.type == "binary" else ""
+                question = TypedQuestion(
+                    0, slot.type, one_line(typed_reply.question, _LONGEST_TEXT), answer, reason, paragraph
+                )
                 if not has_words(question.text):
                     why = "the model returned none"
                     continue
                 flaw = flaw_of(question, self.reader.text(paragraph))
                 why = f"the model's question {flaw}" if flaw else await self._answered(question)
             except (ReplyError, RejectedRequest) as error:
-                misses.note(error)
+                failures.append(error)
                 why = error.message
             else:
                 if not why:
@@ -276,14 +284,3 @@ def in_order(questions: Sequence[TypedQuestion]) -> tuple[TypedQuestion, ...]:
         TypedQuestion(number, question.type, question.text, question.answer, question.reason, question.paragraph)
         for number, question in enumerate(ordered, 1)
     )
-
-
-def _made(reply: TypedReply, of_type: QuestionType, paragraph: Span) -> TypedQuestion:
-    """Return the question in a reply without the fields that its type does not use."""
-    answer = one_line(reply.answer, _LONGEST_TEXT)
-    answer = answer if is_answer(answer) else ""
-    reason = one_line(reply.reason, _LONGEST_TEXT)
-    if of_type == "binary":
-        answer = yes_or_no(answer) or answer
-    reason = reason if of_type == "binary" else ""
-    return TypedQuestion(0, of_type, one_line(reply.question, _LONGEST_TEXT), answer, reason, paragraph)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
+from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -23,7 +25,7 @@ from redraft.studio.endpoints import problem_of
 from redraft.studio.form import groups
 from redraft.studio.models import look
 from redraft.studio.orders import names_of, rubric_lines
-from redraft.studio.pages import ListPage, page
+from redraft.studio.pages import ListPage, acted, page
 from redraft.studio.start import KEPT, SentRequest, offer_of, sent_with
 
 _SVG_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
@@ -127,19 +129,11 @@ async def one(request: Request) -> Response:
     sections = await off_loop(work.tables_with_pictures, context.config.results, [details.name])
     progress = await work.progress(request) if details.status else None
     values: dict[str, Any] = {"experiment": details, "sections": sections, "progress": progress}
-    return page(request, "experiment", "experiments", kinds=KINDS, **values)
-
-
-async def stop(request: Request) -> Response:
-    """Stop an experiment, and show it."""
-    await work.stop(request)
-    return RedirectResponse(f"/experiments/{request.path_params['name']}", 303)
-
-
-async def resume(request: Request) -> Response:
-    """Resume an experiment, and show it."""
-    await work.resume(request)
-    return RedirectResponse(f"/experiments/{request.path_params['name']}", 303)
+    values |= {"kinds": KINDS, "downloads": work.DOWNLOADS}
+    if details.kind and sections and progress and progress.status != "running":
+        lines = (await work.listed(request)).experiments
+        values["others"] = [line.name for line in lines if (line.kind, line.tables > 0) == (details.kind, True)]
+    return page(request, "experiment", "experiments", **values)
 
 
 async def compare(request: Request) -> Response:
@@ -152,23 +146,34 @@ async def compare(request: Request) -> Response:
     return page(request, "experiment_compare", "experiments", sections=sections, names=names)
 
 
-async def picture(request: Request) -> Response:
-    """Return a picture of an experiment, with a policy that forbids scripts."""
+async def items(request: Request) -> Response:
+    """Show the items behind a score, each with the way to its prompt and reply."""
+    context, name = context_of(request), request.path_params["name"]
+    found = await off_loop(work.score_items, context.config.results, name, dict(request.query_params))
+    return page(request, "experiment_items", "experiments", experiment=name, behind=found)
+
+
+async def file(request: Request) -> Response:
+    """Return a picture of an experiment, with a policy that forbids scripts, or a file of its results."""
     context, names = context_of(request), request.path_params
-    content = await off_loop(work.picture, context.config.results, names["name"], names["file"])
-    return Response(content, media_type="image/svg+xml", headers={"content-security-policy": _SVG_POLICY})
+    content = await off_loop(work.file_of_results, context.config.results, names["name"], names["file"])
+    if names["file"] not in work.DOWNLOADS:
+        return Response(content, media_type="image/svg+xml", headers={"content-security-policy": _SVG_POLICY})
+    download = f"attachment; filename*=UTF-8''{quote(names['name'], safe='')}-{names['file']}"
+    return Response(content, media_type="application/octet-stream", headers={"content-disposition": download})
 
 
 READING = (
     Route("/experiments", listed),
     Route("/experiments/compare", compare),
     Route("/experiments/{name}", one),
-    Route("/experiments/{name}/{file}", picture),
+    Route("/experiments/{name}/items", items),
+    Route("/experiments/{name}/{file}", file),
 )
 WORKING = (
     Route("/experiments/new", new),
     Route("/experiments/new", plan, methods=["POST"]),
     Route("/experiments/start", start, methods=["POST"]),
-    Route("/experiments/{name}/stop", stop, methods=["POST"]),
-    Route("/experiments/{name}/resume", resume, methods=["POST"]),
+    Route("/experiments/{name}/stop", partial(acted, action=work.stop), methods=["POST"]),
+    Route("/experiments/{name}/resume", partial(acted, action=work.resume), methods=["POST"]),
 )

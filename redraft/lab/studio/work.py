@@ -10,11 +10,10 @@ import re
 import threading
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -30,7 +29,8 @@ from redraft.fields import validated
 from redraft.lab.doctor.checkup import DOCTOR, probe_names
 from redraft.lab.experiments.experiment import UNDECIDED, is_undecided
 from redraft.lab.experiments.pictures import result_files
-from redraft.lab.experiments.published import ReportSection, Results, read_file_of_results, sections
+from redraft.lab.experiments.published import ReportSection, Results, read_file_of_results, report_page, sections
+from redraft.lab.studio.items import ITEMS, ScoreItems, items_behind, score_addresses, stored_items
 from redraft.lab.studio.orders import ExperimentBody, ExperimentPlan, ExperimentStart, design_of, plan_asked, plan_table
 from redraft.llm.addresses import OPENAI
 from redraft.llm.budget import PriceTable
@@ -53,7 +53,7 @@ from redraft.studio.start import SentRequest, is_form, json_of, sent_with
 _log = logging.getLogger("redraft")
 PACKAGE = "redraft.lab.studio"
 ORDER = "order.json"
-_TABLES, _ITEMS, _PICTURE = "tables.json", "items.jsonl", ".svg"
+_TABLES, _PICTURE = "tables.json", ".svg"
 _HINT = "name another folder with --experiments"
 _OPEN = {
     "code": UNDECIDED,
@@ -355,21 +355,14 @@ def _folders(folder: Path) -> dict[str, Path]:
 
 def _runs_in(folder: Path | None, rows: RunRows) -> list[RunSummary]:
     """Return the runs that the items of a folder name, as far as they are stored."""
-    file = folder / _ITEMS if folder else None
+    file = folder / ITEMS if folder else None
     if file is None or not file.is_file():
         return []
     stored = {row.run: row for row in rows.all()}
-    return [stored[run] for run in _named_in(file, file.stat().st_mtime_ns) if run in stored]
-
-
-@lru_cache(maxsize=64)
-def _named_in(file: Path, changed: int) -> tuple[str, ...]:  # noqa: ARG001  (a changed file is read again)
-    try:
-        items = [json.loads(line) for line in read_file(file, MAX_BYTES).splitlines()]
-    except (OSError, ValueError):
-        return ()
-    stages = [item["runs"] for item in items if isinstance(item, dict) and isinstance(item.get("runs"), dict)]
-    return tuple(dict.fromkeys(run for runs in stages for run in runs.values() if isinstance(run, str)))
+    items = stored_items(file, file.stat().st_mtime_ns)
+    stages = [item["runs"] for item in items if isinstance(item.get("runs"), dict)]
+    names = dict.fromkeys(run for runs in stages for run in runs.values() if isinstance(run, str))
+    return [stored[run] for run in names if run in stored]
 
 
 def _pictures(folder: Path) -> list[str]:
@@ -449,17 +442,36 @@ def _shown_results(file: Path, name: str) -> Results:
     # Settings have the name that the server has been asked for.
     titles |= {f"{OPENAI}:{model.partition('/')[2]}": title for model, title in titles.items()}
     results = read_file_of_results(file, name, lambda table: replace(table, rows=with_names(table.rows, titles)))
-    with_titles = {
+    shown = tuple(replace(table, addresses=score_addresses(name, table.table)) for table in results.tables)
+    with_titles: dict[str, Any] = {
         part: with_names(getattr(results, part), titles) for part in ("about", "headline", "settings", "verdict")
     }
-    return replace(results, **with_titles)
+    return replace(results, tables=shown, **with_titles)
 
 
-def picture(folder: Path, name: str, file: str) -> bytes:
-    """Return a picture of an experiment. Only listed files are read."""
+def score_items(folder: Path, name: str, place: Mapping[str, str]) -> ScoreItems:
+    """Return the items behind a score of an experiment."""
     path = _folders(folder).get(name)
-    if path is None or file not in _pictures(path):
-        raise NotFound("there is no picture with this name")
+    if path is None or not (path / _TABLES).is_file():
+        raise NotFound(f"there are no results of experiment {name!r}", fix=(RunCommand("experiment"), " lists them"))
+    return items_behind(
+        path / ITEMS, name, [table.table for table in _shown_results(path / _TABLES, name).tables], place
+    )
+
+
+DOWNLOADS = {"report.html": "Report, a web page", "report.md": "Report (Markdown)", "items.csv": "All items (CSV)"}
+"""The results of an experiment that can be downloaded, by their files."""
+
+
+def file_of_results(folder: Path, name: str, file: str) -> bytes:
+    """Return a picture of an experiment or a file of its results. Only listed files are read."""
+    path = _folders(folder).get(name)
+    if path is None or file not in (*DOWNLOADS, *_pictures(path)):
+        raise NotFound("there is no file with this name")
+    if file == "report.html":
+        return report_page([read_file_of_results(path / _TABLES, name)]).encode()
+    if not (path / file).is_file():
+        raise NotFound(f"{name} has no {file}", fix=(RunCommand("experiment"), " writes it"))
     return read_file(path / file, MAX_BYTES)
 
 

@@ -23,15 +23,14 @@ from redraft.report.dossier.build import items, without_false_origins
 from redraft.report.dossier.contents import JudgedItem, SharedResult
 from redraft.report.entry import Entry
 from redraft.report.history.judges import judging_terms
-from redraft.report.history.lineage import TracedSentence, read_lineage
+from redraft.report.history.lineage import GIVEN_SAID, TracedSentence, read_lineage
 from redraft.report.history.results import Result, document_read, read_result
-from redraft.report.history.texts import GIVEN_SAID
 from redraft.settings import FIGURES, GIVEN_STRATEGY
 from redraft.store.store import Store, check_store
 from redraft.text.languages import primary
 from redraft.text.sanitizer import one_line, scrubbed, scrubbed_all
 from redraft.text.vectors import Encoder
-from redraft.text.words import count_words, spaced
+from redraft.text.words import count_words, enumeration, spaced
 
 FORMAT = 3
 Standing = Literal["flipped", "changed", "open", "same"]
@@ -74,11 +73,6 @@ class ComparedRun(Entry):
     """The scores by metric, for metrics that have one."""
     sentences: tuple[TracedSentence, ...]
     items: Annotated[tuple[JudgedItem, ...], Field(exclude=True)]
-
-    @property
-    def judges(self) -> list[str]:
-        """The models that judged; empty if none did."""
-        return self.result.judges if self.result.run.judging else []
 
 
 class ComparedItem(Entry):
@@ -234,7 +228,7 @@ def _differing(results: Sequence[Result]) -> dict[str, list[Any]]:
             facts = {"model": settings.model, **facts, **settings.model_dump(mode="json", exclude=_NO_MATTER)}
         facts["refined"] = f"refined {refinement.policy}" if refinement else "not refined"
         facts |= refinement.model_dump(mode="json", include={"rounds", "goals"}) if refinement else {}
-        judges = result.judges if run.judging else []
+        judges = result.judges if result.has_judges else []
         facts |= {"sample": settings.sample, "judges": judges, "version": run.version}
         facts |= {f"prompt {one_line(name)}": digest for name, digest in run.prompt_hashes.items()}
         described.append({name: scrubbed_all(value) for name, value in facts.items()})
@@ -266,21 +260,17 @@ def _labels(
 def _align(runs: Sequence[ComparedRun]) -> tuple[ComparedItem, ...]:
     """Return the items of the runs: flipped ones come first, then by metric and place."""
     by_run = {run.letter: {item.key: item for item in run.items if item.key} for run in runs}
-    compared = []
+    ranked = []
     for key in dict.fromkeys(key for by_key in by_run.values() for key in by_key):
         verdicts = {letter: by_key.get(key) for letter, by_key in by_run.items()}
         answers = [item for item in verdicts.values() if item]
         expected = next((item.expected for item in answers if item.expected), "")
         item = answers[0].model_copy(update={"expected": expected})
-        compared.append(ComparedItem(number=0, item=item, verdicts=verdicts, standing=standing(verdicts.values())))
-
-    def rank(compared: ComparedItem) -> tuple[int, int, int, str]:
-        span = compared.item.evidence.span if compared.item.evidence else None
-        order, metric = _ORDER.index(compared.standing), ALIGNED.index(compared.item.metric)
-        return order, metric, span.start if span else -1, compared.item.key
-
-    compared.sort(key=rank)
-    return tuple(item.model_copy(update={"number": number}) for number, item in enumerate(compared, 1))
+        span, order = item.evidence.span if item.evidence else None, standing(verdicts.values())
+        rank = _ORDER.index(order), ALIGNED.index(item.metric), span.start if span else -1, key
+        ranked.append((rank, ComparedItem(number=0, item=item, verdicts=verdicts, standing=order)))
+    ranked.sort(key=lambda entry: entry[0])
+    return tuple(item.model_copy(update={"number": number}) for number, (_, item) in enumerate(ranked, 1))
 
 
 def standing(verdicts: Iterable[JudgedItem | None]) -> Standing:
@@ -315,7 +305,7 @@ def _by_value(values: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     for letter, value in values.items():
         having[value].append(letter)
     for value, run_letters in having.items():
-        yield value, one_line(" and ".join(", ".join(run_letters).rsplit(", ", 1)), _NAMES)
+        yield value, one_line(enumeration(run_letters), _NAMES)
 
 
 def _warnings(metrics: Sequence[str], runs: Sequence[ComparedRun]) -> Iterator[str]:

@@ -28,6 +28,7 @@ from redraft.text.sanitizer import one_line, scrubbed, scrubbed_all
 from redraft.text.words import count_words
 
 FORMAT = 4
+_AROUND = "What is said about this: "
 State = Literal["open", "fixed", "set aside", "withdrawn"]
 """The state of a finding. `open`: it applies to the result, or is a request that the reviser left; `fixed`: it no
 longer applies; `set aside`: it was about a draft that was rejected; `withdrawn`: a second look found that the document
@@ -105,6 +106,13 @@ class JudgedItem(Entry):
 def fact_key(keyfacts: KeyFacts, chunk: int, perspective: str, fact: int) -> str:
     """Return the key of the item that is judged by a key fact."""
     return f"{keyfacts.id}/{chunk}/{perspective}/{fact}"
+
+
+def query_in_words(query: str) -> str:
+    """Return the question that a tree of key facts answers, for people. What the built-in model asks is worded anew;
+    it stays as it is where it is stored and in requests."""
+    rest = query.removeprefix(_AROUND)
+    return query if rest == query else f"What does the document say about {rest}"
 
 
 class TracedPiece(Entry):
@@ -235,11 +243,6 @@ class Dossier(Entry):
     def part(self) -> str:
         """The chapters and pages of the document that were read; empty if all were."""
         return part_read(self.result.outline.notes)
-
-    @property
-    def judges(self) -> tuple[str, ...]:
-        """The models that judged; empty if none did."""
-        return tuple(self.result.judges) if self.result.run.judging else ()
 
     @property
     def offline_check(self) -> bool:

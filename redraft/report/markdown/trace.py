@@ -22,7 +22,7 @@ from redraft.report.markdown.figures import brief_figures
 from redraft.report.markdown.layout import item, joined, line, quoted, section
 from redraft.report.markdown.result import BUILDS, chapters_markdown, end_reason, score_items, unanswered_calls
 from redraft.settings import GIVEN_STRATEGY
-from redraft.text.words import count, spaced
+from redraft.text.words import count, enumeration, spaced
 
 _MARKS = {"added": "+", "removed": "−", "changed": "~"}
 _OPEN, _CLOSE = {"=": "", "-": "[-", "+": "{+"}, {"=": "", "-": "-]", "+": "+}"}
@@ -68,7 +68,7 @@ def round_heading(turn: RoundTrace, by_draft: dict[str, RoundTrace], *, forked: 
     base = by_draft.get(round_.base)
     origin = f"from round {base.round.number}" if base else ""
     names = ["your request" if aim == REVIEW else spaced(aim) for aim in round_.aims]
-    aims = f", for {' and '.join(names)}" if names else ""
+    aims = f", for {enumeration(names)}" if names else ""
     state = f"{'accepted' if round_.accepted else 'rejected'}: {line(round_.reason, _LONGEST)}"
     verdict = "not judged yet" if round_.accepted is None else state
     return f"round {round_.number} · {origin}{aims} · {words} · {verdict}"
@@ -95,7 +95,8 @@ def _round(
         if turn.draft.text == base.draft.text:
             return
         yield section(f"Changed: {_numbers(changed)}", changes, 3)
-    is_result, is_judgment = turn.draft.id == result.run.draft, result.run.kind == "evaluate"
+    is_result = turn.draft.id == result.run.draft
+    is_judgment = result.run.kind == "evaluate" or (result.run.kind == "summarize" and result.run.judging is not None)
     in_full = show_all or is_judgment
     items: list[str] = []
     if not is_judgment:

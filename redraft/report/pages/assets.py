@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import NamedTuple
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, Template
 
@@ -57,19 +56,13 @@ def script(entry: str) -> Inline:
     return Inline("\n".join(_EXPORT.sub("", _IMPORT.sub("", static(name))) for name in order))
 
 
-class Assets(NamedTuple):
-    """The policy, styles and script that a standalone page contains."""
-
-    policy: str
-    styles: str
-    script: str
-
-
-def assets(sheets: Sequence[str], entry: str) -> Assets:
-    """Return the assets of a standalone page. Its policy allows only its own styles, its script and `data:` images."""
+def assets(sheets: Sequence[str], entry: str) -> dict[str, str]:
+    """Return the `policy`, `styles` and `script` of a standalone page. The policy allows only these two, and images in
+    `data:` addresses."""
     css, js = Inline("\n".join(static(name) for name in sheets)), script(entry)
     sources = f"script-src {js.allowed}; style-src {css.allowed}; img-src data:"
-    return Assets(f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'", css.text, js.text)
+    policy = f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'"
+    return {"policy": policy, "styles": css.text, "script": js.text}
 
 
 def template(name: str) -> Template:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from markupsafe import Markup
@@ -24,6 +24,8 @@ class ShownTable:
     table: Table
     pictures: tuple[Markup, ...] = ()
     undrawn: str = ""
+    addresses: Mapping[tuple[int, int], str] = field(default_factory=dict)
+    """Where cells lead to, by row and column."""
 
 
 class ReportPanel(NamedTuple):

@@ -7,6 +7,8 @@ import json
 import re
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +83,39 @@ def test_the_page_opens_with_the_verdict(at: Served, tmp_path: Path) -> None:
     assert rest.count(GRID.basis(grid_outcome.items)) == 1
     assert '<figure class="plot"><img' in rest
     assert re.findall(r">[^<]*\b0\.\d{3}[^<]*<", rest) == []
+
+
+def test_scores_lead_to_items_with_runs_and_prompts(at: Served, tmp_path: Path) -> None:
+    runs = {"drafting": "aa11"}
+    judgments = [
+        replace(judged(f"d{n}", name, {"coverage": n / 4}), runs={**runs, "judging by j": f"{name}{n}"})
+        for n in range(3)
+        for name in ("a", "b")
+    ]
+    folder = tmp_path / "results" / "mine"
+    folder.mkdir(parents=True)
+    for name, text in GRID.report(outcome(design("a", "b"), judgments)).files().items():
+        (folder / name).write_text(text, "utf-8")
+    with at.client() as client:
+        page = client.get("/experiments/mine").text
+        addresses = {
+            name: [unescape(address) for address in re.findall(rf'"to-item" href="([^"]*table={name}&[^"]*)"', page)]
+            for name in ("scores", "configurations", "differences")
+        }
+        assert [len(links) for links in addresses.values()] == [2, 2, 1]
+        for address in (addresses["scores"][0], addresses["configurations"][0]):
+            items = client.get(address).text
+            assert re.findall(r'"(/runs/[^"]*#[^"]*)"', items) == [f"/runs/a{n}#calls-of-coverage" for n in range(3)]
+        assert client.get(addresses["differences"][0]).text.count("#calls-of-coverage") == 6
+        assert 'href="/runs/a1#score-coverage">0.25</a>' in page, "a single summary's score leads to its run"
+        for place in ("table=no", "table=scores&row=99&column=score", "table=scores&row=x&column=score", ""):
+            assert client.get(f"/experiments/mine/items?{place}").status_code == 404, place
+        report = client.get("/experiments/mine/report.html")
+        assert (report.status_code, report.headers["content-disposition"].partition(";")[0]) == (200, "attachment")
+        assert "/experiments/mine" not in report.text
+        assert client.get("/experiments/mine/order.json").status_code == 404
+        (folder / "items.jsonl").write_text("[1]\nno JSON", "utf-8")
+        assert "The items of this experiment are not in its folder" in client.get(addresses["scores"][0]).text
 
 
 @pytest.mark.nightly
@@ -266,6 +301,13 @@ def test_one_is_run_in_the_browser(at: Served, tmp_path: Path, width: int, schem
         page.wait_for_selector("[data-experiment][data-status=done]", timeout=60_000)
         page.wait_for_selector("figure.plot img:visible >> nth=0")
         look()
+        page.click(".data a.to-item >> nth=0")
+        page.wait_for_selector("h1:has-text('Coverage')")
+        look()
+        page.click("text=Show >> nth=0")
+        page.wait_for_selector(".call-texts pre:visible")
+        page.go_back()
+        page.go_back()
         page.click("text=Run again with changes")
         page.wait_for_url("**/experiments/new?from=mine")
         assert page.input_value("[name=word_limits]") == "30, 60"
@@ -280,7 +322,7 @@ def test_one_is_run_in_the_browser(at: Served, tmp_path: Path, width: int, schem
         page.click("text=Compare selected")
         page.wait_for_selector("h1:has-text('2 experiments side by side')")
         look()
-        assert page.locator("img").count() == 0
+        assert page.locator("img[src=x]").count() == 0
         assert troubles == []
     with Store(at.told.database) as store:
         assert all(run_record.document for run_record in store.runs.latest(50))

@@ -2,7 +2,7 @@
 import { dollars } from "./dollars.js";
 
 const AT_ONCE = 200;
-const LONG = 1500, MOST_HITS = 1000;
+const MOST_HITS = 1000, MOST_READ = 300;
 const TITLES = { user: "Prompt", assistant: "Rejected reply", schema: "Schema of the reply" };
 const STAGE = 12, OUTCOME = 4, BORROWED = 11;
 
@@ -21,13 +21,28 @@ export function listCalls(root, calls, run, data) {
     more.hidden = shown >= found.length;
     count.textContent = `${shown.toLocaleString("en")} of ${found.length.toLocaleString("en")}`;
   }
-  for (const link of document.querySelectorAll("[data-calls-of]")) {
-    link.addEventListener("click", () => {
-      prompts = new Set(link.dataset.callsOf.split(" "));
-      find.value = stage.value = outcome.value = "";
-      show();
-    });
+  /** The address names a metric or a finding, as in `#calls-of-coverage`, and words behind `&`: the calls of the metric
+   * are listed, and the texts of the first one with these words are shown. */
+  async function follow() {
+    if (!location.hash.startsWith("#calls-")) return;
+    const [name, text] = location.hash.split("&");
+    const link = [...document.querySelectorAll("[data-calls-of]")].find((one) => one.hash === name);
+    const words = text ? decodeURIComponent(text) : link?.dataset.callsWith;
+    prompts = link ? new Set(link.dataset.callsOf.split(" ")) : null;
+    find.value = stage.value = outcome.value = "";
+    show();
+    root.scrollIntoView();
+    const at = words ? await withWords(found, words, run, data) : 0;
+    while (shown <= at && shown < found.length) add();
+    const button = rows.querySelectorAll(".open-call")[at];
+    if (button?.getAttribute("aria-expanded") === "false") button.click();
+    button?.scrollIntoView();
   }
+  addEventListener("hashchange", follow);
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest?.("[data-calls-of]");
+    if (link && link.hash === location.hash) follow();
+  });
   function choose() {
     prompts = null;
     show();
@@ -46,6 +61,23 @@ export function listCalls(root, calls, run, data) {
   stage.addEventListener("change", choose);
   find.form.addEventListener("submit", (event) => event.preventDefault());
   choose();
+  follow();
+}
+
+/** The place of the first call whose name begins with some words, or whose prompt or reply has them; 0 if none. */
+async function withWords(calls, words, run, data) {
+  const wanted = plain(words);
+  for (const [at, call] of calls.slice(0, MOST_READ).entries()) {
+    if (call[1].startsWith(words)) return at;
+    const told = run ? await fetched(run, call[0]) : data.details?.[call[0]] && onPage(data, call[0]);
+    if (told?.messages && plain([...told.messages.map((one) => one.text), told.reply].join(" ")).includes(wanted)) return at;
+  }
+  return 0;
+}
+
+/** Words to compare: as in a prompt or, with escapes, in its JSON. */
+function plain(words) {
+  return words.replaceAll("\\", "").replace(/\s+/g, " ");
 }
 
 function row(call, run, data) {
@@ -110,7 +142,6 @@ async function open(button, made, read) {
   }
   sent.append(...parts.map((one) => one.part));
   const answer = text("Reply", indented(told.reply) ?? "No reply was received.");
-  answer.part.open = true;
   received.append(answer.part);
   texts.append(sent, received);
   cell.replaceChildren(list, finder([...parts, answer]), texts);
@@ -129,11 +160,11 @@ function onPage(data, number) {
   return { ...told, messages: told.messages.map((one) => ({ role: one.role, text: one.text.map((part) => data.parts[part]).join("") })) };
 }
 
-/** A text that can be folded; a long one is folded at first. */
+/** A text that can be folded, as the schema of the reply is at first. */
 function text(title, words, note = "") {
   const part = document.createElement("details"), body = document.createElement("pre"), head = document.createElement("summary");
   head.append(Object.assign(document.createElement("b"), { textContent: title }), ` · ${words.length.toLocaleString("en")} characters`);
-  part.open = words.length < LONG && title !== TITLES.schema;
+  part.open = title !== TITLES.schema;
   part.append(head);
   if (note) part.append(Object.assign(document.createElement("p"), { className: "line", textContent: note }));
   body.textContent = words;
