@@ -173,7 +173,7 @@ def add_model(context: StudioContext, settings: ModelSettings, new: NewModel) ->
         raise UsageError(f"cannot be read: {error}", place=str(path), hint=hint) from error
     path.parent.mkdir(parents=True, exist_ok=True)
     write(path, content, "check who may write the file")
-    context.added_models[new.name] = settings
+    context.named_models[new.name] = settings
     if context.work is not None:
         context.work.runner.places.add_model(settings)
     return path

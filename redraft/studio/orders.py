@@ -15,7 +15,7 @@ from redraft import plugins
 from redraft.batches.request import BatchRequest
 from redraft.domain import Document
 from redraft.errors import UsageError
-from redraft.evaluators.catalog import check_goals, metrics, names, with_rubrics
+from redraft.evaluators.catalog import check_goals, metrics, with_rubrics
 from redraft.evaluators.similarity import similarity
 from redraft.fields import field_like, validated
 from redraft.graphs.strategies import STRATEGIES
@@ -295,11 +295,6 @@ def other_settings(body: SettingsBody) -> dict[str, Any]:
 def strategies() -> tuple[str, ...]:
     """Return the names of all strategies, and `auto`, which chooses one."""
     return (AUTO, *STRATEGIES, *plugins.names("strategies"))
-
-
-def goal_metrics() -> tuple[str, ...]:
-    """Return the metrics that can be a goal."""
-    return tuple(evaluator.name for evaluator in metrics(names()) if evaluator.aim)
 
 
 T = TypeVar("T")
