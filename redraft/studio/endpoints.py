@@ -19,7 +19,7 @@ from starlette.routing import Route
 
 from redraft.errors import RedraftError
 from redraft.fields import first_error, validated
-from redraft.report.pages.assets import Inline, environment, static
+from redraft.report.pages.assets import allowed, environment, static
 from redraft.store.connection import off_loop
 from redraft.studio.doors import PAGE, ApiDoor, PageDoor
 
@@ -132,9 +132,9 @@ def refusal(path: str, status: int, problem: Problem) -> Response:
     """Return the reply to a request that access control stopped. Its page needs no other file."""
     if is_for_programs(path):
         return JSONResponse(ProblemReply(error=problem).model_dump(), status)
-    sheet = Inline(f"{static('base.css')}\n{static('studio/studio.css', PACKAGE)}")
-    page = template(_PROBLEM).render(status=status, problem=problem, here="", read_only=True, sheet=sheet.text)
-    return HTMLResponse(page, status, {"content-security-policy": f"{_BARE}; style-src {sheet.allowed}"})
+    sheet = f"{static('base.css')}\n{static('studio/studio.css', PACKAGE)}"
+    page = template(_PROBLEM).render(status=status, problem=problem, here="", read_only=True, sheet=sheet)
+    return HTMLResponse(page, status, {"content-security-policy": f"{_BARE}; style-src {allowed(sheet)}"})
 
 
 Handler = Callable[[Request], Awaitable[BaseModel | Mapping[str, Any] | Response]]
