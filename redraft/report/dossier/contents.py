@@ -28,7 +28,6 @@ from redraft.text.sanitizer import one_line, scrubbed, scrubbed_all
 from redraft.text.words import count_words
 
 FORMAT = 4
-_AROUND = "What is said about this: "
 State = Literal["open", "fixed", "set aside", "withdrawn"]
 """The state of a finding. `open`: it applies to the result, or is a request that the reviser left; `fixed`: it no
 longer applies; `set aside`: it was about a draft that was rejected; `withdrawn`: a second look found that the document
@@ -109,13 +108,6 @@ class JudgedItem(Entry):
 def fact_key(keyfacts: KeyFacts, chunk: int, perspective: str, fact: int) -> str:
     """Return the key of the item that is judged by a key fact."""
     return f"{keyfacts.id}/{chunk}/{perspective}/{fact}"
-
-
-def query_in_words(query: str) -> str:
-    """Return the question that a tree of key facts answers, for people. What the built-in model asks is worded anew;
-    it stays as it is where it is stored and in requests."""
-    rest = query.removeprefix(_AROUND)
-    return query if rest == query else f"What does the document say about {rest}"
 
 
 class TracedPiece(Entry):

@@ -9,7 +9,7 @@ from itertools import groupby
 from redraft.domain import Document, DocumentSection, KeyFact, KeyFacts, Pack, Span
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, pruning
 from redraft.readers.parts import MATTER, chapters
-from redraft.report.dossier.contents import query_in_words
+from redraft.report.history.quotes import query_in_words
 from redraft.report.markdown.layout import item, joined, line, named, section, table
 from redraft.text.places import chapter_of, document_of, on_pages, pages_of, percent_of, place_of, place_said
 from redraft.text.words import count, count_words

@@ -20,8 +20,9 @@ from redraft.llm.addresses import address_in, provider_of, shown_name
 from redraft.llm.claim_judge import claim_in
 from redraft.prompts.book import PROMPTS
 from redraft.report.dossier.build import chunks_left_out
-from redraft.report.dossier.contents import CallEntry, Dossier, JudgedItem, query_in_words
+from redraft.report.dossier.contents import CallEntry, Dossier, JudgedItem
 from redraft.report.history.lineage import TracedSentence, origin_note
+from redraft.report.history.quotes import query_in_words
 from redraft.report.tables import figure
 from redraft.settings import EXTRACTIVE
 from redraft.store.messages import parts_of
