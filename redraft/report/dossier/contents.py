@@ -18,10 +18,10 @@ from pydantic import (
 )
 
 from redraft.domain import Document, Evidence, Finding, KeyFacts, Parent, PassageLocation, Piece, Span
-from redraft.report.entry import Clean, Entry, Line, Scrubbed, ScrubbedLine
 from redraft.report.history.lineage import TracedSentence
 from redraft.report.history.results import Result
 from redraft.report.history.trace import RoundTrace
+from redraft.report.tables import Clean, Entry, Line, Scrubbed, ScrubbedLine
 from redraft.text.languages import primary
 from redraft.text.places import part_read
 from redraft.text.sanitizer import one_line, scrubbed, scrubbed_all

@@ -66,11 +66,8 @@ def pack_markdown(pack: Pack, document: Document) -> str:
         place = f", {line(place_of(document, span))}" if span else ""
         answer = f"- {line(question.answer)} (weight {question.weight}{place})"
         lines += item(line(question.text), [answer], f"{question.id}.")
-    return joined(["\n".join(lines), _missing(pack.missing)])
-
-
-def _missing(troubles: Sequence[str]) -> str:
-    return section("Missing", (f"- missing: {line(trouble, _LONGEST)}" for trouble in troubles))
+    missing = section("Missing", (f"- missing: {line(trouble, _LONGEST)}" for trouble in pack.missing))
+    return joined(["\n".join(lines), missing])
 
 
 def origin(questions: Pack) -> str:
@@ -97,7 +94,8 @@ def keyfacts_markdown(keyfacts: KeyFacts, document: Document, *, pruned: bool = 
     blocks.append(table([["", *levels], *rows], right=True))
     if not pruned and any(not fact.kept for tree in keyfacts.trees for fact in tree.facts):
         blocks.append("see --pruned for what was pruned, and why")
-    return joined([*blocks, _missing(keyfacts.missing)])
+    blocks.append(section("Missing", (f"- missing: {line(trouble, _LONGEST)}" for trouble in keyfacts.missing)))
+    return joined(blocks)
 
 
 def _stretch(span: Span, document: Document) -> str:
