@@ -19,8 +19,7 @@ from redraft.llm.budget import PriceTable
 from redraft.order import Order, order_of_draft
 from redraft.readers.documents import load
 from redraft.readers.parts import Selection
-from redraft.report.entry import Entry
-from redraft.report.tables import Cell, Table
+from redraft.report.tables import Cell, Entry, Table
 from redraft.runs.dry_run import RunPlan, dry_run, total_cost
 from redraft.runs.model_settings import OwnPlaces
 from redraft.runs.models import known_window

@@ -30,8 +30,8 @@ from redraft.prompts import coherence, factual, qa, revision, summarization
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import InputT, Prompt, ValueT
 from redraft.prompts.tags import TagContext, Tags
-from redraft.report.entry import Entry
 from redraft.report.history.results import document_read
+from redraft.report.tables import Entry
 from redraft.runs.background import run_to_end
 from redraft.runs.driver import carry_out
 from redraft.runs.model_settings import ModelRoles, identity_of
